@@ -1,0 +1,1 @@
+"""The `commands` layer; see docs/architecture.md."""

@@ -1,0 +1,1 @@
+"""The `ground` layer; see docs/architecture.md."""

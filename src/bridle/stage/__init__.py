@@ -1,0 +1,1 @@
+"""The `stage` layer; see docs/architecture.md."""

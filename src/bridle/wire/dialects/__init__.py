@@ -1,0 +1,1 @@
+"""The `dialects` layer; see docs/architecture.md."""
