@@ -1,0 +1,96 @@
+# Every command of the project. Each one installs what it needs first, once; the rest of the time it is quick.
+#
+#   make demo    see Bridle at work              make check   format, lint, types, layers, generated pages
+#   make test    everything that must hold       make fix     format and mend what a tool can mend
+#   make bench   side by side with its peers     make soak    the same tests at full size
+#   make docs    rewrite the generated pages     make lock    pin the newest versions of everything
+#   make clean   remove what make made
+#
+# A part of the tests: make test ARGS="tests/wire -k lines"
+
+MAKEFLAGS += --no-print-directory
+.DEFAULT_GOAL := test
+.DELETE_ON_ERROR:
+.PHONY: demo test check fix bench soak docs lock clean install real lint
+
+ARGS ?=
+# Two workers keep a small machine busy; the tests that start a hundred agents need room beside them.
+WORKERS ?= 2
+BRIDLE_SIZES ?= test
+export BRIDLE_SIZES
+# pip: no notice about newer versions, no question, bytecode compiled at once.
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+export PIP_NO_INPUT := 1
+
+BIN := .venv/bin
+INSTALLED := .venv/.installed
+RECORDING := tests/recordings/claude-2.1.197/12-subagent.ndjson
+PEERS := sdk clauditor
+PEER_ENVIRONMENTS := $(PEERS:%=.cache/venv-bench-%/.installed)
+
+demo: $(INSTALLED)
+	@$(BIN)/bridle show $(RECORDING)
+
+test: $(INSTALLED) real lint
+	@$(BIN)/pytest -n $(WORKERS) --dist loadgroup $(ARGS)
+
+soak:
+	@$(MAKE) test BRIDLE_SIZES=soak
+
+check: $(INSTALLED) lint
+	@$(BIN)/pytest tests/test_layers.py tests/test_deny_list.py tests/cli/test_docs.py
+
+lint: $(INSTALLED)
+	@$(BIN)/ruff format --quiet --check --diff
+	@$(BIN)/ruff check --quiet
+	@$(BIN)/mypy --no-error-summary
+
+fix: $(INSTALLED)
+	@$(BIN)/ruff format
+	@$(BIN)/ruff check --fix
+
+bench: $(INSTALLED) $(PEER_ENVIRONMENTS)
+	@$(BIN)/python bench/run.py $(ARGS)
+
+docs: $(INSTALLED)
+	@$(BIN)/python -m tools.command_reference
+
+# The real programs that the tests start; see tools/real_parts.py.
+real: $(INSTALLED)
+	@$(BIN)/python tools/real_parts.py
+
+install: $(INSTALLED)
+
+.venv/bin/python:
+	@python=$$(tools/find-python) && tools/quietly "making .venv with $$python" "$$python" -m venv .venv
+
+$(INSTALLED): requirements/dev.lock pyproject.toml | .venv/bin/python
+	@tools/quietly "installing the pinned dependencies" $(BIN)/pip install --compile --require-hashes -r requirements/dev.lock
+	@tools/quietly "installing bridle" $(BIN)/pip install --no-deps --no-build-isolation -e .
+	@tools/quietly "compiling bridle" $(BIN)/python -m compileall -q src
+	@touch $@
+
+# Peers of the benchmarks live in environments of their own, so that the product is never measured with them.
+.cache/venv-bench-%/.installed: requirements/bench-%.lock | .venv/bin/python
+	@tools/quietly "making $(@D)" $(BIN)/python -m venv --clear $(@D)
+	@tools/quietly "installing the peer: $*" $(@D)/bin/pip install --compile --require-hashes -r $<
+	@touch $@
+
+UV := .cache/venv-lock/bin/uv
+COMPILE = $(UV) pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url --no-emit-find-links
+
+# Versions and hashes for every platform and Python from 3.11 on; where they are fetched from is not our business.
+lock: $(UV)
+	@$(COMPILE) pyproject.toml -o requirements/base.lock
+	@$(COMPILE) pyproject.toml --group dev -c requirements/base.lock -o requirements/dev.lock
+	@for peer in $(PEERS); do $(COMPILE) requirements/bench-$$peer.in -o requirements/bench-$$peer.lock || exit 1; done
+	@! grep -l -E 'https?:|file:' requirements/*.lock || { echo "a lock file names a host"; exit 1; }
+
+$(UV): requirements/lock.in | .venv/bin/python
+	@tools/quietly "making .cache/venv-lock" $(BIN)/python -m venv --clear .cache/venv-lock
+	@tools/quietly "installing uv" .cache/venv-lock/bin/pip install -r requirements/lock.in
+	@touch $@
+
+clean:
+	@rm -rf .venv .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis dist
+	@find src tests bench tools -name __pycache__ -type d -prune -exec rm -rf {} +

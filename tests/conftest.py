@@ -1,0 +1,153 @@
+"""What every test gets (a home of its own, the chosen sizes) and what a run reports at its end."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+from tests.sizes import SIZES, VARIABLE, described
+
+TESTS = Path(__file__).parent
+REAL_COUNT = TESTS / "real-count.txt"
+
+# Settings of the person who runs the tests must reach neither Bridle nor the agents that the tests start.
+FOREIGN_PREFIXES = (
+    "ANTHROPIC_",
+    "BABYSITTER_",
+    "BRIDLE_",
+    "CLAUDE",
+    "CODEX_",
+    "DIRENV_",
+    "GEMINI_",
+    "GIT_",
+    "GOOGLE_",
+    "OPENAI_",
+    "OPENCODE",
+    "XDG_",
+)
+FOREIGN_NAMES = ("CLICOLOR", "COLUMNS", "FORCE_COLOR", "LINES", "NO_COLOR")
+
+settings.register_profile(
+    "bridle",
+    max_examples=SIZES.hypothesis_examples,
+    deadline=None,  # a busy machine is not a failure
+    suppress_health_check=[HealthCheck.too_slow],  # the same reason: it measures the machine
+)
+settings.load_profile("bridle")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _clean_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Fixtures that live longer than one test see a temporary home too."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in os.environ:
+            if name != VARIABLE and (name.startswith(FOREIGN_PREFIXES) or name in FOREIGN_NAMES):
+                patch.delenv(name)
+        _move_home(patch, tmp_path_factory.mktemp("home"))
+        yield
+
+
+@pytest.fixture(autouse=True)
+def _home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Each test starts in an empty home, and what it sets in the environment ends with it."""
+    before = dict(os.environ)
+    with pytest.MonkeyPatch.context() as patch:
+        _move_home(patch, tmp_path_factory.mktemp("home"))
+        yield
+    os.environ.clear()
+    os.environ.update(before)
+
+
+def _move_home(patch: pytest.MonkeyPatch, home: Path) -> None:
+    patch.setenv("HOME", str(home))
+    patch.setenv("XDG_CACHE_HOME", str(home / ".cache"))
+    patch.setenv("XDG_CONFIG_HOME", str(home / ".config"))
+    patch.setenv("XDG_DATA_HOME", str(home / ".local/share"))
+    patch.setenv("XDG_STATE_HOME", str(home / ".local/state"))
+    patch.setenv("CLAUDE_CONFIG_DIR", str(home / ".claude"))
+    patch.setenv("BRIDLE_HOME", str(home / ".bridle"))
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the reports of real tests: a property travels from the workers, a marker does not."""
+    for item in items:
+        if item.get_closest_marker("real") is not None:
+            item.user_properties.append(("real", True))
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """A full run in which fewer real tests passed than the repository promises is a failed run."""
+    reporter = _reporter(session.config)
+    if reporter is None or not _is_full_run(session.config):
+        return
+    if _real_passed(reporter) < _real_promised():
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """The sizes, the seconds of each layer, and the real tests that passed."""
+    write = terminalreporter.write_line
+    write(f"sizes     {described(SIZES)}")
+    seconds, tests = _by_layer(terminalreporter)
+    for layer in sorted(tests):
+        write(f"{layer:<9} {tests[layer]:>5} tests {seconds[layer]:>8.1f} s")
+    write(_real_line(terminalreporter))
+
+
+def _real_line(reporter: pytest.TerminalReporter) -> str:
+    passed = _real_passed(reporter)
+    if not _is_full_run(reporter.config):
+        return f"real      {passed} passed (a part of the tests was chosen: not compared)"
+    promised = _real_promised()
+    line = f"real      {passed} passed, {promised} promised in {REAL_COUNT.relative_to(TESTS.parent)}"
+    if passed < promised:
+        return f"{line}: FAILED, real tests are missing, skipped or broken"
+    return f"{line}: raise the number" if passed > promised else line
+
+
+def _reporter(config: pytest.Config) -> pytest.TerminalReporter | None:
+    """The reporter that holds every result; workers have none of their own."""
+    if hasattr(config, "workerinput"):
+        return None
+    reporter: pytest.TerminalReporter | None = config.pluginmanager.get_plugin("terminalreporter")
+    return reporter
+
+
+def _is_full_run(config: pytest.Config) -> bool:
+    chosen = config.option.keyword or config.option.markexpr or config.getoption("lf", default=False)
+    ended_early = config.option.maxfail or config.option.collectonly
+    everything = config.args_source is pytest.Config.ArgsSource.TESTPATHS
+    return everything and not chosen and not ended_early
+
+
+def _reports(reporter: pytest.TerminalReporter) -> Iterator[pytest.TestReport]:
+    for reports in reporter.stats.values():
+        yield from (report for report in reports if isinstance(report, pytest.TestReport))
+
+
+def _by_layer(reporter: pytest.TerminalReporter) -> tuple[Counter[str], Counter[str]]:
+    """Seconds spent and tests run, for each folder under tests."""
+    seconds: Counter[str] = Counter()
+    tests: Counter[str] = Counter()
+    for report in _reports(reporter):
+        folders = report.nodeid.split("::")[0].split("/")[1:-1]
+        layer = folders[0] if folders else "project"
+        seconds[layer] += report.duration  # type: ignore[assignment]  # a Counter adds floats as well
+        tests[layer] += report.when == "call"
+    return seconds, tests
+
+
+def _real_passed(reporter: pytest.TerminalReporter) -> int:
+    return sum(
+        report.when == "call" and report.passed and ("real", True) in map(tuple, report.user_properties)
+        for report in _reports(reporter)
+    )
+
+
+def _real_promised() -> int:
+    return int(REAL_COUNT.read_text(encoding="utf-8"))

@@ -1,0 +1,71 @@
+"""The one file of sizes: how much work the tests and benchmarks do.
+
+`make test` runs at the size named `test`, `make soak` runs the same tests at the size named `soak`.
+A test that can do more or less of the same work reads a field of `SIZES`; no test has a number of its own.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, fields
+
+VARIABLE = "BRIDLE_SIZES"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sizes:
+    """Every size, with its unit in the name."""
+
+    name: str
+    """Which column of this file is in use."""
+    hypothesis_examples: int
+    """Examples that each property test tries."""
+    fuzz_mutations: int
+    """Mutated recordings that the fuzz target of `wire` decodes."""
+    split_offsets_bytes: int
+    """A recording up to this long is cut at every offset; of a longer one this many offsets are tried."""
+    agents_side_by_side: int
+    """Scripted agents that run at the same time with no event lost."""
+    loud_child_bytes: int
+    """What the loudest child prints to stdout in one run."""
+    kill_points: int
+    """Moments at which a run is killed to see that it ends the same afterwards."""
+
+
+TEST = Sizes(
+    name="test",
+    hypothesis_examples=200,
+    fuzz_mutations=20_000,
+    split_offsets_bytes=8_192,
+    agents_side_by_side=100,
+    loud_child_bytes=50_000_000,
+    kill_points=20,
+)
+SOAK = Sizes(
+    name="soak",
+    hypothesis_examples=5_000,
+    fuzz_mutations=1_000_000,
+    split_offsets_bytes=1_000_000,
+    agents_side_by_side=400,
+    loud_child_bytes=500_000_000,
+    kill_points=500,
+)
+
+
+def chosen(name: str) -> Sizes:
+    """The sizes of that name; a name that nobody defined is refused."""
+    for sizes in (TEST, SOAK):
+        if sizes.name == name:
+            return sizes
+    raise ValueError(f"{VARIABLE}={name!r} names no sizes; use {TEST.name!r} or {SOAK.name!r}")
+
+
+def described(sizes: Sizes) -> str:
+    """One line for people: the name and every number."""
+    numbers = (
+        f"{field.name}={getattr(sizes, field.name):,}" for field in fields(sizes) if field.name != "name"
+    )
+    return f"{sizes.name}: " + ", ".join(numbers)
+
+
+SIZES = chosen(os.environ.get(VARIABLE) or TEST.name)

@@ -1,0 +1,228 @@
+"""Installs the real programs that the tests start, once for each version, and prints what is there.
+
+Standard library only: it runs before anything is installed. The pins are in tests/real/parts.json. The
+programs are kept outside of the checkout, so that a second checkout on the same machine is ready at once:
+in $BRIDLE_CACHE, else in the user's cache folder, else in .cache/real. Which program is where is written
+to .cache/real-parts.json for the tests. A part that cannot be had ends the run with the reason.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+PINS = ROOT / "tests" / "real" / "parts.json"
+INSTALLED = ROOT / ".cache" / "real-parts.json"
+
+# The largest part is a download of about 250 MB: at 1 MB/s that is four minutes, and then some.
+INSTALL_LIMIT_SECONDS = 900
+# Each answers within three seconds on an idle machine; ten times that and more for a busy one.
+VERSION_LIMIT_SECONDS = 120
+# A dropped connection is common among downloads of this size; a third failure is not chance.
+INSTALL_TRIES = 3
+
+
+class PartMissing(Exception):
+    """A real part cannot be had; the message says which and why."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """One npm package, pinned."""
+
+    name: str
+    package: str
+    version: str
+    program: str
+    after: str | None
+    """A script of the package, relative to node_modules, that puts the platform's binary in place."""
+
+    def folder(self, cache: Path) -> Path:
+        """Where this version is kept."""
+        return cache / f"{self.name}-{self.version}-{platform.system()}-{platform.machine()}".lower()
+
+    def executable(self, folder: Path) -> Path:
+        """The program inside of that folder."""
+        return folder / "node_modules" / ".bin" / self.program
+
+
+def main() -> int:
+    """Install what is missing, then run each program once to see its version."""
+    try:
+        node = _node_version()
+        parts, cache = pinned_parts(PINS), cache_folder(dict(os.environ))
+        with ThreadPoolExecutor(len(parts)) as pool:  # one after the other takes three times as long
+            versions = list(pool.map(lambda part: ensure(part, cache), parts))
+    except PartMissing as missing:
+        print(f"real parts: {missing}", file=sys.stderr)
+        return 1
+    _write_installed(parts, cache)
+    found = [("python", _project_python()), ("node", node)]
+    found += [(part.name, version) for part, version in zip(parts, versions, strict=True)]
+    found.append(("anthropic client", _client_version()))
+    print("real parts: " + ", ".join(f"{name} {version}" for name, version in found))
+    return 0
+
+
+def pinned_parts(pins: Path) -> list[Part]:
+    """The parts that the repository pins."""
+    entries = json.loads(pins.read_text(encoding="utf-8"))
+    return [Part(name=name, **entry) for name, entry in entries.items()]
+
+
+def cache_folder(environment: dict[str, str]) -> Path:
+    """The first of the known places that can be written to."""
+    home_cache = environment.get("XDG_CACHE_HOME") or (
+        environment.get("HOME") and str(Path(environment["HOME"]) / ".cache")
+    )
+    if environment.get("BRIDLE_CACHE"):
+        return _writable(Path(environment["BRIDLE_CACHE"])) or _refuse_cache(environment["BRIDLE_CACHE"])
+    shared = _writable(Path(home_cache) / "bridle-real") if home_cache else None
+    return shared or _writable(ROOT / ".cache" / "real") or _refuse_cache(str(ROOT / ".cache" / "real"))
+
+
+def ensure(part: Part, cache: Path) -> str:
+    """The version that the part itself reports, installing it first where it is missing."""
+    folder = part.folder(cache)
+    if not folder.exists():
+        _install(part, folder)
+    return reported_version(part, folder)
+
+
+def reported_version(part: Part, folder: Path) -> str:
+    """Run the program in a home of its own; anything but the pinned version is refused."""
+    with tempfile.TemporaryDirectory(prefix="bridle-real-") as home:
+        command = [str(part.executable(folder)), "--version"]
+        said = _output(command, home=Path(home), limit_seconds=VERSION_LIMIT_SECONDS)
+    if part.version not in said:
+        raise PartMissing(f"{folder} should hold {part.name} {part.version} but says {said!r}: delete it")
+    return part.version
+
+
+def _install(part: Part, folder: Path) -> None:
+    """Build the folder beside its place and rename it: two runs at once cannot disturb each other."""
+    print(f"real parts: installing {part.package} {part.version} (once)", file=sys.stderr, flush=True)
+    with tempfile.TemporaryDirectory(prefix=f".{part.name}-", dir=folder.parent) as work:
+        fresh = Path(work) / "part"
+        fresh.mkdir()
+        # A package.json of its own keeps npm from looking for a project in the folders above.
+        (fresh / "package.json").write_text('{"private": true}\n', encoding="utf-8")
+        _npm_install(part, fresh)
+        if part.after is not None:
+            script = fresh / "node_modules" / part.after
+            home = Path(work) / "home"
+            home.mkdir()
+            _output(["node", script.name], home=home, cwd=script.parent, limit_seconds=INSTALL_LIMIT_SECONDS)
+        reported_version(part, fresh)
+        try:
+            fresh.rename(folder)
+        except OSError:
+            if not folder.exists():  # otherwise another run was quicker, and its copy is as good
+                raise
+
+
+def _npm_install(part: Part, folder: Path) -> None:
+    """Ordinary npm, run inside of the folder: `--prefix` would hide the machine's own npm settings."""
+    quiet = ["--no-audit", "--no-fund", "--no-update-notifier", "--loglevel=error"]
+    # Scripts of packages do not run by themselves; the one that is needed is named in the pins.
+    alone = ["--ignore-scripts", "--no-save", "--no-package-lock", "--include=optional"]
+    command = ["npm", "install", *quiet, *alone, f"{part.package}@{part.version}"]
+    for attempt in range(1, INSTALL_TRIES + 1):
+        try:
+            _run(command, dict(os.environ), folder, INSTALL_LIMIT_SECONDS)
+            return
+        except PartMissing:
+            if attempt == INSTALL_TRIES:
+                raise
+
+
+def _output(command: list[str], *, home: Path, limit_seconds: int, cwd: Path | None = None) -> str:
+    """What a program prints when it sees neither the user's settings nor a key of theirs."""
+    environment = {
+        "PATH": os.environ.get("PATH", os.defpath),
+        "HOME": str(home),
+        "CLAUDE_CONFIG_DIR": str(home / ".claude"),
+        "ANTHROPIC_API_KEY": "no-key-is-needed",
+        "DISABLE_AUTOUPDATER": "1",
+        "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+    }
+    return _run(command, environment, cwd or home, limit_seconds)
+
+
+def _run(command: list[str], environment: dict[str, str], cwd: Path, limit_seconds: int) -> str:
+    try:
+        done = subprocess.run(
+            command,
+            cwd=cwd,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=limit_seconds,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise PartMissing(f"{' '.join(command)}: {error}") from error
+    if done.returncode != 0:
+        raise PartMissing(
+            f"{' '.join(command)} ended with {done.returncode}:\n{done.stdout}{done.stderr}".rstrip()
+        )
+    return done.stdout.strip()
+
+
+def _node_version() -> str:
+    if shutil.which("node") is None or shutil.which("npm") is None:
+        raise PartMissing("node and npm are not on PATH; on Debian: apt-get install nodejs npm")
+    with tempfile.TemporaryDirectory(prefix="bridle-real-") as home:
+        return _output(["node", "--version"], home=Path(home), limit_seconds=VERSION_LIMIT_SECONDS)
+
+
+def _project_python() -> str:
+    return platform.python_version()
+
+
+def _client_version() -> str:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("anthropic")
+    except PackageNotFoundError as error:
+        raise PartMissing(
+            "the official anthropic client is not in this environment: run `make test`"
+        ) from error
+
+
+def _writable(folder: Path) -> Path | None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        return None
+    return folder if os.access(folder, os.W_OK) else None
+
+
+def _refuse_cache(folder: str) -> Path:
+    raise PartMissing(f"{folder} cannot be written to; set BRIDLE_CACHE to a folder that can")
+
+
+def _write_installed(parts: list[Part], cache: Path) -> None:
+    found = {
+        part.name: {"version": part.version, "program": str(part.executable(part.folder(cache)))}
+        for part in parts
+    }
+    INSTALLED.parent.mkdir(exist_ok=True)
+    fresh = INSTALLED.with_suffix(f".{os.getpid()}.new")
+    fresh.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
+    fresh.replace(INSTALLED)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
