@@ -1,0 +1,191 @@
+"""Files that are whole or not there: durable writes, exclusive creation, bounded reads.
+
+Every refusal of the operating system leaves here as a DiskError that names the file and the way out.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from bridle.errors import DiskError, InternalError
+
+# State files are a few kilobytes. One of this size is not ours, and reading it would fill the memory.
+JSON_LIMIT_BYTES = 64 * 1024 * 1024
+
+_REMEDIES = {
+    errno.ENOSPC: "Free some space on that disk and run again.",
+    errno.EDQUOT: "Free some space within your disk quota and run again.",
+    errno.EFBIG: "Raise the limit on file sizes (ulimit -f) and run again.",
+    errno.EROFS: "That file system is read-only; use a folder that can be written.",
+    errno.EACCES: "Check the owner and the permissions of the file and its folder.",
+    errno.EPERM: "Check the owner and the permissions of the file and its folder.",
+    errno.ENOENT: "Check that the folder exists.",
+    errno.ENOTDIR: "A part of that path is a file; move it out of the way.",
+    errno.EEXIST: "Something with that name is already there; move it out of the way.",
+    errno.EIO: "The disk reports a fault; check it before running again.",
+    errno.EMFILE: "Raise the limit on open files (ulimit -n) and run again.",
+    errno.ELOOP: "The path goes through a symbolic link; use the real path.",
+}
+
+
+def write_atomic(path: Path, data: bytes, *, mode: int = 0o600) -> None:
+    """Replace the file as a whole: a reader, or a crash, finds the old content or the new one."""
+    # The name does not grow with the target's, which may already be as long as names can be.
+    temporary = path.parent / f".bridle-{os.urandom(8).hex()}.tmp"
+    with _telling(path, "written"):
+        try:
+            _write_new(temporary, data, mode)
+            os.replace(temporary, path)
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
+        _sync_folder(path.parent)
+
+
+def create_exclusive(path: Path, *, mode: int = 0o600) -> int:
+    """Create a file that is not there yet and return its descriptor; a link in its place is refused."""
+    with _telling(path, "created"):
+        return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, mode)
+
+
+def make_private_folder(path: Path) -> Path:
+    """Make the folder, and those above it that are missing, for this user alone; one that is there stays."""
+    with _telling(path, "made"):
+        # Path.mkdir gives its mode to the last folder only.
+        missing = [folder for folder in (path, *path.parents) if not folder.exists()]
+        for folder in reversed(missing):
+            folder.mkdir(mode=0o700, exist_ok=True)
+        if not path.is_dir():
+            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(path))
+    return path
+
+
+def write_all(fd: int, data: bytes) -> None:
+    """Write every byte, however many calls the kernel makes of it."""
+    with _telling(fd, "written"):
+        _write_fully(fd, data)
+
+
+def append_line(fd: int, data: bytes, *, durable: bool = False) -> None:
+    """Append one line, or nothing: a line that did not fit as a whole is taken back."""
+    line = data if data.endswith(b"\n") else data + b"\n"
+    with _telling(fd, "appended to"):
+        before = os.fstat(fd)
+        try:
+            _write_fully(fd, line)
+        except OSError:
+            # Only the holder of a lock appends, so what stands after the old end is ours.
+            if stat.S_ISREG(before.st_mode):
+                os.ftruncate(fd, before.st_size)
+            raise
+        if durable:
+            os.fsync(fd)
+
+
+def sync(fd: int) -> None:
+    """Wait until what was written has reached the disk."""
+    with _telling(fd, "made durable"):
+        os.fsync(fd)
+
+
+def read_bounded(path: Path, limit_bytes: int) -> bytes:
+    """Read a regular file that may have at most that many bytes."""
+    with _telling(path, "read"):
+        # O_NONBLOCK: opening a named pipe that nobody writes to would wait for ever.
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+        with open(fd, "rb") as file:
+            if not stat.S_ISREG(os.fstat(fd).st_mode):
+                raise DiskError(f"{path} is not a regular file", remedy="Move it out of the way.")
+            data = file.read(limit_bytes + 1)
+    if len(data) > limit_bytes:
+        raise DiskError(f"{path} is larger than {limit_bytes} bytes", remedy="Move it away; it is not ours.")
+    return data
+
+
+def read_json(path: Path) -> object | None:
+    """Read a JSON file; None when it is missing."""
+    try:
+        data = read_bounded(path, JSON_LIMIT_BYTES)
+    except DiskError as error:
+        if isinstance(error.__cause__, FileNotFoundError):
+            return None
+        raise
+    try:
+        value: object = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise DiskError(
+            f"{path} does not hold whole JSON: {error}",
+            remedy="Move it away to begin anew, or put a good copy in its place.",
+            payload=data[:4096],
+        ) from error
+    return value
+
+
+def write_json_atomic(path: Path, value: object, *, mode: int = 0o600) -> None:
+    """Replace a JSON file as a whole, laid out for people to read."""
+    try:
+        text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)
+        data = text.encode("utf-8")
+    except UnicodeEncodeError:
+        # A lone surrogate came in with an agent's text; escaped it survives and the file stays UTF-8.
+        data = json.dumps(value, indent=2, allow_nan=False).encode("ascii")
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InternalError(f"what should go into {path} is not JSON: {error}", payload=value) from error
+    write_atomic(path, data + b"\n", mode=mode)
+
+
+@contextmanager
+def _telling(target: Path | int, deed: str) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        place = _name_of(target) if isinstance(target, int) else str(target)
+        reason = error.strerror or str(error)
+        remedy = _REMEDIES.get(error.errno or 0, "Check the file and the disk it is on.")
+        raise DiskError(
+            f"{place} could not be {deed}: {reason}", remedy=remedy, payload=error.errno
+        ) from error
+
+
+def _name_of(fd: int) -> str:
+    try:
+        return os.readlink(f"/proc/self/fd/{fd}")
+    except OSError:
+        return f"open file {fd}"
+
+
+def _write_new(path: Path, data: bytes, mode: int) -> None:
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
+    try:
+        os.fchmod(fd, mode)  # the mask of the process must not take anything away from the asked mode
+        _write_fully(fd, data)
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
+def _write_fully(fd: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        written = os.write(fd, view)
+        if written == 0:  # no file system should, and asking again for ever would hang the run
+            raise OSError(errno.EIO, "the system accepted no bytes")
+        view = view[written:]
+
+
+def _sync_folder(folder: Path) -> None:
+    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(fd)
+    except OSError as error:
+        # Some network file systems cannot sync a folder; there the rename is as durable as they make it.
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP):
+            raise
+    finally:
+        os.close(fd)

@@ -1,0 +1,138 @@
+"""A lock that the kernel holds for us: when its holder dies, however it dies, the lock is free."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+
+from bridle.errors import DiskError, LockHeld
+from bridle.ground import clock, disk
+
+# How often a waiting caller asks again: soon enough for a person, rare enough to cost nothing.
+ASK_AGAIN_SECONDS = 0.05
+
+# The note about the holder is one short line; anything longer was not written by us.
+NOTE_LIMIT_BYTES = 4096
+
+
+@dataclass(frozen=True)
+class Holder:
+    """Who has the lock, as it wrote down itself."""
+
+    pid: int
+    name: str
+    since: str
+
+
+class FileLock:
+    """A lock that is held; leaving the `with` block lets it go."""
+
+    def __init__(self, path: Path, fd: int) -> None:
+        self.path = path
+        self._fd = fd
+
+    @classmethod
+    def hold(cls, path: Path, *, holder: str, wait_seconds: float = 0) -> FileLock:
+        """Take the lock, or raise LockHeld with the holder's name once the wait is over.
+
+        It blocks the calling thread while it waits. The file stays for ever: deleting it would let two
+        processes lock two files of the same name.
+        """
+        deadline = clock.monotonic() + wait_seconds
+        while (fd := _try(path)) is None:
+            if clock.monotonic() >= deadline:
+                raise _refusal(path)
+            time.sleep(ASK_AGAIN_SECONDS)
+        lock = cls(path, fd)
+        try:
+            lock._note(holder)
+        except BaseException:
+            os.close(fd)
+            raise
+        return lock
+
+    def release(self) -> None:
+        """Let the lock go; doing it twice is fine."""
+        fd, self._fd = self._fd, -1
+        if fd < 0:
+            return
+        try:
+            os.ftruncate(fd, 0)  # the note is for those who are refused: nobody is, from here on
+        finally:
+            os.close(fd)
+
+    def __enter__(self) -> FileLock:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.release()
+
+    def _note(self, holder: str) -> None:
+        note = {"pid": os.getpid(), "holder": holder, "since": clock.iso(clock.now())}
+        os.ftruncate(self._fd, 0)
+        disk.write_all(self._fd, json.dumps(note).encode() + b"\n")
+
+
+def _try(path: Path) -> int | None:
+    """Return a locked descriptor of the file that stands at the path now, or None when it is held."""
+    flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+    while True:
+        try:
+            fd = os.open(path, flags, 0o600)
+        except OSError as error:
+            raise DiskError(
+                f"the lock {path} could not be opened: {error.strerror}",
+                remedy="Check that its folder exists and can be written.",
+                payload=error.errno,
+            ) from error
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if _is_current(path, fd):
+                return fd
+        except BlockingIOError:
+            os.close(fd)
+            return None
+        except OSError as error:
+            os.close(fd)
+            raise DiskError(
+                f"the lock {path} could not be taken: {error.strerror}",
+                remedy="Use a folder on a local disk; this file system may not support locks.",
+                payload=error.errno,
+            ) from error
+        os.close(fd)  # somebody removed or replaced the file since we opened it: take the new one
+
+
+def _is_current(path: Path, fd: int) -> bool:
+    try:
+        return os.path.samestat(os.stat(path, follow_symlinks=False), os.fstat(fd))
+    except FileNotFoundError:
+        return False
+
+
+def _refusal(path: Path) -> LockHeld:
+    holder = _read_holder(path)
+    if holder is None:
+        return LockHeld(
+            f"{path} is locked by another process that has not left its name",
+            remedy="Try again in a moment, or find it with: fuser " + str(path),
+        )
+    return LockHeld(
+        f"{path} is held by {holder.name} (process {holder.pid}, since {holder.since})",
+        remedy="Wait until it is done or stop that process; the lock is free as soon as it ends.",
+        payload=holder,
+    )
+
+
+def _read_holder(path: Path) -> Holder | None:
+    try:
+        note = json.loads(disk.read_bounded(path, NOTE_LIMIT_BYTES))
+        return Holder(pid=int(note["pid"]), name=str(note["holder"]), since=str(note["since"]))
+    except (DiskError, ValueError, KeyError, TypeError):
+        return None  # the holder is between taking the lock and writing its note
