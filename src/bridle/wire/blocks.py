@@ -89,7 +89,7 @@ class UnknownBlock(Block, frozen=True, kw_only=True, tag="(unknown)", eq=False):
 
 KnownBlock: TypeAlias = Text | Thinking | ToolUse | ToolResult | Image
 AnyBlock: TypeAlias = KnownBlock | UnknownBlock
-KNOWN_BLOCKS: dict[str, type[Block]] = {
+KNOWN_BLOCKS: dict[str, type[Text | Thinking | ToolUse | ToolResult | Image]] = {
     "text": Text,
     "thinking": Thinking,
     "tool_use": ToolUse,

@@ -64,7 +64,7 @@ def decode_stream(chunks: Iterable[bytes], *, limit_bytes: int = LINE_LIMIT_BYTE
 def _decode_all(lines: Iterable[bytes | Oversize]) -> list[Event]:
     events: list[Event] = []
     for line in lines:
-        if type(line) is Oversize:
+        if isinstance(line, Oversize):
             events.append(Skipped(size_bytes=line.size_bytes))
             continue
         if len(line) > _INTEGER_DIGITS and _may_hold_absurd_integer(line):

@@ -248,15 +248,7 @@ class Ignored(Event, frozen=True, kw_only=True, eq=False):
 
 
 Plain: TypeAlias = (
-    Assistant
-    | User
-    | Result
-    | StreamEvent
-    | RateLimit
-    | ControlRequest
-    | ControlResponse
-    | ControlCancel
-    | KeepAlive
+    Assistant | User | Result | StreamEvent | RateLimit | ControlRequest | ControlResponse | ControlCancel | KeepAlive
 )
 
 

@@ -13,7 +13,7 @@ class System(Event, frozen=True, kw_only=True, tag="system", eq=False):
     """A system event of a subtype that has no value of its own here; `value` is the whole object."""
 
     subtype: str = ""
-    value: dict[str, Any] = {}
+    value: dict[str, Any] = msgspec.field(default_factory=dict)
 
 
 class Init(Event, frozen=True, kw_only=True, tag="system", eq=False):

@@ -1,0 +1,289 @@
+"""The outcome: a verdict on a record, given how the process ended.
+
+Two policies judge one record. `lenient` follows the parser that tolerates a missing result. `harness` is for
+unattended work: no result and no text fails the run, and so does a refused permission.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+
+from bridle.wire.record import Failure, Record
+
+ERROR_LIMIT_CHARACTERS = 4096
+TRUNCATED = " ... (truncated)"
+NO_DETAIL = "API error (no detail)"
+NO_RESULT = "stream-json ended without a 'result' message; token usage unavailable"
+MALFORMED_PREFIX = "malformed stream-json line skipped:"
+INTERACTIVE_PREFIX = "interactive-hang:"
+BACKGROUND_PREFIX = "background-task:"
+NO_EXIT_CODE = -1  # of a run that was timed out, or whose program was not there
+_STDERR_LIMIT_CHARACTERS = 2000  # of stderr in a warning; the whole of it is in its own log
+
+_WAITING = re.compile(r"\b(waiting on|still waiting|continuing|in progress|in the background)\b", re.IGNORECASE)
+_USAGE_LIMIT = re.compile(r"usage limit|(session|weekly|5-hour|opus|sonnet) limit (reached|hit)|hit your .{0,20}limit")
+
+
+class Category(StrEnum):
+    """What kind of trouble it was."""
+
+    RATE_LIMIT = "rate_limit"
+    USAGE_LIMIT = "usage_limit"
+    AUTH = "auth"
+    API = "api"
+    INTERACTIVE = "interactive"
+    BACKGROUND_TASK = "background-task"
+    TIMEOUT = "timeout"
+    PERMISSION = "permission"
+    PROCESS = "process"
+    PARSE = "parse"
+    BUDGET = "budget"
+    NOT_FOUND = "not_found"
+
+
+class Policy(StrEnum):
+    """Who judges."""
+
+    HARNESS = "harness"
+    LENIENT = "lenient"
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How the process ended, as seen from outside."""
+
+    exit_code: int | None = 0
+    stderr: str = ""
+    timed_out: bool = False
+    expected_session: str | None = None
+    """The session that was to be continued, where one was."""
+    not_found: str | None = None
+    """Set when there was no such program: the words to say so."""
+    ended_by_us: bool = False
+    """We ended a process that had given its result and stayed; its exit code then says nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The verdict."""
+
+    final_text: str
+    error: str | None
+    category: Category | None
+    run_error: bool
+    """Whether unattended work must treat the run as failed."""
+    reason: str | None
+    """Why it failed, in one line, where it did."""
+    degraded: bool
+    """The answer was put together from the stream because the result had none."""
+    succeeded: bool
+    succeeded_cleanly: bool
+    session_forked: bool
+    exit_code: int | None
+    warnings: tuple[str, ...]
+    policy: Policy = Policy.HARNESS
+
+    @property
+    def failed(self) -> bool:
+        """The verdict in one bit, by the policy that judged."""
+        return self.run_error if self.policy is Policy.HARNESS else self.error is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What the caller wants judged, and how."""
+
+    policy: Policy = Policy.HARNESS
+    hang_heuristic: bool = True
+    background_heuristic: bool = True
+    """False where the agent was told to run nothing in the background."""
+    denials_fail: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class _Trouble:
+    """An error and what kind it is; the text is None for one that only the heuristics saw."""
+
+    error: str | None = None
+    category: Category | None = None
+    warnings: tuple[str, ...] = ()
+
+
+def judge(record: Record, ending: Ending | None = None, rules: Rules | None = None) -> Outcome:
+    """Give the verdict on a run."""
+    ending, rules = ending or Ending(), rules or Rules()
+    final_text, degraded = _final_text(record)
+    trouble = _trouble(record, ending, rules)
+    reason = _reason(record, ending, rules, trouble, final_text)
+    category = trouble.category or _category_of_reason(record, ending, rules, reason)
+    exit_code = _exit_code(ending, trouble)
+    answered = record.output.strip() or (record.failure is None and final_text.strip())
+    succeeded = exit_code == 0 and bool(answered)
+    return Outcome(
+        final_text=final_text,
+        error=trouble.error,
+        category=category,
+        run_error=reason is not None,
+        reason=reason,
+        degraded=degraded,
+        succeeded=succeeded,
+        succeeded_cleanly=succeeded and trouble.error is None and category is None,
+        session_forked=_forked(record, ending),
+        exit_code=exit_code,
+        warnings=(*_stream_warnings(record), *trouble.warnings, *_mismatch(record, ending, trouble)),
+        policy=rules.policy,
+    )
+
+
+def _exit_code(ending: Ending, trouble: _Trouble) -> int | None:
+    if trouble.category in (Category.TIMEOUT, Category.NOT_FOUND):
+        return NO_EXIT_CODE
+    return 0 if ending.ended_by_us else ending.exit_code
+
+
+def classify(text: str) -> Category:
+    """The kind of an error by the words in it: limits before auth, auth before the rest."""
+    words = text.lower()
+    if any(mark in words for mark in ("429", "rate limit", "rate-limit")):
+        return Category.RATE_LIMIT
+    auth = ("401", "403", "unauthorized", "authentication", "auth error", "anthropic_api_key")
+    if any(mark in words for mark in auth):
+        return Category.AUTH
+    return Category.USAGE_LIMIT if _USAGE_LIMIT.search(words) else Category.API
+
+
+def shorten(text: str) -> str:
+    """An error text of bearable length."""
+    return text if len(text) <= ERROR_LIMIT_CHARACTERS else text[:ERROR_LIMIT_CHARACTERS] + TRUNCATED
+
+
+def _final_text(record: Record) -> tuple[str, bool]:
+    """The answer, and whether it had to be put together from the stream."""
+    stated = record.result_text or ""
+    if stated.strip():
+        said = record.answer.text
+        return (said, False) if said.startswith(stated) and said != stated else (stated, False)
+    streamed = record.main_thread_text if record.main_thread_text.strip() else record.output
+    if streamed.strip() and record.failure is None:
+        return streamed, True
+    return streamed or stated, bool(streamed.strip()) and not record.results
+
+
+def _trouble(record: Record, ending: Ending, rules: Rules) -> _Trouble:
+    """The first of these that holds: an error in the stream, the clock, the process, the heuristics."""
+    if ending.not_found is not None:
+        return _Trouble(ending.not_found, Category.NOT_FOUND)
+    stderr = ending.stderr if ending.stderr.strip() else ""
+    if record.failure is not None:
+        return _Trouble(*_stream_error(record.failure, record), _stderr_warning(stderr))
+    if ending.timed_out and not record.results:
+        return _Trouble("timeout", Category.TIMEOUT, _stderr_warning(stderr))
+    if ending.exit_code != 0 and stderr and not ending.ended_by_us:
+        return _Trouble(shorten(stderr), Category.PROCESS)
+    advice = _heuristics(record, rules)
+    return advice if advice.category is None else _with_stderr(advice, stderr)
+
+
+def _stream_error(failure: Failure, record: Record) -> tuple[str, Category]:
+    text = shorten(failure.text) if failure.text else NO_DETAIL
+    return text, _by_structure(failure, record) or classify(text)
+
+
+def _by_structure(failure: Failure, record: Record) -> Category | None:
+    """What the agent's own fields say, which beats any words."""
+    status, notice = failure.api_error_status, failure.notice
+    if status == 429 or notice == "rate_limit":
+        limited = _USAGE_LIMIT.search((failure.text or "").lower()) or record.rate_limit_status == "rejected"
+        return Category.USAGE_LIMIT if limited else Category.RATE_LIMIT
+    if status in (401, 403) or notice == "authentication_failed":
+        return Category.AUTH
+    if failure.subtype == "error_max_budget_usd":
+        return Category.BUDGET
+    if status is not None or notice in ("invalid_request", "model_not_found", "server_error"):
+        return Category.API
+    return None
+
+
+def _heuristics(record: Record, rules: Rules) -> _Trouble:
+    """Two silent failures of a run that ended well: it asked a question, or left work in the background."""
+    if not (record.results and rules.hang_heuristic):
+        return _Trouble()
+    if _asked_and_stopped(record):
+        words = f"{INTERACTIVE_PREFIX} the only turn ended by asking the user, and nobody was there to answer"
+        return _Trouble(None, Category.INTERACTIVE, (words,))
+    if rules.background_heuristic and _left_work_behind(record):
+        count = len(record.background_open)
+        words = f"{BACKGROUND_PREFIX} {count} of {record.background_launches} background tasks were not seen to end"
+        return _Trouble(None, Category.BACKGROUND_TASK, (words,))
+    return _Trouble()
+
+
+def _asked_and_stopped(record: Record) -> bool:
+    if record.num_turns != 1 or "end_turn" not in (record.answer.stop_reason, record.result_stop_reason):
+        return False
+    return record.answer.asked_user or record.answer.text.rstrip().endswith("?")
+
+
+def _left_work_behind(record: Record) -> bool:
+    if not record.background_open:
+        return False
+    too_few = record.num_turns is not None and record.num_turns < record.background_launches + 2
+    return too_few or _WAITING.search(record.output) is not None
+
+
+def _reason(record: Record, ending: Ending, rules: Rules, trouble: _Trouble, final_text: str) -> str | None:
+    """Why unattended work must treat the run as failed; None where it need not."""
+    if trouble.error is not None:
+        return trouble.error
+    if record.permission_denials and rules.denials_fail:
+        names = ", ".join(sorted({str(d.get("tool_name", "?")) for d in record.permission_denials}))
+        return f"permission was refused for {names}"
+    if record.results:
+        return None
+    if not final_text.strip():
+        return f"the agent ended without a result (exit code {ending.exit_code})"
+    return None if ending.exit_code == 0 else f"the agent ended with exit code {ending.exit_code} and no result"
+
+
+def _category_of_reason(record: Record, ending: Ending, rules: Rules, reason: str | None) -> Category | None:
+    """The kind of a failure that only the harness policy sees."""
+    if reason is None or rules.policy is Policy.LENIENT:
+        return None
+    if record.permission_denials and record.results:
+        return Category.PERMISSION
+    return Category.PARSE if ending.exit_code == 0 else Category.PROCESS
+
+
+def _forked(record: Record, ending: Ending) -> bool:
+    expected = ending.expected_session
+    return expected is not None and record.session_id is not None and record.session_id != expected
+
+
+def _stream_warnings(record: Record) -> list[str]:
+    warnings = [f"{MALFORMED_PREFIX} {head}" for head in record.malformed]
+    more = record.parse_errors - len(record.malformed)
+    if more > 0:
+        warnings.append(f"{MALFORMED_PREFIX} and {more} more")
+    if not record.results:
+        warnings.append(NO_RESULT)
+    if record.other_session_id is not None:
+        warnings.append(f"a later init named another session: {record.other_session_id}")
+    return warnings + record.notices
+
+
+def _mismatch(record: Record, ending: Ending, trouble: _Trouble) -> list[str]:
+    """The process and the stream disagree; the stream is believed."""
+    believed = record.results and record.failure is None and trouble.category is not Category.PROCESS
+    if not believed or ending.timed_out or ending.ended_by_us or ending.exit_code == 0:
+        return []
+    return [f"exit code {ending.exit_code} after a result without an error"]
+
+
+def _stderr_warning(stderr: str) -> tuple[str, ...]:
+    return (f"stderr: {stderr.strip()[:_STDERR_LIMIT_CHARACTERS]}",) if stderr else ()
+
+
+def _with_stderr(trouble: _Trouble, stderr: str) -> _Trouble:
+    return _Trouble(trouble.error, trouble.category, (*trouble.warnings, *_stderr_warning(stderr)))

@@ -1,0 +1,266 @@
+"""The fold from events to a record. One method for each kind of event that carries facts."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from bridle.wire.blocks import Text, ToolResult, ToolUse
+from bridle.wire.events import (
+    Assistant,
+    Event,
+    Malformed,
+    RateLimit,
+    Result,
+    Skipped,
+    Unknown,
+    Usage,
+    User,
+)
+from bridle.wire.record import MAIN, Answer, Chunk, Failure, Record, add_usage
+from bridle.wire.system import ApiRetry, CompactBoundary, Init, TaskNotification
+
+SUB_AGENT_TOOLS = ("Task", "Agent")  # the tool's name as listed, and as called
+ASK_TOOL = "AskUserQuestion"
+_MALFORMED_KEPT = 3  # enough to see what slipped into the stream
+_MALFORMED_CHARACTERS = 120
+_RESET_IN_TEXT = re.compile(r"\|(\d{10,13})\b")
+
+
+class Recorder:
+    """Folds events into a record, one at a time."""
+
+    def __init__(self) -> None:
+        self.record = Record()
+        self._results_with_init = 0
+        self._notice: str | None = None
+        self._fold: dict[type[Event], Callable[[Any], None]] = {
+            Assistant: self._assistant,
+            User: self._user,
+            Result: self._result,
+            Init: self._init,
+            ApiRetry: self._api_retry,
+            RateLimit: self._rate_limit,
+            CompactBoundary: self._compact_boundary,
+            TaskNotification: self._task_notification,
+            Malformed: self._malformed,
+            Skipped: self._skipped,
+            Unknown: self._unknown,
+        }
+
+    def add(self, event: Event) -> None:
+        """Take in one event."""
+        self.record.events += 1
+        fold = self._fold.get(type(event))
+        if fold is not None:
+            fold(event)
+
+    def add_all(self, events: Iterable[Event]) -> None:
+        """Take in events in their order."""
+        find = self._fold.get
+        count = 0
+        for event in events:
+            count += 1
+            fold = find(type(event))
+            if fold is not None:
+                fold(event)
+        self.record.events += count
+
+    def _init(self, event: Init) -> None:
+        record = self.record
+        record.inits += 1
+        if record.inits > 1:
+            if event.session_id is not None and event.session_id != record.session_id:
+                record.other_session_id = event.session_id
+            return
+        record.session_id = event.session_id or record.session_id
+        record.model = event.model
+        record.version = event.claude_code_version
+        record.cwd = event.cwd
+        record.tools = event.tools
+        record.permission_mode = event.permission_mode
+        record.api_key_source = event.api_key_source
+
+    def _assistant(self, event: Assistant) -> None:
+        thread = event.parent_tool_use_id
+        if event.error is not None:
+            self._notice = event.error
+            return
+        if thread is MAIN:
+            self._notice = None
+            self._note_answer(event)
+        message = event.message
+        if message.usage is not None:
+            self._note_usage(thread, message.id, message.usage)
+        if isinstance(message.content, str):
+            return
+        for block in message.content:
+            if isinstance(block, Text):
+                self.record.chunks.append(Chunk(block.text, thread))
+            elif isinstance(block, ToolUse):
+                self._tool_use(block)
+
+    def _note_answer(self, event: Assistant) -> None:
+        message, answer = event.message, self.record.answer
+        if message.id is None or message.id != answer.message_id:
+            answer = self.record.answer = Answer(message_id=message.id)
+        answer.stop_reason = message.stop_reason or answer.stop_reason
+        for block in message.content:
+            if isinstance(block, Text):
+                answer.texts.append(block.text)
+            elif isinstance(block, ToolUse) and block.name == ASK_TOOL:
+                answer.asked_user = True
+        if message.usage is not None:
+            self.record.context_tokens = message.usage.context_tokens
+
+    def _note_usage(self, thread: str | None, message_id: str | None, usage: Usage) -> None:
+        """Usage is repeated for each block of a message: the last value for an id counts, once."""
+        live = self.record.live_usage.get(thread)
+        if live is not None and (message_id is None or live[0] != message_id):
+            self.record.past_usage = add_usage(self.record.past_usage, live[1])
+        self.record.live_usage[thread] = (message_id, usage)
+
+    def _tool_use(self, block: ToolUse) -> None:
+        self.record.tool_uses += 1
+        self.record.open_tools[block.id] = block.name
+        if block.name in SUB_AGENT_TOOLS and b"run_in_background" in bytes(block.input):
+            arguments = block.arguments
+            if arguments.get("run_in_background") is True:
+                self.record.background_launches += 1
+                self.record.background_open[block.id] = str(arguments.get("description", ""))
+
+    def _user(self, event: User) -> None:
+        if isinstance(event.message.content, str):
+            return
+        for block in event.message.content:
+            if isinstance(block, ToolResult):
+                self.record.tool_results += 1
+                self.record.tool_errors += block.is_error is True
+                self.record.open_tools.pop(block.tool_use_id, None)
+                self._close_thread(block.tool_use_id)
+
+    def _close_thread(self, thread: str) -> None:
+        live = self.record.live_usage.pop(thread, None)
+        if live is not None:
+            self.record.past_usage = add_usage(self.record.past_usage, live[1])
+
+    def _result(self, event: Result) -> None:
+        record = self.record
+        record.results += 1
+        is_turn = self._results_with_init < record.inits or record.results == 1
+        self._results_with_init += is_turn
+        record.session_id = record.session_id or event.session_id
+        record.result_subtype = event.subtype
+        record.result_stop_reason = event.stop_reason
+        record.terminal_reason = event.terminal_reason
+        text = record.result_text = result_text(event.result)
+        if event.is_error is True:
+            record.failure = Failure(
+                text=text or errors_text(event.errors),
+                subtype=event.subtype,
+                api_error_status=event.api_error_status,
+                notice=self._notice,
+            )
+            record.resets_at = _reset_in(text) or record.resets_at
+        elif is_turn:
+            record.failure = None
+        self._add_numbers(event, is_turn=is_turn)
+        if event.structured_output is not None:
+            record.structured_output, record.has_structured_output = event.structured_output, True
+        if isinstance(event.permission_denials, list):
+            self._deny(event.permission_denials)
+
+    def _deny(self, denials: list[Any]) -> None:
+        known = self.record.permission_denials
+        known.extend(denial for denial in denials if isinstance(denial, dict) and denial not in known)
+
+    def _add_numbers(self, event: Result, *, is_turn: bool) -> None:
+        """Usage, turns and time are counted anew for each turn; cost and usage by model run on over the process.
+
+        A second result without an init of its own is no new turn: its figures take the place of the first one's.
+        """
+        record = self.record
+        earlier = is_turn and record.results > 1
+        if event.usage is not None:
+            record.usage = add_usage(record.usage, event.usage) if earlier else event.usage
+        if event.num_turns is not None:
+            record.num_turns = (record.num_turns or 0) * earlier + event.num_turns
+        if event.duration_ms is not None:
+            record.duration_ms = (record.duration_ms or 0) * earlier + event.duration_ms
+        record.duration_api_ms = event.duration_api_ms
+        if event.total_cost_usd is not None and math.isfinite(event.total_cost_usd):
+            record.total_cost_usd = max(event.total_cost_usd, record.total_cost_usd or 0.0)
+        if isinstance(event.model_usage, dict):
+            record.model_usage = event.model_usage
+
+    def _api_retry(self, _event: ApiRetry) -> None:
+        self.record.api_retries += 1
+
+    def _rate_limit(self, event: RateLimit) -> None:
+        info = event.rate_limit_info
+        if not isinstance(info, dict):
+            return
+        status, kind, resets_at = info.get("status"), info.get("rateLimitType"), info.get("resetsAt")
+        self.record.rate_limit_status = status if isinstance(status, str) else None
+        self.record.rate_limit_type = kind if isinstance(kind, str) else None
+        if isinstance(resets_at, int | float) and math.isfinite(resets_at):
+            self.record.resets_at = _seconds(int(resets_at))
+
+    def _compact_boundary(self, _event: CompactBoundary) -> None:
+        self.record.compactions += 1
+
+    def _task_notification(self, event: TaskNotification) -> None:
+        if event.tool_use_id is not None and event.status == "completed":
+            self.record.background_open.pop(event.tool_use_id, None)
+
+    def _malformed(self, event: Malformed) -> None:
+        self.record.parse_errors += 1
+        if len(self.record.malformed) < _MALFORMED_KEPT:
+            self.record.malformed.append(event.text[:_MALFORMED_CHARACTERS])
+
+    def _skipped(self, event: Skipped) -> None:
+        self.record.parse_errors += 1
+        if len(self.record.malformed) < _MALFORMED_KEPT:
+            self.record.malformed.append(f"({event.size_bytes} bytes, over the limit for one line)")
+
+    def _unknown(self, _event: Unknown) -> None:
+        self.record.unknown_events += 1
+
+
+def fold(events: Iterable[Event]) -> Record:
+    """The record of a whole run."""
+    recorder = Recorder()
+    recorder.add_all(events)
+    return recorder.record
+
+
+def result_text(value: Any) -> str | None:
+    """The text of a result: a string, or a message object with text blocks."""
+    if isinstance(value, str):
+        return value
+    content = value.get("content") if isinstance(value, dict) else None
+    if isinstance(content, str):
+        return content
+    if not isinstance(content, list):
+        return None
+    texts = [block.get("text") for block in content if isinstance(block, dict)]
+    return "".join(text for text in texts if isinstance(text, str))
+
+
+def errors_text(value: Any) -> str | None:
+    """What a failed result lists as its errors, in one text."""
+    if not isinstance(value, list):
+        return None
+    return "; ".join(item for item in value if isinstance(item, str)) or None
+
+
+def _reset_in(text: str | None) -> int | None:
+    found = _RESET_IN_TEXT.search(text or "")
+    return _seconds(int(found[1])) if found else None
+
+
+def _seconds(moment: int) -> int:
+    """Epoch seconds from seconds or milliseconds."""
+    return moment // 1000 if moment > 10**11 else moment
