@@ -173,9 +173,7 @@ def _run(command: list[str], environment: dict[str, str], cwd: Path, limit_secon
     except (OSError, subprocess.TimeoutExpired) as error:
         raise PartMissing(f"{' '.join(command)}: {error}") from error
     if done.returncode != 0:
-        raise PartMissing(
-            f"{' '.join(command)} ended with {done.returncode}:\n{done.stdout}{done.stderr}".rstrip()
-        )
+        raise PartMissing(f"{' '.join(command)} ended with {done.returncode}:\n{done.stdout}{done.stderr}".rstrip())
     return done.stdout.strip()
 
 
@@ -196,9 +194,7 @@ def _client_version() -> str:
     try:
         return version("anthropic")
     except PackageNotFoundError as error:
-        raise PartMissing(
-            "the official anthropic client is not in this environment: run `make test`"
-        ) from error
+        raise PartMissing("the official anthropic client is not in this environment: run `make test`") from error
 
 
 def _writable(folder: Path) -> Path | None:
@@ -215,8 +211,7 @@ def _refuse_cache(folder: str) -> Path:
 
 def _write_installed(parts: list[Part], cache: Path) -> None:
     found = {
-        part.name: {"version": part.version, "program": str(part.executable(part.folder(cache)))}
-        for part in parts
+        part.name: {"version": part.version, "program": str(part.executable(part.folder(cache)))} for part in parts
     }
     INSTALLED.parent.mkdir(exist_ok=True)
     fresh = INSTALLED.with_suffix(f".{os.getpid()}.new")

@@ -1,0 +1,144 @@
+"""The one table of commands: what `bridle --help` lists, what the dispatcher runs, what the docs page shows.
+
+It imports nothing, so that reading it costs next to nothing: the hook commands start many times a minute.
+"""
+
+from __future__ import annotations
+
+EXIT_MEANINGS = {
+    0: "success",
+    1: "failed: the thing asked for did not work out",
+    2: "wrong usage or bad input; nothing was started",
+    3: "a limit was reached",
+    4: "waiting for a person",
+    5: "the agent cannot be used (not found, not logged in)",
+    130: "interrupted; state is safe",
+    141: "whoever read the output went away",
+}
+
+# Each group of commands says in its own words what a code means there.
+LOOP_CODES = {
+    0: "all tasks verified done, or the run completed",
+    1: "a task failed or ended unverified",
+    2: "wrong usage or a bad plan; nothing was started",
+    3: EXIT_MEANINGS[3],
+    4: EXIT_MEANINGS[4],
+    5: EXIT_MEANINGS[5],
+    130: "interrupted; state is safe and the resume command is printed",
+}
+ASK_CODES = {
+    0: "success, also a degraded one",
+    1: "the outcome is an error",
+    2: EXIT_MEANINGS[2],
+    5: EXIT_MEANINGS[5],
+    130: EXIT_MEANINGS[130],
+}
+READ_CODES = {0: "the file could be read", 1: "it could not be read", 2: EXIT_MEANINGS[2]}
+COMPARE_CODES = {0: "it agrees", 1: "it differs", 2: EXIT_MEANINGS[2]}
+READY_CODES = {0: "ready", 1: "something is missing", 2: EXIT_MEANINGS[2]}
+PLAIN_CODES = {0: EXIT_MEANINGS[0], 1: EXIT_MEANINGS[1], 2: EXIT_MEANINGS[2]}
+
+
+class Command:
+    """One command: its name, one line of help, the step that builds it, and its module once that is done."""
+
+    __slots__ = ("exit_codes", "module", "name", "step", "summary")
+
+    def __init__(
+        self,
+        name: str,
+        summary: str,
+        *,
+        step: int,
+        module: str | None = None,
+        exit_codes: dict[int, str] = PLAIN_CODES,
+    ) -> None:
+        self.name = name
+        self.summary = summary
+        self.step = step
+        self.module = module
+        self.exit_codes = exit_codes
+
+
+FOR_PEOPLE = (
+    Command(
+        "demo", "The whole main job on a sample repository: no account, no network.", step=5, exit_codes=LOOP_CODES
+    ),
+    Command("init", "Look at this repository and write bridle.toml and a first plan.", step=5),
+    Command("plan", "Let an agent read, ask its questions and write PLAN.md.", step=5),
+    Command("run", "The loop over a plan's tasks until each is verified done.", step=5, exit_codes=LOOP_CODES),
+    Command("status", "Where a run stands.", step=5),
+    Command("resume", "Go on with a run after a crash or an interruption.", step=5, exit_codes=LOOP_CODES),
+    Command("stop", "Stop a run cleanly.", step=5),
+    Command("hint", "Steer the next iteration of a run.", step=5),
+    Command("retry", "Try a task of a run again.", step=5),
+    Command("answer", "Answer a breakpoint or a parked question.", step=4),
+    Command("drive", "Perform a run's pending effects from outside.", step=4, exit_codes=LOOP_CODES),
+    Command(
+        "replay",
+        "Run it again from its journal, with no agent; say where it differs.",
+        step=4,
+        exit_codes=COMPARE_CODES,
+    ),
+    Command("audit", "Verify a run's checksums, sequence and receipts.", step=4, exit_codes=COMPARE_CODES),
+    Command(
+        "ask",
+        "One agent run, streamed for a person.",
+        step=2,
+        module="bridle.cli.commands.ask",
+        exit_codes=ASK_CODES,
+    ),
+    Command(
+        "inspect",
+        "The record and the outcome of an agent's log, offline.",
+        step=1,
+        module="bridle.cli.commands.inspect",
+        exit_codes=READ_CODES,
+    ),
+    Command(
+        "show",
+        "The conversation in an agent's log, in the terminal.",
+        step=1,
+        module="bridle.cli.commands.show",
+        exit_codes=READ_CODES,
+    ),
+    Command("export", "A conversation as a file to keep: HTML, Markdown or JSON.", step=8),
+    Command("watch", "The web page of the runs on this machine.", step=8),
+    Command("top", "The full-screen terminal view of the runs on this machine.", step=8),
+    Command("plugin", "Install, remove or locate the Claude Code plugin.", step=6),
+    Command(
+        "stage",
+        "A scripted model server on loopback, to rehearse with.",
+        step=2,
+        module="bridle.cli.commands.stage",
+    ),
+    Command("agent", "The drop-in for `claude`; the same as bridle-agent.", step=3),
+    Command("shim", "Put a `claude` that is Bridle's own agent into a folder of your choice.", step=3),
+    Command("fleet", "Many runs on many machines.", step=9),
+    Command("doctor", "What is installed, what is missing, how to mend it.", step=4, exit_codes=READY_CODES),
+    Command("clean", "Remove old logs and runs, by age, asked first.", step=5),
+)
+
+FOR_PROGRAMS = (
+    Command("run:create", "Create a run of a process.", step=4),
+    Command("run:iterate", "Replay a run's process and list the effects it waits for.", step=4),
+    Command("run:status", "The state of a run.", step=4),
+    Command("run:events", "The entries of a run's journal.", step=4),
+    Command("run:halt", "End a run for good.", step=4),
+    Command("run:rebuild-state", "Write a run's derived state again from its journal.", step=4),
+    Command("run:repair-journal", "Set broken journal entries aside.", step=4),
+    Command("task:list", "The effects of a run.", step=4),
+    Command("task:show", "One effect of a run.", step=4),
+    Command("task:post", "Post the result of an effect.", step=4),
+    Command("health", "Whether the machine interface works here.", step=4),
+    Command("session:init", "Begin a session's state file.", step=6),
+    Command("session:associate", "Bind a session to a run.", step=6),
+    Command("session:resume", "Bind a session to a run that exists.", step=6),
+    Command("session:state", "A session's state.", step=6),
+    Command("session:update", "Change a session's state.", step=6),
+    Command("session:check-iteration", "Whether a session may iterate again.", step=6),
+    Command("session:last-message", "The last message of a session's transcript.", step=6),
+    Command("hook:run", "Answer a hook of the host.", step=6),
+)
+
+COMMANDS = {command.name: command for command in FOR_PEOPLE + FOR_PROGRAMS}

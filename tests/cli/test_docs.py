@@ -1,0 +1,13 @@
+"""The generated page of commands says what the program does."""
+
+from __future__ import annotations
+
+from tools.command_reference import PAGE, reference
+
+
+def test_the_page_of_commands_is_what_make_docs_would_write() -> None:
+    assert PAGE.read_text(encoding="utf-8") == reference(), "run `make docs`"
+
+
+def test_the_page_is_the_same_in_any_terminal() -> None:
+    assert all(len(line) <= 100 for line in reference().splitlines() if line.startswith("  "))

@@ -1,0 +1,217 @@
+"""The installed programs, run as a person or a program runs them."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from bridle import __version__
+from bridle.cli import table
+
+PROGRAMS = Path(sys.executable).parent
+# A hang is a failure, not a wait for ever; a cold start on a busy machine takes a few seconds.
+LIMIT_SECONDS = 60
+
+# The real dispatcher with one more row in its table: `sample`, whose module the test has written.
+WITH_SAMPLE = """
+from bridle.cli import main, table
+table.COMMANDS["sample"] = table.Command("sample", "A sample.", step=1, module="sample")
+main.main()
+"""
+
+
+def bridle(*arguments: str, program: str = "bridle") -> subprocess.CompletedProcess[str]:
+    """Run an installed program to its end."""
+    return _run([str(PROGRAMS / program), *arguments], {})
+
+
+def sample(folder: Path, body: str, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run a command whose body is given, through the real dispatcher."""
+    return _run(sample_command(folder, body, *arguments), {"PYTHONPATH": str(folder)} | environment)
+
+
+def sample_command(folder: Path, body: str, *arguments: str) -> list[str]:
+    lines = ["import sys, os, click", "from bridle import errors", "@click.command()"]
+    lines += ["@click.option('--json', 'as_json', is_flag=True)", "@click.option('--count', type=int)"]
+    lines += ["def command(as_json, count):", f"    {body}"]
+    (folder / "sample.py").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return [sys.executable, "-c", WITH_SAMPLE, "sample", *arguments]
+
+
+def _run(command: list[str], environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        command,
+        capture_output=True,
+        text=True,
+        timeout=LIMIT_SECONDS,
+        check=False,
+        env=os.environ | environment,
+    )
+
+
+def test_version_is_printed() -> None:
+    done = bridle("--version")
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"bridle {__version__}\n", "")
+
+
+@pytest.mark.parametrize("arguments", [(), ("--help",), ("-h",), ("help",)])
+def test_help_lists_what_is_built_and_names_what_is_not(arguments: tuple[str, ...]) -> None:
+    done = bridle(*arguments)
+    assert (done.returncode, done.stderr) == (0, "")
+    for command in table.FOR_PEOPLE:
+        assert command.name in done.stdout
+        assert (command.summary in done.stdout) == (command.module is not None)
+
+
+@pytest.mark.parametrize("name", [command.name for command in table.COMMANDS.values() if command.module is None])
+def test_a_command_that_is_not_built_says_so_and_exits_2(name: str) -> None:
+    done = bridle(name, "anything")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"`bridle {name}` is not part of this version yet" in done.stderr
+
+
+def test_the_agent_program_is_the_agent_command() -> None:
+    done = bridle("-p", "hello", program="bridle-agent")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "`bridle agent` is not part of this version yet" in done.stderr
+
+
+def test_an_unknown_command_gets_the_nearest_names() -> None:
+    done = bridle("inspct", "log.ndjson")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "bridle: there is no command 'inspct'\n  Did you mean inspect?\n"
+
+
+def test_an_unknown_command_that_resembles_nothing_gets_the_list() -> None:
+    assert "bridle --help lists the commands." in bridle("xyzzy").stderr
+
+
+def test_with_json_an_error_is_one_document_on_stderr() -> None:
+    done = bridle("xyzzy", "--json")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert json.loads(done.stderr)["error"] == "USAGE"
+
+
+def test_json_after_two_dashes_is_an_argument_and_no_option() -> None:
+    assert bridle("xyzzy", "--", "--json").stderr.startswith("bridle: ")
+
+
+def test_every_built_command_has_help_and_a_json_option() -> None:
+    for command in table.COMMANDS.values():
+        if command.module is None:
+            continue
+        done = bridle(command.name, "--help")
+        assert (done.returncode, done.stderr) == (0, "")
+        assert done.stdout.startswith(f"Usage: bridle {command.name} ")
+        assert "--json" in done.stdout
+
+
+def test_a_command_that_returns_exits_0(tmp_path: Path) -> None:
+    done = sample(tmp_path, "print('done')")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "done\n", "")
+
+
+@pytest.mark.parametrize(
+    "body", ["return 7", "sys.exit(7)", "click.get_current_context().exit(7)", "raise SystemExit(7)"]
+)
+def test_a_command_chooses_its_exit_code(tmp_path: Path, body: str) -> None:
+    assert sample(tmp_path, body).returncode == 7
+
+
+@pytest.mark.parametrize("arguments", [("--count", "many"), ("--unheard-of",), ("extra",)])
+def test_wrong_usage_of_a_command_exits_2_with_a_hint(tmp_path: Path, arguments: tuple[str, ...]) -> None:
+    done = sample(tmp_path, "print('never')", *arguments)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("bridle: ")
+    assert "bridle sample --help says more." in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "exit_code"),
+    [
+        ("UsageError", "USAGE", 2),
+        ("ScriptError", "BAD_SCRIPT", 2),
+        ("AgentNotFound", "AGENT_NOT_FOUND", 5),
+        ("AgentNotReady", "AGENT_NOT_READY", 5),
+        ("DiskError", "DISK", 1),
+        ("InternalError", "INTERNAL", 1),
+    ],
+)
+def test_the_exit_code_says_whose_fault_it_was(tmp_path: Path, error: str, code: str, exit_code: int) -> None:
+    body = f"raise errors.{error}('it broke', remedy='mend it')"
+    words, document = sample(tmp_path, body), sample(tmp_path, body, "--json")
+    assert (words.returncode, words.stdout, words.stderr) == (exit_code, "", "bridle: it broke\n  mend it\n")
+    assert (document.returncode, document.stdout) == (exit_code, "")
+    assert json.loads(document.stderr) == {"error": code, "message": "it broke", "remedy": "mend it"}
+
+
+def test_a_defect_is_one_line_and_its_place_is_shown_on_demand(tmp_path: Path) -> None:
+    short = sample(tmp_path, "raise ZeroDivisionError('by zero')")
+    assert short.returncode == 1
+    assert short.stderr.startswith("bridle: unexpected ZeroDivisionError: by zero\n")
+    assert "Traceback" not in short.stderr
+    full = sample(tmp_path, "raise ZeroDivisionError('by zero')", BRIDLE_DEBUG="1")
+    assert "Traceback" in full.stderr
+    assert "sample.py" in full.stderr
+
+
+@pytest.mark.parametrize("body", ["raise KeyboardInterrupt", "raise click.Abort", "os.kill(os.getpid(), 2)"])
+def test_an_interruption_exits_130(tmp_path: Path, body: str) -> None:
+    done = sample(tmp_path, body)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "bridle: interrupted\n")
+
+
+@pytest.mark.parametrize("lines", [10, 200_000])
+def test_a_reader_that_goes_away_ends_the_command_without_a_complaint(tmp_path: Path, lines: int) -> None:
+    command = sample_command(tmp_path, f"sys.stdin.read(); [print('line') for _ in range({lines})]")
+    environment = os.environ | {"PYTHONPATH": str(tmp_path)}
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment
+    ) as child:
+        assert child.stdout is not None
+        child.stdout.close()  # before the child writes: it waits for the end of its stdin
+        child.stdout = None
+        _, stderr = child.communicate(timeout=LIMIT_SECONDS)
+    assert (child.returncode, stderr) == (128 + signal.SIGPIPE, b"")
+
+
+def test_another_broken_pipe_is_not_taken_for_the_reader(tmp_path: Path) -> None:
+    done = sample(tmp_path, "raise BrokenPipeError(32, 'a child closed its stdin')")
+    assert done.returncode == 1
+    assert "a child closed its stdin" in done.stderr
+
+
+def test_what_the_machine_refuses_is_said_in_its_words(tmp_path: Path) -> None:
+    done = sample(tmp_path, "open('/no/such/file')")
+    assert (done.returncode, done.stderr) == (1, "bridle: No such file or directory: /no/such/file\n")
+
+
+@pytest.mark.parametrize("body", ["print('lost')", "sys.stdout.reconfigure(line_buffering=False); print('lost')"])
+def test_output_that_cannot_be_written_is_a_failure(tmp_path: Path, body: str) -> None:
+    command = sample_command(tmp_path, body)
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            command,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=LIMIT_SECONDS,
+            check=False,
+            env=os.environ | {"PYTHONPATH": str(tmp_path)},
+        )
+    assert done.returncode == 1
+    assert done.stderr == "bridle: No space left on device\n"
+
+
+def test_names_in_the_table_are_unique_and_modules_follow_them() -> None:
+    commands = table.FOR_PEOPLE + table.FOR_PROGRAMS
+    assert len(table.COMMANDS) == len(commands)
+    for command in commands:
+        assert command.module in (None, f"bridle.cli.commands.{command.name.replace(':', '_').replace('-', '_')}")
+        assert set(command.exit_codes) <= set(table.EXIT_MEANINGS)
