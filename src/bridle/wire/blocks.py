@@ -12,7 +12,7 @@ import msgspec
 from bridle.wire.loose import from_json, to_raw
 
 
-class Block(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", eq=False):
+class Block(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", eq=False, gc=False):
     """One block of a message."""
 
     always: ClassVar[frozenset[str]] = frozenset()  # fields that are written even when they are null
@@ -24,20 +24,20 @@ class Block(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", eq=Fals
         return hash((type(self), repr(_values(self))))
 
 
-class Text(Block, frozen=True, kw_only=True, tag="text", eq=False):
+class Text(Block, frozen=True, kw_only=True, tag="text", eq=False, gc=False):
     """Words for the reader."""
 
     text: str = ""
 
 
-class Thinking(Block, frozen=True, kw_only=True, tag="thinking", eq=False):
+class Thinking(Block, frozen=True, kw_only=True, tag="thinking", eq=False, gc=False):
     """The model's reasoning, with the signature that lets it be sent back."""
 
     thinking: str = ""
     signature: str | None = None
 
 
-class ToolUse(Block, frozen=True, kw_only=True, tag="tool_use", eq=False):
+class ToolUse(Block, frozen=True, kw_only=True, tag="tool_use", eq=False, gc=False):
     """A tool call. Its input is decoded when somebody asks for it."""
 
     id: str = ""
@@ -51,13 +51,13 @@ class ToolUse(Block, frozen=True, kw_only=True, tag="tool_use", eq=False):
         return value if isinstance(value, dict) else {}
 
 
-class Image(Block, frozen=True, kw_only=True, tag="image", eq=False):
+class Image(Block, frozen=True, kw_only=True, tag="image", eq=False, gc=False):
     """A picture; its source holds the bytes in base64."""
 
     source: msgspec.Raw = msgspec.Raw(b"{}")
 
 
-class ToolResult(Block, frozen=True, kw_only=True, tag="tool_result", eq=False):
+class ToolResult(Block, frozen=True, kw_only=True, tag="tool_result", eq=False, gc=False):
     """What a tool answered. Its content (a string or a list of blocks) is decoded when somebody asks for it."""
 
     tool_use_id: str = ""
@@ -75,7 +75,7 @@ class ToolResult(Block, frozen=True, kw_only=True, tag="tool_result", eq=False):
         return plain_text(self.value)
 
 
-class UnknownBlock(Block, frozen=True, kw_only=True, tag="(unknown)", eq=False):
+class UnknownBlock(Block, frozen=True, kw_only=True, tag="(unknown)", eq=False, gc=False):
     """A block of a kind that this version does not know, or that is not an object at all."""
 
     value: Any = None

@@ -8,7 +8,10 @@ goes down the tolerant one, which builds the event field by field and block by b
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections import deque
+from collections.abc import Iterable, Iterator
+from itertools import repeat
+from typing import cast
 
 import msgspec
 
@@ -27,6 +30,7 @@ class _SystemHead(msgspec.Struct, tag_field="type", tag="system"):
 _decode_line = msgspec.json.Decoder(_SystemHead | Plain).decode
 _decode_system = {subtype: msgspec.json.Decoder(kind).decode for subtype, kind in SYSTEM_KINDS.items()}
 _set = msgspec.structs.force_setattr
+_REFUSALS = (msgspec.MsgspecError, ValueError, KeyError, RecursionError)
 
 # Python refuses integers of more digits than this; a decoder that skips over unused fields would not notice.
 _INTEGER_DIGITS = 4300
@@ -53,7 +57,7 @@ def decode(line: bytes) -> list[Event]:
     return _decode_all([line])
 
 
-def decode_stream(chunks: Iterable[bytes], *, limit_bytes: int = LINE_LIMIT_BYTES) -> Iterable[Event]:
+def decode_stream(chunks: Iterable[bytes], *, limit_bytes: int = LINE_LIMIT_BYTES) -> Iterator[Event]:
     """Decode a whole stream, chunk by chunk, in memory that does not grow with it."""
     decoder = Decoder(limit_bytes=limit_bytes)
     for chunk in chunks:
@@ -61,25 +65,39 @@ def decode_stream(chunks: Iterable[bytes], *, limit_bytes: int = LINE_LIMIT_BYTE
     yield from decoder.end()
 
 
-def _decode_all(lines: Iterable[bytes | Oversize]) -> list[Event]:
+def _decode_all(lines: list[bytes | Oversize]) -> list[Event]:
+    """Decode a batch in loops that run in C; where one line of it is out of the ordinary, line by line."""
+    try:
+        events = list(map(_decode_line, cast("list[bytes]", lines)))
+    except (*_REFUSALS, TypeError):  # TypeError: an Oversize among the lines
+        return _decode_each(lines)
+    if max(map(len, cast("list[bytes]", lines)), default=0) > _INTEGER_DIGITS or _SystemHead in set(map(type, events)):
+        return _decode_each(lines)
+    deque(map(_set, events, repeat("raw"), lines), maxlen=0)
+    return cast("list[Event]", events)
+
+
+def _decode_each(lines: list[bytes | Oversize]) -> list[Event]:
     events: list[Event] = []
     for line in lines:
         if isinstance(line, Oversize):
             events.append(Skipped(size_bytes=line.size_bytes))
-            continue
-        if len(line) > _INTEGER_DIGITS and _may_hold_absurd_integer(line):
+        elif len(line) > _INTEGER_DIGITS and _may_hold_absurd_integer(line):
             events.extend(decode_tolerantly(line))
-            continue
-        try:
-            event = _decode_line(line)
-            if type(event) is _SystemHead:
-                event = _decode_system[event.subtype](line)
-        except (msgspec.MsgspecError, ValueError, KeyError, RecursionError):
-            events.extend(decode_tolerantly(line))
-            continue
-        _set(event, "raw", line)
-        events.append(event)
+        else:
+            events.extend(_decode_one(line))
     return events
+
+
+def _decode_one(line: bytes) -> list[Event]:
+    try:
+        event = _decode_line(line)
+        if isinstance(event, _SystemHead):
+            event = _decode_system[event.subtype](line)
+    except _REFUSALS:
+        return decode_tolerantly(line)
+    _set(event, "raw", line)
+    return [event]
 
 
 def _may_hold_absurd_integer(line: bytes) -> bool:

@@ -18,7 +18,7 @@ ABSENT = msgspec.Raw(b"null")  # a part that is set aside undecoded, and was not
 SYNTHETIC_MODEL = "<synthetic>"  # the model that Claude Code names on messages it wrote itself
 
 
-class Event(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", eq=False):
+class Event(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", eq=False, gc=False):
     """One line of an agent's output."""
 
     always: ClassVar[frozenset[str]] = frozenset()  # fields that are written even when they are null
@@ -33,7 +33,7 @@ class Event(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", eq=Fals
         return hash((type(self), repr(field_values(self))))
 
 
-class Usage(msgspec.Struct, frozen=True, kw_only=True):
+class Usage(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Tokens of one message or one turn. For Claude, input_tokens leaves out what the cache read or wrote."""
 
     input_tokens: int = 0
@@ -55,7 +55,7 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True):
         return self.input_tokens + self.cache_creation_input_tokens + self.cache_read_input_tokens
 
 
-class Message(msgspec.Struct, frozen=True, kw_only=True):
+class Message(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The message inside an assistant or user event."""
 
     always: ClassVar[frozenset[str]] = frozenset({"role", "content"})
@@ -77,7 +77,7 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
         return self.content
 
 
-class Assistant(Event, frozen=True, kw_only=True, tag="assistant", eq=False):
+class Assistant(Event, frozen=True, kw_only=True, tag="assistant", eq=False, gc=False):
     """Printed for each block that the model finished. Blocks of one answer share `message.id`."""
 
     always: ClassVar[frozenset[str]] = frozenset({"parent_tool_use_id"})
@@ -102,7 +102,7 @@ class Assistant(Event, frozen=True, kw_only=True, tag="assistant", eq=False):
         return [block for block in self.message.content if isinstance(block, ToolUse)]
 
 
-class User(Event, frozen=True, kw_only=True, tag="user", eq=False):
+class User(Event, frozen=True, kw_only=True, tag="user", eq=False, gc=False):
     """Printed for each tool result, and for text that the program put into the conversation."""
 
     always: ClassVar[frozenset[str]] = frozenset({"parent_tool_use_id"})
@@ -124,7 +124,7 @@ class User(Event, frozen=True, kw_only=True, tag="user", eq=False):
         return from_json(self.tool_use_result)
 
 
-class Result(Event, frozen=True, kw_only=True, tag="result", eq=False):
+class Result(Event, frozen=True, kw_only=True, tag="result", eq=False, gc=False):
     """Printed at the end of each turn. A run may have several."""
 
     always: ClassVar[frozenset[str]] = frozenset({"stop_reason"})
@@ -151,7 +151,7 @@ class Result(Event, frozen=True, kw_only=True, tag="result", eq=False):
     errors: Any = None
 
 
-class StreamEvent(Event, frozen=True, kw_only=True, tag="stream_event", eq=False):
+class StreamEvent(Event, frozen=True, kw_only=True, tag="stream_event", eq=False, gc=False):
     """Printed for each piece of an answer under way, when partial messages were asked for."""
 
     always: ClassVar[frozenset[str]] = frozenset({"parent_tool_use_id"})
@@ -169,7 +169,7 @@ class StreamEvent(Event, frozen=True, kw_only=True, tag="stream_event", eq=False
         return value if isinstance(value, dict) else {}
 
 
-class RateLimit(Event, frozen=True, kw_only=True, tag="rate_limit_event", eq=False):
+class RateLimit(Event, frozen=True, kw_only=True, tag="rate_limit_event", eq=False, gc=False):
     """Printed when the state of the account's limits changed."""
 
     rate_limit_info: Any = None
@@ -177,7 +177,7 @@ class RateLimit(Event, frozen=True, kw_only=True, tag="rate_limit_event", eq=Fal
     session_id: str | None = None
 
 
-class ControlRequest(Event, frozen=True, kw_only=True, tag="control_request", eq=False):
+class ControlRequest(Event, frozen=True, kw_only=True, tag="control_request", eq=False, gc=False):
     """Either side asks the other for something; request["subtype"] says what."""
 
     request_id: str = ""
@@ -189,7 +189,7 @@ class ControlRequest(Event, frozen=True, kw_only=True, tag="control_request", eq
         return _text(self.request.get("subtype"))
 
 
-class ControlResponse(Event, frozen=True, kw_only=True, tag="control_response", eq=False):
+class ControlResponse(Event, frozen=True, kw_only=True, tag="control_response", eq=False, gc=False):
     """The answer to a control request; response["request_id"] says to which."""
 
     response: dict[str, Any] = {}
@@ -205,24 +205,24 @@ class ControlResponse(Event, frozen=True, kw_only=True, tag="control_response", 
         return _text(self.response.get("request_id"))
 
 
-class ControlCancel(Event, frozen=True, kw_only=True, tag="control_cancel_request", eq=False):
+class ControlCancel(Event, frozen=True, kw_only=True, tag="control_cancel_request", eq=False, gc=False):
     """The asker no longer wants an answer."""
 
     request_id: str = ""
 
 
-class KeepAlive(Event, frozen=True, kw_only=True, tag="keep_alive", eq=False):
+class KeepAlive(Event, frozen=True, kw_only=True, tag="keep_alive", eq=False, gc=False):
     """Printed to show that the program is alive."""
 
 
-class Unknown(Event, frozen=True, kw_only=True, eq=False):
+class Unknown(Event, frozen=True, kw_only=True, eq=False, gc=False):
     """A JSON object of a type that this version does not know."""
 
     kind: str = ""
     value: dict[str, Any] = {}
 
 
-class Malformed(Event, frozen=True, kw_only=True, eq=False):
+class Malformed(Event, frozen=True, kw_only=True, eq=False, gc=False):
     """A line that is not JSON, or JSON that cannot be taken in."""
 
     reason: str = ""
@@ -235,13 +235,13 @@ class Malformed(Event, frozen=True, kw_only=True, eq=False):
         return head.startswith("{") and '"type"' in head
 
 
-class Skipped(Event, frozen=True, kw_only=True, eq=False):
+class Skipped(Event, frozen=True, kw_only=True, eq=False, gc=False):
     """A line over the limit: its size is known, its bytes are only in the log."""
 
     size_bytes: int = 0
 
 
-class Ignored(Event, frozen=True, kw_only=True, eq=False):
+class Ignored(Event, frozen=True, kw_only=True, eq=False, gc=False):
     """A line of JSON that is not an object: no event of any agent."""
 
     text: str = ""

@@ -6,20 +6,42 @@ What the facts mean is decided in outcome.py.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
+
+import msgspec
 
 from bridle.wire.events import Usage
 
 MAIN = None  # the thread of the agent itself; a sub-agent's thread is the id of the tool call that began it
 
 
-@dataclass(frozen=True, slots=True)
-class Chunk:
+class Chunk(msgspec.Struct, frozen=True):
     """One text block of an answer and the thread that said it."""
 
     text: str
     thread: str | None = MAIN
+
+
+@dataclass(slots=True)
+class Tally:
+    """A running count of tokens."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cache_creation_input_tokens: int = 0
+    cache_read_input_tokens: int = 0
+    cached_input_tokens: int = 0
+    reasoning_output_tokens: int = 0
+
+    def add(self, usage: Usage | Tally) -> None:
+        """Count these tokens too."""
+        self.input_tokens += usage.input_tokens
+        self.output_tokens += usage.output_tokens
+        self.cache_creation_input_tokens += usage.cache_creation_input_tokens
+        self.cache_read_input_tokens += usage.cache_read_input_tokens
+        self.cached_input_tokens += usage.cached_input_tokens
+        self.reasoning_output_tokens += usage.reasoning_output_tokens
 
 
 @dataclass(slots=True)
@@ -77,8 +99,10 @@ class Record:
     has_structured_output: bool = False
     permission_denials: list[dict[str, Any]] = field(default_factory=list)
 
-    usage: Usage = field(default_factory=Usage)
-    past_usage: Usage = field(default_factory=Usage)
+    usage: Tally = field(default_factory=Tally)
+    cache_creation: dict[str, Any] | None = None
+    """How the cache writes divide by lifetime, where the last result says so."""
+    past_usage: Tally = field(default_factory=Tally)
     """Of messages that are over, from the messages themselves."""
     live_usage: dict[str | None, tuple[str | None, Usage]] = field(default_factory=dict)
     """Of the latest message of each thread: its id and usage, which is repeated for each of its blocks."""
@@ -129,13 +153,13 @@ class Record:
         return self.result_stop_reason or self.answer.stop_reason
 
     @property
-    def usage_estimate(self) -> Usage | None:
+    def usage_estimate(self) -> Tally | None:
         """Tokens counted from the messages themselves, each once: for a run whose result names none."""
-        if not self.live_usage and self.past_usage == Usage():
+        if not self.live_usage and self.past_usage == Tally():
             return None
-        total = self.past_usage
+        total = replace(self.past_usage)
         for _, usage in self.live_usage.values():
-            total = add_usage(total, usage)
+            total.add(usage)
         return total
 
     @property
@@ -143,16 +167,3 @@ class Record:
         """The window of the model that ran, where the result names it."""
         windows = [use.get("contextWindow") for use in self.model_usage.values() if isinstance(use, dict)]
         return max((window for window in windows if isinstance(window, int)), default=None)
-
-
-def add_usage(left: Usage, right: Usage) -> Usage:
-    """The tokens of both."""
-    return Usage(
-        input_tokens=left.input_tokens + right.input_tokens,
-        output_tokens=left.output_tokens + right.output_tokens,
-        cache_creation_input_tokens=left.cache_creation_input_tokens + right.cache_creation_input_tokens,
-        cache_read_input_tokens=left.cache_read_input_tokens + right.cache_read_input_tokens,
-        cached_input_tokens=left.cached_input_tokens + right.cached_input_tokens,
-        reasoning_output_tokens=left.reasoning_output_tokens + right.reasoning_output_tokens,
-        cache_creation=right.cache_creation,
-    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from bridle.wire.blocks import Text, ToolResult, ToolUse
@@ -12,6 +12,7 @@ from bridle.wire.events import (
     Assistant,
     Event,
     Malformed,
+    Message,
     RateLimit,
     Result,
     Skipped,
@@ -19,7 +20,7 @@ from bridle.wire.events import (
     Usage,
     User,
 )
-from bridle.wire.record import MAIN, Answer, Chunk, Failure, Record, add_usage
+from bridle.wire.record import MAIN, Answer, Chunk, Failure, Record, Tally
 from bridle.wire.system import ApiRetry, CompactBoundary, Init, TaskNotification
 
 SUB_AGENT_TOOLS = ("Task", "Agent")  # the tool's name as listed, and as called
@@ -57,16 +58,14 @@ class Recorder:
         if fold is not None:
             fold(event)
 
-    def add_all(self, events: Iterable[Event]) -> None:
+    def add_all(self, events: Sequence[Event]) -> None:
         """Take in events in their order."""
         find = self._fold.get
-        count = 0
         for event in events:
-            count += 1
             fold = find(type(event))
             if fold is not None:
                 fold(event)
-        self.record.events += count
+        self.record.events += len(events)
 
     def _init(self, event: Init) -> None:
         record = self.record
@@ -84,42 +83,45 @@ class Recorder:
         record.api_key_source = event.api_key_source
 
     def _assistant(self, event: Assistant) -> None:
-        thread = event.parent_tool_use_id
         if event.error is not None:
             self._notice = event.error
             return
+        record, message, thread = self.record, event.message, event.parent_tool_use_id
+        usage = message.usage
+        if usage is not None:
+            self._note_usage(thread, message.id, usage)
+        answer = None
         if thread is MAIN:
             self._notice = None
-            self._note_answer(event)
-        message = event.message
-        if message.usage is not None:
-            self._note_usage(thread, message.id, message.usage)
-        if isinstance(message.content, str):
+            answer = self._continue_answer(message)
+            if usage is not None:
+                record.context_tokens = usage.context_tokens
+        if type(message.content) is str:
             return
         for block in message.content:
-            if isinstance(block, Text):
-                self.record.chunks.append(Chunk(block.text, thread))
-            elif isinstance(block, ToolUse):
+            if type(block) is Text:
+                record.chunks.append(Chunk(block.text, thread))
+                if answer is not None:
+                    answer.texts.append(block.text)
+            elif type(block) is ToolUse:
                 self._tool_use(block)
+                if answer is not None and block.name == ASK_TOOL:
+                    answer.asked_user = True
 
-    def _note_answer(self, event: Assistant) -> None:
-        message, answer = event.message, self.record.answer
+    def _continue_answer(self, message: Message) -> Answer:
+        """The blocks of one message arrive as events of their own and share its id."""
+        answer = self.record.answer
         if message.id is None or message.id != answer.message_id:
-            answer = self.record.answer = Answer(message_id=message.id)
-        answer.stop_reason = message.stop_reason or answer.stop_reason
-        for block in message.content:
-            if isinstance(block, Text):
-                answer.texts.append(block.text)
-            elif isinstance(block, ToolUse) and block.name == ASK_TOOL:
-                answer.asked_user = True
-        if message.usage is not None:
-            self.record.context_tokens = message.usage.context_tokens
+            answer = self.record.answer = Answer(message.id)
+        if message.stop_reason is not None:
+            answer.stop_reason = message.stop_reason
+        return answer
 
     def _note_usage(self, thread: str | None, message_id: str | None, usage: Usage) -> None:
         """Usage is repeated for each block of a message: the last value for an id counts, once."""
         live = self.record.live_usage.get(thread)
         if live is not None and (message_id is None or live[0] != message_id):
-            self.record.past_usage = add_usage(self.record.past_usage, live[1])
+            self.record.past_usage.add(live[1])
         self.record.live_usage[thread] = (message_id, usage)
 
     def _tool_use(self, block: ToolUse) -> None:
@@ -144,7 +146,7 @@ class Recorder:
     def _close_thread(self, thread: str) -> None:
         live = self.record.live_usage.pop(thread, None)
         if live is not None:
-            self.record.past_usage = add_usage(self.record.past_usage, live[1])
+            self.record.past_usage.add(live[1])
 
     def _result(self, event: Result) -> None:
         record = self.record
@@ -184,7 +186,10 @@ class Recorder:
         record = self.record
         earlier = is_turn and record.results > 1
         if event.usage is not None:
-            record.usage = add_usage(record.usage, event.usage) if earlier else event.usage
+            record.usage = record.usage if earlier else Tally()
+            record.usage.add(event.usage)
+            split = event.usage.cache_creation
+            record.cache_creation = split if isinstance(split, dict) else None
         if event.num_turns is not None:
             record.num_turns = (record.num_turns or 0) * earlier + event.num_turns
         if event.duration_ms is not None:
@@ -232,7 +237,8 @@ class Recorder:
 def fold(events: Iterable[Event]) -> Record:
     """The record of a whole run."""
     recorder = Recorder()
-    recorder.add_all(events)
+    for event in events:
+        recorder.add(event)
     return recorder.record
 
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from bridle.wire.events import Usage
 from bridle.wire.outcome import Outcome
-from bridle.wire.record import Record
+from bridle.wire.record import Record, Tally
 
 _COUNTS = (
     "input_tokens",
@@ -81,12 +80,12 @@ def _figures(record: Record) -> dict[str, Any]:
     }
 
 
-def _tokens(usage: Usage) -> dict[str, int]:
+def _tokens(usage: Tally) -> dict[str, int]:
     return {name: getattr(usage, name) for name in _COUNTS}
 
 
 def _estimate(record: Record) -> dict[str, int] | None:
     """Only where no result names the tokens."""
-    if record.usage != Usage() or record.usage_estimate is None:
+    if record.usage != Tally() or record.usage_estimate is None:
         return None
     return _tokens(record.usage_estimate)

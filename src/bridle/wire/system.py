@@ -9,14 +9,14 @@ import msgspec
 from bridle.wire.events import Event
 
 
-class System(Event, frozen=True, kw_only=True, tag="system", eq=False):
+class System(Event, frozen=True, kw_only=True, tag="system", eq=False, gc=False):
     """A system event of a subtype that has no value of its own here; `value` is the whole object."""
 
     subtype: str = ""
     value: dict[str, Any] = msgspec.field(default_factory=dict)
 
 
-class Init(Event, frozen=True, kw_only=True, tag="system", eq=False):
+class Init(Event, frozen=True, kw_only=True, tag="system", eq=False, gc=False):
     """Printed at the start of each turn: the session and what the agent may use in it."""
 
     subtype: str = "init"
@@ -38,7 +38,7 @@ class Init(Event, frozen=True, kw_only=True, tag="system", eq=False):
     fast_mode_state: str | None = None
 
 
-class ApiRetry(Event, frozen=True, kw_only=True, tag="system", eq=False):
+class ApiRetry(Event, frozen=True, kw_only=True, tag="system", eq=False, gc=False):
     """Printed before the program waits and sends a failed request again."""
 
     always: ClassVar[frozenset[str]] = frozenset({"error_status"})
@@ -53,7 +53,7 @@ class ApiRetry(Event, frozen=True, kw_only=True, tag="system", eq=False):
     uuid: str | None = None
 
 
-class Status(Event, frozen=True, kw_only=True, tag="system", eq=False):
+class Status(Event, frozen=True, kw_only=True, tag="system", eq=False, gc=False):
     """Printed when the program begins a request or a compaction, or its permission mode changed."""
 
     always: ClassVar[frozenset[str]] = frozenset({"status"})
@@ -67,7 +67,7 @@ class Status(Event, frozen=True, kw_only=True, tag="system", eq=False):
     session_id: str | None = None
 
 
-class TaskStarted(Event, frozen=True, kw_only=True, tag="system", eq=False):
+class TaskStarted(Event, frozen=True, kw_only=True, tag="system", eq=False, gc=False):
     """Printed when a sub-agent or a background command begins."""
 
     subtype: str = "task_started"
@@ -81,7 +81,7 @@ class TaskStarted(Event, frozen=True, kw_only=True, tag="system", eq=False):
     session_id: str | None = None
 
 
-class TaskProgress(Event, frozen=True, kw_only=True, tag="system", eq=False):
+class TaskProgress(Event, frozen=True, kw_only=True, tag="system", eq=False, gc=False):
     """Printed while a sub-agent works."""
 
     subtype: str = "task_progress"
@@ -95,7 +95,7 @@ class TaskProgress(Event, frozen=True, kw_only=True, tag="system", eq=False):
     session_id: str | None = None
 
 
-class TaskUpdated(Event, frozen=True, kw_only=True, tag="system", eq=False):
+class TaskUpdated(Event, frozen=True, kw_only=True, tag="system", eq=False, gc=False):
     """Printed when a sub-agent or a background command changed its state."""
 
     subtype: str = "task_updated"
@@ -111,7 +111,7 @@ class TaskUpdated(Event, frozen=True, kw_only=True, tag="system", eq=False):
         return status if isinstance(status, str) else None
 
 
-class TaskNotification(Event, frozen=True, kw_only=True, tag="system", eq=False):
+class TaskNotification(Event, frozen=True, kw_only=True, tag="system", eq=False, gc=False):
     """Printed when a sub-agent or a background command has ended."""
 
     subtype: str = "task_notification"
@@ -125,7 +125,7 @@ class TaskNotification(Event, frozen=True, kw_only=True, tag="system", eq=False)
     session_id: str | None = None
 
 
-class HookStarted(Event, frozen=True, kw_only=True, tag="system", eq=False):
+class HookStarted(Event, frozen=True, kw_only=True, tag="system", eq=False, gc=False):
     """Printed before a hook runs."""
 
     subtype: str = "hook_started"
@@ -136,7 +136,7 @@ class HookStarted(Event, frozen=True, kw_only=True, tag="system", eq=False):
     session_id: str | None = None
 
 
-class HookResponse(Event, frozen=True, kw_only=True, tag="system", eq=False):
+class HookResponse(Event, frozen=True, kw_only=True, tag="system", eq=False, gc=False):
     """Printed after a hook ran."""
 
     subtype: str = "hook_response"
@@ -152,7 +152,7 @@ class HookResponse(Event, frozen=True, kw_only=True, tag="system", eq=False):
     session_id: str | None = None
 
 
-class CompactBoundary(Event, frozen=True, kw_only=True, tag="system", eq=False):
+class CompactBoundary(Event, frozen=True, kw_only=True, tag="system", eq=False, gc=False):
     """Printed where older parts of the conversation were replaced by a summary."""
 
     subtype: str = "compact_boundary"
