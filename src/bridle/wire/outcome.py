@@ -20,6 +20,8 @@ MALFORMED_PREFIX = "malformed stream-json line skipped:"
 INTERACTIVE_PREFIX = "interactive-hang:"
 BACKGROUND_PREFIX = "background-task:"
 NO_EXIT_CODE = -1  # of a run that was timed out, or whose program was not there
+# The end of a long stderr is what explains a failure. Live runs and logs read later keep the same part of it.
+STDERR_TAIL_BYTES = 64 * 1024
 _STDERR_LIMIT_CHARACTERS = 2000  # of stderr in a warning; the whole of it is in its own log
 
 _WAITING = re.compile(r"\b(waiting on|still waiting|continuing|in progress|in the background)\b", re.IGNORECASE)

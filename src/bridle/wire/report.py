@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from bridle.wire.outcome import Outcome
@@ -21,6 +22,22 @@ def document(record: Record, outcome: Outcome) -> dict[str, Any]:
     """Every field that programs may rely on."""
     ending = {"session_forked": outcome.session_forked, "exit_code": outcome.exit_code}
     return {**_verdict(record, outcome), **_identity(record), **_figures(record), **ending}
+
+
+def to_json(value: dict[str, Any]) -> str:
+    """A document as JSON text that any reader takes: escapes for what is not ASCII, null for NaN and infinities."""
+    try:
+        return json.dumps(value, allow_nan=False)
+    except (ValueError, RecursionError):
+        return json.dumps({name: _bearable(item) for name, item in value.items()}, allow_nan=False)
+
+
+def _bearable(value: Any) -> Any:
+    """The value without what JSON cannot say; None for one that is nested too deep to be written."""
+    try:
+        return json.loads(json.dumps(value), parse_constant=lambda _: None)
+    except RecursionError:
+        return None
 
 
 def _verdict(record: Record, outcome: Outcome) -> dict[str, Any]:

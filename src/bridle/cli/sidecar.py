@@ -1,0 +1,63 @@
+"""What Bridle keeps beside an agent's log, so that the log is judged later as the run was judged live."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+from bridle.errors import UsageError
+from bridle.wire.outcome import Ending
+
+LOG_SUFFIX = ".ndjson"
+META_SUFFIX = ".meta.json"
+STDERR_SUFFIX = ".stderr"
+_ValueT = TypeVar("_ValueT")
+
+
+@dataclass(frozen=True, slots=True)
+class Sidecar:
+    """How the run of a log ended, where that is known."""
+
+    agent: str | None = None
+    ending: Ending = field(default_factory=Ending)
+    hang_heuristic: bool = True
+    stderr: Path | None = None
+
+
+def read_sidecar(log: Path) -> Sidecar:
+    """What stands beside this log; the defaults where nothing does."""
+    stem = log.name.removesuffix(LOG_SUFFIX)
+    meta_path, stderr = log.with_name(stem + META_SUFFIX), log.with_name(stem + STDERR_SUFFIX)
+    if not meta_path.is_file():
+        return Sidecar()
+    meta = _read(meta_path)
+    return Sidecar(
+        agent=_typed(meta.get("agent"), str, None),
+        ending=Ending(
+            exit_code=_typed(meta.get("exit_code", 0), int, None),
+            timed_out=meta.get("timed_out") is True,
+            ended_by_us=meta.get("ended_by_us") is True,
+            expected_session=_typed(meta.get("expected_session"), str, None),
+        ),
+        hang_heuristic=meta.get("hang_heuristic") is not False,
+        stderr=stderr if stderr.is_file() else None,
+    )
+
+
+def _read(path: Path) -> dict[str, Any]:
+    remedy = "Give --exit-code to judge the log without it."
+    try:
+        meta = json.loads(path.read_bytes())
+    except OSError as refusal:
+        raise UsageError(f"{path} cannot be read: {refusal.strerror or refusal}", remedy=remedy) from refusal
+    except (ValueError, RecursionError) as refusal:
+        raise UsageError(f"{path} is not JSON: {refusal}", remedy=remedy) from refusal
+    if not isinstance(meta, dict):
+        raise UsageError(f"{path} is not a JSON object", remedy=remedy)
+    return meta
+
+
+def _typed(value: object, kind: type[_ValueT], default: Any) -> Any:
+    return value if isinstance(value, kind) and not isinstance(value, bool) else default
