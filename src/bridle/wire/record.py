@@ -125,6 +125,8 @@ class Record:
     tool_errors: int = 0
     open_tools: dict[str, str] = field(default_factory=dict)
     """Tool calls without a result yet: id and name."""
+    open_tasks: dict[str, str] = field(default_factory=dict)
+    """Sub-agents and background commands that the program reported to have begun and not to have ended."""
     background_launches: int = 0
     background_open: dict[str, str] = field(default_factory=dict)
     """Background sub-agents that were started and not seen to end: id and description."""

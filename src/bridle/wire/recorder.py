@@ -21,9 +21,10 @@ from bridle.wire.events import (
     User,
 )
 from bridle.wire.record import MAIN, Answer, Chunk, Failure, Record, Tally
-from bridle.wire.system import ApiRetry, CompactBoundary, Init, TaskNotification
+from bridle.wire.system import ApiRetry, CompactBoundary, Init, TaskNotification, TaskStarted, TaskUpdated
 
 SUB_AGENT_TOOLS = ("Task", "Agent")  # the tool's name as listed, and as called
+ENDED_TASK = ("completed", "failed", "killed", "stopped")
 ASK_TOOL = "AskUserQuestion"
 _MALFORMED_KEPT = 3  # enough to see what slipped into the stream
 _MALFORMED_CHARACTERS = 120
@@ -45,6 +46,8 @@ class Recorder:
             ApiRetry: self._api_retry,
             RateLimit: self._rate_limit,
             CompactBoundary: self._compact_boundary,
+            TaskStarted: self._task_started,
+            TaskUpdated: self._task_updated,
             TaskNotification: self._task_notification,
             Malformed: self._malformed,
             Skipped: self._skipped,
@@ -216,7 +219,17 @@ class Recorder:
     def _compact_boundary(self, _event: CompactBoundary) -> None:
         self.record.compactions += 1
 
+    def _task_started(self, event: TaskStarted) -> None:
+        if event.task_id is not None:
+            self.record.open_tasks[event.task_id] = event.description or ""
+
+    def _task_updated(self, event: TaskUpdated) -> None:
+        if event.task_id is not None and event.status in ENDED_TASK:
+            self.record.open_tasks.pop(event.task_id, None)
+
     def _task_notification(self, event: TaskNotification) -> None:
+        if event.task_id is not None:
+            self.record.open_tasks.pop(event.task_id, None)
         if event.tool_use_id is not None and event.status == "completed":
             self.record.background_open.pop(event.tool_use_id, None)
 
