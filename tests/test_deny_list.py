@@ -1,0 +1,114 @@
+"""What a command may not import: a program that starts many times a minute must start fast."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from dataclasses import dataclass
+
+import pytest
+
+# A hang is a failure; a cold start on a busy machine takes a few seconds.
+LIMIT_SECONDS = 60
+
+# Each takes longer to import than the whole of a hook may take, or drags in something that does.
+HEAVY = frozenset(
+    {
+        "anthropic",
+        "anyio",
+        "argparse",
+        "asyncio",
+        "click",
+        "concurrent.futures",
+        "dataclasses",
+        "genai_prices",
+        "h11",
+        "http.client",
+        "httpx",
+        "inspect",
+        "jsonschema_rs",
+        "logging",
+        "mcp",
+        "msgspec",
+        "psutil",
+        "pydantic",
+        "rich",
+        "ssl",
+        "starlette",
+        "subprocess",
+        "temporalio",
+        "textual",
+        "typing",
+        "urllib.request",
+        "uvicorn",
+    }
+)
+# A command for people may use click and msgspec; the rest it must not even look at.
+NOT_FOR_READING = frozenset(
+    {"anthropic", "asyncio", "genai_prices", "h11", "httpx", "psutil", "pydantic", "rich", "starlette", "subprocess"}
+)
+
+# Runs one command line as the installed program does, then prints what was imported.
+PROBE = """
+import sys
+before = set(sys.modules)
+from bridle.cli import main
+code = main.run(sys.argv[1:])
+imported = sorted(set(sys.modules) - before)
+import json
+print(json.dumps({"code": code, "imported": imported}), file=sys.stderr)
+"""
+
+
+@dataclass(frozen=True)
+class CommandLine:
+    """One command line, with what it may not import."""
+
+    arguments: tuple[str, ...]
+    denied: frozenset[str]
+    exit_code: int = 0
+    stdin: str = ""
+
+
+LOG = '{"type":"result","subtype":"success","is_error":false,"result":"done"}\n'
+
+# Hook commands join this list with HEAVY as they are built.
+COMMAND_LINES = [
+    CommandLine(("--version",), HEAVY),
+    CommandLine(("--help",), HEAVY),
+    CommandLine(("hook:run",), HEAVY, exit_code=2),
+    CommandLine(("run:iterate",), HEAVY, exit_code=2),
+    CommandLine(("inspect", "-", "--json"), NOT_FOR_READING, stdin=LOG),
+]
+
+
+def imported_by(line: CommandLine, *, probe: str = PROBE) -> frozenset[str]:
+    """The modules that one command line imports, in a process of its own."""
+    done = subprocess.run(
+        [sys.executable, "-I", "-c", probe, *line.arguments],
+        input=line.stdin,
+        capture_output=True,
+        text=True,
+        timeout=LIMIT_SECONDS,
+        check=True,
+    )
+    report = json.loads(done.stderr.splitlines()[-1])
+    assert report["code"] == line.exit_code, done.stderr
+    return frozenset(report["imported"])
+
+
+@pytest.mark.parametrize("line", COMMAND_LINES, ids=lambda line: " ".join(line.arguments))
+def test_a_command_imports_nothing_on_its_deny_list(line: CommandLine) -> None:
+    assert sorted(imported_by(line) & line.denied) == []
+
+
+def test_the_dispatcher_imports_the_table_and_nothing_else() -> None:
+    imported = imported_by(CommandLine(("--version",), HEAVY))
+    assert imported == {"__future__", "bridle", "bridle.cli", "bridle.cli.main", "bridle.cli.table"}
+
+
+@pytest.mark.parametrize("module", ["asyncio", "click", "subprocess", "msgspec", "rich"])
+def test_a_heavy_import_is_seen(module: str) -> None:
+    probe = PROBE.replace("from bridle.cli import main", f"from bridle.cli import main; import {module}")
+    assert module in imported_by(CommandLine(("--version",), HEAVY), probe=probe) & HEAVY

@@ -1,0 +1,124 @@
+"""What is installed is what the repository says: the wheel, the pins, and the declared dependencies."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+import tomllib
+import zipfile
+from collections.abc import Iterator
+from functools import cache
+from importlib.metadata import entry_points, packages_distributions
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import bridle
+
+ROOT = Path(__file__).parents[1]
+LOCKS = sorted((ROOT / "requirements").glob("*.lock"))
+PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+# Building takes a second; a hang is a failure.
+LIMIT_SECONDS = 120
+
+
+def normal(name: str) -> str:
+    """Names of distributions compare without regard to case and separators."""
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def requirement_names(requirements: list[str]) -> set[str]:
+    return {normal(re.split(r"[^\w.-]", requirement, maxsplit=1)[0]) for requirement in requirements}
+
+
+def pinned_names(lock: Path) -> set[str]:
+    return {normal(name) for name in re.findall(r"^([\w.-]+)==", lock.read_text(encoding="utf-8"), re.MULTILINE)}
+
+
+def foreign_imports(folder: Path) -> Iterator[tuple[Path, str]]:
+    """Every import of something that is neither ours nor Python's own."""
+    known = sys.stdlib_module_names | {"bridle", "tests", "tools", "bench"}
+    for path in folder.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            names += [node.module] if isinstance(node, ast.ImportFrom) and node.module else []
+            yield from ((path, name.split(".")[0]) for name in names if name.split(".")[0] not in known)
+
+
+@cache
+def distributions() -> dict[str, set[str]]:
+    """Which distributions a module comes from."""
+    return {module: {normal(name) for name in names} for module, names in packages_distributions().items()}
+
+
+def undeclared(folder: Path, declared: set[str]) -> list[str]:
+    return sorted(
+        f"{path.relative_to(ROOT)} imports {module}"
+        for path, module in foreign_imports(folder)
+        if not distributions().get(module, {normal(module)}) & declared
+    )
+
+
+def test_src_imports_only_what_the_package_declares() -> None:
+    extras = [name for names in PROJECT["project"]["optional-dependencies"].values() for name in names]
+    assert undeclared(ROOT / "src", requirement_names(PROJECT["project"]["dependencies"] + extras)) == []
+
+
+@pytest.mark.parametrize("folder", ["tests", "tools"])
+def test_tests_and_tools_import_only_what_is_declared(folder: str) -> None:
+    declared = PROJECT["project"]["dependencies"] + PROJECT["dependency-groups"]["dev"]
+    assert undeclared(ROOT / folder, requirement_names(declared)) == []
+
+
+def test_every_dependency_is_explained() -> None:
+    page = (ROOT / "docs" / "dependencies.md").read_text(encoding="utf-8")
+    groups = [*PROJECT["project"]["optional-dependencies"].values(), PROJECT["dependency-groups"]["dev"]]
+    declared = PROJECT["project"]["dependencies"] + [name for group in groups for name in group]
+    assert [name for name in sorted(requirement_names(declared)) if f"| {name} |" not in page] == []
+
+
+def test_the_locks_pin_every_declared_dependency() -> None:
+    base = requirement_names(PROJECT["project"]["dependencies"])
+    development = base | requirement_names(PROJECT["dependency-groups"]["dev"])
+    assert base <= pinned_names(ROOT / "requirements" / "base.lock")
+    assert development <= pinned_names(ROOT / "requirements" / "dev.lock")
+
+
+@pytest.mark.parametrize("lock", LOCKS, ids=lambda lock: lock.name)
+def test_a_lock_holds_names_versions_and_hashes_and_no_hosts(lock: Path) -> None:
+    text = lock.read_text(encoding="utf-8")
+    assert re.search(r"\w+://|--(extra-)?index-url|--find-links|--trusted-host", text) is None
+    for requirement in re.split(r"\n(?=\S)", text.strip()):
+        assert re.match(r"[\w.-]+==[\w.]+( ;.*)? \\\n    --hash=sha256:[0-9a-f]{64}", requirement), requirement
+
+
+def test_the_version_is_the_same_everywhere() -> None:
+    assert PROJECT["project"]["version"] == bridle.__version__
+    assert f"## [{bridle.__version__}]" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+
+
+def test_both_programs_are_installed() -> None:
+    scripts = {entry.name: entry.value for entry in entry_points(group="console_scripts")}
+    assert scripts["bridle"] == "bridle.cli.main:main"
+    assert scripts["bridle-agent"] == "bridle.cli.main:agent"
+    assert "claude" not in PROJECT["project"]["scripts"]
+
+
+def test_the_wheel_holds_the_whole_package_its_types_and_its_licence(tmp_path: Path) -> None:
+    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)]
+    subprocess.run(build, cwd=ROOT, capture_output=True, timeout=LIMIT_SECONDS, check=True)
+    (wheel,) = tmp_path.glob("*.whl")
+    held = set(zipfile.ZipFile(wheel).namelist())
+    modules = {str(path.relative_to(ROOT / "src")) for path in (ROOT / "src" / "bridle").rglob("*.py")}
+    assert modules | {"bridle/py.typed"} <= held
+    assert any(name.endswith("licenses/LICENSE") for name in held)
+    assert {name.split("/")[0] for name in held} == {"bridle", f"bridle-{bridle.__version__}.dist-info"}
+
+
+def test_make_test_is_what_gates_a_change() -> None:
+    gate = ROOT / ".ci" / "run"
+    assert gate.stat().st_mode & 0o111
+    assert gate.read_text(encoding="utf-8").splitlines()[-1] == "exec make test"
