@@ -148,9 +148,7 @@ def _telling(target: Path | int, deed: str) -> Iterator[None]:
         place = _name_of(target) if isinstance(target, int) else str(target)
         reason = error.strerror or str(error)
         remedy = _REMEDIES.get(error.errno or 0, "Check the file and the disk it is on.")
-        raise DiskError(
-            f"{place} could not be {deed}: {reason}", remedy=remedy, payload=error.errno
-        ) from error
+        raise DiskError(f"{place} could not be {deed}: {reason}", remedy=remedy, payload=error.errno) from error
 
 
 def _name_of(fd: int) -> str:

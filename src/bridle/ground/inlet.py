@@ -1,0 +1,79 @@
+"""A child's standard input: writes that cannot hang, from the event loop alone."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from typing import IO
+
+from bridle.errors import ProcessError
+
+# An agent reads its input within moments even while it works; one that does not for this long never will.
+WRITE_LIMIT_SECONDS = 30.0
+
+
+class Inlet:
+    """The writing end of a pipe into a child."""
+
+    def __init__(self, pipe: IO[bytes]) -> None:
+        self._pipe = pipe
+        self._loop = asyncio.get_running_loop()
+        self._order = asyncio.Lock()
+        self._waiter: asyncio.Future[None] | None = None
+        os.set_blocking(pipe.fileno(), False)
+
+    async def write(self, data: bytes, *, limit_seconds: float) -> None:
+        """Write all of it, or raise ProcessError and close: half a message leaves the input unusable."""
+        async with self._order:
+            try:
+                async with asyncio.timeout(limit_seconds):
+                    await self._write(memoryview(data))
+            except TimeoutError as error:
+                self.close()
+                raise ProcessError(
+                    f"the child has not read its input for {limit_seconds:g} seconds",
+                    remedy="The program may not expect input, or hangs; stop it and look at its log.",
+                ) from error
+            except OSError as error:
+                self.close()
+                raise ProcessError(
+                    f"the child no longer reads its input: {error.strerror}",
+                    remedy="It has ended or closed its input; its exit code and standard error say why.",
+                    payload=error.errno,
+                ) from error
+            except asyncio.CancelledError:
+                self.close()
+                raise
+
+    def close(self) -> None:
+        """Close the pipe; a write under way fails."""
+        if self._pipe.closed:
+            return
+        if self._waiter is not None and not self._waiter.done():
+            self._loop.remove_writer(self._pipe.fileno())
+            self._waiter.set_exception(BrokenPipeError(0, "it was closed while a message was being written"))
+        self._pipe.close()
+
+    async def _write(self, view: memoryview) -> None:
+        while view:
+            if self._pipe.closed:
+                raise BrokenPipeError(0, "it is closed")
+            try:
+                view = view[os.write(self._pipe.fileno(), view) :]
+            except BlockingIOError:
+                await self._room()
+
+    async def _room(self) -> None:
+        fd = self._pipe.fileno()
+        waiter = self._waiter = self._loop.create_future()
+        self._loop.add_writer(fd, _settle, waiter)
+        try:
+            await waiter
+        finally:
+            if not self._pipe.closed:
+                self._loop.remove_writer(fd)
+
+
+def _settle(waiter: asyncio.Future[None]) -> None:
+    if not waiter.done():
+        waiter.set_result(None)
