@@ -62,9 +62,7 @@ def chosen(name: str) -> Sizes:
 
 def described(sizes: Sizes) -> str:
     """One line for people: the name and every number."""
-    numbers = (
-        f"{field.name}={getattr(sizes, field.name):,}" for field in fields(sizes) if field.name != "name"
-    )
+    numbers = (f"{field.name}={getattr(sizes, field.name):,}" for field in fields(sizes) if field.name != "name")
     return f"{sizes.name}: " + ", ".join(numbers)
 
 
