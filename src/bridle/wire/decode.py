@@ -54,7 +54,7 @@ class Decoder:
 
 def decode(line: bytes) -> list[Event]:
     """Decode one line: no event for a blank one, several where objects were glued together."""
-    return _decode_all([line])
+    return _decode_all([line.removesuffix(b"\n")])
 
 
 def decode_stream(chunks: Iterable[bytes], *, limit_bytes: int = LINE_LIMIT_BYTES) -> Iterator[Event]:

@@ -21,12 +21,13 @@ from bridle.wire.events import (
     User,
 )
 from bridle.wire.record import MAIN, Answer, Chunk, Failure, Record, Tally
-from bridle.wire.system import ApiRetry, CompactBoundary, Init, TaskNotification, TaskStarted, TaskUpdated
+from bridle.wire.system import ApiRetry, CompactBoundary, Init, Notice, TaskNotification, TaskStarted, TaskUpdated
 
 SUB_AGENT_TOOLS = ("Task", "Agent")  # the tool's name as listed, and as called
 ENDED_TASK = ("completed", "failed", "killed", "stopped")
 ASK_TOOL = "AskUserQuestion"
 _MALFORMED_KEPT = 3  # enough to see what slipped into the stream
+_NOTICES_KEPT = 20  # what an agent repeats with small changes must not fill the memory
 _MALFORMED_CHARACTERS = 120
 _RESET_IN_TEXT = re.compile(r"\|(\d{10,13})\b")
 
@@ -49,6 +50,7 @@ class Recorder:
             TaskStarted: self._task_started,
             TaskUpdated: self._task_updated,
             TaskNotification: self._task_notification,
+            Notice: self._note,
             Malformed: self._malformed,
             Skipped: self._skipped,
             Unknown: self._unknown,
@@ -232,6 +234,11 @@ class Recorder:
             self.record.open_tasks.pop(event.task_id, None)
         if event.tool_use_id is not None and event.status == "completed":
             self.record.background_open.pop(event.tool_use_id, None)
+
+    def _note(self, event: Notice) -> None:
+        notices = self.record.notices
+        if event.text and event.text not in notices and len(notices) < _NOTICES_KEPT:
+            notices.append(event.text)
 
     def _malformed(self, event: Malformed) -> None:
         self.record.parse_errors += 1

@@ -161,6 +161,14 @@ class CompactBoundary(Event, frozen=True, kw_only=True, tag="system", eq=False, 
     compact_metadata: Any = None
 
 
+class Notice(Event, frozen=True, kw_only=True, tag="system", eq=False):
+    """Made by a dialect where an agent warned of something that did not fail its turn."""
+
+    subtype: str = "bridle_notice"
+    text: str | None = None
+    session_id: str | None = None
+
+
 SYSTEM_KINDS: dict[str, type[Event]] = {
     "init": Init,
     "api_retry": ApiRetry,
@@ -172,4 +180,5 @@ SYSTEM_KINDS: dict[str, type[Event]] = {
     "hook_started": HookStarted,
     "hook_response": HookResponse,
     "compact_boundary": CompactBoundary,
+    "bridle_notice": Notice,
 }
