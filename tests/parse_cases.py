@@ -57,7 +57,7 @@ def _agrees(name: str, value: Any, document: dict[str, Any]) -> bool:
         warnings = document["warnings"]
         return all(any(text in warning for warning in warnings) for text in value) if value else not warnings
     if name == "permission_denials":
-        return [denial["tool_name"] for denial in document[name]] == value
+        return bool([denial["tool_name"] for denial in document[name]] == value)
     if name == "usage_estimate" and value is not None:
         estimate = document[name] or {}
         return all(estimate.get(key) == count for key, count in value.items())

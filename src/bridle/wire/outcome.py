@@ -7,13 +7,14 @@ unattended work: no result and no text fails the run, and so does a refused perm
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from bridle.wire.record import Failure, Record
 
 ERROR_LIMIT_CHARACTERS = 4096
 TRUNCATED = " ... (truncated)"
+INTERRUPTED_SUBTYPE = "error_during_execution"
 NO_DETAIL = "API error (no detail)"
 NO_RESULT = "stream-json ended without a 'result' message; token usage unavailable"
 MALFORMED_PREFIX = "malformed stream-json line skipped:"
@@ -63,6 +64,9 @@ class Ending:
     """The session that was to be continued, where one was."""
     not_found: str | None = None
     """Set when there was no such program: the words to say so."""
+    fault: str | None = None
+    """Something on our side ended the run (a full disk, a schema that was never met): the words to say so."""
+    fault_category: Category | None = None
     ended_by_us: bool = False
     """We ended a process that had given its result and stayed; its exit code then says nothing."""
 
@@ -115,7 +119,7 @@ class _Trouble:
 
 def judge(record: Record, ending: Ending | None = None, rules: Rules | None = None) -> Outcome:
     """Give the verdict on a run."""
-    ending, rules = ending or Ending(), rules or Rules()
+    ending, rules = _seen_from_the_result(record, ending or Ending()), rules or Rules()
     final_text, degraded = _final_text(record)
     trouble = _trouble(record, ending, rules)
     reason = _reason(record, ending, rules, trouble, final_text)
@@ -137,6 +141,11 @@ def judge(record: Record, ending: Ending | None = None, rules: Rules | None = No
         warnings=(*_stream_warnings(record), *trouble.warnings, *_mismatch(record, ending, trouble)),
         policy=rules.policy,
     )
+
+
+def _seen_from_the_result(record: Record, ending: Ending) -> Ending:
+    """A limit that strikes after the result ends a process that had nothing more to say."""
+    return replace(ending, ended_by_us=True) if ending.timed_out and record.results else ending
 
 
 def _exit_code(ending: Ending, trouble: _Trouble) -> int | None:
@@ -174,18 +183,29 @@ def _final_text(record: Record) -> tuple[str, bool]:
 
 
 def _trouble(record: Record, ending: Ending, rules: Rules) -> _Trouble:
-    """The first of these that holds: an error in the stream, the clock, the process, the heuristics."""
+    """The first of these that holds: an error in the stream, the clock, the heuristics, the process."""
     if ending.not_found is not None:
         return _Trouble(ending.not_found, Category.NOT_FOUND)
+    if ending.fault is not None:
+        return _Trouble(shorten(ending.fault), ending.fault_category or Category.PROCESS)
     stderr = ending.stderr if ending.stderr.strip() else ""
+    if ending.timed_out and _cut_short(record):
+        return _Trouble("timeout", Category.TIMEOUT, _stderr_warning(stderr))
     if record.failure is not None:
         return _Trouble(*_stream_error(record.failure, record), _stderr_warning(stderr))
     if ending.timed_out and not record.results:
         return _Trouble("timeout", Category.TIMEOUT, _stderr_warning(stderr))
+    advice = _heuristics(record, rules)
+    if advice.category is not None:
+        return _with_stderr(advice, stderr)
     if ending.exit_code != 0 and stderr and not ending.ended_by_us:
         return _Trouble(shorten(stderr), Category.PROCESS)
-    advice = _heuristics(record, rules)
-    return advice if advice.category is None else _with_stderr(advice, stderr)
+    return _Trouble()
+
+
+def _cut_short(record: Record) -> bool:
+    """No result, or only the one that an agent prints when it is interrupted."""
+    return not record.results or (record.failure is not None and record.failure.subtype == INTERRUPTED_SUBTYPE)
 
 
 def _stream_error(failure: Failure, record: Record) -> tuple[str, Category]:
@@ -243,7 +263,8 @@ def _reason(record: Record, ending: Ending, rules: Rules, trouble: _Trouble, fin
         names = ", ".join(sorted({str(d.get("tool_name", "?")) for d in record.permission_denials}))
         return f"permission was refused for {names}"
     if record.results:
-        return None
+        answered = final_text.strip() or record.has_structured_output
+        return None if answered else "the agent ended with an empty result and no text"
     if not final_text.strip():
         return f"the agent ended without a result (exit code {ending.exit_code})"
     return None if ending.exit_code == 0 else f"the agent ended with exit code {ending.exit_code} and no result"
@@ -253,8 +274,8 @@ def _category_of_reason(record: Record, ending: Ending, rules: Rules, reason: st
     """The kind of a failure that only the harness policy sees."""
     if reason is None or rules.policy is Policy.LENIENT:
         return None
-    if record.permission_denials and record.results:
-        return Category.PERMISSION
+    if record.results:
+        return Category.PERMISSION if record.permission_denials else None
     return Category.PARSE if ending.exit_code == 0 else Category.PROCESS
 
 

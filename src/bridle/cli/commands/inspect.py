@@ -12,7 +12,7 @@ import click
 
 from bridle.cli.sidecar import Sidecar, read_sidecar
 from bridle.errors import UsageError
-from bridle.wire.outcome import STDERR_TAIL_BYTES, Ending, Outcome, Policy, Rules, judge
+from bridle.wire.outcome import STDERR_TAIL_BYTES, Outcome, Policy, Rules, judge
 from bridle.wire.record import Record
 from bridle.wire.recorder import Recorder
 from bridle.wire.report import document, to_json
