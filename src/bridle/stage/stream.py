@@ -120,7 +120,7 @@ def _stop_reason(said: Spoken, blocks: list[Block]) -> str:
 def _usage(said: Spoken, voice: Voice, blocks: list[Block]) -> dict[str, Any]:
     """Return the figures of the script, and estimates for those it does not give."""
     given = said.usage
-    content = encoded([_content(block) for block in blocks]).decode()
+    written = "".join(_written(block) for block in blocks)
     return {
         "input_tokens": voice.input_tokens if given.input_tokens is None else given.input_tokens,
         "cache_creation_input_tokens": given.cache_creation_input_tokens,
@@ -129,9 +129,24 @@ def _usage(said: Spoken, voice: Voice, blocks: list[Block]) -> dict[str, Any]:
             "ephemeral_5m_input_tokens": given.cache_creation_input_tokens,
             "ephemeral_1h_input_tokens": 0,
         },
-        "output_tokens": estimated_tokens(content) if given.output_tokens is None else given.output_tokens,
+        "output_tokens": estimated_tokens(written) if given.output_tokens is None else given.output_tokens,
         "service_tier": "standard",
     }
+
+
+def _written(block: Block) -> str:
+    """Return what a model would have had to write for a block."""
+    match block:
+        case Text():
+            return block.text
+        case Thinking():
+            return block.thinking
+        case ToolUse():
+            return block.name + encoded(block.input).decode()
+        case Raw():
+            return encoded(block.block).decode()
+        case _:
+            assert_never(block)
 
 
 def _block_events(index: int, block: Block, chunk_chars: int) -> Iterator[Event]:
