@@ -56,21 +56,18 @@ def test_a_request_above_the_threshold_of_its_model_costs_more_for_each_token() 
         cost_usd("claude-sonnet-4-5", input_tokens=tokens, output_tokens=0, input_includes_cached=False)
         for tokens in (100_000, 1_000_000)
     )
-    assert (small, large) == (pytest.approx(0.3), pytest.approx(6.0))
+    assert small == pytest.approx(0.3)
+    assert large == pytest.approx(6.0)
 
 
 def test_cached_parts_above_the_whole_do_not_stop_the_count() -> None:
-    cost = cost_usd(
-        "gpt-5", input_tokens=10, cache_read_tokens=40, output_tokens=0, input_includes_cached=True
-    )
+    cost = cost_usd("gpt-5", input_tokens=10, cache_read_tokens=40, output_tokens=0, input_includes_cached=True)
     assert cost == pytest.approx(40 * 0.125e-6)
 
 
 def test_an_unknown_model_has_no_price() -> None:
     assert cost_usd("no-such-model", input_tokens=1, output_tokens=1, input_includes_cached=True) is None
-    unknown = cost_usd(
-        "gpt-5", input_tokens=1, output_tokens=1, input_includes_cached=True, provider="nobody"
-    )
+    unknown = cost_usd("gpt-5", input_tokens=1, output_tokens=1, input_includes_cached=True, provider="nobody")
     assert unknown is None
 
 
