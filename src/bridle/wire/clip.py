@@ -1,0 +1,40 @@
+"""Text cut to a bearable length, with a count of what was left out. Secrets are masked before the cut."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from bridle.wire.mask import Mask
+
+ELLIPSIS = "…"
+
+
+@dataclass(frozen=True, slots=True)
+class Clipped:
+    """The beginning of a text, and how much more there was."""
+
+    text: str = ""
+    omitted_characters: int = 0
+    omitted_lines: int = 0
+
+
+class Clip:
+    """Cuts texts, so that half a secret never stands before a cut."""
+
+    def __init__(self, mask: Mask) -> None:
+        self._mask = mask
+
+    def __call__(self, text: str, limit: int) -> Clipped:
+        """At most this many characters of the text."""
+        if len(text) <= limit:
+            return Clipped(text)
+        kept = self._mask.apply(text[: limit + self._mask.reach])[:limit]
+        return Clipped(kept, len(text) - limit, text.count("\n", limit))
+
+    def line(self, text: str, limit: int) -> str:
+        """The first line of a text, with an ellipsis where something follows."""
+        head = self._mask.apply(text[: limit + self._mask.reach]).lstrip()
+        first = head.split("\n", 1)[0].rstrip()
+        if len(first) >= limit:
+            return first[: limit - 1] + ELLIPSIS
+        return f"{first} {ELLIPSIS}" if text.strip() != first and len(head) > len(first) + 1 else first

@@ -1,0 +1,77 @@
+"""What the agent's program says about itself, in words for a person."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from bridle.wire.events import RateLimit
+from bridle.wire.items import NoticeKind
+from bridle.wire.system import ApiRetry, CompactBoundary, Init, Status, System
+
+# Printed many times over and meant for machines only.
+SILENT_SYSTEM = frozenset({"thinking_tokens"})
+_WORDED = ("content", "text", "message")
+
+
+def session(event: Init) -> str:
+    """What an init says of the session that begins."""
+    mode = f"permission mode {event.permission_mode}" if event.permission_mode else None
+    version = f"version {event.claude_code_version}" if event.claude_code_version else None
+    facts = (event.model, version, event.cwd, mode)
+    return " · ".join(fact for fact in facts if fact) or "a session begins"
+
+
+def retry(event: ApiRetry) -> str:
+    """Why and when a request is sent again."""
+    reason = event.error or "the request failed"
+    status = f" ({event.error_status})" if event.error_status is not None else ""
+    tries = f"retry {event.attempt}" if event.attempt is not None else "retry"
+    of = f" of {event.max_retries}" if event.max_retries is not None else ""
+    delay = event.retry_delay_ms
+    wait = f" in {delay / 1000:.1f} s" if delay is not None and math.isfinite(delay) else ""
+    return f"{reason}{status}: {tries}{of}{wait}"
+
+
+def rate_limit(event: RateLimit) -> str:
+    """How the account's limits stand."""
+    info = event.rate_limit_info if isinstance(event.rate_limit_info, dict) else {}
+    status, kind, resets_at = info.get("status"), info.get("rateLimitType"), info.get("resetsAt")
+    words = str(status) if status is not None else "changed"
+    if isinstance(kind, str):
+        words += f" ({kind.replace('_', ' ')})"
+    return f"{words}, resets at {resets_at} (seconds since 1970)" if isinstance(resets_at, int | float) else words
+
+
+def compaction(event: CompactBoundary) -> str:
+    """What the summary of older parts saved."""
+    facts = event.compact_metadata if isinstance(event.compact_metadata, dict) else {}
+    before, after = facts.get("pre_tokens"), facts.get("post_tokens")
+    words = "older parts of the conversation were replaced by a summary"
+    trigger = facts.get("trigger")
+    if isinstance(trigger, str):
+        words += f" ({trigger})"
+    return f"{words}: {before} tokens before, {after} after" if before is not None and after is not None else words
+
+
+def status(event: Status) -> tuple[NoticeKind, str] | None:
+    """What a change of state means to a person; None where it means nothing."""
+    if event.compact_error:
+        return NoticeKind.COMPACTION, f"failed: {event.compact_error}"
+    if event.status == "compacting":
+        return NoticeKind.COMPACTION, "begins"
+    if event.permission_mode:
+        return NoticeKind.PERMISSION, f"mode is now {event.permission_mode}"
+    return None
+
+
+def words_of(event: System) -> str | None:
+    """The words in a system event of a kind that has no value of its own; None where it has none."""
+    found = (event.value.get(name) for name in _WORDED)
+    return next((text for text in found if isinstance(text, str) and text.strip()), None)
+
+
+def permission(request: dict[str, Any]) -> str:
+    """Which call somebody is asked to allow."""
+    why = request.get("description")
+    return f"asked for {request.get('tool_name', 'a tool')}" + (f": {why}" if isinstance(why, str) and why else "")

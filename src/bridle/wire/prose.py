@@ -1,0 +1,52 @@
+"""Words and fenced code, told apart in the text of an answer."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+_FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})[ \t]*([^\n`]*)$")
+
+
+@dataclass(frozen=True, slots=True)
+class Prose:
+    """Words between code."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """A fenced block of code and the language that its fence names."""
+
+    text: str
+    language: str = ""
+
+
+def parts_of(text: str) -> tuple[Prose | Code, ...]:
+    """The parts of a text in their order; a fence that is never closed runs to the end."""
+    if "```" not in text and "~~~" not in text:
+        return (Prose(text),) if text else ()
+    parts: list[Prose | Code] = []
+    lines: list[str] = []
+    fence, language = "", ""
+    for line in text.split("\n"):
+        found = _FENCE.match(line)
+        if not fence and found:
+            _add(parts, lines, None)
+            fence, language, lines = found[1], found[2].strip(), []
+        elif fence and found and not found[2] and found[1].startswith(fence):
+            _add(parts, lines, language)
+            fence, lines = "", []
+        else:
+            lines.append(line)
+    _add(parts, lines, language if fence else None)
+    return tuple(parts)
+
+
+def _add(parts: list[Prose | Code], lines: list[str], language: str | None) -> None:
+    text = "\n".join(lines)
+    if language is not None:
+        parts.append(Code(text, language))
+    elif text.strip():
+        parts.append(Prose(text.strip("\n")))
