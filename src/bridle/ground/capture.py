@@ -1,0 +1,47 @@
+"""Run a short command to its end and keep what it printed."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from bridle.ground import ids, process
+from bridle.ground.process import Patience, Spawn
+
+# What a command asked for a fact may print. More is not an answer.
+OUTPUT_LIMIT_BYTES = 16 * 1024 * 1024
+
+
+@dataclass(frozen=True)
+class Captured:
+    """What a command printed and how it ended; the exit code is None when its time was over."""
+
+    stdout: bytes
+    stderr: bytes
+    exit_code: int | None
+
+
+async def capture(
+    argv: tuple[str, ...], *, cwd: Path, environment: Mapping[str, str], limit_seconds: float
+) -> Captured:
+    """Run a command; when its time is over or it prints too much, it is ended with all it has started."""
+    child = await process.start(Spawn(argv, cwd, environment, ids.new_token()))
+    chunks: list[bytes] = []
+    size_bytes = 0
+    exit_code = None
+    try:
+        async with asyncio.timeout(limit_seconds):
+            while size_bytes <= OUTPUT_LIMIT_BYTES and (chunk := await child.read()) is not None:
+                chunks.append(chunk)
+                size_bytes += len(chunk)
+            if size_bytes <= OUTPUT_LIMIT_BYTES:
+                exit_code = await child.wait(None)
+    except TimeoutError:
+        pass
+    finally:
+        if exit_code is None:
+            await child.stop(patience=Patience())
+        await child.close()
+    return Captured(b"".join(chunks), child.stderr_tail, exit_code)

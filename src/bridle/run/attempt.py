@@ -1,0 +1,223 @@
+"""One attempt: one child process, from its start to its last byte."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass, field
+
+from bridle.errors import DiskError, ProcessError
+from bridle.ground import clock, ids, process
+from bridle.ground.process import Child, Patience, Spawn
+from bridle.run.command import Command
+from bridle.run.logs import RunLog
+from bridle.run.request import Request
+from bridle.run.structured import CORRECTIONS, Schema
+from bridle.run.watchdog import Bite, Clock, next_deadline
+from bridle.wire import control
+from bridle.wire.dialects.table import StreamDecoder, decoder_for
+from bridle.wire.encode import encode
+from bridle.wire.events import ControlRequest, Event
+from bridle.wire.outcome import Category, Ending
+from bridle.wire.record import Record
+from bridle.wire.recorder import Recorder
+
+# After its output ended, or after it was told to stop: the last bytes come at once or not at all.
+LAST_BYTES_SECONDS = 5.0
+# An agent that closed its output cannot tell us anything more; the time that saving its session may take.
+LEAVING_SECONDS = 10.0
+# A watchdog is not in a hurry: Claude Code writes its session and an ending of its own on SIGINT.
+STOPPING = Patience(stdin_seconds=1.0, interrupt_seconds=5.0, terminate_seconds=3.0, descendants_seconds=1.0)
+LEAVING = Patience(stdin_seconds=0.3, interrupt_seconds=2.0, terminate_seconds=2.0, descendants_seconds=0.5)
+STDERR_LIMIT_CHARACTERS = 64 * 1024
+
+
+@dataclass(slots=True)
+class Attempt:
+    """One child process and what was seen of it."""
+
+    request: Request
+    command: Command
+    log: RunLog
+    schema: Schema | None = None
+    recorder: Recorder = field(default_factory=Recorder)
+    bite: Bite | None = None
+    bite_seconds: float = 0.0
+    fault: str | None = None
+    fault_category: Category | None = None
+    exit_code: int | None = None
+    stderr: str = ""
+    corrections: int = 0
+    started: float = 0.0
+    seconds: float = 0.0
+    _last_byte: float = 0.0
+    _done: float | None = None
+    _turns_seen: int = 0
+    _is_talking: bool = False
+
+    @property
+    def record(self) -> Record:
+        """The facts so far."""
+        return self.recorder.record
+
+    @property
+    def ended_by_us(self) -> bool:
+        """Whether the agent had answered well and only outstayed it."""
+        return self.bite is not None and self.record.results > 0 and self.record.failure is None
+
+    @property
+    def timed_out(self) -> bool:
+        """Whether a limit struck before the agent had answered."""
+        return self.bite is not None and not self.ended_by_us
+
+    def ending(self, expected_session: str | None) -> Ending:
+        """How the process ended, for the verdict."""
+        return Ending(
+            exit_code=self.exit_code,
+            stderr=self.stderr,
+            timed_out=self.timed_out,
+            expected_session=expected_session,
+            fault=self.fault,
+            fault_category=self.fault_category,
+            ended_by_us=self.ended_by_us,
+        )
+
+    async def events(self) -> AsyncGenerator[Event, None]:
+        """Start the child and yield its events as they come; when this ends, nothing of it is left."""
+        spawn = Spawn(
+            argv=self.command.argv,
+            cwd=self.request.cwd,
+            environment=self.command.environment,
+            token=ids.new_token(),
+            talk=self.command.talk or self.command.stdin_text is not None,
+        )
+        self.started = self._last_byte = clock.monotonic()
+        child = await process.start(spawn, on_chunk=self.log.write, on_stderr=self.log.write_stderr)
+        try:
+            async for event in self._converse(child):
+                yield event
+            await self._see_out(child)
+        except BaseException:
+            await child.stop(patience=Patience())
+            raise
+        finally:
+            await child.close()
+            self.exit_code = child.exit_code
+            self.stderr = child.stderr_tail.decode("utf-8", "replace")[-STDERR_LIMIT_CHARACTERS:]
+            self.seconds = clock.monotonic() - self.started
+
+    async def _converse(self, child: Child) -> AsyncGenerator[Event, None]:
+        """Say what there is to say, and read until the output ends or a limit strikes."""
+        decoder = decoder_for(_dialect(self.request.agent))
+        await self._open(child)
+        while not self._is_stopped():
+            chunk = await self._next_chunk(child)
+            if self._is_stopped():
+                break
+            events = decoder.end() if chunk is None else decoder.feed(chunk)
+            self.recorder.add_all(events)
+            for event in events:
+                yield event
+            if chunk is None:
+                return
+            await self._reply(child, events)
+        # The bytes that the agent still prints on its way out belong to the run: the log has them too.
+        await child.stop(patience=LEAVING if self.ended_by_us else STOPPING)
+        async for event in self._last_events(child, decoder):
+            yield event
+
+    async def _last_events(self, child: Child, decoder: StreamDecoder) -> AsyncGenerator[Event, None]:
+        try:
+            async with asyncio.timeout(LAST_BYTES_SECONDS):
+                while (chunk := await self._read(child)) is not None:
+                    events = decoder.feed(chunk)
+                    self.recorder.add_all(events)
+                    for event in events:
+                        yield event
+        except TimeoutError:
+            pass
+        events = decoder.end()
+        self.recorder.add_all(events)
+        for event in events:
+            yield event
+
+    async def _see_out(self, child: Child) -> None:
+        """The output is over: let the process leave, and end it if it stays."""
+        if not self._is_stopped() and await child.wait(LEAVING_SECONDS) is None:
+            self.bite, self.bite_seconds = Bite.AFTER_RESULT, LEAVING_SECONDS
+            await child.stop(patience=LEAVING)
+        if self.schema is not None and self.fault is None and self.record.failure is None and self.record.results:
+            self._judge_schema(self.schema)
+
+    def _is_stopped(self) -> bool:
+        return self.bite is not None or self.fault is not None
+
+    async def _next_chunk(self, child: Child) -> bytes | None:
+        deadline = next_deadline(Clock(self.started, self._last_byte, self._done), self.request.limits, self.record)
+        try:
+            async with asyncio.timeout_at(asyncio.get_running_loop().time() + deadline.at - clock.monotonic()):
+                chunk = await self._read(child)
+        except TimeoutError:
+            self.bite, self.bite_seconds = deadline.bite, deadline.seconds
+            return None
+        self._last_byte = clock.monotonic()
+        return chunk
+
+    async def _read(self, child: Child) -> bytes | None:
+        try:
+            return await child.read()
+        except DiskError as error:
+            self.fault = f"the log could not be written, so the run was ended: {error.message}"
+            return b""
+
+    async def _open(self, child: Child) -> None:
+        if self.command.talk:
+            self._is_talking = True
+            await self._say(child, self.request.prompt)
+        elif self.command.stdin_text is not None:
+            await self._write(child, self.command.stdin_text.encode("utf-8", "replace"))
+            await child.close_stdin()
+
+    async def _reply(self, child: Child, events: list[Event]) -> None:
+        """Answer what the agent asks, correct what does not fit, and hang up when it has answered."""
+        for event in events:
+            if isinstance(event, ControlRequest) and self._is_talking:
+                refusal = f"nobody is here to answer {event.subtype or 'this request'}"
+                await self._write(child, encode(control.failure(event.request_id, refusal)))
+        if self.record.results > self._turns_seen:
+            self._turns_seen = self.record.results
+            await self._end_turn(child)
+        if self.record.results and not self._is_talking and self._done is None:
+            self._done = clock.monotonic()
+
+    async def _end_turn(self, child: Child) -> None:
+        if not self._is_talking:
+            return
+        complaint = self.schema.complaint(self.record) if self.schema and self.record.failure is None else None
+        if complaint is not None and self.schema is not None and self.corrections < CORRECTIONS:
+            self.corrections += 1
+            await self._say(child, self.schema.correction(complaint))
+            return
+        self._is_talking = False
+        await child.close_stdin()
+
+    def _judge_schema(self, schema: Schema) -> None:
+        complaint = schema.complaint(self.record)
+        if complaint is not None:
+            self.fault = f"{complaint}, after {self.corrections} corrections"
+            self.fault_category = Category.PARSE
+
+    async def _say(self, child: Child, text: str) -> None:
+        await self._write(child, control.user_message(text))
+
+    async def _write(self, child: Child, data: bytes) -> None:
+        """Write to stdin. An agent that is gone is no fault of ours: its output and exit code say why."""
+        try:
+            await child.write(data)
+        except ProcessError as error:
+            if child.exit_code is None and await child.wait(1.0) is None:
+                self.fault = f"the agent does not read its input: {error.message}"
+
+
+def _dialect(agent: str) -> str:
+    return "claude" if agent == "bridle-agent" else agent

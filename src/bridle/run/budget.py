@@ -1,0 +1,112 @@
+"""The budget of a workspace: what its runs have cost, and what stops the next one before it starts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from bridle.errors import DiskError
+from bridle.ground import disk, prices
+from bridle.run.logs import STATE_FOLDER, private_folder
+from bridle.wire.record import Record, Tally
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """Spent and allowed; None where there is no limit."""
+
+    total_cost_usd: float = 0.0
+    max_cost_usd: float | None = None
+    iterations: int = 0
+    max_iterations: int | None = None
+
+    @property
+    def exhausted(self) -> str | None:
+        """Why the next run may not start, in words; None where it may."""
+        if self.max_cost_usd is not None and self.total_cost_usd >= self.max_cost_usd:
+            return f"the budget is spent: {self.total_cost_usd:.4f} of {self.max_cost_usd:.4f} USD"
+        if self.max_iterations is not None and self.iterations >= self.max_iterations:
+            return f"the budget is spent: {self.iterations} of {self.max_iterations} runs"
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What a run cost and where the figure comes from."""
+
+    usd: float | None
+    source: str | None
+    """`agent`: it said so. `prices`: from its tokens and the price list. None: not known."""
+
+
+def budget_file(workspace: Path) -> Path:
+    """Where the budget of a workspace is kept."""
+    return workspace / STATE_FOLDER / "budget.json"
+
+
+def read(workspace: Path) -> Budget:
+    """The budget of a workspace; an unlimited one where there is no file yet."""
+    path = budget_file(workspace)
+    value = disk.read_json(path)
+    if value is None:
+        return Budget()
+    if not isinstance(value, dict):
+        raise DiskError(f"{path} does not hold a budget", remedy="mend it, or delete it to start counting anew")
+    return Budget(
+        total_cost_usd=_number(value.get("total_cost_usd"), path) or 0.0,
+        max_cost_usd=_number(value.get("max_cost_usd"), path),
+        iterations=int(_number(value.get("iterations"), path) or 0),
+        max_iterations=_whole(_number(value.get("max_iterations"), path)),
+    )
+
+
+def spend(workspace: Path, budget: Budget, cost: Cost) -> Budget:
+    """Write down one more run and its cost."""
+    spent = Budget(
+        total_cost_usd=round(budget.total_cost_usd + (cost.usd or 0.0), 6),
+        max_cost_usd=budget.max_cost_usd,
+        iterations=budget.iterations + 1,
+        max_iterations=budget.max_iterations,
+    )
+    value = {
+        "total_cost_usd": spent.total_cost_usd,
+        "max_cost_usd": spent.max_cost_usd,
+        "iterations": spent.iterations,
+        "max_iterations": spent.max_iterations,
+    }
+    private_folder(workspace, STATE_FOLDER)
+    disk.write_json_atomic(budget_file(workspace), value)
+    return spent
+
+
+def cost_of(record: Record, agent: str) -> Cost:
+    """What a run cost: by its own word, else by its tokens and the price list."""
+    if record.total_cost_usd is not None:
+        return Cost(record.total_cost_usd, "agent")
+    tokens = record.usage if record.usage != Tally() else record.usage_estimate
+    if tokens is None or record.model is None:
+        return Cost(None, None)
+    hour = (record.cache_creation or {}).get("ephemeral_1h_input_tokens")
+    hour = hour if isinstance(hour, int) else 0
+    usd = prices.cost_usd(
+        record.model,
+        input_tokens=tokens.input_tokens,
+        output_tokens=tokens.output_tokens,
+        cache_read_tokens=tokens.cache_read_input_tokens + tokens.cached_input_tokens,
+        cache_write_tokens=max(tokens.cache_creation_input_tokens - hour, 0),
+        cache_write_1h_tokens=hour,
+        input_includes_cached=agent not in ("claude", "bridle-agent", "amp"),
+    )
+    return Cost(usd, None if usd is None else "prices")
+
+
+def _number(value: object, path: Path) -> float | None:
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise DiskError(f"{path} holds {value!r} where a number belongs", remedy="mend or delete the file")
+    return value
+
+
+def _whole(value: float | None) -> int | None:
+    return None if value is None else int(value)

@@ -1,0 +1,226 @@
+"""From a request to argv and environment: pure, one function for each agent.
+
+Flags that take lists are written with `=` and commas, and the prompt comes last after `--`, so that no
+prompt, tool pattern or id can be read as another flag.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from bridle.errors import UsageError
+from bridle.run.request import Auth, Mode, Permission, Reasoning, Request
+
+# One argument may be 128 KiB on Linux. A longer prompt goes to an agent that can be talked to over stdin.
+PROMPT_ARGUMENT_LIMIT_BYTES = 100 * 1024
+
+MODE_TOOLS: dict[Mode, tuple[str, ...]] = {
+    Mode.PLANNER: ("Read", "Bash", "StructuredOutput"),
+    Mode.CODER: ("Read", "Write", "Edit", "Glob", "Grep", "Bash", "Skill", "StructuredOutput"),
+    Mode.SUMMARIZER: ("Read", "Glob", "Grep", "StructuredOutput"),
+}
+
+# The model's largest thinking budget in tokens, and the share of it for each level.
+THINKING_BUDGET = {"haiku": 16_384, "sonnet": 32_768, "opus": 16_384}
+REASONING_SHARE = {Reasoning.NONE: 0.0, Reasoning.LOW: 0.25, Reasoning.MED: 0.5, Reasoning.HIGH: 1.0}
+_CODEX_EFFORT = {Reasoning.NONE: "minimal", Reasoning.LOW: "low", Reasoning.MED: "medium", Reasoning.HIGH: "high"}
+
+# What a surrounding Claude Code session leaves in the environment; a fresh agent must not inherit it.
+_SESSION_VARIABLES = (
+    "CLAUDECODE",
+    "CLAUDE_CODE_CHILD_SESSION",
+    "CLAUDE_CODE_ENTRYPOINT",
+    "CLAUDE_CODE_SESSION_ID",
+    "CLAUDE_CODE_SSE_PORT",
+)
+_LOOPBACK_HOSTS = ("127.0.0.1", "localhost", "::1")
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """What to start, and what to say on its stdin."""
+
+    argv: tuple[str, ...]
+    environment: dict[str, str]
+    auth: str
+    """What pays, in words for a person."""
+    talk: bool = False
+    """stdin is a conversation in stream-json; the prompt is its first message."""
+    stdin_text: str | None = None
+    """Text for stdin, where the agent reads its prompt there."""
+
+
+def build(request: Request, program: str, inherited: Mapping[str, str]) -> Command:
+    """The command for this request; `program` is the executable, `inherited` our own environment."""
+    builders: dict[str, Callable[[Request, str], Command]] = {
+        "claude": _claude,
+        "bridle-agent": _claude,
+        "codex": _codex,
+        "gemini": _gemini,
+        "opencode": _opencode,
+    }
+    if request.agent not in builders:
+        known = ", ".join(builders)
+        raise UsageError(f"there is no way to run an agent called {request.agent!r}", remedy=f"choose one of {known}")
+    command = builders[request.agent](request, program)
+    environment, auth = _environment(request, inherited)
+    return Command(command.argv, environment | command.environment, auth, command.talk, command.stdin_text)
+
+
+def tools_of(request: Request) -> tuple[str, ...]:
+    """The tools that the agent may use: those asked for, else those of its mode."""
+    if request.allowed_tools is not None:
+        return request.allowed_tools
+    unneeded = () if request.json_schema is not None else ("StructuredOutput",)
+    return tuple(name for name in MODE_TOOLS[request.mode] if name not in unneeded)
+
+
+def thinking_tokens(model: str | None, reasoning: Reasoning | None) -> int:
+    """The thinking budget for a model and a level; 0 where none is to be set."""
+    if reasoning is None:
+        return 0
+    family = next((name for name in THINKING_BUDGET if name in (model or "sonnet")), None)
+    return int(THINKING_BUDGET[family] * REASONING_SHARE[reasoning]) if family else 0
+
+
+def needs_conversation(request: Request) -> bool:
+    """Whether the agent must be talked to over stdin: to correct it, or because the prompt is too long for argv."""
+    too_long = len(request.prompt.encode("utf-8", "surrogatepass")) > PROMPT_ARGUMENT_LIMIT_BYTES
+    return request.json_schema is not None or too_long
+
+
+def _claude(request: Request, program: str) -> Command:
+    talk = needs_conversation(request)
+    argv = [program, "-p", "--output-format", "stream-json", "--verbose"]
+    if talk:
+        argv += ["--input-format", "stream-json"]
+    if request.partial_messages:
+        argv.append("--include-partial-messages")
+    argv += _claude_surface(request)
+    argv += _claude_session(request)
+    if request.model is not None:
+        argv.append(f"--model={request.model}")
+    if request.system_prompt is not None:
+        argv.append(f"--system-prompt={request.system_prompt}")
+    if request.json_schema is not None:
+        argv.append(f"--json-schema={json.dumps(dict(request.json_schema), separators=(',', ':'))}")
+    argv += request.extra_args
+    if not talk:
+        argv += ["--", request.prompt]
+    budget = thinking_tokens(request.model, request.reasoning)
+    return Command(tuple(argv), {"MAX_THINKING_TOKENS": str(budget)} if budget > 0 else {}, "", talk)
+
+
+def _claude_surface(request: Request) -> list[str]:
+    """What there is to use (--tools), what needs no asking (--allowedTools), and the permission mode.
+
+    A pattern such as `Bash(git *)` pre-approves a part of a tool; the surface needs the tool's bare name.
+    """
+    allowed = tools_of(request)
+    bare = dict.fromkeys(name.partition("(")[0] for name in allowed if not name.startswith("mcp__"))
+    flags = [f"--tools={','.join(bare)}", f"--allowedTools={','.join(allowed)}"]
+    if request.permission is Permission.BYPASS:
+        return [*flags, "--dangerously-skip-permissions"]
+    return [*flags, "--permission-mode", request.permission.value]
+
+
+def _claude_session(request: Request) -> list[str]:
+    if request.resume is not None:
+        return [f"--resume={request.resume}"]
+    return ["--continue"] if request.continue_session else []
+
+
+def _codex(request: Request, program: str) -> Command:
+    _refuse(request, json_schema="codex takes a schema only as a file")
+    argv = [program, "exec", "--json", "--skip-git-repo-check"]
+    if request.permission is Permission.BYPASS:
+        argv.append("--dangerously-bypass-approvals-and-sandbox")
+    else:
+        argv += ["--sandbox", "workspace-write" if request.mode is Mode.CODER else "read-only"]
+    if request.model is not None:
+        argv += ["--model", request.model]
+    if request.reasoning is not None:
+        argv += ["-c", f'model_reasoning_effort="{_CODEX_EFFORT[request.reasoning]}"']
+    argv += request.extra_args
+    if request.resume is not None:
+        argv += ["resume", request.resume]
+    elif request.continue_session:
+        argv += ["resume", "--last"]
+    return Command((*argv, "-"), {}, "", stdin_text=_with_system(request))
+
+
+def _gemini(request: Request, program: str) -> Command:
+    _refuse(request, json_schema="gemini has no schema for its answer")
+    approval = {Permission.DEFAULT: "default", Permission.ACCEPT_EDITS: "auto_edit", Permission.BYPASS: "yolo"}
+    argv = [program, "--output-format", "stream-json", "--approval-mode", approval[request.permission]]
+    if request.model is not None:
+        argv += ["--model", request.model]
+    if request.resume is not None or request.continue_session:
+        argv += ["--resume", request.resume or "latest"]
+    argv += request.extra_args
+    return Command((*argv, f"--prompt={_short(request)}"), {}, "")
+
+
+def _opencode(request: Request, program: str) -> Command:
+    _refuse(request, json_schema="opencode has no schema for its answer")
+    argv = [program, "run", "--format", "json"]
+    if request.model is not None:
+        argv += ["--model", request.model]
+    if request.resume is not None:
+        argv += ["--session", request.resume]
+    elif request.continue_session:
+        argv.append("--continue")
+    argv += request.extra_args
+    return Command((*argv, "--", _short(request)), {}, "")
+
+
+def _refuse(request: Request, *, json_schema: str) -> None:
+    if request.json_schema is not None:
+        raise UsageError(f"--json-schema does not go with {request.agent}: {json_schema}", remedy="use claude")
+
+
+def _with_system(request: Request) -> str:
+    """One text for agents without a system prompt of their own."""
+    return f"{request.system_prompt}\n\n{request.prompt}" if request.system_prompt else request.prompt
+
+
+def _short(request: Request) -> str:
+    text = _with_system(request)
+    size = len(text.encode("utf-8", "surrogatepass"))
+    if size > PROMPT_ARGUMENT_LIMIT_BYTES:
+        raise UsageError(
+            f"the prompt has {size} bytes, and {request.agent} takes it only as an argument"
+            f" (at most {PROMPT_ARGUMENT_LIMIT_BYTES})",
+            remedy="put the long part into a file and name the file in the prompt",
+        )
+    return text
+
+
+def _environment(request: Request, inherited: Mapping[str, str]) -> tuple[dict[str, str], str]:
+    environment = {name: value for name, value in inherited.items() if name not in _SESSION_VARIABLES}
+    environment |= request.environment
+    return _choose_auth(request, environment)
+
+
+def _choose_auth(request: Request, environment: dict[str, str]) -> tuple[dict[str, str], str]:
+    """Take the login rather than a key that happened to be in the environment: a forgotten key is a surprise bill."""
+    if request.agent not in ("claude", "bridle-agent"):
+        return environment, f"{request.agent}'s own"
+    login = "ANTHROPIC_AUTH_TOKEN" if environment.get("ANTHROPIC_AUTH_TOKEN") else "login"
+    if not environment.get("ANTHROPIC_API_KEY"):
+        return environment, login
+    chosen = request.auth is Auth.KEY or "ANTHROPIC_API_KEY" in request.environment
+    if chosen or (request.auth is Auth.AUTO and _is_loopback(environment.get("ANTHROPIC_BASE_URL"))):
+        return environment, "ANTHROPIC_API_KEY"
+    environment["ANTHROPIC_API_KEY"] = ""  # empty counts as unset, and keeps a project's .env from setting it
+    return environment, f"{login} (the inherited ANTHROPIC_API_KEY is not used; --auth key uses it)"
+
+
+def _is_loopback(url: str | None) -> bool:
+    try:
+        return url is not None and urlsplit(url).hostname in _LOOPBACK_HOSTS
+    except ValueError:
+        return False

@@ -1,0 +1,132 @@
+"""The log of one agent run: every byte, before anybody reads it, and what is needed to replay the run from it.
+
+NAME.ndjson      standard output, verbatim
+NAME.stderr      standard error, verbatim
+NAME.times       one line for each read: the offset reached and the milliseconds since the start
+NAME.meta.json   what was run, how it ended
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from datetime import datetime
+from pathlib import Path
+
+from bridle.errors import DiskError
+from bridle.ground import clock, disk, ids
+from bridle.run.request import Request
+
+STATE_FOLDER = Path(".ralph") / "state"
+FOLDER = Path(".ralph") / "logs" / "claude"
+_EXCLUDED = ".ralph/"
+# Runs of one task that begin in the same millisecond get a number; more than this is not a coincidence.
+_NAMES_TRIED = 1000
+_GIT_FILE_LIMIT_BYTES = 1024 * 1024  # of .git/info/exclude, which is a short list of patterns
+
+
+class RunLog:
+    """The files of one run, open for writing."""
+
+    def __init__(self, stem: Path, fds: tuple[int, int, int]) -> None:
+        self.path = stem.with_name(stem.name + ".ndjson")
+        self.stderr_path = stem.with_name(stem.name + ".stderr")
+        self.times_path = stem.with_name(stem.name + ".times")
+        self.meta_path = stem.with_name(stem.name + ".meta.json")
+        self._out, self._err, self._times = fds
+        self._started = clock.monotonic()
+        self._offset = 0
+        self._is_open = True
+
+    @classmethod
+    def create(cls, request: Request, moment: datetime) -> RunLog:
+        """Make the files under a name that nobody else has."""
+        folder = private_folder(request.cwd, FOLDER)
+        name = f"{clock.stamp(moment)}-{request.mode}-{ids.safe_name(request.task)}"
+        for number in range(1, _NAMES_TRIED):
+            stem = folder / (name if number == 1 else f"{name}-{number}")
+            try:
+                out = disk.create_exclusive(stem.with_name(stem.name + ".ndjson"))
+            except DiskError as refusal:
+                if isinstance(refusal.__cause__, FileExistsError):
+                    continue
+                raise
+            return cls(stem, (out, _beside(stem, ".stderr"), _beside(stem, ".times")))
+        raise DiskError(f"{folder} holds {_NAMES_TRIED} logs called {name}", remedy="clean up the folder")
+
+    def write(self, chunk: bytes) -> None:
+        """Keep a piece of standard output and the time it came. Called in the reading thread."""
+        disk.write_all(self._out, chunk)
+        self._offset += len(chunk)
+        elapsed_ms = int((clock.monotonic() - self._started) * 1000)
+        disk.write_all(self._times, b"%d %d\n" % (self._offset, elapsed_ms))
+
+    def write_stderr(self, chunk: bytes) -> None:
+        """Keep a piece of standard error. Called in the reading thread."""
+        disk.write_all(self._err, chunk)
+
+    def describe(self, meta: Mapping[str, object]) -> None:
+        """Write down what was run and how it stands; whole or not at all."""
+        disk.write_json_atomic(self.meta_path, dict(meta))
+
+    def close(self) -> None:
+        """Make the bytes durable and close the files; doing it twice is fine."""
+        if not self._is_open:
+            return
+        self._is_open = False
+        try:
+            disk.sync(self._out)
+        finally:
+            for fd in (self._out, self._err, self._times):
+                os.close(fd)
+
+
+def private_folder(workspace: Path, below: Path) -> Path:
+    """A folder of ours in a workspace. A link in the way is refused: it would lead our files out of there."""
+    path = workspace
+    for part in below.parts:
+        path = path / part
+        if path.is_symlink():
+            raise DiskError(f"{path} is a link, and logs and state stay in the workspace", remedy=f"remove {path}")
+    return disk.make_private_folder(path)
+
+
+def exclude_from_git(workspace: Path) -> None:
+    """Keep our folder out of the repository's commits, through its private list and never through .gitignore."""
+    git = _git_folder(workspace)
+    if git is None:
+        return
+    path = git / "info" / "exclude"
+    known = disk.read_bounded(path, _GIT_FILE_LIMIT_BYTES) if path.exists() else b""
+    if _EXCLUDED.encode() in known.splitlines():
+        return
+    path.parent.mkdir(exist_ok=True)
+    gap = b"" if not known or known.endswith(b"\n") else b"\n"
+    mode = path.stat().st_mode & 0o777 if path.exists() else 0o644
+    disk.write_atomic(path, known + gap + _EXCLUDED.encode() + b"\n", mode=mode)
+
+
+def _beside(stem: Path, ending: str) -> int:
+    return disk.create_exclusive(stem.with_name(stem.name + ending))
+
+
+def _git_folder(workspace: Path) -> Path | None:
+    """The common git folder of a checkout or a worktree; None outside of one."""
+    for folder in (workspace, *workspace.parents):
+        entry = folder / ".git"
+        if entry.is_dir():
+            return entry
+        if entry.is_file():
+            return _linked(folder, entry)
+    return None
+
+
+def _linked(folder: Path, entry: Path) -> Path | None:
+    text = disk.read_bounded(entry, _GIT_FILE_LIMIT_BYTES).decode("utf-8", "replace").strip()
+    if not text.startswith("gitdir:"):
+        return None
+    git = (folder / text.removeprefix("gitdir:").strip()).resolve()
+    common = git / "commondir"
+    if common.is_file():
+        return (git / disk.read_bounded(common, _GIT_FILE_LIMIT_BYTES).decode().strip()).resolve()
+    return git if git.is_dir() else None

@@ -1,0 +1,289 @@
+"""One agent, once, done right: `run` returns the outcome, `AgentRun.events` yields events as they come."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import nullcontext
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from bridle.errors import AgentError, AgentNotFound, AgentNotReady, ProcessError, UsageError
+from bridle.ground import clock, ids
+from bridle.ground.lock import FileLock
+from bridle.ground.process import SpawnFailure
+from bridle.run import budget as budgets
+from bridle.run import logs, sessions
+from bridle.run.attempt import Attempt
+from bridle.run.budget import Budget, Cost
+from bridle.run.command import Command, build
+from bridle.run.direnv import workspace_variables
+from bridle.run.locate import Program, locate
+from bridle.run.request import Permission, Request
+from bridle.run.sandbox import detect
+from bridle.run.structured import Schema
+from bridle.run.watchdog import Bite
+from bridle.wire.events import Event
+from bridle.wire.outcome import Category, Ending, Outcome, Policy, Rules, judge
+from bridle.wire.record import Record
+
+LOCK_FILE = "workspace.lock"
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """What came of one agent run."""
+
+    record: Record
+    outcome: Outcome
+    cost: Cost
+    attempts: int
+    duration_seconds: float
+    log_path: Path | None = None
+    stderr_path: Path | None = None
+    killed_after_result: bool = False
+    limit: Bite | None = None
+    """The watchdog that struck, where one did."""
+    program: str | None = None
+    auth: str | None = None
+    corrections: int = 0
+    cwd_differs: str | None = None
+    """The folder that the agent says it works in, where it is not the one it was given."""
+    unusable: AgentError | None = None
+    """Set when the agent cannot be used at all: not found, or not logged in."""
+
+
+class AgentRun:
+    """One run of one agent: iterate over `events`, then read `finished`."""
+
+    def __init__(self, request: Request, *, environment: Mapping[str, str], say: Say = lambda _line: None) -> None:
+        self.request = request
+        self.finished: Finished | None = None
+        self._environment = environment
+        self._say = say
+        self._began = clock.monotonic()
+
+    async def events(self) -> AsyncGenerator[Event, None]:
+        """Run the agent and yield what it prints as it comes. Close the generator to end the agent early."""
+        request = self.request
+        _check(request)
+        schema = Schema(request.json_schema) if request.json_schema is not None else None
+        with self._lock():
+            budget = budgets.read(request.cwd)
+            if budget.exhausted is not None:
+                self._refuse(Ending(fault=budget.exhausted, fault_category=Category.BUDGET))
+                return
+            try:
+                program = locate(request.agent, self._environment)
+            except AgentError as error:
+                self._refuse(Ending(not_found=error.message, exit_code=None), unusable=error)
+                return
+            async for event in self._attempts(program, schema, budget):
+                yield event
+
+    async def _attempts(self, program: Program, schema: Schema | None, budget: Budget) -> AsyncGenerator[Event, None]:
+        request = self.request
+        variables = await workspace_variables(request.cwd, self._environment, self._say)
+        command = build(request, program.path, {**self._environment, **variables})
+        expected = self._expected_session()
+        self._say(f"{request.agent} ({program.path}): {request.mode} {request.task}, auth: {command.auth}")
+        logs.exclude_from_git(request.cwd)
+        for number in range(1, request.retries + 2):
+            attempt = Attempt(request, command, logs.RunLog.create(request, clock.now()), schema)
+            async for event in self._one(attempt, program, number, expected):
+                yield event
+            if self.finished is not None and self.finished.unusable is not None:
+                return
+            outcome = judge(attempt.record, attempt.ending(expected), rules_of(request))
+            budget = self._settle(attempt, outcome, number, program, command, budget)
+            if number > request.retries or not deserves_retry(attempt.record, outcome, attempt.ending(expected)):
+                return
+            self._say(f"{request.agent} {outcome.reason}: trying once more")
+
+    async def _one(
+        self, attempt: Attempt, program: Program, number: int, expected: str | None
+    ) -> AsyncGenerator[Event, None]:
+        """One attempt with its log around it, which is described before, after, and when it is broken off."""
+        started = clock.now()
+        meta = self._meta(attempt, program, number, started, expected)
+        attempt.log.describe(meta)
+        try:
+            async for event in attempt.events():
+                yield event
+        except ProcessError as error:
+            unusable = _not_started(error)
+            self._refuse(Ending(not_found=error.message, exit_code=None), unusable=unusable, attempt=attempt)
+            attempt.fault = error.message
+        except BaseException:
+            meta["interrupted"] = True
+            raise
+        finally:
+            meta |= _ended(attempt)
+            attempt.log.describe(meta)
+            attempt.log.close()
+
+    def _settle(
+        self, attempt: Attempt, outcome: Outcome, number: int, program: Program, command: Command, budget: Budget
+    ) -> Budget:
+        """Keep what the workspace must remember, and the verdict."""
+        request, record = self.request, attempt.record
+        if record.session_id is not None:
+            sessions.remember(request.cwd, request.mode, record.session_id, clock.now())
+        cost = budgets.cost_of(record, request.agent)
+        self.finished = Finished(
+            record=record,
+            outcome=outcome,
+            cost=cost,
+            attempts=number,
+            duration_seconds=clock.monotonic() - self._began,
+            log_path=attempt.log.path,
+            stderr_path=attempt.log.stderr_path,
+            killed_after_result=attempt.ended_by_us,
+            limit=attempt.bite,
+            program=program.path,
+            auth=command.auth,
+            corrections=attempt.corrections,
+            cwd_differs=_other_folder(record.cwd, request.cwd),
+            unusable=_not_logged_in(request, record, outcome),
+        )
+        return budgets.spend(request.cwd, budget, cost)
+
+    def _refuse(self, ending: Ending, *, unusable: AgentError | None = None, attempt: Attempt | None = None) -> None:
+        record = Record()
+        self.finished = Finished(
+            record=record,
+            outcome=judge(record, ending, rules_of(self.request)),
+            cost=Cost(None, None),
+            attempts=1 if attempt is not None else 0,
+            duration_seconds=clock.monotonic() - self._began,
+            log_path=attempt.log.path if attempt is not None else None,
+            stderr_path=attempt.log.stderr_path if attempt is not None else None,
+            unusable=unusable,
+        )
+
+    def _lock(self) -> FileLock | nullcontext[None]:
+        if self.request.own_folder:
+            return nullcontext()
+        folder = logs.private_folder(self.request.cwd, logs.STATE_FOLDER)
+        holder = f"bridle {self.request.mode} {ids.safe_name(self.request.task)}"
+        return FileLock.hold(folder / LOCK_FILE, holder=holder)
+
+    def _expected_session(self) -> str | None:
+        request = self.request
+        if request.resume is not None:
+            return request.resume
+        return sessions.read(request.cwd).of(request.mode) if request.continue_session else None
+
+    def _meta(
+        self, attempt: Attempt, program: Program, number: int, started: datetime, expected: str | None
+    ) -> dict[str, object]:
+        request = self.request
+        bypass = request.permission is Permission.BYPASS
+        return {
+            "agent": request.agent,
+            "program": program.path,
+            "program_found": program.found,
+            "argv": list(attempt.command.argv),
+            "cwd": str(request.cwd),
+            "mode": request.mode,
+            "task": request.task,
+            "attempt": number,
+            "auth": attempt.command.auth,
+            "permission_mode": request.permission,
+            "permissions_bypassed": bypass,
+            "sandbox": detect(self._environment),
+            "policy": request.policy,
+            "hang_heuristic": request.hang_heuristic,
+            "expected_session": expected,
+            "started": clock.iso(started),
+            "pid": os.getpid(),
+        }
+
+
+async def run(
+    request: Request,
+    *,
+    environment: Mapping[str, str],
+    say: Say = lambda _line: None,
+    on_event: Callable[[Event], None] = lambda _event: None,
+) -> Finished:
+    """Run an agent to its end and return what came of it."""
+    agent_run = AgentRun(request, environment=environment, say=say)
+    events = agent_run.events()
+    try:
+        async for event in events:
+            on_event(event)
+    finally:
+        await events.aclose()
+    assert agent_run.finished is not None  # noqa: S101  # set on every way out of events() but an exception
+    return agent_run.finished
+
+
+def rules_of(request: Request) -> Rules:
+    """How a request wants its run judged."""
+    background = request.environment.get("CLAUDE_CODE_DISABLE_BACKGROUND_TASKS") != "1"
+    return Rules(
+        policy=request.policy,
+        hang_heuristic=request.hang_heuristic,
+        background_heuristic=background,
+        denials_fail=request.denials_fail,
+    )
+
+
+def deserves_retry(record: Record, outcome: Outcome, ending: Ending) -> bool:
+    """Whether the agent crashed or never gave a result. What it answered, however bad, is never tried again."""
+    if record.results or ending.timed_out or ending.fault is not None or ending.not_found is not None:
+        return False
+    return outcome.run_error if outcome.policy is Policy.HARNESS else outcome.error is not None
+
+
+def _check(request: Request) -> None:
+    if not request.cwd.is_dir():
+        raise UsageError(f"{request.cwd} is not a folder", remedy="give the folder that the agent is to work in")
+    if not request.prompt.strip():
+        raise UsageError("the prompt is empty", remedy="say what the agent is to do")
+    if request.resume is not None:
+        ids.check_id(request.resume, what="session id")
+
+
+def _ended(attempt: Attempt) -> dict[str, object]:
+    record = attempt.record
+    return {
+        "ended": clock.iso(clock.now()),
+        "seconds": round(attempt.seconds, 3),
+        "exit_code": attempt.exit_code,
+        "timed_out": attempt.timed_out,
+        "ended_by_us": attempt.ended_by_us,
+        "limit": attempt.bite,
+        "limit_seconds": attempt.bite_seconds or None,
+        "fault": attempt.fault,
+        "fault_category": attempt.fault_category,
+        "corrections": attempt.corrections,
+        "agent_version": record.version,
+        "session_id": record.session_id,
+        "reported_permission_mode": record.permission_mode,
+    }
+
+
+def _not_started(error: ProcessError) -> AgentError:
+    about = error.payload.about if isinstance(error.payload, SpawnFailure) else "machine"
+    kind = AgentNotFound if about == "program" else AgentNotReady
+    return kind(error.message, remedy=error.remedy)
+
+
+def _not_logged_in(request: Request, record: Record, outcome: Outcome) -> AgentError | None:
+    """A key that was refused, or no login at all: nothing but a person can mend it."""
+    if outcome.category is not Category.AUTH or not record.failure:
+        return None
+    return AgentNotReady(
+        f"{request.agent} is not logged in: {outcome.error}",
+        remedy=f"run `{request.agent}` once by hand and log in, or choose a valid API key with --auth key",
+    )
+
+
+def _other_folder(reported: str | None, given: Path) -> str | None:
+    if reported is None or os.path.realpath(reported) == os.path.realpath(given):
+        return None
+    return reported

@@ -1,0 +1,54 @@
+"""The watchdogs: when a run has taken too long, been silent too long, or outstayed its result. Pure: time is given."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from bridle.run.request import Limits
+from bridle.wire.record import Record
+
+
+class Bite(StrEnum):
+    """Which watchdog struck."""
+
+    RUN = "run"
+    IDLE = "idle"
+    TOOL_IDLE = "tool-idle"
+    AFTER_RESULT = "after-result"
+
+
+@dataclass(frozen=True, slots=True)
+class Deadline:
+    """The next moment at which a watchdog would strike, and which one."""
+
+    at: float
+    bite: Bite
+    seconds: float
+    """The limit, for the words to a person."""
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """The moments that the watchdogs look at, in one monotonic clock."""
+
+    started: float
+    last_byte: float
+    done: float | None = None
+    """When the agent was seen to have nothing more to do: its result is there and its stdin is closed."""
+
+
+def next_deadline(clock: Clock, limits: Limits, record: Record) -> Deadline:
+    """The watchdog that would strike first, if nothing more is heard."""
+    run = Deadline(clock.started + limits.run_seconds, Bite.RUN, limits.run_seconds)
+    return min(run, _silence(clock, limits, record), key=lambda deadline: deadline.at)
+
+
+def _silence(clock: Clock, limits: Limits, record: Record) -> Deadline:
+    if record.open_tools or record.open_tasks:
+        seconds = limits.tool_idle_seconds
+        return Deadline(clock.last_byte + seconds, Bite.TOOL_IDLE, seconds)
+    if clock.done is not None:
+        seconds = limits.after_result_seconds
+        return Deadline(max(clock.done, clock.last_byte) + seconds, Bite.AFTER_RESULT, seconds)
+    return Deadline(clock.last_byte + limits.idle_seconds, Bite.IDLE, limits.idle_seconds)
