@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -24,7 +25,13 @@ from tests.wire.streams import (
     text,
 )
 
-QUIET = {"error": None, "error_category": None, "warnings_prefix": [], "run_error": False, "succeeded_cleanly": True}
+QUIET: dict[str, Any] = {
+    "error": None,
+    "error_category": None,
+    "warnings_prefix": [],
+    "run_error": False,
+    "succeeded_cleanly": True,
+}
 BACKGROUND = {"description": "d", "prompt": "p", "run_in_background": True}
 NO_RESULT = ["stream-json ended without a 'result' message"]
 MALFORMED = ["malformed stream-json line skipped:"]
@@ -328,6 +335,10 @@ RESULTS: dict[str, tuple[list[Line | str | bytes], dict[str, Any]]] = {
         [init(), result("")],
         {"final_text": "", "run_error": True, "succeeded": False, "degraded": False, "error": None},
     ),
+    "an empty result of a command that took no turn is fine": (
+        [init(), result("", num_turns=0)],
+        {"run_error": False, "error": None},
+    ),
     "an empty result with structured output is an answer": (
         [init(), result("", structured_output={"n": 1})],
         {"structured_output": {"n": 1}, "run_error": False},
@@ -455,7 +466,7 @@ ERRORS: dict[str, tuple[Line, str, str]] = {
 }
 
 
-def assert_agrees(lines: list[Line | str | bytes], expected: dict[str, Any], **how: Any) -> None:
+def assert_agrees(lines: Sequence[Line | str | bytes], expected: dict[str, Any], **how: Any) -> None:
     document = inspected(lines, **how)
     assert not differences(expected, document)
 

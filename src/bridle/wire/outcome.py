@@ -263,7 +263,8 @@ def _reason(record: Record, ending: Ending, rules: Rules, trouble: _Trouble, fin
         names = ", ".join(sorted({str(d.get("tool_name", "?")) for d in record.permission_denials}))
         return f"permission was refused for {names}"
     if record.results:
-        answered = final_text.strip() or record.has_structured_output
+        # A command that the program answered itself, such as a compaction, takes no turn and need not say anything.
+        answered = final_text.strip() or record.has_structured_output or record.num_turns == 0
         return None if answered else "the agent ended with an empty result and no text"
     if not final_text.strip():
         return f"the agent ended without a result (exit code {ending.exit_code})"
