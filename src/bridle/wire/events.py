@@ -17,6 +17,11 @@ from bridle.wire.loose import from_json
 ABSENT = msgspec.Raw(b"null")  # a part that is set aside undecoded, and was not there
 SYNTHETIC_MODEL = "<synthetic>"  # the model that Claude Code names on messages it wrote itself
 
+# What results say that a dialect made, where the agent's stream has none of its own.
+ERROR_RATE = "error_rate_limit"  # a subtype: a quota or limit is used up, in words that name no status
+ERROR_AUTH = "error_auth"  # a subtype: the agent is not logged in, in words that name no status
+STREAM_ENDED = "stream_ended"  # a terminal_reason: the stream stopped, and nothing in it said that this was the end
+
 
 class Event(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", eq=False, gc=False):
     """One line of an agent's output."""

@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
+from bridle.wire.events import ERROR_AUTH, ERROR_RATE, STREAM_ENDED
 from bridle.wire.record import Failure, Record
 
 ERROR_LIMIT_CHARACTERS = 4096
@@ -51,6 +52,13 @@ class Policy(StrEnum):
 
     HARNESS = "harness"
     LENIENT = "lenient"
+
+
+_BY_SUBTYPE: dict[str | None, Category] = {
+    "error_max_budget_usd": Category.BUDGET,
+    ERROR_RATE: Category.RATE_LIMIT,
+    ERROR_AUTH: Category.AUTH,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,8 +212,10 @@ def _trouble(record: Record, ending: Ending, rules: Rules) -> _Trouble:
 
 
 def _cut_short(record: Record) -> bool:
-    """No result, or only the one that an agent prints when it is interrupted."""
-    return not record.results or (record.failure is not None and record.failure.subtype == INTERRUPTED_SUBTYPE)
+    """No result, or only one that an agent prints when it is interrupted, or that stands for none."""
+    if not record.results or record.terminal_reason == STREAM_ENDED:
+        return True
+    return record.failure is not None and record.failure.subtype == INTERRUPTED_SUBTYPE
 
 
 def _stream_error(failure: Failure, record: Record) -> tuple[str, Category]:
@@ -221,8 +231,8 @@ def _by_structure(failure: Failure, record: Record) -> Category | None:
         return Category.USAGE_LIMIT if limited else Category.RATE_LIMIT
     if status in (401, 403) or notice == "authentication_failed":
         return Category.AUTH
-    if failure.subtype == "error_max_budget_usd":
-        return Category.BUDGET
+    if failure.subtype in _BY_SUBTYPE:
+        return _BY_SUBTYPE[failure.subtype]
     if status is not None or notice in ("invalid_request", "model_not_found", "server_error"):
         return Category.API
     return None
