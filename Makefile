@@ -84,7 +84,8 @@ lock: $(UV)
 	@$(COMPILE) pyproject.toml -o requirements/base.lock
 	@$(COMPILE) pyproject.toml --group dev -c requirements/base.lock -o requirements/dev.lock
 	@for peer in $(PEERS); do $(COMPILE) requirements/bench-$$peer.in -o requirements/bench-$$peer.lock || exit 1; done
-	@! grep -l -E 'https?:|file:' requirements/*.lock || { echo "a lock file names a host"; exit 1; }
+	@$(BIN)/python tools/real_parts.py --pin
+	@! grep -l -E '"resolved"|--(extra-)?index-url|--find-links' requirements/*.lock tests/real/locks/*.json || { echo "a lock file names a host"; exit 1; }
 
 $(UV): requirements/lock.in | .venv/bin/python
 	@tools/quietly "making .cache/venv-lock" $(BIN)/python -m venv --clear .cache/venv-lock

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import re
 import subprocess
 import sys
@@ -20,6 +21,7 @@ import bridle
 
 ROOT = Path(__file__).parents[1]
 LOCKS = sorted((ROOT / "requirements").glob("*.lock"))
+REAL_LOCKS = sorted((ROOT / "tests" / "real" / "locks").glob("*.json"))
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 # Building takes a second; a hang is a failure.
 LIMIT_SECONDS = 120
@@ -93,6 +95,25 @@ def test_a_lock_holds_names_versions_and_hashes_and_no_hosts(lock: Path) -> None
     assert re.search(r"\w+://|--(extra-)?index-url|--find-links|--trusted-host", text) is None
     for requirement in re.split(r"\n(?=\S)", text.strip()):
         assert re.match(r"[\w.-]+==[\w.]+( ;.*)? \\\n    --hash=sha256:[0-9a-f]{64}", requirement), requirement
+
+
+@pytest.mark.parametrize("lock", REAL_LOCKS, ids=lambda lock: lock.name)
+def test_the_lock_of_a_real_part_has_a_hash_for_every_package_and_no_hosts(lock: Path) -> None:
+    text = lock.read_text(encoding="utf-8")
+    assert "://" not in text
+    packages = {name: package for name, package in json.loads(text)["packages"].items() if name}
+    assert packages
+    for name, package in packages.items():
+        assert package["integrity"].startswith("sha512-"), name
+
+
+def test_every_real_part_has_a_lock_of_its_version() -> None:
+    pins = json.loads((ROOT / "tests" / "real" / "parts.json").read_text(encoding="utf-8"))
+    assert {lock.stem for lock in REAL_LOCKS} == set(pins)
+    for lock in REAL_LOCKS:
+        pin = pins[lock.stem]
+        packages = json.loads(lock.read_text(encoding="utf-8"))["packages"]
+        assert packages[f"node_modules/{pin['package']}"]["version"] == pin["version"]
 
 
 def test_the_version_is_the_same_everywhere() -> None:

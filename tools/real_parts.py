@@ -1,9 +1,10 @@
 """Installs the real programs that the tests start, once for each version, and prints what is there.
 
-Standard library only: it runs before anything is installed. The pins are in tests/real/parts.json. The
-programs are kept outside of the checkout, so that a second checkout on the same machine is ready at once:
-in $BRIDLE_CACHE, else in the user's cache folder, else in .cache/real. Which program is where is written
-to .cache/real-parts.json for the tests. A part that cannot be had ends the run with the reason.
+Standard library only. The pins are in tests/real/parts.json, the hashes of every package in tests/real/locks
+(`--pin` writes those anew). The programs are kept outside of the checkout, so that a second checkout on the
+same machine is ready at once: in $BRIDLE_CACHE, else in the user's cache folder, else in .cache/real. Which
+program is where is written to .cache/real-parts.json for the tests. A part that cannot be had ends the run
+with the reason.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 PINS = ROOT / "tests" / "real" / "parts.json"
+LOCKS = ROOT / "tests" / "real" / "locks"
 INSTALLED = ROOT / ".cache" / "real-parts.json"
 
 # The largest part is a download of about 250 MB: at 1 MB/s that is four minutes, and then some.
@@ -29,6 +31,8 @@ INSTALL_LIMIT_SECONDS = 900
 VERSION_LIMIT_SECONDS = 120
 # A dropped connection is common among downloads of this size; a third failure is not chance.
 INSTALL_TRIES = 3
+# Scripts of packages do not run by themselves; the one that is needed is named in the pins.
+NPM_OPTIONS = ["--ignore-scripts", "--no-audit", "--no-fund", "--no-update-notifier", "--loglevel=error"]
 
 
 class PartMissing(Exception):
@@ -46,6 +50,11 @@ class Part:
     after: str | None
     """A script of the package, relative to node_modules, that puts the platform's binary in place."""
 
+    @property
+    def lock(self) -> Path:
+        """Its pinned packages, in npm's own form."""
+        return LOCKS / f"{self.name}.json"
+
     def folder(self, cache: Path) -> Path:
         """Where this version is kept."""
         return cache / f"{self.name}-{self.version}-{platform.system()}-{platform.machine()}".lower()
@@ -55,9 +64,11 @@ class Part:
         return folder / "node_modules" / ".bin" / self.program
 
 
-def main() -> int:
+def main(arguments: list[str]) -> int:
     """Install what is missing, then run each program once to see its version."""
     try:
+        if arguments == ["--pin"]:
+            return _pin(pinned_parts(PINS))
         node = _node_version()
         parts, cache = pinned_parts(PINS), cache_folder(dict(os.environ))
         with ThreadPoolExecutor(len(parts)) as pool:  # one after the other takes three times as long
@@ -114,9 +125,9 @@ def _install(part: Part, folder: Path) -> None:
     with tempfile.TemporaryDirectory(prefix=f".{part.name}-", dir=folder.parent) as work:
         fresh = Path(work) / "part"
         fresh.mkdir()
-        # A package.json of its own keeps npm from looking for a project in the folders above.
-        (fresh / "package.json").write_text('{"private": true}\n', encoding="utf-8")
-        _npm_install(part, fresh)
+        _write_project(part, fresh)
+        shutil.copy(part.lock, fresh / "package-lock.json")
+        _npm_install(fresh)
         if part.after is not None:
             script = fresh / "node_modules" / part.after
             home = Path(work) / "home"
@@ -130,19 +141,40 @@ def _install(part: Part, folder: Path) -> None:
                 raise
 
 
-def _npm_install(part: Part, folder: Path) -> None:
-    """Ordinary npm, run inside of the folder: `--prefix` would hide the machine's own npm settings."""
-    quiet = ["--no-audit", "--no-fund", "--no-update-notifier", "--loglevel=error"]
-    # Scripts of packages do not run by themselves; the one that is needed is named in the pins.
-    alone = ["--ignore-scripts", "--no-save", "--no-package-lock", "--include=optional"]
-    command = ["npm", "install", *quiet, *alone, f"{part.package}@{part.version}"]
+def _write_project(part: Part, folder: Path) -> None:
+    project = {"private": True, "dependencies": {part.package: part.version}}
+    (folder / "package.json").write_text(json.dumps(project) + "\n", encoding="utf-8")
+
+
+def _npm_install(folder: Path) -> None:
+    """Ordinary npm, held to the lock; inside of the folder, as `--prefix` would hide the machine's npm settings.
+
+    Not `npm ci`: that refuses a lock from which the registry left a foreign platform's package out.
+    """
     for attempt in range(1, INSTALL_TRIES + 1):
         try:
-            _run(command, dict(os.environ), folder, INSTALL_LIMIT_SECONDS)
+            _run(["npm", "install", *NPM_OPTIONS], dict(os.environ), folder, INSTALL_LIMIT_SECONDS)
             return
         except PartMissing:
             if attempt == INSTALL_TRIES:
                 raise
+
+
+def _pin(parts: list[Part]) -> int:
+    """Write the lock of each part anew: versions and hashes for every platform, and no hosts."""
+    options = ["--package-lock-only", "--omit-lockfile-registry-resolved", *NPM_OPTIONS]
+    LOCKS.mkdir(exist_ok=True)
+    for part in parts:
+        with tempfile.TemporaryDirectory(prefix="bridle-pin-") as work:
+            folder = Path(work)
+            _write_project(part, folder)
+            _run(["npm", "install", *options], dict(os.environ), folder, INSTALL_LIMIT_SECONDS)
+            lock = json.loads((folder / "package-lock.json").read_text(encoding="utf-8"))
+        for package in lock["packages"].values():
+            package.pop("funding", None)
+        lock["name"] = part.name
+        part.lock.write_text(json.dumps(lock, indent=2) + "\n", encoding="utf-8")
+    return 0
 
 
 def _output(command: list[str], *, home: Path, limit_seconds: int, cwd: Path | None = None) -> str:
@@ -220,4 +252,4 @@ def _write_installed(parts: list[Part], cache: Path) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))
