@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from dataclasses import dataclass, field
 
 from bridle.errors import DiskError, ProcessError
@@ -94,8 +95,9 @@ class Attempt:
         self.started = self._last_byte = clock.monotonic()
         child = await process.start(spawn, on_chunk=self.log.write, on_stderr=self.log.write_stderr)
         try:
-            async for event in self._converse(child):
-                yield event
+            async with aclosing(self._converse(child)) as events:
+                async for event in events:
+                    yield event
             await self._see_out(child)
         except BaseException:
             await child.stop(patience=Patience())
@@ -123,8 +125,9 @@ class Attempt:
             await self._reply(child, events)
         # The bytes that the agent still prints on its way out belong to the run: the log has them too.
         await child.stop(patience=LEAVING if self.ended_by_us else STOPPING)
-        async for event in self._last_events(child, decoder):
-            yield event
+        async with aclosing(self._last_events(child, decoder)) as last:
+            async for event in last:
+                yield event
 
     async def _last_events(self, child: Child, decoder: StreamDecoder) -> AsyncGenerator[Event, None]:
         try:

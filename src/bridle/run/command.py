@@ -17,6 +17,8 @@ from bridle.run.request import Auth, Mode, Permission, Reasoning, Request
 # One argument may be 128 KiB on Linux. A longer prompt goes to an agent that can be talked to over stdin.
 PROMPT_ARGUMENT_LIMIT_BYTES = 100 * 1024
 
+CLAUDE_LIKE = ("claude", "bridle-agent")  # agents that take Claude Code's flags and keep its sessions
+
 MODE_TOOLS: dict[Mode, tuple[str, ...]] = {
     Mode.PLANNER: ("Read", "Bash", "StructuredOutput"),
     Mode.CODER: ("Read", "Write", "Edit", "Glob", "Grep", "Bash", "Skill", "StructuredOutput"),
@@ -207,7 +209,7 @@ def _environment(request: Request, inherited: Mapping[str, str]) -> tuple[dict[s
 
 def _choose_auth(request: Request, environment: dict[str, str]) -> tuple[dict[str, str], str]:
     """Take the login rather than a key that happened to be in the environment: a forgotten key is a surprise bill."""
-    if request.agent not in ("claude", "bridle-agent"):
+    if request.agent not in CLAUDE_LIKE:
         return environment, f"{request.agent}'s own"
     login = "ANTHROPIC_AUTH_TOKEN" if environment.get("ANTHROPIC_AUTH_TOKEN") else "login"
     if not environment.get("ANTHROPIC_API_KEY"):

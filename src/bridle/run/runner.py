@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import AsyncGenerator, Callable, Mapping
-from contextlib import nullcontext
+from contextlib import aclosing, nullcontext
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from bridle.errors import AgentError, AgentNotFound, AgentNotReady, ProcessError, UsageError
+from bridle.errors import AgentError, AgentNotFound, AgentNotReady, DiskError, ProcessError, UsageError
 from bridle.ground import clock, ids
 from bridle.ground.lock import FileLock
 from bridle.ground.process import SpawnFailure
@@ -17,7 +17,7 @@ from bridle.run import budget as budgets
 from bridle.run import logs, sessions
 from bridle.run.attempt import Attempt
 from bridle.run.budget import Budget, Cost
-from bridle.run.command import Command, build
+from bridle.run.command import CLAUDE_LIKE, Command, build
 from bridle.run.direnv import workspace_variables
 from bridle.run.locate import Program, locate
 from bridle.run.request import Permission, Request
@@ -75,32 +75,41 @@ class AgentRun:
             if budget.exhausted is not None:
                 self._refuse(Ending(fault=budget.exhausted, fault_category=Category.BUDGET))
                 return
+            variables = await workspace_variables(request.cwd, self._environment, self._say)
+            environment = {**self._environment, **variables}
             try:
-                program = locate(request.agent, self._environment)
+                program = locate(request.agent, environment)
             except AgentError as error:
                 self._refuse(Ending(not_found=error.message, exit_code=None), unusable=error)
                 return
-            async for event in self._attempts(program, schema, budget):
-                yield event
+            command = build(request, program.path, environment)
+            async with aclosing(self._attempts(program, command, schema, budget)) as events:
+                async for event in events:
+                    yield event
 
-    async def _attempts(self, program: Program, schema: Schema | None, budget: Budget) -> AsyncGenerator[Event, None]:
+    async def _attempts(
+        self, program: Program, command: Command, schema: Schema | None, budget: Budget
+    ) -> AsyncGenerator[Event, None]:
         request = self.request
-        variables = await workspace_variables(request.cwd, self._environment, self._say)
-        command = build(request, program.path, {**self._environment, **variables})
         expected = self._expected_session()
         self._say(f"{request.agent} ({program.path}): {request.mode} {request.task}, auth: {command.auth}")
+        if request.permission is Permission.BYPASS:
+            self._say(f"permissions are bypassed; sandbox: {detect(self._environment) or 'none was detected'}")
         logs.exclude_from_git(request.cwd)
         for number in range(1, request.retries + 2):
             attempt = Attempt(request, command, logs.RunLog.create(request, clock.now()), schema)
-            async for event in self._one(attempt, program, number, expected):
-                yield event
+            async with aclosing(self._one(attempt, program, number, expected)) as events:
+                async for event in events:
+                    yield event
             if self.finished is not None and self.finished.unusable is not None:
                 return
-            outcome = judge(attempt.record, attempt.ending(expected), rules_of(request))
-            budget = self._settle(attempt, outcome, number, program, command, budget)
-            if number > request.retries or not deserves_retry(attempt.record, outcome, attempt.ending(expected)):
+            budget = self._keep(attempt, budget)
+            ending = attempt.ending(expected)
+            outcome = judge(attempt.record, ending, rules_of(request, command.environment))
+            self.finished = self._finish(attempt, outcome, number, program)
+            if number > request.retries or not deserves_retry(attempt.record, outcome, ending):
                 return
-            self._say(f"{request.agent} {outcome.reason}: trying once more")
+            self._say(f"{request.agent} crashed or gave no result ({outcome.reason}); trying once more")
 
     async def _one(
         self, attempt: Attempt, program: Program, number: int, expected: str | None
@@ -108,34 +117,39 @@ class AgentRun:
         """One attempt with its log around it, which is described before, after, and when it is broken off."""
         started = clock.now()
         meta = self._meta(attempt, program, number, started, expected)
-        attempt.log.describe(meta)
         try:
-            async for event in attempt.events():
-                yield event
+            attempt.log.describe(meta)
+            async with aclosing(attempt.events()) as events:
+                async for event in events:
+                    yield event
         except ProcessError as error:
-            unusable = _not_started(error)
-            self._refuse(Ending(not_found=error.message, exit_code=None), unusable=unusable, attempt=attempt)
             attempt.fault = error.message
+            if isinstance(error.payload, SpawnFailure):
+                ending = Ending(not_found=error.message, exit_code=None)
+                self._refuse(ending, unusable=_not_started(error, error.payload), attempt=attempt)
         except BaseException:
             meta["interrupted"] = True
             raise
         finally:
-            meta |= _ended(attempt)
-            attempt.log.describe(meta)
-            attempt.log.close()
+            _close_log(attempt, meta | _ended(attempt))
 
-    def _settle(
-        self, attempt: Attempt, outcome: Outcome, number: int, program: Program, command: Command, budget: Budget
-    ) -> Budget:
-        """Keep what the workspace must remember, and the verdict."""
+    def _keep(self, attempt: Attempt, budget: Budget) -> Budget:
+        """Write down what the workspace must remember. A disk that takes no more is a fault of the run."""
         request, record = self.request, attempt.record
-        if record.session_id is not None:
-            sessions.remember(request.cwd, request.mode, record.session_id, clock.now())
-        cost = budgets.cost_of(record, request.agent)
-        self.finished = Finished(
+        try:
+            if record.session_id is not None and request.agent in CLAUDE_LIKE:
+                sessions.remember(request.cwd, request.mode, record.session_id, clock.now())
+            return budgets.spend(request.cwd, budget, budgets.cost_of(record, request.agent))
+        except DiskError as error:
+            attempt.fault = attempt.fault or f"the state of the workspace could not be written: {error.message}"
+            return budget
+
+    def _finish(self, attempt: Attempt, outcome: Outcome, number: int, program: Program) -> Finished:
+        request, record = self.request, attempt.record
+        return Finished(
             record=record,
             outcome=outcome,
-            cost=cost,
+            cost=budgets.cost_of(record, request.agent),
             attempts=number,
             duration_seconds=clock.monotonic() - self._began,
             log_path=attempt.log.path,
@@ -143,18 +157,17 @@ class AgentRun:
             killed_after_result=attempt.ended_by_us,
             limit=attempt.bite,
             program=program.path,
-            auth=command.auth,
+            auth=attempt.command.auth,
             corrections=attempt.corrections,
             cwd_differs=_other_folder(record.cwd, request.cwd),
             unusable=_not_logged_in(request, record, outcome),
         )
-        return budgets.spend(request.cwd, budget, cost)
 
     def _refuse(self, ending: Ending, *, unusable: AgentError | None = None, attempt: Attempt | None = None) -> None:
         record = Record()
         self.finished = Finished(
             record=record,
-            outcome=judge(record, ending, rules_of(self.request)),
+            outcome=judge(record, ending, rules_of(self.request, self._environment)),
             cost=Cost(None, None),
             attempts=1 if attempt is not None else 0,
             duration_seconds=clock.monotonic() - self._began,
@@ -221,9 +234,9 @@ async def run(
     return agent_run.finished
 
 
-def rules_of(request: Request) -> Rules:
+def rules_of(request: Request, environment: Mapping[str, str]) -> Rules:
     """How a request wants its run judged."""
-    background = request.environment.get("CLAUDE_CODE_DISABLE_BACKGROUND_TASKS") != "1"
+    background = environment.get("CLAUDE_CODE_DISABLE_BACKGROUND_TASKS") != "1"
     return Rules(
         policy=request.policy,
         hang_heuristic=request.hang_heuristic,
@@ -267,9 +280,19 @@ def _ended(attempt: Attempt) -> dict[str, object]:
     }
 
 
-def _not_started(error: ProcessError) -> AgentError:
-    about = error.payload.about if isinstance(error.payload, SpawnFailure) else "machine"
-    kind = AgentNotFound if about == "program" else AgentNotReady
+def _close_log(attempt: Attempt, meta: dict[str, object]) -> None:
+    """Describe and close the log; where the disk takes no more, that is the fault of the run and not an exception."""
+    try:
+        try:
+            attempt.log.describe(meta)
+        finally:
+            attempt.log.close()
+    except DiskError as error:
+        attempt.fault = attempt.fault or f"the log could not be written: {error.message}"
+
+
+def _not_started(error: ProcessError, failure: SpawnFailure) -> AgentError:
+    kind = AgentNotFound if failure.about == "program" else AgentNotReady
     return kind(error.message, remedy=error.remedy)
 
 
