@@ -70,7 +70,9 @@ class Codex(Stream):
         if not self._in_turn or message is None:
             return []
         self._in_turn = False
-        return [*self._opened(b""), self._failed(message, b"", terminal_reason=STREAM_ENDED)]
+        # One that was still mending its connection may have been stopped; another error speaks for itself.
+        terminal_reason = STREAM_ENDED if self._error is None else None
+        return [*self._opened(b""), self._failed(message, b"", terminal_reason=terminal_reason)]
 
     def _init(self, raw: bytes, session: str | None) -> Init:
         self._inits += 1

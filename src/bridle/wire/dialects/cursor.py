@@ -21,6 +21,7 @@ from bridle.wire.dialects.partial import Partial
 from bridle.wire.events import Assistant, Event, Ignored, Malformed, Result, Skipped, Unknown, Usage
 from bridle.wire.lines import LINE_LIMIT_BYTES
 from bridle.wire.loose import from_json
+from bridle.wire.system import Init
 from bridle.wire.tolerant import take_count
 
 
@@ -31,8 +32,10 @@ class Cursor:
         self._decoder = Decoder(limit_bytes=limit_bytes)
         self._partial = Partial()
         self._thinking = Partial("thinking")
+        self._session: str | None = None
         self._held: list[Assistant] = []
-        self._all_parts = ""
+        self._held_text = ""
+        self._all_parts = self._last_whole = ""
         self._running: set[str] = set()
         self._unnamed = 0
         self._denials: list[dict[str, Any]] = []
@@ -44,27 +47,27 @@ class Cursor:
     def end(self) -> list[Event]:
         """The bytes are over: return what is left."""
         last = [made for event in self._decoder.end() for made in self._take(event)]
-        return last + self._close(None)
+        return last + self._close()
 
     def _take(self, event: Event) -> list[Event]:
         if isinstance(event, Malformed | Ignored | Skipped):
             return [event]  # words that slipped into the stream end no message
+        if isinstance(event, Init):
+            self._session = event.session_id or self._session
         if isinstance(event, Assistant):
             return self._assistant(event)
         if isinstance(event, Result):
-            return [*self._close(event.session_id), self._result(event)]
+            return [*self._close(), self._result(event)]
         if isinstance(event, Unknown) and event.kind == "thinking":
             return self._thought(event)
         if isinstance(event, Unknown) and event.kind == "tool_call":
-            return [*self._close(text(event.value, "session_id")), *self._tool(event)]
-        if isinstance(event, Unknown):
-            return [event]
-        return [*self._close(None), event]
+            return [*self._close(), *self._tool(event)]
+        return [event] if isinstance(event, Unknown) else [*self._close(), event]
 
     def _assistant(self, event: Assistant) -> list[Event]:
-        words, session = _words(event), event.session_id
+        words, session = _words(event), self._session
         if words is None:
-            return [*self._close(session), event]
+            return [*self._close(), event]
         before: list[Event] = list(self._thinking.close(session=session))
         marks = from_json(event.raw)
         marks = marks if isinstance(marks, dict) else {}
@@ -73,39 +76,39 @@ class Cursor:
             return [*before, *self._unhold(), *self._partial.add(words, event.raw, session=session)]
         if self._partial or self._all_parts:
             return [*before, *self._whole(words, event)]
-        if self._held and words == "".join(_words(held) or "" for held in self._held):
+        if self._held and words == self._held_text:
             return [*before, *self._as_parts(), event]
         self._held.append(event)
+        self._held_text += words
         return before
 
     def _whole(self, words: str, event: Assistant) -> list[Event]:
         """A message that is not a part, in a run that prints parts: a repetition, or words that had no parts."""
-        known = self._partial.text
-        if words in (known, self._all_parts):
-            return [*self._partial.close(session=event.session_id), make.repeated(event.raw, session=event.session_id)]
-        return [*self._partial.close(session=event.session_id), event]
+        before = self._close()
+        if words in (self._last_whole, self._all_parts):
+            return [*before, make.repeated(event.raw, session=self._session)]
+        return [*before, event]
 
     def _as_parts(self) -> list[Event]:
         """What was held turned out to be the parts of the message that follows."""
-        partial, held = Partial(), self._held
-        self._held = []
-        return [
-            piece for event in held for piece in partial.add(_words(event) or "", event.raw, session=event.session_id)
-        ]
+        partial, session = Partial(), self._session
+        parts = [(_words(event) or "", event.raw) for event in self._unhold() if isinstance(event, Assistant)]
+        return [piece for words, raw in parts for piece in partial.add(words, raw, session=session)]
 
     def _unhold(self) -> list[Event]:
-        held, self._held = self._held, []
+        held, self._held, self._held_text = self._held, [], ""
         return list(held)
 
-    def _close(self, session: str | None) -> list[Event]:
+    def _close(self) -> list[Event]:
         """Another kind of event: the message and the reasoning before it are whole."""
-        whole = [*self._thinking.close(session=session), *self._partial.close(session=session)]
+        self._last_whole = self._partial.text if self._partial else self._last_whole
+        whole = [*self._thinking.close(session=self._session), *self._partial.close(session=self._session)]
         return [*self._unhold(), *whole]
 
     def _thought(self, event: Unknown) -> list[Event]:
-        session, words = text(event.value, "session_id"), text(event.value, "text")
+        session, words = self._session, text(event.value, "text")
         if event.value.get("subtype") == "delta" and words is not None:
-            before = [*self._unhold(), *self._partial.close(session=session)]
+            before = self._close() if self._partial or self._held else []
             return [*before, *self._thinking.add(words, event.raw, session=session)]
         if event.value.get("subtype") == "completed":
             return [*self._thinking.close(session=session), make.repeated(event.raw, session=session)]
@@ -113,7 +116,7 @@ class Cursor:
 
     def _tool(self, event: Unknown) -> list[Event]:
         """The call when it starts, its result when it is completed; both where the start was not printed."""
-        value, session = event.value, text(event.value, "session_id")
+        value, session = event.value, self._session
         call, call_id = call_of(mapping(value, "tool_call")), text(value, "call_id")
         if call is None or value.get("subtype") not in ("started", "completed"):
             return [event]
@@ -127,17 +130,17 @@ class Cursor:
             call_id = call_id or self._new_id()
             begun.append(make.called(call_id, call.name, call.arguments, event.raw, session=session))
         self._running.discard(call_id)
-        return [*begun, self._tool_result(call, call_id, event.raw, session)]
+        return [*begun, self._tool_result(call, call_id, event.raw)]
 
-    def _tool_result(self, call: Call, call_id: str, raw: bytes, session: str | None) -> Event:
+    def _tool_result(self, call: Call, call_id: str, raw: bytes) -> Event:
         if denied(call.result):
             refusal = {"tool_name": call.name, "tool_use_id": call_id, "tool_input": call.arguments}
             self._denials.append(refusal)
         is_error = "success" not in call.result
-        return make.answered(call_id, output_of(call.result), raw, session=session, is_error=is_error)
+        return make.answered(call_id, output_of(call.result), raw, session=self._session, is_error=is_error)
 
     def _result(self, event: Result) -> Result:
-        self._all_parts = ""
+        self._all_parts = self._last_whole = ""
         changes: dict[str, Any] = {}
         if self._denials and event.permission_denials is None:
             changes["permission_denials"], self._denials = self._denials, []

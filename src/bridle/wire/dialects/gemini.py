@@ -46,7 +46,7 @@ class Gemini(Stream):
             case "error":
                 return self._advice(value, raw)
             case "result":
-                return [*self._close(), self._result(value, raw)]
+                return [*self._close(), *self._result(value, raw)]
         return [make.unknown(value, raw)]
 
     def finish(self) -> list[Event]:
@@ -94,17 +94,23 @@ class Gemini(Stream):
 
     def _advice(self, value: dict[str, Any], raw: bytes) -> list[Event]:
         message = text(value, "message") or "the agent reported an error without saying what it was"
-        if value.get("severity") == "error":
-            self._error = message
-        return [Notice(raw=raw, text=message, session_id=self._session)]
+        if value.get("severity") != "error":
+            return [Notice(raw=raw, text=message, session_id=self._session)]
+        self._error = message
+        return [make.kept(value, raw)]
 
-    def _result(self, value: dict[str, Any], raw: bytes) -> Result:
+    def _result(self, value: dict[str, Any], raw: bytes) -> list[Event]:
         self._has_result = True
-        stats = mapping(value, "stats")
+        stats, earlier = mapping(value, "stats"), self._error
+        self._error = None
         if value.get("status") == "error":
             error = mapping(value, "error")
-            message = text(error, "message") or text(value, "error") or self._error
-            return self._failed(stats, {**error, "message": message}, raw)
+            message = text(error, "message") or text(value, "error") or earlier
+            return [self._failed(stats, {**error, "message": message}, raw)]
+        advice = [] if earlier is None else [Notice(raw=raw, text=earlier, session_id=self._session)]
+        return [*advice, self._succeeded(stats, raw)]
+
+    def _succeeded(self, stats: dict[str, Any], raw: bytes) -> Result:
         return Result(
             raw=raw,
             subtype="success",

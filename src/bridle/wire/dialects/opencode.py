@@ -13,7 +13,7 @@ from typing import Any
 from bridle.wire.dialects import make
 from bridle.wire.dialects.fields import listing, mapping, number, text, whole
 from bridle.wire.dialects.stream import Stream
-from bridle.wire.events import STREAM_ENDED, Event, Result, Usage
+from bridle.wire.events import Event, Result, Usage
 from bridle.wire.lines import LINE_LIMIT_BYTES
 from bridle.wire.record import Tally
 from bridle.wire.system import Init, Notice
@@ -49,7 +49,7 @@ class OpenCode(Stream):
             return []
         if self._error is None and (self._in_step or self._answer is None):
             return []
-        return [self._result(b"", terminal_reason=STREAM_ENDED if self._in_step else None)]
+        return [self._result(b"")]
 
     def _take_known(self, value: dict[str, Any], raw: bytes) -> list[Event]:
         part = mapping(value, "part")
@@ -67,7 +67,8 @@ class OpenCode(Stream):
             case "error":
                 return self._failure(value, raw)
             case "done":
-                return [self._result(raw, denials=[{"tool_name": name} for name in listing(value, "rejected")])]
+                rejected = [name for name in listing(value, "rejected") if isinstance(name, str)]
+                return [self._result(raw, denials=[{"tool_name": name} for name in rejected])]
         return [make.unknown(value, raw)]
 
     def _message_id(self, part: dict[str, Any]) -> str:
@@ -118,9 +119,7 @@ class OpenCode(Stream):
         self._error = error if isinstance(error, dict) else {"message": error}
         return [make.kept(value, raw)]
 
-    def _result(
-        self, raw: bytes, *, terminal_reason: str | None = None, denials: list[dict[str, Any]] | None = None
-    ) -> Result:
+    def _result(self, raw: bytes, *, denials: list[dict[str, Any]] | None = None) -> Result:
         self._is_done = True
         error, self._error = self._error, None
         message = None if error is None else _message(error)
@@ -134,7 +133,6 @@ class OpenCode(Stream):
             total_cost_usd=None if self._cost is None else float(self._cost),
             usage=None if self._tally is None else Usage(**asdict(self._tally)),
             permission_denials=denials or None,
-            terminal_reason=terminal_reason,
         )
 
     def _new_id(self) -> str:
