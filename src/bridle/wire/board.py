@@ -69,9 +69,10 @@ class Board:
             self._items[item_id] = replace(self._items[item_id], text=text)  # type: ignore[arg-type]  # only words grow
         return self._items.get(item_id)
 
-    def items(self, thread: str | None) -> tuple[AnyItem, ...]:
-        """The items of one thread in their order."""
-        found = (self.item(item_id) for item_id in self._threads.get(thread, ()))
+    def items(self, thread: str | None, start: int = 0) -> tuple[AnyItem, ...]:
+        """The items of one thread in their order, from this place on."""
+        ids = self._threads.get(thread, [])
+        found = (self.item(item_id) for item_id in (ids[start:] if start else ids))
         return tuple(item for item in found if item is not None)
 
     def last(self, thread: str | None) -> AnyItem | None:
@@ -86,10 +87,11 @@ class Board:
 
     def call_in(self, thread: str | None, call_id: str, at: float | None) -> Call:
         """The call with this id, made here where it was never seen; one without an id is always a new one."""
+        home = self._home(thread, at)  # first: making the thread may make this very call
         known = self.call(call_id)
         if known is not None:
             return known
-        item_id = self.put(Call, thread, call_id=call_id, at=at)
+        item_id = self.put(Call, home, call_id=call_id, at=at)
         if call_id:
             self._calls[call_id] = item_id
         return self._items[item_id]  # type: ignore[return-value]  # a call was put there two lines above
@@ -126,8 +128,10 @@ class Board:
 
     def _home(self, thread: str | None, at: float | None) -> str | None:
         """The thread in which an item is kept. Its call is made first, so threads are always a tree."""
-        if thread is None or thread in self._depths:
-            return self._homes.get(thread, thread) if thread is not None else None
+        if not thread:
+            return None
+        if thread in self._depths:
+            return self._homes.get(thread, thread)
         parent = self.call_in(None, thread, at).thread
         depth = self._depths[thread] = self._depths.get(parent, 0) + 1
         if depth > DEEPEST_THREAD:

@@ -137,7 +137,9 @@ class Calls:
     ) -> None:
         """Note what is known of a sub-agent, its call seen or not."""
         call = self._board.call_in(None, call_id, at)
-        known = call.detail if isinstance(call.detail, SubAgent) else SubAgent()
+        if call.detail is not None and not isinstance(call.detail, SubAgent):
+            return
+        known = call.detail or SubAgent()
         detail = replace(
             known,
             kind=known.kind or kind or "",

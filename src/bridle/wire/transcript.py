@@ -68,9 +68,9 @@ class Transcript:
         """The item with this id as it is now."""
         return self._board.item(item_id)
 
-    def items(self, thread: str | None = None) -> tuple[AnyItem, ...]:
-        """The items of the main thread, or of the sub-agent with this call's id."""
-        return self._board.items(thread)
+    def items(self, thread: str | None = None, *, start: int = 0) -> tuple[AnyItem, ...]:
+        """The items of the main thread, or of the sub-agent with this call's id, from this place on."""
+        return self._board.items(thread, start)
 
     @property
     def threads(self) -> tuple[str | None, ...]:
@@ -84,7 +84,7 @@ class Transcript:
 
     def _assistant(self, event: Assistant, at: float | None) -> None:
         thread = event.parent_tool_use_id
-        if thread is not None:
+        if thread:
             self._calls.describe(thread, event.subagent_type, event.task_description, None, at)
         for block in event.message.blocks:
             match block:
@@ -116,7 +116,7 @@ class Transcript:
 
     def _note_said(self, event: Assistant, text: str) -> None:
         """Remember what the reader has seen, so that a result does not say it again."""
-        if event.parent_tool_use_id is not None:
+        if event.parent_tool_use_id:
             return
         message_id, before = self._answer
         together = before + text if message_id == event.message.id and message_id is not None else text
@@ -125,7 +125,7 @@ class Transcript:
 
     def _user(self, event: User, at: float | None) -> None:
         thread = event.parent_tool_use_id
-        if thread is not None:
+        if thread:
             self._calls.describe(thread, event.subagent_type, event.task_description, _first_text(event), at)
         blocks = event.message.blocks
         alone = sum(isinstance(block, ToolResult) for block in blocks) == 1
@@ -141,9 +141,9 @@ class Transcript:
     def _user_text(self, text: str, event: User, at: float | None) -> None:
         thread = event.parent_tool_use_id
         if text.startswith(INTERRUPTED_PREFIX):
-            self._calls.interrupted(thread=thread)
+            self._calls.interrupted(thread=thread or None)
             self._board.put(Notice, thread, at=at, kind=NoticeKind.INTERRUPT, text="interrupted by the user")
-        elif thread is None or not self._calls.is_prompt(thread, text):
+        elif not thread or not self._calls.is_prompt(thread, text):
             by_program = event.is_synthetic is True or text.startswith("<local-command-")
             speaker = Speaker.PROGRAM if by_program else Speaker.USER
             self._say(Words, text, event, at, speaker=speaker)

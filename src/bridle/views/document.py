@@ -1,0 +1,41 @@
+"""A conversation as one plain document: what `show --json` prints."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from bridle.wire.items import AnyItem, Call, Words
+from bridle.wire.mask import Mask
+from bridle.wire.transcript import Transcript
+
+
+def document(transcript: Transcript, mask: Mask) -> dict[str, Any]:
+    """The items in their order, those of a sub-agent inside its call."""
+    items = [_item(transcript, item, mask) for item in transcript.items()]
+    return {"items": items, "threads": [thread for thread in transcript.threads if thread is not None]}
+
+
+def _item(transcript: Transcript, item: AnyItem, mask: Mask) -> dict[str, Any]:
+    fields: dict[str, Any] = _masked(msgspec.to_builtins(item), mask)
+    if isinstance(item, Words):
+        parts = [{"type": type(part).__name__.lower(), **msgspec.to_builtins(part)} for part in item.parts]
+        fields["parts"] = _masked(parts, mask)
+    if isinstance(item, Call):
+        if item.detail is not None:
+            fields["detail"] = {"type": _snake(type(item.detail).__name__), **fields["detail"]}
+        fields["items"] = [_item(transcript, inner, mask) for inner in transcript.items(item.call_id)]
+    return {"type": type(item).__name__.lower(), **fields}
+
+
+def _masked(value: Any, mask: Mask) -> Any:
+    if isinstance(value, str):
+        return mask.apply(value).encode("utf-8", "replace").decode()
+    if isinstance(value, dict):
+        return {name: _masked(inner, mask) for name, inner in value.items()}
+    return [_masked(inner, mask) for inner in value] if isinstance(value, list) else value
+
+
+def _snake(name: str) -> str:
+    return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in name).lstrip("_")

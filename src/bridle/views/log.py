@@ -1,0 +1,119 @@
+"""An agent's log as chunks of bytes with the times of their arrival: a file, a growing file, or a stream."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+CHUNK_BYTES = 256 * 1024
+# Often enough that a reader sees no delay, seldom enough that following a log costs nothing.
+POLL_SECONDS = 0.2
+# After its result an agent may work on in the background and print another one; it gives that some five seconds,
+# and Bridle ends it ten seconds after the result. A log that is silent for longer is over.
+QUIET_SECONDS = 15.0
+_ENDED = ("end", "exit", "exit_code")  # names in .meta.json that are set when the process has ended
+
+Chunk = tuple[bytes, float | None]
+
+
+class Log:
+    """A log file and what lies beside it."""
+
+    def __init__(self, path: Path) -> None:
+        self._file: BinaryIO = path.open("rb")
+        self._meta = path.with_suffix(".meta.json")
+        self._times = _Times.beside(path)
+        self._position = 0
+
+    def __enter__(self) -> Log:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+        if self._times is not None:
+            self._times.close()
+
+    def chunks(self, *, now: float | None = None) -> Iterator[Chunk]:
+        """What is in the file and was not read yet; `now` is its time where no other is known."""
+        while True:
+            mark = self._times.after(self._position) if self._times is not None else None
+            size = CHUNK_BYTES if mark is None else min(CHUNK_BYTES, mark[0] - self._position)
+            data = self._file.read(size)
+            if not data:
+                return
+            self._position += len(data)
+            yield data, mark[1] if mark is not None else now
+
+    def wait(self, *, result_seen: bool) -> bool:
+        """Wait until there is more to read; say whether there will be."""
+        quiet_since = time.monotonic()
+        while True:
+            has_ended = self._has_ended()
+            if self._has_more():
+                return True
+            if has_ended or (result_seen and time.monotonic() - quiet_since > QUIET_SECONDS):
+                return False
+            time.sleep(POLL_SECONDS)
+
+    @property
+    def has_times(self) -> bool:
+        """Whether arrival times lie beside the log."""
+        return self._times is not None
+
+    def _has_more(self) -> bool:
+        more = self._file.peek(1) if hasattr(self._file, "peek") else b""
+        return bool(more)
+
+    def _has_ended(self) -> bool:
+        try:
+            facts = json.loads(self._meta.read_bytes())
+        except (OSError, ValueError):
+            return False
+        return isinstance(facts, dict) and any(facts.get(name) is not None for name in _ENDED)
+
+
+def stream_chunks(stream: BinaryIO) -> Iterator[Chunk]:
+    """What comes from a stream until its end, as soon as it comes; its time is the time it was read."""
+    read = getattr(stream, "read1", stream.read)
+    while data := read(CHUNK_BYTES):
+        yield data, time.monotonic()
+
+
+class _Times:
+    """The file that says when each part of a log arrived: a line `offset milliseconds` for each read."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self._tail = b""
+        self._mark: tuple[int, float] | None = None
+
+    @classmethod
+    def beside(cls, path: Path) -> _Times | None:
+        """The times of this log, where there are any."""
+        try:
+            return cls(path.with_suffix(".times").open("rb"))
+        except OSError:
+            return None
+
+    def close(self) -> None:
+        self._file.close()
+
+    def after(self, position: int) -> tuple[int, float] | None:
+        """The first read that reached beyond this position: up to where, and at what second."""
+        while self._mark is None or self._mark[0] <= position:
+            self._tail += self._file.readline()
+            if not self._tail.endswith(b"\n"):
+                return None
+            self._mark, self._tail = _mark(self._tail) or self._mark, b""
+        return self._mark
+
+
+def _mark(line: bytes) -> tuple[int, float] | None:
+    try:
+        offset, milliseconds = line.split()
+        return int(offset), float(milliseconds) / 1000
+    except ValueError:
+        return None

@@ -1,0 +1,45 @@
+"""Agents' text made harmless for a terminal: nothing in it can move the cursor, hide text or reorder it."""
+
+from __future__ import annotations
+
+import re
+
+TAB_CELLS = 4
+
+# Colours and links that tools print around their words: taken out whole, so that the words stay readable.
+_SEQUENCES = re.compile(
+    r"\x1b\[[0-?]*[ -/]*[@-~]"  # CSI: colours, cursor
+    r"|\x1b[\]PX^_][^\x07\x1b\n]{0,4096}(?:\x07|\x1b\\)"  # OSC, DCS and the like: titles, links, clipboard
+    r"|\x1b[ -/]+[0-~]"  # character sets
+    r"|\x9b[0-?]*[ -/]*[@-~]"  # CSI again, as one character
+)
+_CONTROL = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f"  # C0 without tab and newline, DEL, C1
+    "\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff"  # invisible, line breaking and reordering characters
+    "\ud800-\udfff"  # halves of characters, which cannot be written
+    "\U000e0000-\U000e007f]"  # tags: text that no terminal shows
+)
+# Joins the parts of one emoji, and is harmless.
+_JOINER = "\u200d"
+
+
+def neutralise(text: str) -> str:
+    """The same words, with every character that a terminal would obey taken out or made visible."""
+    if text.isascii() and text.isprintable():
+        return text
+    text = text.replace("\r\n", "\n").replace("\r", "\n").expandtabs(TAB_CELLS)
+    if "\x1b" in text or "\x9b" in text:
+        text = _SEQUENCES.sub("", text)
+    return _CONTROL.sub(_visible, text)
+
+
+def _visible(found: re.Match[str]) -> str:
+    character = found[0]
+    code = ord(character)
+    if character == _JOINER:
+        return character
+    if code < 0x20:
+        return chr(0x2400 + code)
+    if code == 0x7F:
+        return "\u2421"
+    return "\ufffd" if 0xD800 <= code <= 0xDFFF else f"<U+{code:04X}>"
