@@ -63,7 +63,9 @@ def _details() -> Iterator[str]:
             continue
         yield f"### bridle {command.name}\n"
         yield f"```text\n{_help(command.name, command.module)}\n```\n"
-        yield "Exit codes: " + "; ".join(f"{code} {meaning}" for code, meaning in command.exit_codes.items()) + ".\n"
+        yield "Exit codes:\n"
+        yield from (f"- {code}: {meaning}" for code, meaning in command.exit_codes.items())
+        yield ""
 
 
 def _help(name: str, module: str) -> str:
@@ -94,7 +96,8 @@ def _error_codes(root: type[errors.Error]) -> Iterator[str]:
 def _tree(root: type[errors.Error]) -> Iterator[type[errors.Error]]:
     yield root
     for child in root.__subclasses__():
-        yield from _tree(child)
+        if child.__module__ == errors.__name__:  # whatever a test has derived does not belong on the page
+            yield from _tree(child)
 
 
 if __name__ == "__main__":
