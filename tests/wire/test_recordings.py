@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -79,7 +80,7 @@ def _fact(field: str, document: dict[str, Any], events: list[Event]) -> Any:
     if word == "line":
         index = int(number)
         return described(events[index - 1 if index > 0 else index])
-    derived = {
+    derived: dict[str, Callable[[], Any]] = {
         "session": lambda: (document["session_id"] or "")[:8],
         "calls": lambda: " ".join(call.name for call in calls(events)),
         "failed": lambda: " ".join(failed_calls(events)),
