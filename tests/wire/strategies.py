@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from itertools import pairwise
 from typing import Any, get_args, get_type_hints
 
 import msgspec
@@ -21,7 +22,7 @@ _HIGH, _LOW = range(0xD800, 0xDC00), range(0xDC00, 0xE000)
 
 def _has_pair(text: str) -> bool:
     """Whether two surrogates stand together that any JSON reader makes into one character."""
-    return any(ord(left) in _HIGH and ord(right) in _LOW for left, right in zip(text, text[1:], strict=False))
+    return any(ord(left) in _HIGH and ord(right) in _LOW for left, right in pairwise(text))
 
 
 # Every character, lone surrogates among them.

@@ -16,10 +16,8 @@ from bridle.wire.events import ABSENT, Event, Ignored, Malformed, Message, Skipp
 from bridle.wire.loose import from_json, to_bytes
 from bridle.wire.system import System
 
-# Counts that agents name even when they are 0; the others belong to some agents only.
-_COUNTS_ALWAYS = frozenset(
-    {"input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens"},
-)
+# Counts that belong to some agents only, so that a 0 is not worth a word.
+_COUNTS_OF_SOME = frozenset({"cached_input_tokens", "reasoning_output_tokens"})
 
 
 def encode(event: Event) -> bytes:
@@ -48,20 +46,19 @@ def _tagged(value: Event | Block, always: frozenset[str]) -> bytes:
 
 def _pairs(value: msgspec.Struct, always: frozenset[str]) -> list[bytes]:
     pairs = []
-    for name, sent_as, key in _keys(type(value)):
+    for name, key in _keys(type(value)):
         item = getattr(value, name)
-        if item is None or (isinstance(item, msgspec.Raw) and bytes(item) == bytes(ABSENT)):
-            if name in always or sent_as in always:
-                pairs.append(key + b"null")
-        else:
+        if item is not None and item is not ABSENT:
             pairs.append(key + _value(item))
+        elif name in always:
+            pairs.append(key + b"null")
     return pairs
 
 
 @cache
-def _keys(kind: type[msgspec.Struct]) -> list[tuple[str, str, bytes]]:
+def _keys(kind: type[msgspec.Struct]) -> list[tuple[str, bytes]]:
     fields = [field for field in msgspec.structs.fields(kind) if field.name != "raw"]
-    return [(field.name, field.encode_name, to_bytes(field.encode_name) + b":") for field in fields]
+    return [(field.name, to_bytes(field.encode_name) + b":") for field in fields]
 
 
 def _value(item: Any) -> bytes:
@@ -90,8 +87,8 @@ def _verbatim(raw: msgspec.Raw) -> bytes:
 
 def _counted(usage: Usage) -> list[bytes]:
     pairs = []
-    for name, _, key in _keys(Usage):
+    for name, key in _keys(Usage):
         item = getattr(usage, name)
-        if item is not None and (item != 0 or name in _COUNTS_ALWAYS):
+        if item is not None and (item != 0 or name not in _COUNTS_OF_SOME):
             pairs.append(key + to_bytes(item))
     return pairs
