@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.client
 import json
 import os
 import signal
@@ -15,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from tests.stage.raw import PATIENCE_SECONDS, ask
+from tests.stage.raw import PATIENCE_SECONDS, ask, asking
 
 PROGRAM = [sys.executable, "-W", "error", "-c", "from bridle.cli.main import main; main()", "stage"]
 
@@ -68,10 +69,6 @@ def test_it_prints_the_url_serves_and_ends_well_on_a_signal(script: Path, number
 def test_a_signal_ends_it_while_a_client_hangs(tmp_path: Path) -> None:
     path = written(tmp_path, {"answers": [{"kind": "hang", "blocks": ["a"], "after_events": 1}]})
     with started(str(path)) as (process, line):
-        import http.client
-
-        from tests.stage.raw import asking
-
         connection = http.client.HTTPConnection(line.strip().removeprefix("http://"), timeout=PATIENCE_SECONDS)
         connection.request("POST", "/v1/messages", asking(stream=True))
         response = connection.getresponse()
@@ -129,7 +126,7 @@ def test_wrong_usage_ends_with_2_and_one_clear_message(script: Path, arguments: 
 def test_check_says_that_a_script_can_be_played_and_serves_nothing(script: Path) -> None:
     ended = finished(str(script), "--check")
     assert (ended.returncode, ended.stdout) == (0, "")
-    assert "can be played: 1 answer" in ended.stderr
+    assert "can be played; answers: 1." in ended.stderr
     as_json = finished("-", "--check", "--json", stdin=script.read_text())
     assert json.loads(as_json.stdout) == {"ok": True, "answers": 1, "conversations": 0}
 

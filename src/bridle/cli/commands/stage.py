@@ -76,7 +76,7 @@ def _say_checked(script: Script, name: str, *, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps({"ok": True, "answers": answers, "conversations": len(script.conversations)}))
     else:
-        click.echo(f"{name} can be played: {answers} answers.", err=True)
+        click.echo(f"{name} can be played; answers: {answers}.", err=True)
 
 
 async def _serve(script: Script, *, port: int, host: str, record: Path | None, as_json: bool) -> None:
