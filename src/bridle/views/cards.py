@@ -170,8 +170,14 @@ class Cards:
             yield from (line(f"  {one}", "dim") for one in wrapped(text, width - 2))
 
     def _summary(self, call: Call) -> str:
-        if isinstance(call.detail, SubAgent):
-            return ": ".join(filter(None, (call.detail.kind, call.detail.description))) or call.summary
+        match call.detail:
+            case SubAgent() as agent:
+                return ": ".join(filter(None, (agent.kind, agent.description))) or call.summary
+            case TodoList() as todos:
+                done = sum(todo.status == "completed" for todo in todos.todos)
+                return f"{done} of {len(todos.todos) + todos.omitted} done"
+            case Questions() as asked:
+                return counted(len(asked.questions), "question")
         return call.summary
 
     def _state_words(self, call: Call) -> str:
@@ -263,7 +269,8 @@ class Cards:
 
     def _footer(self, footer: Footer, width: int) -> Iterator[Line]:
         style = "state.error" if footer.failed else "state.ok"
-        yield from (line(one, style) for one in wrapped(f"── {self._footer_words(footer)}", width))
+        for place, one in enumerate(wrapped(self._footer_words(footer), width - 3)):
+            yield line(f"{'──' if place == 0 else '  '} {one}", style)
         if footer.text:
             label = "error" if footer.failed else "result"
             yield from indented(self._labelled(label, footer.text, width - 3, None, "answer"), "   ")

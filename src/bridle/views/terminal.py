@@ -20,6 +20,7 @@ PLAIN_WIDTH = 100
 PLAIN_GUIDE = "| "
 
 _STYLES = {
+    "": "",
     "answer": "",
     "dot": "bold green",
     "code": "cyan",

@@ -25,6 +25,7 @@ from bridle.wire.refusals import INTERRUPTED_PREFIX
 # Claude Code itself cuts the output of commands at 30,000 characters and of files at 256 KB: nearly every output
 # is kept whole, and an agent that prints without end cannot fill our memory.
 KEPT_CHARACTERS = 100_000
+STRUCTURED_TOOL = "StructuredOutput"
 
 
 class Transcript:
@@ -98,6 +99,8 @@ class Transcript:
                     self._say(Thought, block.thinking, event, at)
                 case ToolUse():
                     self._calls.use(block, event, at)
+                    if block.name == STRUCTURED_TOOL:  # its input is what the result says again
+                        self._note_said(event, bytes(block.input).decode("utf-8", "replace"))
                 case _:
                     self._other_block(block, event, at)
 

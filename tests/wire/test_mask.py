@@ -1,0 +1,38 @@
+"""Secrets do not pass."""
+
+from __future__ import annotations
+
+import pytest
+
+from bridle.wire.mask import Mask, secret_values
+
+KEY = "-----BEGIN RSA PRIVATE KEY-----\nMIIabc\n-----END RSA PRIVATE KEY-----"
+
+
+@pytest.mark.parametrize(
+    ("text", "masked"),
+    [
+        ("key sk-ant-api03-AAAABBBBCCCCDDDD end", "key *** end"),
+        ("sk-proj-0123456789abcdef0123", "***"),
+        ("ghp_0123456789abcdefghijABCDEFGHIJ012345", "***"),
+        ("github_pat_11ABCDEFG0123456789abcdef", "***"),
+        ("AKIAIOSFODNN7EXAMPLE", "***"),
+        ("Authorization: Bearer abc.def-ghi_jkl", "Authorization: Bearer ***"),
+        (f"before {KEY} after", "before *** after"),
+        ("-----BEGIN PRIVATE KEY-----\nMIIcut off", "***"),
+        ("task-management and risk-averse", "task-management and risk-averse"),
+        ("the bearer of news", "the bearer of news"),
+    ],
+)
+def test_shapes_that_are_secret_are_masked_and_words_are_not(text: str, masked: str) -> None:
+    assert Mask().apply(text) == masked
+
+
+def test_known_values_are_masked_longest_first_and_short_ones_left_alone() -> None:
+    mask = Mask(["secret", "secret-and-more", "short", "a.c*e+"])
+    assert mask.apply("secret-and-more, secret, short, a.c*e+, abcde") == "***, ***, short, ***, abcde"
+
+
+def test_secret_values_are_those_of_variables_named_so() -> None:
+    environment = {"API_KEY": "one", "my_token": "two", "DB_PASSWORD": "three", "A_SECRET_B": "four", "HOME": "/root"}
+    assert secret_values(environment) == ["one", "two", "three", "four"]
