@@ -69,6 +69,8 @@ def build(request: Request, program: str, inherited: Mapping[str, str]) -> Comma
         raise UsageError(f"there is no way to run an agent called {request.agent!r}", remedy=f"choose one of {known}")
     command = builders[request.agent](request, program)
     environment, auth = _environment(request, inherited)
+    if request.reasoning is Reasoning.NONE:
+        environment.pop("MAX_THINKING_TOKENS", None)  # one that was inherited would think all the same
     return Command(command.argv, environment | command.environment, auth, command.talk, command.stdin_text)
 
 
@@ -169,6 +171,8 @@ def _gemini(request: Request, program: str) -> Command:
 def _opencode(request: Request, program: str) -> Command:
     _refuse(request, json_schema="opencode has no schema for its answer")
     argv = [program, "run", "--format", "json"]
+    if request.permission is Permission.BYPASS:
+        argv.append("--auto")
     if request.model is not None:
         argv += ["--model", request.model]
     if request.resume is not None:
@@ -180,8 +184,12 @@ def _opencode(request: Request, program: str) -> Command:
 
 
 def _refuse(request: Request, *, json_schema: str) -> None:
+    """Say what this agent cannot do, rather than run it without."""
     if request.json_schema is not None:
         raise UsageError(f"--json-schema does not go with {request.agent}: {json_schema}", remedy="use claude")
+    if request.allowed_tools is not None:
+        why = f"{request.agent} has no list of tools, so it would use more than was allowed"
+        raise UsageError(f"--allowed-tools does not go with {request.agent}: {why}", remedy="use claude")
 
 
 def _with_system(request: Request) -> str:
@@ -213,9 +221,11 @@ def _choose_auth(request: Request, environment: dict[str, str]) -> tuple[dict[st
         return environment, f"{request.agent}'s own"
     login = "ANTHROPIC_AUTH_TOKEN" if environment.get("ANTHROPIC_AUTH_TOKEN") else "login"
     if not environment.get("ANTHROPIC_API_KEY"):
+        if request.auth is Auth.KEY:
+            raise UsageError("--auth key, but ANTHROPIC_API_KEY is empty or not set", remedy="set it, or use the login")
         return environment, login
-    chosen = request.auth is Auth.KEY or "ANTHROPIC_API_KEY" in request.environment
-    if chosen or (request.auth is Auth.AUTO and _is_loopback(environment.get("ANTHROPIC_BASE_URL"))):
+    given = "ANTHROPIC_API_KEY" in request.environment or _is_loopback(environment.get("ANTHROPIC_BASE_URL"))
+    if request.auth is Auth.KEY or (request.auth is Auth.AUTO and given):
         return environment, "ANTHROPIC_API_KEY"
     environment["ANTHROPIC_API_KEY"] = ""  # empty counts as unset, and keeps a project's .env from setting it
     return environment, f"{login} (the inherited ANTHROPIC_API_KEY is not used; --auth key uses it)"
