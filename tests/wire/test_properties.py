@@ -81,20 +81,30 @@ SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | ODD_NUMBERS 
 KINDS = st.sampled_from([*TYPES, *KNOWN_BLOCKS, *SYSTEM_KINDS])
 VALUES = st.recursive(
     SCALARS | KINDS,
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from(FIELDS), inner, max_size=5),
-    max_leaves=20,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(FIELDS), inner, max_size=3),
+    max_leaves=6,
 )
-BLOCKS = st.fixed_dictionaries(
-    {"type": st.sampled_from([*KNOWN_BLOCKS, "new"]) | SCALARS},
-    optional={"text": VALUES, "id": VALUES, "name": VALUES, "input": VALUES, "content": VALUES, "tool_use_id": VALUES},
+BLOCKS = st.builds(
+    lambda kind, fields: {**fields, "type": kind},
+    st.sampled_from([*KNOWN_BLOCKS, "new", 5]),
+    st.dictionaries(
+        st.sampled_from(["text", "id", "name", "input", "content", "tool_use_id", "is_error"]), VALUES, max_size=3
+    ),
 )
-MESSAGES = st.fixed_dictionaries(
-    {"content": st.lists(BLOCKS | VALUES, max_size=4) | VALUES},
-    optional={"id": VALUES, "usage": VALUES, "stop_reason": VALUES},
+MESSAGES = st.builds(
+    lambda content, fields: {**fields, "content": content},
+    st.lists(BLOCKS, max_size=3) | VALUES,
+    st.dictionaries(st.sampled_from(["id", "usage", "stop_reason", "role"]), VALUES, max_size=2),
 )
-LINES = st.fixed_dictionaries(
-    {"type": st.sampled_from(TYPES) | SCALARS},
-    optional={**dict.fromkeys(FIELDS[1:], VALUES), "message": MESSAGES | VALUES, "subtype": KINDS | VALUES},
+LINES = st.builds(
+    lambda kind, fields: {**fields, "type": kind},
+    st.sampled_from([*TYPES, None, 5]),
+    st.dictionaries(st.sampled_from([*FIELDS, "message", "message"]), MESSAGES | VALUES, max_size=5)
+    | st.builds(
+        lambda kind, fields: {**fields, "subtype": kind},
+        KINDS,
+        st.dictionaries(st.sampled_from(FIELDS), VALUES, max_size=3),
+    ),
 )
 
 
@@ -134,7 +144,7 @@ def test_any_split_gives_equal_events(data: bytes, cuts: list[int]) -> None:
 
 
 @given(
-    lines=st.lists(LINES, max_size=6),
+    lines=st.lists(LINES, max_size=4),
     exit_code=st.integers(-20, 255) | st.none(),
     timed_out=st.booleans(),
     policy=st.sampled_from(Policy),
@@ -152,7 +162,7 @@ def test_events_with_wrong_types_never_raise_and_always_give_a_document(
     assert read["events"] == len(lines)
 
 
-@given(lines=st.lists(LINES | VALUES, max_size=5), noise=st.binary(max_size=30))
+@given(lines=st.lists(LINES | VALUES, max_size=3), noise=st.binary(max_size=30))
 def test_every_event_gives_back_its_bytes(lines: list[Any], noise: bytes) -> None:
     data = b"\n".join([noise, *(json.dumps(line).encode() for line in lines), noise])
     events = events_of([data])
@@ -168,7 +178,7 @@ def test_objects_glued_on_one_line_are_the_events_of_separate_lines(lines: list[
     assert [event.raw for event in glued] == [event.raw for event in separate]
 
 
-@given(lines=st.lists(LINES, max_size=5))
+@given(lines=st.lists(LINES, max_size=2))
 def test_a_decoder_fed_byte_by_byte_keeps_nothing_behind(lines: list[Any]) -> None:
     decoder = Decoder()
     data = "".join(json.dumps(line) + "\n" for line in lines).encode()
