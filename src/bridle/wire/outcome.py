@@ -153,7 +153,8 @@ def judge(record: Record, ending: Ending | None = None, rules: Rules | None = No
 
 def _seen_from_the_result(record: Record, ending: Ending) -> Ending:
     """A limit that strikes after the result ends a process that had nothing more to say."""
-    return replace(ending, ended_by_us=True) if ending.timed_out and record.results else ending
+    answered = record.results > 0 and record.failure is None
+    return replace(ending, ended_by_us=True) if ending.timed_out and answered else ending
 
 
 def _exit_code(ending: Ending, trouble: _Trouble) -> int | None:
