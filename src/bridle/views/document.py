@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from bridle.wire.items import AnyItem, Call, Words
+from bridle.wire.items import AnyItem, Call, FileChange, Words
 from bridle.wire.mask import Mask
 from bridle.wire.transcript import Transcript
 
@@ -25,6 +25,9 @@ def _item(transcript: Transcript, item: AnyItem, mask: Mask) -> dict[str, Any]:
     if isinstance(item, Call):
         if item.detail is not None:
             fields["detail"] = {"type": _snake(type(item.detail).__name__), **fields["detail"]}
+        if isinstance(item.detail, FileChange) and item.detail.lines:
+            # Together: a private key is known by its first and last line.
+            fields["detail"]["lines"] = _masked("\n".join(item.detail.lines), mask).split("\n")
         fields["items"] = [_item(transcript, inner, mask) for inner in transcript.items(item.call_id)]
     return {"type": type(item).__name__.lower(), **fields}
 
@@ -34,7 +37,7 @@ def _masked(value: Any, mask: Mask) -> Any:
         return mask.apply(value).encode("utf-8", "replace").decode()
     if isinstance(value, dict):
         return {name: _masked(inner, mask) for name, inner in value.items()}
-    return [_masked(inner, mask) for inner in value] if isinstance(value, list) else value
+    return [_masked(inner, mask) for inner in value] if isinstance(value, list | tuple) else value
 
 
 def _snake(name: str) -> str:

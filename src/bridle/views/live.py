@@ -36,6 +36,8 @@ class Live:
         self._clip = Clip(mask)
         self._tools: dict[str, str] = {}
         self._facts = Recorder()
+        self.has_answered = False
+        """Whether any word of the answer was shown."""
 
     def show(self, event: Event) -> None:
         """Show one event."""
@@ -62,6 +64,11 @@ class Live:
             case _:
                 pass
 
+    def answer(self, text: str) -> None:
+        """Show words of the answer."""
+        self.has_answered = True
+        self._answer(self._clean(text))
+
     def _init(self, event: Init) -> None:
         if self._facts.record.inits == 1:
             self._beside(self._clean(f"{event.model}, session {event.session_id}, permissions {event.permission_mode}"))
@@ -70,11 +77,10 @@ class Live:
         indent = "" if event.parent_tool_use_id is MAIN else "    "
         for block in event.message.blocks:
             if isinstance(block, Text) and block.text.strip():
-                words = self._clean(block.text)
                 if event.error is None and event.parent_tool_use_id is MAIN:
-                    self._answer(words)
+                    self.answer(block.text)
                 else:
-                    self._beside(indent + words)
+                    self._beside(indent + self._clean(block.text))
             elif isinstance(block, ToolUse):
                 self._tools[block.id] = block.name
                 self._beside(self._clean(f"{indent}> {block.name} {summarise(block.arguments, self._clip)}"))

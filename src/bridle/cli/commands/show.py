@@ -135,9 +135,9 @@ def _open(target: str) -> Log:
     from bridle.views.log import Log
 
     path = _newest() if target == NEWEST else Path(target)
-    if path.is_dir():
-        raise UsageError(f"{path} is a folder", remedy="Name one log in it: a file that ends in .ndjson.")
     try:
+        if path.is_dir():
+            raise UsageError(f"{path} is a folder", remedy="Name one log in it: a file that ends in .ndjson.")
         return Log(path)
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror}", remedy="Name the log of an agent run.") from error

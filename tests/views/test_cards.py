@@ -1,0 +1,205 @@
+"""What a card shows, what it cuts, and what it never lets through."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from rich.console import Console
+
+from bridle.views.cards import OUTPUT_LINES, Look
+from bridle.views.document import document
+from bridle.views.lines import cells
+from bridle.views.neutral import neutralise
+from bridle.views.terminal import ColourView, PlainView
+from bridle.wire.mask import Mask
+from bridle.wire.transcript import Transcript
+from tests.wire.conversations import answers, ends, recorded, result, says, tell, text, told, use
+
+HOSTILE = (
+    "\x1b[2J\x1b]0;title\x07\x1b]8;;http://x\x1b\\link\x1b]8;;\x1b\\"
+    " [red]no[/red] \u202eevil\u202c \x9b31m \x07 \x08 \x00 é"
+)
+
+
+def plain(transcript: Transcript, mask: Mask | None = None, *, full: bool = False, width: int = 60) -> str:
+    out = io.StringIO()
+    PlainView(transcript, mask or Mask(), Look(width=width, full=full, guide="| "), out).finish()
+    return out.getvalue()
+
+
+def coloured(transcript: Transcript, width: int = 60) -> str:
+    out = io.StringIO()
+    console = Console(file=out, force_terminal=True, color_system="truecolor", width=width, height=30, markup=False)
+    view = ColourView(transcript, Mask(), Look(width=width), console)
+    view.update()
+    view.finish()
+    return out.getvalue()
+
+
+def hostile() -> Transcript:
+    """A conversation in which every text that an agent can choose is hostile."""
+    question = {"question": HOSTILE, "header": HOSTILE, "options": [{"label": HOSTILE, "description": HOSTILE}]}
+    return told(
+        says(text(HOSTILE), {"type": "thinking", "thinking": HOSTILE}, use("a", HOSTILE, command=HOSTILE)),
+        says(text(f"```{HOSTILE}\n{HOSTILE}\n```")),
+        answers(result("a", HOSTILE), text(HOSTILE)),
+        says(use("b", "Agent", description=HOSTILE, subagent_type=HOSTILE, prompt=HOSTILE)),
+        says(use("c", "Edit", file_path=HOSTILE, old_string=HOSTILE, new_string="x"), parent="b"),
+        says(use("d", "TodoWrite", todos=[{"content": HOSTILE, "status": HOSTILE}])),
+        says(use("e", "AskUserQuestion", questions=[question])),
+        says(text(HOSTILE), error=HOSTILE),
+        HOSTILE.replace("\x00", ""),
+        {"type": HOSTILE, "x": HOSTILE},
+        {"type": "system", "subtype": "notification", "text": HOSTILE},
+        ends(
+            HOSTILE + "!",
+            subtype=HOSTILE,
+            errors=[HOSTILE],
+            terminal_reason=HOSTILE,
+            permission_denials=[{"tool_name": HOSTILE}],
+        ),
+    )
+
+
+def test_no_control_character_of_an_agent_reaches_the_terminal() -> None:
+    shown = plain(hostile())
+    assert "[red]no[/red]" in shown, "markup is text like any other"
+    assert not set(shown) & set("\x1b\x9b\x07\x08\x00\u202e\u202c\r")
+    assert "<U+202E>evil" in shown
+
+
+def test_in_colour_the_only_sequences_are_colours_and_the_live_area() -> None:
+    import re
+
+    shown = coloured(hostile())
+    rest = re.sub(r"\x1b\[[0-9;]*m|\x1b\[\?25[lh]|\x1b\[1A|\x1b\[2K", "", shown)
+    assert not set(rest) & set("\x1b\x9b\x07\x08\x00\u202e\u202c")
+    assert "[red]no[/red]" in rest
+
+
+@pytest.mark.parametrize("name", ["12-subagent", "02-tools-basic", "18e-askuser-stdio", "07-full-529", "25b-compact"])
+def test_colour_shows_the_same_words_as_plain_text(name: str) -> None:
+    from rich.text import Text
+
+    transcript = recorded(name)
+    out = io.StringIO()
+    PlainView(transcript, Mask(), Look(width=80), out).finish()
+    console = Console(file=(drawn := io.StringIO()), force_terminal=True, color_system="truecolor", width=80)
+    ColourView(transcript, Mask(), Look(width=80), console).finish()
+    lines = Text.from_ansi(drawn.getvalue()).plain.rstrip("\n").split("\n")
+    assert [line.rstrip() for line in lines] == out.getvalue().rstrip("\n").split("\n")
+
+
+def test_long_output_is_cut_with_a_count_and_shown_whole_on_demand() -> None:
+    transcript = told(says(use("a", "Bash", command="x")), answers(result("a", "\n".join(map(str, range(50))))))
+    assert f"… {50 - OUTPUT_LINES} more lines" in plain(transcript)
+    assert "\n  49\n" not in plain(transcript)
+    assert "\n  49\n" in plain(transcript, full=True)
+    assert "more line" not in plain(transcript, full=True)
+
+
+def test_a_huge_single_line_is_cut_and_no_line_is_wider_than_asked() -> None:
+    transcript = told(says(use("a", "Bash", command="y" * 9000)), answers(result("a", "語" * 5000 + " x" * 5000)))
+    for full in (False, True):
+        lines = plain(transcript, full=full).split("\n")
+        assert max(map(cells, lines)) <= 60
+    assert "… 14,400 more" in plain(transcript)
+
+
+def test_what_the_transcript_did_not_keep_is_counted() -> None:
+    transcript = Transcript(kept_characters=40)
+    tell(transcript, says(use("a", "Bash", command="x")))
+    tell(transcript, answers(result("a", "0123456\n" * 10)))
+    assert "… 5 more lines" in plain(transcript)
+    assert "… 40 more characters in the log" in plain(transcript, full=True)
+
+
+def test_secrets_are_masked_wherever_they_stand() -> None:
+    mask = Mask(["hunter2hunter2"])
+    secret = "hunter2hunter2"
+    transcript = told(
+        says(text(secret), use("a", "Bash", command=f"echo {secret}")),
+        answers(result("a", f"{secret}\nsk-ant-api03-0123456789abcdef")),
+        says(
+            use(
+                "b",
+                "Write",
+                file_path="f",
+                content=f"-----BEGIN PRIVATE KEY-----\nMII{secret}\n-----END PRIVATE KEY-----",
+            )
+        ),
+        {"type": secret},
+        ends(f"no {secret}"),
+    )
+    for shown in (plain(transcript, mask), str(document(transcript, mask))):
+        assert "hunter2" not in shown
+        assert "0123456789abcdef" not in shown
+        assert "MII" not in shown
+
+
+def test_thinking_can_be_left_out() -> None:
+    out = io.StringIO()
+    PlainView(recorded("04-thinking"), Mask(), Look(thinking=False), out).finish()
+    assert "Let me think" not in out.getvalue()
+    assert "Answer." in out.getvalue()
+
+
+def test_every_state_has_a_symbol_and_a_word() -> None:
+    transcript = told(
+        says(*(use(name, "Bash", command=name) for name in ("ok", "error", "denied", "interrupted"))),
+        answers(result("ok"), result("error", "no", is_error=True)),
+        answers(result("denied", "Permission to use Bash has been denied", is_error=True)),
+        answers(text("[Request interrupted by user]")),
+        says(use("running", "Bash", command="running")),
+    )
+    heads = [line for line in plain(transcript).split("\n") if "Bash  " in line]
+    assert heads == [
+        "✓ Bash  ok  [ok · 1.0 s]",
+        "✗ Bash  error  [error · 1.0 s]",
+        "⊘ Bash  denied  [denied · 2.0 s]",
+        "■ Bash  interrupted  [interrupted]",
+        "◌ Bash  running  [running]",
+    ]
+
+
+def test_a_growing_conversation_is_written_as_it_settles_and_each_item_once() -> None:
+    transcript, out = Transcript(), io.StringIO()
+    view = PlainView(transcript, Mask(), Look(width=60), out)
+    tell(transcript, says(text("first"), use("a", "Bash", command="x"), text("later")))
+    view.update()
+    assert out.getvalue() == "● first\n"
+    tell(transcript, answers(result("a", "out")))
+    view.update()
+    view.finish()
+    assert out.getvalue() == "● first\n\n✓ Bash  x  [ok]\n  out\n\n● later\n"
+
+
+@pytest.mark.parametrize(
+    ("given", "shown"),
+    [
+        ("plain", "plain"),
+        ("a\tb", "a   b"),
+        ("a\r\nb\rc", "a\nb\nc"),
+        ("\x1b[31mred\x1b[0m", "red"),
+        ("\x1b]52;c;aGk=\x07x", "x"),
+        ("\x1b]0;never closed", "␛]0;never closed"),
+        ("bell\x07", "bell␇"),
+        ("\x9b2Jx", "x"),
+        ("\x85", "<U+0085>"),
+        ("a\u2066b\u200bc\ufeff", "a<U+2066>b<U+200B>c<U+FEFF>"),
+        ("\udc80", "\ufffd"),
+        ("👩\u200d💻 日本", "👩\u200d💻 日本"),
+    ],
+)
+def test_text_is_made_harmless_and_stays_readable(given: str, shown: str) -> None:
+    assert neutralise(given) == shown
+
+
+def test_the_document_nests_sub_agents_and_names_the_types() -> None:
+    found = document(recorded("12-subagent"), Mask())
+    agent = found["items"][1]
+    assert [item["type"] for item in found["items"]] == ["notice", "call", "words", "footer"]
+    assert (agent["detail"]["type"], agent["detail"]["report"], agent["state"]) == ("sub_agent", "Sub report.", "ok")
+    assert [(inner["name"], inner["output"]) for inner in agent["items"]] == [("Bash", "inside")]
+    assert found["items"][3]["cost_usd"] == 0.004

@@ -1,0 +1,50 @@
+"""Logs as timed chunks."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from bridle.views.log import Log
+
+
+def read(path: Path) -> list[tuple[bytes, float | None]]:
+    with Log(path) as log:
+        return list(log.chunks())
+
+
+def test_each_read_has_the_time_that_lies_beside_the_log(tmp_path: Path) -> None:
+    path = tmp_path / "a.ndjson"
+    path.write_bytes(b"onetwothree")
+    (tmp_path / "a.times").write_text("3 1500\n6 2500\n11 4000\n")
+    assert read(path) == [(b"one", 1.5), (b"two", 2.5), (b"three", 4.0)]
+
+
+def test_nonsense_among_the_times_is_passed_over(tmp_path: Path) -> None:
+    path = tmp_path / "a.ndjson"
+    path.write_bytes(b"onetwothree")
+    (tmp_path / "a.times").write_text("x\n3 1500\n2 9\n-5 1\n\n6 2500\n7")
+    assert read(path) == [(b"one", 1.5), (b"two", 2.5), (b"three", None)]
+
+
+def test_a_log_without_times_is_read_without(tmp_path: Path) -> None:
+    path = tmp_path / "a.ndjson"
+    path.write_bytes(b"words")
+    assert read(path) == [(b"words", None)]
+
+
+def test_a_growing_log_goes_on_until_its_process_is_known_to_have_ended(tmp_path: Path) -> None:
+    path = tmp_path / "a.ndjson"
+    path.write_bytes(b"one")
+    with Log(path) as log, path.open("ab") as writer:
+        assert [data for data, _ in log.chunks()] == [b"one"]
+        writer.write(b"two")
+        writer.flush()
+        assert log.wait(result_seen=False)
+        assert [data for data, _ in log.chunks()] == [b"two"]
+        (tmp_path / "a.meta.json").write_text(json.dumps({"start": 1, "end": 2, "exit": 0}))
+        writer.write(b"last words")
+        writer.flush()
+        assert log.wait(result_seen=False), "what was written before the end is read first"
+        assert [data for data, _ in log.chunks()] == [b"last words"]
+        assert not log.wait(result_seen=False)
