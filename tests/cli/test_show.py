@@ -1,0 +1,195 @@
+"""`bridle show` as a person starts it: a real process, real files, a real terminal."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import select
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.wire.conversations import RECORDINGS, answers, ends, result, says, text, use
+
+PROGRAM = [sys.executable, "-c", "from bridle.cli.main import main; main()", "show"]
+GOLDEN = Path(__file__).parents[1] / "views" / "golden"
+# A process that has not answered by then hangs: starting takes well under a second on an idle machine.
+LIMIT_SECONDS = 60
+
+
+def show(
+    *arguments: str, cwd: Path | None = None, stdin: bytes = b"", **variables: str
+) -> subprocess.CompletedProcess[bytes]:
+    environment = {**os.environ, **variables}
+    return subprocess.run(
+        [*PROGRAM, *arguments], cwd=cwd, input=stdin, env=environment, capture_output=True, timeout=LIMIT_SECONDS
+    )
+
+
+def recording(name: str) -> str:
+    return str(RECORDINGS / f"{name}.ndjson")
+
+
+@pytest.mark.parametrize("name", ["12-subagent", "03-parallel-tools", "05-permission-denied"])
+def test_a_pipe_gets_the_plain_picture_whatever_the_terminal_would_be(name: str) -> None:
+    done = show(recording(name), COLUMNS="40", TERM="xterm-256color")
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.stdout.decode() == (GOLDEN / f"{name}.txt").read_text(encoding="utf-8")
+
+
+def test_standard_input_and_a_file_look_the_same() -> None:
+    data = (RECORDINGS / "12-subagent.ndjson").read_bytes()
+    assert show("-", stdin=data).stdout == show(recording("12-subagent")).stdout
+    assert show("-", "--follow", stdin=data).returncode == 0
+
+
+def test_last_is_the_newest_log_of_this_folder(tmp_path: Path) -> None:
+    logs = tmp_path / ".ralph" / "logs" / "claude"
+    logs.mkdir(parents=True)
+    for age, words in enumerate(("newest", "older")):
+        path = logs / f"{words}.ndjson"
+        path.write_text(json.dumps(says(text(words))))
+        os.utime(path, (1000 - age, 1000 - age))
+    assert show(cwd=tmp_path).stdout == "● newest\n".encode()
+    assert show("last", cwd=tmp_path).stdout == "● newest\n".encode()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ([], b"there is no log in .ralph/logs/claude here"),
+        (["missing.ndjson"], b"cannot read missing.ndjson: No such file"),
+        (["."], b"is a folder"),
+        (["x" * 5000], b"File name too long"),
+        (["-", "--json", "--follow"], b"--follow"),
+        (["-", "--agent", "nobody"], b"nobody"),
+    ],
+)
+def test_what_cannot_be_shown_is_said_and_the_exit_code_is_2(
+    arguments: list[str], words: bytes, tmp_path: Path
+) -> None:
+    done = show(*arguments, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert words in done.stderr
+    assert b"Traceback" not in done.stderr
+
+
+def test_json_is_one_document_and_nothing_else() -> None:
+    done = show(recording("05-permission-denied"), "--json")
+    assert (done.returncode, done.stderr) == (0, b"")
+    document = json.loads(done.stdout)
+    assert [item["state"] for item in document["items"] if item["type"] == "call"] == ["denied"] * 3 + ["ok"]
+    assert document["items"][-1]["cost_usd"] == 0.005
+
+
+def test_anything_that_could_be_read_exits_0() -> None:
+    assert show("-", stdin=b"").returncode == 0
+    done = show("-", stdin=b'words\n{"type":"assist\n\xff\xfe\x00\n')
+    assert done.returncode == 0
+    assert "stray line › words" in done.stdout.decode()
+    assert "✗ error broken line" in done.stdout.decode()
+
+
+def test_times_beside_the_log_give_durations(tmp_path: Path) -> None:
+    call, answer = (
+        json.dumps(line).encode() + b"\n" for line in (says(use("a", "Bash", command="x")), answers(result("a")))
+    )
+    (tmp_path / "a.ndjson").write_bytes(call + answer)
+    (tmp_path / "a.times").write_text(f"{len(call)} 1000\n{len(call) + len(answer)} 3500\n")
+    assert show("a.ndjson", cwd=tmp_path).stdout.decode().startswith("✓ Bash  x  [ok · 2.5 s]\n")
+
+
+def test_secrets_of_the_environment_are_masked(tmp_path: Path) -> None:
+    line = json.dumps(says(text("it is correct-horse-battery"))).encode()
+    shown = show("-", stdin=line, MY_API_KEY="correct-horse-battery").stdout.decode()
+    assert shown == "● it is ***\n"
+
+
+def test_an_encoding_that_lacks_the_symbols_is_no_reason_to_fail() -> None:
+    done = show(recording("02-tools-basic"), PYTHONIOENCODING="ascii")
+    assert done.returncode == 0
+    assert b"? Bash  true  [ok]" in done.stdout
+
+
+def test_width_full_and_thinking_do_what_they_say() -> None:
+    narrow = show(recording("23-tool-shapes"), "--width", "50", "--full").stdout.decode()
+    assert "more lines" not in narrow
+    assert "3000    line 3000" in narrow
+    assert max(map(len, narrow.split("\n"))) <= 50
+    assert "thinking" in show(recording("04-thinking")).stdout.decode()
+    assert "thinking" not in show(recording("04-thinking"), "--no-thinking").stdout.decode()
+
+
+def test_a_followed_log_is_shown_as_it_grows_and_ends_with_its_process(tmp_path: Path) -> None:
+    path = tmp_path / "a.ndjson"
+    path.write_text(json.dumps(says(text("first"))) + "\n")
+    with (
+        path.open("a") as log,
+        subprocess.Popen([*PROGRAM, "a.ndjson", "--follow"], cwd=tmp_path, stdout=subprocess.PIPE) as shown,
+    ):
+        assert shown.stdout is not None
+        assert read_until(shown.stdout.fileno(), "first") == "● first\n"
+        print(json.dumps(says(text("second"))), file=log, flush=True)
+        assert "● second" in read_until(shown.stdout.fileno(), "second")
+        print(json.dumps(ends("second", total_cost_usd=1.0)), file=log, flush=True)
+        (tmp_path / "a.meta.json").write_text('{"start": 1, "end": 2}')
+        rest = shown.communicate(timeout=LIMIT_SECONDS)[0].decode()
+        assert "── ✓ finished · $1.0000" in rest
+        assert shown.returncode == 0
+
+
+def test_interrupting_a_followed_log_exits_130(tmp_path: Path) -> None:
+    path = tmp_path / "a.ndjson"
+    path.write_text(json.dumps(says(text("first"))) + "\n")
+    with subprocess.Popen(
+        [*PROGRAM, "a.ndjson", "--follow"], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as shown:
+        assert shown.stdout is not None
+        read_until(shown.stdout.fileno(), "first")
+        shown.send_signal(signal.SIGINT)
+        _, errors = shown.communicate(timeout=LIMIT_SECONDS)
+        assert shown.returncode == 130
+        assert b"Traceback" not in errors
+
+
+def test_a_terminal_gets_colour_and_its_own_width(tmp_path: Path) -> None:
+    leader, follower = pty.openpty()
+    environment = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "70"}
+    with subprocess.Popen([*PROGRAM, recording("12-subagent")], stdout=follower, env=environment) as shown:
+        os.close(follower)
+        screen = read_until(leader, "tokens in")
+        assert shown.wait(timeout=LIMIT_SECONDS) == 0
+    os.close(leader)
+    assert "\x1b[" in screen
+    assert "│ " in screen
+
+
+def test_a_followed_log_on_a_terminal_shows_what_still_runs(tmp_path: Path) -> None:
+    path = tmp_path / "a.ndjson"
+    path.write_text(json.dumps(says(text("first"), use("a", "Bash", command="sleep"))) + "\n")
+    leader, follower = pty.openpty()
+    environment = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "70"}
+    command = [*PROGRAM, "a.ndjson", "--follow"]
+    with path.open("a") as log, subprocess.Popen(command, cwd=tmp_path, stdout=follower, env=environment) as shown:
+        os.close(follower)
+        assert "◌ Bash" in read_until(leader, "running")
+        print(json.dumps(answers(result("a", "slept"))), file=log, flush=True)
+        assert "✓ Bash" in read_until(leader, "slept")
+        (tmp_path / "a.meta.json").write_text('{"exit": 0}')
+        assert shown.wait(timeout=LIMIT_SECONDS) == 0
+    os.close(leader)
+
+
+def read_until(descriptor: int, words: str) -> str:
+    """What the process writes until these words stand in it."""
+    seen, deadline = b"", time.monotonic() + LIMIT_SECONDS
+    while words not in seen.decode(errors="replace"):
+        assert time.monotonic() < deadline, f"{words!r} never came; there was {seen!r}"
+        if select.select([descriptor], [], [], 0.5)[0]:
+            seen += os.read(descriptor, 65536)
+    return seen.decode(errors="replace")
