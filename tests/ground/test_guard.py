@@ -137,10 +137,11 @@ def test_the_keeper_stands_apart_from_terminal_token_and_pipes() -> None:
         (keeper,) = keepers_of(program.pid)
         assert os.getsid(keeper) == keeper
         assert census.take()[keeper].tokens == ()
-        files = {os.readlink(f"/proc/{keeper}/fd/{fd}") for fd in os.listdir(f"/proc/{keeper}/fd")}
-        assert files - {"/dev/null"} == {os.readlink(f"/proc/{keeper}/fd/0")}
         signals = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
         eventually(lambda: all(ignores(keeper, sig) for sig in signals))
+        # While it starts it has its own program files open, one after the other.
+        eventually(lambda: sorted(os.listdir(f"/proc/{keeper}/fd")) == ["0", "1", "2"])
+        assert [os.readlink(f"/proc/{keeper}/fd/{fd}") for fd in (1, 2)] == ["/dev/null", "/dev/null"]
         for sig in signals:
             os.kill(keeper, sig)
         assert is_alive(keeper)
@@ -186,6 +187,32 @@ sys.stdin.readline()
         assert second != first
         program.kill()
         assert agent.wait(HANG_SECONDS) == -signal.SIGTERM
+
+
+def test_an_agent_that_was_dropped_is_none_of_the_keepers_business() -> None:
+    script = """
+import sys
+from bridle.ground import guard
+guard.add(sys.argv[1]); guard.add(sys.argv[2]); guard.drop(sys.argv[1])
+print("ready", flush=True)
+sys.stdin.readline()
+"""
+    dropped, kept = new_token(), new_token()
+    with (
+        subprocess.Popen(["sleep", "600"], env={**os.environ, census.TOKEN_VARIABLE: dropped}) as spared,
+        subprocess.Popen(["sleep", "600"], env={**os.environ, census.TOKEN_VARIABLE: kept}) as ended,
+        subprocess.Popen(
+            [sys.executable, "-c", script, dropped, kept], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        ) as program,
+    ):
+        assert program.stdout is not None
+        assert program.stdout.readline() == "ready\n"
+        (keeper,) = keepers_of(program.pid)
+        program.kill()
+        assert ended.wait(HANG_SECONDS) == -signal.SIGTERM
+        eventually(lambda: not is_alive(keeper))
+        assert spared.poll() is None
+        spared.kill()
 
 
 def test_dropping_what_was_never_added_starts_no_keeper() -> None:

@@ -366,16 +366,20 @@ def test_writing_to_a_child_that_has_ended_is_a_process_error() -> None:
 
 
 def test_a_grandchild_that_holds_the_output_open_does_not_hang_the_reader() -> None:
+    # What it prints after a long silence comes too late to be the agent's.
+    silence = str(pump.SILENCE_SECONDS * 1.75)
+    script = 'echo mine; setsid sh -c "sleep $0; echo late; exec sleep 600" & exit 3'
+
     async def story() -> None:
-        child = await process.start(spawn("sh", "-c", "echo mine; setsid sleep 600 & exit 3"))
+        child = await process.start(spawn("sh", "-c", script.replace("$0", silence)))
         try:
             assert await read_all(child) == b"mine\n"
             assert child.exit_code == 3
             left = descendants.find(child._token, None)
-            assert [victim.name for victim in left] == ["sleep"]
+            assert sorted(victim.name for victim in left) == ["sh", "sleep"]
         finally:
             await child.close()
-        assert not is_alive(left[0].pid)
+        assert not any(is_alive(victim.pid) for victim in left)
 
     play(story)
 
@@ -401,13 +405,31 @@ def test_stop_ends_the_reading_at_once_though_an_outsider_holds_the_output() -> 
             stranger = int(await line_of(child))
             assert descendants.find(child._token, child.pid) != []
             await child.stop(patience=QUICK)
-            await read_all(child)
+            # Without a stop it would be listened to for that long.
+            async with asyncio.timeout(pump.CHATTER_SECONDS - 1):
+                await read_all(child)
         finally:
             await child.close()
             was_spared = is_alive(stranger)
             if was_spared:
                 os.kill(stranger, signal.SIGKILL)
         assert was_spared, "then this test proves nothing"
+
+    play(story)
+
+
+def test_a_grandchild_that_chatters_for_ever_is_not_listened_to_for_ever() -> None:
+    chatter = "echo mine; (while :; do echo chatter; sleep 0.2; done) & exit 0"
+
+    async def story() -> None:
+        child = await process.start(spawn("sh", "-c", chatter))
+        try:
+            output = await read_all(child)
+            assert output.startswith(b"mine\n")
+            # It was given the time of a helper that outlives the agent a little.
+            assert output.count(b"chatter") > 5
+        finally:
+            await child.close()
 
     play(story)
 

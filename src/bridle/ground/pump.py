@@ -42,7 +42,7 @@ STDERR_TAIL_BYTES = 64 * 1024
 SILENCE_SECONDS = 2.0
 
 # A background server may chatter for ever on a pipe it inherited: that is not the agent's output any more.
-CHATTER_SECONDS = 10.0
+CHATTER_SECONDS = 5.0
 
 # A child that writes line by line would wake us for each line. While it is that loud we let lines collect for
 # this long: nobody can see the delay, and it saves most of the work.
