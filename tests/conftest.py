@@ -96,6 +96,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     seconds, tests = _by_layer(terminalreporter)
     for layer in sorted(tests):
         write(f"{layer:<9} {tests[layer]:>5} tests {seconds[layer]:>8.1f} s")
+    for line in _counts(terminalreporter):
+        write(f"count     {line}")
     write(_real_line(terminalreporter))
 
 
@@ -140,6 +142,12 @@ def _by_layer(reporter: pytest.TerminalReporter) -> tuple[Counter[str], Counter[
         seconds[layer] += report.duration  # type: ignore[assignment]  # a Counter adds floats as well
         tests[layer] += report.when == "call"
     return seconds, tests
+
+
+def _counts(reporter: pytest.TerminalReporter) -> list[str]:
+    """What tests reported as done, under the property `count`."""
+    properties = (pair for report in _reports(reporter) if report.when == "call" for pair in report.user_properties)
+    return sorted(str(value) for name, value in map(tuple, properties) if name == "count")
 
 
 def _real_passed(reporter: pytest.TerminalReporter) -> int:

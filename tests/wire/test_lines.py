@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import tracemalloc
 from collections.abc import Iterable
 
@@ -142,7 +143,7 @@ PIECES = st.sampled_from(
 @given(data=st.lists(PIECES).map(b"".join), cuts=st.lists(st.integers(0, 60)), limit=st.integers(1, 40))
 def test_any_cuts_give_the_same_lines(data: bytes, cuts: list[int], limit: int) -> None:
     edges = sorted({0, len(data), *(cut for cut in cuts if cut <= len(data))})
-    pieces = [data[start:end] for start, end in zip(edges, edges[1:], strict=False)]
+    pieces = [data[start:end] for start, end in itertools.pairwise(edges)]
     assert lines_of(pieces, limit_bytes=limit) == lines_of([data], limit_bytes=limit)
 
 

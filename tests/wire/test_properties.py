@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from typing import Any
 
@@ -137,7 +138,7 @@ def test_bytes_that_look_like_lines_never_raise(pieces: list[bytes]) -> None:
 @given(data=st.binary(max_size=300), cuts=st.lists(st.integers(0, 300), max_size=5))
 def test_any_split_gives_equal_events(data: bytes, cuts: list[int]) -> None:
     edges = sorted({0, len(data), *(cut for cut in cuts if cut <= len(data))})
-    pieces = [data[start:end] for start, end in zip(edges, edges[1:], strict=False)]
+    pieces = [data[start:end] for start, end in itertools.pairwise(edges)]
     split, whole = events_of(pieces, limit_bytes=100), events_of([data], limit_bytes=100)
     assert split == whole
     assert [event.raw for event in split] == [event.raw for event in whole]

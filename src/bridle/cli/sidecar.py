@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
+from enum import StrEnum
 from pathlib import Path
 from typing import Any, TypeVar
 
 from bridle.errors import UsageError
-from bridle.wire.outcome import Ending
+from bridle.wire.outcome import Category, Ending, Policy, Rules
 
 LOG_SUFFIX = ".ndjson"
 META_SUFFIX = ".meta.json"
 STDERR_SUFFIX = ".stderr"
 _ValueT = TypeVar("_ValueT")
+_NameT = TypeVar("_NameT", bound=StrEnum)
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,14 +24,14 @@ class Sidecar:
 
     agent: str | None = None
     ending: Ending = field(default_factory=Ending)
-    hang_heuristic: bool = True
+    rules: Rules = field(default_factory=Rules)
     stderr: Path | None = None
 
 
 def read_sidecar(log: Path) -> Sidecar:
     """What stands beside this log; the defaults where nothing does."""
     stem = log.name.removesuffix(LOG_SUFFIX)
-    meta_path, stderr = log.with_name(stem + META_SUFFIX), log.with_name(stem + STDERR_SUFFIX)
+    meta_path, stderr = log.parent / (stem + META_SUFFIX), log.parent / (stem + STDERR_SUFFIX)
     if not meta_path.is_file():
         return Sidecar()
     meta = _read(meta_path)
@@ -40,10 +42,27 @@ def read_sidecar(log: Path) -> Sidecar:
             timed_out=meta.get("timed_out") is True,
             ended_by_us=meta.get("ended_by_us") is True,
             expected_session=_typed(meta.get("expected_session"), str, None),
+            not_found=_typed(meta.get("not_found"), str, None),
+            fault=_typed(meta.get("fault"), str, None),
+            fault_category=_member(Category, meta.get("fault_category")),
         ),
-        hang_heuristic=meta.get("hang_heuristic") is not False,
+        rules=_rules(meta),
         stderr=stderr if stderr.is_file() else None,
     )
+
+
+def _rules(meta: dict[str, Any]) -> Rules:
+    """How the run was judged live; a word that this version does not know counts as not said."""
+    return Rules(
+        policy=_member(Policy, meta.get("policy")) or Policy.HARNESS,
+        hang_heuristic=meta.get("hang_heuristic") is not False,
+        background_heuristic=meta.get("background_heuristic") is not False,
+        denials_fail=meta.get("denials_fail") is not False,
+    )
+
+
+def _member(kind: type[_NameT], value: object) -> _NameT | None:
+    return next((member for member in kind if member.value == value), None)
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 import click
 
 from bridle.cli.sidecar import Sidecar, read_sidecar
 from bridle.errors import UsageError
-from bridle.wire.outcome import STDERR_TAIL_BYTES, Outcome, Policy, Rules, judge
+from bridle.wire.dialects.table import AGENTS, decoder_for
+from bridle.wire.outcome import STDERR_TAIL_BYTES, Outcome, Policy, judge
 from bridle.wire.record import Record
 from bridle.wire.recorder import Recorder
 from bridle.wire.report import document, to_json
 
-AGENTS = ("claude", "codex", "gemini", "opencode", "cursor", "amp")
+DEFAULT_AGENT = "claude"
 STDIN = "-"
 CHUNK_BYTES = 256 * 1024  # large enough that reading costs nothing beside decoding, small enough to forget
 
@@ -34,9 +36,8 @@ CHUNK_BYTES = 256 * 1024  # large enough that reading costs nothing beside decod
 @click.option(
     "--policy",
     type=click.Choice([policy.value for policy in Policy]),
-    default=Policy.HARNESS.value,
-    show_default=True,
-    help="harness: a missing answer or a refused permission fails the run. lenient: it is a warning.",
+    help="harness: a missing answer or a refused permission fails the run. lenient: it is a warning."
+    "  [default: that of the run, or harness]",
 )
 def command(
     *,
@@ -48,7 +49,7 @@ def command(
     expect_session: str | None,
     timed_out: bool,
     no_hang_heuristic: bool,
-    policy: str,
+    policy: str | None,
 ) -> None:
     """Read the log of one agent run and say what happened in it.
 
@@ -64,8 +65,12 @@ def command(
         expected_session=expect_session or kept.ending.expected_session,
         stderr="" if stderr is None else _tail(stderr),
     )
-    rules = Rules(policy=Policy(policy), hang_heuristic=kept.hang_heuristic and not no_hang_heuristic)
-    record = _fold(log, agent or kept.agent or AGENTS[0])
+    rules = replace(
+        kept.rules,
+        policy=kept.rules.policy if policy is None else Policy(policy),
+        hang_heuristic=kept.rules.hang_heuristic and not no_hang_heuristic,
+    )
+    record = _fold(log, agent or kept.agent or DEFAULT_AGENT)
     outcome = judge(record, ending, rules)
     if as_json:
         print(to_json(document(record, outcome)))
@@ -75,21 +80,11 @@ def command(
 
 def _fold(log: str, agent: str) -> Record:
     """The record of a log of any length, in memory that does not grow with it."""
-    decoder, recorder = _decoder(agent), Recorder()
+    decoder, recorder = decoder_for(agent), Recorder()
     for chunk in _chunks(log):
         recorder.add_all(decoder.feed(chunk))
     recorder.add_all(decoder.end())
     return recorder.record
-
-
-def _decoder(agent: str) -> Any:
-    if agent == AGENTS[0]:
-        from bridle.wire.decode import Decoder
-
-        return Decoder()
-    from bridle.wire.dialects.table import decoder_for
-
-    return decoder_for(agent)
 
 
 def _chunks(log: str) -> Iterator[bytes]:
@@ -124,8 +119,9 @@ def _unreadable(name: str, refusal: OSError) -> UsageError:
 
 def _print_summary(record: Record, outcome: Outcome) -> None:
     from bridle.views.summary import summarise
+    from bridle.wire.mask import Mask, secret_values
 
-    text = summarise(record, outcome)
+    text = summarise(record, outcome, clean=Mask(secret_values(os.environ)).apply)
     # A lone surrogate in an agent's words cannot be written as UTF-8, and a narrow locale cannot write much else.
     encoding = sys.stdout.encoding or "utf-8"
     print(text.encode(encoding, "backslashreplace").decode(encoding))
