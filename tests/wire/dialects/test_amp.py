@@ -1,0 +1,34 @@
+"""Amp: Claude Code's events; tokens are on the messages, and a failure says why in a field of its own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from bridle.wire.decode import decode_stream
+from tests.wire.dialects.runs import inspected, read, recorded
+from tests.wire.streams import failed, init, said
+
+
+def test_events_are_those_of_claude_code() -> None:
+    data = recorded("amp/tools")
+    assert read("amp", data) == list(decode_stream([data]))
+
+
+def test_tokens_are_estimated_from_the_messages() -> None:
+    usage = {"input_tokens": 10, "output_tokens": 3}
+    lines = [init(), said("a", id=None, usage=usage), said("b", id=None, usage=usage)]
+    found = inspected("amp", *lines, {"type": "result", "subtype": "success", "is_error": False, "result": "b"})
+    assert (found["input_tokens"], found["total_cost_usd"]) == (0, None)
+    assert (found["usage_estimate"]["input_tokens"], found["usage_estimate"]["output_tokens"]) == (20, 6)
+
+
+def test_a_failed_result_says_why_in_its_error_field() -> None:
+    assert inspected("amp", failed(..., error="out of credits"))["error"] == "out of credits"
+    assert inspected("amp", failed("in the usual place", error="other"))["error"] == "in the usual place"
+
+
+@pytest.mark.parametrize("wrong", [None, 5, {}, ["x"]])
+def test_an_error_field_of_another_type_is_not_read(wrong: Any) -> None:
+    assert inspected("amp", failed(..., error=wrong))["error"] == "API error (no detail)"

@@ -1,0 +1,170 @@
+"""Cursor: tool calls pair up by their id, repeated words count once, a failed run has no result."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from bridle.wire.blocks import Thinking, ToolResult
+from bridle.wire.events import Assistant, User
+from bridle.wire.outcome import Ending
+from tests.wire.dialects.runs import events_of, inspected
+from tests.wire.streams import Line
+
+INIT = {"type": "system", "subtype": "init", "session_id": "c1", "model": "m"}
+RESULT = {"type": "result", "subtype": "success", "is_error": False, "result": "all", "session_id": "c1"}
+
+
+def said(text: Any, **marks: Any) -> Line:
+    return {"type": "assistant", "message": {"role": "assistant", "content": [{"type": "text", "text": text}]}, **marks}
+
+
+def tool(stage: str, call_id: Any = "c", **call: Any) -> Line:
+    return {"type": "tool_call", "subtype": stage, "call_id": call_id, "tool_call": call}
+
+
+def thinking(stage: str, **fields: Any) -> Line:
+    return {"type": "thinking", "subtype": stage, **fields}
+
+
+READ = {"args": {"path": "a"}}
+READ_OK = {**READ, "result": {"success": {"content": "words"}}}
+
+
+def results_of(*lines: Line) -> list[ToolResult]:
+    blocks = [b for e in events_of("cursor", *lines) if isinstance(e, User) for b in e.message.blocks]
+    return [block for block in blocks if isinstance(block, ToolResult)]
+
+
+def test_parallel_calls_pair_up_though_they_end_in_another_order() -> None:
+    lines = [
+        tool("started", "a\n1", readToolCall=READ),
+        tool("started", "b\n2", readToolCall=READ),
+        tool("completed", "b\n2", readToolCall=READ_OK),
+        tool("completed", "a\n1", readToolCall=READ_OK),
+    ]
+    found = inspected("cursor", INIT, *lines, RESULT)
+    assert (found["tool_uses"], found["tool_results"], found["unknown_events"]) == (2, 2, 0)
+    assert [result.tool_use_id for result in results_of(*lines)] == ["b\n2", "a\n1"]
+
+
+def test_a_call_whose_start_was_not_printed_is_a_call_all_the_same() -> None:
+    found = inspected("cursor", tool("completed", readToolCall=READ_OK), tool("completed", None, readToolCall=READ_OK))
+    assert (found["tool_uses"], found["tool_results"]) == (2, 2)
+
+
+def test_a_start_that_is_repeated_is_one_call() -> None:
+    assert inspected("cursor", *[tool("started", readToolCall=READ)] * 2)["tool_uses"] == 1
+
+
+@pytest.mark.parametrize(
+    ("call", "name", "arguments"),
+    [
+        ({"shellToolCall": {"args": {"command": "ls"}}}, "Bash", {"command": "ls"}),
+        ({"readToolCall": READ}, "Read", {"path": "a"}),
+        ({"updateTodosToolCall": {"args": {}}}, "TodoWrite", {}),
+        ({"mcpToolCall": {"args": {"providerIdentifier": "s", "toolName": "t"}}}, "mcp__s__t", None),
+        ({"function": {"name": "apply", "arguments": '{"a":1}'}}, "apply", {"a": 1}),
+        ({"function": {"name": "apply", "arguments": "{broken"}}, "apply", {}),
+        ({"readToolCall": {"args": [1]}}, "Read", {}),
+    ],
+)
+def test_the_name_and_the_arguments_of_a_call(
+    call: dict[str, Any], name: str, arguments: dict[str, Any] | None
+) -> None:
+    (event,) = events_of("cursor", tool("started", **call))
+    assert isinstance(event, Assistant)
+    (use,) = event.tool_uses
+    assert use.name == name
+    assert arguments is None or use.arguments == arguments
+
+
+@pytest.mark.parametrize(
+    ("result", "text", "is_error"),
+    [
+        ({"success": {"content": "words"}}, "words", False),
+        ({"success": {"stdout": "out", "stderr": "err", "exitCode": 0}}, "out\nerr", False),
+        ({"success": {"files": ["a"]}}, '{"files":["a"]}', False),
+        ({"failure": {"stdout": "", "stderr": "bad", "exitCode": 1}}, "bad", True),
+        ({"error": {"errorMessage": "no such file"}}, "no such file", True),
+        ({"rejected": {"reason": "not here"}}, "not here", True),
+        ({"error": "plain"}, "plain", True),
+        ({}, "", True),
+    ],
+)
+def test_the_words_of_a_tool_s_result(result: dict[str, Any], text: str, is_error: bool) -> None:
+    (block,) = results_of(tool("started", xToolCall={}), tool("completed", xToolCall={"result": result}))
+    assert (block.text, block.is_error) == (text, is_error)
+
+
+def test_a_rejected_call_is_a_refused_permission() -> None:
+    found = inspected("cursor", INIT, tool("completed", xToolCall={"result": {"rejected": {}}}), said("x"), RESULT)
+    assert ([d["tool_name"] for d in found["permission_denials"]], found["error_category"]) == (["X"], "permission")
+
+
+@pytest.mark.parametrize("broken", [None, 5, [], {}, {"x": 1}, {"readToolCall": 5}, {"novel": {}}])
+def test_a_call_that_is_none_is_kept_as_unknown(broken: Any) -> None:
+    line = {"type": "tool_call", "subtype": "started", "call_id": "c", "tool_call": broken}
+    assert inspected("cursor", line)["unknown_events"] == 1
+
+
+def test_messages_are_joined_by_newlines_where_nothing_is_repeated() -> None:
+    assert inspected("cursor", INIT, said("one"), said("two"), RESULT)["output"] == "one\ntwo"
+
+
+def test_the_same_words_after_a_tool_are_said_twice() -> None:
+    lines = [said("ok"), tool("started", readToolCall=READ), tool("completed", readToolCall=READ_OK), said("ok")]
+    assert inspected("cursor", INIT, *lines, RESULT)["output"] == "ok\nok"
+
+
+def test_parts_are_joined_and_their_repetition_counts_once() -> None:
+    parts = [said("He", timestamp_ms=1), said("llo", timestamp_ms=2)]
+    assert inspected("cursor", INIT, *parts, said("Hello"), RESULT)["output"] == "Hello"
+    assert inspected("cursor", INIT, *parts, RESULT)["output"] == "Hello"
+    flushed = said("Hello", timestamp_ms=3, model_call_id="m")
+    assert inspected("cursor", INIT, *parts, flushed, said("Hello"), RESULT)["output"] == "Hello"
+
+
+def test_a_repetition_that_comes_after_the_tool_began_counts_once_too() -> None:
+    lines = [
+        said("A", timestamp_ms=1),
+        tool("completed", "1", readToolCall=READ_OK),
+        said("B", timestamp_ms=2),
+        tool("started", "2", readToolCall=READ),
+        said("B", timestamp_ms=3, model_call_id="m"),
+        tool("completed", "2", readToolCall=READ_OK),
+        said("C", timestamp_ms=4),
+        said("ABC"),
+    ]
+    assert inspected("cursor", INIT, *lines, RESULT)["output"] == "A\nB\nC"
+
+
+def test_words_that_had_no_parts_are_kept_among_parts() -> None:
+    assert inspected("cursor", said("He", timestamp_ms=1), said("other words"), RESULT)["output"] == "He\nother words"
+
+
+def test_reasoning_in_parts_is_one_thought_and_no_output() -> None:
+    lines = [thinking("delta", text="h"), thinking("delta", text="m"), thinking("completed"), said("x"), RESULT]
+    thoughts = [e.message.blocks for e in events_of("cursor", *lines) if isinstance(e, Assistant)]
+    assert thoughts[0] == (Thinking(thinking="hm"),)
+    assert inspected("cursor", *lines)["output"] == "x"
+    unfinished = events_of("cursor", thinking("delta", text="h"))[-1]
+    assert isinstance(unfinished, Assistant)
+
+
+def test_noise_between_parts_does_not_break_a_message_apart() -> None:
+    first, second = said("He", timestamp_ms=1), said("llo", timestamp_ms=2)
+    assert inspected("cursor", first, "noise", second, RESULT)["output"] == "Hello"
+
+
+def test_a_run_that_failed_has_no_result_and_its_stderr_says_why() -> None:
+    found = inspected("cursor", INIT, said("half"), ending=Ending(exit_code=1, stderr="Error: not logged in"))
+    assert (found["error"], found["error_category"], found["results"]) == ("Error: not logged in", "process", 0)
+    assert found["output"] == "half"
+
+
+def test_content_that_is_not_text_is_left_as_it_is() -> None:
+    plain = {"type": "assistant", "message": {"role": "assistant", "content": "a string"}}
+    found = inspected("cursor", plain, {"type": "assistant", "message": 5}, RESULT)
+    assert (found["error"], found["results"]) == (None, 1)
