@@ -79,6 +79,31 @@ def test_what_cannot_be_shown_is_said_and_the_exit_code_is_2(
     assert b"Traceback" not in done.stderr
 
 
+def test_another_agent_s_log_is_shown_in_the_same_way() -> None:
+    lines = (
+        {"type": "thread.started", "thread_id": "t"},
+        {
+            "type": "item.started",
+            "item": {"id": "i", "type": "command_execution", "command": "ls", "status": "in_progress"},
+        },
+        {
+            "type": "item.completed",
+            "item": {
+                "id": "i",
+                "type": "command_execution",
+                "command": "ls",
+                "aggregated_output": "a.py",
+                "exit_code": 0,
+            },
+        },
+        {"type": "item.completed", "item": {"id": "j", "type": "agent_message", "text": "One file."}},
+        {"type": "turn.completed", "usage": {"input_tokens": 7, "cached_input_tokens": 0, "output_tokens": 3}},
+    )
+    shown = show("-", "--agent", "codex", stdin="\n".join(map(json.dumps, lines)).encode()).stdout.decode()
+    assert "[ok]\n  a.py\n\n● One file.\n\n── ✓ finished" in shown
+    assert "7 tokens in, 3 out" in shown
+
+
 def test_json_is_one_document_and_nothing_else() -> None:
     done = show(recording("05-permission-denied"), "--json")
     assert (done.returncode, done.stderr) == (0, b"")

@@ -23,7 +23,7 @@ class Log:
     """A log file and what lies beside it."""
 
     def __init__(self, path: Path) -> None:
-        self._file: BinaryIO = path.open("rb")
+        self._file = path.open("rb")
         self._meta = path.with_suffix(".meta.json")
         self._times = _Times.beside(path)
         self._position = 0
@@ -64,8 +64,7 @@ class Log:
         return self._times is not None
 
     def _has_more(self) -> bool:
-        more = self._file.peek(1) if hasattr(self._file, "peek") else b""
-        return bool(more)
+        return bool(self._file.peek(1))
 
     def _has_ended(self) -> bool:
         try:

@@ -11,18 +11,17 @@ from typing import TYPE_CHECKING
 import click
 
 from bridle.errors import UsageError
+from bridle.wire.dialects.table import AGENTS, StreamDecoder, decoder_for
 
 if TYPE_CHECKING:
     from bridle.views.cards import Look
     from bridle.views.log import Chunk, Log
     from bridle.views.terminal import ColourView, PlainView
-    from bridle.wire.dialects.table import StreamDecoder
     from bridle.wire.mask import Mask
     from bridle.wire.transcript import Transcript
 
 LOGS = Path(".ralph/logs/claude")
 NEWEST = "last"
-AGENTS = ("claude", "codex", "gemini", "opencode", "cursor", "amp")
 # Beyond what a card shows of one output; the log has the rest, and --full and --json keep more.
 SHOWN_CHARACTERS = 10_000
 
@@ -50,7 +49,7 @@ def command(
         raise UsageError("--json prints one document, which --follow never finishes", remedy="Leave one of them out.")
     mask = Mask(secret_values(os.environ))
     transcript = Transcript(mask=mask, kept_characters=KEPT_CHARACTERS if full or as_json else SHOWN_CHARACTERS)
-    show = _Show(transcript, mask, _decoder(agent))
+    show = _Show(transcript, decoder_for(agent))
     if as_json:
         show.read(target)
         _print_document(transcript, mask)
@@ -69,9 +68,8 @@ def command(
 class _Show:
     """Feeds a log into a transcript."""
 
-    def __init__(self, transcript: Transcript, mask: Mask, decoder: StreamDecoder) -> None:
+    def __init__(self, transcript: Transcript, decoder: StreamDecoder) -> None:
         self._transcript = transcript
-        self._mask = mask
         self._decoder = decoder
 
     def read(self, target: str) -> None:
@@ -119,16 +117,6 @@ class _Show:
         for event in self._decoder.end():
             self._transcript.add(event)
         self._transcript.finish()
-
-
-def _decoder(agent: str) -> StreamDecoder:
-    if agent == "claude":
-        from bridle.wire.decode import Decoder
-
-        return Decoder()
-    from bridle.wire.dialects.table import decoder_for
-
-    return decoder_for(agent)
 
 
 def _open(target: str) -> Log:
