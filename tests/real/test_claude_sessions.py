@@ -1,0 +1,64 @@
+"""Sessions of the real Claude Code: continued, resumed, and forked behind our back."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+
+from bridle.run.request import Request
+from bridle.run.runner import run
+from bridle.run.sessions import session_file
+from tests.real.scene import Scene, says, scene, user_texts
+
+pytestmark = pytest.mark.real
+
+OTHER = "0199a213-81c0-7800-8aa1-bbab2a035a53"
+
+
+def remembered(set_up: Scene) -> dict[str, str]:
+    value: dict[str, str] = json.loads(session_file(set_up.workspace).read_text("utf-8"))
+    return value
+
+
+def test_a_continued_session_keeps_its_id_and_its_memory(tmp_path: Path) -> None:
+    with scene(tmp_path, says("One."), says("Two."), says("Three.")) as set_up:
+        first = set_up.ask("first words").document
+        second = set_up.ask("second words", "--continue").document
+        third = set_up.ask("third words", "--continue").document
+        assert first["session_id"] == second["session_id"] == third["session_id"]
+        assert [document["session_forked"] for document in (first, second, third)] == [False, False, False]
+        assert remembered(set_up)["coder_session_id"] == first["session_id"]
+        assert {"first words", "second words", "third words"} <= set(user_texts(set_up.bodies()[-1]))
+
+
+def test_a_session_that_comes_back_with_another_id_is_a_fork(tmp_path: Path) -> None:
+    with scene(tmp_path, says("One."), says("Two.")) as set_up:
+        first = set_up.ask("first words").document
+        state = remembered(set_up) | {"coder_session_id": OTHER}
+        session_file(set_up.workspace).write_text(json.dumps(state), "utf-8")
+        second = set_up.ask("second words", "--continue")
+        assert second.document["session_id"] == first["session_id"]
+        assert (second.document["session_forked"], second.exit_code) == (True, 0)
+        assert f"bridle: the session forked: {OTHER} was to be continued" in second.stderr
+        assert remembered(set_up)["coder_session_id"] == first["session_id"]
+        assert set_up.inspect(second.log)["session_forked"] is True
+
+
+def test_a_resumed_session_goes_on_and_one_that_is_forked_is_seen(tmp_path: Path) -> None:
+    with scene(tmp_path, says("One."), says("Two."), says("Three.")) as set_up:
+        first = set_up.ask("first words").document
+        second = set_up.ask("second words", "--resume", first["session_id"]).document
+        assert (second["session_id"], second["session_forked"]) == (first["session_id"], False)
+        request = Request(
+            prompt="third words",
+            cwd=set_up.workspace,
+            resume=first["session_id"],
+            extra_args=("--fork-session",),
+        )
+        third = asyncio.run(run(request, environment=set_up.environment()))
+        assert third.outcome.session_forked
+        assert third.record.session_id not in (None, first["session_id"])
+        assert {"first words", "second words", "third words"} <= set(user_texts(set_up.bodies()[-1]))
