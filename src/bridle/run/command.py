@@ -17,6 +17,7 @@ from bridle.run.request import Auth, Mode, Permission, Reasoning, Request
 # One argument may be 128 KiB on Linux. A longer prompt goes to an agent that can be talked to over stdin.
 PROMPT_ARGUMENT_LIMIT_BYTES = 100 * 1024
 
+KEY_VARIABLE = "ANTHROPIC_API_KEY"
 CLAUDE_LIKE = ("claude", "bridle-agent")  # agents that take Claude Code's flags and keep its sessions
 
 MODE_TOOLS: dict[Mode, tuple[str, ...]] = {
@@ -220,15 +221,15 @@ def _choose_auth(request: Request, environment: dict[str, str]) -> tuple[dict[st
     if request.agent not in CLAUDE_LIKE:
         return environment, f"{request.agent}'s own"
     login = "ANTHROPIC_AUTH_TOKEN" if environment.get("ANTHROPIC_AUTH_TOKEN") else "login"
-    if not environment.get("ANTHROPIC_API_KEY"):
+    if not environment.get(KEY_VARIABLE):
         if request.auth is Auth.KEY:
             raise UsageError("--auth key, but ANTHROPIC_API_KEY is empty or not set", remedy="set it, or use the login")
         return environment, login
-    given = "ANTHROPIC_API_KEY" in request.environment or _is_loopback(environment.get("ANTHROPIC_BASE_URL"))
+    given = KEY_VARIABLE in request.environment or _is_loopback(environment.get("ANTHROPIC_BASE_URL"))
     if request.auth is Auth.KEY or (request.auth is Auth.AUTO and given):
-        return environment, "ANTHROPIC_API_KEY"
-    environment["ANTHROPIC_API_KEY"] = ""  # empty counts as unset, and keeps a project's .env from setting it
-    return environment, f"{login} (the inherited ANTHROPIC_API_KEY is not used; --auth key uses it)"
+        return environment, KEY_VARIABLE
+    environment[KEY_VARIABLE] = ""  # empty counts as unset, and keeps a project's .env from setting it
+    return environment, f"{login} (the inherited {KEY_VARIABLE} is not used; --auth key uses it)"
 
 
 def _is_loopback(url: str | None) -> bool:

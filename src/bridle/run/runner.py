@@ -17,7 +17,7 @@ from bridle.run import budget as budgets
 from bridle.run import logs, sessions
 from bridle.run.attempt import Attempt
 from bridle.run.budget import Budget, Cost
-from bridle.run.command import CLAUDE_LIKE, Command, build
+from bridle.run.command import CLAUDE_LIKE, KEY_VARIABLE, Command, build
 from bridle.run.direnv import workspace_variables
 from bridle.run.locate import Program, locate
 from bridle.run.request import Permission, Request
@@ -107,6 +107,9 @@ class AgentRun:
             ending = attempt.ending(expected)
             outcome = judge(attempt.record, ending, rules_of(request, command.environment))
             self.finished = self._finish(attempt, outcome, number, program)
+            if outcome.session_forked:
+                now = attempt.record.session_id
+                self._say(f"the session forked: {expected} was to be continued, and the agent answered in {now}")
             if number > request.retries or not deserves_retry(attempt.record, outcome, ending):
                 return
             self._say(f"{request.agent} crashed or gave no result ({outcome.reason}); trying once more")
@@ -160,7 +163,7 @@ class AgentRun:
             auth=attempt.command.auth,
             corrections=attempt.corrections,
             cwd_differs=_other_folder(record.cwd, request.cwd),
-            unusable=_not_logged_in(request, record, outcome),
+            unusable=_not_logged_in(request, record, outcome, attempt.command.auth),
         )
 
     def _refuse(self, ending: Ending, *, unusable: AgentError | None = None, attempt: Attempt | None = None) -> None:
@@ -296,14 +299,17 @@ def _not_started(error: ProcessError, failure: SpawnFailure) -> AgentError:
     return kind(error.message, remedy=error.remedy)
 
 
-def _not_logged_in(request: Request, record: Record, outcome: Outcome) -> AgentError | None:
+def _not_logged_in(request: Request, record: Record, outcome: Outcome, auth: str) -> AgentError | None:
     """A key that was refused, or no login at all: nothing but a person can mend it."""
     if outcome.category is not Category.AUTH or not record.failure:
         return None
-    return AgentNotReady(
-        f"{request.agent} is not logged in: {outcome.error}",
-        remedy=f"run `{request.agent}` once by hand and log in, or choose a valid API key with --auth key",
-    )
+    if auth.startswith(KEY_VARIABLE):
+        what = f"its {KEY_VARIABLE} was refused"
+        remedy = f"set a valid {KEY_VARIABLE}, or use the login with --auth login"
+    else:
+        what = "it is not logged in"
+        remedy = f"run `{request.agent}` once by hand and log in, or choose an API key with --auth key"
+    return AgentNotReady(f"{request.agent} cannot be used: {what} ({outcome.error})", remedy=remedy)
 
 
 def _other_folder(reported: str | None, given: Path) -> str | None:

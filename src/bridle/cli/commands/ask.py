@@ -214,7 +214,7 @@ def _say_ending(finished: Finished) -> None:
     for warning in outcome.warnings:
         _say(harmless(f"warning: {warning}"))
     if finished.unusable is not None:
-        _say(harmless(str(finished.unusable)))
+        _say(harmless("; ".join(filter(None, (finished.unusable.message, finished.unusable.remedy)))))
     elif outcome.failed:
         kind = f" ({outcome.category})" if outcome.category else ""
         _say(harmless(f"failed{kind}: {outcome.reason or outcome.error}"))
