@@ -14,19 +14,23 @@ from bridle.run.command import Command
 from bridle.run.logs import RunLog
 from bridle.run.request import Request
 from bridle.run.structured import CORRECTIONS, Schema
-from bridle.run.watchdog import Bite, Clock, next_deadline
+from bridle.run.watchdog import Bite, Clock, Deadline, next_deadline
 from bridle.wire import control
+from bridle.wire.blocks import Text
 from bridle.wire.dialects.table import StreamDecoder, decoder_for
 from bridle.wire.encode import encode
-from bridle.wire.events import ControlRequest, Event
+from bridle.wire.events import ControlRequest, Event, Result
 from bridle.wire.outcome import Category, Ending
 from bridle.wire.record import Record
 from bridle.wire.recorder import Recorder
+from bridle.wire.system import Init
 
 # After its output ended, or after it was told to stop: the last bytes come at once or not at all.
 LAST_BYTES_SECONDS = 5.0
-# An agent that closed its output cannot tell us anything more; the time that saving its session may take.
+# An agent that closed its output without a result cannot tell us anything more; saving its session may take this.
 LEAVING_SECONDS = 10.0
+# A write that failed because the agent has ended: the news of its end may come a moment later.
+ENDED_SECONDS = 1.0
 # A watchdog is not in a hurry: Claude Code writes its session and an ending of its own on SIGINT.
 STOPPING = Patience(stdin_seconds=1.0, interrupt_seconds=5.0, terminate_seconds=3.0, descendants_seconds=1.0)
 LEAVING = Patience(stdin_seconds=0.3, interrupt_seconds=2.0, terminate_seconds=2.0, descendants_seconds=0.5)
@@ -55,6 +59,10 @@ class Attempt:
     _done: float | None = None
     _turns_seen: int = 0
     _is_talking: bool = False
+    _had_answered: bool = False
+    """Whether there was a result when the limit struck."""
+    _opening: asyncio.Task[None] | None = None
+    _waiting: asyncio.Timeout | None = None
 
     @property
     def record(self) -> Record:
@@ -65,6 +73,11 @@ class Attempt:
     def ended_by_us(self) -> bool:
         """Whether the agent had answered well and only outstayed it."""
         return self.bite is not None and self.record.results > 0 and self.record.failure is None
+
+    @property
+    def killed_after_result(self) -> bool:
+        """Whether the agent had a result, whatever it said, and was ended because it stayed."""
+        return self.bite is not None and self._had_answered
 
     @property
     def timed_out(self) -> bool:
@@ -103,7 +116,10 @@ class Attempt:
             await child.stop(patience=Patience())
             raise
         finally:
+            if self._opening is not None:
+                self._opening.cancel()
             await child.close()
+            self._note_tap(child.tap_error)
             self.exit_code = child.exit_code
             self.stderr = child.stderr_tail.decode("utf-8", "replace")[-STDERR_LIMIT_CHARACTERS:]
             self.seconds = clock.monotonic() - self.started
@@ -111,7 +127,9 @@ class Attempt:
     async def _converse(self, child: Child) -> AsyncGenerator[Event, None]:
         """Say what there is to say, and read until the output ends or a limit strikes."""
         decoder = decoder_for(_dialect(self.request.agent))
-        await self._open(child)
+        # Beside the reading: an agent may print a lot before it reads, and its limits hold meanwhile.
+        self._is_talking = self.command.talk
+        self._opening = asyncio.create_task(self._open(child))
         while not self._is_stopped():
             chunk = await self._next_chunk(child)
             if self._is_stopped():
@@ -146,23 +164,48 @@ class Attempt:
 
     async def _see_out(self, child: Child) -> None:
         """The output is over: let the process leave, and end it if it stays."""
-        if not self._is_stopped() and await child.wait(LEAVING_SECONDS) is None:
-            self.bite, self.bite_seconds = Bite.AFTER_RESULT, LEAVING_SECONDS
-            await child.stop(patience=LEAVING)
+        if not self._is_stopped():
+            limit = self._leaving_limit()
+            if await child.wait(max(limit.at - clock.monotonic(), 0.0)) is None:
+                self._bite(limit)
+                await child.stop(patience=LEAVING)
         if self.schema is not None and self.fault is None and self.record.failure is None and self.record.results:
             self._judge_schema(self.schema)
 
     def _is_stopped(self) -> bool:
         return self.bite is not None or self.fault is not None
 
+    def _leaving_limit(self) -> Deadline:
+        limits, now = self.request.limits, clock.monotonic()
+        leaving = Deadline(now + LEAVING_SECONDS, Bite.LEAVING, LEAVING_SECONDS)
+        if self.record.results:
+            seconds = limits.after_result_seconds
+            leaving = Deadline(now + seconds, Bite.AFTER_RESULT, seconds)
+        run = Deadline(self.started + limits.run_seconds, Bite.RUN, limits.run_seconds)
+        return min(run, leaving, key=lambda deadline: deadline.at)
+
+    def _bite(self, deadline: Deadline) -> None:
+        self.bite, self.bite_seconds = deadline.bite, deadline.seconds
+        self._had_answered = self.record.results > 0
+
     async def _next_chunk(self, child: Child) -> bytes | None:
+        """The next bytes; None at their end, and when something has stopped the run."""
         deadline = next_deadline(Clock(self.started, self._last_byte, self._done), self.request.limits, self.record)
+        # Bytes that are always there never let the loop turn: then no limit, signal or other agent gets its time.
+        await asyncio.sleep(0)
+        left = deadline.at - clock.monotonic()
+        if deadline.bite is Bite.RUN and left <= 0:
+            self._bite(deadline)
+            return None
         try:
-            async with asyncio.timeout_at(asyncio.get_running_loop().time() + deadline.at - clock.monotonic()):
+            async with asyncio.timeout(left) as self._waiting:
                 chunk = await self._read(child)
         except TimeoutError:
-            self.bite, self.bite_seconds = deadline.bite, deadline.seconds
+            if not self._is_stopped():
+                self._bite(deadline)
             return None
+        finally:
+            self._waiting = None
         self._last_byte = clock.monotonic()
         return chunk
 
@@ -170,12 +213,15 @@ class Attempt:
         try:
             return await child.read()
         except DiskError as error:
-            self.fault = f"the log could not be written, so the run was ended: {error.message}"
+            self._note_tap(error)
             return b""
+
+    def _note_tap(self, error: Exception | None) -> None:
+        if isinstance(error, DiskError) and self.fault is None:
+            self.fault = f"the log could not be written, so the run was ended: {error.message}"
 
     async def _open(self, child: Child) -> None:
         if self.command.talk:
-            self._is_talking = True
             await self._say(child, self.request.prompt)
         elif self.command.stdin_text is not None:
             await self._write(child, self.command.stdin_text.encode("utf-8", "replace"))
@@ -190,8 +236,11 @@ class Attempt:
         if self.record.results > self._turns_seen:
             self._turns_seen = self.record.results
             await self._end_turn(child)
-        if self.record.results and not self._is_talking and self._done is None:
-            self._done = clock.monotonic()
+        for event in events:
+            if isinstance(event, Init):  # what ran in the background has come back: a new turn
+                self._done = None
+            elif isinstance(event, Result) and not self._is_talking:
+                self._done = clock.monotonic()
 
     async def _end_turn(self, child: Child) -> None:
         if not self._is_talking:
@@ -211,15 +260,20 @@ class Attempt:
             self.fault_category = Category.PARSE
 
     async def _say(self, child: Child, text: str) -> None:
-        await self._write(child, control.user_message(text))
+        await self._write(child, control.user_message((Text(text=text),)))
 
     async def _write(self, child: Child, data: bytes) -> None:
         """Write to stdin. An agent that is gone is no fault of ours: its output and exit code say why."""
         try:
             await child.write(data)
         except ProcessError as error:
-            if child.exit_code is None and await child.wait(1.0) is None:
+            self._is_talking = False
+            if self.record.results:
+                self._done = clock.monotonic()
+            elif await child.wait(ENDED_SECONDS) is None and not self._is_stopped():
                 self.fault = f"the agent does not read its input: {error.message}"
+                if self._waiting is not None:
+                    self._waiting.reschedule(asyncio.get_running_loop().time())
 
 
 def _dialect(agent: str) -> str:

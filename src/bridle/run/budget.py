@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -103,7 +104,7 @@ def cost_of(record: Record, agent: str) -> Cost:
 def _number(value: object, path: Path) -> float | None:
     if value is None:
         return None
-    if isinstance(value, bool) or not isinstance(value, int | float):
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         raise DiskError(f"{path} holds {value!r} where a number belongs", remedy="mend or delete the file")
     return value
 

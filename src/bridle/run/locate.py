@@ -49,9 +49,10 @@ def locate(agent: str, environment: Mapping[str, str]) -> Program:
     named = environment.get(variable)
     if named:
         return Program(_usable(named, variable, environment), variable)
-    on_path = shutil.which(agent, path=environment.get("PATH"))
+    # The agent starts in a folder of its own, where a relative name would mean something else.
+    on_path = shutil.which(agent, path=environment.get("PATH", os.defpath))
     if on_path:
-        return Program(on_path, "PATH")
+        return Program(os.path.abspath(on_path), "PATH")
     home = Path(environment.get("HOME") or "/nonexistent")
     for place in _PLACES:
         candidate = home / place / agent
@@ -62,7 +63,7 @@ def locate(agent: str, environment: Mapping[str, str]) -> Program:
 
 
 def _usable(named: str, variable: str, environment: Mapping[str, str]) -> str:
-    path = shutil.which(named, path=environment.get("PATH"))
+    path = shutil.which(named, path=environment.get("PATH", os.defpath))
     if path is not None:
         return os.path.abspath(path)
     if Path(named).is_file():

@@ -73,10 +73,11 @@ class AgentRun:
         with self._lock():
             budget = budgets.read(request.cwd)
             if budget.exhausted is not None:
-                self._refuse(Ending(fault=budget.exhausted, fault_category=Category.BUDGET))
+                self._refuse(Ending(exit_code=None, fault=budget.exhausted, fault_category=Category.BUDGET))
                 return
             variables = await workspace_variables(request.cwd, self._environment, self._say)
-            environment = {**self._environment, **variables}
+            merged = {**self._environment, **variables}
+            environment = {name: value for name, value in merged.items() if value is not None}
             try:
                 program = locate(request.agent, environment)
             except AgentError as error:
@@ -92,15 +93,22 @@ class AgentRun:
     ) -> AsyncGenerator[Event, None]:
         request = self.request
         expected = self._expected_session()
-        self._say(f"{request.agent} ({program.path}): {request.mode} {request.task}, auth: {command.auth}")
+        name = ids.safe_name(request.task)  # in one line, whatever the task is called
+        self._say(f"{request.agent} ({program.path}): {request.mode} {name}, auth: {command.auth}")
         if request.permission is Permission.BYPASS:
             self._say(f"permissions are bypassed; sandbox: {detect(self._environment) or 'none was detected'}")
         logs.exclude_from_git(request.cwd)
         for number in range(1, request.retries + 2):
             attempt = Attempt(request, command, logs.RunLog.create(request, clock.now()), schema)
-            async with aclosing(self._one(attempt, program, number, expected)) as events:
-                async for event in events:
-                    yield event
+            try:
+                async with aclosing(self._one(attempt, program, number, expected)) as events:
+                    async for event in events:
+                        yield event
+            except BaseException:
+                # The next --continue finds the session of a run that was broken off, and its tokens were spent.
+                if attempt.record.events:
+                    self._keep(attempt, budget)
+                raise
             if self.finished is not None and self.finished.unusable is not None:
                 return
             budget = self._keep(attempt, budget)
@@ -111,6 +119,9 @@ class AgentRun:
                 now = attempt.record.session_id
                 self._say(f"the session forked: {expected} was to be continued, and the agent answered in {now}")
             if number > request.retries or not deserves_retry(attempt.record, outcome, ending):
+                return
+            if budget.exhausted is not None:
+                self._say(f"not tried again: {budget.exhausted}")
                 return
             self._say(f"{request.agent} crashed or gave no result ({outcome.reason}); trying once more")
 
@@ -126,12 +137,15 @@ class AgentRun:
                 async for event in events:
                     yield event
         except ProcessError as error:
-            attempt.fault = error.message
             if isinstance(error.payload, SpawnFailure):
-                ending = Ending(not_found=error.message, exit_code=None)
-                self._refuse(ending, unusable=_not_started(error, error.payload), attempt=attempt)
+                unusable = _not_started(error, error.payload)
+                meta["not_found"] = error.message
+                self._refuse(Ending(not_found=error.message, exit_code=None), unusable=unusable, attempt=attempt)
+            else:
+                attempt.fault = attempt.fault or error.message
         except BaseException:
             meta["interrupted"] = True
+            self._say(f"broken off; log: {attempt.log.path}")
             raise
         finally:
             _close_log(attempt, meta | _ended(attempt))
@@ -157,7 +171,7 @@ class AgentRun:
             duration_seconds=clock.monotonic() - self._began,
             log_path=attempt.log.path,
             stderr_path=attempt.log.stderr_path,
-            killed_after_result=attempt.ended_by_us,
+            killed_after_result=attempt.killed_after_result,
             limit=attempt.bite,
             program=program.path,
             auth=attempt.command.auth,
@@ -188,9 +202,11 @@ class AgentRun:
 
     def _expected_session(self) -> str | None:
         request = self.request
+        # Read in any case: a broken file is found before the agent has spent anything.
+        known = sessions.read(request.cwd)
         if request.resume is not None:
             return request.resume
-        return sessions.read(request.cwd).of(request.mode) if request.continue_session else None
+        return known.of(request.mode) if request.continue_session else None
 
     def _meta(
         self, attempt: Attempt, program: Program, number: int, started: datetime, expected: str | None
@@ -212,6 +228,8 @@ class AgentRun:
             "sandbox": detect(self._environment),
             "policy": request.policy,
             "hang_heuristic": request.hang_heuristic,
+            "background_heuristic": rules_of(request, attempt.command.environment).background_heuristic,
+            "denials_fail": request.denials_fail,
             "expected_session": expected,
             "started": clock.iso(started),
             "pid": os.getpid(),
@@ -272,6 +290,7 @@ def _ended(attempt: Attempt) -> dict[str, object]:
         "exit_code": attempt.exit_code,
         "timed_out": attempt.timed_out,
         "ended_by_us": attempt.ended_by_us,
+        "killed_after_result": attempt.killed_after_result,
         "limit": attempt.bite,
         "limit_seconds": attempt.bite_seconds or None,
         "fault": attempt.fault,
@@ -295,6 +314,11 @@ def _close_log(attempt: Attempt, meta: dict[str, object]) -> None:
 
 
 def _not_started(error: ProcessError, failure: SpawnFailure) -> AgentError:
+    """The agent's own fault; what the caller or the machine got wrong is raised."""
+    if failure.about in ("arguments", "folder"):
+        raise UsageError(error.message, remedy=error.remedy) from error
+    if failure.about == "machine":
+        raise error
     kind = AgentNotFound if failure.about == "program" else AgentNotReady
     return kind(error.message, remedy=error.remedy)
 

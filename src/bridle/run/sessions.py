@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
+from bridle.errors import DiskError
 from bridle.ground import clock, disk
 from bridle.run.logs import STATE_FOLDER, private_folder
 from bridle.run.request import Mode
@@ -32,14 +33,14 @@ def session_file(workspace: Path) -> Path:
 
 def read(workspace: Path) -> Sessions:
     """The sessions of a workspace; none where there is no file yet."""
-    value = disk.read_json(session_file(workspace))
-    if not isinstance(value, dict):
+    path = session_file(workspace)
+    value = disk.read_json(path)
+    if value is None:
         return Sessions()
-    planner, coder = (value.get(name) for name in _FIELDS.values())
-    return Sessions(
-        planner=planner if isinstance(planner, str) else None,
-        coder=coder if isinstance(coder, str) else None,
-    )
+    if not isinstance(value, dict):
+        raise DiskError(f"{path} does not hold sessions", remedy="mend it, or delete it to forget them")
+    planner, coder = (_id(value.get(name), path) for name in _FIELDS.values())
+    return Sessions(planner=planner, coder=coder)
 
 
 def remember(workspace: Path, mode: Mode, session_id: str, moment: datetime) -> None:
@@ -54,3 +55,9 @@ def remember(workspace: Path, mode: Mode, session_id: str, moment: datetime) -> 
     }
     private_folder(workspace, STATE_FOLDER)
     disk.write_json_atomic(session_file(workspace), value)
+
+
+def _id(value: object, path: Path) -> str | None:
+    if value is None or isinstance(value, str):
+        return value or None
+    raise DiskError(f"{path} holds {value!r} where a session id belongs", remedy="mend or delete the file")

@@ -16,6 +16,8 @@ class Bite(StrEnum):
     IDLE = "idle"
     TOOL_IDLE = "tool-idle"
     AFTER_RESULT = "after-result"
+    LEAVING = "leaving"
+    """It closed its output without a result, and stayed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +37,7 @@ class Clock:
     started: float
     last_byte: float
     done: float | None = None
-    """When the agent was seen to have nothing more to do: its result is there and its stdin is closed."""
+    """When the agent had nothing more to do: its result is there, its stdin is closed, no new turn has begun."""
 
 
 def next_deadline(clock: Clock, limits: Limits, record: Record) -> Deadline:
@@ -45,7 +47,8 @@ def next_deadline(clock: Clock, limits: Limits, record: Record) -> Deadline:
 
 
 def _silence(clock: Clock, limits: Limits, record: Record) -> Deadline:
-    if record.open_tools or record.open_tasks:
+    # A call that a finished turn left without an answer is not at work; a background task may be.
+    if record.open_tasks or (record.open_tools and clock.done is None):
         seconds = limits.tool_idle_seconds
         return Deadline(clock.last_byte + seconds, Bite.TOOL_IDLE, seconds)
     if clock.done is not None:
