@@ -15,6 +15,7 @@ from bridle.errors import UsageError
 if TYPE_CHECKING:
     from bridle.run.request import Limits, Request
     from bridle.run.runner import Finished
+    from bridle.views.live import Live
 
 FAILED = 1
 AGENT_UNUSABLE = 5
@@ -74,11 +75,14 @@ def command(**options: Any) -> int:
 
     as_json = options["as_json"]
     request = _request(options)
-    show = _show_nothing if as_json else _live()
+    live = None if as_json else _live()
+    show = _show_nothing if live is None else live.show
     try:
         finished = asyncio.run(_until_told_to_end(run(request, environment=dict(os.environ), say=_say, on_event=show)))
     except asyncio.CancelledError:
         raise KeyboardInterrupt from None
+    if live is not None and not live.has_answered and not finished.outcome.failed:
+        live.answer(finished.outcome.final_text)  # some answers stand in the result alone
     return _report(finished, as_json=as_json)
 
 
@@ -101,13 +105,13 @@ def _request(options: dict[str, Any]) -> Request:
     tools = options["allowed_tools"]
     reasoning = options["reasoning"]
     return Request(
-        prompt=sys.stdin.read() if options["prompt"] == "-" else options["prompt"],
+        prompt=_prompt_on_stdin() if options["prompt"] == "-" else options["prompt"],
         cwd=options["cwd"].absolute(),
         agent=options["agent"],
         mode=Mode(options["mode"]),
         task=options["task"],
         system_prompt=options["system_prompt"],
-        allowed_tools=None if tools is None else tuple(filter(None, (name.strip() for name in tools.split(",")))),
+        allowed_tools=None if tools is None else _tools(tools),
         continue_session=options["continue_session"],
         resume=options["resume"],
         model=options["model"],
@@ -119,6 +123,20 @@ def _request(options: dict[str, Any]) -> Request:
         hang_heuristic=not options["no_hang_heuristic"],
         denials_fail=not options["allow_denials"],
     )
+
+
+def _prompt_on_stdin() -> str:
+    try:
+        return sys.stdin.buffer.read().decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise UsageError(f"the prompt on standard input is not UTF-8: {error}", remedy="convert it first") from error
+
+
+def _tools(given: str) -> tuple[str, ...]:
+    """The names in a list; a comma inside of parentheses belongs to a pattern, as in `Bash(git log:*,-n)`."""
+    import re
+
+    return tuple(filter(None, (name.strip() for name in re.split(r",(?![^()]*\))", given))))
 
 
 def _limits(options: dict[str, Any]) -> Limits:
@@ -157,22 +175,28 @@ def _schema(given: str | None) -> dict[str, Any] | None:
 
 
 def _say(line: str) -> None:
-    print(f"bridle: {line}", file=sys.stderr, flush=True)
+    from bridle.views.summary import harmless
+
+    print(f"bridle: {harmless(line)}", file=sys.stderr, flush=True)
 
 
 def _show_nothing(_event: object) -> None:
     """With --json, stdout belongs to the document."""
 
 
-def _live() -> Any:
+def _live() -> Live:
+    import io
+
     from bridle.views.live import Live
     from bridle.wire.mask import Mask, secret_values
 
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # a narrow locale must not end the run at an accent
     return Live(
         answer=lambda text: print(text, flush=True),
         beside=lambda text: print(text, file=sys.stderr, flush=True),
         mask=Mask(secret_values(os.environ)),
-    ).show
+    )
 
 
 def _report(finished: Finished, *, as_json: bool) -> int:
@@ -206,17 +230,15 @@ def _about_the_run(finished: Finished) -> dict[str, object]:
 
 def _say_ending(finished: Finished) -> None:
     """The last words to a person: what went wrong and what to do, and where every byte is."""
-    from bridle.views.summary import harmless
-
     outcome = finished.outcome
     if finished.cwd_differs is not None:
-        _say(harmless(f"the agent says it works in {finished.cwd_differs}, which is not the folder it was given"))
+        _say(f"the agent says it works in {finished.cwd_differs}, which is not the folder it was given")
     for warning in outcome.warnings:
-        _say(harmless(f"warning: {warning}"))
+        _say(f"warning: {warning}")
     if finished.unusable is not None:
-        _say(harmless("; ".join(filter(None, (finished.unusable.message, finished.unusable.remedy)))))
+        _say("; ".join(filter(None, (finished.unusable.message, finished.unusable.remedy))))
     elif outcome.failed:
         kind = f" ({outcome.category})" if outcome.category else ""
-        _say(harmless(f"failed{kind}: {outcome.reason or outcome.error}"))
+        _say(f"failed{kind}: {outcome.reason or outcome.error}")
     if finished.log_path is not None:
         _say(f"log: {finished.log_path}")
