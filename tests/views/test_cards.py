@@ -129,8 +129,10 @@ def test_secrets_are_masked_wherever_they_stand() -> None:
                 content=f"-----BEGIN PRIVATE KEY-----\nMII{secret}\n-----END PRIVATE KEY-----",
             )
         ),
+        says(use("c", "TodoWrite", todos=[{"content": secret}])),
+        says(use("d", "AskUserQuestion", questions=[{"question": secret, "options": [secret]}])),
         {"type": secret},
-        ends(f"no {secret}"),
+        ends(f"no {secret}", errors=[secret]),
     )
     for shown in (plain(transcript, mask), str(document(transcript, mask))):
         assert "hunter2" not in shown

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bridle.wire.board import DEEPEST_THREAD
+from bridle.wire.board import DEEPEST_THREAD, Board
 from bridle.wire.items import Call, Chip, Failure, FileChange, Notice, NoticeKind, Speaker, State, SubAgent, Words
 from bridle.wire.mask import Mask
 from bridle.wire.prose import Code, Prose
@@ -217,7 +217,7 @@ def test_limits_and_a_later_session_are_notices() -> None:
         {"type": "system", "subtype": "init", "model": "m", "session_id": "s", "tools": []},
         {
             "type": "rate_limit_event",
-            "rate_limit_info": {"status": "rejected", "rateLimitType": "five_hour", "resetsAt": 9},
+            "rate_limit_info": {"status": "rejected", "rateLimitType": "five_hour", "resetsAt": 1794704457},
         },
         {"type": "system", "subtype": "init", "model": "m", "session_id": "s", "tools": []},
         {"type": "system", "subtype": "init", "model": "n", "session_id": "s", "tools": []},
@@ -225,7 +225,7 @@ def test_limits_and_a_later_session_are_notices() -> None:
     notices = [(item.kind, item.text) for item in transcript.items() if isinstance(item, Notice)]
     assert notices == [
         (NoticeKind.SESSION, "m"),
-        (NoticeKind.RATE_LIMIT, "rejected (five hour), resets at 9 (seconds since 1970)"),
+        (NoticeKind.RATE_LIMIT, "rejected (five hour), resets 2026-11-15 01:00 UTC"),
         (NoticeKind.SESSION, "n"),
     ]
 
@@ -241,6 +241,22 @@ def test_a_change_is_shown_from_the_input_until_the_result_reports_it() -> None:
     detail = calls(transcript)[0].detail
     assert isinstance(detail, FileChange)
     assert (detail.added, detail.removed) == (2, 1)
+
+
+def test_a_report_besides_several_results_belongs_to_none_of_them() -> None:
+    patch = [{"oldStart": 1, "oldLines": 0, "newStart": 1, "newLines": 3, "lines": ["+1", "+2", "+3"]}]
+    transcript = told(
+        says(*(use(name, "Edit", file_path=name, old_string="a", new_string="b") for name in ("one", "two"))),
+        answers(result("one"), result("two"), tool_use_result={"structuredPatch": patch}),
+    )
+    details = [call.detail for call in calls(transcript)]
+    assert [(d.added, d.removed) for d in details if isinstance(d, FileChange)] == [(1, 1), (1, 1)]
+
+
+def test_a_call_inside_its_own_thread_is_one_call() -> None:
+    board = Board()
+    board.call_in("a", "a", None)
+    assert [len(board.items(thread)) for thread in (None, "a")] == [1, 0]
 
 
 def test_code_in_an_answer_is_told_from_words() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from datetime import UTC, datetime
 from typing import Any
 
 from bridle.wire.events import RateLimit
@@ -11,6 +12,8 @@ from bridle.wire.system import ApiRetry, CompactBoundary, Init, Status, System
 
 # Printed many times over and meant for machines only.
 SILENT_SYSTEM = frozenset({"thinking_tokens"})
+_LATEST_SECONDS = 10**11  # the year 5138; as milliseconds it is 1973, before any agent
+_LATEST_MILLISECONDS = 10**14
 _WORDED = ("content", "text", "message")
 
 
@@ -40,7 +43,7 @@ def rate_limit(event: RateLimit) -> str:
     words = str(status) if status is not None else "changed"
     if isinstance(kind, str):
         words += f" ({kind.replace('_', ' ')})"
-    return f"{words}, resets at {resets_at} (seconds since 1970)" if isinstance(resets_at, int | float) else words
+    return f"{words}, resets {_moment(resets_at)}" if isinstance(resets_at, int | float) else words
 
 
 def compaction(event: CompactBoundary) -> str:
@@ -75,3 +78,11 @@ def permission(request: dict[str, Any]) -> str:
     """Which call somebody is asked to allow."""
     why = request.get("description")
     return f"asked for {request.get('tool_name', 'a tool')}" + (f": {why}" if isinstance(why, str) and why else "")
+
+
+def _moment(value: float) -> str:
+    """A time in seconds or milliseconds since 1970, for people; as it is where it is neither."""
+    if not 0 < value < _LATEST_MILLISECONDS:
+        return f"at {value}"
+    seconds = value if value < _LATEST_SECONDS else value / 1000
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M UTC")
