@@ -1,0 +1,66 @@
+"""Every benchmark, side by side with its peers: `bench/run.py [NAME…] [--json]`.
+
+A benchmark is a module of this folder with a function `run` that gives rows, targets and remarks; its name stands
+in BENCHES. Exit code 1 says that a target was missed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parents[1]))  # so that `bench` is a package however this file is started
+
+BENCHES = ("wire",)
+
+
+def main() -> int:
+    """Run the benchmarks that were named, or all of them."""
+    parser = argparse.ArgumentParser(description="Measure Bridle side by side with its peers.")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"one of {', '.join(BENCHES)} (default: all)")
+    parser.add_argument("--json", action="store_true", help="print one JSON document")
+    wanted = parser.parse_args()
+    if unknown := set(wanted.names) - set(BENCHES):
+        parser.error(f"no benchmark named {', '.join(sorted(unknown))}")
+    results = {name: importlib.import_module(f"bench.{name}").run() for name in wanted.names or BENCHES}
+    if wanted.json:
+        print(json.dumps(results, default=_plain))
+    else:
+        for name, result in results.items():
+            print(_page(name, result))
+    return 0 if all(target.holds for result in results.values() for target in result["targets"]) else 1
+
+
+def _page(name: str, result: dict[str, Any]) -> str:
+    lines = [f"== {name}", *_table(result["rows"]), "", *result["remarks"], ""]
+    for target in result["targets"]:
+        verdict = "PASS" if target.holds else "MISS"
+        sign = "at least" if target.at_least else "under"
+        lines.append(
+            f"{verdict}  {target.claim}: {target.found:.2f}{target.unit} ({sign} {target.wanted:g}{target.unit})"
+        )
+    return "\n".join(lines)
+
+
+def _table(rows: list[dict[str, Any]]) -> list[str]:
+    head = list(rows[0])
+    cells = [head, *([str(row[column]) for column in head] for row in rows)]
+    widths = [max(len(row[index]) for row in cells) for index in range(len(head))]
+    return ["  ".join(_padded(cell, width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in cells]
+
+
+def _padded(cell: str, width: int) -> str:
+    return cell.rjust(width) if cell[:1].isdigit() else cell.ljust(width)
+
+
+def _plain(value: Any) -> dict[str, Any]:
+    return {**asdict(value), "holds": value.holds}
+
+
+if __name__ == "__main__":
+    sys.exit(main())
