@@ -1,0 +1,92 @@
+"""Finding the agent's program."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from bridle.errors import AgentNotFound, AgentNotReady
+from bridle.run.locate import Program, locate
+from bridle.wire.outcome import Category
+from tests.run.agents import Agent, happy
+from tests.run.runs import run_agent
+
+
+def program(path: Path, *, executable: bool = True) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("#!/bin/sh\n")
+    path.chmod(0o755 if executable else 0o644)
+    return path
+
+
+def test_the_variable_wins_over_path(tmp_path: Path) -> None:
+    named, other = program(tmp_path / "a/mine"), program(tmp_path / "b/claude")
+    environment = {"BRIDLE_CLAUDE": str(named), "PATH": str(other.parent)}
+    assert locate("claude", environment) == Program(str(named), "BRIDLE_CLAUDE")
+    assert locate("claude", environment | {"BRIDLE_CLAUDE": ""}) == Program(str(other), "PATH")
+
+
+def test_the_variable_may_name_a_program_on_path(tmp_path: Path) -> None:
+    named = program(tmp_path / "mine")
+    assert locate("codex", {"BRIDLE_CODEX": "mine", "PATH": str(tmp_path)}) == Program(str(named), "BRIDLE_CODEX")
+
+
+def test_a_dash_in_an_agents_name_is_an_underscore_in_its_variable(tmp_path: Path) -> None:
+    named = program(tmp_path / "mine")
+    assert locate("bridle-agent", {"BRIDLE_BRIDLE_AGENT": str(named)}).path == str(named)
+
+
+def test_a_relative_folder_on_path_gives_an_absolute_program(tmp_path: Path) -> None:
+    program(tmp_path / "claude")
+    relative = os.path.relpath(tmp_path)
+    assert locate("claude", {"PATH": relative}).path == str(tmp_path / "claude")
+
+
+@pytest.mark.parametrize("place", [".claude/local", ".local/bin", ".npm-global/bin", ".bun/bin", "node_modules/.bin"])
+def test_the_known_places_in_the_home_folder_come_last(tmp_path: Path, place: str) -> None:
+    found = program(tmp_path / place / "claude")
+    assert locate("claude", {"HOME": str(tmp_path), "PATH": ""}) == Program(str(found), str(found.parent))
+
+
+def test_a_known_place_that_holds_no_program_is_passed_over(tmp_path: Path) -> None:
+    program(tmp_path / ".claude/local/codex", executable=False)
+    (tmp_path / ".local/bin/codex").mkdir(parents=True)
+    with pytest.raises(AgentNotFound):
+        locate("codex", {"HOME": str(tmp_path), "PATH": ""})
+
+
+@pytest.mark.parametrize("agent", ["claude", "codex", "gemini", "opencode"])
+def test_a_missing_agent_is_said_with_the_remedy(tmp_path: Path, agent: str) -> None:
+    with pytest.raises(AgentNotFound, match=f"{agent} was not found") as refused:
+        locate(agent, {"HOME": str(tmp_path), "PATH": ""})
+    assert "npm install -g" in str(refused.value)
+    assert f"BRIDLE_{agent.upper()}" in str(refused.value)
+
+
+def test_a_named_program_that_is_missing_or_not_executable_is_told_apart(tmp_path: Path) -> None:
+    plain = program(tmp_path / "plain", executable=False)
+    with pytest.raises(AgentNotReady, match=r"plain \(named by BRIDLE_CLAUDE\) may not be executed"):
+        locate("claude", {"BRIDLE_CLAUDE": str(plain)})
+    with pytest.raises(AgentNotFound, match=r"gone \(named by BRIDLE_CLAUDE\) was not found"):
+        locate("claude", {"BRIDLE_CLAUDE": str(tmp_path / "gone")})
+
+
+def test_a_run_with_a_missing_program_starts_nothing_and_names_it(tmp_path: Path) -> None:
+    gone = Agent(tmp_path / "gone")
+    finished = run_agent(gone, tmp_path).finished
+    assert (finished.outcome.category, finished.outcome.exit_code) == (Category.NOT_FOUND, -1)
+    assert finished.outcome.error is not None
+    assert str(gone.path) in finished.outcome.error
+    assert isinstance(finished.unusable, AgentNotFound)
+    assert (finished.attempts, finished.log_path) == (0, None)
+
+
+def test_a_program_whose_interpreter_is_missing_cannot_be_used(tmp_path: Path) -> None:
+    agent = happy().install(tmp_path / "bin")
+    agent.path.write_text("#!/nonexistent/python\n")
+    finished = run_agent(agent, tmp_path).finished
+    assert isinstance(finished.unusable, AgentNotReady)
+    assert (finished.outcome.category, finished.outcome.exit_code) == (Category.NOT_FOUND, -1)
+    assert (finished.attempts, finished.log_path is not None) == (1, True)
