@@ -32,7 +32,7 @@ WORDS = (
     "✓",
 )
 LARGEST_RESULT_CHARACTERS = 400_000
-# What tools print: numbered source, matches, a log, a document. Quotes, tabs and letters beyond ASCII are everywhere in it.
+# What tools print: numbered source, matches, a log, a document; full of quotes, tabs and letters beyond ASCII.
 PRINTED = (
     '{0:6}\t    def find(self, name: str = "{0}") -> "Item | None":\n',
     '{0:6}\t        """Return the item — or None — whose name is {0}."""\n',
