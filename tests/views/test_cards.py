@@ -7,10 +7,11 @@ import io
 import pytest
 from rich.console import Console
 
-from bridle.views.cards import OUTPUT_LINES, Look
+from bridle.views.cards import OUTPUT_LINES
 from bridle.views.document import document
 from bridle.views.lines import cells
 from bridle.views.neutral import neutralise
+from bridle.views.page import Look
 from bridle.views.terminal import ColourView, PlainView
 from bridle.wire.mask import Mask
 from bridle.wire.transcript import Transcript

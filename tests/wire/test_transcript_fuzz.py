@@ -11,8 +11,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bridle.views.cards import Look
 from bridle.views.document import document
+from bridle.views.page import Look
 from bridle.views.terminal import PlainView
 from bridle.wire.decode import decode_stream
 from bridle.wire.items import Call

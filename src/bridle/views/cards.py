@@ -1,16 +1,16 @@
 """A conversation as lines: a card for each item, sub-agents nested behind a guide.
 
-Everything that an agent wrote passes through `Cards.clean`: secrets masked, control characters made harmless.
+Everything that an agent wrote passes through `Page.clean`: secrets masked, control characters made harmless.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import assert_never
 
+from bridle.views.footer import DENIED, footer_lines
 from bridle.views.lines import BLANK, NARROWEST, Line, cells, chopped, fitted, indented, line, wrapped
-from bridle.views.neutral import neutralise
+from bridle.views.page import Look, Page, counted, left_out, spoken_seconds
 from bridle.wire.items import (
     AnyItem,
     Call,
@@ -36,28 +36,16 @@ DIFF_LINES = 40
 THOUGHT_LINES = 8
 PROMPT_LINES = 6
 CHIP_LINES = 2
-LONG_LINE = 600  # characters of one line of output: packed code and data are longer, prose is not
 
 SYMBOLS = {
     State.RUNNING: "◌",
     State.OK: "✓",
     State.ERROR: "✗",
-    State.DENIED: "⊘",
+    State.DENIED: DENIED,
     State.INTERRUPTED: "■",
 }
 _TODO_SYMBOLS = {"completed": "✓", "in_progress": "▸", "pending": "·"}
 _LABELS = {Speaker.USER: "user", Speaker.PROGRAM: "program", Speaker.STRAY: "stray line"}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Look:
-    """How a conversation is shown."""
-
-    width: int = 100
-    full: bool = False
-    """Whether long outputs are shown whole."""
-    thinking: bool = True
-    guide: str = "│ "
 
 
 class Cards:
@@ -65,8 +53,7 @@ class Cards:
 
     def __init__(self, transcript: Transcript, mask: Mask, look: Look) -> None:
         self._transcript = transcript
-        self._mask = mask
-        self._look = look
+        self._page = Page(mask, look)
 
     def conversation(self, items: Sequence[AnyItem], width: int | None = None) -> Iterator[Line]:
         """The items below each other, a blank line between cards, none between notices."""
@@ -80,7 +67,7 @@ class Cards:
 
     def card(self, item: AnyItem, width: int | None = None) -> Iterator[Line]:
         """The lines of one item."""
-        width = max(width or self._look.width, NARROWEST)
+        width = max(width or self._page.look.width, NARROWEST)
         match item:
             case Words():
                 return self._words(item, width)
@@ -95,21 +82,17 @@ class Cards:
             case Chip():
                 return self._chip(item, width)
             case Footer():
-                return self._footer(item, width)
+                return footer_lines(self._page, item, width)
             case _:
                 assert_never(item)
-
-    def clean(self, text: str) -> str:
-        """Text of others, safe to show."""
-        return self._mask.apply(neutralise(text))
 
     def _words(self, item: Words, width: int) -> Iterator[Line]:
         if item.speaker is not Speaker.AGENT:
             limit = None if item.speaker is Speaker.USER else OUTPUT_LINES
-            yield from self._labelled(_LABELS[item.speaker], item.text, width, limit, _style(item.speaker))
+            yield from self._page.labelled(_LABELS[item.speaker], item.text, width, limit, _style(item.speaker))
         else:
             yield from self._answer(item, width)
-        yield from _left_out(item.omitted_characters)
+        yield from left_out(item.omitted_characters)
 
     def _answer(self, item: Words, width: int) -> Iterator[Line]:
         """The agent's own words, behind a dot that tells them from everything else."""
@@ -118,28 +101,28 @@ class Cards:
 
     def _answer_lines(self, item: Words, width: int) -> Iterator[Line]:
         for part in item.parts:
-            text = self.clean(part.text)
+            text = self._page.clean(part.text)
             if isinstance(part, Code):
-                yield line(f"```{self.clean(part.language)}", "dim")
+                yield line(f"```{self._page.clean(part.language)}", "dim")
                 yield from (line(piece, "code") for one in text.split("\n") for piece in chopped(one, width))
                 yield line("```", "dim")
             else:
                 yield from (line(one, "answer") for one in wrapped(text, width))
 
     def _thought(self, item: Thought, width: int) -> Iterator[Line]:
-        if self._look.thinking and item.text.strip():
-            yield from self._labelled("thinking", item.text, width, THOUGHT_LINES, "thought")
-            yield from _left_out(item.omitted_characters)
+        if self._page.look.thinking and item.text.strip():
+            yield from self._page.labelled("thinking", item.text, width, THOUGHT_LINES, "thought")
+            yield from left_out(item.omitted_characters)
 
     def _call(self, call: Call, width: int) -> Iterator[Line]:
         yield from self._head(call, width)
         if isinstance(call.detail, SubAgent):
-            body = self._sub_agent(call, call.detail, width - len(self._look.guide))
-            yield from indented(body, self._look.guide, "guide")
+            body = self._sub_agent(call, call.detail, width - len(self._page.look.guide))
+            yield from indented(body, self._page.look.guide, "guide")
             return
         yield from indented(self._body(call, width - 2), "  ")
-        inside = self.conversation(self._transcript.items(call.call_id), width - len(self._look.guide))
-        yield from indented(inside, self._look.guide, "guide")
+        inside = self.conversation(self._transcript.items(call.call_id), width - len(self._page.look.guide))
+        yield from indented(inside, self._page.look.guide, "guide")
 
     def _body(self, call: Call, width: int) -> Iterator[Line]:
         """What the tool did, in the form that suits its kind; its words where there is no such form."""
@@ -158,15 +141,15 @@ class Cards:
     def _head(self, call: Call, width: int) -> Iterator[Line]:
         """Symbol, name and summary, then the state in words; one line unless everything is wanted."""
         style = f"state.{call.state}"
-        name = self.clean(call.name).replace("\n", " ") or "(a call that was not seen)"
+        name = self._page.clean(call.name).replace("\n", " ") or "(a call that was not seen)"
         end = f"  [{self._state_words(call)}]"
         start = f"{SYMBOLS[call.state]} {name}"
-        summary = self.clean(self._summary(call)).replace("\n", " ")
+        summary = self._page.clean(self._summary(call)).replace("\n", " ")
         room = width - cells(start) - cells(end) - 2
         shown = fitted(summary, room) if summary and room > 1 else ""
         yield Line(((start, style), (f"  {shown}" if shown else "", "summary"), (end, style)))
-        if self._look.full and (shown != summary or summary.endswith("…")):
-            text = self.clean(call.input)
+        if self._page.look.full and (shown != summary or summary.endswith("…")):
+            text = self._page.clean(call.input)
             yield from (line(f"  {one}", "dim") for one in wrapped(text, width - 2))
 
     def _summary(self, call: Call) -> str:
@@ -201,32 +184,32 @@ class Cards:
 
     def _sub_agent(self, call: Call, agent: SubAgent, width: int) -> Iterator[Line]:
         if agent.prompt:
-            yield from self._labelled("prompt", agent.prompt, width, PROMPT_LINES, "dim")
+            yield from self._page.labelled("prompt", agent.prompt, width, PROMPT_LINES, "dim")
         items = self._transcript.items(call.call_id)
         inside = list(self.conversation(items, width))
         if inside:
             yield from ([BLANK] if agent.prompt else [])
             yield from inside
         if agent.doing and call.state is State.RUNNING:
-            yield from self._labelled("now", agent.doing, width, 1, "dim")
+            yield from self._page.labelled("now", agent.doing, width, 1, "dim")
         report = agent.report if call.state in (State.OK, State.RUNNING) else agent.report or call.output
         if report and not (call.background and not agent.report):
             yield from ([BLANK] if inside or agent.prompt else [])
-            yield from self._labelled("report", report, width, None, "answer")
+            yield from self._page.labelled("report", report, width, None, "answer")
 
     def _diff(self, change: FileChange, width: int) -> Iterator[Line]:
-        lines = self.clean("\n".join(change.lines)).split("\n") if change.lines else []
-        shown, more = self._first(lines, DIFF_LINES, change.omitted_lines)
+        lines = self._page.clean("\n".join(change.lines)).split("\n") if change.lines else []
+        shown, more = self._page.first(lines, DIFF_LINES, change.omitted_lines)
         for one in shown:
             style = {"+": "added", "-": "removed", "@": "hunk"}.get(one[:1], "dim")
-            yield from (line(piece, style) for piece in chopped(self._cut(one), width))
+            yield from (line(piece, style) for piece in chopped(self._page.cut(one), width))
         yield from more
 
     def _todos(self, todos: TodoList, width: int) -> Iterator[Line]:
         for todo in todos.todos:
-            status = self.clean(todo.status)
+            status = self._page.clean(todo.status)
             symbol = _TODO_SYMBOLS.get(todo.status, "·")
-            words = f"{symbol} {self.clean(todo.text)} ({status.replace('_', ' ')})".replace("\n", " ")
+            words = f"{symbol} {self._page.clean(todo.text)} ({status.replace('_', ' ')})".replace("\n", " ")
             style = {"completed": "added", "in_progress": "summary"}.get(todo.status, "dim")
             yield from (line(one, style) for one in wrapped(words, width))
         if todos.omitted:
@@ -235,118 +218,38 @@ class Cards:
     def _questions(self, asked: Questions, width: int) -> Iterator[Line]:
         for question in asked.questions:
             head = f"{question.header}: {question.text}" if question.header else question.text
-            yield from (line(one, "question") for one in wrapped(f"? {self.clean(head)}", width))
+            yield from (line(one, "question") for one in wrapped(f"? {self._page.clean(head)}", width))
             for option in question.options:
                 words = f"- {option.label}" + (f": {option.description}" if option.description else "")
-                yield from (line(f"  {one}") for one in wrapped(self.clean(words), width - 2))
-            answer = "not answered" if question.answer is None else f"answer: {self.clean(question.answer)}"
+                yield from (line(f"  {one}") for one in wrapped(self._page.clean(words), width - 2))
+            answer = "not answered" if question.answer is None else f"answer: {self._page.clean(question.answer)}"
             yield from (line(f"  {one}", "summary") for one in wrapped(answer, width - 2))
 
     def _output(self, call: Call, width: int) -> Iterator[Line]:
-        text = self.clean(call.output).strip("\n")
+        text = self._page.clean(call.output).strip("\n")
         lines = text.split("\n") if text else []
-        shown, more = self._first(lines, OUTPUT_LINES, call.omitted_lines)
+        shown, more = self._page.first(lines, OUTPUT_LINES, call.omitted_lines)
         style = "output" if call.state is State.OK else f"state.{call.state}"
         for one in shown:
-            yield from (line(piece, style) for piece in wrapped(self._cut(one), width))
+            yield from (line(piece, style) for piece in wrapped(self._page.cut(one), width))
         yield from more
-        yield from _left_out(call.omitted_characters if self._look.full else 0)
+        yield from left_out(call.omitted_characters if self._page.look.full else 0)
 
     def _notice(self, notice: Notice, width: int) -> Iterator[Line]:
         label = f"{notice.kind} {notice.state}" if notice.state is not None else str(notice.kind)
         style = f"state.{notice.state}" if notice.state in (State.ERROR, State.INTERRUPTED) else "dim"
-        yield from self._labelled(label, notice.text, width, OUTPUT_LINES, style)
+        yield from self._page.labelled(label, notice.text, width, OUTPUT_LINES, style)
 
     def _failure(self, failure: Failure, width: int) -> Iterator[Line]:
-        name = self.clean(failure.name).replace("\n", " ")
-        yield from self._labelled(f"✗ error {name}".rstrip(), failure.text, width, OUTPUT_LINES, "state.error")
-        yield from _left_out(failure.omitted_characters if self._look.full else 0)
+        name = self._page.clean(failure.name).replace("\n", " ")
+        yield from self._page.labelled(f"✗ error {name}".rstrip(), failure.text, width, OUTPUT_LINES, "state.error")
+        yield from left_out(failure.omitted_characters if self._page.look.full else 0)
 
     def _chip(self, chip: Chip, width: int) -> Iterator[Line]:
-        kind = self.clean(chip.kind).replace("\n", " ")
-        yield from self._labelled(f"unknown ({kind})", chip.raw, width, CHIP_LINES, "dim")
-        yield from _left_out(chip.omitted_characters if self._look.full else 0)
-
-    def _footer(self, footer: Footer, width: int) -> Iterator[Line]:
-        style = "state.error" if footer.failed else "state.ok"
-        for place, one in enumerate(wrapped(self._footer_words(footer), width - 3)):
-            yield line(f"{'──' if place == 0 else '  '} {one}", style)
-        if footer.text:
-            label = "error" if footer.failed else "result"
-            yield from indented(self._labelled(label, footer.text, width - 3, None, "answer"), "   ")
-        for error in footer.errors:
-            yield from (line(f"   {one}", "state.error") for one in wrapped(self.clean(error), width - 3))
-        if footer.denials:
-            names = ", ".join(self.clean(denial.tool or "?") for denial in footer.denials)
-            words = f"{SYMBOLS[State.DENIED]} {counted(len(footer.denials), 'call')} denied: {names}"
-            yield from (line(f"   {one}", "state.denied") for one in wrapped(words, width - 3))
-
-    def _footer_words(self, footer: Footer) -> str:
-        words = ["✗ failed" if footer.failed else "✓ finished"]
-        if footer.subtype and footer.subtype != "success":
-            words[0] += f": {self.clean(footer.subtype)}"
-        if footer.terminal_reason not in (None, "completed"):
-            words[0] += f" ({self.clean(footer.terminal_reason or '')})"
-        if footer.api_error_status is not None:
-            words.append(f"API status {footer.api_error_status}")
-        if footer.cost_usd is not None:
-            words.append(f"${footer.cost_usd:.4f}")
-        if footer.turns is not None:
-            words.append(counted(footer.turns, "turn"))
-        if footer.seconds is not None:
-            words.append(spoken_seconds(footer.seconds))
-        if footer.tokens is not None:
-            cached = footer.tokens.cache_read + footer.tokens.cache_written
-            aside = f" and {cached:,} cached" if cached else ""
-            words.append(f"{footer.tokens.input:,}{aside} tokens in, {footer.tokens.output:,} out")
-        if footer.from_background:
-            words.append("begun by a background task")
-        return " · ".join(words)
-
-    def _labelled(self, label: str, text: str, width: int, limit: int | None, style: str) -> Iterator[Line]:
-        """A label before the first line, the others below the text."""
-        head = f"{label} › "
-        body = self.clean(text).strip("\n").split("\n")
-        shown, more = self._first(body, limit, 0)
-        room = width - min(cells(head), width // 3)
-        pieces = (piece for one in shown for piece in wrapped(self._cut(one), room))
-        for place, piece in enumerate(pieces):
-            yield Line(((head if place == 0 else " " * (width - room), f"label.{style}"), (piece, style)))
-        yield from indented(more, " " * (width - room))
-
-    def _first(self, lines: list[str], limit: int | None, omitted: int) -> tuple[list[str], list[Line]]:
-        """The lines to show, and a line that says how many more there are."""
-        whole = self._look.full or limit is None or len(lines) <= limit + 1
-        shown = lines if whole else lines[:limit]
-        more = len(lines) - len(shown) + omitted
-        return shown, [line(f"… {counted(more, 'more line')}", "dim")] if more else []
-
-    def _cut(self, text: str) -> str:
-        """A line of bearable length."""
-        if self._look.full or len(text) <= LONG_LINE:
-            return text
-        return f"{text[:LONG_LINE]}… {counted(len(text) - LONG_LINE, 'more character')}"
-
-
-def spoken_seconds(seconds: float) -> str:
-    """A duration in words."""
-    if seconds < 60:
-        return f"{seconds:.1f} s"
-    minutes, rest = divmod(int(seconds), 60)
-    if minutes < 60:
-        return f"{minutes} min {rest} s"
-    return f"{minutes // 60} h {minutes % 60} min"
-
-
-def counted(number: int, noun: str) -> str:
-    """A number with its noun."""
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+        kind = self._page.clean(chip.kind).replace("\n", " ")
+        yield from self._page.labelled(f"unknown ({kind})", chip.raw, width, CHIP_LINES, "dim")
+        yield from left_out(chip.omitted_characters if self._page.look.full else 0)
 
 
 def _style(speaker: Speaker) -> str:
     return "user" if speaker is Speaker.USER else "dim"
-
-
-def _left_out(characters: int) -> Iterator[Line]:
-    if characters:
-        yield line(f"… {counted(characters, 'more character')} in the log", "dim")

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, TextIO
 
-from bridle.views.cards import Cards, Look
+from bridle.views.cards import Cards
 from bridle.views.lines import BLANK, Line
+from bridle.views.page import Look
 from bridle.wire.items import AnyItem, Call, Notice, State, Thought, Words
 from bridle.wire.mask import Mask
 from bridle.wire.transcript import Transcript

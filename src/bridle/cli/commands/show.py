@@ -14,8 +14,8 @@ from bridle.errors import UsageError
 from bridle.wire.dialects.table import AGENTS, StreamDecoder, decoder_for
 
 if TYPE_CHECKING:
-    from bridle.views.cards import Look
     from bridle.views.log import Chunk, Log
+    from bridle.views.page import Look
     from bridle.views.terminal import ColourView, PlainView
     from bridle.wire.mask import Mask
     from bridle.wire.transcript import Transcript
