@@ -108,6 +108,11 @@ def test_a_huge_single_line_is_cut_and_no_line_is_wider_than_asked() -> None:
     assert "… 14,400 more" in plain(transcript)
 
 
+def test_no_line_is_wider_than_asked_whatever_agents_call_things() -> None:
+    for full in (False, True):
+        assert max(map(cells, plain(hostile(), full=full, width=44).split("\n"))) <= 44
+
+
 def test_what_the_transcript_did_not_keep_is_counted() -> None:
     transcript = Transcript(kept_characters=40)
     tell(transcript, says(use("a", "Bash", command="x")))

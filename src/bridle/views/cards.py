@@ -103,7 +103,7 @@ class Cards:
         for part in item.parts:
             text = self._page.clean(part.text)
             if isinstance(part, Code):
-                yield line(f"```{self._page.clean(part.language)}", "dim")
+                yield line(fitted(f"```{self._page.clean(part.language)}", width), "dim")
                 yield from (line(piece, "code") for one in text.split("\n") for piece in chopped(one, width))
                 yield line("```", "dim")
             else:
@@ -143,11 +143,14 @@ class Cards:
         style = f"state.{call.state}"
         name = self._page.clean(call.name).replace("\n", " ") or "(a call that was not seen)"
         end = f"  [{self._state_words(call)}]"
-        start = f"{SYMBOLS[call.state]} {name}"
+        start = f"{SYMBOLS[call.state]} {fitted(name, width // 2)}"
         summary = self._page.clean(self._summary(call)).replace("\n", " ")
         room = width - cells(start) - cells(end) - 2
-        shown = fitted(summary, room) if summary and room > 1 else ""
-        yield Line(((start, style), (f"  {shown}" if shown else "", "summary"), (end, style)))
+        fits = room >= 0  # else the state has a line of its own
+        shown = fitted(summary, room if fits else width - cells(start) - 2) if summary and room else ""
+        head = ((start, style), (f"  {shown}" if shown else "", "summary"))
+        yield Line((*head, (end, style)) if fits else head)
+        yield from () if fits else (line(f"  {one}", style) for one in wrapped(end.strip(), width - 2))
         if self._page.look.full and (shown != summary or summary.endswith("…")):
             text = self._page.clean(call.input)
             yield from (line(f"  {one}", "dim") for one in wrapped(text, width - 2))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from bridle.views.lines import Line, cells, indented, line, wrapped
+from bridle.views.lines import Line, cells, fitted, indented, line, wrapped
 from bridle.views.neutral import neutralise
 from bridle.wire.mask import Mask
 
@@ -36,10 +36,10 @@ class Page:
 
     def labelled(self, label: str, text: str, width: int, limit: int | None, style: str) -> Iterator[Line]:
         """A label before the first line, the others below the text."""
-        head = f"{label} › "
+        head = f"{fitted(label, width // 2)} › "
         body = self.clean(text).strip("\n").split("\n")
         shown, more = self.first(body, limit, 0)
-        room = width - min(cells(head), width // 3)
+        room = width - cells(head)
         pieces = (piece for one in shown for piece in wrapped(self.cut(one), room))
         for place, piece in enumerate(pieces):
             yield Line(((head if place == 0 else " " * (width - room), f"label.{style}"), (piece, style)))
