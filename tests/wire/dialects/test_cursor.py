@@ -58,6 +58,11 @@ def test_a_start_that_is_repeated_is_one_call() -> None:
     assert inspected("cursor", *[tool("started", readToolCall=READ)] * 2)["tool_uses"] == 1
 
 
+def test_an_id_that_is_used_again_is_another_call() -> None:
+    both = [tool("started", readToolCall=READ), tool("completed", readToolCall=READ_OK)]
+    assert inspected("cursor", *both, *both)["tool_uses"] == 2
+
+
 @pytest.mark.parametrize(
     ("call", "name", "arguments"),
     [

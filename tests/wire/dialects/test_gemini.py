@@ -92,6 +92,13 @@ def test_a_failed_result_says_why(error: Any, message: str, category: str) -> No
     assert (found["error"], found["error_category"]) == (message, category)
 
 
+def test_an_exit_code_in_the_place_of_a_status_is_none() -> None:
+    line = {"type": "result", "status": "error", "error": {"message": "x", "code": 42}}
+    assert inspected("gemini", line)["api_error_status"] is None
+    line = {"type": "result", "status": "error", "error": {"message": "x", "code": 503}}
+    assert inspected("gemini", line)["api_error_status"] == 503
+
+
 @pytest.mark.parametrize("status", ["Error", True, None, "success"])
 def test_only_a_clear_error_is_one(status: Any) -> None:
     assert inspected("gemini", part("x"), {"type": "result", "status": status})["error"] is None

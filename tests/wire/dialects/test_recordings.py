@@ -287,6 +287,33 @@ def test_a_line_nested_too_deep_is_a_parse_error(agent: str) -> None:
     assert documented(read(agent, deep))["parse_errors"] == 1
 
 
+@pytest.mark.parametrize("agent", DIALECTS)
+def test_no_depth_of_nesting_raises(agent: str) -> None:
+    tool = {"codex": "item.completed", "cursor": "tool_call"}.get(agent, "tool_use")
+    for depth in range(800, 1001):  # about where reading ends, writing the same again ends a little earlier
+        deep = '{"a":' * depth + "1" + "}" * depth
+        call = f'"tool_call":{{"xToolCall":{{"args":{deep}}}}},"part":{{"tool":"t","state":{{"input":{deep}}}}}'
+        item = f'"item":{{"type":"mcp_tool_call","arguments":{deep}}},"tool_name":"t","parameters":{deep}'
+        found = read(agent, f'{{"type":"{tool}","subtype":"started","call_id":"c",{call},{item}}}'.encode())
+        assert found
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_second_end_adds_nothing(name: str) -> None:
+    decoder = decoder_for(agent_of(name))
+    decoder.feed(recorded(name))
+    decoder.end()
+    assert decoder.end() == []
+
+
+def test_a_second_end_adds_nothing_where_the_first_one_made_the_result() -> None:
+    for agent, line in (("codex", b'{"type":"error","message":"x"}'), ("opencode", b'{"type":"error"}')):
+        decoder = decoder_for(agent)
+        decoder.feed(line + b"\n")
+        assert len(decoder.end()) > 0
+        assert decoder.end() == []
+
+
 @pytest.mark.parametrize("agent", AGENTS)
 def test_no_bytes_are_no_events(agent: str) -> None:
     assert read(agent) == []

@@ -42,12 +42,18 @@ class Cursor:
 
     def feed(self, chunk: bytes) -> list[Event]:
         """Take the next bytes; return the events that they complete."""
-        return [made for event in self._decoder.feed(chunk) for made in self._take(event)]
+        return [made for event in self._decoder.feed(chunk) for made in self._taken(event)]
 
     def end(self) -> list[Event]:
         """The bytes are over: return what is left."""
-        last = [made for event in self._decoder.end() for made in self._take(event)]
+        last = [made for event in self._decoder.end() for made in self._taken(event)]
         return last + self._close()
+
+    def _taken(self, event: Event) -> list[Event]:
+        try:
+            return self._take(event)
+        except RecursionError:  # it could be read, but parts of it cannot be written again
+            return [event]
 
     def _take(self, event: Event) -> list[Event]:
         if isinstance(event, Malformed | Ignored | Skipped):
