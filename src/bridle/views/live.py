@@ -20,22 +20,33 @@ from bridle.wire.system import ApiRetry, CompactBoundary, Init, TaskStarted
 # The window of a model whose name does not say otherwise; the result names the true one at the end.
 USUAL_WINDOW = 200_000
 LARGE_WINDOW = 1_000_000
-_RESULT_CHARACTERS = 160  # of a tool's answer: its first line
+_RESULT_CHARACTERS = 100  # of a tool's answer: its first line, in one line of most terminals
 _EXPENSIVE_PERCENT = 1  # context below one percent is not worth a word
+# What is news between two results: another tenth of the window, or another ten cents.
+_NEWS_PERCENT = 10
+_NEWS_USD = 0.10
 
 Print = Callable[[str], None]
+Price = Callable[[Record], float | None]
 
 
 class Live:
-    """Shows events one after the other: words through `answer`, everything else through `beside`."""
+    """Shows events one after the other: words through `answer`, everything else through `beside`.
 
-    def __init__(self, *, answer: Print, beside: Print, mask: Mask) -> None:
+    `price` says what a run has cost so far, where that can be known before its result.
+    """
+
+    def __init__(self, *, answer: Print, beside: Print, mask: Mask, price: Price = lambda _record: None) -> None:
         self._answer = answer
         self._beside = beside
+        self._price = price
         self._mask = mask
         self._clip = Clip(mask)
         self._tools: dict[str, str] = {}
         self._facts = Recorder()
+        self._message_id: str | None = None
+        self._told_percent = 0
+        self._told_usd = 0.0
         self.has_answered = False
         """Whether any word of the answer was shown."""
 
@@ -75,9 +86,13 @@ class Live:
 
     def _assistant(self, event: Assistant) -> None:
         indent = "" if event.parent_tool_use_id is MAIN else "    "
+        if event.error is None and event.parent_tool_use_id is MAIN:
+            self._so_far(event.message.id)
         for block in event.message.blocks:
             if isinstance(block, Text) and block.text.strip():
-                if event.error is None and event.parent_tool_use_id is MAIN:
+                if event.error is not None:
+                    self._beside(self._clean(f"{indent}  error: {block.text}"))
+                elif event.parent_tool_use_id is MAIN:
                     self.answer(block.text)
                 else:
                     self._beside(indent + self._clean(block.text))
@@ -91,8 +106,23 @@ class Live:
             if isinstance(block, ToolResult):
                 state = "failed" if block.is_error is True else "ok"
                 name = self._tools.pop(block.tool_use_id, "?")
-                said = self._clip.line(block.text, _RESULT_CHARACTERS)
+                text = _in_one_line(block.text) if block.is_error is True else block.text
+                said = self._clip.line(text, _RESULT_CHARACTERS)
                 self._beside(self._clean(f"{indent}  {name} {state}: {said}"))
+
+    def _so_far(self, message_id: str | None) -> None:
+        """Before each answer but the first: how full the window is and what it cost, where that is news."""
+        is_first, is_same = self._message_id is None, self._message_id == message_id
+        self._message_id = message_id
+        if is_first or is_same:
+            return
+        record = self._facts.record
+        percent, usd = int(context_percent(record)), self._price(record) or 0.0
+        if percent // _NEWS_PERCENT == self._told_percent // _NEWS_PERCENT and usd < self._told_usd + _NEWS_USD:
+            return
+        self._told_percent, self._told_usd = percent, usd
+        cost = f", about {usd:.2f} USD" if usd else ""
+        self._beside(f"  so far: {_count(record.tool_uses, 'tool call')}, context {percent}%{cost}")
 
     def _rate_limit(self) -> None:
         record = self._facts.record
@@ -108,7 +138,11 @@ class Live:
 
 def status_line(record: Record) -> str:
     """Turns, tokens, context and cost so far, in one line."""
-    parts = [f"{record.num_turns or 0} turns", f"{record.usage.input_tokens} in", f"{record.usage.output_tokens} out"]
+    parts = [
+        _count(record.num_turns or 0, "turn"),
+        f"{record.usage.input_tokens} in",
+        f"{record.usage.output_tokens} out",
+    ]
     percent = context_percent(record)
     if percent >= _EXPENSIVE_PERCENT:
         parts.append(f"context {percent:.0f}%")
@@ -127,3 +161,13 @@ def _retry(event: ApiRetry) -> str:
     why = f"{event.error or 'failed'}" + (f" ({event.error_status})" if event.error_status else "")
     wait = f"{(event.retry_delay_ms or 0) / 1000:.1f} s"
     return harmless(f"  request {why}: attempt {event.attempt} of {event.max_retries}, waiting {wait}")
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def _in_one_line(text: str) -> str:
+    """A failure with its reason: the first line alone is often only an exit code."""
+    head, _, rest = text.strip().partition("\n")
+    return f"{head}: {rest.lstrip()}" if rest.strip() else head

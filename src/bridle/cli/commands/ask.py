@@ -75,7 +75,7 @@ def command(**options: Any) -> int:
 
     as_json = options["as_json"]
     request = _request(options)
-    live = None if as_json else _live()
+    live = None if as_json else _live(request.agent)
     show = _show_nothing if live is None else live.show
     try:
         finished = asyncio.run(_until_told_to_end(run(request, environment=dict(os.environ), say=_say, on_event=show)))
@@ -184,9 +184,10 @@ def _show_nothing(_event: object) -> None:
     """With --json, stdout belongs to the document."""
 
 
-def _live() -> Live:
+def _live(agent: str) -> Live:
     import io
 
+    from bridle.run.budget import cost_of
     from bridle.views.live import Live
     from bridle.wire.mask import Mask, secret_values
 
@@ -196,6 +197,7 @@ def _live() -> Live:
         answer=lambda text: print(text, flush=True),
         beside=lambda text: print(text, file=sys.stderr, flush=True),
         mask=Mask(secret_values(os.environ)),
+        price=lambda record: cost_of(record, agent).usd,
     )
 
 
