@@ -78,6 +78,11 @@ class Ending:
     ended_by_us: bool = False
     """We ended a process that had given its result and stayed; its exit code then says nothing."""
 
+    @property
+    def was_started(self) -> bool:
+        """Whether there was a process at all: not where its program was missing or the run was refused before it."""
+        return self.not_found is None and not (self.exit_code is None and self.fault is not None)
+
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
@@ -146,7 +151,7 @@ def judge(record: Record, ending: Ending | None = None, rules: Rules | None = No
         succeeded_cleanly=succeeded and trouble.error is None and category is None,
         session_forked=_forked(record, ending),
         exit_code=exit_code,
-        warnings=(*_stream_warnings(record), *trouble.warnings, *_mismatch(record, ending, trouble)),
+        warnings=(*_stream_warnings(record, ending), *trouble.warnings, *_mismatch(record, ending, trouble)),
         policy=rules.policy,
     )
 
@@ -296,12 +301,12 @@ def _forked(record: Record, ending: Ending) -> bool:
     return expected is not None and record.session_id is not None and record.session_id != expected
 
 
-def _stream_warnings(record: Record) -> list[str]:
+def _stream_warnings(record: Record, ending: Ending) -> list[str]:
     warnings = [f"{MALFORMED_PREFIX} {head}" for head in record.malformed]
     more = record.parse_errors - len(record.malformed)
     if more > 0:
         warnings.append(f"{MALFORMED_PREFIX} and {more} more")
-    if not record.results:
+    if not record.results and ending.was_started:
         warnings.append(NO_RESULT)
     if record.other_session_id is not None:
         warnings.append(f"a later init named another session: {record.other_session_id}")
