@@ -26,8 +26,8 @@ class Inlet:
         """Write all of it, or raise ProcessError and close: half a message leaves the input unusable."""
         async with self._order:
             try:
-                async with asyncio.timeout(limit_seconds):
-                    await self._write(memoryview(data))
+                async with asyncio.timeout(limit_seconds) as patience:
+                    await self._write(memoryview(data), patience, limit_seconds)
             except TimeoutError as error:
                 self.close()
                 raise ProcessError(
@@ -54,7 +54,7 @@ class Inlet:
             self._waiter.set_exception(BrokenPipeError(0, "it was closed while a message was being written"))
         self._pipe.close()
 
-    async def _write(self, view: memoryview) -> None:
+    async def _write(self, view: memoryview, patience: asyncio.Timeout, limit_seconds: float) -> None:
         while view:
             if self._pipe.closed:
                 raise BrokenPipeError(0, "it is closed")
@@ -62,6 +62,8 @@ class Inlet:
                 view = view[os.write(self._pipe.fileno(), view) :]
             except BlockingIOError:
                 await self._room()
+                # It reads, if slowly: the limit is on silence, and that a long message takes long is no fault.
+                patience.reschedule(self._loop.time() + limit_seconds)
 
     async def _room(self) -> None:
         fd = self._pipe.fileno()
