@@ -27,6 +27,7 @@ _PLAYER = r"""
 import json, os, signal, sys, time
 HERE = os.path.dirname(os.path.abspath(__file__))
 NAME = os.path.join(HERE, os.path.basename(__file__))
+REST = []
 
 def note(ending, value):
     with open(NAME + ending, "a", encoding="utf-8") as file:
@@ -72,16 +73,18 @@ def play(step):
     elif verb == "close":
         os.close(value)
     elif verb == "listen":
-        line = b""
-        while not line.endswith(b"\n"):
-            byte = os.read(0, 1)
-            if not byte:
+        parts = [REST.pop() if REST else b""]
+        while b"\n" not in parts[-1]:
+            part = os.read(0, 65536)
+            if not part:
                 note(".heard", None)
                 return
-            line += byte
+            parts.append(part)
+        line, _, rest = b"".join(parts).partition(b"\n")
+        REST.append(rest)
         note(".heard", json.loads(line))
     elif verb == "read_all":
-        parts = []
+        parts = [REST.pop() if REST else b""]
         while part := os.read(0, 65536):
             parts.append(part)
         note(".heard", b"".join(parts).decode())

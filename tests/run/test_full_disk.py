@@ -1,0 +1,82 @@
+"""A disk that takes no more while the log is written: the run is ended, said, and nothing is made up."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from bridle.run.attempt import Attempt
+from bridle.run.command import build
+from bridle.run.logs import RunLog
+from bridle.run.request import Request
+from bridle.wire.outcome import Category, judge
+from tests.run.agents import HANG_SECONDS, Script, all_dead, init, result
+from tests.run.runs import logs_of
+
+LIMIT_BYTES = 64 * 1024
+
+# The limit holds for every file that Bridle writes; SIGXFSZ is ignored by Python, so that the write itself fails.
+LIMITED = f"""
+import resource, sys
+resource.setrlimit(resource.RLIMIT_FSIZE, ({LIMIT_BYTES}, {LIMIT_BYTES}))
+from bridle.cli.main import main
+main()
+"""
+
+
+def test_a_log_that_cannot_grow_ends_the_run_and_keeps_what_fitted(tmp_path: Path) -> None:
+    agent = Script().out(init()).numbered(20_000).sleep().install(tmp_path / "bin")
+    done = subprocess.run(
+        [sys.executable, "-c", LIMITED, "ask", "--json", "--cwd", str(tmp_path), "hello"],
+        env=agent.environment(),
+        capture_output=True,
+        timeout=HANG_SECONDS,
+        check=False,
+    )
+    document = json.loads(done.stdout)
+    assert (done.returncode, document["error_category"], document["attempts"]) == (1, "process", 1)
+    assert "the log could not be written" in document["error"]
+    (log,) = logs_of(tmp_path)
+    assert log.stat().st_size == LIMIT_BYTES
+    printed = init() + "".join(f'{{"type": "numbered", "number": {number}}}\n' for number in range(20_000))
+    assert printed.encode().startswith(log.read_bytes())
+    assert all_dead([agent.starts[0]["pid"]])
+
+
+def test_an_error_log_that_cannot_grow_ends_the_run_too(tmp_path: Path) -> None:
+    agent = Script().out(init()).err("e" * 200_000).sleep().install(tmp_path / "bin")
+    done = subprocess.run(
+        [sys.executable, "-c", LIMITED, "ask", "--json", "--cwd", str(tmp_path), "hello"],
+        env=agent.environment(),
+        capture_output=True,
+        timeout=HANG_SECONDS,
+        check=False,
+    )
+    document = json.loads(done.stdout)
+    assert (done.returncode, document["error_category"]) == (1, "process")
+    assert logs_of(tmp_path)[0].read_text() == init()
+
+
+def test_a_device_without_room_is_a_fault_and_the_events_are_still_read(tmp_path: Path) -> None:
+    agent = Script().out(init(), result("the answer")).install(tmp_path / "bin")
+    request = Request("hello", tmp_path)
+    full, other = (os.open(path, os.O_WRONLY) for path in ("/dev/full", "/dev/null"))
+    log = RunLog(tmp_path / "log", (full, other, os.dup(other)))
+    attempt = Attempt(request, build(request, str(agent.path), agent.environment()), log)
+
+    async def main() -> None:
+        async with asyncio.timeout(HANG_SECONDS):
+            async for _event in attempt.events():
+                pass
+
+    asyncio.run(main())
+    outcome = judge(attempt.record, attempt.ending(None))
+    assert (outcome.failed, outcome.category) == (True, Category.PROCESS)
+    assert "/dev/full" in (outcome.error or "")
+    assert outcome.final_text == "the answer"
+    for fd in (full, other):
+        os.close(fd)
