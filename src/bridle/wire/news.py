@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from bridle.wire import notices
+from bridle.wire import notices, system
 from bridle.wire.board import Board
 from bridle.wire.calls import Calls
 from bridle.wire.clip import Clip
@@ -49,6 +49,7 @@ class News:
             HookStarted: self._hook_started,
             HookResponse: self._hook_response,
             System: self._system,
+            system.Notice: lambda event, at: self._notice(NoticeKind.PROGRAM, event.text or "", at),
             ControlRequest: self._control_request,
             ControlResponse: self._control_response,
             Malformed: self._malformed,

@@ -8,10 +8,10 @@ from typing import Any
 
 from bridle.wire.events import RateLimit
 from bridle.wire.items import NoticeKind
-from bridle.wire.system import ApiRetry, CompactBoundary, Init, Status, System
+from bridle.wire.system import KEPT, ApiRetry, CompactBoundary, Init, Status, System
 
 # Printed many times over and meant for machines only.
-SILENT_SYSTEM = frozenset({"thinking_tokens"})
+SILENT_SYSTEM = frozenset({"thinking_tokens", KEPT})
 _LATEST_SECONDS = 10**11  # the year 5138; as milliseconds it is 1973, before any agent
 _LATEST_MILLISECONDS = 10**14
 _WORDED = ("content", "text", "message")

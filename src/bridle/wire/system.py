@@ -8,6 +8,8 @@ import msgspec
 
 from bridle.wire.events import Event
 
+KEPT = "bridle_kept"  # the subtype of a line that only holds another agent's words for "nothing new"
+
 
 class System(Event, frozen=True, kw_only=True, tag="system", eq=False, gc=False):
     """A system event of a subtype that has no value of its own here; `value` is the whole object."""

@@ -8,7 +8,7 @@ from typing import Any
 from bridle.wire.blocks import Text, Thinking, tool_result, tool_use
 from bridle.wire.events import ERROR_AUTH, ERROR_RATE, Assistant, Message, StreamEvent, Unknown, Usage, User
 from bridle.wire.loose import to_raw
-from bridle.wire.system import System
+from bridle.wire.system import KEPT, System
 
 ERROR = "error"
 _USED_UP = re.compile(r"quota|usage limit|resource_exhausted", re.IGNORECASE)
@@ -79,11 +79,8 @@ def answered(call_id: str, content: Any, raw: bytes, *, session: str | None, is_
 
 
 def kept(value: dict[str, Any], raw: bytes) -> System:
-    """A line that the agent documents and that holds no fact for a record: kept whole, as a system event."""
-    kind = value.get("type")
-    subtype = kind if isinstance(kind, str) else ""
-    rest = {name: item for name, item in value.items() if name not in ("type", "subtype")}
-    return System(raw=raw, subtype=subtype, value={"type": "system", "subtype": subtype, **rest})
+    """A line that the agent documents and that holds no fact for a record: kept whole inside a system event."""
+    return System(raw=raw, subtype=KEPT, value={"type": "system", "subtype": KEPT, "line": value})
 
 
 def unknown(value: dict[str, Any], raw: bytes) -> Unknown:

@@ -1,0 +1,33 @@
+"""The conversation of another agent reads like one of Claude Code."""
+
+from __future__ import annotations
+
+from bridle.wire.items import AnyItem, Chip, Notice, Thought, Words
+from bridle.wire.transcript import Transcript
+from tests.wire.dialects.runs import agent_of, read, recorded
+
+
+def items_of(name: str) -> list[AnyItem]:
+    transcript = Transcript()
+    for event in read(agent_of(name), recorded(name)):
+        transcript.add(event)
+    transcript.finish()
+    return list(transcript.items())
+
+
+def test_lines_that_say_nothing_new_are_not_shown() -> None:
+    for name in ("codex/tools", "opencode/tools", "cursor/parallel"):
+        assert [item for item in items_of(name) if isinstance(item, Chip)] == []
+
+
+def test_a_warning_is_shown_as_a_notice() -> None:
+    notices = [item.text for item in items_of("gemini/loop-detected") if isinstance(item, Notice)]
+    assert "Loop detected, stopping execution" in notices
+
+
+def test_words_that_came_in_parts_are_shown_once() -> None:
+    for name, said in (("gemini/tools", ["I will look.", "Hello – wörld"]), ("cursor/unmarked", ["Hello"])):
+        words = [item.text for item in items_of(name) if isinstance(item, Words) and item.text in said]
+        assert words == said
+    thoughts = [item.text for item in items_of("cursor/parallel") if isinstance(item, Thought)]
+    assert thoughts == ["First read."]
