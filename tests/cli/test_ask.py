@@ -1,0 +1,345 @@
+"""`bridle ask` as a real program, with scripted agents."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.parse_cases import CASES_FILE, OUR_CASES_FILE, Case, differences, load_cases, stream_of
+from tests.run.agents import (
+    HANG_SECONDS,
+    SESSION,
+    Agent,
+    Script,
+    all_dead,
+    eventually,
+    happy,
+    init,
+    line,
+    result,
+    returns,
+    says,
+)
+from tests.run.runs import SCHEMA, logs_of, meta_of
+
+BRIDLE = str(Path(sys.executable).with_name("bridle"))
+
+# Every field that programs may rely on: those of `inspect`, and those of a live run.
+FIELDS = (
+    "output main_thread_text final_text result_subtype error error_category run_error succeeded succeeded_cleanly"
+    " degraded warnings parse_errors unknown_events session_id session_forked model version cwd tools permission_mode"
+    " api_key_source permission_denials input_tokens output_tokens cache_read_input_tokens"
+    " cache_creation_input_tokens cached_input_tokens reasoning_output_tokens usage_estimate total_cost_usd num_turns"
+    " duration_ms stop_reason api_error_status api_retries rate_limit_status resets_at structured_output tool_uses"
+    " tool_results exit_code log_path stderr_path attempts duration_seconds killed_after_result"
+)
+
+# What is about the run and does not stand in its log.
+LIVE_ONLY = (
+    "log_path stderr_path attempts duration_seconds killed_after_result limit_reached cost_usd cost_source corrections"
+    " program auth cwd_differs"
+)
+
+
+def ask(agent: Agent, cwd: Path, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    command = [BRIDLE, "ask", "--cwd", str(cwd), *arguments]
+    environment = agent.environment(**variables)
+    return subprocess.run(
+        command, env=environment, capture_output=True, text=True, timeout=2 * HANG_SECONDS, check=False
+    )
+
+
+def ask_json(agent: Agent, cwd: Path, *arguments: str) -> tuple[int, dict[str, Any]]:
+    done = ask(agent, cwd, "--json", *arguments)
+    document: dict[str, Any] = json.loads(done.stdout)
+    return done.returncode, document
+
+
+def inspect(log: str) -> dict[str, Any]:
+    done = subprocess.run([BRIDLE, "inspect", log, "--json"], capture_output=True, timeout=HANG_SECONDS, check=True)
+    document: dict[str, Any] = json.loads(done.stdout)
+    return document
+
+
+@contextmanager
+def asking(agent: Agent, cwd: Path, *arguments: str) -> Iterator[subprocess.Popen[str]]:
+    """A `bridle ask` under way, whose agent has a daemon."""
+    command = [BRIDLE, "ask", "--cwd", str(cwd), *arguments, "hello"]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, env=agent.environment(), stdout=pipe, stderr=pipe, text=True) as started:
+        try:
+            eventually(lambda: agent.daemons)
+            yield started
+        finally:
+            started.kill()
+
+
+def everyone(agent: Agent) -> list[int]:
+    return [*(start["pid"] for start in agent.starts), *agent.daemons]
+
+
+def test_the_answer_goes_to_stdout_and_everything_else_to_stderr(tmp_path: Path) -> None:
+    call = {"type": "tool_use", "id": "toolu_1", "name": "Bash", "input": {"command": "ls"}}
+    message = {"id": "m", "role": "assistant", "content": [call]}
+    script = Script().out(init(), line({"type": "assistant", "message": message}), returns("a.txt"))
+    agent = script.out(says("One file."), result("One file.")).install(tmp_path / "bin")
+    done = ask(agent, tmp_path, "what is here?")
+    assert (done.returncode, done.stdout) == (0, "One file.\n")
+    assert "> Bash ls\n  Bash ok: a.txt\n" in done.stderr
+    assert f"bridle: log: {logs_of(tmp_path)[0]}\n" in done.stderr
+    assert "auth: login" in done.stderr
+
+
+def test_an_answer_that_stands_in_the_result_alone_is_shown(tmp_path: Path) -> None:
+    done = ask(Script().out(init(), result("only here")).install(tmp_path / "bin"), tmp_path, "hello")
+    assert (done.returncode, done.stdout) == (0, "only here\n")
+
+
+def test_the_document_has_every_promised_field(tmp_path: Path) -> None:
+    agent = happy().install(tmp_path / "bin")
+    done = ask(agent, tmp_path, "--json", "hello")
+    document = json.loads(done.stdout)
+    assert done.returncode == 0
+    assert [name for name in FIELDS.split() if name not in document] == []
+    assert document["log_path"] == str(logs_of(tmp_path)[0])
+    assert (document["session_id"], document["final_text"], document["attempts"]) == (SESSION, "done", 1)
+    assert (document["exit_code"], document["killed_after_result"]) == (0, False)
+
+
+def test_options_reach_the_agent(tmp_path: Path) -> None:
+    agent = happy().install(tmp_path / "bin")
+    options = ["--system-prompt", "be brief", "--allowed-tools", "Read, Bash(git log:*,-n)", "--resume", "s-1"]
+    options += ["--model", "sonnet", "--reasoning", "med", "--mode", "planner", "--task", "a/b"]
+    assert ask(agent, tmp_path, *options, "--", "-prompt").returncode == 0
+    (start,) = agent.starts
+    assert start["argv"][5:] == [
+        "--tools=Read,Bash",
+        "--allowedTools=Read,Bash(git log:*,-n)",
+        "--permission-mode",
+        "default",
+        "--resume=s-1",
+        "--model=sonnet",
+        "--system-prompt=be brief",
+        "--",
+        "-prompt",
+    ]
+    assert start["environment"]["MAX_THINKING_TOKENS"] == "16384"
+    assert logs_of(tmp_path)[0].name.endswith("-planner-a-b.ndjson")
+
+
+def test_the_prompt_may_come_from_stdin(tmp_path: Path) -> None:
+    agent = happy().install(tmp_path / "bin")
+    command = [BRIDLE, "ask", "--cwd", str(tmp_path), "-"]
+    subprocess.run(command, env=agent.environment(), input="grüße\n".encode(), capture_output=True, check=True)
+    assert agent.starts[0]["argv"][-1] == "grüße\n"
+    done = subprocess.run(command, env=agent.environment(), input=b"\xff", capture_output=True, check=False)
+    assert (done.returncode, len(agent.starts)) == (2, 1)
+    assert b"not UTF-8" in done.stderr
+
+
+def test_a_missing_agent_is_exit_5_with_one_line_that_names_it_and_the_remedy(tmp_path: Path) -> None:
+    gone = Agent(tmp_path / "gone")
+    done = ask(gone, tmp_path, "hello")
+    assert (done.returncode, done.stdout) == (5, "")
+    assert (
+        done.stderr == f"bridle: {gone.path} (named by BRIDLE_CLAUDE) was not found; correct or unset BRIDLE_CLAUDE\n"
+    )
+    code, document = ask_json(gone, tmp_path, "hello")
+    assert (code, document["exit_code"], document["error_category"]) == (5, -1, "not_found")
+    assert str(gone.path) in document["error"]
+
+
+def test_an_agent_that_is_not_logged_in_is_exit_5(tmp_path: Path) -> None:
+    words = result("Invalid API key · Please run /login", is_error=True, api_error_status=401)
+    done = ask(Script().out(init(), words).exit(1).install(tmp_path / "bin"), tmp_path, "hello")
+    assert done.returncode == 5
+    assert "log in" in done.stderr
+
+
+def test_a_failed_outcome_is_exit_1_and_a_degraded_one_is_0(tmp_path: Path) -> None:
+    failed = Script().out(init(), result("overloaded", is_error=True)).install(tmp_path / "bin", "failed")
+    degraded = Script().out(init(), says("words")).install(tmp_path / "bin", "degraded")
+    assert ask(failed, tmp_path, "hello").returncode == 1
+    code, document = ask_json(degraded, tmp_path, "hello")
+    assert (code, document["degraded"], document["final_text"]) == (0, True, "words")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--timeout", "0", "x"], "--timeout"),
+        (["--timeout", "nan", "x"], "--timeout"),
+        (["--idle-timeout", "-1", "x"], "--idle-timeout"),
+        (["--json-schema", "{", "x"], "--json-schema is not JSON"),
+        (["--json-schema", "/nonexistent.json", "x"], "neither JSON nor a file"),
+        (["--json-schema", '{"type": "nothing"}', "x"], "the JSON schema is not valid"),
+        (["--resume", "../x", "x"], "session id"),
+        (["--auth", "key", "x"], "ANTHROPIC_API_KEY"),
+        (["--agent", "nobody", "x"], "nobody"),
+        ([" "], "the prompt is empty"),
+        ([], "PROMPT"),
+    ],
+)
+def test_wrong_usage_is_exit_2_and_starts_nothing(tmp_path: Path, arguments: list[str], words: str) -> None:
+    agent = happy().install(tmp_path / "bin")
+    done = ask(agent, tmp_path, *arguments)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert words in done.stderr
+    assert not agent.starts
+
+
+def test_a_workspace_in_use_is_exit_1_with_the_holders_name(tmp_path: Path) -> None:
+    agent = Script().out(init()).daemon().sleep().install(tmp_path / "bin")
+    with asking(agent, tmp_path, "--task", "first one"):
+        done = ask(happy().install(tmp_path / "bin", "other"), tmp_path, "hello")
+        assert done.returncode == 1
+        assert "bridle coder first-one" in done.stderr
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_an_interrupted_ask_is_exit_130_leaves_no_process_and_keeps_the_log(tmp_path: Path, number: int) -> None:
+    agent = Script().out(init(), says("so far")).daemon(ignores=True).sleep().install(tmp_path / "bin")
+    with asking(agent, tmp_path) as started:
+        started.send_signal(number)
+        _, stderr = started.communicate(timeout=HANG_SECONDS)
+    assert started.returncode == 130
+    assert all_dead(everyone(agent))
+    (log,) = logs_of(tmp_path)
+    assert log.read_text() == init() + says("so far")
+    assert meta_of(log)["interrupted"] is True
+    assert str(log) in stderr
+    assert ask(happy().install(tmp_path / "bin", "next"), tmp_path, "hello").returncode == 0, "the lock is free"
+
+
+def test_an_agent_that_ignores_signals_dies_at_an_interrupt_too(tmp_path: Path) -> None:
+    agent = Script().ignore("SIGINT", "SIGTERM", "SIGHUP").daemon(ignores=True).sleep().install(tmp_path / "bin")
+    with asking(agent, tmp_path) as started:
+        started.send_signal(signal.SIGINT)
+        started.communicate(timeout=HANG_SECONDS)
+    assert started.returncode == 130
+    assert all_dead(everyone(agent))
+
+
+def test_an_interrupt_is_heard_while_the_agent_never_stops_printing(tmp_path: Path) -> None:
+    agent = Script().out(init()).daemon().flood().install(tmp_path / "bin")
+    with asking(agent, tmp_path, "--json") as started:
+        eventually(lambda: logs_of(tmp_path)[0].stat().st_size > 1_000_000)
+        started.send_signal(signal.SIGINT)
+        started.communicate(timeout=HANG_SECONDS)
+    assert started.returncode == 130
+    assert all_dead(everyone(agent))
+
+
+def test_if_bridle_is_killed_its_agent_and_daemon_end_too(tmp_path: Path) -> None:
+    agent = Script().out(init()).daemon(ignores=True).sleep().install(tmp_path / "bin")
+    with asking(agent, tmp_path) as started:
+        started.kill()
+        eventually(lambda: all_dead(everyone(agent)))
+    assert logs_of(tmp_path)[0].read_text() == init()
+    assert ask(happy().install(tmp_path / "bin", "next"), tmp_path, "hello").returncode == 0, "the lock is free"
+
+
+def test_a_reader_that_goes_away_ends_the_agent(tmp_path: Path) -> None:
+    gate = tmp_path / "gate"
+    script = Script().out(init(), says("one")).daemon().until(gate).out(says("two"), says("three")).sleep()
+    agent = script.install(tmp_path / "bin")
+    with asking(agent, tmp_path) as started:
+        assert started.stdout is not None
+        assert started.stdout.readline() == "one\n"
+        started.stdout.close()
+        gate.touch()
+        assert started.wait(HANG_SECONDS) == 141
+    assert all_dead(everyone(agent))
+
+
+def test_a_narrow_locale_does_not_end_the_run(tmp_path: Path) -> None:
+    agent = Script().out(init(), says("é ✓"), result("é ✓")).install(tmp_path / "bin")
+    done = ask(agent, tmp_path, "hello", PYTHONIOENCODING="ascii")
+    assert (done.returncode, done.stdout) == (0, "\\xe9 \\u2713\n")
+
+
+def test_secrets_and_escape_sequences_do_not_reach_the_terminal(tmp_path: Path) -> None:
+    agent = Script().out(init(), says("\x1b[2J key is s3cr3t-value"), result("x")).install(tmp_path / "bin")
+    done = ask(agent, tmp_path, "hello", MY_API_KEY="s3cr3t-value")
+    assert done.stdout == "\\x1b[2J key is ***\n"
+    assert "s3cr3t-value" in logs_of(tmp_path)[0].read_text(), "the log is verbatim"
+
+
+def test_a_schema_from_a_file_gives_a_structured_answer(tmp_path: Path) -> None:
+    form = tmp_path / "form.json"
+    form.write_text(json.dumps(SCHEMA))
+    good = result("said", structured_output={"summary": "well"})
+    script = Script().listen().out(init(), result("no")).listen().out(init(), good).listen()
+    code, document = ask_json(script.install(tmp_path / "bin"), tmp_path, "--json-schema", str(form), "hello")
+    assert (code, document["structured_output"], document["corrections"]) == (0, {"summary": "well"}, 1)
+
+
+REPLAYED = {
+    "success": (happy(), []),
+    "error": (Script().out(init(), result("bad", is_error=True)).exit(1), []),
+    "timeout": (Script().out(init(), says("so far")).sleep(), ["--timeout", "3"]),
+    "idle": (Script().out(init(), says("so far")).err("hm").sleep(), ["--idle-timeout", "3"]),
+    "killed-after-result": (happy().sleep(), ["--after-result", "0.3"]),
+    "error-and-stays": (Script().out(init(), result("bad", is_error=True)).sleep(), ["--after-result", "0.3"]),
+    "degraded": (Script().out(init(), says("words")), []),
+    "no-result": (Script().out(init()), []),
+    "crash": (Script().out(init(), "half").err("x" * 70_000 + "the end").kill(), []),
+    "denied": (Script().out(init(), result(permission_denials=[{"tool_name": "Bash"}])), []),
+    "denied-allowed": (Script().out(init(), result(permission_denials=[{"tool_name": "Bash"}])), ["--allow-denials"]),
+    "schema-never-met": (
+        Script().listen().out(result("a")).listen().out(result("b")).listen().out(result("c")).listen().out(result()),
+        ["--json-schema", json.dumps(SCHEMA)],
+    ),
+    "question": (Script().out(init(), says("Shall I?"), result("Shall I?", num_turns=1, stop_reason="end_turn")), []),
+    "question-ignored": (
+        Script().out(init(), says("Shall I?"), result("Shall I?", num_turns=1, stop_reason="end_turn")),
+        ["--no-hang-heuristic"],
+    ),
+    "forked": (Script().out(init(), result()), ["--resume", "another-session"]),
+    "garbage": (Script().out("garbage\n", init(), result(), "{"), []),
+}
+
+
+@pytest.mark.parametrize("name", REPLAYED)
+def test_the_log_replayed_gives_the_same_outcome_as_the_live_run(tmp_path: Path, name: str) -> None:
+    script, arguments = REPLAYED[name]
+    _, live = ask_json(script.install(tmp_path / "bin"), tmp_path, *arguments, "hello")
+    replayed = inspect(live["log_path"])
+    assert {field: value for field, value in live.items() if field not in LIVE_ONLY.split()} == replayed
+
+
+def test_a_program_that_could_not_be_started_is_replayed_as_such(tmp_path: Path) -> None:
+    agent = happy().install(tmp_path / "bin")
+    agent.path.write_text("#!/nonexistent\n")
+    code, live = ask_json(agent, tmp_path, "hello")
+    assert (code, live["error_category"], live["exit_code"]) == (5, "not_found", -1)
+    replayed = inspect(live["log_path"])
+    assert {field: value for field, value in live.items() if field not in LIVE_ONLY.split()} == replayed
+
+
+def cases() -> list[Case]:
+    files = [path for path in (CASES_FILE, OUR_CASES_FILE) if path.exists()]
+    return [case for path in files for case in load_cases(path, mode="ask")]
+
+
+@pytest.mark.parametrize("case", cases(), ids=lambda case: case["name"])
+def test_a_live_case_ends_as_expected(tmp_path: Path, case: Case) -> None:
+    script = Script()
+    if case.get("ignore_term"):
+        script.ignore("SIGTERM", "SIGINT", "SIGHUP")
+    if case.get("grandchild_s"):
+        script.daemon(seconds=case["grandchild_s"], holds_output=True)
+    script.out(stream_of(case).decode("latin-1")).err(case.get("stderr", ""))
+    agent = script.sleep(case.get("sleep_s", 0)).exit(case.get("exit_code", 0)).install(tmp_path / "bin")
+    arguments = ["--timeout", str(case["timeout_s"])] if "timeout_s" in case else []
+    _, document = ask_json(agent, tmp_path, *arguments, "hello")
+    assert differences(case["expected"], document) == []
+    assert all_dead(everyone(agent))
