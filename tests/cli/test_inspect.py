@@ -226,3 +226,9 @@ def test_what_a_summary_needs_not_is_not_imported() -> None:
     command = [sys.executable, "-c", script, "inspect", str(FOLDER / f"{NAMES[0]}.ndjson")]
     done = subprocess.run(command, capture_output=True, timeout=LIMIT_SECONDS, check=True)
     assert done.stderr.strip() == b"[]"
+
+
+def test_every_field_of_the_document_is_documented() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "inspect.md").read_text(encoding="utf-8")
+    tables = "\n".join(line for line in page.splitlines() if line.startswith("|"))
+    assert [field for field in document("-", stdin=GOOD) if f"`{field}`" not in tables] == []
