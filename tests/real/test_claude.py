@@ -186,7 +186,6 @@ def test_a_line_of_many_megabytes_is_read_and_kept_whole(tmp_path: Path) -> None
 
 
 def test_a_sub_agent_is_seen_with_its_own_conversation(tmp_path: Path) -> None:
-    (tmp_path / "note.txt").write_text("seven\n", "utf-8")
     start = calls("Agent", description="count", prompt="Count the notes.", subagent_type="general-purpose")
     inner = [calls("Bash", command="echo seven notes"), says("There are seven.")]
     with scene(
@@ -206,3 +205,6 @@ def test_a_sub_agent_is_seen_with_its_own_conversation(tmp_path: Path) -> None:
             "conversations[0].answers[1]",
             "answers[1]",
         ]
+        shown = set_up.bridle("show", str(asked.log)).stdout.splitlines()
+        assert [line.startswith("| ") for line in shown if "echo seven notes" in line] == [True]
+        assert [line.startswith("| ") for line in shown if "The sub-agent says seven." in line] == [False]

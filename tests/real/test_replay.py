@@ -84,6 +84,7 @@ def test_a_log_that_is_inspected_gives_the_outcome_of_the_live_run(name: str, tm
     case = CASES[name]
     with scene(tmp_path, *case.answers) as set_up:
         asked = set_up.ask("go", *case.arguments)
+        assert ("failed (timeout): no result after 12 seconds (--timeout)" in asked.stderr) is (name == "timeout")
         live, replayed = asked.document, set_up.inspect(asked.log)
         assert {key: live[key] for key in case.expected} == case.expected
         assert set(live) - set(replayed) == LIVE_ONLY

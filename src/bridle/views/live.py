@@ -158,7 +158,8 @@ def context_percent(record: Record) -> float:
 
 
 def _retry(event: ApiRetry) -> str:
-    why = f"{event.error or 'failed'}" + (f" ({event.error_status})" if event.error_status else "")
+    known = event.error not in (None, "unknown")
+    why = f"{event.error if known else 'failed'}" + (f" ({event.error_status})" if event.error_status else "")
     wait = f"{(event.retry_delay_ms or 0) / 1000:.1f} s"
     return harmless(f"  request {why}: attempt {event.attempt} of {event.max_retries}, waiting {wait}")
 

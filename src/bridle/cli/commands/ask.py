@@ -71,6 +71,7 @@ def command(**options: Any) -> int:
     """
     import asyncio
 
+    from bridle.cli import ending
     from bridle.run.runner import run
 
     as_json = options["as_json"]
@@ -83,7 +84,13 @@ def command(**options: Any) -> int:
         raise KeyboardInterrupt from None
     if live is not None and not live.has_answered and not finished.outcome.failed:
         live.answer(finished.outcome.final_text)  # some answers stand in the result alone
-    return _report(finished, as_json=as_json)
+    if as_json:
+        print(ending.as_json(finished))
+    for line in ending.last_words(finished, request.limits):
+        _say(line)
+    if finished.unusable is not None:
+        return AGENT_UNUSABLE
+    return FAILED if finished.outcome.failed else 0
 
 
 async def _until_told_to_end(work: Any) -> Finished:
@@ -199,48 +206,3 @@ def _live(agent: str) -> Live:
         mask=Mask(secret_values(os.environ)),
         price=lambda record: cost_of(record, agent).usd,
     )
-
-
-def _report(finished: Finished, *, as_json: bool) -> int:
-    outcome = finished.outcome
-    if as_json:
-        from bridle.wire.report import document, to_json
-
-        print(to_json({**document(finished.record, outcome), **_about_the_run(finished)}))
-    _say_ending(finished)
-    if finished.unusable is not None:
-        return AGENT_UNUSABLE
-    return FAILED if outcome.failed else 0
-
-
-def _about_the_run(finished: Finished) -> dict[str, object]:
-    return {
-        "log_path": None if finished.log_path is None else str(finished.log_path),
-        "stderr_path": None if finished.stderr_path is None else str(finished.stderr_path),
-        "attempts": finished.attempts,
-        "duration_seconds": round(finished.duration_seconds, 3),
-        "killed_after_result": finished.killed_after_result,
-        "limit_reached": finished.limit,
-        "cost_usd": finished.cost.usd,
-        "cost_source": finished.cost.source,
-        "corrections": finished.corrections,
-        "program": finished.program,
-        "auth": finished.auth,
-        "cwd_differs": finished.cwd_differs,
-    }
-
-
-def _say_ending(finished: Finished) -> None:
-    """The last words to a person: what went wrong and what to do, and where every byte is."""
-    outcome = finished.outcome
-    if finished.cwd_differs is not None:
-        _say(f"the agent says it works in {finished.cwd_differs}, which is not the folder it was given")
-    for warning in outcome.warnings:
-        _say(f"warning: {warning}")
-    if finished.unusable is not None:
-        _say("; ".join(filter(None, (finished.unusable.message, finished.unusable.remedy))))
-    elif outcome.failed:
-        kind = f" ({outcome.category})" if outcome.category else ""
-        _say(f"failed{kind}: {outcome.reason or outcome.error}")
-    if finished.log_path is not None:
-        _say(f"log: {finished.log_path}")
