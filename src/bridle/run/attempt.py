@@ -32,8 +32,8 @@ LEAVING_SECONDS = 10.0
 # A write that failed because the agent has ended: the news of its end may come a moment later.
 ENDED_SECONDS = 1.0
 # A watchdog is not in a hurry: Claude Code writes its session and an ending of its own on SIGINT.
-STOPPING = Patience(stdin_seconds=1.0, interrupt_seconds=5.0, terminate_seconds=3.0, descendants_seconds=1.0)
-LEAVING = Patience(stdin_seconds=0.3, interrupt_seconds=2.0, terminate_seconds=2.0, descendants_seconds=0.5)
+STOPPING = Patience(stdin_seconds=0.5, interrupt_seconds=2.5, terminate_seconds=1.5, descendants_seconds=1.0)
+LEAVING = Patience(stdin_seconds=0.3, interrupt_seconds=1.5, terminate_seconds=1.0, descendants_seconds=0.5)
 STDERR_LIMIT_CHARACTERS = 64 * 1024
 
 
