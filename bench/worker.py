@@ -6,6 +6,7 @@ what is measured, and the first calls that build caches, happen before the clock
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import resource
@@ -15,6 +16,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 CHUNK_BYTES = 256 * 1024
@@ -113,6 +115,90 @@ def clauditor(path: Path) -> Work:
     return work
 
 
+def run_core(path: Path) -> Work:
+    """The runner's core: the program is started, its bytes are logged, decoded and folded."""
+    from bridle.run.attempt import Attempt
+    from bridle.run.command import Command
+    from bridle.run.logs import RunLog
+    from bridle.run.request import Request
+
+    async def one(folder: Path, moment: datetime) -> int:
+        request = Request("x", folder)
+        log = RunLog.create(request, moment)
+        attempt = Attempt(request, Command((str(path),), dict(os.environ), ""), log)
+        async for _event in attempt.events():
+            pass
+        log.close()
+        assert attempt.exit_code == 0, attempt.stderr
+        assert attempt.fault is None, attempt.fault
+        return attempt.record.events
+
+    def work() -> int:
+        with tempfile.TemporaryDirectory(dir=path.parent) as folder:
+            return asyncio.run(one(Path(folder), datetime.now(UTC)))
+
+    return work
+
+
+def run_transport(path: Path) -> Work:
+    """The program is started, its bytes are read and split into lines, and nothing else."""
+    from bridle.ground import ids, process
+    from bridle.wire.lines import Lines
+
+    async def one() -> int:
+        child = await process.start(process.Spawn((str(path),), path.parent, dict(os.environ), ids.new_token()))
+        lines, count = Lines(), 0
+        try:
+            while (chunk := await child.read()) is not None:
+                count += len(lines.feed(chunk))
+        finally:
+            await child.close()
+        return count + len(lines.end())
+
+    return lambda: asyncio.run(one())
+
+
+def sdk_transport(path: Path) -> Work:
+    """claude-agent-sdk: its transport, which starts the program, splits its lines and calls json.loads."""
+    from claude_agent_sdk import ClaudeAgentOptions  # type: ignore[import-not-found]  # of the peer's environment
+    from claude_agent_sdk._internal.transport.subprocess_cli import (  # type: ignore[import-not-found]  # the same
+        SubprocessCLITransport,
+    )
+
+    async def one() -> int:
+        transport = SubprocessCLITransport("x", ClaudeAgentOptions(cli_path=str(path), cwd=str(path.parent)))
+        await transport.connect()
+        count = 0
+        async for _message in transport.read_messages():
+            count += 1
+        await transport.close()
+        return count
+
+    return lambda: asyncio.run(one())
+
+
+def side_by_side_100(path: Path) -> Work:
+    """A hundred whole runs at the same time; the count is of all their events."""
+    from bridle.run.request import Request
+    from bridle.run.runner import Finished, run
+
+    async def all_of_them(folder: Path) -> int:
+        async def one(number: int) -> Finished:
+            cwd = folder / str(number)
+            cwd.mkdir()
+            return await run(Request("x", cwd), environment={**os.environ, "BRIDLE_CLAUDE": str(path)})
+
+        finished = await asyncio.gather(*(one(number) for number in range(100)))
+        assert not any(one.outcome.failed for one in finished)
+        return sum(one.record.events for one in finished)
+
+    def work() -> int:
+        with tempfile.TemporaryDirectory(dir=path.parent) as folder:
+            return asyncio.run(all_of_them(Path(folder)))
+
+    return work
+
+
 WORKS: dict[str, Callable[[Path], Work]] = {
     "bridle_decode": bridle_decode,
     "bridle_judge": bridle_judge,
@@ -121,6 +207,10 @@ WORKS: dict[str, Callable[[Path], Work]] = {
     "json_loads": json_loads,
     "sdk": sdk,
     "clauditor": clauditor,
+    "run_core": run_core,
+    "run_transport": run_transport,
+    "sdk_transport": sdk_transport,
+    "side_by_side_100": side_by_side_100,
 }
 
 
@@ -130,8 +220,15 @@ def main() -> None:
     before = time.process_time()
     count = work()
     seconds = time.process_time() - before
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1024 if sys.platform == "linux" else 1)
-    print(json.dumps({"cpu_seconds": seconds, "peak_bytes": peak, "events": count}))
+    print(json.dumps({"cpu_seconds": seconds, "peak_bytes": _peak_bytes(), "events": count}))
+
+
+def _peak_bytes() -> int:
+    """The most memory that this process held; on Linux getrusage would also count the process that started it."""
+    if sys.platform != "linux":
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    status = Path("/proc/self/status").read_text(encoding="ascii")
+    return int(status.split("VmHWM:")[1].split()[0]) * 1024
 
 
 def _bridle_judge(chunks: Callable[[], Iterator[bytes]]) -> Work:

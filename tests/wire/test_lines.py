@@ -74,7 +74,9 @@ def test_only_a_newline_ends_a_line() -> None:
 
 
 def test_padding_is_taken_off_and_blanks_are_skipped() -> None:
-    data = b"\xef\xbb\xbfone\r\n\n\r\n\0\n\0two\0\0\r\n\xef\xbb\xbf\n\r\xef\xbb\xbf\0\xef\xbb\xbfthr\0ee\n\0\xef\xbb\xbffour\r\0\n"
+    mark = b"\xef\xbb\xbf"
+    blank = b"\n\r\n\0\n" + mark + b"\n"
+    data = mark + b"one\r\n" + blank + b"\0two\0\0\r\n\r" + mark + b"\0" + mark + b"thr\0ee\n\0" + mark + b"four\r\0\n"
     assert lines_of([data]) == [b"one", b"two", b"three", b"four"]
     assert lines_of(chunked(data, 1)) == [b"one", b"two", b"three", b"four"]
 
