@@ -11,30 +11,33 @@ import re
 from collections import deque
 from collections.abc import Iterable, Iterator
 from itertools import repeat
-from typing import cast
+from typing import Any, cast
 
 import msgspec
 
 from bridle.wire.events import Event, Plain, Skipped
 from bridle.wire.lines import LINE_LIMIT_BYTES, Lines, Oversize
-from bridle.wire.system import SYSTEM_KINDS
+from bridle.wire.system import SYSTEM_KINDS, System
 from bridle.wire.tolerant import decode_tolerantly
 
 
-class _SystemHead(msgspec.Struct, tag_field="type", tag="system"):
+class _SystemHead(Event, frozen=True, kw_only=True, tag="system", eq=False, gc=False):
     """Enough of a system line to choose its type."""
 
     subtype: str
 
 
 _decode_line = msgspec.json.Decoder(_SystemHead | Plain).decode
+_decode_object = msgspec.json.Decoder(dict[str, Any]).decode
 _decode_system = {subtype: msgspec.json.Decoder(kind).decode for subtype, kind in SYSTEM_KINDS.items()}
 _set = msgspec.structs.force_setattr
-_REFUSALS = (msgspec.MsgspecError, ValueError, KeyError, RecursionError)
+_REFUSALS = (msgspec.MsgspecError, ValueError, RecursionError)
 
 # Python refuses integers of more digits than this; a decoder that skips over unused fields would not notice.
+# One byte of every 128 shows such a run: it covers at least 33 of them, and nothing else that agents print does.
 _INTEGER_DIGITS = 4300
-_TWO_DIGITS = re.compile(rb"[0-9]{2}")
+_SAMPLE_BYTES = 128
+_RUN_OF_DIGITS = re.compile(rb"[0-9]{33}")
 
 
 class Decoder:
@@ -66,15 +69,18 @@ def decode_stream(chunks: Iterable[bytes], *, limit_bytes: int = LINE_LIMIT_BYTE
 
 
 def _decode_all(lines: list[bytes | Oversize]) -> list[Event]:
-    """Decode a batch in loops that run in C; where one line of it is out of the ordinary, line by line."""
+    """Decode a batch in loops that run in C; where a line of it is refused, line by line."""
+    whole = cast("list[bytes]", lines)
     try:
-        events = list(map(_decode_line, cast("list[bytes]", lines)))
+        events: list[Event] = list(map(_decode_line, whole))
     except (*_REFUSALS, TypeError):  # TypeError: an Oversize among the lines
         return _decode_each(lines)
-    if max(map(len, cast("list[bytes]", lines)), default=0) > _INTEGER_DIGITS or _SystemHead in set(map(type, events)):
+    if max(map(len, whole), default=0) > _INTEGER_DIGITS and any(map(_may_hold_absurd_integer, whole)):
         return _decode_each(lines)
-    deque(map(_set, events, repeat("raw"), lines), maxlen=0)
-    return cast("list[Event]", events)
+    deque(map(_set, events, repeat("raw"), whole), maxlen=0)
+    if _SystemHead in set(map(type, events)):
+        return [_whole_system(event) if isinstance(event, _SystemHead) else event for event in events]
+    return events
 
 
 def _decode_each(lines: list[bytes | Oversize]) -> list[Event]:
@@ -82,7 +88,7 @@ def _decode_each(lines: list[bytes | Oversize]) -> list[Event]:
     for line in lines:
         if isinstance(line, Oversize):
             events.append(Skipped(size_bytes=line.size_bytes))
-        elif len(line) > _INTEGER_DIGITS and _may_hold_absurd_integer(line):
+        elif _may_hold_absurd_integer(line):
             events.extend(decode_tolerantly(line))
         else:
             events.extend(_decode_one(line))
@@ -92,15 +98,23 @@ def _decode_each(lines: list[bytes | Oversize]) -> list[Event]:
 def _decode_one(line: bytes) -> list[Event]:
     try:
         event = _decode_line(line)
-        if isinstance(event, _SystemHead):
-            event = _decode_system[event.subtype](line)
     except _REFUSALS:
         return decode_tolerantly(line)
     _set(event, "raw", line)
-    return [event]
+    return [_whole_system(event) if isinstance(event, _SystemHead) else event]
+
+
+def _whole_system(head: _SystemHead) -> Event:
+    """The system event for a line whose head is known."""
+    decode_kind = _decode_system.get(head.subtype)
+    try:
+        event = decode_kind(head.raw) if decode_kind else System(subtype=head.subtype, value=_decode_object(head.raw))
+    except _REFUSALS:
+        [event] = decode_tolerantly(head.raw)
+    _set(event, "raw", head.raw)
+    return event
 
 
 def _may_hold_absurd_integer(line: bytes) -> bool:
-    # A run of that many digits covers two neighbours of any sample taken at half its length, so a few bytes
-    # of a long line answer for all of it. Strings of digits pass too; the tolerant path tells them apart.
-    return _TWO_DIGITS.search(line[:: _INTEGER_DIGITS // 2]) is not None
+    # A string of that many digits looks the same; the tolerant path tells them apart.
+    return len(line) > _INTEGER_DIGITS and _RUN_OF_DIGITS.search(line[::_SAMPLE_BYTES]) is not None
