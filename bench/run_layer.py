@@ -102,7 +102,7 @@ def _write_piece(path: Path) -> None:
 
 
 def _is_answer(line: dict[str, Any]) -> bool:
-    return line["type"] == "assistant" and line["message"]["content"][0]["type"] == "text"
+    return bool(line["type"] == "assistant" and line["message"]["content"][0]["type"] == "text")
 
 
 def _numbered(folder: Path) -> Path:

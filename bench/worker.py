@@ -126,7 +126,7 @@ def run_core(path: Path) -> Work:
         request = Request("x", folder)
         log = RunLog.create(request, moment)
         attempt = Attempt(request, Command((str(path),), dict(os.environ), ""), log)
-        async for _event in attempt.events():
+        async for _events in attempt.batches():
             pass
         log.close()
         assert attempt.exit_code == 0, attempt.stderr

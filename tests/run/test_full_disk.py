@@ -70,7 +70,7 @@ def test_a_device_without_room_is_a_fault_and_the_events_are_still_read(tmp_path
 
     async def main() -> None:
         async with asyncio.timeout(HANG_SECONDS):
-            async for _event in attempt.events():
+            async for _events in attempt.batches():
                 pass
 
     asyncio.run(main())

@@ -35,6 +35,7 @@ ENDED_SECONDS = 1.0
 STOPPING = Patience(stdin_seconds=0.5, interrupt_seconds=2.5, terminate_seconds=1.5, descendants_seconds=1.0)
 LEAVING = Patience(stdin_seconds=0.3, interrupt_seconds=1.5, terminate_seconds=1.0, descendants_seconds=0.5)
 STDERR_LIMIT_CHARACTERS = 64 * 1024
+_TELLING = frozenset({ControlRequest, Init, Result})  # events that ask something of us, or begin or end a turn
 
 
 @dataclass(slots=True)
@@ -96,8 +97,12 @@ class Attempt:
             ended_by_us=self.ended_by_us,
         )
 
-    async def events(self) -> AsyncGenerator[Event, None]:
-        """Start the child and yield its events as they come; when this ends, nothing of it is left."""
+    async def batches(self) -> AsyncGenerator[list[Event], None]:
+        """Start the child and yield its events as they come; when this ends, nothing of it is left.
+
+        All events of one read come together: handing each of them through several generators would cost as much
+        as decoding it.
+        """
         spawn = Spawn(
             argv=self.command.argv,
             cwd=self.request.cwd,
@@ -108,9 +113,9 @@ class Attempt:
         self.started = self._last_byte = clock.monotonic()
         child = await process.start(spawn, on_chunk=self.log.write, on_stderr=self.log.write_stderr)
         try:
-            async with aclosing(self._converse(child)) as events:
-                async for event in events:
-                    yield event
+            async with aclosing(self._converse(child)) as batches:
+                async for events in batches:
+                    yield events
             await self._see_out(child)
         except BaseException:
             await child.stop(patience=Patience())
@@ -124,7 +129,7 @@ class Attempt:
             self.stderr = child.stderr_tail.decode("utf-8", "replace")[-STDERR_LIMIT_CHARACTERS:]
             self.seconds = clock.monotonic() - self.started
 
-    async def _converse(self, child: Child) -> AsyncGenerator[Event, None]:
+    async def _converse(self, child: Child) -> AsyncGenerator[list[Event], None]:
         """Say what there is to say, and read until the output ends or a limit strikes."""
         decoder = decoder_for(_dialect(self.request.agent))
         # Beside the reading: an agent may print a lot before it reads, and its limits hold meanwhile.
@@ -136,31 +141,26 @@ class Attempt:
                 break
             events = decoder.end() if chunk is None else decoder.feed(chunk)
             self.recorder.add_all(events)
-            for event in events:
-                yield event
+            yield events
             if chunk is None:
                 return
             await self._reply(child, events)
         # The bytes that the agent still prints on its way out belong to the run: the log has them too.
         await child.stop(patience=LEAVING if self.ended_by_us else STOPPING)
-        async with aclosing(self._last_events(child, decoder)) as last:
-            async for event in last:
-                yield event
+        yield await self._last_events(child, decoder)
 
-    async def _last_events(self, child: Child, decoder: StreamDecoder) -> AsyncGenerator[Event, None]:
+    async def _last_events(self, child: Child, decoder: StreamDecoder) -> list[Event]:
+        """Nobody writes any more, so this is at most what the pipe and the buffers hold."""
+        events: list[Event] = []
         try:
             async with asyncio.timeout(LAST_BYTES_SECONDS):
                 while (chunk := await self._read(child)) is not None:
-                    events = decoder.feed(chunk)
-                    self.recorder.add_all(events)
-                    for event in events:
-                        yield event
+                    events += decoder.feed(chunk)
         except TimeoutError:
             pass
-        events = decoder.end()
+        events += decoder.end()
         self.recorder.add_all(events)
-        for event in events:
-            yield event
+        return events
 
     async def _see_out(self, child: Child) -> None:
         """The output is over: let the process leave, and end it if it stays."""
@@ -229,14 +229,15 @@ class Attempt:
 
     async def _reply(self, child: Child, events: list[Event]) -> None:
         """Answer what the agent asks, correct what does not fit, and hang up when it has answered."""
-        for event in events:
+        told = [event for event in events if type(event) in _TELLING]  # few of many
+        for event in told:
             if isinstance(event, ControlRequest) and self._is_talking:
                 refusal = f"nobody is here to answer {event.subtype or 'this request'}"
                 await self._write(child, encode(control.failure(event.request_id, refusal)))
         if self.record.results > self._turns_seen:
             self._turns_seen = self.record.results
             await self._end_turn(child)
-        for event in events:
+        for event in told:
             if isinstance(event, Init):  # what ran in the background has come back: a new turn
                 self._done = None
             elif isinstance(event, Result) and not self._is_talking:

@@ -67,6 +67,13 @@ class AgentRun:
 
     async def events(self) -> AsyncGenerator[Event, None]:
         """Run the agent and yield what it prints as it comes. Close the generator to end the agent early."""
+        async with aclosing(self.batches()) as batches:
+            async for events in batches:
+                for event in events:
+                    yield event
+
+    async def batches(self) -> AsyncGenerator[list[Event], None]:
+        """The same, with all events of one read together; for an agent that prints a lot."""
         request = self.request
         _check(request)
         schema = Schema(request.json_schema) if request.json_schema is not None else None
@@ -84,13 +91,13 @@ class AgentRun:
                 self._refuse(Ending(not_found=error.message, exit_code=None), unusable=error)
                 return
             command = build(request, program.path, environment)
-            async with aclosing(self._attempts(program, command, schema, budget)) as events:
-                async for event in events:
-                    yield event
+            async with aclosing(self._attempts(program, command, schema, budget)) as batches:
+                async for events in batches:
+                    yield events
 
     async def _attempts(
         self, program: Program, command: Command, schema: Schema | None, budget: Budget
-    ) -> AsyncGenerator[Event, None]:
+    ) -> AsyncGenerator[list[Event], None]:
         request = self.request
         expected = self._expected_session()
         name = ids.safe_name(request.task)  # in one line, whatever the task is called
@@ -101,9 +108,9 @@ class AgentRun:
         for number in range(1, request.retries + 2):
             attempt = Attempt(request, command, logs.RunLog.create(request, clock.now()), schema)
             try:
-                async with aclosing(self._one(attempt, program, number, expected)) as events:
-                    async for event in events:
-                        yield event
+                async with aclosing(self._one(attempt, program, number, expected)) as batches:
+                    async for events in batches:
+                        yield events
             except BaseException:
                 # The next --continue finds the session of a run that was broken off, and its tokens were spent.
                 if attempt.record.events:
@@ -127,15 +134,15 @@ class AgentRun:
 
     async def _one(
         self, attempt: Attempt, program: Program, number: int, expected: str | None
-    ) -> AsyncGenerator[Event, None]:
+    ) -> AsyncGenerator[list[Event], None]:
         """One attempt with its log around it, which is described before, after, and when it is broken off."""
         started = clock.now()
         meta = self._meta(attempt, program, number, started, expected)
         try:
             attempt.log.describe(meta)
-            async with aclosing(attempt.events()) as events:
-                async for event in events:
-                    yield event
+            async with aclosing(attempt.batches()) as batches:
+                async for events in batches:
+                    yield events
         except ProcessError as error:
             if isinstance(error.payload, SpawnFailure):
                 unusable = _not_started(error, error.payload)
@@ -245,12 +252,10 @@ async def run(
 ) -> Finished:
     """Run an agent to its end and return what came of it."""
     agent_run = AgentRun(request, environment=environment, say=say)
-    events = agent_run.events()
-    try:
-        async for event in events:
-            on_event(event)
-    finally:
-        await events.aclose()
+    async with aclosing(agent_run.batches()) as batches:
+        async for events in batches:
+            for event in events:
+                on_event(event)
     assert agent_run.finished is not None  # noqa: S101  # set on every way out of events() but an exception
     return agent_run.finished
 
