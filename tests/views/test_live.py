@@ -97,3 +97,33 @@ def test_several_blocks_of_one_message_are_counted_once() -> None:
     lines = [assistant("m1", text("one")), assistant("m2", text("two")), assistant("m2", call("t1", "ls"))]
     shown(*lines, price=lambda record: asked.append(record.tool_uses))
     assert asked == [0]
+
+
+def test_waits_for_the_model_are_said_with_their_reason_and_length() -> None:
+    retry = {"type": "system", "subtype": "api_retry", "attempt": 2, "max_retries": 10, "retry_delay_ms": 2500}
+    limit = {"type": "rate_limit_event", "rate_limit_info": {"status": "rejected", "resetsAt": 1_794_704_467}}
+    fine = {"type": "rate_limit_event", "rate_limit_info": {"status": "allowed"}}
+    _, beside = shown(retry | {"error_status": 529, "error": "overloaded"}, limit, fine)
+    assert beside == [
+        "  request overloaded (529): attempt 2 of 10, waiting 2.5 s",
+        "  rate limit rejected, resets at 1794704467",
+    ]
+
+
+def test_escape_sequences_are_written_out_wherever_they_stand() -> None:
+    evil = "\x1b]0;title\x07\x1b[2J\u202e"
+    lines = [assistant("m1", text(evil), call("t1", evil)), answer("t1", evil, is_error=True)]
+    started = {"type": "system", "subtype": "task_started", "task_id": "b", "description": evil}
+    words, beside = shown(INIT | {"model": evil}, *lines, started)
+    assert len(beside) == 4
+    assert all(sign not in line for line in words + beside for sign in "\x1b\x07\u202e")
+
+
+def test_the_window_of_the_model_itself_decides_how_full_it_is() -> None:
+    result = {"type": "result", "subtype": "success", "is_error": False, "result": "x", "num_turns": 1}
+    result |= {"usage": {"input_tokens": 50_000, "output_tokens": 5}, "total_cost_usd": 0.1234}
+    windows = {"modelUsage": {"claude-x": {"contextWindow": 100_000}}}
+    said = assistant("m1", text("x"), tokens=50_000)
+    assert shown(INIT, said, result)[1][-1] == "= 1 turn, 50000 in, 5 out, context 25%, 0.1234 USD"
+    assert shown(INIT, said, result | windows)[1][-1] == "= 1 turn, 50000 in, 5 out, context 50%, 0.1234 USD"
+    assert shown(INIT | {"model": "x[1m]"}, said, result)[1][-1] == "= 1 turn, 50000 in, 5 out, context 5%, 0.1234 USD"
