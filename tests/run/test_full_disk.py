@@ -8,13 +8,14 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 from bridle.run.attempt import Attempt
 from bridle.run.command import build
 from bridle.run.logs import RunLog
 from bridle.run.request import Request
 from bridle.wire.outcome import Category, judge
-from tests.run.agents import HANG_SECONDS, Script, all_dead, init, result
+from tests.run.agents import HANG_SECONDS, Agent, Script, all_dead, init, result
 from tests.run.runs import logs_of
 
 LIMIT_BYTES = 64 * 1024
@@ -28,17 +29,16 @@ main()
 """
 
 
+def ask_limited(agent: Agent, cwd: Path) -> tuple[int, dict[str, Any]]:
+    command = [sys.executable, "-c", LIMITED, "ask", "--json", "--cwd", str(cwd), "hello"]
+    done = subprocess.run(command, env=agent.environment(), capture_output=True, timeout=HANG_SECONDS, check=False)
+    return done.returncode, json.loads(done.stdout)
+
+
 def test_a_log_that_cannot_grow_ends_the_run_and_keeps_what_fitted(tmp_path: Path) -> None:
     agent = Script().out(init()).numbered(20_000).sleep().install(tmp_path / "bin")
-    done = subprocess.run(
-        [sys.executable, "-c", LIMITED, "ask", "--json", "--cwd", str(tmp_path), "hello"],
-        env=agent.environment(),
-        capture_output=True,
-        timeout=HANG_SECONDS,
-        check=False,
-    )
-    document = json.loads(done.stdout)
-    assert (done.returncode, document["error_category"], document["attempts"]) == (1, "process", 1)
+    code, document = ask_limited(agent, tmp_path)
+    assert (code, document["error_category"], document["attempts"]) == (1, "process", 1)
     assert "the log could not be written" in document["error"]
     (log,) = logs_of(tmp_path)
     assert log.stat().st_size == LIMIT_BYTES
@@ -48,17 +48,16 @@ def test_a_log_that_cannot_grow_ends_the_run_and_keeps_what_fitted(tmp_path: Pat
 
 
 def test_an_error_log_that_cannot_grow_ends_the_run_too(tmp_path: Path) -> None:
-    agent = Script().out(init()).err("e" * 200_000).sleep().install(tmp_path / "bin")
-    done = subprocess.run(
-        [sys.executable, "-c", LIMITED, "ask", "--json", "--cwd", str(tmp_path), "hello"],
-        env=agent.environment(),
-        capture_output=True,
-        timeout=HANG_SECONDS,
-        check=False,
-    )
-    document = json.loads(done.stdout)
-    assert (done.returncode, document["error_category"]) == (1, "process")
+    code, document = ask_limited(Script().out(init()).err("e" * 200_000).sleep().install(tmp_path / "bin"), tmp_path)
+    assert (code, document["error_category"]) == (1, "process")
     assert logs_of(tmp_path)[0].read_text() == init()
+
+
+def test_an_error_log_that_fails_after_the_output_has_ended_is_not_passed_over(tmp_path: Path) -> None:
+    agent = Script().out(init(), result()).close(1).sleep(1).err("e" * 200_000).install(tmp_path / "bin")
+    code, document = ask_limited(agent, tmp_path)
+    assert (code, document["error_category"], document["final_text"]) == (1, "process", "done")
+    assert "the log could not be written" in document["error"]
 
 
 def test_a_device_without_room_is_a_fault_and_the_events_are_still_read(tmp_path: Path) -> None:

@@ -392,8 +392,9 @@ def test_a_consumer_that_stops_ends_the_agent_and_frees_the_workspace(tmp_path: 
     assert run_agent(again, tmp_path).finished.outcome.succeeded_cleanly
 
 
-def test_the_session_of_a_run_that_was_broken_off_is_remembered(tmp_path: Path) -> None:
-    agent = Script().out(init()).sleep().install(tmp_path / "bin")
+def test_the_session_of_a_run_that_was_broken_off_is_the_one_to_continue(tmp_path: Path) -> None:
+    run_agent(Script().out(init(), result()).install(tmp_path / "bin", "first"), tmp_path)
+    agent = Script().out(init(OTHER_SESSION)).sleep().install(tmp_path / "bin")
 
     async def main() -> None:
         events = AgentRun(Request("hi", tmp_path), environment=agent.environment()).events()
@@ -402,7 +403,7 @@ def test_the_session_of_a_run_that_was_broken_off_is_remembered(tmp_path: Path) 
             await events.aclose()
 
     asyncio.run(main())
-    again = Script().out(init(), result()).install(tmp_path / "bin", "again")
+    again = Script().out(init(OTHER_SESSION), result()).install(tmp_path / "bin", "again")
     assert not run_agent(again, tmp_path, continue_session=True).finished.outcome.session_forked
 
 
