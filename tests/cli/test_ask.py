@@ -325,9 +325,44 @@ def test_a_program_that_could_not_be_started_is_replayed_as_such(tmp_path: Path)
     assert {field: value for field, value in live.items() if field not in LIVE_ONLY.split()} == replayed
 
 
+LIVE_CASES: list[Case] = [
+    {
+        "name": "deaf_and_silent",
+        "lines": [init().strip(), says("so far").strip()],
+        "ignore_term": True,
+        "sleep_s": 600,
+        "timeout_s": 3,
+        "expected": {"error": "timeout", "error_category": "timeout", "exit_code": -1, "output": "so far"},
+    },
+    {
+        "name": "deaf_after_its_result",
+        "lines": [init().strip(), result().strip()],
+        "ignore_term": True,
+        "sleep_s": 600,
+        "timeout_s": 3,
+        "expected": {"error": None, "exit_code": 0, "killed_after_result": True, "run_error": False},
+    },
+    {
+        "name": "grandchild_holds_the_output",
+        "lines": [init().strip(), result().strip()],
+        "grandchild_s": 600,
+        "expected": {"error": None, "exit_code": 0, "killed_after_result": False, "run_error": False},
+    },
+    {
+        "name": "grandchild_of_a_deaf_agent",
+        "lines": [init().strip()],
+        "ignore_term": True,
+        "grandchild_s": 600,
+        "sleep_s": 600,
+        "timeout_s": 3,
+        "expected": {"error": "timeout", "exit_code": -1, "limit_reached": "run", "attempts": 1},
+    },
+]
+
+
 def cases() -> list[Case]:
     files = [path for path in (CASES_FILE, OUR_CASES_FILE) if path.exists()]
-    return [case for path in files for case in load_cases(path, mode="ask")]
+    return [case for path in files for case in load_cases(path, mode="ask")] + LIVE_CASES
 
 
 @pytest.mark.parametrize("case", cases(), ids=lambda case: case["name"])
