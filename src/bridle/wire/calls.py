@@ -12,6 +12,7 @@ from bridle.wire.changes import FILE_TOOLS
 from bridle.wire.clip import Clip
 from bridle.wire.events import Assistant, User
 from bridle.wire.items import Call, Detail, Questions, State, SubAgent, Words
+from bridle.wire.numbers import believed
 from bridle.wire.recorder import ASK_TOOL, SUB_AGENT_TOOLS
 from bridle.wire.refusals import REJECTED, says_in_background, says_refused, unwrap
 from bridle.wire.summary import summarise
@@ -239,4 +240,4 @@ def _text(values: dict[str, Any], name: str) -> str:
 
 
 def _count(value: Any) -> int | None:
-    return value if isinstance(value, int) else None
+    return believed(value) if isinstance(value, int) else None

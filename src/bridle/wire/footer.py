@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from bridle.wire.clip import Clip
 from bridle.wire.events import Result, Usage
 from bridle.wire.items import Denial, Tokens
+from bridle.wire.numbers import believed
 from bridle.wire.recorder import result_text
 
 KEPT_ERRORS = 20
@@ -22,12 +22,12 @@ def footer_fields(event: Result, clip: Clip, limit: int) -> dict[str, Any]:
         "failed": event.is_error is True,
         "text": clip(result_text(event.result) or "", limit).text,
         "errors": _errors(event.errors, clip, limit),
-        "cost_usd": _finite(event.total_cost_usd),
-        "turns": event.num_turns,
-        "seconds": None if (duration := _finite(event.duration_ms)) is None else duration / 1000,
+        "cost_usd": believed(event.total_cost_usd),
+        "turns": believed(event.num_turns),
+        "seconds": None if (duration := believed(event.duration_ms)) is None else duration / 1000,
         "tokens": None if event.usage is None else _tokens(event.usage),
         "denials": _denials(event.permission_denials),
-        "api_error_status": event.api_error_status,
+        "api_error_status": believed(event.api_error_status),
         "terminal_reason": event.terminal_reason,
         "stop_reason": event.stop_reason,
         "from_background": origin.get("kind") == "task-notification",
@@ -50,15 +50,11 @@ def _denials(value: Any) -> tuple[Denial, ...]:
 
 def _tokens(usage: Usage) -> Tokens:
     return Tokens(
-        input=usage.input_tokens,
-        output=usage.output_tokens,
-        cache_read=usage.cache_read_input_tokens,
-        cache_written=usage.cache_creation_input_tokens,
+        input=believed(usage.input_tokens) or 0,
+        output=believed(usage.output_tokens) or 0,
+        cache_read=believed(usage.cache_read_input_tokens) or 0,
+        cache_written=believed(usage.cache_creation_input_tokens) or 0,
     )
-
-
-def _finite(number: float | None) -> float | None:
-    return number if number is not None and math.isfinite(number) else None
 
 
 def _text(value: Any) -> str:

@@ -6,12 +6,13 @@ What the facts mean is decided in outcome.py.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import msgspec
 
 from bridle.wire.events import Usage
+from bridle.wire.numbers import believed
 
 MAIN = None  # the thread of the agent itself; a sub-agent's thread is the id of the tool call that began it
 
@@ -42,6 +43,12 @@ class Tally:
         self.cache_read_input_tokens += usage.cache_read_input_tokens
         self.cached_input_tokens += usage.cached_input_tokens
         self.reasoning_output_tokens += usage.reasoning_output_tokens
+
+    def drop_absurd(self) -> Tally:
+        """Count nothing where the sum cannot be true; give the tally itself."""
+        for counted in fields(self):
+            setattr(self, counted.name, believed(getattr(self, counted.name)) or 0)
+        return self
 
 
 @dataclass(slots=True)
@@ -162,10 +169,10 @@ class Record:
         total = replace(self.past_usage)
         for _, usage in self.live_usage.values():
             total.add(usage)
-        return total
+        return total.drop_absurd()
 
     @property
     def context_window(self) -> int | None:
         """The window of the model that ran, where the result names it."""
-        windows = [use.get("contextWindow") for use in self.model_usage.values() if isinstance(use, dict)]
-        return max((window for window in windows if isinstance(window, int)), default=None)
+        windows = [believed(use.get("contextWindow")) for use in self.model_usage.values() if isinstance(use, dict)]
+        return max((window for window in windows if isinstance(window, int) and window > 0), default=None)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
@@ -20,6 +19,7 @@ from bridle.wire.events import (
     Usage,
     User,
 )
+from bridle.wire.numbers import believed
 from bridle.wire.record import MAIN, Answer, Chunk, Failure, Record, Tally
 from bridle.wire.system import ApiRetry, CompactBoundary, Init, Notice, TaskNotification, TaskStarted, TaskUpdated
 
@@ -39,6 +39,7 @@ class Recorder:
         self.record = Record()
         self._results_with_init = 0
         self._notice: str | None = None
+        self._denied: set[str] = set()
         self._fold: dict[type[Event], Callable[[Any], None]] = {
             Assistant: self._assistant,
             User: self._user,
@@ -100,7 +101,7 @@ class Recorder:
             self._notice = None
             answer = self._continue_answer(message)
             if usage is not None:
-                record.context_tokens = usage.context_tokens
+                record.context_tokens = believed(usage.context_tokens) or 0
         if type(message.content) is str:
             return
         for block in message.content:
@@ -180,8 +181,14 @@ class Recorder:
             self._deny(event.permission_denials)
 
     def _deny(self, denials: list[Any]) -> None:
-        known = self.record.permission_denials
-        known.extend(denial for denial in denials if isinstance(denial, dict) and denial not in known)
+        """A turn lists its own denials or those of the whole run: each call counts once."""
+        for denial in denials:
+            call_id = denial.get("tool_use_id") if isinstance(denial, dict) else None
+            known = call_id if isinstance(call_id, str) else None
+            if isinstance(denial, dict) and known not in self._denied:
+                self.record.permission_denials.append(denial)
+            if known is not None:
+                self._denied.add(known)
 
     def _add_numbers(self, event: Result, *, is_turn: bool) -> None:
         """Usage, turns and time are counted anew for each turn; cost and usage by model run on over the process.
@@ -193,15 +200,17 @@ class Recorder:
         if event.usage is not None:
             record.usage = record.usage if earlier else Tally()
             record.usage.add(event.usage)
+            record.usage.drop_absurd()
             split = event.usage.cache_creation
             record.cache_creation = split if isinstance(split, dict) else None
-        if event.num_turns is not None:
-            record.num_turns = (record.num_turns or 0) * earlier + event.num_turns
-        if event.duration_ms is not None:
-            record.duration_ms = (record.duration_ms or 0) * earlier + event.duration_ms
-        record.duration_api_ms = event.duration_api_ms
-        if event.total_cost_usd is not None and math.isfinite(event.total_cost_usd):
-            record.total_cost_usd = max(event.total_cost_usd, record.total_cost_usd or 0.0)
+        turns, milliseconds, cost = map(believed, (event.num_turns, event.duration_ms, event.total_cost_usd))
+        if turns is not None:
+            record.num_turns = (record.num_turns or 0) * earlier + turns
+        if milliseconds is not None:
+            record.duration_ms = (record.duration_ms or 0) * earlier + milliseconds
+        record.duration_api_ms = believed(event.duration_api_ms)
+        if cost is not None:
+            record.total_cost_usd = max(cost, record.total_cost_usd or 0.0)
         if isinstance(event.model_usage, dict):
             record.model_usage = event.model_usage
 
@@ -215,8 +224,9 @@ class Recorder:
         status, kind, resets_at = info.get("status"), info.get("rateLimitType"), info.get("resetsAt")
         self.record.rate_limit_status = status if isinstance(status, str) else None
         self.record.rate_limit_type = kind if isinstance(kind, str) else None
-        if isinstance(resets_at, int | float) and math.isfinite(resets_at):
-            self.record.resets_at = _seconds(int(resets_at))
+        moment = believed(resets_at)
+        if moment is not None:
+            self.record.resets_at = _seconds(int(moment))
 
     def _compact_boundary(self, _event: CompactBoundary) -> None:
         self.record.compactions += 1

@@ -33,10 +33,10 @@ def to_json(value: dict[str, Any]) -> str:
 
 
 def _bearable(value: Any) -> Any:
-    """The value without what JSON cannot say; None for one that is nested too deep to be written."""
+    """The value without what JSON cannot say; None for one that is nested too deep or has too many digits."""
     try:
         return json.loads(json.dumps(value), parse_constant=lambda _: None)
-    except RecursionError:
+    except (ValueError, RecursionError):
         return None
 
 
