@@ -14,7 +14,7 @@ from bridle.wire.transcript import Transcript
 def document(transcript: Transcript, mask: Mask) -> dict[str, Any]:
     """The items in their order, those of a sub-agent inside its call."""
     items = [_item(transcript, item, mask) for item in transcript.items()]
-    return {"items": items, "threads": [thread for thread in transcript.threads if thread is not None]}
+    return {"items": items, "threads": _masked([name for name in transcript.threads if name is not None], mask)}
 
 
 def _item(transcript: Transcript, item: AnyItem, mask: Mask) -> dict[str, Any]:

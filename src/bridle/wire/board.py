@@ -96,6 +96,15 @@ class Board:
             self._calls[call_id] = item_id
         return self._items[item_id]  # type: ignore[return-value]  # a call was put there two lines above
 
+    def call_again(self, thread: str | None, call_id: str, at: float | None) -> Call:
+        """A new call under an id that has been used and is over. Its own name keeps the threads a tree."""
+        name = f"{call_id}#{self._next_id}"
+        while name in self._calls:
+            name += "#"
+        call = self.call_in(thread, name, at)
+        self._calls[call_id] = call.id
+        return call
+
     def running(self) -> list[Call]:
         """The calls that have not ended, in the order in which they were first seen."""
         found = (self._items[item_id] for item_id in self._running)

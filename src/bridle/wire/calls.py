@@ -44,11 +44,14 @@ class Calls:
 
     def use(self, block: ToolUse, event: Assistant, at: float | None) -> None:
         """A call is made."""
-        call = self._board.call_in(event.parent_tool_use_id, block.id, at)
+        known = self._board.call(block.id)
+        is_over = known is not None and known.name != "" and known.state is not State.RUNNING
+        place = self._board.call_again if is_over else self._board.call_in
+        call = place(event.parent_tool_use_id, block.id, at)
         arguments = block.arguments
         text = self._clip(bytes(block.input).decode("utf-8", "replace"), INPUT_CHARACTERS)
         if call.state is State.RUNNING and self._needs_input(block.name):
-            self._open[block.id] = arguments
+            self._open[call.call_id] = arguments
         self._board.change(
             call.id,
             name=block.name,
@@ -67,7 +70,7 @@ class Calls:
         text = block.text
         details = event.details if alone and self._needs_details(call, event) else None
         background = block.is_error is not True and _goes_on(details, text)
-        state = State.RUNNING if background else self._judge(call, block, event, details, text)
+        state = State.RUNNING if background else self._judge(block, event, details, text)
         output = self._clip(unwrap(text), self._limit)
         self._board.change(
             call.id,
@@ -210,17 +213,17 @@ class Calls:
             doing="",
         )
 
-    def _judge(self, call: Call, block: ToolResult, event: User, details: Any, text: str) -> State:
+    def _judge(self, block: ToolResult, event: User, details: Any, text: str) -> State:
         if bytes(event.tool_use_result) == REJECTED:
-            self._rejected.add(call.call_id)
-            self._refused.add(call.call_id)
+            self._rejected.add(block.tool_use_id)
+            self._refused.add(block.tool_use_id)
             return State.DENIED
         if isinstance(details, dict) and details.get("interrupted") is True:
             return State.INTERRUPTED
         if block.is_error is not True:
             return State.OK
         if says_refused(text):
-            self._refused.add(call.call_id)
+            self._refused.add(block.tool_use_id)
             return State.DENIED
         return State.ERROR
 

@@ -18,6 +18,7 @@ TRUNCATED = " ... (truncated)"
 INTERRUPTED_SUBTYPE = "error_during_execution"
 NO_DETAIL = "API error (no detail)"
 NO_RESULT = "stream-json ended without a 'result' message; token usage unavailable"
+NO_EVENTS = "there is JSON here but no event: a list of them (--output-format json) is not what is read, but one a line"
 MALFORMED_PREFIX = "malformed stream-json line skipped:"
 INTERACTIVE_PREFIX = "interactive-hang:"
 BACKGROUND_PREFIX = "background-task:"
@@ -308,6 +309,8 @@ def _stream_warnings(record: Record, ending: Ending) -> list[str]:
         warnings.append(f"{MALFORMED_PREFIX} and {more} more")
     if not record.results and ending.was_started:
         warnings.append(NO_RESULT)
+    if record.ignored and record.ignored == record.events:
+        warnings.append(NO_EVENTS)
     if record.other_session_id is not None:
         warnings.append(f"a later init named another session: {record.other_session_id}")
     return warnings + record.notices

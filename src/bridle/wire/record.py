@@ -141,6 +141,8 @@ class Record:
     events: int = 0
     parse_errors: int = 0
     unknown_events: int = 0
+    ignored: int = 0
+    """Lines of JSON that are no object, such as a number or a list."""
     malformed: list[str] = field(default_factory=list)
     """The heads of the first few lines that could not be read."""
     notices: list[str] = field(default_factory=list)

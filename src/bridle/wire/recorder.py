@@ -10,6 +10,7 @@ from bridle.wire.blocks import Text, ToolResult, ToolUse
 from bridle.wire.events import (
     Assistant,
     Event,
+    Ignored,
     Malformed,
     Message,
     RateLimit,
@@ -55,6 +56,7 @@ class Recorder:
             Malformed: self._malformed,
             Skipped: self._skipped,
             Unknown: self._unknown,
+            Ignored: self._ignored,
         }
 
     def add(self, event: Event) -> None:
@@ -262,6 +264,9 @@ class Recorder:
 
     def _unknown(self, _event: Unknown) -> None:
         self.record.unknown_events += 1
+
+    def _ignored(self, _event: Ignored) -> None:
+        self.record.ignored += 1
 
 
 def fold(events: Iterable[Event]) -> Record:

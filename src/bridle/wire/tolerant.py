@@ -7,6 +7,7 @@ and the event still holds the bytes of the whole line.
 from __future__ import annotations
 
 import json
+import re
 from functools import cache
 from typing import Any, TypeVar, get_type_hints
 
@@ -16,7 +17,11 @@ from bridle.wire import blocks, events, system
 from bridle.wire.loose import loads, to_raw
 
 _REASON_LIMIT = 200  # characters of a decoder's complaint that are kept
+# Two objects come on one line when a newline was lost between them. Thousands are no stream of events, and each
+# would cost a hundred times the memory of its two bytes.
+GLUED_LIMIT = 1000
 _scan = json.JSONDecoder(strict=False).raw_decode
+_blanks = re.compile(r"\s*").match
 _StructT = TypeVar("_StructT", bound=msgspec.Struct)
 
 _KINDS: dict[str, type[events.Event]] = {
@@ -80,29 +85,33 @@ def take_count(value: Any) -> int:
 
 
 def _unglue(line: bytes) -> list[events.Event]:
-    """Several values on one line, one event each; what follows the last whole one is malformed.
+    """Several objects on one line, one event each; what follows the last whole one is malformed.
 
+    A line of words may begin with a number or a name in quotes: only an object at its beginning makes it one of these.
     Bytes that are not UTF-8 travel as surrogates here, so that each piece gives back its exact bytes.
     """
     text = line.decode("utf-8", "surrogateescape")
     found: list[events.Event] = []
-    position = 0
-    while position < len(text):
-        if text[position].isspace():
-            position += 1
-            continue
+    position = _after_blanks(text, 0)
+    refusal: Exception = ValueError("an object, and then something else or too much")
+    while position < len(text) and text[position] == "{" and len(found) < GLUED_LIMIT:
         try:
             _, end = _scan(text, position)
-        except (ValueError, RecursionError) as refusal:
-            if not found:
-                return []
-            found.append(_malformed(_piece(text, position, len(text)), refusal))
+        except (ValueError, RecursionError) as problem:
+            refusal = problem
             break
-        if position == 0 and end == len(text):
+        if not found and _after_blanks(text, end) == len(text):
             return []
         found.extend(decode_tolerantly(_piece(text, position, end)))
-        position = end
+        position = _after_blanks(text, end)
+    if found and position < len(text):
+        found.append(_malformed(_piece(text, position, len(text)), refusal))
     return found
+
+
+def _after_blanks(text: str, position: int) -> int:
+    found = _blanks(text, position)
+    return found.end() if found else position
 
 
 def _piece(text: str, start: int, end: int) -> bytes:

@@ -7,7 +7,7 @@ not with their size; the whole of everything is in the log. Nothing raises, what
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from bridle.wire.blocks import AnyBlock, Image, Text, Thinking, ToolResult, ToolUse, UnknownBlock, to_raw_text
@@ -26,6 +26,8 @@ from bridle.wire.refusals import INTERRUPTED_PREFIX
 # is kept whole, and an agent that prints without end cannot fill our memory.
 KEPT_CHARACTERS = 100_000
 STRUCTURED_TOOL = "StructuredOutput"
+# A real message has one block or a few, a replayed one some dozens. Each is an item, and a block can be one byte.
+SHOWN_BLOCKS = 1000
 
 
 class Transcript:
@@ -87,7 +89,7 @@ class Transcript:
         thread = event.parent_tool_use_id
         if thread:
             self._calls.describe(thread, event.subagent_type, event.task_description, None, at)
-        for block in event.message.blocks:
+        for block in self._shown(event, at):
             match block:
                 case Text() if event.is_failure_notice:
                     self._news.failure(event.error or "", block.text, thread, at)
@@ -103,6 +105,14 @@ class Transcript:
                         self._note_said(event, bytes(block.input).decode("utf-8", "replace"))
                 case _:
                     self._other_block(block, event, at)
+
+    def _shown(self, event: Assistant | User, at: float | None) -> Iterator[AnyBlock]:
+        """The blocks of a message; where they are beyond all measure the first ones, and a word on the others."""
+        blocks = event.message.blocks
+        yield from blocks[:SHOWN_BLOCKS]
+        if len(blocks) > SHOWN_BLOCKS:
+            more = f"{len(blocks) - SHOWN_BLOCKS} more blocks in one message were passed over"
+            self._news.failure("message too long", more, event.parent_tool_use_id, at)
 
     def _say(
         self, kind: type[Words | Thought], text: str, event: Assistant | User, at: float | None, **fields: Any
@@ -132,7 +142,7 @@ class Transcript:
             self._calls.describe(thread, event.subagent_type, event.task_description, _first_text(event), at)
         blocks = event.message.blocks
         alone = sum(isinstance(block, ToolResult) for block in blocks) == 1
-        for block in blocks:
+        for block in self._shown(event, at):
             match block:
                 case ToolResult():
                     self._calls.result(block, event, at, alone=alone)

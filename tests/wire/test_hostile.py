@@ -1,0 +1,117 @@
+"""Streams that no honest agent prints: they cost what they are worth, and hide nothing of what stands beside them."""
+
+from __future__ import annotations
+
+import pytest
+
+from bridle.wire.decode import decode
+from bridle.wire.events import Malformed, Unknown
+from bridle.wire.items import Failure, Words
+from bridle.wire.outcome import NO_EVENTS
+from bridle.wire.tolerant import GLUED_LIMIT
+from bridle.wire.transcript import SHOWN_BLOCKS
+from tests.wire.conversations import answers, calls, ends, result, says, told, use
+from tests.wire.streams import failed, init, inspected, said
+from tests.wire.streams import result as ended
+from tests.wire.streams import text as text_block
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "1 file changed",
+        "2026-11-15 10:00:00 INFO started",
+        '"type": "system",',
+        "[1] [2]",
+        "true or false",
+        "1 " * 5000,
+    ],
+    ids=lambda words: words[:12],
+)
+def test_words_that_begin_like_json_are_one_broken_line(words: str) -> None:
+    found = decode(words.encode())
+    assert [type(event) for event in found] == [Malformed]
+    assert found[0].raw.decode() == words
+
+
+def test_objects_beyond_all_measure_on_one_line_are_counted_as_one_broken_rest() -> None:
+    found = decode(b"{} " * (GLUED_LIMIT + 2000))
+    assert [type(event) for event in found] == [Unknown] * GLUED_LIMIT + [Malformed]
+    assert found[-1].raw == (b"{} " * 2000)
+
+
+def test_blanks_around_a_single_object_do_not_count_as_something_glued_to_it() -> None:
+    found = decode(b' {"type":"novel","a":NaN} \t')
+    assert [type(event) for event in found] == [Unknown]
+
+
+def test_each_refused_call_counts_once_however_often_it_is_listed() -> None:
+    denials = [{"tool_name": "Bash", "tool_use_id": f"t{number}"} for number in range(20_000)]
+    odd = [{"tool_name": "Read"}, {"tool_name": "Read"}, {"tool_use_id": ["t1"]}, "words", None]
+    read = inspected([init(), ended(permission_denials=denials), init(), ended(permission_denials=[*denials, *odd])])
+    assert read["permission_denials"] == [*denials, *odd[:3]]
+
+
+def test_a_list_of_events_is_named_as_what_it_is() -> None:
+    read = inspected(["[" + "{},".join([""] * 3) + "{}]"])
+    assert NO_EVENTS in read["warnings"]
+    assert (read["parse_errors"], read["run_error"]) == (0, True)
+
+
+def test_a_list_among_events_is_no_reason_for_a_warning() -> None:
+    read = inspected([init(), "[1,2]", "7", said(text_block("x")), ended("x")])
+    assert read["warnings"] == []
+
+
+def test_blocks_beyond_all_measure_are_counted_and_not_shown() -> None:
+    line = '{"type":"assistant","message":{"content":[' + ",".join(["1"] * (SHOWN_BLOCKS + 500)) + "]}}"
+    transcript = told(line, ends("done"))
+    *chips, words, _ = transcript.items()
+    assert len(chips) == SHOWN_BLOCKS
+    assert isinstance(words, Failure)
+    assert words.text.startswith("500 more blocks")
+
+
+def test_a_call_under_an_id_that_was_used_before_is_a_call_of_its_own() -> None:
+    transcript = told(
+        says(use("t", "Bash", command="first")),
+        answers(result("t", "one")),
+        says(use("t", "Bash", command="second")),
+        answers(result("t", "two", is_error=True)),
+        says(use("t", "Read", file_path="third")),
+    )
+    found = calls(transcript)
+    assert [(call.summary, call.output, str(call.state)) for call in found] == [
+        ("first", "one", "ok"),
+        ("second", "two", "error"),
+        ("third", "", "running"),
+    ]
+    assert len({call.call_id for call in found}) == 3
+
+
+def test_a_call_that_is_printed_twice_before_its_result_is_one_call() -> None:
+    transcript = told(says(use("t", "Bash", command="x")), says(use("t", "Bash", command="x")), answers(result("t")))
+    assert len(calls(transcript)) == 1
+
+
+def test_a_sub_agent_that_calls_itself_again_and_again_stays_a_tree() -> None:
+    again = [
+        line
+        for _ in range(40)
+        for line in (says(use("t", "Task", prompt="p"), parent="t"), answers(result("t"), parent="t"))
+    ]
+    transcript = told(says(use("t", "Task", prompt="p")), *again)
+    outermost, *more = calls(transcript)
+    assert (outermost.call_id, more) == ("t", [])
+    assert len(calls(transcript, "t")) == 39
+
+
+def test_a_failure_after_a_list_still_says_why() -> None:
+    read = inspected(["[]", init(), failed("it broke")])
+    assert read["error"] == "it broke"
+
+
+def test_a_stray_line_that_begins_with_a_number_is_shown_whole() -> None:
+    (item,) = told("3 warnings were found").items()
+    assert isinstance(item, Words)
+    assert item.text == "3 warnings were found"
