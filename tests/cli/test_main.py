@@ -215,3 +215,37 @@ def test_names_in_the_table_are_unique_and_modules_follow_them() -> None:
     for command in commands:
         assert command.module in (None, f"bridle.cli.commands.{command.name.replace(':', '_').replace('-', '_')}")
         assert set(command.exit_codes) <= set(table.EXIT_MEANINGS)
+
+
+@pytest.mark.parametrize(
+    ("closed", "code", "words"),
+    [
+        ("<&-", 2, "standard input"),
+        (">&-", 1, "Bad file descriptor"),
+        ("<&- >&-", 2, "standard input"),
+    ],
+)
+@pytest.mark.parametrize("command", ["inspect", "show"])
+def test_a_stream_that_the_caller_closed_is_a_failure_with_words(
+    command: str, closed: str, code: int, words: str, tmp_path: Path
+) -> None:
+    (tmp_path / "log").write_text('{"type":"result","result":"done"}\n', encoding="utf-8")
+    log = str(tmp_path / "log") if "<" not in closed else "-"
+    done = _run(["sh", "-c", f'exec "$0" "$@" {closed}', str(PROGRAMS / "bridle"), command, log], {})
+    assert (done.returncode, done.stdout) == (code, "")
+    assert words in done.stderr
+    assert "defect" not in done.stderr
+
+
+@pytest.mark.parametrize("command", ["inspect", "show"])
+def test_words_for_people_never_go_to_stdout_when_stderr_is_closed(command: str) -> None:
+    done = _run(["sh", "-c", 'exec "$0" "$@" 2>&-', str(PROGRAMS / "bridle"), command, "no-such-file"], {})
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", "")
+
+
+@pytest.mark.parametrize("command", ["inspect", "show"])
+@pytest.mark.parametrize("name", ["x" * 300, "/proc/self/mem"], ids=["too long a name", "a refusal while reading"])
+def test_what_cannot_be_read_is_named(command: str, name: str) -> None:
+    done = bridle(command, name)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert name in done.stderr

@@ -29,6 +29,8 @@ def agent() -> None:
 
 def run(arguments: list[str]) -> int:
     """Run one command line and give its exit code."""
+    if None in (sys.stdin, sys.stdout, sys.stderr):
+        _stand_in_for_closed_streams()
     return _flushed(_guarded(arguments))
 
 
@@ -39,6 +41,18 @@ def exit_code(error: Exception) -> int:
     if isinstance(error, errors.UserError):
         return USAGE
     return AGENT_UNUSABLE if isinstance(error, errors.AgentError) else FAILED
+
+
+def _stand_in_for_closed_streams() -> None:
+    """A stream that the caller closed refuses what is asked of it, and no file of ours can take its number.
+
+    What was to be printed is then a failed write and no silent success; only words for people go nowhere.
+    """
+    import os
+
+    sys.stdin = sys.stdin or os.fdopen(os.open(os.devnull, os.O_WRONLY))
+    sys.stdout = sys.stdout or os.fdopen(os.open(os.devnull, os.O_RDONLY), "w")
+    sys.stderr = sys.stderr or os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
 
 
 def _guarded(arguments: list[str]) -> int:

@@ -32,7 +32,7 @@ def read_sidecar(log: Path) -> Sidecar:
     """What stands beside this log; the defaults where nothing does."""
     stem = log.name.removesuffix(LOG_SUFFIX)
     meta_path, stderr = log.parent / (stem + META_SUFFIX), log.parent / (stem + STDERR_SUFFIX)
-    if not meta_path.is_file():
+    if not _is_file(meta_path):
         return Sidecar()
     meta = _read(meta_path)
     return Sidecar(
@@ -47,7 +47,7 @@ def read_sidecar(log: Path) -> Sidecar:
             fault_category=_member(Category, meta.get("fault_category")),
         ),
         rules=_rules(meta),
-        stderr=stderr if stderr.is_file() else None,
+        stderr=stderr if _is_file(stderr) else None,
     )
 
 
@@ -59,6 +59,14 @@ def _rules(meta: dict[str, Any]) -> Rules:
         background_heuristic=meta.get("background_heuristic") is not False,
         denials_fail=meta.get("denials_fail") is not False,
     )
+
+
+def _is_file(path: Path) -> bool:
+    """Also where the name is too long to be a file's: then there is none."""
+    try:
+        return path.is_file()
+    except OSError:
+        return False
 
 
 def _member(kind: type[_NameT], value: object) -> _NameT | None:

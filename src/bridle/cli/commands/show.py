@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -77,10 +77,10 @@ class _Show:
         from bridle.views.log import stream_chunks
 
         if target == "-":
-            self._take((data, None) for data, _ in stream_chunks(sys.stdin.buffer))
+            self._take((data, None) for data, _ in _readable(stream_chunks(sys.stdin.buffer), "standard input"))
         else:
             with _open(target) as log:
-                self._take(log.chunks())
+                self._take(_readable(log.chunks(), target))
         self._end()
 
     def follow(self, target: str, view: PlainView | ColourView) -> None:
@@ -89,7 +89,7 @@ class _Show:
 
         try:
             if target == "-":
-                for chunk in stream_chunks(sys.stdin.buffer):
+                for chunk in _readable(stream_chunks(sys.stdin.buffer), "standard input"):
                     self._take([chunk])
                     view.update()
             else:
@@ -128,7 +128,19 @@ def _open(target: str) -> Log:
             raise UsageError(f"{path} is a folder", remedy="Name one log in it: a file that ends in .ndjson.")
         return Log(path)
     except OSError as error:
-        raise UsageError(f"cannot read {path}: {error.strerror}", remedy="Name the log of an agent run.") from error
+        raise _unreadable(str(path), error) from error
+
+
+def _readable(chunks: Iterable[Chunk], name: str) -> Iterator[Chunk]:
+    """The same chunks; a refusal on the way says what could not be read."""
+    try:
+        yield from chunks
+    except OSError as error:
+        raise _unreadable(name, error) from error
+
+
+def _unreadable(name: str, error: OSError) -> UsageError:
+    return UsageError(f"cannot read {name}: {error.strerror or error}", remedy="Name the log of an agent run.")
 
 
 def _newest() -> Path:
