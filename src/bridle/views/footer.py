@@ -36,7 +36,7 @@ def _words(page: Page, footer: Footer) -> str:
     if footer.api_error_status is not None:
         words.append(f"API status {footer.api_error_status}")
     if footer.cost_usd is not None:
-        words.append(f"${footer.cost_usd:.4f}")
+        words.append(f"${footer.cost_usd:.4f}" + " so far" * (footer.earlier_turns > 0))
     if footer.turns is not None:
         words.append(counted(footer.turns, "turn"))
     if footer.seconds is not None:

@@ -110,6 +110,11 @@ class Board:
         found = (self._items[item_id] for item_id in self._running)
         return [item for item in found if isinstance(item, Call)]
 
+    @property
+    def footer_count(self) -> int:
+        """How many turns have ended."""
+        return len(self._footers)
+
     def footers(self) -> tuple[Footer, ...]:
         """The ends of the turns so far."""
         found = (self._items[item_id] for item_id in self._footers)

@@ -234,6 +234,8 @@ class Footer(Item):
     api_error_status: int | None = None
     terminal_reason: str | None = None
     stop_reason: str | None = None
+    earlier_turns: int = 0
+    """How many turns of the same process ended before: then the cost is that of all of them."""
     from_background: bool = False
     """Whether a finished background task, not the user, began this turn."""
 

@@ -83,7 +83,7 @@ class News:
         call = self._board.call(event.tool_use_id or "")
         self._calls.task_changed(event, at)
         if call is None or call.background:
-            self._notice(NoticeKind.TASK, event.summary or f"a task is {event.status or 'over'}", at)
+            self._notice(NoticeKind.TASK, notices.task(event), at)
 
     def _hook_started(self, event: HookStarted, at: float | None) -> None:
         name = event.hook_name or event.hook_event or "a hook"

@@ -8,7 +8,7 @@ from typing import Any
 
 from bridle.wire.events import RateLimit
 from bridle.wire.items import NoticeKind
-from bridle.wire.system import KEPT, ApiRetry, CompactBoundary, Init, Status, System
+from bridle.wire.system import KEPT, ApiRetry, CompactBoundary, Init, Status, System, TaskNotification
 
 # Printed many times over and meant for machines only.
 SILENT_SYSTEM = frozenset({"thinking_tokens", KEPT})
@@ -66,6 +66,13 @@ def status(event: Status) -> tuple[NoticeKind, str] | None:
     if event.permission_mode:
         return NoticeKind.PERMISSION, f"mode is now {event.permission_mode}"
     return None
+
+
+def task(event: TaskNotification) -> str:
+    """How a task ended. Summaries say it in words where it went well; else some are only the task's name."""
+    if not event.summary:
+        return f"a task is {event.status or 'over'}"
+    return event.summary if event.status in ("completed", None) else f"{event.summary} ({event.status})"
 
 
 def words_of(event: System) -> str | None:

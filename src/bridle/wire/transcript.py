@@ -177,7 +177,7 @@ class Transcript:
             self._calls.interrupted(thread=None)
         denied = {denial.call_id for denial in fields["denials"]}
         self._calls.denied(denied, is_complete=isinstance(event.permission_denials, list))
-        self._board.put(Footer, at=at, **fields)
+        self._board.put(Footer, at=at, earlier_turns=self._board.footer_count, **fields)
 
 
 def _speaker(event: Assistant) -> Speaker:
