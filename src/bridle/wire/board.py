@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, TypeVar
+
+from msgspec.structs import replace
 
 from bridle.wire.items import AnyItem, Call, Footer, Item, State
 
@@ -66,7 +67,7 @@ class Board:
         if pieces is not None:
             text = "".join(pieces)
             self._growing[item_id] = [text]
-            self._items[item_id] = replace(self._items[item_id], text=text)  # type: ignore[arg-type]  # only words grow
+            self._items[item_id] = replace(self._items[item_id], text=text)  # only words grow
         return self._items.get(item_id)
 
     def items(self, thread: str | None, start: int = 0) -> tuple[AnyItem, ...]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from bridle.wire import changes, questions, todos
 from bridle.wire.blocks import ToolResult, ToolUse, plain_text

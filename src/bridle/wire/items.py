@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeAlias
+
+import msgspec
 
 from bridle.wire.prose import Code, Prose, parts_of
 
@@ -28,8 +29,7 @@ class Speaker(StrEnum):
     STRAY = "stray"  # a line that is not JSON: something else wrote into the stream
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Item:
+class Item(msgspec.Struct, frozen=True, kw_only=True):
     """One thing in the conversation. `at` is its arrival in seconds, where that is known."""
 
     id: int
@@ -40,8 +40,7 @@ class Item:
     """Items of one answer share it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Words(Item):
+class Words(Item, frozen=True, kw_only=True):
     """Something that was said."""
 
     text: str = ""
@@ -56,8 +55,7 @@ class Words(Item):
         return parts_of(self.text)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Thought(Item):
+class Thought(Item, frozen=True, kw_only=True):
     """The model's reasoning."""
 
     text: str = ""
@@ -65,8 +63,7 @@ class Thought(Item):
     omitted_characters: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FileChange:
+class FileChange(msgspec.Struct, frozen=True, kw_only=True):
     """What a tool did to a file, as the lines of a unified diff."""
 
     path: str = ""
@@ -77,8 +74,7 @@ class FileChange:
     omitted_lines: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Todo:
+class Todo(msgspec.Struct, frozen=True):
     """One entry of a todo list."""
 
     text: str
@@ -86,24 +82,21 @@ class Todo:
     id: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class TodoList:
+class TodoList(msgspec.Struct, frozen=True):
     """The todo list as it stood after a tool call."""
 
     todos: tuple[Todo, ...] = ()
     omitted: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Option:
+class Option(msgspec.Struct, frozen=True):
     """One answer that a question offers."""
 
     label: str
     description: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class Question(msgspec.Struct, frozen=True, kw_only=True):
     """A question to the user; `answer` is None as long as nobody answered."""
 
     text: str = ""
@@ -113,15 +106,13 @@ class Question:
     answer: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Questions:
+class Questions(msgspec.Struct, frozen=True):
     """The questions of one tool call."""
 
     questions: tuple[Question, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SubAgent:
+class SubAgent(msgspec.Struct, frozen=True, kw_only=True):
     """A sub-agent. Its thread has the id of its tool call; its status is the state of that call."""
 
     kind: str = ""
@@ -137,8 +128,7 @@ class SubAgent:
 Detail: TypeAlias = FileChange | TodoList | Questions | SubAgent
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Call(Item):
+class Call(Item, frozen=True, kw_only=True):
     """A tool call with its result, joined by the call's id."""
 
     call_id: str = ""
@@ -171,8 +161,7 @@ class NoticeKind(StrEnum):
     PROGRAM = "program"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Notice(Item):
+class Notice(Item, frozen=True, kw_only=True):
     """What the agent's program says about itself."""
 
     kind: NoticeKind = NoticeKind.PROGRAM
@@ -181,8 +170,7 @@ class Notice(Item):
     """For what has a beginning and an end of its own, such as a hook."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Failure(Item):
+class Failure(Item, frozen=True, kw_only=True):
     """An error: of a request to the model, or a line of the protocol that cannot be read."""
 
     name: str = ""
@@ -190,8 +178,7 @@ class Failure(Item):
     omitted_characters: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Chip(Item):
+class Chip(Item, frozen=True, kw_only=True):
     """Something that this version does not know, as it was sent."""
 
     kind: str = ""
@@ -199,8 +186,7 @@ class Chip(Item):
     omitted_characters: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tokens:
+class Tokens(msgspec.Struct, frozen=True, kw_only=True):
     """Tokens of a turn; `input` leaves out what the cache read or wrote, as the agent counts."""
 
     input: int = 0
@@ -209,16 +195,14 @@ class Tokens:
     cache_written: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Denial:
+class Denial(msgspec.Struct, frozen=True, kw_only=True):
     """A tool call that was refused."""
 
     tool: str = ""
     call_id: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Footer(Item):
+class Footer(Item, frozen=True, kw_only=True):
     """The end of a turn. Cost runs on over a process; turns, time and tokens are those of the turn."""
 
     subtype: str = ""
