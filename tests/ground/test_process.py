@@ -677,3 +677,36 @@ asyncio.run(main())
     done = subprocess.run(command, capture_output=True, text=True, timeout=HANG_SECONDS)
     assert (done.stdout, done.stderr) == ("b'hi\\n' 4\nNone\n-9\n", "")
     assert descendants.find("t" + token, None) == []
+
+
+NO_THREADS = """
+resource.setrlimit(resource.RLIMIT_AS, (2 << 30, 2 << 30))
+threading.stack_size(4 << 30)  # more than there may be: no thread can start
+"""
+
+NO_DESCRIPTORS = """
+def refuse(*_):
+    raise OSError(24, "no descriptor")
+os.eventfd = refuse
+"""
+
+
+@pytest.mark.parametrize(("shortage", "words"), [(NO_THREADS, "no thread"), (NO_DESCRIPTORS, "no descriptor")])
+def test_a_machine_without_room_to_read_a_child_leaves_none_behind(shortage: str, words: str) -> None:
+    script = f"""
+import asyncio, os, resource, sys, threading
+from pathlib import Path
+from bridle.ground import descendants, guard, process
+{shortage}
+async def main():
+    try:
+        await process.start(process.Spawn(("sleep", "600"), Path("/"), os.environ, sys.argv[1]))
+    except Exception as error:
+        print(error)
+    print(descendants.find(sys.argv[1], None), guard._guard._lines)
+asyncio.run(main())
+"""
+    command = [sys.executable, "-X", "dev", "-c", script, new_token()]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=HANG_SECONDS)
+    assert (done.stdout.splitlines()[-1], done.stderr) == ("[] {}", "")
+    assert words in done.stdout

@@ -60,7 +60,12 @@ async def start(spawn: Spawn, *, on_chunk: Tap | None = None, on_stderr: Tap | N
     except BaseException:
         guard.drop(spawn.token)
         raise
-    child = Child(spawn, process, on_chunk, on_stderr)
+    try:
+        child = Child(spawn, process, on_chunk, on_stderr)
+    except BaseException:  # no descriptor left, or no memory: there is no Child yet to end it
+        _discard(process)
+        guard.drop(spawn.token)
+        raise
     try:
         child._begin()
     except BaseException:
@@ -237,6 +242,13 @@ class Child:
         self._watch.close()
 
 
+def _discard(process: subprocess.Popen[bytes]) -> None:
+    """End a process that has only just begun, and give back what it holds here."""
+    process.kill()
+    with process:  # closes its pipes and reaps it
+        pass
+
+
 def _nothing() -> None:
     """Stand in for a step that a child without input does not have."""
 
@@ -258,7 +270,10 @@ def _in_thread(work: Callable[[], T]) -> asyncio.Future[T]:
         else:
             _post(loop, _settle, future, result)
 
-    threading.Thread(target=run, name="ending a child", daemon=True).start()
+    try:
+        threading.Thread(target=run, name="ending a child", daemon=True).start()
+    except RuntimeError:  # no room for another thread: the loop has to wait, but nothing is left behind
+        run()
     return future
 
 
