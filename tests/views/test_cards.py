@@ -12,7 +12,7 @@ from bridle.views.document import document
 from bridle.views.lines import cells
 from bridle.views.neutral import neutralise
 from bridle.views.page import Look
-from bridle.views.terminal import ColourView, PlainView
+from bridle.views.terminal import PRINTED_SEGMENTS, ColourView, PlainView
 from bridle.wire.mask import Mask
 from bridle.wire.transcript import Transcript
 from tests.wire.conversations import answers, ends, recorded, result, says, tell, text, told, use
@@ -90,6 +90,14 @@ def test_colour_shows_the_same_words_as_plain_text(name: str) -> None:
     ColourView(transcript, Mask(), Look(width=80), console).finish()
     lines = Text.from_ansi(drawn.getvalue()).plain.rstrip("\n").split("\n")
     assert [line.rstrip() for line in lines] == out.getvalue().rstrip("\n").split("\n")
+
+
+def test_a_conversation_of_many_screens_is_drawn_whole_and_in_order() -> None:
+    from rich.text import Text
+
+    said = [f"answer {number}" for number in range(PRINTED_SEGMENTS)]
+    drawn = Text.from_ansi(coloured(told(*(says(text(words), message=words) for words in said)))).plain
+    assert [line.removeprefix("● ").rstrip() for line in drawn.split("\n") if line.strip()] == said
 
 
 def test_long_output_is_cut_with_a_count_and_shown_whole_on_demand() -> None:

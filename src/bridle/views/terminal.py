@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cache
 from typing import TYPE_CHECKING, TextIO
 
 from bridle.views.cards import Cards
@@ -15,10 +16,13 @@ from bridle.wire.transcript import Transcript
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.live import Live
+    from rich.style import Style
     from rich.text import Text
 
 PLAIN_WIDTH = 100
 PLAIN_GUIDE = "| "
+# Each print of rich costs as much as dozens of lines; this many pieces at a time fill a few screens.
+PRINTED_SEGMENTS = 500
 
 _STYLES = {
     "": "",
@@ -93,8 +97,17 @@ class ColourView:
             self._live = None
 
     def _print(self, lines: Iterable[Line]) -> None:
+        from rich.segment import Segment, Segments
+
+        waiting: list[Segment] = []
         for one in lines:
-            self._console.print(_styled(one), no_wrap=True, crop=False, overflow="ignore", soft_wrap=True)
+            waiting += (Segment(piece, _style(name)) for piece, name in one.segments if piece)
+            waiting.append(Segment.line())
+            if len(waiting) > PRINTED_SEGMENTS:
+                self._console.print(Segments(waiting), end="", crop=False, soft_wrap=True)
+                waiting = []
+        if waiting:
+            self._console.print(Segments(waiting), end="", crop=False, soft_wrap=True)
 
     def _redraw(self) -> None:
         from rich.live import Live
@@ -171,10 +184,17 @@ def _styled(one: Line) -> Text:
     from rich.text import Text
 
     text = Text(end="\n")
-    for piece, style in one.segments:
-        known = style.removeprefix("label.")
-        text.append(piece, _STYLES[known] + " bold" if style != known else _STYLES[known])
+    for piece, name in one.segments:
+        text.append(piece, _style(name))
     return text
+
+
+@cache
+def _style(name: str) -> Style:
+    from rich.style import Style
+
+    known = name.removeprefix("label.")
+    return Style.parse(_STYLES[known] + " bold" if name != known else _STYLES[known])
 
 
 def _joined(lines: list[Line]) -> Text:
