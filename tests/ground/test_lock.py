@@ -116,9 +116,10 @@ def test_a_holder_that_left_no_note_is_still_refused_clearly(tmp_path: Path) -> 
             FileLock.hold(path, holder="other")
 
 
-def test_a_link_or_a_missing_folder_is_a_disk_error(tmp_path: Path) -> None:
+def test_what_cannot_be_a_lock_is_a_disk_error_that_names_it(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(tmp_path / "elsewhere")
-    for path in (tmp_path / "link", tmp_path / "gone" / "lock"):
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path / "link", tmp_path / "gone" / "lock", tmp_path / "pipe", tmp_path):
         with pytest.raises(DiskError, match=re.escape(str(path))):
             FileLock.hold(path, holder="me")
     assert not (tmp_path / "elsewhere").exists()

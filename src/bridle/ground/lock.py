@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import stat
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -75,6 +76,8 @@ class FileLock:
         self.release()
 
     def _note(self, holder: str) -> None:
+        if not stat.S_ISREG(os.fstat(self._fd).st_mode):
+            raise DiskError(f"the lock {self.path} is not a regular file", remedy="Move it out of the way.")
         note = {"pid": os.getpid(), "holder": holder, "since": clock.iso(clock.now())}
         os.ftruncate(self._fd, 0)
         disk.write_all(self._fd, json.dumps(note).encode() + b"\n")
