@@ -69,8 +69,9 @@ def test_a_named_program_that_is_missing_or_not_executable_is_told_apart(tmp_pat
     plain = program(tmp_path / "plain", executable=False)
     with pytest.raises(AgentNotReady, match=r"plain \(named by BRIDLE_CLAUDE\) may not be executed"):
         locate("claude", {"BRIDLE_CLAUDE": str(plain)})
-    with pytest.raises(AgentNotFound, match=r"gone \(named by BRIDLE_CLAUDE\) was not found"):
-        locate("claude", {"BRIDLE_CLAUDE": str(tmp_path / "gone")})
+    for missing in ("gone", "too-long-for-a-name" * 20 + "gone"):
+        with pytest.raises(AgentNotFound, match=r"gone \(named by BRIDLE_CLAUDE\) was not found"):
+            locate("claude", {"BRIDLE_CLAUDE": str(tmp_path / missing)})
 
 
 def test_a_run_with_a_missing_program_starts_nothing_and_names_it(tmp_path: Path) -> None:

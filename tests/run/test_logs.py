@@ -164,6 +164,17 @@ def test_a_git_file_that_leads_nowhere_is_passed_over(tmp_path: Path, text: str)
     assert (tmp_path / ".git").read_text() == text
 
 
+@pytest.mark.parametrize("broken", ["info", "info/exclude"])
+def test_a_repository_whose_list_cannot_be_written_is_said_and_the_run_goes_on(tmp_path: Path, broken: str) -> None:
+    path = tmp_path / ".git" / broken
+    path.parent.mkdir(parents=True)
+    path.mkdir() if broken.endswith("exclude") else path.write_text("not a folder")
+    done = run_agent(happy().install(tmp_path / "bin"), tmp_path)
+    assert done.finished.outcome.succeeded_cleanly
+    (line,) = (line for line in done.said if "git will show .ralph/" in line)
+    assert str(tmp_path / ".git/info/exclude") in line
+
+
 def test_a_second_run_in_a_workspace_is_refused_with_the_holders_name(tmp_path: Path) -> None:
     agent = happy().install(tmp_path / "bin")
     folder = tmp_path / ".ralph/state"

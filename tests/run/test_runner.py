@@ -452,9 +452,10 @@ def test_what_the_caller_got_wrong_is_a_usage_error_and_spends_nothing(
     assert not (tmp_path / ".ralph/state/budget.json").exists()
 
 
-def test_a_folder_that_is_not_there_is_a_usage_error(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["missing", "x" * 300])
+def test_a_folder_that_is_not_there_is_a_usage_error(tmp_path: Path, name: str) -> None:
     with pytest.raises(UsageError, match="is not a folder"):
-        run_agent(happy().install(tmp_path / "bin"), tmp_path / "missing")
+        run_agent(happy().install(tmp_path / "bin"), tmp_path / name)
 
 
 def test_an_agent_whose_key_is_refused_cannot_be_used(tmp_path: Path) -> None:

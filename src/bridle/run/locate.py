@@ -66,6 +66,6 @@ def _usable(named: str, variable: str, environment: Mapping[str, str]) -> str:
     path = shutil.which(named, path=environment.get("PATH", os.defpath))
     if path is not None:
         return os.path.abspath(path)
-    if Path(named).is_file():
+    if os.path.isfile(named):  # not of Path, which raises where a name is too long or a folder may not be entered
         raise AgentNotReady(f"{named} (named by {variable}) may not be executed", remedy=f"chmod +x {named}")
     raise AgentNotFound(f"{named} (named by {variable}) was not found", remedy=f"correct or unset {variable}")

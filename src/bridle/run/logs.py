@@ -97,13 +97,16 @@ def exclude_from_git(workspace: Path) -> None:
     if git is None:
         return
     path = git / "info" / "exclude"
-    known = disk.read_bounded(path, _GIT_FILE_LIMIT_BYTES) if path.exists() else b""
+    try:
+        path.parent.mkdir(exist_ok=True)
+        mode = path.stat().st_mode & 0o777 if path.exists() else None
+    except OSError as error:
+        raise DiskError(f"{path} could not be written: {error.strerror}", payload=error.errno) from error
+    known = disk.read_bounded(path, _GIT_FILE_LIMIT_BYTES) if mode is not None else b""
     if _EXCLUDED.encode() in known.splitlines():
         return
-    path.parent.mkdir(exist_ok=True)
     gap = b"" if not known or known.endswith(b"\n") else b"\n"
-    mode = path.stat().st_mode & 0o777 if path.exists() else 0o644
-    disk.write_atomic(path, known + gap + _EXCLUDED.encode() + b"\n", mode=mode)
+    disk.write_atomic(path, known + gap + _EXCLUDED.encode() + b"\n", mode=0o644 if mode is None else mode)
 
 
 def _beside(stem: Path, ending: str) -> int:

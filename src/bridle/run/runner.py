@@ -104,7 +104,7 @@ class AgentRun:
         self._say(f"{request.agent} ({program.path}): {request.mode} {name}, auth: {command.auth}")
         if request.permission is Permission.BYPASS:
             self._say(f"permissions are bypassed; sandbox: {detect(self._environment) or 'none was detected'}")
-        logs.exclude_from_git(request.cwd)
+        self._exclude()
         for number in range(1, request.retries + 2):
             attempt = Attempt(request, command, logs.RunLog.create(request, clock.now()), schema)
             try:
@@ -207,6 +207,13 @@ class AgentRun:
         holder = f"bridle {self.request.mode} {ids.safe_name(self.request.task)}"
         return FileLock.hold(folder / LOCK_FILE, holder=holder)
 
+    def _exclude(self) -> None:
+        """Keep our files out of commits; a repository that may not be written is no reason not to work there."""
+        try:
+            logs.exclude_from_git(self.request.cwd)
+        except DiskError as error:
+            self._say(f"git will show .ralph/ as untracked: {error.message}")
+
     def _expected_session(self) -> str | None:
         request = self.request
         # Read in any case: a broken file is found before the agent has spent anything.
@@ -279,8 +286,9 @@ def deserves_retry(record: Record, outcome: Outcome, ending: Ending) -> bool:
 
 
 def _check(request: Request) -> None:
-    if not request.cwd.is_dir():
-        raise UsageError(f"{request.cwd} is not a folder", remedy="give the folder that the agent is to work in")
+    if not os.path.isdir(request.cwd):  # not of Path, which raises where a folder above may not be entered
+        what = "is not a folder that can be reached"
+        raise UsageError(f"{request.cwd} {what}", remedy="give the folder that the agent is to work in")
     if not request.prompt.strip():
         raise UsageError("the prompt is empty", remedy="say what the agent is to do")
     if request.resume is not None:
