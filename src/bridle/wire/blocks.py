@@ -5,7 +5,7 @@ A block that is not one of these is kept as an UnknownBlock, whole.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar, TypeAlias, get_args
 
 import msgspec
 
@@ -89,13 +89,7 @@ class UnknownBlock(Block, frozen=True, kw_only=True, tag="(unknown)", eq=False, 
 
 KnownBlock: TypeAlias = Text | Thinking | ToolUse | ToolResult | Image
 AnyBlock: TypeAlias = KnownBlock | UnknownBlock
-KNOWN_BLOCKS: dict[str, type[Text | Thinking | ToolUse | ToolResult | Image]] = {
-    "text": Text,
-    "thinking": Thinking,
-    "tool_use": ToolUse,
-    "tool_result": ToolResult,
-    "image": Image,
-}
+KNOWN_BLOCKS: dict[str, type[KnownBlock]] = {kind.__struct_config__.tag: kind for kind in get_args(KnownBlock)}
 
 
 def tool_use(call_id: str, name: str, arguments: dict[str, Any]) -> ToolUse:

@@ -208,8 +208,6 @@ def _trouble(record: Record, ending: Ending, rules: Rules) -> _Trouble:
         return _Trouble("timeout", Category.TIMEOUT, _stderr_warning(stderr))
     if record.failure is not None:
         return _Trouble(*_stream_error(record.failure, record), _stderr_warning(stderr))
-    if ending.timed_out and not record.results:
-        return _Trouble("timeout", Category.TIMEOUT, _stderr_warning(stderr))
     advice = _heuristics(record, rules)
     if advice.category is not None:
         return _with_stderr(advice, stderr)

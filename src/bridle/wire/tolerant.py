@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from functools import cache
-from typing import Any, TypeVar, get_type_hints
+from typing import Any, TypeVar, get_args, get_type_hints
 
 import msgspec
 
@@ -24,17 +24,7 @@ _scan = json.JSONDecoder(strict=False).raw_decode
 _blanks = re.compile(r"\s*").match
 _StructT = TypeVar("_StructT", bound=msgspec.Struct)
 
-_KINDS: dict[str, type[events.Event]] = {
-    "assistant": events.Assistant,
-    "user": events.User,
-    "result": events.Result,
-    "stream_event": events.StreamEvent,
-    "rate_limit_event": events.RateLimit,
-    "control_request": events.ControlRequest,
-    "control_response": events.ControlResponse,
-    "control_cancel_request": events.ControlCancel,
-    "keep_alive": events.KeepAlive,
-}
+_KINDS: dict[str, type[events.Event]] = {kind.__struct_config__.tag: kind for kind in get_args(events.Plain)}
 
 
 def decode_tolerantly(line: bytes) -> list[events.Event]:
