@@ -218,3 +218,24 @@ def read_until(descriptor: int, words: str) -> str:
         if select.select([descriptor], [], [], 0.5)[0]:
             seen += os.read(descriptor, 65536)
     return seen.decode(errors="replace")
+
+
+CODEX = '{"type":"item.completed","item":{"id":"i","type":"agent_message","text":"words of another agent"}}\n'
+
+
+@pytest.mark.parametrize("target", ["FILE", "last"])
+def test_a_log_that_bridle_kept_is_read_as_the_agent_of_its_run(target: str, tmp_path: Path) -> None:
+    logs = tmp_path / ".ralph" / "logs" / "claude"
+    logs.mkdir(parents=True)
+    (logs / "a.ndjson").write_text(CODEX, encoding="utf-8")
+    (logs / "a.meta.json").write_text('{"agent": "codex"}', encoding="utf-8")
+    done = show(str(logs / "a.ndjson") if target == "FILE" else target, cwd=tmp_path)
+    assert (done.returncode, done.stdout.decode()) == (0, "● words of another agent\n")
+
+
+@pytest.mark.parametrize("meta", ['{"agent": 7}', "not json", "[]", '{"agent": "bridle-agent"}'])
+def test_what_stands_beside_a_log_never_keeps_it_from_being_shown(meta: str, tmp_path: Path) -> None:
+    (tmp_path / "a.ndjson").write_text(json.dumps(says(text("hello"))) + "\n", encoding="utf-8")
+    (tmp_path / "a.meta.json").write_text(meta, encoding="utf-8")
+    done = show(str(tmp_path / "a.ndjson"))
+    assert (done.returncode, done.stdout.decode()) == (0, "● hello\n")

@@ -33,7 +33,11 @@ ASK_CODES = {
     5: EXIT_MEANINGS[5],
     130: EXIT_MEANINGS[130],
 }
-READ_CODES = {0: "the file could be read", 1: "it could not be read", 2: EXIT_MEANINGS[2]}
+READ_CODES = {
+    0: "the log could be read",
+    1: "what was read could not be printed",
+    2: "wrong usage, or the log could not be read",
+}
 COMPARE_CODES = {0: "it agrees", 1: "it differs", 2: EXIT_MEANINGS[2]}
 READY_CODES = {0: "ready", 1: "something is missing", 2: EXIT_MEANINGS[2]}
 PLAIN_CODES = {0: EXIT_MEANINGS[0], 1: EXIT_MEANINGS[1], 2: EXIT_MEANINGS[2]}

@@ -13,13 +13,12 @@ import click
 
 from bridle.cli.sidecar import Sidecar, read_sidecar
 from bridle.errors import UsageError
-from bridle.wire.dialects.table import AGENTS, decoder_for
+from bridle.wire.dialects.table import AGENTS, DEFAULT_AGENT, decoder_for
 from bridle.wire.outcome import STDERR_TAIL_BYTES, Outcome, Policy, judge
 from bridle.wire.record import Record
 from bridle.wire.recorder import Recorder
 from bridle.wire.report import document, to_json
 
-DEFAULT_AGENT = "claude"
 STDIN = "-"
 CHUNK_BYTES = 256 * 1024  # large enough that reading costs nothing beside decoding, small enough to forget
 
@@ -27,7 +26,7 @@ CHUNK_BYTES = 256 * 1024  # large enough that reading costs nothing beside decod
 @click.command("inspect", short_help="The record and the outcome of an agent's log, offline.")
 @click.argument("log", metavar="FILE|-")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document on stdout.")
-@click.option("--agent", type=click.Choice(AGENTS), help="Whose output it is.  [default: claude]")
+@click.option("--agent", type=click.Choice(AGENTS), help="Whose output it is.  [default: that of the run, or claude]")
 @click.option("--exit-code", type=int, help="What the agent's process ended with.  [default: 0]")
 @click.option("--stderr", "stderr_path", metavar="FILE", help="What the agent printed to stderr.")
 @click.option("--expect-session", metavar="ID", help="The session that was to be continued.")

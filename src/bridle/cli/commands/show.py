@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from bridle.errors import UsageError
-from bridle.wire.dialects.table import AGENTS, StreamDecoder, decoder_for
+from bridle.wire.dialects.table import AGENTS, DEFAULT_AGENT, StreamDecoder, decoder_for
 
 if TYPE_CHECKING:
     from bridle.views.log import Chunk, Log
@@ -32,10 +32,10 @@ SHOWN_CHARACTERS = 10_000
 @click.option("--thinking/--no-thinking", default=True, show_default=True, help="Show the model's reasoning.")
 @click.option("--full", is_flag=True, help="Cut nothing short.")
 @click.option("--width", type=click.IntRange(40, 1000), help="Columns to use [default: the terminal's; 100 in a pipe].")
-@click.option("--agent", type=click.Choice(AGENTS), default="claude", show_default=True, help="Whose log it is.")
+@click.option("--agent", type=click.Choice(AGENTS), help="Whose log it is.  [default: that of the run, or claude]")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document on stdout.")
 def command(
-    *, target: str, follow: bool, thinking: bool, full: bool, width: int | None, agent: str, as_json: bool
+    *, target: str, follow: bool, thinking: bool, full: bool, width: int | None, agent: str | None, as_json: bool
 ) -> None:
     """Show the conversation in FILE: what was said, each tool call with its outcome, changes, sub-agents, cost.
 
@@ -47,9 +47,10 @@ def command(
 
     if as_json and follow:
         raise UsageError("--json prints one document, which --follow never finishes", remedy="Leave one of them out.")
+    target = str(_newest()) if target == NEWEST else target
     mask = Mask(secret_values(os.environ))
     transcript = Transcript(mask=mask, kept_characters=KEPT_CHARACTERS if full or as_json else SHOWN_CHARACTERS)
-    show = _Show(transcript, decoder_for(agent))
+    show = _Show(transcript, decoder_for(agent or _agent_of(target)))
     if as_json:
         show.read(target)
         _print_document(transcript, mask)
@@ -122,7 +123,7 @@ class _Show:
 def _open(target: str) -> Log:
     from bridle.views.log import Log
 
-    path = _newest() if target == NEWEST else Path(target)
+    path = Path(target)
     try:
         if path.is_dir():
             raise UsageError(f"{path} is a folder", remedy="Name one log in it: a file that ends in .ndjson.")
@@ -141,6 +142,16 @@ def _readable(chunks: Iterable[Chunk], name: str) -> Iterator[Chunk]:
 
 def _unreadable(name: str, error: OSError) -> UsageError:
     return UsageError(f"cannot read {name}: {error.strerror or error}", remedy="Name the log of an agent run.")
+
+
+def _agent_of(target: str) -> str:
+    """Whose log it is, by the file that Bridle keeps beside it; one that is broken has nothing to say."""
+    from bridle.cli.sidecar import read_sidecar
+
+    try:
+        return DEFAULT_AGENT if target == "-" else read_sidecar(Path(target)).agent or DEFAULT_AGENT
+    except UsageError:
+        return DEFAULT_AGENT
 
 
 def _newest() -> Path:

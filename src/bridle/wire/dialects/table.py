@@ -18,6 +18,8 @@ _DECODERS: dict[str, tuple[str, str]] = {
     "amp": ("bridle.wire.dialects.amp", "Amp"),
 }
 AGENTS: tuple[str, ...] = tuple(_DECODERS)
+DEFAULT_AGENT = "claude"
+_DROP_INS = {"bridle-agent": "claude"}  # programs that print another one's events
 
 
 class StreamDecoder(Protocol):
@@ -32,7 +34,8 @@ class StreamDecoder(Protocol):
 
 def decoder_for(agent: str, *, limit_bytes: int = LINE_LIMIT_BYTES) -> StreamDecoder:
     """A decoder for one run of that agent."""
-    if agent not in _DECODERS:
+    dialect = _DROP_INS.get(agent, agent)
+    if dialect not in _DECODERS:
         raise UsageError(f"there is no agent named {agent!r}", remedy=f"Use one of: {', '.join(AGENTS)}.")
-    module, name = _DECODERS[agent]
+    module, name = _DECODERS[dialect]
     return cast("StreamDecoder", getattr(import_module(module), name)(limit_bytes=limit_bytes))
