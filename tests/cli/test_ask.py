@@ -219,6 +219,19 @@ def test_an_interrupted_ask_is_exit_130_leaves_no_process_and_keeps_the_log(tmp_
     assert ask(happy().install(tmp_path / "bin", "next"), tmp_path, "hello").returncode == 0, "the lock is free"
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_ask_still_prints_its_document(tmp_path: Path, number: int) -> None:
+    agent = Script().out(init(), says("so far")).daemon().sleep().install(tmp_path / "bin")
+    with asking(agent, tmp_path, "--json") as started:
+        started.send_signal(number)
+        stdout, _ = started.communicate(timeout=HANG_SECONDS)
+    assert started.returncode == 130
+    document = json.loads(stdout)
+    assert (document["error"], document["error_category"], document["output"]) == ("interrupted", "process", "so far")
+    assert document["log_path"] == str(logs_of(tmp_path)[0])
+    assert inspect(document["log_path"]) == {name: document[name] for name in document if name not in LIVE_ONLY.split()}
+
+
 def test_an_agent_that_ignores_signals_dies_at_an_interrupt_too(tmp_path: Path) -> None:
     agent = Script().ignore("SIGINT", "SIGTERM", "SIGHUP").daemon(ignores=True).sleep().install(tmp_path / "bin")
     with asking(agent, tmp_path) as started:

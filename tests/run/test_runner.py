@@ -6,6 +6,7 @@ import asyncio
 import os
 import re
 import signal
+from contextlib import aclosing
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,9 @@ from bridle.errors import UsageError
 from bridle.run.request import Limits, Permission, Request
 from bridle.run.runner import AgentRun
 from bridle.run.watchdog import Bite
-from bridle.wire.events import Assistant, Result
+from bridle.wire.events import Assistant, Event, Result
 from bridle.wire.outcome import Category, Policy
+from bridle.wire.system import Init
 from tests.run.agents import (
     HANG_SECONDS,
     MODEL,
@@ -405,6 +407,27 @@ def test_the_session_of_a_run_that_was_broken_off_is_the_one_to_continue(tmp_pat
     asyncio.run(main())
     again = Script().out(init(OTHER_SESSION), result()).install(tmp_path / "bin", "again")
     assert not run_agent(again, tmp_path, continue_session=True).finished.outcome.session_forked
+
+
+@pytest.mark.parametrize(
+    ("seen", "error"),
+    [(Init, "interrupted"), (Result, None)],
+    ids=["before its result it is interrupted", "after its result it has that result"],
+)
+def test_a_run_that_was_broken_off_says_what_was_seen(tmp_path: Path, seen: type[Event], error: str | None) -> None:
+    agent = Script().out(init()).out(*([result("done")] if seen is Result else [])).sleep().install(tmp_path / "bin")
+    agent_run = AgentRun(Request("hi", tmp_path), environment=agent.environment())
+
+    async def main() -> None:
+        async with asyncio.timeout(HANG_SECONDS), aclosing(agent_run.events()) as events:
+            async for event in events:
+                if isinstance(event, seen):
+                    return
+
+    asyncio.run(main())
+    assert agent_run.finished is not None
+    assert (agent_run.finished.outcome.error, agent_run.finished.log_path) == (error, logs_of(tmp_path)[0])
+    assert agent_run.finished.record.session_id == SESSION
 
 
 def test_another_folder_than_the_given_one_is_reported(tmp_path: Path) -> None:

@@ -34,6 +34,7 @@ ENDED_SECONDS = 1.0
 # A watchdog is not in a hurry: Claude Code writes its session and an ending of its own on SIGINT.
 STOPPING = Patience(stdin_seconds=0.5, interrupt_seconds=2.5, terminate_seconds=1.5, descendants_seconds=1.0)
 LEAVING = Patience(stdin_seconds=0.3, interrupt_seconds=1.5, terminate_seconds=1.0, descendants_seconds=0.5)
+INTERRUPTED = "interrupted"  # the error of a run that somebody broke off before its result
 STDERR_LIMIT_CHARACTERS = 64 * 1024
 _TELLING = frozenset({ControlRequest, Init, Result})  # events that ask something of us, or begin or end a turn
 
@@ -51,6 +52,8 @@ class Attempt:
     bite_seconds: float = 0.0
     fault: str | None = None
     fault_category: Category | None = None
+    is_broken_off: bool = False
+    """Whether somebody interrupted it, or nobody wanted more of its events."""
     exit_code: int | None = None
     stderr: str = ""
     corrections: int = 0
@@ -73,7 +76,8 @@ class Attempt:
     @property
     def ended_by_us(self) -> bool:
         """Whether the agent had answered well and only outstayed it."""
-        return self.bite is not None and self.record.results > 0 and self.record.failure is None
+        has_struck = self.bite is not None or self.is_broken_off
+        return has_struck and self.record.results > 0 and self.record.failure is None
 
     @property
     def killed_after_result(self) -> bool:
@@ -84,6 +88,12 @@ class Attempt:
     def timed_out(self) -> bool:
         """Whether a limit struck before the agent had answered."""
         return self.bite is not None and not self.ended_by_us
+
+    def break_off(self) -> None:
+        """Note that it was interrupted; an answer that it had already given stays."""
+        self.is_broken_off = True
+        if not self.record.results:
+            self.fault = self.fault or INTERRUPTED
 
     def ending(self, expected_session: str | None) -> Ending:
         """How the process ended, for the verdict."""

@@ -65,6 +65,15 @@ class AgentRun:
         self._say = say
         self._began = clock.monotonic()
 
+    async def to_end(self, on_event: Callable[[Event], None] = lambda _event: None) -> Finished:
+        """Run the agent to its end and return what came of it; what was seen of one broken off is in `finished`."""
+        async with aclosing(self.batches()) as batches:
+            async for events in batches:
+                for event in events:
+                    on_event(event)
+        assert self.finished is not None  # noqa: S101  # set on every way out of batches() but an exception
+        return self.finished
+
     async def events(self) -> AsyncGenerator[Event, None]:
         """Run the agent and yield what it prints as it comes. Close the generator to end the agent early."""
         async with aclosing(self.batches()) as batches:
@@ -115,13 +124,12 @@ class AgentRun:
                 # The next --continue finds the session of a run that was broken off, and its tokens were spent.
                 if attempt.record.events:
                     self._keep(attempt, budget)
+                self._conclude(attempt, expected, number, program)
                 raise
             if self.finished is not None and self.finished.unusable is not None:
                 return
             budget = self._keep(attempt, budget)
-            ending = attempt.ending(expected)
-            outcome = judge(attempt.record, ending, rules_of(request, command.environment))
-            self.finished = self._finish(attempt, outcome, number, program)
+            outcome, ending = self._conclude(attempt, expected, number, program), attempt.ending(expected)
             if outcome.session_forked:
                 now = attempt.record.session_id
                 self._say(f"the session forked: {expected} was to be continued, and the agent answered in {now}")
@@ -151,6 +159,7 @@ class AgentRun:
             else:
                 attempt.fault = attempt.fault or error.message
         except BaseException:
+            attempt.break_off()
             meta["interrupted"] = True
             self._say(f"broken off; log: {attempt.log.path}")
             raise
@@ -168,9 +177,11 @@ class AgentRun:
             attempt.fault = attempt.fault or f"the state of the workspace could not be written: {error.message}"
             return budget
 
-    def _finish(self, attempt: Attempt, outcome: Outcome, number: int, program: Program) -> Finished:
-        request, record = self.request, attempt.record
-        return Finished(
+    def _conclude(self, attempt: Attempt, expected: str | None, number: int, program: Program) -> Outcome:
+        """Judge an attempt; what came of it is what came of the run, unless there is another one."""
+        request, record, command = self.request, attempt.record, attempt.command
+        outcome = judge(record, attempt.ending(expected), rules_of(request, command.environment))
+        self.finished = Finished(
             record=record,
             outcome=outcome,
             cost=budgets.cost_of(record, request.agent),
@@ -181,11 +192,12 @@ class AgentRun:
             killed_after_result=attempt.killed_after_result,
             limit=attempt.bite,
             program=program.path,
-            auth=attempt.command.auth,
+            auth=command.auth,
             corrections=attempt.corrections,
             cwd_differs=_other_folder(record.cwd, request.cwd),
-            unusable=_not_logged_in(request, record, outcome, attempt.command.auth),
+            unusable=_not_logged_in(request, record, outcome, command.auth),
         )
+        return outcome
 
     def _refuse(self, ending: Ending, *, unusable: AgentError | None = None, attempt: Attempt | None = None) -> None:
         record = Record()
@@ -258,13 +270,7 @@ async def run(
     on_event: Callable[[Event], None] = lambda _event: None,
 ) -> Finished:
     """Run an agent to its end and return what came of it."""
-    agent_run = AgentRun(request, environment=environment, say=say)
-    async with aclosing(agent_run.batches()) as batches:
-        async for events in batches:
-            for event in events:
-                on_event(event)
-    assert agent_run.finished is not None  # noqa: S101  # set on every way out of events() but an exception
-    return agent_run.finished
+    return await AgentRun(request, environment=environment, say=say).to_end(on_event)
 
 
 def rules_of(request: Request, environment: Mapping[str, str]) -> Rules:

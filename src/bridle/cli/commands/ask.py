@@ -72,15 +72,18 @@ def command(**options: Any) -> int:
     import asyncio
 
     from bridle.cli import ending
-    from bridle.run.runner import run
+    from bridle.run.runner import AgentRun
 
     as_json = options["as_json"]
     request = _request(options)
     live = None if as_json else _live(request.agent)
     show = _show_nothing if live is None else live.show
+    agent_run = AgentRun(request, environment=dict(os.environ), say=_say)
     try:
-        finished = asyncio.run(_until_told_to_end(run(request, environment=dict(os.environ), say=_say, on_event=show)))
-    except asyncio.CancelledError:
+        finished = asyncio.run(_until_told_to_end(agent_run.to_end(show)))
+    except (asyncio.CancelledError, KeyboardInterrupt):
+        if as_json and agent_run.finished is not None:
+            print(ending.as_json(agent_run.finished))
         raise KeyboardInterrupt from None
     if live is not None and not live.has_answered and not finished.outcome.failed:
         live.answer(finished.outcome.final_text)  # some answers stand in the result alone
@@ -135,6 +138,8 @@ def _request(options: dict[str, Any]) -> Request:
 def _prompt_on_stdin() -> str:
     try:
         return sys.stdin.buffer.read().decode("utf-8")
+    except OSError as error:
+        raise UsageError(f"the prompt cannot be read from standard input: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise UsageError(f"the prompt on standard input is not UTF-8: {error}", remedy="convert it first") from error
 
