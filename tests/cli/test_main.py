@@ -249,3 +249,14 @@ def test_what_cannot_be_read_is_named(command: str, name: str) -> None:
     done = bridle(command, name)
     assert (done.returncode, done.stdout) == (2, "")
     assert name in done.stderr
+
+
+def test_what_an_agent_said_beside_its_log_may_come_from_a_pipe(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "stderr")
+    filled = subprocess.Popen(["sh", "-c", 'printf "it broke" > "$0"', str(tmp_path / "stderr")])
+    try:
+        done = bridle("inspect", os.devnull, "--json", "--exit-code", "3", "--stderr", str(tmp_path / "stderr"))
+    finally:
+        filled.kill()
+        filled.wait()
+    assert json.loads(done.stdout)["error"] == "it broke"

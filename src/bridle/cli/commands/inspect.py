@@ -103,9 +103,12 @@ def _tail(path: Path) -> str:
     """The end of a stderr log, as much of it as a live run keeps."""
     try:
         with path.open("rb") as stream:
-            size = stream.seek(0, 2)
-            stream.seek(max(0, size - STDERR_TAIL_BYTES))
-            return stream.read().decode("utf-8", "replace")
+            if stream.seekable():
+                stream.seek(max(0, stream.seek(0, os.SEEK_END) - STDERR_TAIL_BYTES))
+            tail = b""
+            while chunk := stream.read(CHUNK_BYTES):
+                tail = (tail + chunk)[-STDERR_TAIL_BYTES:]
+            return tail.decode("utf-8", "replace")
     except OSError as refusal:
         raise _unreadable(str(path), refusal) from refusal
 
