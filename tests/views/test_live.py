@@ -106,8 +106,15 @@ def test_waits_for_the_model_are_said_with_their_reason_and_length() -> None:
     _, beside = shown(retry | {"error_status": 529, "error": "overloaded"}, limit, fine)
     assert beside == [
         "  request overloaded (529): attempt 2 of 10, waiting 2.5 s",
-        "  rate limit rejected, resets at 1794704467",
+        "  rate limit rejected, resets at 2026-11-15 01:01 UTC",
     ]
+    distant = {"type": "rate_limit_event", "rate_limit_info": {"status": "rejected", "resetsAt": 10**15}}
+    assert shown(distant)[1][0].startswith("  rate limit rejected, resets at ")
+
+
+def test_an_agent_that_says_little_about_itself_is_introduced_with_what_it_says() -> None:
+    assert shown({"type": "system", "subtype": "init", "session_id": "s"})[1] == ["session s"]
+    assert shown({"type": "system", "subtype": "init"})[1] == []
 
 
 def test_escape_sequences_are_written_out_wherever_they_stand() -> None:

@@ -6,6 +6,7 @@ The words of the agent itself are the answer; everything else is said beside it.
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import UTC, datetime
 
 from bridle.views.summary import harmless
 from bridle.wire.blocks import Text, ToolResult, ToolUse
@@ -81,8 +82,10 @@ class Live:
         self._answer(self._clean(text))
 
     def _init(self, event: Init) -> None:
-        if self._facts.record.inits == 1:
-            self._beside(self._clean(f"{event.model}, session {event.session_id}, permissions {event.permission_mode}"))
+        parts = {"": event.model, "session ": event.session_id, "permissions ": event.permission_mode}
+        known = [name + value for name, value in parts.items() if value]  # other agents say less
+        if known and self._facts.record.inits == 1:
+            self._beside(self._clean(", ".join(known)))
 
     def _assistant(self, event: Assistant) -> None:
         indent = "" if event.parent_tool_use_id is MAIN else "    "
@@ -127,7 +130,8 @@ class Live:
     def _rate_limit(self) -> None:
         record = self._facts.record
         if record.rate_limit_status not in (None, "allowed"):
-            self._beside(self._clean(f"  rate limit {record.rate_limit_status}, resets at {record.resets_at}"))
+            until = "" if record.resets_at is None else f", resets at {_moment(record.resets_at)}"
+            self._beside(self._clean(f"  rate limit {record.rate_limit_status}{until}"))
 
     def _result(self) -> None:
         self._beside(self._clean(status_line(self._facts.record)))
@@ -162,6 +166,14 @@ def _retry(event: ApiRetry) -> str:
     why = f"{event.error if known else 'failed'}" + (f" ({event.error_status})" if event.error_status else "")
     wait = f"{(event.retry_delay_ms or 0) / 1000:.1f} s"
     return harmless(f"  request {why}: attempt {event.attempt} of {event.max_retries}, waiting {wait}")
+
+
+def _moment(seconds: int) -> str:
+    """A moment for a person to read; a number that is none stays a number."""
+    try:
+        return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M} UTC"
+    except (ValueError, OverflowError, OSError):
+        return str(seconds)
 
 
 def _count(number: int, noun: str) -> str:
