@@ -39,6 +39,13 @@ _SESSION_VARIABLES = (
     "CLAUDE_CODE_SESSION_ID",
     "CLAUDE_CODE_SSE_PORT",
 )
+# What pays in place of the login where it is set, in the order in which Claude Code looks.
+_OTHER_PAYERS = (
+    "CLAUDE_CODE_USE_BEDROCK",
+    "CLAUDE_CODE_USE_VERTEX",
+    "ANTHROPIC_AUTH_TOKEN",
+    "CLAUDE_CODE_OAUTH_TOKEN",
+)
 _LOOPBACK_HOSTS = ("127.0.0.1", "localhost", "::1")
 
 
@@ -220,7 +227,7 @@ def _choose_auth(request: Request, environment: dict[str, str]) -> tuple[dict[st
     """Take the login rather than a key that happened to be in the environment: a forgotten key is a surprise bill."""
     if request.agent not in CLAUDE_LIKE:
         return environment, f"{request.agent}'s own"
-    login = "ANTHROPIC_AUTH_TOKEN" if environment.get("ANTHROPIC_AUTH_TOKEN") else "login"
+    login = next((name for name in _OTHER_PAYERS if environment.get(name)), "login")
     if not environment.get(KEY_VARIABLE):
         if request.auth is Auth.KEY:
             raise UsageError("--auth key, but ANTHROPIC_API_KEY is empty or not set", remedy="set it, or use the login")
