@@ -20,7 +20,7 @@ from bridle.wire.events import (
     Usage,
     User,
 )
-from bridle.wire.numbers import believed
+from bridle.wire.numbers import LARGEST, believed
 from bridle.wire.record import MAIN, Answer, Chunk, Failure, Record, Tally
 from bridle.wire.system import ApiRetry, CompactBoundary, Init, Notice, TaskNotification, TaskStarted, TaskUpdated
 
@@ -103,7 +103,8 @@ class Recorder:
             self._notice = None
             answer = self._continue_answer(message)
             if usage is not None:
-                record.context_tokens = believed(usage.context_tokens) or 0
+                tokens = usage.context_tokens
+                record.context_tokens = tokens if -LARGEST < tokens < LARGEST else 0
         if type(message.content) is str:
             return
         for block in message.content:
