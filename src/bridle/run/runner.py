@@ -6,10 +6,9 @@ import os
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import aclosing, nullcontext
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 
-from bridle.errors import AgentError, AgentNotFound, AgentNotReady, DiskError, ProcessError, UsageError
+from bridle.errors import AgentError, DiskError, ProcessError, UsageError
 from bridle.ground import clock, ids
 from bridle.ground.lock import FileLock
 from bridle.ground.process import SpawnFailure
@@ -17,15 +16,17 @@ from bridle.run import budget as budgets
 from bridle.run import logs, sessions
 from bridle.run.attempt import Attempt
 from bridle.run.budget import Budget, Cost
-from bridle.run.command import CLAUDE_LIKE, KEY_VARIABLE, Command, build
+from bridle.run.command import CLAUDE_LIKE, Command, build
 from bridle.run.direnv import workspace_variables
 from bridle.run.locate import Program, locate
+from bridle.run.meta import begun, ended
+from bridle.run.policy import deserves_retry, not_logged_in, not_started, rules_of
 from bridle.run.request import Permission, Request
 from bridle.run.sandbox import detect
 from bridle.run.structured import Schema
 from bridle.run.watchdog import Bite
 from bridle.wire.events import Event
-from bridle.wire.outcome import Category, Ending, Outcome, Policy, Rules, judge
+from bridle.wire.outcome import Category, Ending, Outcome, judge
 from bridle.wire.record import Record
 
 LOCK_FILE = "workspace.lock"
@@ -144,8 +145,7 @@ class AgentRun:
         self, attempt: Attempt, program: Program, number: int, expected: str | None
     ) -> AsyncGenerator[list[Event], None]:
         """One attempt with its log around it, which is described before, after, and when it is broken off."""
-        started = clock.now()
-        meta = self._meta(attempt, program, number, started, expected)
+        meta = begun(attempt, program, number, expected=expected, inherited=self._environment)
         try:
             attempt.log.describe(meta)
             async with aclosing(attempt.batches()) as batches:
@@ -153,7 +153,7 @@ class AgentRun:
                     yield events
         except ProcessError as error:
             if isinstance(error.payload, SpawnFailure):
-                unusable = _not_started(error, error.payload)
+                unusable = not_started(error, error.payload)
                 meta["not_found"] = error.message
                 self._refuse(Ending(not_found=error.message, exit_code=None), unusable=unusable, attempt=attempt)
             else:
@@ -164,7 +164,7 @@ class AgentRun:
             self._say(f"broken off; log: {attempt.log.path}")
             raise
         finally:
-            _close_log(attempt, meta | _ended(attempt))
+            _close_log(attempt, meta | ended(attempt))
 
     def _keep(self, attempt: Attempt, budget: Budget) -> Budget:
         """Write down what the workspace must remember. A disk that takes no more is a fault of the run."""
@@ -195,7 +195,7 @@ class AgentRun:
             auth=command.auth,
             corrections=attempt.corrections,
             cwd_differs=_other_folder(record.cwd, request.cwd),
-            unusable=_not_logged_in(request, record, outcome, command.auth),
+            unusable=not_logged_in(request, record, outcome, command.auth),
         )
         return outcome
 
@@ -234,33 +234,6 @@ class AgentRun:
             return request.resume
         return known.of(request.mode) if request.continue_session else None
 
-    def _meta(
-        self, attempt: Attempt, program: Program, number: int, started: datetime, expected: str | None
-    ) -> dict[str, object]:
-        request = self.request
-        bypass = request.permission is Permission.BYPASS
-        return {
-            "agent": request.agent,
-            "program": program.path,
-            "program_found": program.found,
-            "argv": list(attempt.command.argv),
-            "cwd": str(request.cwd),
-            "mode": request.mode,
-            "task": request.task,
-            "attempt": number,
-            "auth": attempt.command.auth,
-            "permission_mode": request.permission,
-            "permissions_bypassed": bypass,
-            "sandbox": detect(self._environment),
-            "policy": request.policy,
-            "hang_heuristic": request.hang_heuristic,
-            "background_heuristic": rules_of(request, attempt.command.environment).background_heuristic,
-            "denials_fail": request.denials_fail,
-            "expected_session": expected,
-            "started": clock.iso(started),
-            "pid": os.getpid(),
-        }
-
 
 async def run(
     request: Request,
@@ -273,24 +246,6 @@ async def run(
     return await AgentRun(request, environment=environment, say=say).to_end(on_event)
 
 
-def rules_of(request: Request, environment: Mapping[str, str]) -> Rules:
-    """How a request wants its run judged."""
-    background = environment.get("CLAUDE_CODE_DISABLE_BACKGROUND_TASKS") != "1"
-    return Rules(
-        policy=request.policy,
-        hang_heuristic=request.hang_heuristic,
-        background_heuristic=background,
-        denials_fail=request.denials_fail,
-    )
-
-
-def deserves_retry(record: Record, outcome: Outcome, ending: Ending) -> bool:
-    """Whether the agent crashed or never gave a result. What it answered, however bad, is never tried again."""
-    if record.results or ending.timed_out or ending.fault is not None or ending.not_found is not None:
-        return False
-    return outcome.run_error if outcome.policy is Policy.HARNESS else outcome.error is not None
-
-
 def _check(request: Request) -> None:
     if not os.path.isdir(request.cwd):  # not of Path, which raises where a folder above may not be entered
         what = "is not a folder that can be reached"
@@ -299,26 +254,6 @@ def _check(request: Request) -> None:
         raise UsageError("the prompt is empty", remedy="say what the agent is to do")
     if request.resume is not None:
         ids.check_id(request.resume, what="session id")
-
-
-def _ended(attempt: Attempt) -> dict[str, object]:
-    record = attempt.record
-    return {
-        "ended": clock.iso(clock.now()),
-        "seconds": round(attempt.seconds, 3),
-        "exit_code": attempt.exit_code,
-        "timed_out": attempt.timed_out,
-        "ended_by_us": attempt.ended_by_us,
-        "killed_after_result": attempt.killed_after_result,
-        "limit": attempt.bite,
-        "limit_seconds": attempt.bite_seconds or None,
-        "fault": attempt.fault,
-        "fault_category": attempt.fault_category,
-        "corrections": attempt.corrections,
-        "agent_version": record.version,
-        "session_id": record.session_id,
-        "reported_permission_mode": record.permission_mode,
-    }
 
 
 def _close_log(attempt: Attempt, meta: dict[str, object]) -> None:
@@ -330,29 +265,6 @@ def _close_log(attempt: Attempt, meta: dict[str, object]) -> None:
             attempt.log.close()
     except DiskError as error:
         attempt.fault = attempt.fault or f"the log could not be written: {error.message}"
-
-
-def _not_started(error: ProcessError, failure: SpawnFailure) -> AgentError:
-    """The agent's own fault; what the caller or the machine got wrong is raised."""
-    if failure.about in ("arguments", "folder"):
-        raise UsageError(error.message, remedy=error.remedy) from error
-    if failure.about == "machine":
-        raise error
-    kind = AgentNotFound if failure.about == "program" else AgentNotReady
-    return kind(error.message, remedy=error.remedy)
-
-
-def _not_logged_in(request: Request, record: Record, outcome: Outcome, auth: str) -> AgentError | None:
-    """A key that was refused, or no login at all: nothing but a person can mend it."""
-    if outcome.category is not Category.AUTH or not record.failure:
-        return None
-    if auth.startswith(KEY_VARIABLE):
-        what = f"its {KEY_VARIABLE} was refused"
-        remedy = f"set a valid {KEY_VARIABLE}, or use the login with --auth login"
-    else:
-        what = "it is not logged in"
-        remedy = f"run `{request.agent}` once by hand and log in, or choose an API key with --auth key"
-    return AgentNotReady(f"{request.agent} cannot be used: {what} ({outcome.error})", remedy=remedy)
 
 
 def _other_folder(reported: str | None, given: Path) -> str | None:
