@@ -63,6 +63,16 @@ def test_garbage_is_a_problem_that_can_be_read() -> None:
         assert "not an HTTP request" in stage.problems[0]
 
 
+def test_a_client_that_leaves_during_a_refusal_is_no_error_of_the_stage() -> None:
+    with running(HELLO) as stage:
+        for _ in range(30):  # it may leave before or after our last step
+            with opened(stage.port) as sock:
+                sock.sendall(b"hello?\r\n\r\n")
+                sock.recv(300)
+        assert ask(stage.port).status == 200
+    assert [problem for problem in stage.problems if "not an HTTP request" not in problem] == []
+
+
 def test_huge_headers_are_refused() -> None:
     head = b"GET / HTTP/1.1\r\nHost: x\r\nX-Big: "
     assert error_in(answer_to(head + b"a" * 1_000_000)) == (431, "invalid_request_error")

@@ -66,6 +66,18 @@ def test_it_prints_the_url_serves_and_ends_well_on_a_signal(script: Path, number
     assert "Traceback" not in err
 
 
+def test_what_a_client_sent_cannot_play_with_the_terminal(script: Path) -> None:
+    with started(str(script)) as (process, line):
+        port = int(line.rsplit(":", 1)[1])
+        for _ in range(2):
+            ask(port, model="evil\x07\u202e")
+        process.send_signal(signal.SIGTERM)
+        _, err = process.communicate(timeout=PATIENCE_SECONDS)
+    assert "model evil" in err
+    assert "\x07" not in err
+    assert "\u202e" not in err
+
+
 def test_a_signal_ends_it_while_a_client_hangs(tmp_path: Path) -> None:
     path = written(tmp_path, {"answers": [{"kind": "hang", "blocks": ["a"], "after_events": 1}]})
     with started(str(path)) as (process, line):

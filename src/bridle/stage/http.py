@@ -92,7 +92,8 @@ class Connection:
         if self._http.our_state not in (h11.IDLE, h11.SEND_RESPONSE):
             return
         await self.perform(steps)
-        self._writer.write_eof()
+        with contextlib.suppress(OSError):  # not connected any more: whoever it was has not waited for the refusal
+            self._writer.write_eof()
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(LINGER_SECONDS):
                 while await self._reader.read(READ_BYTES):

@@ -104,7 +104,9 @@ async def _serve(script: Script, *, port: int, host: str, record: Path | None, a
 
 
 def _say(line: str) -> None:
-    click.echo(line, err=True)
+    from bridle.views.summary import harmless
+
+    click.echo(harmless(line), err=True)  # it may hold what a client sent
 
 
 def _say_how(url: str) -> None:
