@@ -111,6 +111,22 @@ def test_a_wrong_place_is_named(path: list[str | int], value: Any, named: str) -
     assert f" at {named}: " in caught.value.message
 
 
+@pytest.mark.parametrize(
+    ("script", "words"),
+    [
+        ({"answers": [{"text": "hi"}]}, "the kind 'message' has kind, when, times, "),
+        ({"answers": [], "conversations": [{"when": {}, "answers": [{"kind": "error", "code": 429}]}]}, "status"),
+        ({"answer": []}, "a script has answers, conversations, otherwise, models"),
+        ({"answers": [{"blocks": [], "usage": {"tokens": 1}}]}, "answers[0].usage.tokens: no such key"),
+        ({"answers": [{"blocks": [], "capture": {"a.b[0]": {"from": "all", "pat": ""}}}]}, "no such key"),
+    ],
+)
+def test_a_key_that_does_not_exist_is_told_with_those_that_do(script: dict[str, Any], words: str) -> None:
+    with pytest.raises(ScriptError) as caught:
+        load_script(script)
+    assert words in caught.value.message
+
+
 @pytest.mark.parametrize("data", [b"", b"\xff", b"{", b"[]", b"5", "\ud800", "[" * 100_000, b'{"answers":NaN}', b"{}"])
 def test_what_is_no_script_is_refused(data: bytes | str) -> None:
     with pytest.raises(ScriptError):

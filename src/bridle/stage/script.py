@@ -21,6 +21,7 @@ MAX_SCRIPT_BYTES = 64 * 1024 * 1024
 
 _PLACE_OF_FAULT = re.compile(r"^(?P<what>.*?)(?: - at `(?:key in )?\$(?P<path>.*)`)?$", re.DOTALL)
 _FIELD = re.compile(r"^Object (?:contains unknown|missing required) field `(?P<name>.*)`$", re.DOTALL)
+_ANSWER = re.compile(r"(?:\.conversations\[\d+\])?(?:\.answers\[\d+\]|\.otherwise)")
 _SEGMENT = re.compile(r"\.([^.\[]+)|\[(\d+)\]")
 _REMEDY = "`bridle stage --schema` prints the format; docs/stage.md explains it."
 
@@ -101,8 +102,24 @@ def _located(message: str, raw: Any) -> tuple[str, str]:
         path = _named_entry(path, message, raw)
     field = _FIELD.match(what)
     if field:
-        path, what = f"{path}.{field['name']}", "no such key" if "unknown" in what else "this key is missing"
+        what = f"no such key{_known_keys(path, raw)}" if "unknown" in what else "this key is missing"
+        path = f"{path}.{field['name']}"
     return path.removeprefix("."), what
+
+
+def _known_keys(path: str, raw: Any) -> str:
+    """Return words about the keys that an answer, or the script itself, can have; nothing elsewhere."""
+    if path and not _ANSWER.fullmatch(path):
+        return ""
+    holder = raw
+    for key, index in _SEGMENT.findall(path):
+        holder = holder[int(index)] if index else holder[key]
+    kind = holder["kind"] if path else None
+    for name, definition in schema()["$defs"].items():
+        keys = definition["properties"]
+        if (kind is not None and [kind] == keys.get("kind", {}).get("enum")) or (not path and name == Script.__name__):
+            return f"; {f'the kind {kind!r}' if kind else 'a script'} has {', '.join(keys)}"
+    return ""
 
 
 def _named_entry(path: str, message: str, raw: Any) -> str:
