@@ -9,7 +9,7 @@ import pytest
 
 from bridle.errors import AgentNotFound, AgentNotReady
 from bridle.run.locate import Program, locate
-from bridle.wire.outcome import Category
+from bridle.wire.category import Category
 from tests.run.agents import Agent, happy
 from tests.run.runs import run_agent
 

@@ -16,8 +16,9 @@ from bridle.errors import UsageError
 from bridle.run.request import Limits, Permission, Request
 from bridle.run.runner import AgentRun
 from bridle.run.watchdog import Bite
+from bridle.wire.category import Category
 from bridle.wire.events import Assistant, Event, Result
-from bridle.wire.outcome import Category, Policy
+from bridle.wire.outcome import Policy
 from bridle.wire.system import Init
 from tests.run.agents import (
     HANG_SECONDS,

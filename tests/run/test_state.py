@@ -16,7 +16,7 @@ from bridle.run import budget, sessions
 from bridle.run.budget import Budget, Cost, cost_of
 from bridle.run.request import Mode, Request
 from bridle.run.runner import run
-from bridle.wire.outcome import Category
+from bridle.wire.category import Category
 from bridle.wire.record import Record, Tally
 from tests.run.agents import SESSION, Script, happy, init, result
 from tests.run.runs import run_agent

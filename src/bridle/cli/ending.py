@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from bridle.run.request import Limits
 from bridle.run.runner import Finished
 from bridle.run.watchdog import Bite
-from bridle.wire.outcome import Category
+from bridle.wire.category import Category
 from bridle.wire.report import document, to_json
 
 

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from bridle.errors import UsageError
-from bridle.wire.outcome import Category, Ending, Policy, Rules
+from bridle.wire.category import Category
+from bridle.wire.outcome import Ending, Policy, Rules
 
 LOG_SUFFIX = ".ndjson"
 META_SUFFIX = ".meta.json"

@@ -17,10 +17,11 @@ from bridle.run.structured import CORRECTIONS, Schema
 from bridle.run.watchdog import Bite, Clock, Deadline, next_deadline
 from bridle.wire import control
 from bridle.wire.blocks import Text
+from bridle.wire.category import Category
 from bridle.wire.dialects.table import StreamDecoder, decoder_for
 from bridle.wire.encode import encode
 from bridle.wire.events import ControlRequest, Event, Result
-from bridle.wire.outcome import Category, Ending
+from bridle.wire.outcome import Ending
 from bridle.wire.record import Record
 from bridle.wire.recorder import Recorder
 from bridle.wire.system import Init

@@ -8,7 +8,8 @@ from bridle.errors import AgentError, AgentNotFound, AgentNotReady, ProcessError
 from bridle.ground.process import SpawnFailure
 from bridle.run.command import KEY_VARIABLE
 from bridle.run.request import Request
-from bridle.wire.outcome import Category, Ending, Outcome, Policy, Rules
+from bridle.wire.category import Category
+from bridle.wire.outcome import Ending, Outcome, Policy, Rules
 from bridle.wire.record import Record
 
 

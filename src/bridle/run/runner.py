@@ -25,8 +25,9 @@ from bridle.run.request import Permission, Request
 from bridle.run.sandbox import detect
 from bridle.run.structured import Schema
 from bridle.run.watchdog import Bite
+from bridle.wire.category import Category
 from bridle.wire.events import Event
-from bridle.wire.outcome import Category, Ending, Outcome, judge
+from bridle.wire.outcome import Ending, Outcome, judge
 from bridle.wire.record import Record
 
 LOCK_FILE = "workspace.lock"

@@ -6,46 +6,22 @@ unattended work: no result and no text fails the run, and so does a refused perm
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from bridle.wire.events import ERROR_AUTH, ERROR_RATE, STREAM_ENDED
-from bridle.wire.record import Failure, Record
+from bridle.wire.category import Category, shorten, stream_error
+from bridle.wire.doubt import doubt
+from bridle.wire.events import STREAM_ENDED
+from bridle.wire.record import Record
 
-ERROR_LIMIT_CHARACTERS = 4096
-TRUNCATED = " ... (truncated)"
 INTERRUPTED_SUBTYPE = "error_during_execution"
-NO_DETAIL = "API error (no detail)"
 NO_RESULT = "stream-json ended without a 'result' message; token usage unavailable"
 NO_EVENTS = "there is JSON here but no event: a list of them (--output-format json) is not what is read, but one a line"
 MALFORMED_PREFIX = "malformed stream-json line skipped:"
-INTERACTIVE_PREFIX = "interactive-hang:"
-BACKGROUND_PREFIX = "background-task:"
 NO_EXIT_CODE = -1  # of a run that was timed out, or whose program was not there
 # The end of a long stderr is what explains a failure. Live runs and logs read later keep the same part of it.
 STDERR_TAIL_BYTES = 64 * 1024
 _STDERR_LIMIT_CHARACTERS = 2000  # of stderr in a warning; the whole of it is in its own log
-
-_WAITING = re.compile(r"\b(waiting on|still waiting|continuing|in progress|in the background)\b", re.IGNORECASE)
-_USAGE_LIMIT = re.compile(r"usage limit|(session|weekly|5-hour|opus|sonnet) limit (reached|hit)|hit your .{0,20}limit")
-
-
-class Category(StrEnum):
-    """What kind of trouble it was."""
-
-    RATE_LIMIT = "rate_limit"
-    USAGE_LIMIT = "usage_limit"
-    AUTH = "auth"
-    API = "api"
-    INTERACTIVE = "interactive"
-    BACKGROUND_TASK = "background-task"
-    TIMEOUT = "timeout"
-    PERMISSION = "permission"
-    PROCESS = "process"
-    PARSE = "parse"
-    BUDGET = "budget"
-    NOT_FOUND = "not_found"
 
 
 class Policy(StrEnum):
@@ -53,13 +29,6 @@ class Policy(StrEnum):
 
     HARNESS = "harness"
     LENIENT = "lenient"
-
-
-_BY_SUBTYPE: dict[str | None, Category] = {
-    "error_max_budget_usd": Category.BUDGET,
-    ERROR_RATE: Category.RATE_LIMIT,
-    ERROR_AUTH: Category.AUTH,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,22 +138,6 @@ def _exit_code(ending: Ending, trouble: _Trouble) -> int | None:
     return 0 if ending.ended_by_us else ending.exit_code
 
 
-def classify(text: str) -> Category:
-    """The kind of an error by the words in it: limits before auth, auth before the rest."""
-    words = text.lower()
-    if any(mark in words for mark in ("429", "rate limit", "rate-limit")):
-        return Category.RATE_LIMIT
-    auth = ("401", "403", "unauthorized", "authentication", "auth error", "anthropic_api_key")
-    if any(mark in words for mark in auth):
-        return Category.AUTH
-    return Category.USAGE_LIMIT if _USAGE_LIMIT.search(words) else Category.API
-
-
-def shorten(text: str) -> str:
-    """An error text of bearable length."""
-    return text if len(text) <= ERROR_LIMIT_CHARACTERS else text[:ERROR_LIMIT_CHARACTERS] + TRUNCATED
-
-
 def _final_text(record: Record) -> tuple[str, bool]:
     """The answer, and whether it had to be put together from the stream."""
     stated = record.result_text or ""
@@ -207,10 +160,10 @@ def _trouble(record: Record, ending: Ending, rules: Rules) -> _Trouble:
     if ending.timed_out and _cut_short(record):
         return _Trouble("timeout", Category.TIMEOUT, _stderr_warning(stderr))
     if record.failure is not None:
-        return _Trouble(*_stream_error(record.failure, record), _stderr_warning(stderr))
-    advice = _heuristics(record, rules)
-    if advice.category is not None:
-        return _with_stderr(advice, stderr)
+        return _Trouble(*stream_error(record.failure, record), _stderr_warning(stderr))
+    doubted = doubt(record, background=rules.background_heuristic) if rules.hang_heuristic else None
+    if doubted is not None:
+        return _Trouble(None, doubted[0], (doubted[1], *_stderr_warning(stderr)))
     if ending.exit_code != 0 and stderr and not ending.ended_by_us:
         return _Trouble(shorten(stderr), Category.PROCESS)
     return _Trouble()
@@ -221,53 +174,6 @@ def _cut_short(record: Record) -> bool:
     if not record.results or record.terminal_reason == STREAM_ENDED:
         return True
     return record.failure is not None and record.failure.subtype == INTERRUPTED_SUBTYPE
-
-
-def _stream_error(failure: Failure, record: Record) -> tuple[str, Category]:
-    text = shorten(failure.text) if failure.text else NO_DETAIL
-    return text, _by_structure(failure, record) or classify(text)
-
-
-def _by_structure(failure: Failure, record: Record) -> Category | None:
-    """What the agent's own fields say, which beats any words."""
-    status, notice = failure.api_error_status, failure.notice
-    if status == 429 or notice == "rate_limit":
-        limited = _USAGE_LIMIT.search((failure.text or "").lower()) or record.rate_limit_status == "rejected"
-        return Category.USAGE_LIMIT if limited else Category.RATE_LIMIT
-    if status in (401, 403) or notice == "authentication_failed":
-        return Category.AUTH
-    if failure.subtype in _BY_SUBTYPE:
-        return _BY_SUBTYPE[failure.subtype]
-    if status is not None or notice in ("invalid_request", "model_not_found", "server_error"):
-        return Category.API
-    return None
-
-
-def _heuristics(record: Record, rules: Rules) -> _Trouble:
-    """Two silent failures of a run that ended well: it asked a question, or left work in the background."""
-    if not (record.results and rules.hang_heuristic):
-        return _Trouble()
-    if _asked_and_stopped(record):
-        words = f"{INTERACTIVE_PREFIX} the only turn ended by asking the user, and nobody was there to answer"
-        return _Trouble(None, Category.INTERACTIVE, (words,))
-    if rules.background_heuristic and _left_work_behind(record):
-        count = len(record.background_open)
-        words = f"{BACKGROUND_PREFIX} {count} of {record.background_launches} background tasks were not seen to end"
-        return _Trouble(None, Category.BACKGROUND_TASK, (words,))
-    return _Trouble()
-
-
-def _asked_and_stopped(record: Record) -> bool:
-    if record.num_turns != 1 or "end_turn" not in (record.answer.stop_reason, record.result_stop_reason):
-        return False
-    return record.answer.asked_user or record.answer.text.rstrip().endswith("?")
-
-
-def _left_work_behind(record: Record) -> bool:
-    if not record.background_open:
-        return False
-    too_few = record.num_turns is not None and record.num_turns < record.background_launches + 2
-    return too_few or _WAITING.search(record.output) is not None
 
 
 def _reason(record: Record, ending: Ending, rules: Rules, trouble: _Trouble, final_text: str) -> str | None:
@@ -324,7 +230,3 @@ def _mismatch(record: Record, ending: Ending, trouble: _Trouble) -> list[str]:
 
 def _stderr_warning(stderr: str) -> tuple[str, ...]:
     return (f"stderr: {stderr.strip()[:_STDERR_LIMIT_CHARACTERS]}",) if stderr else ()
-
-
-def _with_stderr(trouble: _Trouble, stderr: str) -> _Trouble:
-    return _Trouble(trouble.error, trouble.category, (*trouble.warnings, *_stderr_warning(stderr)))
