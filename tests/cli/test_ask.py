@@ -260,6 +260,17 @@ def test_if_bridle_is_killed_its_agent_and_daemon_end_too(tmp_path: Path) -> Non
     assert ask(happy().install(tmp_path / "bin", "next"), tmp_path, "hello").returncode == 0, "the lock is free"
 
 
+def test_after_bridle_was_killed_the_next_run_waits_for_the_end_of_its_agent(tmp_path: Path) -> None:
+    agent = Script().ignore("SIGINT", "SIGTERM").out(init()).daemon(ignores=True).sleep().install(tmp_path / "bin")
+    with asking(agent, tmp_path) as started:
+        started.kill()
+        started.wait(HANG_SECONDS)
+        done = ask(happy().install(tmp_path / "bin", "next"), tmp_path, "hello")
+        assert all_dead(everyone(agent)), "two agents were at work in one folder"
+    assert (done.returncode, done.stdout) == (0, "done\n")
+    assert "waiting until its agent has ended" in done.stderr
+
+
 def test_a_reader_that_goes_away_ends_the_agent(tmp_path: Path) -> None:
     gate = tmp_path / "gate"
     script = Script().out(init(), says("one")).daemon().until(gate).out(says("two"), says("three")).sleep()

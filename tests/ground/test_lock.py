@@ -99,6 +99,16 @@ def test_a_child_does_not_inherit_the_lock(tmp_path: Path) -> None:
         child.kill()
 
 
+def test_a_lock_that_outlives_us_is_free_when_it_is_released(tmp_path: Path) -> None:
+    path = tmp_path / "lock"
+    for _ in range(3):
+        with FileLock.hold(path, holder="me") as lock:
+            lock.outlive_us()
+            with pytest.raises(LockHeld, match="held by me"):
+                FileLock.hold(path, holder="other")
+    FileLock.hold(path, holder="other").release()
+
+
 def test_a_removed_lock_file_does_not_let_two_in(tmp_path: Path) -> None:
     path = tmp_path / "lock"
     path.write_bytes(b"")

@@ -1,15 +1,18 @@
 """Bridle's side of the keeper: one for the whole process, started with the first agent.
 
-If Bridle is killed, the kernel closes the pipe to the keeper, and the keeper ends all agents still registered.
+If Bridle is killed, the kernel closes the socket to the keeper, and the keeper ends all agents still registered.
+Locks that it was given stay locked until then, so that nobody starts an agent beside one that is about to end.
 """
 
 from __future__ import annotations
 
 import atexit
 import os
+import socket
 import subprocess
 import sys
 import threading
+from dataclasses import dataclass
 from pathlib import Path
 
 from bridle.errors import ProcessError
@@ -31,11 +34,22 @@ def drop(token: str) -> None:
     _guard.drop(token)
 
 
+def share_lock(fd: int) -> None:
+    """Have a lock stay locked, if we die, until all agents are gone."""
+    _guard.share(fd)
+
+
+def unshare_lock(fd: int) -> None:
+    """Forget a lock that is let go; call it before the descriptor is closed."""
+    _guard.unshare(fd)
+
+
 class _Guard:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._lines: dict[str, bytes] = {}
-        self._keeper: subprocess.Popen[bytes] | None = None
+        self._locks: set[int] = set()
+        self._keeper: _Keeper | None = None
         self._is_hooked = False
 
     def add(self, token: str, line: bytes) -> None:
@@ -48,22 +62,37 @@ class _Guard:
             if self._lines.pop(token, None) is not None:
                 self._send(f"drop {token}\n".encode("ascii"))
 
-    def _send(self, line: bytes) -> None:
-        if self._keeper is not None and _write(self._keeper, line):
+    def share(self, fd: int) -> None:
+        with self._lock:
+            self._locks.add(fd)
+            self._send(_lock_line(fd), fd)
+
+    def unshare(self, fd: int) -> None:
+        with self._lock:
+            if fd in self._locks:
+                self._locks.remove(fd)
+                self._send(f"unlock {fd}\n".encode("ascii"))
+
+    def _send(self, line: bytes, fd: int | None = None) -> None:
+        if self._keeper is not None and self._keeper.tell(line, fd):
             return
         for _ in range(START_LIMIT):
             self._dismiss(self._keeper)
             self._keeper = None
-            if not self._lines:
+            if not self._lines and not self._locks:
                 return
             self._keeper = keeper = _start_keeper()
             self._hook()
-            if all(_write(keeper, known) for known in self._lines.values()):
+            if self._tell_all(keeper):
                 return
         raise ProcessError(
             "the keeper, which ends agents if Bridle is killed, does not stay alive",
             remedy=f"Try it by hand: {sys.executable} -I -S {_PROGRAM} </dev/null",
         )
+
+    def _tell_all(self, keeper: _Keeper) -> bool:
+        knows_locks = all(keeper.tell(_lock_line(fd), fd) for fd in self._locks)
+        return knows_locks and all(keeper.tell(line) for line in self._lines.values())
 
     def _hook(self) -> None:
         if not self._is_hooked:
@@ -77,60 +106,72 @@ class _Guard:
             self._dismiss(keeper, seconds=LEAVE_SECONDS)
 
     def _forget(self) -> None:
-        """In a fork of Bridle: the agents are the parent's, and an open pipe here would hide its death."""
+        """In a fork of Bridle: the agents are the parent's, and an open socket here would hide its death."""
         self._lock = threading.Lock()
-        self._lines = {}
+        self._lines, self._locks = {}, set()
         keeper, self._keeper = self._keeper, None
-        if keeper is not None and keeper.stdin is not None:
-            keeper.stdin.close()
-            keeper.returncode = 0  # not our child: nothing to wait for, nothing to warn about
+        if keeper is not None:
+            keeper.line.close()
+            keeper.process.returncode = 0  # not our child: nothing to wait for, nothing to warn about
 
-    def _dismiss(self, keeper: subprocess.Popen[bytes] | None, *, seconds: float = 0) -> None:
-        if keeper is None or keeper.stdin is None:
+    def _dismiss(self, keeper: _Keeper | None, *, seconds: float = 0) -> None:
+        if keeper is None:
             return
         if not seconds:
-            keeper.kill()  # it does not read any more: its agents are about to be given to another one
-        keeper.stdin.close()
+            keeper.process.kill()  # it does not read any more: its agents are about to be given to another one
+        keeper.line.close()
         try:
-            keeper.wait(timeout=seconds or LEAVE_SECONDS)
+            keeper.process.wait(timeout=seconds or LEAVE_SECONDS)
         except subprocess.TimeoutExpired:
-            keeper.returncode = 0  # it is still ending agents that were never closed, and will leave by itself
+            keeper.process.returncode = 0  # it is still ending agents that were never closed, and leaves by itself
+
+
+@dataclass(frozen=True)
+class _Keeper:
+    process: subprocess.Popen[bytes]
+    line: socket.socket
+
+    def tell(self, line: bytes, fd: int | None = None) -> bool:
+        """Send a line, and a descriptor with it; False when the keeper does not listen any more."""
+        try:
+            if fd is not None:
+                return socket.send_fds(self.line, [line], [fd]) == len(line)
+            return self.line.send(line) == len(line)
+        except (BrokenPipeError, ConnectionError, BlockingIOError):
+            return False
 
 
 _PROGRAM = Path(__file__).with_name("keeper.py")
 _guard = _Guard()
 
 
-def _start_keeper() -> subprocess.Popen[bytes]:
+def _lock_line(fd: int) -> bytes:
+    return f"lock {fd}\n".encode("ascii")
+
+
+def _start_keeper() -> _Keeper:
     # -S saves its start the search for packages; elsewhere than on Linux it needs one of them.
     flags = ["-I", "-S"] if sys.platform == "linux" else ["-I"]
+    ours, theirs = socket.socketpair()
     try:
         keeper = subprocess.Popen(
             [sys.executable, *flags, str(_PROGRAM)],
-            stdin=subprocess.PIPE,
+            stdin=theirs.fileno(),
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
-            bufsize=0,
             cwd="/",
             # Nothing of ours, above all no token; only what this Python may need to find its libraries.
             env={name: value for name, value in os.environ.items() if name.startswith(("LD_", "DYLD_"))},
             start_new_session=True,
         )
     except OSError as error:
+        ours.close()
         raise ProcessError(
             f"the keeper, which ends agents if Bridle is killed, could not be started: {error.strerror}",
             remedy=f"Check that {sys.executable} can be run and that new processes are allowed (ulimit -u).",
             payload=error.errno,
         ) from error
-    assert keeper.stdin is not None  # noqa: S101  # for the type checker: it was asked for
-    os.set_blocking(keeper.stdin.fileno(), False)  # a stopped keeper must not stop us
-    return keeper
-
-
-def _write(keeper: subprocess.Popen[bytes], line: bytes) -> bool:
-    assert keeper.stdin is not None  # noqa: S101  # for the type checker: it was asked for
-    try:
-        # Below PIPE_BUF a write to a pipe is whole or refused.
-        return os.write(keeper.stdin.fileno(), line) == len(line)
-    except (BrokenPipeError, BlockingIOError):
-        return False
+    finally:
+        theirs.close()
+    ours.settimeout(0)  # never wait: a stopped keeper must not stop us
+    return _Keeper(keeper, ours)

@@ -1,9 +1,11 @@
 """The keeper: a small process that outlives Bridle by a moment and ends the agents it left behind.
 
-It reads lines from its standard input, whose other end only Bridle holds:
+It reads lines from its standard input, a socket whose other end only Bridle holds:
 
     add <token> <pid> <create time>     an agent to end if Bridle dies (pid 0: not known yet)
     drop <token>                        that agent is gone
+    lock <name>                         a lock comes with this line, as a descriptor: held until the keeper ends
+    unlock <name>                       that lock was let go
 
 The end of the input means that Bridle is gone, however it went. Run as a program, by path, in a Python without
 installed packages; standard library and this package's own light modules only.
@@ -13,12 +15,14 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import sys
 
 # Time for an agent to write down its session; nobody is left to wait for more.
 GRACE_SECONDS = 1.0
 
 READ_BYTES = 65536
+DESCRIPTORS = 64  # as many as one read may bring; Bridle sends one at a time
 
 
 def main() -> int:
@@ -32,8 +36,15 @@ def main() -> int:
     from bridle.ground import descendants
 
     agents: dict[str, descendants.Victim] = {}
+    locks: dict[str, int] = {}
+    came: list[int] = []
+    bridle = socket.socket(fileno=0)
     rest = b""
-    while chunk := os.read(0, READ_BYTES):
+    while True:
+        chunk, descriptors, _, _ = socket.recv_fds(bridle, READ_BYTES, DESCRIPTORS)
+        if not chunk:
+            break
+        came += descriptors  # each of them comes with its line or before it
         *lines, rest = (rest + chunk).split(b"\n")
         for line in lines:
             match line.decode("ascii", "replace").split():
@@ -41,6 +52,10 @@ def main() -> int:
                     agents[token] = descendants.Victim(int(pid), float(created), "agent")
                 case ["drop", token]:
                     agents.pop(token, None)
+                case ["lock", name]:
+                    locks[name] = came.pop(0)
+                case ["unlock", name] if name in locks:
+                    os.close(locks.pop(name))
     if not agents:
         return 0
     try:

@@ -36,6 +36,7 @@ class FileLock:
     def __init__(self, path: Path, fd: int) -> None:
         self.path = path
         self._fd = fd
+        self._is_shared = False
 
     @classmethod
     def hold(cls, path: Path, *, holder: str, wait_seconds: float = 0) -> FileLock:
@@ -57,6 +58,13 @@ class FileLock:
             raise
         return lock
 
+    def outlive_us(self) -> None:
+        """From now on, if we are killed, the lock stays locked until all our agents are gone."""
+        from bridle.ground import guard  # brings subprocess along, which a lock alone does not need
+
+        guard.share_lock(self._fd)
+        self._is_shared = True
+
     def release(self) -> None:
         """Let the lock go; doing it twice is fine."""
         fd, self._fd = self._fd, -1
@@ -64,8 +72,16 @@ class FileLock:
             return
         try:
             os.ftruncate(fd, 0)  # the note is for those who are refused: nobody is, from here on
+            fcntl.flock(fd, fcntl.LOCK_UN)  # closing is not enough where the keeper holds it too
         finally:
+            self._unshare(fd)
             os.close(fd)
+
+    def _unshare(self, fd: int) -> None:
+        if self._is_shared:
+            from bridle.ground import guard
+
+            guard.unshare_lock(fd)
 
     def __enter__(self) -> FileLock:
         return self

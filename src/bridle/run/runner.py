@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import aclosing, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
-from bridle.errors import AgentError, DiskError, ProcessError, UsageError
-from bridle.ground import clock, ids
-from bridle.ground.lock import FileLock
+from bridle.errors import AgentError, DiskError, LockHeld, ProcessError, UsageError
+from bridle.ground import census, clock, ids
+from bridle.ground.lock import FileLock, Holder
 from bridle.ground.process import SpawnFailure
 from bridle.run import budget as budgets
 from bridle.run import logs, sessions
@@ -31,6 +32,8 @@ from bridle.wire.outcome import Ending, Outcome, judge
 from bridle.wire.record import Record
 
 LOCK_FILE = "workspace.lock"
+# The keeper gives the agents of a killed Bridle a second, and then kills them; on a loaded machine that takes longer.
+KEEPER_SECONDS = 10.0
 Say = Callable[[str], None]
 
 
@@ -88,7 +91,7 @@ class AgentRun:
         request = self.request
         _check(request)
         schema = Schema(request.json_schema) if request.json_schema is not None else None
-        with self._lock():
+        with await self._lock() as lock:
             budget = budgets.read(request.cwd)
             if budget.exhausted is not None:
                 self._refuse(Ending(exit_code=None, fault=budget.exhausted, fault_category=Category.BUDGET))
@@ -102,6 +105,8 @@ class AgentRun:
                 self._refuse(Ending(not_found=error.message, exit_code=None), unusable=error)
                 return
             command = build(request, program.path, environment)
+            if lock is not None:
+                lock.outlive_us()
             async with aclosing(self._attempts(program, command, schema, budget)) as batches:
                 async for events in batches:
                     yield events
@@ -213,12 +218,19 @@ class AgentRun:
             unusable=unusable,
         )
 
-    def _lock(self) -> FileLock | nullcontext[None]:
+    async def _lock(self) -> FileLock | nullcontext[None]:
+        """The lock on the workspace. That of a Bridle that was killed is waited for: its agents are being ended."""
         if self.request.own_folder:
             return nullcontext()
-        folder = logs.private_folder(self.request.cwd, logs.STATE_FOLDER)
+        path = logs.private_folder(self.request.cwd, logs.STATE_FOLDER) / LOCK_FILE
         holder = f"bridle {self.request.mode} {ids.safe_name(self.request.task)}"
-        return FileLock.hold(folder / LOCK_FILE, holder=holder)
+        try:
+            return FileLock.hold(path, holder=holder)
+        except LockHeld as refusal:
+            if not isinstance(refusal.payload, Holder) or _is_alive(refusal.payload.pid):
+                raise
+        self._say("the last run here was killed; waiting until its agent has ended")
+        return await asyncio.to_thread(FileLock.hold, path, holder=holder, wait_seconds=KEEPER_SECONDS)
 
     def _exclude(self) -> None:
         """Keep our files out of commits; a repository that may not be written is no reason not to work there."""
@@ -272,3 +284,8 @@ def _other_folder(reported: str | None, given: Path) -> str | None:
     if reported is None or os.path.realpath(reported) == os.path.realpath(given):
         return None
     return reported
+
+
+def _is_alive(pid: int) -> bool:
+    found = census.look(pid)
+    return found is not None and found.is_alive
