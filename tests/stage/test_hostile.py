@@ -73,6 +73,18 @@ def test_a_client_that_leaves_during_a_refusal_is_no_error_of_the_stage() -> Non
     assert [problem for problem in stage.problems if "not an HTTP request" not in problem] == []
 
 
+@pytest.mark.parametrize("origin", ["https://evil.example", "null", "http://[", "http://127.0.0.1.evil.example"])
+def test_a_web_page_from_elsewhere_cannot_use_up_the_script(origin: str) -> None:
+    asked = b'{"model":"m","max_tokens":1,"messages":[{"role":"user","content":"x"}]}'
+    head = f"POST /v1/messages HTTP/1.1\r\nHost: 127.0.0.1\r\nOrigin: {origin}\r\nContent-Length: {len(asked)}\r\n\r\n"
+    assert error_in(answer_to(head.encode() + asked)) == (403, "permission_error")
+
+
+def test_a_web_page_of_this_machine_is_served() -> None:
+    data = b"GET /v1/models HTTP/1.1\r\nHost: 127.0.0.1\r\nOrigin: http://localhost:3000\r\nConnection: close\r\n\r\n"
+    assert answer_to(data).startswith(b"HTTP/1.1 200")
+
+
 def test_huge_headers_are_refused() -> None:
     head = b"GET / HTTP/1.1\r\nHost: x\r\nX-Big: "
     assert error_in(answer_to(head + b"a" * 1_000_000)) == (431, "invalid_request_error")

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NoReturn
-from urllib.parse import unquote
+from urllib.parse import unquote, urlsplit
 
 from bridle.stage.http import Received
 from bridle.stage.player import Player, Stuck
@@ -22,6 +22,7 @@ MAX_DEPTH = 100
 _MESSAGES = "/v1/messages"
 _COUNT_TOKENS = "/v1/messages/count_tokens"
 _MODELS = "/v1/models"
+_LOOPBACK_HOSTS = ("127.0.0.1", "localhost", "::1")
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,9 @@ class Desk:
         """Return what to say to a request."""
         path = received.target.partition("?")[0]
         request_id = self.request_id(number)
+        origin = _web_origin(received)
+        if origin is not None:
+            return _refused(refusal(403, message=f"a web page of {origin} may not use up the script"), request_id)
         match received.method, path:
             case (("HEAD" | "GET"), "/"):
                 return Decision(document_steps({"name": "bridle stage"}, request_id))
@@ -90,6 +94,21 @@ class Desk:
 
 def _refused(refused: Refusal, request_id: str, *, body: Any = None, answer: str | None = None) -> Decision:
     return Decision(refusal_steps(refused, request_id), body=body, answer=answer, problem=refused.message)
+
+
+def _web_origin(received: Received) -> str | None:
+    """The web page elsewhere that had a browser send this; None for programs and for pages of this machine.
+
+    Browsers name the page on every POST, also where its name was made to point to loopback.
+    """
+    origin = next((value for name, value in received.headers if name.lower() == "origin"), None)
+    if origin is None:
+        return None
+    try:
+        host = urlsplit(origin).hostname
+    except ValueError:
+        return origin
+    return None if host in _LOOPBACK_HOSTS else origin
 
 
 def _decoded(body: bytes) -> Any | Refusal:
