@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from bridle.run.budget import budget_file
 from tests.parse_cases import CASES_FILE, OUR_CASES_FILE, Case, differences, load_cases, stream_of
 from tests.run.agents import (
     HANG_SECONDS,
@@ -223,6 +224,7 @@ def test_an_interrupted_ask_is_exit_130_leaves_no_process_and_keeps_the_log(tmp_
 def test_an_interrupted_ask_still_prints_its_document(tmp_path: Path, number: int) -> None:
     agent = Script().out(init(), says("so far")).daemon().sleep().install(tmp_path / "bin")
     with asking(agent, tmp_path, "--json") as started:
+        eventually(lambda: "so far" in logs_of(tmp_path)[0].read_text())
         started.send_signal(number)
         stdout, _ = started.communicate(timeout=HANG_SECONDS)
     assert started.returncode == 130
@@ -254,6 +256,7 @@ def test_an_interrupt_is_heard_while_the_agent_never_stops_printing(tmp_path: Pa
 def test_if_bridle_is_killed_its_agent_and_daemon_end_too(tmp_path: Path) -> None:
     agent = Script().out(init()).daemon(ignores=True).sleep().install(tmp_path / "bin")
     with asking(agent, tmp_path) as started:
+        eventually(lambda: logs_of(tmp_path)[0].read_text() == init())
         started.kill()
         eventually(lambda: all_dead(everyone(agent)))
     assert logs_of(tmp_path)[0].read_text() == init()
@@ -269,6 +272,50 @@ def test_after_bridle_was_killed_the_next_run_waits_for_the_end_of_its_agent(tmp
         assert all_dead(everyone(agent)), "two agents were at work in one folder"
     assert (done.returncode, done.stdout) == (0, "done\n")
     assert "waiting until its agent has ended" in done.stderr
+
+
+def test_a_run_that_bridle_did_not_survive_is_counted_by_the_next_one(tmp_path: Path) -> None:
+    script = Script().out(init("lost-session"), result("paid for", "lost-session", total_cost_usd=0.5)).daemon().sleep()
+    agent = script.install(tmp_path / "bin")
+    with asking(agent, tmp_path) as started:
+        eventually(lambda: "paid for" in logs_of(tmp_path)[0].read_text())
+        started.kill()
+    following = Script().out(init(), result("done", total_cost_usd=0.25)).install(tmp_path / "bin", "next")
+    done = ask(following, tmp_path, "hello")
+    lost = logs_of(tmp_path)[0]
+    assert f"it cost 0.5000 USD, its log is {lost.name}" in done.stderr
+    assert json.loads(budget_file(tmp_path).read_bytes()) == {
+        "total_cost_usd": 0.75,
+        "max_cost_usd": None,
+        "iterations": 2,
+        "max_iterations": None,
+    }
+    assert (meta_of(lost)["lost"], meta_of(lost)["exit_code"]) == (True, None)
+    assert inspect(str(lost))["total_cost_usd"] == 0.5
+    again = ask(following, tmp_path, "hello")
+    assert "its log is" not in again.stderr, "it is counted once"
+
+
+def test_a_killed_run_that_spent_the_budget_stops_the_next_one(tmp_path: Path) -> None:
+    agent = Script().out(init(), result("x", total_cost_usd=2.0)).daemon().sleep().install(tmp_path / "bin")
+    budget_file(tmp_path).parent.mkdir(parents=True)
+    budget_file(tmp_path).write_text('{"total_cost_usd": 0, "max_cost_usd": 1, "iterations": 0, "max_iterations": 9}')
+    with asking(agent, tmp_path) as started:
+        eventually(lambda: "2.0" in logs_of(tmp_path)[0].read_text())
+        started.kill()
+    following = happy().install(tmp_path / "bin", "next")
+    code, document = ask_json(following, tmp_path, "hello")
+    assert (code, document["error_category"], following.starts) == (1, "budget", [])
+
+
+@pytest.mark.parametrize("work", ["../../../etc/passwd", "nobody.ndjson", "", "a\nb", 7, {"x": 1}])
+def test_a_note_that_names_no_log_of_ours_is_passed_over(tmp_path: Path, work: object) -> None:
+    note = {"pid": 1, "holder": "somebody", "since": "yesterday", "work": work}
+    lock = budget_file(tmp_path).with_name("workspace.lock")
+    lock.parent.mkdir(parents=True)
+    lock.write_text(json.dumps(note))
+    assert ask(happy().install(tmp_path / "bin"), tmp_path, "hello").returncode == 0
+    assert json.loads(budget_file(tmp_path).read_bytes())["iterations"] == 1
 
 
 def test_a_reader_that_goes_away_ends_the_agent(tmp_path: Path) -> None:

@@ -28,13 +28,18 @@ class Holder:
     pid: int
     name: str
     since: str
+    work: str | None = None
+    """What it had under way, in its own words."""
 
 
 class FileLock:
     """A lock that is held; leaving the `with` block lets it go."""
 
-    def __init__(self, path: Path, fd: int) -> None:
+    def __init__(self, path: Path, fd: int, holder: str) -> None:
         self.path = path
+        self.predecessor: Holder | None = None
+        """The last holder, where it died and left its note: its work was never finished."""
+        self._holder = holder
         self._fd = fd
         self._is_shared = False
 
@@ -50,9 +55,10 @@ class FileLock:
             if clock.monotonic() >= deadline:
                 raise _refusal(path)
             time.sleep(ASK_AGAIN_SECONDS)
-        lock = cls(path, fd)
+        lock = cls(path, fd, holder)
         try:
-            lock._note(holder)
+            lock.predecessor = _read_holder(path)
+            lock.note_work(lock.predecessor.work if lock.predecessor else None)
         except BaseException:
             os.close(fd)
             raise
@@ -64,6 +70,16 @@ class FileLock:
 
         guard.share_lock(self._fd)
         self._is_shared = True
+
+    def note_work(self, work: str | None) -> None:
+        """Write down what is under way, for whoever holds the lock next if we die over it."""
+        if not stat.S_ISREG(os.fstat(self._fd).st_mode):
+            raise DiskError(f"the lock {self.path} is not a regular file", remedy="Move it out of the way.")
+        note = {"pid": os.getpid(), "holder": self._holder, "since": clock.iso(clock.now()), "work": work}
+        # One write that covers the old note: whoever is killed here leaves the old one or the new one.
+        line = json.dumps(note).encode().ljust(os.fstat(self._fd).st_size - 1) + b"\n"
+        os.lseek(self._fd, 0, os.SEEK_SET)
+        disk.write_all(self._fd, line)
 
     def release(self) -> None:
         """Let the lock go; doing it twice is fine."""
@@ -90,13 +106,6 @@ class FileLock:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.release()
-
-    def _note(self, holder: str) -> None:
-        if not stat.S_ISREG(os.fstat(self._fd).st_mode):
-            raise DiskError(f"the lock {self.path} is not a regular file", remedy="Move it out of the way.")
-        note = {"pid": os.getpid(), "holder": holder, "since": clock.iso(clock.now())}
-        os.ftruncate(self._fd, 0)
-        disk.write_all(self._fd, json.dumps(note).encode() + b"\n")
 
 
 def _try(path: Path) -> int | None:
@@ -152,6 +161,12 @@ def _refusal(path: Path) -> LockHeld:
 def _read_holder(path: Path) -> Holder | None:
     try:
         note = json.loads(disk.read_bounded(path, NOTE_LIMIT_BYTES))
-        return Holder(pid=int(note["pid"]), name=str(note["holder"]), since=str(note["since"]))
-    except (DiskError, ValueError, KeyError, TypeError):
+        work = note.get("work")
+        return Holder(
+            pid=int(note["pid"]),
+            name=str(note["holder"]),
+            since=str(note["since"]),
+            work=work if isinstance(work, str) else None,
+        )
+    except (DiskError, ValueError, KeyError, TypeError, AttributeError):
         return None  # the holder is between taking the lock and writing its note

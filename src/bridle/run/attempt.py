@@ -21,7 +21,7 @@ from bridle.wire.category import Category
 from bridle.wire.dialects.table import StreamDecoder, decoder_for
 from bridle.wire.encode import encode
 from bridle.wire.events import ControlRequest, Event, Result
-from bridle.wire.outcome import Ending
+from bridle.wire.outcome import Ending, is_cut_short
 from bridle.wire.record import Record
 from bridle.wire.recorder import Recorder
 from bridle.wire.system import Init
@@ -93,7 +93,7 @@ class Attempt:
     def break_off(self) -> None:
         """Note that it was interrupted; an answer that it had already given stays."""
         self.is_broken_off = True
-        if not self.record.results:
+        if is_cut_short(self.record):
             self.fault = self.fault or INTERRUPTED
 
     def ending(self, expected_session: str | None) -> Ending:
@@ -123,13 +123,15 @@ class Attempt:
         )
         self.started = self._last_byte = clock.monotonic()
         child = await process.start(spawn, on_chunk=self.log.write, on_stderr=self.log.write_stderr)
+        decoder = decoder_for(self.request.agent)
         try:
-            async with aclosing(self._converse(child)) as batches:
+            async with aclosing(self._converse(child, decoder)) as batches:
                 async for events in batches:
                     yield events
             await self._see_out(child)
         except BaseException:
             await child.stop(patience=Patience())
+            await self._last_events(child, decoder)
             raise
         finally:
             if self._opening is not None:
@@ -140,9 +142,8 @@ class Attempt:
             self.stderr = child.stderr_tail.decode("utf-8", "replace")[-STDERR_LIMIT_CHARACTERS:]
             self.seconds = clock.monotonic() - self.started
 
-    async def _converse(self, child: Child) -> AsyncGenerator[list[Event], None]:
+    async def _converse(self, child: Child, decoder: StreamDecoder) -> AsyncGenerator[list[Event], None]:
         """Say what there is to say, and read until the output ends or a limit strikes."""
-        decoder = decoder_for(_dialect(self.request.agent))
         # Beside the reading: an agent may print a lot before it reads, and its limits hold meanwhile.
         self._is_talking = self.command.talk
         self._opening = asyncio.create_task(self._open(child))
@@ -286,7 +287,3 @@ class Attempt:
                 self.fault = f"the agent does not read its input: {error.message}"
                 if self._waiting is not None:
                     self._waiting.reschedule(asyncio.get_running_loop().time())
-
-
-def _dialect(agent: str) -> str:
-    return "claude" if agent == "bridle-agent" else agent

@@ -19,6 +19,8 @@ from bridle.run.request import Request
 
 STATE_FOLDER = Path(".ralph") / "state"
 FOLDER = Path(".ralph") / "logs" / "claude"
+LOG_SUFFIX = ".ndjson"
+META_SUFFIX = ".meta.json"
 _EXCLUDED = ".ralph/"
 # Runs of one task that begin in the same millisecond get a number; more than this is not a coincidence.
 _NAMES_TRIED = 1000
@@ -29,10 +31,10 @@ class RunLog:
     """The files of one run, open for writing."""
 
     def __init__(self, stem: Path, fds: tuple[int, int, int]) -> None:
-        self.path = stem.with_name(stem.name + ".ndjson")
+        self.path = stem.with_name(stem.name + LOG_SUFFIX)
         self.stderr_path = stem.with_name(stem.name + ".stderr")
         self.times_path = stem.with_name(stem.name + ".times")
-        self.meta_path = stem.with_name(stem.name + ".meta.json")
+        self.meta_path = stem.with_name(stem.name + META_SUFFIX)
         self._out, self._err, self._times = fds
         self._started = clock.monotonic()
         self._offset = 0
@@ -46,7 +48,7 @@ class RunLog:
         for number in range(1, _NAMES_TRIED):
             stem = folder / (name if number == 1 else f"{name}-{number}")
             try:
-                out = disk.create_exclusive(stem.with_name(stem.name + ".ndjson"))
+                out = disk.create_exclusive(stem.with_name(stem.name + LOG_SUFFIX))
             except DiskError as refusal:
                 if isinstance(refusal.__cause__, FileExistsError):
                     continue

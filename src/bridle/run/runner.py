@@ -15,6 +15,7 @@ from bridle.ground.lock import FileLock, Holder
 from bridle.ground.process import SpawnFailure
 from bridle.run import budget as budgets
 from bridle.run import logs, sessions
+from bridle.run.aftermath import settle
 from bridle.run.attempt import Attempt
 from bridle.run.budget import Budget, Cost
 from bridle.run.command import CLAUDE_LIKE, Command, build
@@ -68,6 +69,7 @@ class AgentRun:
         self.finished: Finished | None = None
         self._environment = environment
         self._say = say
+        self._held: FileLock | None = None
         self._began = clock.monotonic()
 
     async def to_end(self, on_event: Callable[[Event], None] = lambda _event: None) -> Finished:
@@ -92,7 +94,8 @@ class AgentRun:
         _check(request)
         schema = Schema(request.json_schema) if request.json_schema is not None else None
         with await self._lock() as lock:
-            budget = budgets.read(request.cwd)
+            self._held = lock
+            budget = self._settle(budgets.read(request.cwd))
             if budget.exhausted is not None:
                 self._refuse(Ending(exit_code=None, fault=budget.exhausted, fault_category=Category.BUDGET))
                 return
@@ -123,6 +126,7 @@ class AgentRun:
         self._exclude()
         for number in range(1, request.retries + 2):
             attempt = Attempt(request, command, logs.RunLog.create(request, clock.now()), schema)
+            self._note_work(attempt.log.path.name)
             try:
                 async with aclosing(self._one(attempt, program, number, expected)) as batches:
                     async for events in batches:
@@ -178,10 +182,29 @@ class AgentRun:
         try:
             if record.session_id is not None and request.agent in CLAUDE_LIKE:
                 sessions.remember(request.cwd, request.mode, record.session_id, clock.now())
-            return budgets.spend(request.cwd, budget, budgets.cost_of(record, request.agent))
+            budget = budgets.spend(request.cwd, budget, budgets.cost_of(record, request.agent))
+            self._note_work(None)
+            return budget
         except DiskError as error:
             attempt.fault = attempt.fault or f"the state of the workspace could not be written: {error.message}"
             return budget
+
+    def _note_work(self, log_name: str | None) -> None:
+        """Say in the lock which log is not counted yet, for the next run if we are killed over it."""
+        if self._held is not None:
+            self._held.note_work(log_name)
+
+    def _settle(self, budget: Budget) -> Budget:
+        """Count the run that Bridle did not survive here, where there is one."""
+        work = self._held.predecessor.work if self._held is not None and self._held.predecessor else None
+        settled = settle(self.request.cwd, work, budget) if work is not None else None
+        self._note_work(None)
+        if settled is None:
+            return budget
+        spent, cost = settled
+        known = "its cost is not known" if cost.usd is None else f"it cost {cost.usd:.4f} USD"
+        self._say(f"the last run here was killed; {known}, its log is {work}")
+        return spent
 
     def _conclude(self, attempt: Attempt, expected: str | None, number: int, program: Program) -> Outcome:
         """Judge an attempt; what came of it is what came of the run, unless there is another one."""

@@ -126,6 +126,13 @@ def judge(record: Record, ending: Ending | None = None, rules: Rules | None = No
     )
 
 
+def is_cut_short(record: Record) -> bool:
+    """No result, or only one that an agent prints when it is interrupted, or that stands for none."""
+    if not record.results or record.terminal_reason == STREAM_ENDED:
+        return True
+    return record.failure is not None and record.failure.subtype == INTERRUPTED_SUBTYPE
+
+
 def _seen_from_the_result(record: Record, ending: Ending) -> Ending:
     """A limit that strikes after the result ends a process that had nothing more to say."""
     answered = record.results > 0 and record.failure is None
@@ -157,7 +164,7 @@ def _trouble(record: Record, ending: Ending, rules: Rules) -> _Trouble:
     if ending.fault is not None:
         return _Trouble(shorten(ending.fault), ending.fault_category or Category.PROCESS)
     stderr = ending.stderr if ending.stderr.strip() else ""
-    if ending.timed_out and _cut_short(record):
+    if ending.timed_out and is_cut_short(record):
         return _Trouble("timeout", Category.TIMEOUT, _stderr_warning(stderr))
     if record.failure is not None:
         return _Trouble(*stream_error(record.failure, record), _stderr_warning(stderr))
@@ -167,13 +174,6 @@ def _trouble(record: Record, ending: Ending, rules: Rules) -> _Trouble:
     if ending.exit_code != 0 and stderr and not ending.ended_by_us:
         return _Trouble(shorten(stderr), Category.PROCESS)
     return _Trouble()
-
-
-def _cut_short(record: Record) -> bool:
-    """No result, or only one that an agent prints when it is interrupted, or that stands for none."""
-    if not record.results or record.terminal_reason == STREAM_ENDED:
-        return True
-    return record.failure is not None and record.failure.subtype == INTERRUPTED_SUBTYPE
 
 
 def _reason(record: Record, ending: Ending, rules: Rules, trouble: _Trouble, final_text: str) -> str | None:
