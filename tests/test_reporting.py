@@ -12,6 +12,7 @@ import pytest
 from hypothesis import settings
 
 from tests import sizes
+from tests.sizes import VARIABLE
 
 HERE = Path(__file__).parent
 # Two workers start, run three tests and end; a hang is a failure.
@@ -47,7 +48,10 @@ def run_project(
     (tests / "real" / "test_parts.py").write_text(REAL_TESTS.format(second=second), encoding="utf-8")
     (tests / "wire" / "test_lines.py").write_text("def test_line():\n    pass\n", encoding="utf-8")
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *arguments]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=LIMIT_SECONDS, check=False)
+    environment = {name: value for name, value in os.environ.items() if name != VARIABLE}
+    return subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=LIMIT_SECONDS, check=False
+    )
 
 
 @pytest.mark.parametrize("workers", [(), ("-n", "2", "--dist", "loadgroup")])

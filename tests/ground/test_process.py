@@ -706,7 +706,7 @@ async def main():
     print(descendants.find(sys.argv[1], None), guard._guard._lines)
 asyncio.run(main())
 """
-    command = [sys.executable, "-X", "dev", "-c", script, new_token()]
+    command = [sys.executable, "-W", "error", "-c", script, new_token()]
     done = subprocess.run(command, capture_output=True, text=True, timeout=HANG_SECONDS)
     assert (done.stdout.splitlines()[-1], done.stderr) == ("[] {}", "")
     assert words in done.stdout

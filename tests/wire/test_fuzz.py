@@ -134,15 +134,16 @@ def examine(data: bytes, chance: random.Random, number: int) -> int:
 
 
 def _bytes_kept(events: list[Event]) -> bytes:
-    return _without_blanks(b"".join(event.raw for event in events))
+    return b"".join(_without_blanks(event.raw) for event in events)
 
 
 def _bytes_sent(data: bytes) -> bytes:
-    return _without_blanks(b"\n".join(line for line in data.split(b"\n") if len(line) <= LIMIT_BYTES))
+    return b"".join(_without_blanks(line) for line in data.split(b"\n") if len(line) <= LIMIT_BYTES)
 
 
-def _without_blanks(data: bytes) -> bytes:
-    text = data.replace(b"\xef\xbb\xbf", b"").replace(b"\0", b"").decode("utf-8", "surrogateescape")
+def _without_blanks(line: bytes) -> bytes:
+    """A line without what transports add to it; one at a time, since two joined ones may make a mark of their own."""
+    text = line.replace(b"\xef\xbb\xbf", b"").replace(b"\0", b"").decode("utf-8", "surrogateescape")
     return "".join(text.split()).encode("utf-8", "surrogateescape")
 
 
