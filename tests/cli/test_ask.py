@@ -308,7 +308,7 @@ def test_a_killed_run_that_spent_the_budget_stops_the_next_one(tmp_path: Path) -
     assert (code, document["error_category"], following.starts) == (1, "budget", [])
 
 
-@pytest.mark.parametrize("work", ["../../../etc/passwd", "nobody.ndjson", "", "a\nb", 7, {"x": 1}])
+@pytest.mark.parametrize("work", ["0 ../../../etc/passwd", "0 nobody.ndjson", "x", "", "a\nb", 7, {"x": 1}])
 def test_a_note_that_names_no_log_of_ours_is_passed_over(tmp_path: Path, work: object) -> None:
     note = {"pid": 1, "holder": "somebody", "since": "yesterday", "work": work}
     lock = budget_file(tmp_path).with_name("workspace.lock")

@@ -13,7 +13,9 @@ import pytest
 
 from bridle.errors import DiskError
 from bridle.run import budget, sessions
-from bridle.run.budget import Budget, Cost, cost_of
+from bridle.run.aftermath import settle, work_of
+from bridle.run.budget import Budget, Cost, budget_file, cost_of
+from bridle.run.logs import FOLDER
 from bridle.run.request import Mode, Request
 from bridle.run.runner import run
 from bridle.wire.category import Category
@@ -197,3 +199,37 @@ def test_a_run_without_a_figure_is_priced_and_counted(tmp_path: Path) -> None:
 def test_the_budget_of_a_workspace_without_a_file_has_no_limit(tmp_path: Path) -> None:
     assert budget.read(tmp_path) == Budget()
     assert Budget().exhausted is None
+
+
+def test_a_lost_run_is_counted_once_however_often_it_is_killed_over_it(tmp_path: Path) -> None:
+    folder = tmp_path / FOLDER
+    folder.mkdir(parents=True)
+    (folder / "run.ndjson").write_text(init() + result(total_cost_usd=0.5))
+    (folder / "run.meta.json").write_text('{"agent": "claude", "mode": "coder"}')
+    before = Budget(total_cost_usd=1.0, iterations=3)
+    work = work_of("run.ndjson", before)
+
+    counted = settle(tmp_path, work, before)
+    assert counted is not None
+    assert (counted[0].iterations, counted[0].total_cost_usd) == (4, 1.5)
+    assert settle(tmp_path, work, counted[0]) is None, "killed after it was counted, before the lock said so"
+    assert sessions.read(tmp_path).coder == SESSION
+
+
+def test_a_lost_run_that_printed_nothing_cost_nothing(tmp_path: Path) -> None:
+    folder = tmp_path / FOLDER
+    folder.mkdir(parents=True)
+    (folder / "run.ndjson").touch()
+    assert settle(tmp_path, work_of("run.ndjson", Budget()), Budget()) is None
+    assert not budget_file(tmp_path).exists()
+
+
+def test_a_lost_run_with_a_damaged_description_is_counted_and_the_damage_left_alone(tmp_path: Path) -> None:
+    folder = tmp_path / FOLDER
+    folder.mkdir(parents=True)
+    (folder / "run.ndjson").write_text(init() + result(total_cost_usd=0.5))
+    (folder / "run.meta.json").write_text("{torn")
+    counted = settle(tmp_path, work_of("run.ndjson", Budget()), Budget())
+    assert counted is not None
+    assert counted[0].total_cost_usd == 0.5
+    assert (folder / "run.meta.json").read_text() == "{torn"

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
-from bridle.errors import UserError
+from bridle.errors import DiskError, UserError
 from bridle.ground import clock, disk, ids
 from bridle.run import budget as budgets
 from bridle.run import sessions
@@ -19,24 +20,34 @@ from bridle.wire.recorder import Recorder
 _READ_BYTES = 256 * 1024  # large enough that reading costs nothing beside decoding
 
 
-def settle(workspace: Path, work: str, budget: Budget) -> tuple[Budget, Cost] | None:
-    """Count the run whose log has this name, and close its description; None where there is no such log."""
-    log = _log_of(workspace, work)
-    if log is None:
+def work_of(log_name: str, budget: Budget) -> str:
+    """What a run writes into its lock: the log it is at, and how many runs had been counted before it."""
+    return f"{budget.iterations} {log_name}"
+
+
+def settle(workspace: Path, work: str, budget: Budget) -> tuple[Budget, Cost, Path] | None:
+    """Count the run that left this work, and close its description; None where there is nothing to count.
+
+    That is so where no log of ours has this name, the agent had not printed anything, or the run was killed
+    after it had been counted: then the budget has gone on since.
+    """
+    counted, _, name = work.partition(" ")
+    log = _log_of(workspace, name)
+    if log is None or not counted.isdecimal():
         return None
     meta_path = log.with_name(log.name.removesuffix(LOG_SUFFIX) + META_SUFFIX)
-    meta = disk.read_json(meta_path)
-    meta = meta if isinstance(meta, dict) else {}
+    meta = _read_meta(meta_path)
     agent = meta.get("agent")
     agent = agent if isinstance(agent, str) else "claude"
     record = _fold(log, agent)
+    if "ended" not in meta:
+        disk.write_json_atomic(meta_path, {**meta, "ended": clock.iso(clock.now()), "exit_code": None, "lost": True})
+    if not record.events or budget.iterations > int(counted):
+        return None
     if record.session_id is not None and agent in CLAUDE_LIKE and meta.get("mode") in list(Mode):
         sessions.remember(workspace, Mode(meta["mode"]), record.session_id, clock.now())
     cost = budgets.cost_of(record, agent)
-    spent = budgets.spend(workspace, budget, cost)
-    if "ended" not in meta:
-        disk.write_json_atomic(meta_path, {**meta, "ended": clock.iso(clock.now()), "exit_code": None, "lost": True})
-    return spent, cost
+    return budgets.spend(workspace, budget, cost), cost, log
 
 
 def _log_of(workspace: Path, work: str) -> Path | None:
@@ -47,6 +58,15 @@ def _log_of(workspace: Path, work: str) -> Path | None:
         return None
     log = workspace / FOLDER / name
     return log if name.endswith(LOG_SUFFIX) and log.is_file() and not log.is_symlink() else None
+
+
+def _read_meta(path: Path) -> dict[str, Any]:
+    """What was written down when the run began. A damaged file is left alone: the log counts all the same."""
+    try:
+        meta = disk.read_json(path)
+    except DiskError:
+        return {"ended": None}
+    return meta if isinstance(meta, dict) else {}
 
 
 def _fold(log: Path, agent: str) -> Record:

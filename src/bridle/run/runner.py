@@ -15,7 +15,7 @@ from bridle.ground.lock import FileLock, Holder
 from bridle.ground.process import SpawnFailure
 from bridle.run import budget as budgets
 from bridle.run import logs, sessions
-from bridle.run.aftermath import settle
+from bridle.run.aftermath import settle, work_of
 from bridle.run.attempt import Attempt
 from bridle.run.budget import Budget, Cost
 from bridle.run.command import CLAUDE_LIKE, Command, build
@@ -126,7 +126,7 @@ class AgentRun:
         self._exclude()
         for number in range(1, request.retries + 2):
             attempt = Attempt(request, command, logs.RunLog.create(request, clock.now()), schema)
-            self._note_work(attempt.log.path.name)
+            self._note_work(work_of(attempt.log.path.name, budget))
             try:
                 async with aclosing(self._one(attempt, program, number, expected)) as batches:
                     async for events in batches:
@@ -189,10 +189,10 @@ class AgentRun:
             attempt.fault = attempt.fault or f"the state of the workspace could not be written: {error.message}"
             return budget
 
-    def _note_work(self, log_name: str | None) -> None:
+    def _note_work(self, work: str | None) -> None:
         """Say in the lock which log is not counted yet, for the next run if we are killed over it."""
         if self._held is not None:
-            self._held.note_work(log_name)
+            self._held.note_work(work)
 
     def _settle(self, budget: Budget) -> Budget:
         """Count the run that Bridle did not survive here, where there is one."""
@@ -201,9 +201,9 @@ class AgentRun:
         self._note_work(None)
         if settled is None:
             return budget
-        spent, cost = settled
+        spent, cost, log = settled
         known = "its cost is not known" if cost.usd is None else f"it cost {cost.usd:.4f} USD"
-        self._say(f"the last run here was killed; {known}, its log is {work}")
+        self._say(f"the last run here was killed; {known}, its log is {log.name}")
         return spent
 
     def _conclude(self, attempt: Attempt, expected: str | None, number: int, program: Program) -> Outcome:
