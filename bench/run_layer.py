@@ -13,7 +13,7 @@ from bench import data
 from bench.measure import CACHE, Figures, Row, Target, peer_python, side_by_side
 
 MEBIBYTE = 1024 * 1024
-ROUNDS = 2  # of half a minute each; the two differ by a few percent
+ROUNDS = 4  # of a quarter of a minute each; on a machine with other work the best of fewer differs by a third
 
 CORE = "bridle: start, log, decode, fold"
 TRANSPORT = "bridle: start, read, split"

@@ -78,8 +78,11 @@ def _decode_all(lines: list[bytes | Oversize]) -> list[Event]:
     if max(map(len, whole), default=0) > _INTEGER_DIGITS and any(map(_may_hold_absurd_integer, whole)):
         return _decode_each(lines)
     deque(map(_set, events, repeat("raw"), whole), maxlen=0)
-    if _SystemHead in set(map(type, events)):
-        return [_whole_system(event) if isinstance(event, _SystemHead) else event for event in events]
+    kinds = list(map(type, events))
+    index = -1
+    for _ in range(kinds.count(_SystemHead)):  # few of many, found at the speed of a search
+        index = kinds.index(_SystemHead, index + 1)
+        events[index] = _whole_system(cast("_SystemHead", events[index]))
     return events
 
 
