@@ -35,13 +35,13 @@ class Handoff:
         """Whether the thread must not put any more for now."""
         return self._size_bytes >= self._limit_bytes
 
-    def put(self, chunk: bytes) -> None:
-        """Hand over a chunk, in the thread."""
+    def put(self, chunks: list[bytes]) -> None:
+        """Hand over chunks, in the thread."""
         with self._lock:
-            if self._is_abandoned:
+            if self._is_abandoned or not chunks:
                 return
-            self._chunks.append(chunk)
-            self._size_bytes += len(chunk)
+            self._chunks += chunks
+            self._size_bytes += sum(map(len, chunks))
             self._wake()
 
     def fail(self, error: Exception) -> None:

@@ -182,6 +182,7 @@ class Pump:
         got = 0
         if not (stream.fd in ready or self._must_finish):
             return 0
+        chunks: list[bytes] = []
         for _ in range(READS_IN_A_ROW):
             if stream.is_ended or self._is_paused():
                 break
@@ -189,9 +190,11 @@ class Pump:
             if chunk:
                 got += len(chunk)
                 self._give(stream, chunk)
-                self.handoff.put(chunk)
-            if len(chunk) < READ_BYTES:
+                chunks.append(chunk)
+            if len(chunk) < READ_BYTES or got >= PIPE_BYTES:
                 break
+        # What the pipe held is handed over at once: each time that the reader wakes costs as much as decoding 10 KB.
+        self.handoff.put(chunks)
         if stream.is_ended:
             self.handoff.end()
         return got
