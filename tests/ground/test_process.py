@@ -167,11 +167,11 @@ def test_a_reader_that_is_behind_holds_the_child_back_and_memory_is_bounded() ->
             await until(lambda: handoff.is_full)
             total = 0
             while (part := await child.read()) is not None:
-                assert len(part) <= pump.HANDOFF_LIMIT_BYTES + pump.READ_BYTES
+                assert len(part) <= pump.HANDOFF_LIMIT_BYTES + pump.PIPE_BYTES
                 total += len(part)
                 if total < 10_000_000 and not child.stderr_tail:
                     await until(lambda: handoff.is_full or bool(child.stderr_tail))
-                    assert handoff.size_bytes <= pump.HANDOFF_LIMIT_BYTES + pump.READ_BYTES
+                    assert handoff.size_bytes <= pump.HANDOFF_LIMIT_BYTES + pump.PIPE_BYTES
             assert total == 200 * 65536
         finally:
             await child.close()

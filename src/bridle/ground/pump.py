@@ -32,7 +32,7 @@ READ_BYTES = 64 * 1024
 # below the 64 MiB that Linux grants a user; above that every new pipe of the user would shrink to two pages.
 PIPE_BYTES = 256 * 1024
 
-# What waits for the reader, at most, and one read more: enough to keep a parser busy, little for 100 agents.
+# What waits for the reader, at most, and one full pipe more: enough to keep a parser busy, little for 100 agents.
 HANDOFF_LIMIT_BYTES = 1024 * 1024
 
 # The end of standard error is what people are shown when an agent fails; this is several hundred lines.
