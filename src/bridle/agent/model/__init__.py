@@ -1,0 +1,1 @@
+"""The model: requests to a Messages API endpoint and what comes back, piece by piece."""

@@ -1,0 +1,80 @@
+"""What the model layer tells the conversation while an answer comes in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+
+@dataclass(frozen=True)
+class Frame:
+    """One object of the event stream, as the endpoint sent it (`stream_event` shows it)."""
+
+    data: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Begun:
+    """The answer has begun: its message without content, with the usage known so far."""
+
+    message: dict[str, Any]
+    request_id: str | None
+    final: bool = False
+    """Whether usage and stop reason in it are final: the answer came whole, not as a stream."""
+
+
+@dataclass(frozen=True)
+class BlockDone:
+    """A content block is complete. Comes before the Frame that ends the block.
+
+    The input of a tool call that is not JSON is `{"__unparsedToolInput": {"raw": …, "len": …}}`.
+    """
+
+    index: int
+    block: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Thought:
+    """About how many tokens the model has thought so far in this block, and how many more since the last one."""
+
+    estimated_tokens: int
+    delta: int
+
+
+@dataclass(frozen=True)
+class Ended:
+    """The answer is complete."""
+
+    stop_reason: str | None
+    stop_sequence: str | None
+    usage: dict[str, Any]
+    """Final, as the endpoint counts it."""
+    stop_details: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True)
+class Retrying:
+    """The request failed and is tried again after a wait; shown as `system/api_retry`."""
+
+    attempt: int
+    max_retries: int
+    delay_ms: float
+    status: int | None
+    error: str
+
+
+@dataclass(frozen=True)
+class Restarted:
+    """The stream broke off: what came of this answer no longer counts, and another follows."""
+
+
+@dataclass(frozen=True)
+class FellBack:
+    """The model was overloaded too often; the rest goes to another one."""
+
+    original: str
+    fallback: str
+
+
+Piece: TypeAlias = Frame | Begun | BlockDone | Thought | Ended | Retrying | Restarted | FellBack

@@ -1,0 +1,1 @@
+"""The tools that bridle-agent offers to a model."""
