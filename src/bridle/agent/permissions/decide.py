@@ -1,0 +1,135 @@
+"""Whether a call of a tool may run: by the rules, by the mode, and by what it would touch.
+
+Nothing is opened or written here; links are resolved. Commands are read by `shell`, which is imported when the
+first one comes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from bridle.agent.permissions import texts
+from bridle.agent.permissions.files import READERS, WRITERS, judge_file
+from bridle.agent.permissions.policy import Allowed, Asks, Denied, Policy, Verdict
+from bridle.agent.permissions.rules import Rule, canonical, names_tool
+
+# What changes nothing outside this program, or is bounded by permissions of its own.
+_FREE_TOOLS: Final = frozenset(
+    {
+        "Agent",
+        "AskUserQuestion",
+        "CronCreate",
+        "CronDelete",
+        "CronList",
+        "EnterPlanMode",
+        "ReportFindings",
+        "ScheduleWakeup",
+        "SendMessage",
+        "Skill",
+        "StructuredOutput",
+        "TaskCreate",
+        "TaskGet",
+        "TaskList",
+        "TaskOutput",
+        "TaskStop",
+        "TaskUpdate",
+        "TodoWrite",
+    }
+)
+
+
+def decide(tool: str, arguments: Mapping[str, Any], policy: Policy) -> Verdict:
+    """Whether this call may run."""
+    tool = canonical(tool)
+    verdict = _judge(tool, arguments, policy)
+    if isinstance(verdict, Asks) and policy.mode == "dontAsk":
+        return Denied(texts.dont_ask(tool, texts.advice(tool, arguments)))
+    return verdict
+
+
+def bypass_refusal(environment: Mapping[str, str], uid: int) -> str | None:
+    """Why permissions must not be bypassed here, in the words for stderr; None if they may be."""
+    if uid != 0 or environment.get("IS_SANDBOX") == "1":
+        return None
+    return texts.BYPASS_AS_ROOT
+
+
+def _judge(tool: str, arguments: Mapping[str, Any], policy: Policy) -> Verdict:
+    for rule in policy.deny:
+        if rule.what is None and names_tool(rule, tool):
+            return Denied(texts.denied_tool(tool))
+    if tool == "Bash":
+        from bridle.agent.permissions.command import judge_command  # tree-sitter is loaded with it
+
+        return judge_command(arguments.get("command"), policy)
+    if tool in READERS or tool in WRITERS:
+        return judge_file(tool, arguments, policy)
+    return _judge_other(tool, arguments, policy)
+
+
+def _judge_other(tool: str, arguments: Mapping[str, Any], policy: Policy) -> Verdict:
+    what = _subject(tool, arguments)
+    if _other_rule(policy.deny, tool, what):
+        return Denied(texts.denied_call(tool, what))
+    if not _other_rule(policy.ask, tool, what):
+        if policy.mode == "bypassPermissions":
+            return Allowed("mode bypassPermissions")
+        rule = _other_rule(policy.allow, tool, what)
+        if rule:
+            return Allowed(f"rule {rule}")
+        if tool in _FREE_TOOLS:
+            return Allowed("needs no permission")
+    rule_content = {"toolName": tool, "ruleContent": what} if what else {"toolName": tool}
+    suggestion = {"type": "addRules", "rules": [rule_content], "behavior": "allow", "destination": "localSettings"}
+    return Asks(texts.ask_tool(tool, what), None, (suggestion,))
+
+
+def _subject(tool: str, arguments: Mapping[str, Any]) -> str | None:
+    """What a rule of this tool names in its parentheses, for this call."""
+    if tool == "WebFetch":
+        return f"domain:{_domain(arguments.get('url'))}"
+    if tool == "Skill":
+        return str(arguments.get("skill", "")).lstrip("/")
+    if tool == "Agent":
+        return str(arguments.get("subagent_type") or "general-purpose")
+    return None
+
+
+def _other_rule(rules: tuple[Rule, ...], tool: str, what: str | None) -> Rule | None:
+    for rule in rules:
+        if not names_tool(rule, tool):
+            continue
+        if rule.what is None or (what is not None and _means(tool, rule.what, what)):
+            return rule
+    return None
+
+
+def _means(tool: str, pattern: str, what: str) -> bool:
+    if tool == "WebFetch":
+        return _means_domain(pattern, what)
+    if pattern.endswith(":*"):
+        return what == pattern[:-2] or what.startswith(pattern[:-2])
+    from fnmatch import fnmatchcase
+
+    return fnmatchcase(what, pattern.replace("[", "[[]").replace("?", "[?]"))
+
+
+def _means_domain(pattern: str, what: str) -> bool:
+    wanted, domain = pattern.lower().removeprefix("domain:"), what.removeprefix("domain:")
+    if not pattern.lower().startswith("domain:") or not domain:
+        return False
+    if wanted.startswith("*."):
+        return domain.endswith(wanted[1:])
+    return domain == wanted
+
+
+def _domain(url: object) -> str:
+    from urllib.parse import urlsplit
+
+    if not isinstance(url, str) or "\\" in url or any(ord(letter) <= 32 for letter in url):
+        return ""  # parsers disagree about such a URL; no rule may mean it
+    try:
+        return (urlsplit(url).hostname or "").rstrip(".").lower()
+    except ValueError:
+        return ""

@@ -1,0 +1,83 @@
+"""Permission rules as people write them: `Tool`, `Tool(what)`, in lists with commas or spaces."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import Final
+
+import msgspec
+
+# Names that older programs still pass, and what they mean today.
+ALIASES: Final = {"Task": "Agent", "BashOutput": "TaskOutput", "KillShell": "TaskStop"}
+
+# A rule is written by a person. One that is longer is a mistake, and would make matching slow.
+RULE_LIMIT_CHARACTERS: Final = 10_000
+
+_TOOL_NAME = re.compile(r"[A-Za-z*][A-Za-z0-9_.*:-]*\Z")
+
+
+class Rule(msgspec.Struct, frozen=True):
+    """One rule: a tool, and what of it is meant."""
+
+    tool: str
+    """The tool's name of today; `*` in it stands for anything."""
+    what: str | None
+    """What stands in the parentheses; None means every call."""
+    source: str = "flag"
+    """Where it was written: `flag`, `user`, `project`, `local`, `settings` (the flag) or `managed`."""
+
+    def __str__(self) -> str:
+        return self.tool if self.what is None else f"{self.tool}({self.what})"
+
+
+def canonical(tool: str) -> str:
+    """The name of today for a tool's name."""
+    return ALIASES.get(tool, tool)
+
+
+def parse_rule(text: str, source: str = "flag") -> Rule | None:
+    """The rule that a text means; None if it means none."""
+    text = text.strip()
+    if len(text) > RULE_LIMIT_CHARACTERS or "\0" in text:
+        return None
+    name, opening, rest = text.partition("(")
+    if not _TOOL_NAME.match(name) or (opening and not rest.endswith(")")):
+        return None
+    what = rest[:-1].strip() if opening else None
+    return Rule(canonical(name), None if what in (None, "", "*") else what, source)
+
+
+def split_list(values: Iterable[str]) -> list[str]:
+    """The single rules of a flag's values: lists with commas or spaces, which count only outside parentheses."""
+    return [item for value in values for item in _split(value)]
+
+
+def names_tool(rule: Rule, tool: str) -> bool:
+    """Whether a rule speaks of this tool (of some call of it, or of every one)."""
+    if rule.tool == tool:
+        return True
+    if rule.tool.startswith("mcp__") and rule.tool.count("__") == 1:
+        return tool.startswith(f"{rule.tool}__")  # the bare name of a server means all its tools
+    return "*" in rule.tool and _name_pattern(rule.tool).fullmatch(tool) is not None
+
+
+@lru_cache(maxsize=256)
+def _name_pattern(name: str) -> re.Pattern[str]:
+    return re.compile(".*".join(re.escape(part) for part in name.split("*")))
+
+
+def _split(value: str) -> list[str]:
+    items: list[str] = []
+    depth, start = 0, 0
+    for place, letter in enumerate(value):
+        if letter == "(":
+            depth += 1
+        elif letter == ")":
+            depth = max(0, depth - 1)
+        elif depth == 0 and (letter == "," or letter.isspace()):
+            items.append(value[start:place])
+            start = place + 1
+    items.append(value[start:])
+    return [item for item in (item.strip() for item in items) if item]
