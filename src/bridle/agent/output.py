@@ -1,0 +1,121 @@
+"""What goes to standard output, in one of three formats, written by a thread so that a slow reader stops nobody else.
+
+Lines leave in the order in which they were sent. A reader that is gone is told to whoever sends next.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+from collections import deque
+from typing import Any
+
+from bridle.wire.loose import to_bytes
+
+# What may wait for a reader that is behind. More would let a slow reader fill our memory.
+WAITING_LIMIT_BYTES = 8 * 1024 * 1024
+
+# One client of this protocol takes a line above 1 MiB for the end of the world and drops the session.
+SDK_LINE_LIMIT_BYTES = 900 * 1024
+
+# How much of a text stays in a line that would be too long for that client.
+_CLIPPED_CHARACTERS = 20_000
+
+
+class Output:
+    """Standard output as a queue of lines."""
+
+    def __init__(self, descriptor: int = 1, *, line_limit_bytes: int | None = None) -> None:
+        self._descriptor = descriptor
+        self._line_limit = line_limit_bytes
+        self._lines: deque[bytes] = deque()
+        self._waiting_bytes = 0
+        self._changed = threading.Condition()
+        self._closing = False
+        self._error: OSError | None = None
+        self._thread: threading.Thread | None = None
+
+    def event(self, event: dict[str, Any]) -> None:
+        """Send an event as a line."""
+        line = to_bytes(event)
+        if self._line_limit is not None and len(line) > self._line_limit:
+            line = to_bytes(shortened(event, _CLIPPED_CHARACTERS))
+        self.write(line + b"\n")
+
+    def write(self, data: bytes) -> None:
+        """Send bytes; OSError when the reader is gone."""
+        with self._changed:
+            if self._error is not None:
+                raise self._error
+            self._lines.append(data)
+            self._waiting_bytes += len(data)
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._pump, name="output", daemon=True)
+                self._thread.start()
+            self._changed.notify_all()
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether more waits than should."""
+        return self._waiting_bytes > WAITING_LIMIT_BYTES
+
+    async def drained(self) -> None:
+        """Wait until everything has left; OSError when it cannot."""
+        await asyncio.to_thread(self._wait_until, 0)
+
+    async def caught_up(self) -> None:
+        """Wait until no more waits than should."""
+        if self.is_behind:
+            await asyncio.to_thread(self._wait_until, WAITING_LIMIT_BYTES)
+
+    def flush(self, limit_seconds: float | None) -> None:
+        """Wait for the end of the queue, without an event loop."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._waiting_bytes == 0 or self._error is not None, limit_seconds)
+
+    def _wait_until(self, limit_bytes: int) -> None:
+        with self._changed:
+            self._changed.wait_for(lambda: self._waiting_bytes <= limit_bytes or self._error is not None)
+            if self._error is not None:
+                raise self._error
+
+    def _pump(self) -> None:
+        while True:
+            with self._changed:
+                self._changed.wait_for(lambda: bool(self._lines))
+                batch = b"".join(self._lines)
+                self._lines.clear()
+            try:
+                _write_all(self._descriptor, batch)
+            except OSError as error:
+                with self._changed:
+                    self._error = error
+                    self._lines.clear()
+                    self._waiting_bytes = 0
+                    self._changed.notify_all()
+                return
+            with self._changed:
+                self._waiting_bytes -= len(batch)
+                self._changed.notify_all()
+
+
+def shortened(value: Any, limit_characters: int) -> Any:
+    """The same value with every long text cut in its middle; keys and small values stay."""
+    if isinstance(value, str):
+        if len(value) <= limit_characters:
+            return value
+        half = limit_characters // 2
+        return f"{value[:half]}\n… {len(value) - 2 * half} characters left out here …\n{value[-half:]}"
+    if isinstance(value, dict):
+        return {name: shortened(item, limit_characters) for name, item in value.items()}
+    if isinstance(value, list):
+        kept = value if len(value) <= 2000 else value[:2000]  # a patch of very many lines
+        return [shortened(item, limit_characters) for item in kept]
+    return value
+
+
+def _write_all(descriptor: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(descriptor, view) :]
