@@ -3,12 +3,20 @@
     Error
     ├── UserError            what a person or a calling program gave us is wrong
     │   ├── UsageError       a flag, an argument, an id, a setting
-    │   └── ScriptError      a stage script that cannot be played
+    │   ├── ScriptError      a stage script that cannot be played
+    │   ├── RunNotFound      there is no such run
+    │   ├── RunExists        a run of that id is already there
+    │   └── EffectError      an effect that cannot take this result
+    │       ├── EffectNotFound   the run has no such effect
+    │       ├── EffectResolved   it has a result already
+    │       └── KeyMismatch      it is another effect than the caller thinks
     ├── AgentError           the agent program cannot be used
     │   ├── AgentNotFound    no such program on this machine
-    │   └── AgentNotReady    it is there but cannot start (not executable, not logged in)
+    │   ├── AgentNotReady    it is there but cannot start (not executable, not logged in)
+    │   └── ModelFailure     the model gave no answer that can be used (bridle-agent's own conversation)
     ├── MachineError         the operating system refused
     │   ├── DiskError        a file could not be read or made durable
+    │   ├── JournalBroken    what is written in a run's folder contradicts itself
     │   ├── LockHeld         somebody else is at work there
     │   └── ProcessError     a child could not be started or ended
     └── InternalError        our own mistake
@@ -52,6 +60,42 @@ class ScriptError(UserError):
     code = "BAD_SCRIPT"
 
 
+class RunNotFound(UserError):
+    """There is no such run."""
+
+    code = "RUN_NOT_FOUND"
+
+
+class RunExists(UserError):
+    """A run of that id is already there."""
+
+    code = "RUN_EXISTS"
+
+
+class EffectError(UserError):
+    """An effect cannot take this result."""
+
+    code = "EFFECT"
+
+
+class EffectNotFound(EffectError):
+    """The run has no such effect."""
+
+    code = "EFFECT_NOT_FOUND"
+
+
+class EffectResolved(EffectError):
+    """The effect has a result already."""
+
+    code = "EFFECT_NOT_REQUESTED"
+
+
+class KeyMismatch(EffectError):
+    """The effect is another one than the caller thinks."""
+
+    code = "INVOCATION_KEY_MISMATCH"
+
+
 class AgentError(Error):
     """The agent program cannot be used."""
 
@@ -70,6 +114,32 @@ class AgentNotReady(AgentError):
     code = "AGENT_NOT_READY"
 
 
+class ModelFailure(AgentError):
+    """The model gave no answer that can be used; the turn ends with this text."""
+
+    code = "MODEL"
+
+    def __init__(
+        self,
+        text: str,
+        *,
+        error: str,
+        status: int | None = None,
+        request_id: str | None = None,
+        terminal_reason: str = "completed",
+        payload: object = None,
+    ) -> None:
+        super().__init__(text, payload=payload)
+        self.text = text
+        self.error = error
+        """The kind of trouble, in the word of the synthetic assistant event: `rate_limit`, `server_error`, …"""
+        self.status = status
+        """`api_error_status` of the result."""
+        self.request_id = request_id
+        self.terminal_reason = terminal_reason
+        """`prompt_too_long` asks for compaction; most are `completed`."""
+
+
 class MachineError(Error):
     """The operating system refused."""
 
@@ -80,6 +150,12 @@ class DiskError(MachineError):
     """A file could not be read or made durable."""
 
     code = "DISK"
+
+
+class JournalBroken(MachineError):
+    """What is written in a run's folder contradicts itself."""
+
+    code = "JOURNAL_BROKEN"
 
 
 class LockHeld(MachineError):

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from bridle.agent.model.names import Model
+
 
 @dataclass(frozen=True)
 class Frame:
@@ -70,11 +72,33 @@ class Restarted:
 
 
 @dataclass(frozen=True)
+class Broken:
+    """The stream broke off after blocks were complete: they stand, and nothing more of this answer comes.
+
+    What a tool call among them started goes on, and the turn with its result; otherwise the turn has failed.
+    """
+
+    text: str
+    """What the synthetic assistant event says."""
+    error: str
+    status: int | None
+    request_id: str | None
+    usage: dict[str, Any]
+    """What the endpoint had counted so far."""
+
+
+@dataclass(frozen=True)
 class FellBack:
-    """The model was overloaded too often; the rest goes to another one."""
+    """The model was overloaded too often or refused for good; this request and all that follow go to another one."""
 
     original: str
     fallback: str
+    model: Model
+    """The other one."""
+    trigger: str
+    """`overloaded` or `last_resort`."""
+    content: str
+    """The same for people."""
 
 
-Piece: TypeAlias = Frame | Begun | BlockDone | Thought | Ended | Retrying | Restarted | FellBack
+Piece: TypeAlias = Frame | Begun | BlockDone | Thought | Ended | Retrying | Restarted | Broken | FellBack
