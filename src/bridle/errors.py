@@ -4,6 +4,7 @@
     ├── UserError            what a person or a calling program gave us is wrong
     │   ├── UsageError       a flag, an argument, an id, a setting
     │   ├── ScriptError      a stage script that cannot be played
+    │   ├── SessionError     a conversation that cannot be gone on with (bridle-agent)
     │   ├── RunNotFound      there is no such run
     │   ├── RunExists        a run of that id is already there
     │   └── EffectError      an effect that cannot take this result
@@ -58,6 +59,12 @@ class ScriptError(UserError):
     """A stage script cannot be played."""
 
     code = "BAD_SCRIPT"
+
+
+class SessionError(UserError):
+    """A conversation cannot be gone on with; `payload` is the session id that the run answers under."""
+
+    code = "SESSION"
 
 
 class RunNotFound(UserError):

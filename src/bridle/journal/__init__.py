@@ -1,0 +1,1 @@
+"""The `journal` layer; see docs/architecture.md."""

@@ -1,0 +1,114 @@
+"""Between entries and the text of their files: the format's layout, and its checksum.
+
+The checksum is of the raw text. JavaScript and Python write numbers and escapes differently, so a text is never
+made anew to compare it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from hashlib import sha256
+
+from bridle.errors import JournalBroken, UsageError
+from bridle.journal.entries import Entry
+from bridle.journal.ulid import is_ulid
+
+_SUFFIX = ".json"
+_CHECKSUM_HEAD = b',\n  "checksum": "'
+_CHECKSUM_TAIL = b'"\n}\n'
+_CHECKSUM_DIGITS = 64
+_CHECKSUM_LENGTH = len(_CHECKSUM_HEAD) + _CHECKSUM_DIGITS + len(_CHECKSUM_TAIL)
+
+
+class BadText(Exception):
+    """What a file holds is not what should be in it; the message says why."""
+
+
+def pretty(value: object) -> bytes:
+    """A JSON document in the format's layout: two spaces, letters as they are, one line end."""
+    text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)
+    try:
+        return (text + "\n").encode()
+    except UnicodeEncodeError:  # a lone surrogate, which the format writes as an escape
+        return (_escape_surrogates(text) + "\n").encode()
+
+
+def compact(value: object) -> str:
+    """A JSON document on one line, in ASCII."""
+    return json.dumps(value, separators=(",", ":"), allow_nan=False)
+
+
+def parse(text: bytes | str) -> object:
+    """A JSON document; what JSON does not know (NaN, Infinity, broken letters) is refused with BadText."""
+    try:
+        value: object = json.loads(text, parse_constant=_refuse_constant)
+    except (ValueError, RecursionError) as error:
+        raise BadText(str(error)) from error
+    return value
+
+
+def parse_object(text: bytes | str) -> dict[str, object]:
+    """A JSON document that must be an object."""
+    value = parse(text)
+    if not isinstance(value, dict):
+        raise BadText("it is not an object")
+    return value
+
+
+def encode(entry_type: str, recorded_at: str, data: Mapping[str, object]) -> bytes:
+    """The text of an entry's file."""
+    try:
+        body = pretty({"type": entry_type, "recordedAt": recorded_at, "data": data})
+    except (TypeError, ValueError, RecursionError) as error:
+        raise UsageError(f"what should go into the journal is not JSON: {error}", payload=data) from error
+    return body[:-3] + _CHECKSUM_HEAD + sha256(body).hexdigest().encode() + _CHECKSUM_TAIL
+
+
+def decode(seq: int, ulid: str, text: bytes) -> Entry:
+    """The entry that a file's text holds; BadText when it is torn, changed or something else."""
+    if not text:
+        raise BadText("it is empty")
+    check(text)
+    value = parse_object(text)
+    entry_type, recorded_at, data = value.get("type"), value.get("recordedAt"), value.get("data")
+    if not isinstance(entry_type, str) or not isinstance(recorded_at, str) or not isinstance(data, dict):
+        raise BadText("it lacks type, recordedAt or data")
+    return Entry(seq, ulid, entry_type, recorded_at, data)
+
+
+def check(text: bytes) -> None:
+    """Compare the checksum at the end of a text with the text before it."""
+    head, tail = text[:-_CHECKSUM_LENGTH], text[-_CHECKSUM_LENGTH:]
+    if not (tail.startswith(_CHECKSUM_HEAD) and tail.endswith(_CHECKSUM_TAIL)):
+        raise BadText("it is torn: it does not end with a checksum")
+    written = tail[len(_CHECKSUM_HEAD) : -len(_CHECKSUM_TAIL)]
+    if sha256(head + b"\n}\n").hexdigest().encode() != written:
+        raise BadText("its checksum does not match: it was changed after it was written")
+
+
+def parse_name(name: str) -> tuple[int, str] | None:
+    """The number and the id in the name of an entry's file; None for any other name."""
+    digits, dot, rest = name.partition(".")
+    ulid = rest.removesuffix(_SUFFIX)
+    is_number = len(digits) >= 6 and digits.isascii() and digits.isdigit()
+    if not (is_number and dot and rest.endswith(_SUFFIX) and is_ulid(ulid)):
+        return None
+    return int(digits), ulid
+
+
+def bad_file(path: object, fault: str, *, payload: object = None) -> JournalBroken:
+    """The error that names a file of the journal and what is wrong with it."""
+    return JournalBroken(
+        f"the journal file {path} cannot be used: {fault}",
+        remedy="bridle run:repair-journal RUN sets it aside and keeps a backup.",
+        payload=payload,
+    )
+
+
+def _refuse_constant(name: str) -> object:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _escape_surrogates(text: str) -> str:
+    return "".join(f"\\u{ord(letter):04x}" if 0xD800 <= ord(letter) <= 0xDFFF else letter for letter in text)

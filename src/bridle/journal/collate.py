@@ -1,0 +1,63 @@
+"""The order of keys in the format's files: as `localeCompare` sorts them, integer keys first.
+
+The format's other implementation sorts keys so before it writes; we do the same, so that both write the same bytes.
+ASCII is sorted exactly; other letters come by their base letter, where they have one, else behind all ASCII.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+# Primary order of ASCII in the root collation: space, punctuation, symbols, digits, letters.
+_PRIMARY = {letter: rank for rank, letter in enumerate("\t\n\v\f\r _-,;:!?.'\"()[]{}@*/\\&#%`^+<=>|~$0123456789")}
+_PRIMARY |= {chr(ord("a") + offset): 100 + offset for offset in range(26)}
+_PRIMARY |= {chr(ord("A") + offset): 100 + offset for offset in range(26)}
+_BEHIND_ASCII = 1000
+# JavaScript's objects list such keys first, in the order of their numbers.
+_LAST_INDEX = 2**32 - 2
+
+TextKey = tuple[tuple[int, ...], tuple[str, ...], tuple[bool, ...]]
+
+
+def canonical(value: object) -> object:
+    """The same value with the keys of every object in the format's order."""
+    if isinstance(value, dict):
+        return canonical_object(value)
+    if isinstance(value, (list, tuple)):
+        return [canonical(item) for item in value]
+    return value
+
+
+def canonical_object(value: Mapping[str, object]) -> dict[str, object]:
+    """The same object with its keys, and those of every object in it, in the format's order."""
+    return {key: canonical(value[key]) for key in sorted(value, key=_key_order)}
+
+
+def text_order(text: str) -> TextKey:
+    """Sorts texts by letter, then by accent, then small before large."""
+    if not text.isascii():
+        return _order_of_any(text)
+    letters = [letter for letter in text if letter in _PRIMARY]  # control characters are passed over
+    return tuple(map(_PRIMARY.__getitem__, letters)), (), tuple(map(str.isupper, letters))
+
+
+def _key_order(key: str) -> tuple[bool, int, TextKey]:
+    if key.isascii() and key.isdigit() and (key == "0" or key[0] != "0") and int(key) <= _LAST_INDEX:
+        return (False, int(key), ((), (), ()))
+    return (True, 0, text_order(key))
+
+
+def _order_of_any(text: str) -> TextKey:
+    import unicodedata
+
+    primary: list[int] = []
+    accents: list[str] = []
+    upper: list[bool] = []
+    for letter in unicodedata.normalize("NFD", text):
+        if unicodedata.combining(letter) and accents:
+            accents[-1] += letter
+        elif letter in _PRIMARY or not letter.isascii():
+            primary.append(_PRIMARY.get(letter, _BEHIND_ASCII + ord(letter.lower()[0])))
+            accents.append("")
+            upper.append(letter.isupper())
+    return tuple(primary), tuple(accents), tuple(upper)

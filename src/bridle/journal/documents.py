@@ -1,0 +1,165 @@
+"""The format's documents around an effect: task.json, result.json, and the data of the two entries.
+
+Pure: values in, values out, in the format's order of keys. Who keeps them where is the store's business.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from hashlib import sha256
+
+from bridle.errors import UsageError
+from bridle.journal.codec import compact, pretty
+from bridle.journal.collate import canonical, canonical_object, text_order
+from bridle.journal.entries import ERROR, OK, Data, Effect, Posted, Request, Result
+
+TASK_SCHEMA = "2026.01.tasks-v1"
+RESULT_SCHEMA = "2026.01.results-v1"
+
+# A value whose text is longer than this is kept in a file of its own, by the format's rule.
+BLOB_LIMIT_BYTES = 1024 * 1024
+
+# The format keeps these fields of a task only where they are objects.
+_OBJECTS_ONLY = ("io", "node", "breakpoint", "orchestratorTask", "sleep", "metadata")
+_TEXT_ONLY = ("title", "description")
+
+
+class Blob:
+    """A value that is too large for its document: its text, and the name of its file."""
+
+    __slots__ = ("name", "text")
+
+    def __init__(self, name: str, text: bytes) -> None:
+        self.name = name
+        self.text = text
+
+
+def blob_of(name: str, value: object) -> Blob | None:
+    """The blob for a value, or None when it is small enough to stand in its document."""
+    text = pretty(canonical(value))
+    if len(text) <= BLOB_LIMIT_BYTES:
+        return None
+    return Blob(f"{name}-{sha256(text).hexdigest()}.json", text)
+
+
+def digest_of(inputs: object) -> str:
+    """A digest of a call's arguments: equal for equal JSON, whatever the order of its keys."""
+    return sha256(compact(_sorted(inputs)).encode()).hexdigest()
+
+
+def task_document(request: Request, *, inputs_ref: str | None) -> dict[str, object]:
+    """What task.json says: the definition with sorted keys, then what identifies the effect, then its inputs."""
+    kept = {key: value for key, value in request.definition.items() if _is_kept(key, value)}
+    document = canonical_object(kept)
+    if "labels" in document:
+        labels = _clean_labels(document["labels"])
+        document = document | {"labels": labels} if labels else _without(document, "labels")
+    document |= {"schemaVersion": TASK_SCHEMA, "effectId": request.effect_id, "taskId": request.task_id}
+    document |= {"invocationKey": request.key, "stepId": request.step_id, "kind": request.kind}
+    return document | ({"inputsRef": inputs_ref} if inputs_ref else {"inputs": canonical(request.inputs)})
+
+
+def requested_data(request: Request, *, task_ref: str, inputs_ref: str | None) -> dict[str, object]:
+    """What EFFECT_REQUESTED says."""
+    data: dict[str, object] = {
+        "effectId": request.effect_id,
+        "invocationKey": request.key,
+        "invocationHash": sha256(request.key.encode("utf-8", "surrogatepass")).hexdigest(),
+        "stepId": request.step_id,
+        "taskId": request.task_id,
+        "kind": request.kind,
+        "label": request.label,
+        "taskDefRef": task_ref,
+        "inputsRef": inputs_ref,
+        "labels": list(request.labels) or None,
+    }
+    return _present(data)
+
+
+def result_document(
+    effect: Effect, posted: Posted, *, result_ref: str | None, stdout_ref: str | None, stderr_ref: str | None
+) -> dict[str, object]:
+    """What result.json says; the value of an `ok` stands in it twice, by the format's rule."""
+    document: dict[str, object] = {
+        "schemaVersion": RESULT_SCHEMA,
+        "effectId": effect.effect_id,
+        "taskId": effect.task_id,
+        "invocationKey": effect.key,
+        "status": posted.status,
+    }
+    value = canonical(posted.value)
+    if posted.status == OK:
+        document |= {"resultRef": result_ref} if result_ref else {"result": value}
+    document |= _present(
+        {
+            "error": canonical_object(posted.error) if posted.error is not None else None,
+            "stdoutRef": stdout_ref,
+            "stderrRef": stderr_ref,
+            "startedAt": posted.started_at,
+            "finishedAt": posted.finished_at,
+            "metadata": canonical_object(posted.metadata) if posted.metadata is not None else None,
+        }
+    )
+    return document | {"value": value} if posted.status == OK and not result_ref else document
+
+
+def result_of(document: Data) -> Result:
+    """The result that a result.json without a blob holds."""
+    error = document.get("error")
+    value = document["result"] if "result" in document else document.get("value")
+    return Result(OK if document.get("status") == OK else ERROR, value, error if isinstance(error, dict) else None)
+
+
+def resolved_data(
+    effect_id: str, posted: Posted, *, result_ref: str, stdout_ref: str | None, stderr_ref: str | None
+) -> dict[str, object]:
+    """What EFFECT_RESOLVED says."""
+    return _present(
+        {
+            "effectId": effect_id,
+            "status": posted.status,
+            "resultRef": result_ref,
+            "error": dict(posted.error) if posted.error is not None else None,
+            "stdoutRef": stdout_ref,
+            "stderrRef": stderr_ref,
+            "startedAt": posted.started_at,
+            "finishedAt": posted.finished_at,
+        }
+    )
+
+
+def check_posted(posted: Posted) -> None:
+    """Refuse a result that is neither a value nor an error."""
+    if posted.status not in (OK, ERROR):
+        raise UsageError(f"a result's status is ok or error, not {posted.status!r}")
+    if posted.status == OK and posted.error is not None:
+        raise UsageError("a result that is ok cannot have an error", remedy="Post it with the status error.")
+    if posted.status == ERROR and posted.error is None:
+        raise UsageError("a result that is an error must say which", remedy="Give its name and message.")
+
+
+def _is_kept(key: str, value: object) -> bool:
+    if key in _OBJECTS_ONLY:
+        return isinstance(value, dict)
+    return isinstance(value, str) if key in _TEXT_ONLY else True
+
+
+def _clean_labels(labels: object) -> list[str]:
+    if not isinstance(labels, list):
+        return []
+    texts = {label.strip() for label in labels if isinstance(label, str)}
+    return sorted(filter(None, texts), key=text_order)
+
+
+def _without(document: Mapping[str, object], name: str) -> dict[str, object]:
+    return {key: value for key, value in document.items() if key != name}
+
+
+def _present(data: Data) -> dict[str, object]:
+    return {key: value for key, value in data.items() if value is not None}
+
+
+def _sorted(value: object) -> object:
+    if isinstance(value, dict):
+        return {key: _sorted(value[key]) for key in sorted(value)}
+    return [_sorted(item) for item in value] if isinstance(value, (list, tuple)) else value

@@ -1,0 +1,204 @@
+"""Where a run stands: the one fold of a journal, for the engine, the commands, the hooks and the views.
+
+`Standing` is the part that stays small however long a run gets: it needs the pending effects only. `State` knows
+every effect. Both are made of nothing but entries, in order; an entry that cannot follow the ones before it raises
+JournalBroken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from bridle.errors import JournalBroken
+from bridle.journal.entries import (
+    EFFECT_REQUESTED,
+    EFFECT_RESOLVED,
+    ERROR,
+    OK,
+    OWN_PREFIX,
+    RUN_COMPLETED,
+    RUN_CREATED,
+    RUN_FAILED,
+    RUN_HALTED,
+    STOP_HOOK_INVOKED,
+    Effect,
+    Entry,
+)
+
+CREATED = "created"
+WAITING = "waiting"
+COMPLETED = "completed"
+FAILED = "failed"
+HALTED = "halted"
+
+_ENDS = {RUN_COMPLETED: COMPLETED, RUN_FAILED: FAILED, RUN_HALTED: HALTED}
+
+
+class Pending:
+    """An effect that waits for its result: its kind, and the entry that asked for it."""
+
+    __slots__ = ("kind", "seq", "ulid")
+
+    def __init__(self, kind: str, seq: int, ulid: str) -> None:
+        self.kind = kind
+        self.seq = seq
+        self.ulid = ulid
+
+
+class Standing:
+    """Where a run stands, in a size that does not grow with what lies behind it."""
+
+    __slots__ = ("end", "pending", "seq", "stops", "ulid")
+
+    def __init__(self) -> None:
+        self.seq = 0
+        """The number of the newest entry; 0 for an empty journal."""
+        self.ulid = ""
+        """Its id."""
+        self.end: str | None = None
+        """`completed`, `failed` or `halted`, while that is what the run is."""
+        self.pending: dict[str, Pending] = {}
+        """By effect id, in the order in which they were asked for."""
+        self.stops = 0
+        """How many STOP_HOOK_INVOKED entries the journal ends with, nothing else between them."""
+
+    @property
+    def state(self) -> str:
+        """`created`, `waiting`, `completed`, `failed` or `halted`."""
+        return self.end or (WAITING if self.pending else CREATED)
+
+    def pending_by_kind(self) -> dict[str, int]:
+        """How many effects of each kind wait, kinds in the order in which they first appear."""
+        counts: dict[str, int] = {}
+        for effect in self.pending.values():
+            counts[effect.kind] = counts.get(effect.kind, 0) + 1
+        return counts
+
+    def apply(self, entry: Entry) -> None:
+        """Take the next entry in."""
+        self._check_order(entry)
+        self.seq, self.ulid = entry.seq, entry.ulid
+        self.stops = self.stops + 1 if entry.type == STOP_HOOK_INVOKED else 0
+        if entry.type == EFFECT_REQUESTED:
+            self.end = None  # a run that asks for something is alive, whatever stood before
+            kind = entry.data.get("kind")
+            pending = Pending(kind if isinstance(kind, str) else UNKNOWN_KIND, entry.seq, entry.ulid)
+            self.pending[text_field(entry, "effectId")] = pending
+        elif entry.type == EFFECT_RESOLVED:
+            effect_id = text_field(entry, "effectId")
+            if self.pending.pop(effect_id, None) is None:
+                raise broken(entry, f"resolves the effect {effect_id}, which was not pending")
+        elif entry.type in _ENDS:
+            self.end = _ENDS[entry.type]
+
+    def _check_order(self, entry: Entry) -> None:
+        if entry.seq != self.seq + 1:
+            raise broken(entry, f"is out of sequence (expected {self.seq + 1}, found {entry.seq})")
+        if entry.ulid <= self.ulid:
+            raise broken(entry, f"has an id that does not rise ({entry.ulid} after {self.ulid})")
+
+
+UNKNOWN_KIND = "unknown"
+"""The kind of an effect whose entry names none."""
+
+
+class State:
+    """Everything that a journal says of its run."""
+
+    __slots__ = ("by_key", "created", "effects", "last", "notes", "resolved", "standing")
+
+    def __init__(self) -> None:
+        self.standing = Standing()
+        self.effects: dict[str, Effect] = {}
+        """By effect id, in the order in which they were asked for."""
+        self.by_key: dict[str, Effect] = {}
+        """By invocation key."""
+        self.resolved: list[Effect] = []
+        """In the order in which they were resolved."""
+        self.notes: list[Entry] = []
+        """The entries of our own types, in order."""
+        self.created: Entry | None = None
+        """The first RUN_CREATED entry."""
+        self.last: Entry | None = None
+        """The newest entry."""
+
+    @property
+    def pending(self) -> list[Effect]:
+        """The effects that wait for a result, in the order in which they were asked for."""
+        return [self.effects[effect_id] for effect_id in self.standing.pending]
+
+    def apply(self, entry: Entry) -> None:
+        """Take the next entry in; one that cannot follow leaves the state as it was."""
+        if entry.type == EFFECT_REQUESTED:
+            effect = self._requested(entry)
+            self.standing.apply(entry)
+            self.effects[effect.effect_id] = self.by_key[effect.key] = effect
+        elif entry.type == EFFECT_RESOLVED:
+            effect = self._resolved(entry)
+            self.standing.apply(entry)
+            effect.resolution = entry
+            self.resolved.append(effect)
+        else:
+            self.standing.apply(entry)
+            if entry.type.startswith(OWN_PREFIX):
+                self.notes.append(entry)
+            elif entry.type == RUN_CREATED and self.created is None:
+                self.created = entry
+        self.last = entry
+
+    def _requested(self, entry: Entry) -> Effect:
+        kind = entry.data.get("kind")
+        effect = Effect(
+            entry,
+            effect_id=text_field(entry, "effectId"),
+            key=text_field(entry, "invocationKey"),
+            step_id=text_field(entry, "stepId"),
+            task_id=text_field(entry, "taskId"),
+            kind=kind if isinstance(kind, str) else UNKNOWN_KIND,
+        )
+        if effect.effect_id in self.effects:
+            raise broken(entry, f"asks for the effect {effect.effect_id} a second time")
+        if effect.key in self.by_key:
+            raise broken(entry, f"uses the invocation key {effect.key!r} a second time")
+        return effect
+
+    def _resolved(self, entry: Entry) -> Effect:
+        effect_id = text_field(entry, "effectId")
+        effect = self.effects.get(effect_id)
+        if effect is None:
+            raise broken(entry, f"resolves the effect {effect_id}, which nobody asked for")
+        if effect.resolution is not None:
+            raise broken(entry, f"resolves the effect {effect_id} a second time")
+        if entry.data.get("status") not in (OK, ERROR):
+            raise broken(entry, f"has the status {entry.data.get('status')!r}, which is neither ok nor error")
+        return effect
+
+
+def fold(entries: Iterable[Entry]) -> State:
+    """The state after these entries, from the first on."""
+    state = State()
+    for entry in entries:
+        state.apply(entry)
+    return state
+
+
+def text_field(entry: Entry, name: str) -> str:
+    """A field that must hold text."""
+    value = entry.data.get(name)
+    if not isinstance(value, str) or not value:
+        raise broken(entry, f"has no {name}")
+    return value
+
+
+def broken(entry: Entry, fault: str) -> JournalBroken:
+    """The error for an entry that cannot be where it is."""
+    return JournalBroken(
+        f"journal entry {file_name(entry.seq, entry.ulid)} {fault}",
+        remedy="bridle run:repair-journal RUN sets it aside and keeps a backup.",
+        payload=entry,
+    )
+
+
+def file_name(seq: int, ulid: str) -> str:
+    """What the file of an entry is called."""
+    return f"{seq:06d}.{ulid}.json"

@@ -1,0 +1,55 @@
+"""Ids that sort by the time of their making and always rise, whatever the clock does.
+
+A ULID is 26 letters of Crockford's alphabet for 128 bits: 48 of milliseconds, 80 of chance. Letters sort as the
+numbers do, so the text itself can be compared.
+"""
+
+from __future__ import annotations
+
+from bridle.errors import JournalBroken
+
+LENGTH = 26
+ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+RANDOM_BYTES = 10
+
+_VALUES = {letter: value for value, letter in enumerate(ALPHABET)}
+_LAST = (1 << 128) - 1
+# A step behind an id whose time lies ahead of the clock is this long at most: two ids cannot be guessed from one
+# another, and 2**48 of them fit into one millisecond.
+_STEP_BITS = 32
+
+
+def next_ulid(previous: str, *, now_ms: int, random: bytes) -> str:
+    """A ULID greater than the previous one: of this moment, or just behind it where the clock is not later.
+
+    The clock may have stepped back, or the run may come from a machine whose clock is ahead.
+    """
+    fresh = (now_ms << 80) | int.from_bytes(random[:RANDOM_BYTES], "big")
+    if not previous:
+        return _text(fresh)
+    number = _number(previous)
+    if fresh >> 80 > number >> 80:
+        return _text(fresh)
+    step = 1 + (int.from_bytes(random[:RANDOM_BYTES], "big") & ((1 << _STEP_BITS) - 1))
+    if number + step > _LAST:
+        raise JournalBroken(
+            f"no id can follow {previous}: it is among the last that there are",
+            remedy="bridle run:repair-journal RUN gives every entry a new id.",
+        )
+    return _text(number + step)
+
+
+def is_ulid(text: str) -> bool:
+    """Whether this is a ULID as we write them."""
+    return len(text) == LENGTH and text[0] <= "7" and all(letter in _VALUES for letter in text)
+
+
+def _number(ulid: str) -> int:
+    number = 0
+    for letter in ulid:
+        number = number << 5 | _VALUES[letter]
+    return number
+
+
+def _text(number: int) -> str:
+    return "".join(ALPHABET[number >> shift & 31] for shift in range(125, -5, -5))
