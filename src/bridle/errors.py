@@ -20,6 +20,12 @@
     │   ├── JournalBroken    what is written in a run's folder contradicts itself
     │   ├── LockHeld         somebody else is at work there
     │   └── ProcessError     a child could not be started or ended
+    ├── RunError             a run cannot go on as its process stands
+    │   ├── ProcessNotLoaded     its file cannot be read, compiled or imported
+    │   ├── ProcessDiverged      it asks for something other than what is recorded
+    │   ├── BadTask              a task, its definition or its arguments cannot be used
+    │   ├── NotInProcess         it does what no replay could repeat
+    │   └── EffectFailed         the result of an effect is an error; the process gets it where it awaits
     └── InternalError        our own mistake
 
 An expected end (a limit, a refusal, a time-out, an agent's own failure) is an Outcome, not one of these.
@@ -175,6 +181,49 @@ class ProcessError(MachineError):
     """A child process could not be started or ended."""
 
     code = "PROCESS"
+
+
+class RunError(Error):
+    """A run cannot go on as its process stands."""
+
+    code = "RUN"
+
+
+class ProcessNotLoaded(RunError):
+    """The file of a process cannot be read, compiled or imported."""
+
+    code = "PROCESS_NOT_LOADED"
+
+
+class ProcessDiverged(RunError):
+    """A process asks for something other than what is recorded."""
+
+    code = "PROCESS_DIVERGED"
+
+
+class BadTask(RunError):
+    """A task, its definition or its arguments cannot be used."""
+
+    code = "BAD_TASK"
+
+
+class NotInProcess(RunError):
+    """A process does what no replay could repeat."""
+
+    code = "NOT_IN_PROCESS"
+
+
+class EffectFailed(RunError):
+    """The result of an effect is an error; the process gets it where it awaits the effect."""
+
+    code = "EFFECT_FAILED"
+
+    def __init__(self, message: str, *, name: str = "Error", data: object = None, payload: object = None) -> None:
+        super().__init__(message, payload=payload)
+        self.name = name
+        """What kind of error it is, in the words of whoever posted it."""
+        self.data = data
+        """What else was posted with it."""
 
 
 class InternalError(Error):
