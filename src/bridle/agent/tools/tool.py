@@ -18,8 +18,9 @@ class Answer:
     is_error: bool = False
     names_success: bool = False
     """Whether the result block says `is_error: false`; only Bash does."""
-    follow_up: tuple[str, ...] = ()
-    """Texts that go to the model right after the result, as messages of the program (the body of a skill)."""
+    follow_up: tuple[str | dict[str, Any], ...] = ()
+    """What goes to the model right after the result, as messages of the program: texts (the body of a skill) or
+    content blocks (a PDF)."""
     ends_turn: bool = False
     """Whether the turn is over with this call (structured output that fits)."""
 
