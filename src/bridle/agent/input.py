@@ -6,6 +6,7 @@ import asyncio
 import os
 import threading
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -109,7 +110,8 @@ class Inbox:
     """What the host has said and nobody has taken yet."""
 
     messages: deque[Said] = field(default_factory=deque)
-    controls: deque[Asked] = field(default_factory=deque)
+    on_control: Callable[[Asked], None] | None = None
+    """Called at once, in the event loop."""
     broken: Unreadable | None = None
     at_end: bool = False
     changed: asyncio.Event = field(default_factory=asyncio.Event)
@@ -120,7 +122,8 @@ class Inbox:
             case Said():
                 self.messages.append(item)
             case Asked():
-                self.controls.append(item)
+                if self.on_control is not None:
+                    self.on_control(item)
             case Unreadable():
                 self.broken = self.broken or item
             case Answered():

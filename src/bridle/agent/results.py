@@ -144,7 +144,9 @@ def result(ending: Ending, turn: Turn, totals: Totals, *, now: float, session_id
         head["is_error"] = ending.is_error
         if not ending.is_local:
             head["api_error_status"] = ending.api_error_status
-        head |= {"duration_ms": duration_ms, "duration_api_ms": api_ms, **_first_times(turn)}
+        head |= {"duration_ms": duration_ms, "duration_api_ms": api_ms}
+        if not ending.is_error:
+            head |= _first_times(turn)
         head |= {"num_turns": turns, "result": ending.text}
     else:
         head |= {"duration_ms": duration_ms, "duration_api_ms": api_ms, "is_error": True, "num_turns": turns}

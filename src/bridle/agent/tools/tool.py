@@ -35,6 +35,11 @@ def refused(text: str) -> Answer:
     return Answer(f"<tool_use_error>{text}</tool_use_error>", detail=f"Error: {text}", is_error=True)
 
 
+def as_block(item: str | dict[str, Any]) -> dict[str, Any]:
+    """What follows a result, as a content block."""
+    return {"type": "text", "text": item} if isinstance(item, str) else item
+
+
 class Tool(Protocol):
     """One tool. Its calls run side by side, and any of them may be cancelled at any await."""
 

@@ -1,0 +1,296 @@
+"""A conversation: turn after turn, with what the host says in between and the signals that may end it."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import time
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from bridle.agent import events, results
+from bridle.agent.book import Book
+from bridle.agent.input import Asked, Inbox, Said
+from bridle.agent.model.ask import Ask
+from bridle.agent.model.client import Client
+from bridle.agent.model.names import Model
+from bridle.agent.model.pieces import FellBack, Piece
+from bridle.agent.permissions.policy import Policy
+from bridle.agent.results import Ending, Totals, Turn
+from bridle.agent.session import new_uuid
+from bridle.agent.speaker import Speaker
+from bridle.agent.structured import StructuredOutput
+from bridle.agent.tools.toolbox import Done, Prepared, Toolbox
+from bridle.agent.turn import Limits, TurnUnderWay
+from bridle.errors import Error
+from bridle.ground import clock
+
+MEANWHILE = "While you were working, the user wrote:\n{text}\n\nTake this into account as you go on."
+
+# What a shell reports for a program that a signal ended.
+_SIGNAL_CODE = 128
+
+
+@dataclass(frozen=True)
+class Manner:
+    """How the conversation is held, from the command line."""
+
+    is_stream: bool
+    """Whether the host talks over standard input."""
+    shows_frames: bool = False
+    replays: bool = False
+    limits: Limits = Limits()
+    effort: str | None = None
+    thinking_tokens: int | None = None
+    fallbacks: tuple[Model, ...] = ()
+
+
+@dataclass
+class Persona:
+    """Who the model is asked to be and what it may do; a control request may change it between requests."""
+
+    model: Model
+    policy: Policy
+    system: Callable[[], Awaitable[list[dict[str, Any]]]]
+    """The system prompt, made when the first request needs it."""
+    reminder: Callable[[], Awaitable[list[dict[str, Any]]]]
+    """What stands before the first words of the user."""
+    listing: str | None = None
+    """What the model is told about skills."""
+    opening: Callable[[], events.Opening] = field(kw_only=True)
+
+
+class Conversation:
+    """Takes turns until nobody says anything more."""
+
+    def __init__(
+        self,
+        *,
+        manner: Manner,
+        persona: Persona,
+        book: Book,
+        toolbox: Toolbox,
+        structured: StructuredOutput | None,
+        connect: Callable[[], Awaitable[Client]],
+        speaker: Speaker,
+        inbox: Inbox,
+        cost: Callable[[str, dict[str, Any]], float],
+    ) -> None:
+        self.manner, self.persona, self.book = manner, persona, book
+        self._toolbox, self._structured = toolbox, structured
+        self._connect, self._speaker, self.inbox, self._cost = connect, speaker, inbox, cost
+        self.totals = Totals()
+        self.last: Ending | None = None
+        self.signal: int | None = None
+        self._client: Client | None = None
+        self._task: asyncio.Task[Ending] | None = None
+        self._is_cut = False
+        self._is_latched = False
+        self._head: tuple[list[dict[str, Any]], list[dict[str, Any]]] | None = None
+
+    @property
+    def session_id(self) -> str:
+        """The id of the session."""
+        return self.book.session.id
+
+    # Turns
+
+    async def turn(self, said: Said, *, origin: dict[str, str] | None = None) -> Ending:
+        """Take one turn: exactly one result, whatever happens."""
+        tally = Turn(started=time.monotonic())
+        self.emit(events.init(self.persona.opening(), session_id=self.session_id, uuid=new_uuid()))
+        ending = await self._guarded(said, tally)
+        if origin is not None:
+            ending = _with_origin(ending, origin)
+        self.finish(ending, tally)
+        return ending
+
+    def finish(self, ending: Ending, tally: Turn) -> None:
+        """Print the result of a turn."""
+        self.last = ending
+        self._speaker.result(
+            results.result(
+                ending, tally, self.totals, now=time.monotonic(), session_id=self.session_id, uuid=new_uuid()
+            )
+        )
+
+    async def _guarded(self, said: Said, tally: Turn) -> Ending:
+        try:
+            noted = self.book.prompt(said.content, permission_mode=self.persona.policy.mode, uuid=said.uuid)
+            if self.manner.replays:
+                self.replay(said, noted.uuid)
+            under_way = self._under_way(tally, noted.uuid)
+            ending = await self._held(under_way)
+            await self.book.keep()
+        except Error as error:
+            return _broken(error.message)
+        except Exception as error:  # noqa: BLE001  # whatever it is, the host is owed a result
+            return _broken(f"{type(error).__name__}: {error}")
+        return ending
+
+    async def _held(self, under_way: TurnUnderWay) -> Ending:
+        """Let a turn run; an interruption ends it in its own way."""
+        task = self._task = asyncio.create_task(under_way.run())
+        if self._is_latched:
+            self.cut()
+        try:
+            return await task
+        except asyncio.CancelledError:
+            if not self._is_cut:
+                raise
+            return await under_way.interrupted()
+        finally:
+            self._task, self._is_cut, self._is_latched = None, False, False
+
+    def _under_way(self, tally: Turn, prompt_uuid: str) -> TurnUnderWay:
+        return TurnUnderWay(
+            ask=self._ask,
+            toolbox=self._toolbox,
+            run=self._run,
+            ledger=self.book,
+            emit=self.emit,
+            pace=self._speaker.output.caught_up,
+            session_id=self.session_id,
+            tally=tally,
+            totals=self.totals,
+            count=self._count,
+            limits=self.manner.limits,
+            structured=self._structured,
+            shows_frames=self.manner.shows_frames,
+            meanwhile=self._take_meanwhile,
+            now=_now,
+            on_fallback=self._fall_back,
+            shown_model=lambda: self.persona.model.shown,
+            prompt_uuid=prompt_uuid,
+        )
+
+    async def _ask(self, *, tool_choice: dict[str, Any] | None) -> AsyncGenerator[Piece, None]:
+        if self._client is None:
+            self._client = await self._connect()
+        if self._head is None:
+            self._head = (await self.persona.system(), await self.persona.reminder())
+        ask = Ask(
+            model=self.persona.model,
+            messages=tuple(self._messages()),
+            system=tuple(self._head[0]),
+            tools=tuple(self._toolbox.definitions()),
+            thinking_tokens=0 if tool_choice is not None else self.manner.thinking_tokens,
+            effort=self.manner.effort,
+            tool_choice=tool_choice,
+            fallbacks=self.manner.fallbacks,
+            session_id=self.session_id,
+        )
+        stream = cast("AsyncGenerator[Piece, None]", self._client.answer(ask))
+        try:
+            async for piece in stream:
+                yield piece
+        finally:
+            await stream.aclose()
+
+    def _messages(self) -> list[dict[str, Any]]:
+        """The history as it is sent: with the reminder before the first words, and the listing after them."""
+        first, *rest = self.book.messages
+        content = first["content"]
+        blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
+        reminder = self._head[1] if self._head is not None else []
+        opened = {"role": first["role"], "content": [*reminder, *blocks]}
+        listing = [{"role": "system", "content": self.persona.listing}] if self.persona.listing else []
+        return [opened, *listing, *rest]
+
+    async def _run(self, call: Prepared) -> Done:
+        return await self._toolbox.run(call, lambda: self.persona.policy)
+
+    def _count(self, model: str, usage: dict[str, Any]) -> None:
+        """Add an answer to the totals, under the name that the run shows for its model."""
+        mine = self.persona.model
+        shown = mine.shown if model in ("", mine.id) else model
+        self.totals.add(
+            shown, usage, self._cost(model or mine.id, usage), window=mine.context_window, max_output=mine.max_output_tokens
+        )
+
+    def _fall_back(self, piece: FellBack) -> dict[str, Any]:
+        for model in self.manner.fallbacks:
+            if piece.fallback in (model.id, model.shown):
+                self.persona.model = model
+        return {
+            "trigger": "overloaded",
+            "original_model": piece.original,
+            "fallback_model": piece.fallback,
+            "content": f"{piece.original} is overloaded: {piece.fallback} goes on in its place",
+        }
+
+    def _take_meanwhile(self) -> None:
+        """Tell the model what the user wrote while its calls ran."""
+        while self.inbox.messages:
+            said = self.inbox.messages.popleft()
+            self.book.joined(said.content, MEANWHILE.format(text=said.text))
+            if self.manner.replays:
+                self.replay(said, said.uuid or new_uuid())
+
+    # What is said to the host
+
+    def emit(self, event: dict[str, Any]) -> None:
+        """Print an event."""
+        self._speaker.event(event)
+
+    def replay(self, said: Said, uuid: str) -> None:
+        """Give a message back to the host."""
+        self.emit(events.replay(said.content, session_id=self.session_id, uuid=uuid, timestamp=_now()))
+
+    # What the host says
+
+    def cut(self) -> bool:
+        """End the turn under way, or the one that is about to begin; False where there is neither."""
+        if self._task is not None:
+            if not self._is_cut:
+                self._is_cut = True
+                self._task.cancel()
+            return True
+        self._is_latched = bool(self.inbox.messages)
+        return self._is_latched
+
+    def signalled(self, number: int) -> None:
+        """A signal wants the process to end: the turn ends first, with its result."""
+        self.signal = number
+        self.cut()
+        self.inbox.end()
+
+    def exit_code(self) -> int:
+        """What the process ends with."""
+        if self.signal is not None and not (self.signal == signal.SIGINT and self.manner.is_stream):
+            return _SIGNAL_CODE + self.signal
+        if self.signal is not None:
+            return 0
+        return 1 if self.inbox.broken is not None or (self.last is not None and self.last.is_error) else 0
+
+    async def close(self) -> None:
+        """Let go of the model's connections."""
+        if self._client is not None:
+            await self._client.close()
+
+
+def merged(messages: list[Said]) -> Said:
+    """Several messages that waited together, as one."""
+    if len(messages) == 1:
+        return messages[0]
+    if all(isinstance(said.content, str) for said in messages):
+        return Said("\n".join(str(said.content) for said in messages), messages[-1].uuid)
+    blocks: list[dict[str, Any]] = []
+    for said in messages:
+        blocks += [{"type": "text", "text": said.content}] if isinstance(said.content, str) else said.content
+    return Said(blocks, messages[-1].uuid)
+
+
+def _broken(text: str) -> Ending:
+    return Ending("error_during_execution", is_error=True, terminal_reason=None, errors=(text,))
+
+
+def _with_origin(ending: Ending, origin: dict[str, str]) -> Ending:
+    from dataclasses import replace
+
+    return replace(ending, origin=origin)
+
+
+def _now() -> str:
+    return clock.iso(clock.now())

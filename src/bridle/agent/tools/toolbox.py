@@ -1,0 +1,122 @@
+"""The tools of a session: what is offered, what a call means, and whether it may run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from bridle.agent.permissions.decide import decide
+from bridle.agent.permissions.policy import Allowed, Policy
+from bridle.agent.permissions.rules import canonical
+from bridle.agent.tools.tool import Answer, Tool, failed, refused
+from bridle.agent.tools.validate import check
+
+# Calls that change nothing that another call could see: any number of them may run at once.
+_SHARED = frozenset({"Glob", "Grep", "Read", "TaskGet", "TaskList", "TaskOutput", "WebFetch"})
+
+UNPARSED = "__unparsedToolInput"
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A call of the model, understood as far as it can be."""
+
+    call_id: str
+    name: str
+    arguments: dict[str, Any]
+    """With defaults; as the model sent them where they are wrong."""
+    refusal: Answer | None
+    """Why it cannot run at all."""
+
+    @property
+    def block(self) -> dict[str, Any]:
+        """The call as it is shown and sent back."""
+        return {"type": "tool_use", "id": self.call_id, "name": self.name, "input": self.arguments}
+
+
+@dataclass(frozen=True)
+class Done:
+    """A call that has its answer."""
+
+    call: Prepared
+    answer: Answer
+    is_denied: bool = False
+
+
+class Toolbox:
+    """Every tool that this program has, and those of them that the model is offered."""
+
+    def __init__(self, tools: Sequence[Tool], offered: Sequence[str]) -> None:
+        self._known = {tool.name: tool for tool in tools}
+        self._offered = {name: self._known[name] for name in offered}
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the offered tools."""
+        return list(self._offered)
+
+    def definitions(self) -> list[dict[str, Any]]:
+        """What a request tells the model about them."""
+        return [
+            {"name": tool.name, "description": tool.description, "input_schema": tool.schema}
+            for tool in self._offered.values()
+        ]
+
+    def prepare(self, block: dict[str, Any]) -> Prepared:
+        """Understand a call: its tool, its arguments with defaults, or why it cannot run."""
+        call_id, name, given = str(block.get("id") or ""), str(block.get("name") or ""), block.get("input")
+        arguments = given if isinstance(given, dict) else {}
+        tool = self._offered.get(canonical(name))
+        if tool is None:
+            return Prepared(call_id, name, arguments, self._missing(name))
+        if UNPARSED in arguments:
+            return Prepared(call_id, name, arguments, _unparsed(name, arguments[UNPARSED]))
+        if name == "StructuredOutput":  # held against its schema by itself, more patiently
+            return Prepared(call_id, name, arguments, None)
+        checked = check(tool.name, tool.schema, arguments)
+        if isinstance(checked, str):
+            return Prepared(call_id, name, arguments, refused(checked))
+        return Prepared(call_id, name, checked, None)
+
+    def is_shared(self, call: Prepared) -> bool:
+        """Whether the call may run beside others; one that changes something waits for those before it."""
+        if call.refusal is not None or call.name in _SHARED:
+            return True
+        if call.name == "Bash":
+            from bridle.agent.permissions.command import is_read_only  # tree-sitter is loaded with it
+
+            return is_read_only(call.arguments.get("command"))
+        return False
+
+    async def run(self, call: Prepared, policy: Callable[[], Policy]) -> Done:
+        """Run a call if it may run; whatever happens, the model gets an answer."""
+        if call.refusal is not None:
+            return Done(call, call.refusal)
+        verdict = decide(call.name, call.arguments, policy())
+        if not isinstance(verdict, Allowed):
+            return Done(call, failed(verdict.text), is_denied=True)
+        tool = self._offered[canonical(call.name)]
+        try:
+            return Done(call, await tool.run(call.arguments, call_id=call.call_id))
+        except Exception as error:  # noqa: BLE001  # a tool that breaks must not take the conversation with it
+            return Done(call, failed(f"{call.name} failed inside: {type(error).__name__}: {error}"))
+
+    def _missing(self, name: str) -> Answer:
+        said = f"Error: No such tool available: {name}"
+        if canonical(name) in self._known:
+            said += f". {name} exists but is not enabled in this context. Use one of the available tools instead."
+        return Answer(f"<tool_use_error>{said}</tool_use_error>", detail=said, is_error=True)
+
+
+def _unparsed(name: str, about: Any) -> Answer:
+    raw = about.get("raw", "") if isinstance(about, dict) else ""
+    size = about.get("len", len(raw)) if isinstance(about, dict) else 0
+    shown = raw[:200]
+    said = (
+        f"InputValidationError: {name} was called with input that could not be parsed as JSON.\n"
+        f"You sent (first {len(shown)} of {size} bytes): {shown}\n"
+        "It was cut off, or holds a backslash or a control character that is not escaped. Send it again as valid JSON."
+    )
+    detail = f"InputValidationError: JSON parse failed ({size} bytes)"
+    return Answer(f"<tool_use_error>{said}</tool_use_error>", detail=detail, is_error=True)
