@@ -1,0 +1,31 @@
+"""Every scenario, by its name."""
+
+from __future__ import annotations
+
+from tests.real.side_by_side.scenario import Scenario
+from tests.real.side_by_side.scenarios import (
+    context,
+    dialogues,
+    endings,
+    limits,
+    models,
+    permissions,
+    sessions,
+    structured,
+    tools,
+    trouble,
+    usage,
+    words,
+)
+
+GROUPS = (words, tools, permissions, limits, trouble, structured, dialogues, sessions, models, context, usage, endings)
+
+
+def scenarios() -> dict[str, Scenario]:
+    """All of them; a name that is used twice is a mistake."""
+    found: dict[str, Scenario] = {}
+    for scenario in (scenario for group in GROUPS for scenario in group.SCENARIOS):
+        if scenario.name in found:
+            raise ValueError(f"two scenarios are called {scenario.name!r}")
+        found[scenario.name] = scenario
+    return found

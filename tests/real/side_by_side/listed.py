@@ -1,0 +1,83 @@
+"""The differences that docs/agent-differences.md lists, and what is left when they are taken from those found."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+from tests.real.side_by_side.compare import Difference
+
+PAGE = Path(__file__).parents[3] / "docs" / "agent-differences.md"
+HEADER = ["scenario", "where", "the real one", "`bridle-agent`"]
+_EVERYWHERE = re.compile(r"any, as (?P<witness>.+)")
+_CELL = re.compile(r"(?<!\\)\|")
+
+
+@dataclass(frozen=True)
+class Listed:
+    """One row: where the two differ, and what each of them does there; a `*` stands for anything."""
+
+    witness: str
+    """The scenario in which the difference must be seen."""
+    everywhere: bool
+    """Whether it may be seen in any other scenario as well."""
+    path: str
+    real: str
+    ours: str
+
+    def fits(self, difference: Difference) -> bool:
+        """Whether a difference is the one of this row."""
+        found = (difference.path, _written(difference.real), _written(difference.ours))
+        return all(
+            _like(value, pattern) for value, pattern in zip(found, (self.path, self.real, self.ours), strict=True)
+        )
+
+
+def listed(page: Path = PAGE) -> list[Listed]:
+    """Every row of every table of differences on the page."""
+    return list(_rows(page.read_text("utf-8")))
+
+
+def unlisted(found: list[Difference], rows: list[Listed], scenario: str) -> list[Difference]:
+    """What differs in a scenario without being listed."""
+    here = [row for row in rows if row.everywhere or row.witness == scenario]
+    return [difference for difference in found if not any(row.fits(difference) for row in here)]
+
+
+def vanished(found: list[Difference], rows: list[Listed], scenario: str) -> list[Listed]:
+    """What is listed for a scenario and does not differ in it any more."""
+    return [row for row in rows if row.witness == scenario and not any(row.fits(difference) for difference in found)]
+
+
+def _rows(text: str) -> Iterator[Listed]:
+    inside = False
+    for line in text.splitlines():
+        cells = [cell.strip() for cell in _CELL.split(line)[1:-1]] if line.startswith("|") else []
+        if cells == HEADER:
+            inside = True
+        elif not cells:
+            inside = False
+        elif inside and set(cells[0]) != {"-"}:
+            scenario, path, real, ours = (_plain(cell) for cell in cells)
+            everywhere = _EVERYWHERE.fullmatch(scenario)
+            yield Listed(everywhere["witness"] if everywhere else scenario, everywhere is not None, path, real, ours)
+
+
+def _plain(cell: str) -> str:
+    text = cell.replace("\\|", "|")
+    return text[1:-1] if text.startswith("`") and text.endswith("`") else text
+
+
+def _written(value: Any) -> str:
+    """A value as a cell has it: a text as it is, anything else as JSON."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _like(value: str, pattern: str) -> bool:
+    """Whether a text fits a pattern in which only `*` is special."""
+    return fnmatchcase(value.replace("\n", "\\n"), pattern.replace("[", "[[]").replace("?", "[?]"))

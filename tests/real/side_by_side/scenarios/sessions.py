@@ -1,0 +1,50 @@
+"""Conversations that are kept, gone on with, copied and asked for in vain."""
+
+from __future__ import annotations
+
+from tests.real.side_by_side.scenario import STREAM, Scenario, Start, calls, prompt, says
+
+ONE = "aaaaaaaa-0000-4000-8000-000000000001"
+TWO = "aaaaaaaa-0000-4000-8000-000000000002"
+
+SCENARIOS = (
+    Scenario(
+        "a session goes on",
+        (
+            prompt("one", "--session-id", ONE, "--allowedTools", "Bash"),
+            prompt("two", "--resume", ONE),
+            prompt("three", "--continue"),
+            Start((*STREAM, "four", f"--resume={ONE}"), folder="sub"),
+        ),
+        (calls("Bash", command="echo hi"), says("First."), says("Second."), says("Third."), says("Fourth.")),
+        files={"sub/a.txt": "a\\n"},
+        transcript=True,
+    ),
+    Scenario(
+        "a session is copied",
+        (
+            prompt("one", "--session-id", ONE),
+            prompt("two", "--resume", ONE, "--fork-session"),
+            prompt("three", "--resume", ONE, "--fork-session", "--session-id", TWO),
+        ),
+        (says("First."), says("Second."), says("Third.")),
+    ),
+    Scenario(
+        "a session id that is taken",
+        (prompt("one", "--session-id", ONE), prompt("two", "--session-id", ONE)),
+        (says("First."), says("never")),
+    ),
+    Scenario(
+        "a session id that cannot be used",
+        (prompt("one", "--session-id", "foo"), prompt("two", "--resume", ONE, "--session-id", TWO)),
+        (says("never"),),
+    ),
+    Scenario("a session that is not there", (prompt("one", "--resume", ONE),), (says("never"),)),
+    Scenario("nothing to go on with", (prompt("one", "-c"),), (says("First."),)),
+    Scenario(
+        "a session that is not kept",
+        (prompt("one", "--no-session-persistence", "--session-id", ONE), prompt("two", "--resume", ONE)),
+        (says("First."), says("never")),
+        transcript=True,
+    ),
+)

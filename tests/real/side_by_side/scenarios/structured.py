@@ -1,0 +1,46 @@
+"""Answers in a form that the caller sets."""
+
+from __future__ import annotations
+
+import json
+
+from tests.real.side_by_side.scenario import AwaitEvent, Scenario, Start, calls, dialogue, message, prompt, says
+
+SCHEMA = {
+    "type": "object",
+    "properties": {"name": {"type": "string"}, "n": {"type": "integer"}},
+    "required": ["name", "n"],
+    "additionalProperties": False,
+}
+FORM = ("--json-schema", json.dumps(SCHEMA))
+GOOD = calls("StructuredOutput", name="a", n=1)
+BAD = calls("StructuredOutput", name="a")
+
+SCENARIOS = (
+    Scenario("in form at once", (prompt("go", *FORM),), (GOOD,)),
+    Scenario(
+        "in form after a tool",
+        (prompt("go", *FORM, "--allowedTools", "Bash"),),
+        (calls("Bash", command="echo hi"), GOOD),
+    ),
+    Scenario("in form after words", (prompt("go", *FORM),), (says("Words."), GOOD)),
+    Scenario("never in form", (prompt("go", *FORM),), otherwise=says("Only words.")),
+    Scenario(
+        "in form after wrong data", (prompt("go", *FORM),), (BAD, calls("StructuredOutput", name="a", n=1, x=2), GOOD)
+    ),
+    Scenario("always wrong data", (prompt("go", *FORM),), otherwise=BAD),
+    Scenario("data of another type", (prompt("go", *FORM),), (calls("StructuredOutput", name="a", n="1"),)),
+    Scenario("in form, output as json", (Start(("-p", "--output-format", "json", "go", *FORM)),), (GOOD,)),
+    Scenario("in form, output as text", (Start(("-p", "go", *FORM)),), (GOOD,)),
+    Scenario("a schema that is no JSON", (prompt("go", "--json-schema", "{not json"),), (says("never"),)),
+    Scenario("a schema that is no schema", (prompt("go", "--json-schema", '{"type":"nope"}'),), (says("Words."),)),
+    Scenario(
+        "in form in each turn",
+        (
+            dialogue(
+                message("one"), AwaitEvent("result"), message("two"), more=(*FORM, "--tools", "Read,StructuredOutput")
+            ),
+        ),
+        (GOOD, calls("StructuredOutput", name="b", n=2)),
+    ),
+)
