@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import signal
 import subprocess
-import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
 from bridle.errors import ProcessError
 from bridle.ground import census, descendants, guard
+from bridle.ground.aside import in_thread, undisturbed
 from bridle.ground.descendants import Victim
 from bridle.ground.exit_watch import ExitWatch
 from bridle.ground.inlet import WRITE_LIMIT_SECONDS, Inlet
@@ -21,7 +21,6 @@ from bridle.ground.spawn import Spawn, SpawnFailure, launch
 __all__ = ["Child", "Patience", "Spawn", "SpawnFailure", "start"]
 
 T = TypeVar("T")
-V = TypeVar("V")
 
 # A killed child is gone at once unless the kernel holds it, say for a network disk that does not answer.
 KILL_SECONDS = 5.0
@@ -161,23 +160,15 @@ class Child:
             await self._remember()
             step()
             await self.wait(seconds)
-        await _in_thread(lambda: self._end_descendants(patience.descendants_seconds))
+        await _ending(lambda: self._end_descendants(patience.descendants_seconds))
         self._pump.finish()
 
     async def close(self) -> None:
         """Leave no process, no thread and no open file behind; also when the caller is cancelled meanwhile."""
         if self._closing is None:
             await self.close_stdin()
-            self._closing = _in_thread(self._close_now)
-        cancelled: asyncio.CancelledError | None = None
-        while not self._closing.done():
-            try:
-                await asyncio.wait({self._closing})
-            except asyncio.CancelledError as error:
-                cancelled = error
-        self._closing.result()
-        if cancelled is not None:
-            raise cancelled
+            self._closing = _ending(self._close_now)
+        await undisturbed(self._closing)
 
     def _begin(self) -> None:
         found = census.look(self.pid)
@@ -208,7 +199,7 @@ class Child:
 
     async def _remember(self) -> None:
         self._known.update(
-            await _in_thread(lambda: descendants.find(self._token, self._watch.root_pid, known=self._known))
+            await _ending(lambda: descendants.find(self._token, self._watch.root_pid, known=self._known))
         )
 
     def _end_descendants(self, grace_seconds: float) -> None:
@@ -253,47 +244,5 @@ def _nothing() -> None:
     """Stand in for a step that a child without input does not have."""
 
 
-def _in_thread(work: Callable[[], T]) -> asyncio.Future[T]:
-    """Run work that blocks in a thread of its own.
-
-    Not in asyncio's pool: its few threads would make a hundred agents wait for each other's graces. What comes
-    back is a future and not a task, so that the end of the loop cannot cancel the work.
-    """
-    loop = asyncio.get_running_loop()
-    future: asyncio.Future[T] = loop.create_future()
-
-    def run() -> None:
-        try:
-            result = work()
-        except BaseException as error:  # noqa: BLE001  # it is raised where the future is awaited
-            _post(loop, _fail, future, error)
-        else:
-            _post(loop, _settle, future, result)
-
-    try:
-        threading.Thread(target=run, name="ending a child", daemon=True).start()
-    except RuntimeError:  # no room for another thread: the loop has to wait, but nothing is left behind
-        run()
-    return future
-
-
-def _post(
-    loop: asyncio.AbstractEventLoop,
-    deliver: Callable[[asyncio.Future[T], V], None],
-    future: asyncio.Future[T],
-    value: V,
-) -> None:
-    try:
-        loop.call_soon_threadsafe(deliver, future, value)
-    except RuntimeError:
-        pass  # the loop is closed: nobody waits for the result any more
-
-
-def _settle(future: asyncio.Future[T], result: T) -> None:
-    if not future.done():
-        future.set_result(result)
-
-
-def _fail(future: asyncio.Future[T], error: BaseException) -> None:
-    if not future.done():
-        future.set_exception(error)
+def _ending(work: Callable[[], T]) -> asyncio.Future[T]:
+    return in_thread(work, name="ending a child")

@@ -7,7 +7,7 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -38,8 +38,11 @@ class SpawnFailure:
     errno: int | None
 
 
-def launch(spawn: Spawn) -> subprocess.Popen[bytes]:
-    """Start the child in a session of its own, with its token in its environment."""
+def launch(spawn: Spawn, *, merge: bool = False, keep: Collection[int] = ()) -> subprocess.Popen[bytes]:
+    """Start the child in a session of its own, with its token in its environment.
+
+    With `merge`, both its outputs are one pipe, in the order in which it prints; `keep` are descriptors it inherits.
+    """
     if not re.fullmatch(r"[A-Za-z0-9_-]+", spawn.token):
         raise UsageError(f"run token {spawn.token!r} cannot be used", remedy="Use one made by new_token.")
     try:
@@ -49,9 +52,10 @@ def launch(spawn: Spawn) -> subprocess.Popen[bytes]:
             env=_with_token(spawn),
             stdin=subprocess.PIPE if spawn.talk else subprocess.DEVNULL,
             stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
+            stderr=subprocess.STDOUT if merge else subprocess.PIPE,
             bufsize=0,
             start_new_session=True,
+            pass_fds=tuple(keep),
         )
     except OSError as error:
         raise _explain(spawn, error) from error

@@ -1,0 +1,38 @@
+"""The tools that run commands and keep lists, joined for one session."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from bridle.agent.tools.background import Background
+from bridle.agent.tools.bash import Bash
+from bridle.agent.tools.limits import Limits
+from bridle.agent.tools.shell import Shell
+from bridle.agent.tools.task_output import TaskOutput
+from bridle.agent.tools.task_stop import TaskStop
+from bridle.agent.tools.tool import Tool
+
+# Names that older models and clients use, and what they became.
+ALIASES: Mapping[str, str] = {"BashOutput": "TaskOutput", "KillShell": "TaskStop"}
+
+
+def shell_tools(shell: Shell, background: Background, *, results_folder: Path, limits: Limits) -> list[Tool]:
+    """Make the tools of one session; long outputs go to files in `results_folder`."""
+    return [
+        Bash(shell, background, results_folder=results_folder, limits=limits),
+        TaskOutput(background, output_characters=limits.task_output_characters),
+        TaskStop(background),
+    ]
+
+
+def normalised(name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """The input of a call as it is shown, checked and sent again: old names of fields become the new ones."""
+    given = dict(arguments)
+    if ALIASES.get(name, name) != "TaskOutput":
+        return given
+    task_id = given.pop("task_id", None) or given.pop("bash_id", None) or given.pop("agentId", None)
+    if name == "BashOutput":
+        given = {key: value for key, value in given.items() if key in ("block", "timeout")}
+    return {**({"task_id": task_id} if task_id is not None else {}), "block": True, "timeout": 30000, **given}
