@@ -18,6 +18,10 @@ from bridle.errors import DiskError, InternalError
 # State files are a few kilobytes. One of this size is not ours, and reading it would fill the memory.
 JSON_LIMIT_BYTES = 64 * 1024 * 1024
 
+# A file on its way to its place; what a killed writer leaves of this name is nobody's.
+TEMPORARY_PREFIX = ".bridle-"
+TEMPORARY_SUFFIX = ".tmp"
+
 _REMEDIES = {
     errno.ENOSPC: "Free some space on that disk and run again.",
     errno.EDQUOT: "Free some space within your disk quota and run again.",
@@ -36,8 +40,7 @@ _REMEDIES = {
 
 def write_atomic(path: Path, data: bytes, *, mode: int = 0o600) -> None:
     """Replace the file as a whole: a reader, or a crash, finds the old content or the new one."""
-    # The name does not grow with the target's, which may already be as long as names can be.
-    temporary = path.parent / f".bridle-{os.urandom(8).hex()}.tmp"
+    temporary = temporary_name(path.parent)
     with _telling(path, "written"):
         try:
             _write_new(temporary, data, mode)
@@ -46,6 +49,23 @@ def write_atomic(path: Path, data: bytes, *, mode: int = 0o600) -> None:
             temporary.unlink(missing_ok=True)
             raise
         _sync_folder(path.parent)
+
+
+def temporary_name(folder: Path) -> Path:
+    """A name for a file on its way; it does not grow with the target's, which may be as long as names can be."""
+    return folder / f"{TEMPORARY_PREFIX}{os.urandom(8).hex()}{TEMPORARY_SUFFIX}"
+
+
+def write_new(path: Path, data: bytes, *, mode: int = 0o600) -> None:
+    """Write a file that is not there yet, and wait until its content has reached the disk (its name may not have)."""
+    with _telling(path, "written"):
+        _write_new(path, data, mode)
+
+
+def sync_folder(folder: Path) -> None:
+    """Wait until the names in a folder have reached the disk."""
+    with _telling(folder, "made durable"):
+        _sync_folder(folder)
 
 
 def create_exclusive(path: Path, *, mode: int = 0o600) -> int:

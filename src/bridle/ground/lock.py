@@ -7,7 +7,6 @@ import json
 import os
 import stat
 import time
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 
@@ -21,15 +20,17 @@ ASK_AGAIN_SECONDS = 0.05
 NOTE_LIMIT_BYTES = 4096
 
 
-@dataclass(frozen=True)
 class Holder:
-    """Who has the lock, as it wrote down itself."""
+    """Who has the lock, as it wrote down itself; written by hand, since every hook imports this module."""
 
-    pid: int
-    name: str
-    since: str
-    work: str | None = None
-    """What it had under way, in its own words."""
+    __slots__ = ("name", "pid", "since", "work")
+
+    def __init__(self, *, pid: int, name: str, since: str, work: str | None = None) -> None:
+        self.pid = pid
+        self.name = name
+        self.since = since
+        self.work = work
+        """What it had under way, in its own words."""
 
 
 class FileLock:
@@ -44,7 +45,9 @@ class FileLock:
         self._is_shared = False
 
     @classmethod
-    def hold(cls, path: Path, *, holder: str, wait_seconds: float = 0) -> FileLock:
+    def hold(
+        cls, path: Path, *, holder: str, wait_seconds: float = 0, ask_again_seconds: float = ASK_AGAIN_SECONDS
+    ) -> FileLock:
         """Take the lock, or raise LockHeld with the holder's name once the wait is over.
 
         It blocks the calling thread while it waits. The file stays for ever: deleting it would let two
@@ -54,7 +57,7 @@ class FileLock:
         while (fd := _try(path)) is None:
             if clock.monotonic() >= deadline:
                 raise _refusal(path)
-            time.sleep(ASK_AGAIN_SECONDS)
+            time.sleep(ask_again_seconds)
         lock = cls(path, fd, holder)
         try:
             lock.predecessor = _read_holder(path)
