@@ -24,6 +24,7 @@ from tests.real.side_by_side.scenario import (
     AwaitEvent,
     AwaitFile,
     AwaitRequest,
+    Close,
     Scenario,
     Send,
     Signal,
@@ -117,10 +118,13 @@ class _Process:
             with self._changed:
                 self._changed.wait(_POLL_SECONDS)
 
-    def end(self) -> None:
+    def close(self) -> None:
         assert self.process.stdin is not None
         with contextlib.suppress(BrokenPipeError):
             self.process.stdin.close()
+
+    def end(self) -> None:
+        self.close()
         try:
             self.process.wait(LIMIT_SECONDS)
         except subprocess.TimeoutExpired:
@@ -172,6 +176,8 @@ def _do(step: Step, program: _Process, stage: Stage, asked_before: int, workspac
     match step:
         case Send(line):
             program.send(_placed(line, here))
+        case Close():
+            program.close()
         case AwaitEvent(kind, count):
             program.wait_until(lambda: _count(program.lines, kind) >= count, f"{count} events {kind!r}")
         case AwaitRequest(count):

@@ -54,7 +54,12 @@ class Signal:
     number: signal.Signals
 
 
-Step = Send | AwaitEvent | AwaitRequest | AwaitFile | Signal
+@dataclass(frozen=True)
+class Close:
+    """Stdin ends now, and not only after the last step."""
+
+
+Step = Send | Close | AwaitEvent | AwaitRequest | AwaitFile | Signal
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,175 @@
+"""The comparison sees a change of any one field of ours, whatever the event."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pytest
+
+from tests.real.parts import claude_program
+from tests.real.side_by_side.catalogue import scenarios
+from tests.real.side_by_side.compare import differences
+from tests.real.side_by_side.listed import listed, unlisted
+from tests.real.side_by_side.normalise import NUMBERS, VERSIONS
+from tests.real.side_by_side.play import Seen, kind_of, play
+from tests.real.side_by_side.test_side_by_side import AGENT
+
+pytestmark = pytest.mark.real
+
+SCENARIOS = scenarios()
+# Between them they have an event of every kind.
+NAMES = (
+    "partial messages with a thought",
+    "too many requests, then an answer",
+    "another model after overloads",
+    "a refusal",
+    "work in the background that ends",
+    "initialize, and what nobody knows",
+    "messages are echoed",
+    "in form after wrong data",
+    "two turns at most",
+)
+KINDS = {
+    "system/init",
+    "system/status",
+    "system/thinking_tokens",
+    "system/api_retry",
+    "system/model_fallback",
+    "system/model_refusal_no_fallback",
+    "system/task_started",
+    "system/task_updated",
+    "system/task_notification",
+    "stream_event",
+    "assistant",
+    "user",
+    "result",
+    "control_response",
+}
+# What differs from run to run is not compared, but that it is there and of its type is.
+UNCOMPARED = NUMBERS | VERSIONS
+
+
+@dataclass(frozen=True)
+class Pair:
+    """What both programs did in one scenario."""
+
+    name: str
+    real: Seen
+    ours: Seen
+
+    def new_differences(self, ours: Seen) -> list[Any]:
+        """What differs beyond the listed, if ours had been this."""
+        return unlisted(differences(SCENARIOS[self.name], self.real, ours), listed(), self.name)
+
+
+@pytest.fixture(scope="module")
+def pairs(tmp_path_factory: pytest.TempPathFactory) -> list[Pair]:
+    found = []
+    for name in NAMES:
+        folder = tmp_path_factory.mktemp("pair")
+        seen = [play(program, SCENARIOS[name], folder / side) for program, side in PROGRAMS]
+        found.append(Pair(name, *seen))
+    return found
+
+
+PROGRAMS = ((claude_program(), "real"), (AGENT, "ours"))
+
+
+def test_the_comparison_sees_a_change_in_any_field(pairs: list[Pair], record_property: pytest.RecordProperty) -> None:
+    kinds, tried, missed = set(), 0, []
+    for pair in pairs:
+        assert pair.new_differences(pair.ours) == []
+        for place, event in enumerate(pair.ours.starts[0].events):
+            kinds.add(kind_of(event))
+            for path, changed in mutations(event):
+                tried += 1
+                if not pair.new_differences(with_event(pair.ours, place, changed)):
+                    missed.append(f"{pair.name}: {kind_of(event)} {path}")
+    assert missed == []
+    assert kinds >= KINDS
+    record_property("count", f"fields changed and seen by the side-by-side comparison: {tried:,}")
+
+
+def test_the_comparison_sees_an_event_that_is_missing_doubled_or_moved(pairs: list[Pair]) -> None:
+    missed = []
+    for pair in pairs:
+        events = pair.ours.starts[0].events
+        for place in range(len(events)):
+            without = events[:place] + events[place + 1 :]
+            twice = events[: place + 1] + events[place:]
+            moved = (*without[:-1], events[place], *without[-1:]) if place < len(events) - 1 else events[-1:] + without
+            for what, changed in (("missing", without), ("twice", twice), ("moved", moved)):
+                if changed != events and not pair.new_differences(with_events(pair.ours, changed)):
+                    missed.append(f"{pair.name}: {what}: {kind_of(events[place])}")
+    assert missed == []
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"exit_code": 7}, {"stderr": "a word"}, {"left_behind": True}, {"stdout": "not an event\n"}],
+    ids=lambda changes: next(iter(changes)),
+)
+def test_the_comparison_sees_another_end(changes: dict[str, Any], pairs: list[Pair]) -> None:
+    for pair in pairs:
+        changed = replace(pair.ours, starts=(replace(pair.ours.starts[0], **changes),))
+        assert pair.new_differences(changed) != []
+
+
+def test_the_comparison_sees_another_request_and_another_file(pairs: list[Pair]) -> None:
+    pair = pairs[0]
+    for path, body in mutations(pair.ours.requests[0]["messages"][-1]):
+        request = {**pair.ours.requests[0], "messages": [*pair.ours.requests[0]["messages"][:-1], body]}
+        assert "cache_control" in path or pair.new_differences(replace(pair.ours, requests=(request,))), path
+    assert pair.new_differences(replace(pair.ours, files={"made.txt": "644 x"}))
+    assert pair.new_differences(replace(pair.ours, requests=()))
+
+
+def mutations(event: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The event with one field removed, and with one field changed, for every field at any depth."""
+    for path in fields(event):
+        for change in (removed, changed_type) if path[-1] in UNCOMPARED else (removed, changed_type, changed_value):
+            other = copy.deepcopy(event)
+            holder: Any = other
+            for step in path[:-1]:
+                holder = holder[step]
+            change(holder, path[-1])
+            yield f"{change.__name__} {'.'.join(map(str, path))}", other
+
+
+def fields(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, item in items:
+        yield (*path, key)
+        yield from fields(item, (*path, key))
+
+
+def removed(holder: Any, key: Any) -> None:
+    del holder[key]
+
+
+def changed_type(holder: Any, key: Any) -> None:
+    holder[key] = ["another type"]
+
+
+def changed_value(holder: Any, key: Any) -> None:
+    value = holder[key]
+    if isinstance(value, bool):
+        holder[key] = not value
+    elif isinstance(value, int | float):
+        holder[key] = value + 1
+    elif isinstance(value, str):
+        holder[key] = f"{value} changed"
+    else:
+        holder[key] = {"another": "value"}
+
+
+def with_event(seen: Seen, place: int, event: dict[str, Any]) -> Seen:
+    events = seen.starts[0].events
+    return with_events(seen, (*events[:place], event, *events[place + 1 :]))
+
+
+def with_events(seen: Seen, events: tuple[dict[str, Any], ...]) -> Seen:
+    return replace(seen, starts=(replace(seen.starts[0], events=events),))

@@ -1,0 +1,47 @@
+"""The real Claude Code and `bridle-agent` in the same scenarios: all that differs is listed in docs."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.real.parts import claude_program
+from tests.real.side_by_side.catalogue import scenarios
+from tests.real.side_by_side.compare import differences
+from tests.real.side_by_side.listed import listed, unlisted, vanished
+from tests.real.side_by_side.play import play
+
+pytestmark = pytest.mark.real
+
+AGENT = Path(sys.executable).parent / "bridle-agent"
+SCENARIOS = scenarios()
+# One of each sort: tools one after the other, tools at once, several turns, several starts.
+WITH_ITSELF = ("editing files", "tools side by side", "two turns", "a session is copied")
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_the_agent_does_what_the_real_one_does(name: str, tmp_path: Path) -> None:
+    scenario, rows = SCENARIOS[name], listed()
+    real = play(claude_program(), scenario, tmp_path / "real")
+    ours = play(AGENT, scenario, tmp_path / "ours")
+    found = differences(scenario, real, ours)
+    new, gone = unlisted(found, rows, name), vanished(found, rows, name)
+    assert not new, "not in docs/agent-differences.md:\n" + "\n".join(map(str, new))
+    assert not gone, "in docs/agent-differences.md, but so no longer:\n" + "\n".join(map(str, gone))
+
+
+@pytest.mark.parametrize("name", WITH_ITSELF)
+def test_the_real_one_does_not_differ_from_itself(name: str, tmp_path: Path) -> None:
+    scenario = SCENARIOS[name]
+    seen = [play(claude_program(), scenario, tmp_path / folder) for folder in ("real", "ours")]
+    assert differences(scenario, *seen) == []
+
+
+def test_every_listed_difference_names_a_scenario() -> None:
+    assert [row for row in listed() if row.witness not in SCENARIOS] == []
+
+
+def test_there_are_as_many_scenarios_as_promised() -> None:
+    assert len(SCENARIOS) >= 60
