@@ -78,7 +78,9 @@ def pairs(tmp_path_factory: pytest.TempPathFactory) -> list[Pair]:
 PROGRAMS = ((claude_program(), "real"), (AGENT, "ours"))
 
 
-def test_the_comparison_sees_a_change_in_any_field(pairs: list[Pair], record_property: pytest.RecordProperty) -> None:
+def test_the_comparison_sees_a_change_in_any_field(
+    pairs: list[Pair], record_property: Callable[[str, object], None]
+) -> None:
     kinds, tried, missed = set(), 0, []
     for pair in pairs:
         assert pair.new_differences(pair.ours) == []
