@@ -14,11 +14,13 @@
     ├── AgentError           the agent program cannot be used
     │   ├── AgentNotFound    no such program on this machine
     │   ├── AgentNotReady    it is there but cannot start (not executable, not logged in)
+    │   ├── EndpointError    a model's endpoint refused one request or broke it off; the model layer decides what then
     │   └── ModelFailure     the model gave no answer that can be used (bridle-agent's own conversation)
     ├── MachineError         the operating system refused
     │   ├── DiskError        a file could not be read or made durable
     │   ├── JournalBroken    what is written in a run's folder contradicts itself
     │   ├── LockHeld         somebody else is at work there
+    │   ├── NetworkError     a connection could not be made, or broke
     │   └── ProcessError     a child could not be started or ended
     ├── RunError             a run cannot go on as its process stands
     │   ├── ProcessNotLoaded     its file cannot be read, compiled or imported
@@ -127,6 +129,12 @@ class AgentNotReady(AgentError):
     code = "AGENT_NOT_READY"
 
 
+class EndpointError(AgentError):
+    """A model's endpoint refused one request or broke it off; never leaves the model layer."""
+
+    code = "ENDPOINT"
+
+
 class ModelFailure(AgentError):
     """The model gave no answer that can be used; the turn ends with this text."""
 
@@ -175,6 +183,17 @@ class LockHeld(MachineError):
     """Somebody else is at work in this place."""
 
     code = "LOCK_HELD"
+
+
+class NetworkError(MachineError):
+    """A connection could not be made, or broke, or stood still."""
+
+    code = "NETWORK"
+
+    def __init__(self, message: str, *, kind: str, remedy: str | None = None) -> None:
+        super().__init__(message, remedy=remedy)
+        self.kind = kind
+        """refused, unreachable, reset, cut, slow, tls, proxy or garbled; agent/model/connection.py says when."""
 
 
 class ProcessError(MachineError):
