@@ -1,0 +1,190 @@
+"""Read: a file as the model sees it, with its lines numbered."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from bridle.agent.tools.excerpt import WHOLE_LIMIT_BYTES, Binary, Excerpt, NotRegular, TooLarge, take
+from bridle.agent.tools.file_memory import FileMemory, Known, View, key
+from bridle.agent.tools.images import SUFFIXES as IMAGES
+from bridle.agent.tools.images import read_image
+from bridle.agent.tools.notebook import NotANotebook, read_notebook
+from bridle.agent.tools.offload import offload
+from bridle.agent.tools.pdf import read_pdf
+from bridle.agent.tools.place import locate, missing, told, unsuitable
+from bridle.agent.tools.schema import LARGEST_INTEGER, input_schema
+from bridle.agent.tools.sizes import human_size
+from bridle.agent.tools.tool import Answer, failed, refused
+
+# What one result may cost the model. The original asks the endpoint to count; a token is about four characters.
+_TOKEN_LIMIT = 25_000
+_CHARACTERS_PER_TOKEN = 4
+# A first page is cut a little short of the limit, since tokens are not spread evenly over the lines.
+_PAGE_SHARE = 0.85
+
+# Names that promise no text; reading the file would only show noise.
+_BINARY_SUFFIXES = (
+    " 7z a avi bin bmp bz2 class com dat db deb dll dmg dylib ear elf eot exe flac flv gz ico img iso jar "
+    "lib lz lzma m4a mkv mov mp3 mp4 mpeg mpg o obj odp ods odt ogg otf parquet pkl psd pyc pyd pyo rar "
+    "rpm so sqlite sqlite3 swf tar tgz tif tiff ttf war wasm wav webm wmv woff woff2 xls xlsx xz z zip "
+    "zst doc docx ppt pptx "
+)
+
+_ADVICE = (
+    "Use offset and limit parameters to read specific portions of the file, or search for specific content instead of"
+    " reading the whole file."
+)
+_UNCHANGED = "Wasted call — file unchanged since your last Read. Refer to that earlier tool_result instead."
+
+_DESCRIPTION = """Shows a file of this machine.
+
+- file_path: an absolute path, or one relative to the working folder. Folders are not read; list them with Bash.
+- Text comes with its lines numbered: number, tab, line. offset (the first line) and limit (how many lines) pick a \
+part; without limit, a file of more than 256 KB is refused.
+- Pictures (png, jpg, gif, webp) and PDF files are shown as such; notebooks (.ipynb) as cells with their outputs.
+- A file that you have read and that has not changed is not shown again: look at the earlier result.
+- Read a file before you edit or overwrite it."""
+
+_SCHEMA = input_schema(
+    {
+        "file_path": {"type": "string"},
+        "offset": {"type": "integer", "minimum": 0, "maximum": LARGEST_INTEGER},
+        "limit": {"type": "integer", "exclusiveMinimum": 0, "maximum": LARGEST_INTEGER},
+        "pages": {"type": "string"},
+    },
+    ["file_path"],
+)
+
+
+class Read:
+    """Shows files, and remembers which state of them the model has seen."""
+
+    name = "Read"
+    description = _DESCRIPTION
+    schema = _SCHEMA
+
+    def __init__(self, folder: Callable[[], Path], memory: FileMemory) -> None:
+        self._folder = folder
+        self._memory = memory
+
+    async def run(self, arguments: Mapping[str, Any], *, call_id: str) -> Answer:  # noqa: ARG002 - as every tool
+        """Show the file."""
+        return await offload(lambda abandoned: self._read(arguments, abandoned))
+
+    def _read(self, arguments: Mapping[str, Any], abandoned: threading.Event) -> Answer:
+        given: str = arguments["file_path"]
+        view = _view(arguments)
+        folder = self._folder()
+        path = locate(folder, given)
+        suffix = path.suffix.lower()
+        if answer := unsuitable(given):
+            return answer
+        if suffix and f" {suffix[1:]} " in _BINARY_SUFFIXES:
+            return _binary(suffix)
+        try:
+            if suffix in IMAGES:
+                return read_image(path)
+            if suffix == ".pdf":
+                return read_pdf(path, arguments.get("pages"))
+            if self._is_unchanged(path, view):
+                return Answer(_UNCHANGED, detail={"type": "file_unchanged", "file": {"filePath": given}})
+            if suffix == ".ipynb":
+                answer, known = read_notebook(path, given, view)
+                self._memory.remember(known)
+                return answer
+            return self._text(path, given, view, abandoned)
+        except FileNotFoundError:
+            return failed(missing(path, folder))
+        except OSError as error:
+            return failed(told(error, path))
+        except NotRegular:
+            return failed(
+                f"Cannot read '{path}': it is a pipe, a socket or a device, and reading it could wait for ever. "
+                "Use Bash with a time limit if you need what comes out of it."
+            )
+        except Binary:
+            return _binary(suffix)
+        except NotANotebook as error:
+            return failed(str(error))
+
+    def _is_unchanged(self, path: Path, view: View) -> bool:
+        known = self._memory.of(path)
+        if known is None or known.view != view:
+            return False
+        state = path.stat()
+        return (state.st_mtime_ns, state.st_size) == (known.mtime_ns, known.size)
+
+    def _text(self, path: Path, given: str, view: View, abandoned: threading.Event) -> Answer:
+        try:
+            excerpt = take(path, view, abandoned)
+        except TooLarge as error:
+            return failed(
+                f"File content ({human_size(error.size)}) exceeds maximum allowed size "
+                f"({human_size(WHOLE_LIMIT_BYTES)}). {_ADVICE}"
+            )
+        tokens = excerpt.size // _CHARACTERS_PER_TOKEN
+        lines, notice = excerpt.lines, ""
+        if tokens > _TOKEN_LIMIT:
+            page = int(len(lines) * _TOKEN_LIMIT / tokens * _PAGE_SHARE)
+            if view.limit is not None or page == 0:
+                return failed(
+                    f"File content ({tokens} tokens) exceeds maximum allowed tokens ({_TOKEN_LIMIT}). {_ADVICE}"
+                )
+            lines = lines[:page]
+            notice = _notice(view.offset or 1, page, excerpt.total, tokens)
+        state = excerpt.state
+        self._memory.remember(
+            Known(key(path), state.st_mtime_ns, state.st_size, excerpt.digest, len(lines) < excerpt.total, view)
+        )
+        return _numbered(given, view, excerpt, lines, notice)
+
+
+def _view(arguments: Mapping[str, Any]) -> View:
+    """What was asked for; numbers out of their range count as not given."""
+    offset, limit = arguments.get("offset"), arguments.get("limit")
+    return View(
+        int(offset) if offset is not None and offset >= 0 else None,
+        int(limit) if limit is not None and limit > 0 else None,
+    )
+
+
+def _numbered(given: str, view: View, excerpt: Excerpt, lines: list[str], notice: str) -> Answer:
+    first = 1 if view.offset is None else view.offset
+    content = "\n".join(lines)
+    file: dict[str, Any] = {
+        "filePath": given,
+        "content": content,
+        "numLines": len(lines),
+        "startLine": first,
+        "totalLines": excerpt.total,
+    }
+    if notice:
+        file["truncatedByTokenCap"] = True
+    if content:
+        text = notice + "\n".join(f"{number}\t{line}" for number, line in enumerate(lines, first))
+    else:
+        text = (
+            f"<system-reminder>Warning: the file exists but is shorter than the provided offset ({first}). "
+            f"The file has {excerpt.total} lines.</system-reminder>"
+        )
+    return Answer(text, detail={"type": "text", "file": file})
+
+
+def _notice(first: int, page: int, total: int, tokens: int) -> str:
+    last = first + page - 1
+    return (
+        f"<system-reminder>[Truncated: PARTIAL view — showing lines {first}-{last} of {total} total ({tokens} tokens, "
+        f"cap {_TOKEN_LIMIT}). Call Read with offset={last + 1} limit={page} for the next page, or Grep to find a "
+        "specific section. What you look for may be on a later page.]</system-reminder>\n\n"
+    )
+
+
+def _binary(suffix: str) -> Answer:
+    kind = f"binary {suffix} file" if suffix else "binary file"
+    return refused(
+        f"This tool cannot read binary files. The file appears to be a {kind}. "
+        "Please use appropriate tools for binary file analysis."
+    )

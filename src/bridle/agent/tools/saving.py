@@ -1,0 +1,141 @@
+"""Putting a file's new content in its place: whole or not at all, and otherwise the file it was.
+
+Links stay (the file they lead to is written), as do mode, owner and extended attributes. A folder that takes no new
+file is no obstacle where the file itself can be written: then it is written in place.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import threading
+from pathlib import Path
+
+# The folder, or the way a single file is mounted, forbids a new file in the old one's place.
+_NOT_REPLACEABLE = frozenset({errno.EACCES, errno.EPERM, errno.EBUSY, errno.EXDEV, errno.EROFS})
+
+# A file system without hard links (FAT, some network and FUSE file systems) answers with one of these.
+_NO_HARD_LINKS = frozenset({errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK})
+
+
+class Overtaken(Exception):
+    """The file is no longer in the state that was checked; nothing was written."""
+
+
+class Cancelled(Exception):
+    """The call was cancelled before the file was changed; nothing was written."""
+
+
+def save(path: Path, data: bytes, *, expected: os.stat_result | None, cancelled: threading.Event) -> os.stat_result:
+    """Give the file this content; expected is the state it was checked in, None if it must not be there."""
+    target = Path(os.path.realpath(path))
+    if expected is None:
+        target.parent.mkdir(parents=True, exist_ok=True)
+    elif not os.access(target, os.W_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(target))
+    try:
+        return _replace(target, data, expected, cancelled)
+    except OSError as error:
+        if expected is None or error.errno not in _NOT_REPLACEABLE:
+            raise
+    return _overwrite(target, data, expected, cancelled)
+
+
+def same_state(one: os.stat_result, other: os.stat_result) -> bool:
+    """Whether a file was neither replaced nor written to in between."""
+    return (one.st_ino, one.st_dev, one.st_size, one.st_mtime_ns) == (
+        other.st_ino,
+        other.st_dev,
+        other.st_size,
+        other.st_mtime_ns,
+    )
+
+
+def _replace(target: Path, data: bytes, expected: os.stat_result | None, cancelled: threading.Event) -> os.stat_result:
+    # The name does not grow with the target's, which may already be as long as names can be.
+    temporary = target.parent / f".bridle-{os.urandom(8).hex()}.tmp"
+    try:
+        fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+        with open(fd, "wb") as file:
+            file.write(data)
+            file.flush()
+            if expected is not None:
+                _take_after(fd, target, expected)
+            os.fsync(fd)
+            result = os.fstat(fd)
+        _check(target, expected, cancelled)
+        if expected is None:
+            _name_new(temporary, target)
+        else:
+            os.replace(temporary, target)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    return result
+
+
+def _name_new(temporary: Path, target: Path) -> None:
+    """Give a new file its name; unlike a rename, a link never falls on a file that has appeared meanwhile."""
+    try:
+        os.link(temporary, target)
+    except FileExistsError:
+        raise Overtaken from None
+    except OSError as error:
+        if error.errno not in _NO_HARD_LINKS:
+            raise
+        os.replace(temporary, target)
+        return
+    temporary.unlink()
+
+
+def _overwrite(target: Path, data: bytes, expected: os.stat_result, cancelled: threading.Event) -> os.stat_result:
+    fd = os.open(target, os.O_WRONLY | os.O_CLOEXEC)
+    with open(fd, "wb") as file:
+        _check(target, expected, cancelled)
+        file.write(data)
+        file.truncate()
+        file.flush()
+        os.fsync(fd)
+        return os.fstat(fd)
+
+
+def _check(target: Path, expected: os.stat_result | None, cancelled: threading.Event) -> None:
+    if cancelled.is_set():
+        raise Cancelled
+    try:
+        now = os.stat(target)
+    except FileNotFoundError:
+        if expected is not None:
+            raise Overtaken from None
+        return
+    if expected is None or not same_state(now, expected):
+        raise Overtaken
+
+
+def _take_after(fd: int, target: Path, expected: os.stat_result) -> None:
+    """Owner, extended attributes (access lists among them) and mode of the old file, as far as we may."""
+    mine = os.fstat(fd)
+    if (mine.st_uid, mine.st_gid) != (expected.st_uid, expected.st_gid):
+        _try_chown(fd, expected.st_uid, expected.st_gid)
+    if hasattr(os, "listxattr"):
+        _copy_attributes(fd, target)
+    os.fchmod(fd, stat.S_IMODE(expected.st_mode))
+
+
+def _try_chown(fd: int, uid: int, gid: int) -> None:
+    for owner in ((uid, gid), (-1, gid)):
+        try:
+            os.fchown(fd, *owner)
+        except PermissionError:
+            continue  # only root may give a file away, and one may keep a group only as its member
+        return
+
+
+def _copy_attributes(fd: int, target: Path) -> None:
+    try:
+        for name in os.listxattr(target):
+            os.setxattr(fd, name, os.getxattr(target, name))
+    except OSError as error:
+        if error.errno not in (errno.ENOTSUP, errno.EPERM, errno.EACCES, errno.ENODATA):
+            raise
