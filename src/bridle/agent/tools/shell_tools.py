@@ -10,8 +10,10 @@ from bridle.agent.tools.background import Background
 from bridle.agent.tools.bash import Bash
 from bridle.agent.tools.limits import Limits
 from bridle.agent.tools.shell import Shell
+from bridle.agent.tools.task_list import task_list_tools
 from bridle.agent.tools.task_output import TaskOutput
 from bridle.agent.tools.task_stop import TaskStop
+from bridle.agent.tools.todo_write import TodoWrite
 from bridle.agent.tools.tool import Tool
 
 # Names that older models and clients use, and what they became.
@@ -24,6 +26,8 @@ def shell_tools(shell: Shell, background: Background, *, results_folder: Path, l
         Bash(shell, background, results_folder=results_folder, limits=limits),
         TaskOutput(background, output_characters=limits.task_output_characters),
         TaskStop(background),
+        TodoWrite(),
+        *task_list_tools(),
     ]
 
 
