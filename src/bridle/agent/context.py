@@ -6,8 +6,9 @@ import asyncio
 import os
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from bridle.agent import git_status, instructions, sessions
 from bridle.agent.git_status import GitStatus
@@ -20,8 +21,7 @@ _ALL_SOURCES = frozenset({"user", "project", "local"})
 _OFF = ("", "0", "false", "no")
 
 
-@dataclass(frozen=True)
-class Scope:
+class Scope(msgspec.Struct, frozen=True):
     """What of the surroundings is wanted."""
 
     cwd: Path
@@ -34,8 +34,7 @@ class Scope:
     """Whether CLAUDE.md counts at all; `--bare` does without."""
 
 
-@dataclass(frozen=True)
-class Machine:
+class Machine(msgspec.Struct, frozen=True):
     """The machine and the folder."""
 
     cwd: Path
@@ -45,8 +44,7 @@ class Machine:
     shell: str
 
 
-@dataclass(frozen=True)
-class Context:
+class Context(msgspec.Struct, frozen=True):
     """All of it, as it was when the session began."""
 
     machine: Machine

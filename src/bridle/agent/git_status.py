@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
+
+from bridle.ground.glance import glance
 
 # A repository that needs longer than this to say how it stands is huge or broken; the model can look for itself.
 GIT_LIMIT_SECONDS = 2.0
@@ -22,8 +25,7 @@ _SAFE = ("git", "-c", "core.fsmonitor=false", "-c", "log.showSignature=false", "
 _MAINS = ("main", "master")
 
 
-@dataclass(frozen=True)
-class GitStatus:
+class GitStatus(msgspec.Struct, frozen=True):
     """Branch, changed files and newest commits; a part that could not be read in time is None."""
 
     branch: str
@@ -56,8 +58,6 @@ async def read(top: Path, cwd: Path, branch: str, environment: Mapping[str, str]
 
 
 async def _git(arguments: tuple[str, ...], cwd: Path, environment: Mapping[str, str]) -> str | None:
-    from bridle.ground.glance import glance
-
     output = await glance(
         (*_SAFE, *arguments),
         cwd=cwd,

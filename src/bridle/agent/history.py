@@ -6,9 +6,9 @@ of tools that ran side by side, which hang beside that path. A summary stands fo
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
@@ -66,13 +66,10 @@ class _Line(msgspec.Struct):
     customTitle: str | None = None  # noqa: N815 -- the format's name
 
 
-_DECODER = msgspec.json.Decoder(_Line)
-
 _CHAINED = frozenset({"user", "assistant", "attachment", "system"})
 
 
-@dataclass
-class _Entry:
+class _Entry(msgspec.Struct):
     """One line of the tree."""
 
     uuid: str
@@ -86,11 +83,10 @@ class _Entry:
     is_root: bool = False
 
 
-@dataclass(frozen=True)
-class History:
+class History(msgspec.Struct, frozen=True):
     """The conversation that a transcript holds."""
 
-    messages: list[Message] = field(default_factory=list)
+    messages: list[Message] = msgspec.field(default_factory=list)
     """Ready for the endpoint: roles alternate, every call is answered."""
     leaf: str | None = None
     """The id of the line that the next one follows."""
@@ -99,7 +95,7 @@ class History:
     chain: frozenset[str] = frozenset()
     """The ids of all lines that belong to the conversation; a fork copies these."""
     title: str | None = None
-    usage: dict[str, object] = field(default_factory=dict)
+    usage: dict[str, object] = msgspec.field(default_factory=dict)
     """What the last answer of the model used."""
     dropped_tokens: int = 0
     """How much earlier summaries have left out in all."""
@@ -268,12 +264,17 @@ def _usage_of(kept: list[_Entry]) -> dict[str, object]:
     return {}
 
 
+@functools.cache
+def _decoder() -> msgspec.json.Decoder[_Line]:
+    return msgspec.json.Decoder(_Line)  # made on the first use: a new session has nothing to read
+
+
 def _decoded(data: bytes) -> _Line | None:
     """The line, or nothing where it is torn or not ours."""
     if not data or data[:1] != b"{":
         return None
     try:
-        return _DECODER.decode(data)
+        return _decoder().decode(data)
     except msgspec.ValidationError:
         return None
     except (msgspec.MsgspecError, ValueError, RecursionError):
@@ -283,7 +284,7 @@ def _decoded(data: bytes) -> _Line | None:
 def _mended(data: bytes) -> _Line | None:
     """A line with half a character in it, which the strict reader refuses; the model gets a question mark there."""
     try:
-        return _DECODER.decode(json.dumps(json.loads(data), ensure_ascii=False).encode("utf-8", "replace"))
+        return _decoder().decode(json.dumps(json.loads(data), ensure_ascii=False).encode("utf-8", "replace"))
     except (msgspec.MsgspecError, ValueError, RecursionError):
         return None
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from bridle.errors import DiskError
 from bridle.ground import disk
@@ -28,15 +29,15 @@ USER = "the user's own instructions, for every project"
 PROJECT = "instructions of the project, kept in its repository"
 LOCAL = "the user's own instructions for this project, not kept in its repository"
 
-_FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})[^\n]*\n.*?(?:^ {0,3}\1[`~]*[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
-_CODE = re.compile(r"(`+)(?!`).*?(?<!`)\1(?!`)", re.DOTALL)
-_COMMENT = re.compile(r"<!--.*?-->[ \t]*\n?", re.DOTALL)
-_IMPORT = re.compile(r"(?:^|(?<=\s))@((?:\\ |[^\s\\])+)")
-_FRONT = re.compile(r"\A---[ \t]*\n(.*?)\n---[ \t]*(?:\n|\Z)", re.DOTALL)
+# Compiled when the first file is there to be read: most folders have none.
+_FENCE = r"(?ms)^ {0,3}(`{3,}|~{3,})[^\n]*\n.*?(?:^ {0,3}\1[`~]*[ \t]*$|\Z)"
+_CODE = r"(?s)(`+)(?!`).*?(?<!`)\1(?!`)"
+_COMMENT = r"(?s)<!--.*?-->[ \t]*\n?"
+_IMPORT = r"(?:^|(?<=\s))@((?:\\ |[^\s\\])+)"
+_FRONT = r"(?s)\A---[ \t]*\n(.*?)\n---[ \t]*(?:\n|\Z)"
 
 
-@dataclass(frozen=True)
-class Instructions:
+class Instructions(msgspec.Struct, frozen=True):
     """One file of instructions."""
 
     path: Path
@@ -44,8 +45,7 @@ class Instructions:
     text: str
 
 
-@dataclass(frozen=True)
-class Reach:
+class Reach(msgspec.Struct, frozen=True):
     """Which instructions are wanted, and where they are looked for."""
 
     cwd: Path
@@ -91,8 +91,8 @@ class _Reading:
     def add_all(self, paths: Iterable[Path], kind: str) -> None:
         """Read rules; those that are for some paths only are left to whoever works on these."""
         for path in paths:
-            front = _FRONT.match(_read(path) or "")
-            if front is None or not re.search(r"^paths\s*:", front[1], re.MULTILINE):
+            front = re.match(_FRONT, _read(path) or "")
+            if front is None or not re.search(r"(?m)^paths\s*:", front[1]):
                 self.add(path, kind)
 
     def _add(self, path: Path, kind: str, *, depth: int) -> bool:
@@ -107,7 +107,7 @@ class _Reading:
             return False
         self._seen.add(real)
         self._left_bytes -= len(text)
-        shown = _FRONT.sub("", _without_comments(text)).strip()
+        shown = re.sub(_FRONT, "", _without_comments(text)).strip()
         if shown:
             self.found.append(Instructions(path, kind, shown))
         if depth < IMPORT_DEPTH:
@@ -133,8 +133,8 @@ class _Reading:
 
 def imports(text: str) -> Iterator[str]:
     """The paths that a text imports; what stands in code or in a comment does not count."""
-    prose = _CODE.sub(" ", _FENCE.sub("\n", _COMMENT.sub("", text)))
-    for found in _IMPORT.finditer(prose):
+    prose = re.sub(_CODE, " ", re.sub(_FENCE, "\n", re.sub(_COMMENT, "", text)))
+    for found in re.finditer(_IMPORT, prose):
         name = found[1].replace("\\ ", " ").partition("#")[0].rstrip(".,;:!?)")
         if name.startswith(("./", "../", "~/", "/")) or re.match(r"[A-Za-z0-9._-]", name):
             yield name
@@ -144,10 +144,10 @@ def _without_comments(text: str) -> str:
     """The text without remarks that are not meant for the model; what looks like one inside code stays."""
     kept: list[str] = []
     at = 0
-    for code in _FENCE.finditer(text):
-        kept += [_COMMENT.sub("", text[at : code.start()]), code[0]]
+    for code in re.finditer(_FENCE, text):
+        kept += [re.sub(_COMMENT, "", text[at : code.start()]), code[0]]
         at = code.end()
-    return "".join([*kept, _COMMENT.sub("", text[at:])])
+    return "".join([*kept, re.sub(_COMMENT, "", text[at:])])
 
 
 def _rules(folder: Path) -> list[Path]:

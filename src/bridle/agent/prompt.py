@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from bridle.agent import context as contexts
 from bridle.agent.context import Context
@@ -16,8 +17,7 @@ from bridle.ground import disk
 FILE_LIMIT_BYTES = 4 * 1024 * 1024
 
 
-@dataclass(frozen=True)
-class Wording:
+class Wording(msgspec.Struct, frozen=True):
     """What the caller says about the prompt."""
 
     replaced_by: str | None = None

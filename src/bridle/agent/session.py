@@ -8,7 +8,6 @@ import os
 import threading
 from collections import deque
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +23,9 @@ from bridle.ground import clock, disk
 # A copied conversation is written in parts of about this size: memory stays flat, and calls few.
 _COPY_BYTES = 1024 * 1024
 
+# As much of a prompt as a list of sessions has room for.
+_SHOWN_CHARACTERS = 200
+
 
 def new_uuid() -> str:
     """An id for a session, a line or an event."""
@@ -34,8 +36,7 @@ def new_uuid() -> str:
     return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
 
 
-@dataclass(frozen=True)
-class Noted:
+class Noted(msgspec.Struct, frozen=True):
     """A line of the transcript, as the event that shows it names it."""
 
     uuid: str
@@ -88,7 +89,7 @@ class Session:
 
     def moved(self, cwd: str) -> None:
         """From now on the lines come from another folder."""
-        self.origin = replace(self.origin, cwd=cwd)
+        self.origin = msgspec.structs.replace(self.origin, cwd=cwd)
 
     def enqueued(self, content: Content) -> None:
         """A message came in."""
@@ -115,7 +116,7 @@ class Session:
         """The user typed a command: a turn begins, and `content` says which command it was."""
         self.prompt_id = new_uuid()
         self._waiting.clear()
-        self._last_prompt = typed
+        self._last_prompt = None if typed is None else _text(typed)
         return self.note(content, is_meta=False, uuid=uuid)
 
     def note(
@@ -348,6 +349,7 @@ def _sync_folder(folder: Path) -> None:
 
 
 def _text(content: Content) -> str:
-    if isinstance(content, str):
-        return content
-    return "\n".join(block["text"] for block in content if isinstance(block.get("text"), str))
+    """The words of a prompt in one short line, as programs that list sessions show them."""
+    texts = [content] if isinstance(content, str) else [block.get("text") for block in content]
+    line = " ".join("\n".join(text for text in texts if isinstance(text, str)).split("\n")).strip()
+    return line if len(line) <= _SHOWN_CHARACTERS else line[:_SHOWN_CHARACTERS].rstrip() + "…"

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import fcntl
 import os
-import re
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
+
+import msgspec
 
 from bridle.agent import history, transcript
 from bridle.agent.history import History, NotInTranscript
@@ -29,12 +29,12 @@ _ASK_AGAIN_SECONDS = 0.05
 # Names of folders above this get cut, as other programs that read transcripts expect.
 _FOLDER_LIMIT_CHARACTERS = 200
 
-_UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE)
+_UUID_PARTS = [8, 4, 4, 4, 12]
+_HEXADECIMAL = frozenset("0123456789abcdefABCDEF")
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 
-@dataclass(frozen=True)
-class Wanted:
+class Wanted(msgspec.Struct, frozen=True):
     """What the command line says about the session."""
 
     session_id: str | None = None
@@ -50,8 +50,7 @@ class Wanted:
     """Whether a transcript is written."""
 
 
-@dataclass(frozen=True)
-class Place:
+class Place(msgspec.Struct, frozen=True):
     """Where a session takes place."""
 
     config_folder: Path
@@ -88,13 +87,14 @@ def open_session(wanted: Wanted, place: Place) -> Session:
 
 def is_uuid(text: str) -> bool:
     """Whether a text can be the id of a session."""
-    return _UUID.fullmatch(text) is not None
+    parts = text.split("-")
+    return [len(part) for part in parts] == _UUID_PARTS and all(_HEXADECIMAL.issuperset(part) for part in parts)
 
 
 def project_folder(config_folder: Path, cwd: Path) -> Path:
     """Where the transcripts of a working folder are kept."""
     path = str(cwd)
-    name = re.sub(r"[^a-zA-Z0-9]", "-", path)
+    name = "".join(letter if letter.isascii() and letter.isalnum() else "-" for letter in path)
     if len(name) > _FOLDER_LIMIT_CHARACTERS:
         name = f"{name[:_FOLDER_LIMIT_CHARACTERS]}-{_digest(path)}"
     return config_folder / "projects" / name
@@ -164,7 +164,7 @@ def _load(wanted: Wanted, source: Path, session_id: str) -> History:
         past = history.load(source, until=wanted.resume_at)
     except NotInTranscript as error:
         raise SessionError(f"No message found with message.uuid of: {wanted.resume_at}", payload=session_id) from error
-    return replace(past, title=wanted.name) if wanted.name else past
+    return msgspec.structs.replace(past, title=wanted.name) if wanted.name else past
 
 
 def _source(wanted: Wanted, place: Place) -> Path | None:

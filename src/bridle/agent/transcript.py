@@ -6,7 +6,6 @@ Ids and time are given, so that the same facts make the same line. Nothing here 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -20,8 +19,7 @@ NO_BRANCH = "HEAD"
 _ENCODER = msgspec.json.Encoder()
 
 
-@dataclass(frozen=True)
-class Origin:
+class Origin(msgspec.Struct, frozen=True):
     """Where the lines of a session come from; every message line ends with it."""
 
     session_id: str
@@ -43,8 +41,7 @@ class Origin:
         }
 
 
-@dataclass(frozen=True)
-class Mark:
+class Mark(msgspec.Struct, frozen=True):
     """What tells one message line from another: its id, its moment, and the line that it follows."""
 
     uuid: str
