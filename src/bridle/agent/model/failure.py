@@ -42,7 +42,10 @@ def not_logged_in() -> ModelFailure:
 
 def refused(stop_details: object, request_id: str | None) -> ModelFailure:
     """The model would not answer."""
-    text = "API Error: The model declined to answer this request. Rephrase it in a new session, or use another model."
+    text = (
+        "API Error: The model is unable to respond to this request, which appears to violate its provider's "
+        "Usage Policy. Try rephrasing the request in a new session or change your model."
+    )
     if request_id is not None:
         text += f"\n\nRequest ID: {request_id}"
     return ModelFailure(text, error="invalid_request", request_id=request_id, payload=stop_details)
@@ -96,10 +99,17 @@ def _told(trouble: Trouble, situation: Situation) -> tuple[str, str, str]:
     if trouble.status is None:
         return (*_connection(trouble), "completed")
     if is_too_long(trouble):
-        return f"Prompt is too long · {trouble.message}", "invalid_request", "prompt_too_long"
+        size = (
+            trouble.message[len("prompt is too long") :].lstrip(": ") if _names_it_first(trouble) else trouble.message
+        )
+        return f"Prompt is too long · {size}".rstrip("· "), "invalid_request", "prompt_too_long"
     if trouble.status == 413:
         return "Request too large (max 32MB). Try with a smaller file.", "invalid_request", "image_error"
     return (*_status(trouble, situation), "completed")
+
+
+def _names_it_first(trouble: Trouble) -> bool:
+    return trouble.message.lower().startswith("prompt is too long")
 
 
 def _status(trouble: Trouble, situation: Situation) -> tuple[str, str]:

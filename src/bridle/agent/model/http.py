@@ -79,8 +79,10 @@ class Server:
                 named.append(("proxy-authorization", self._proxy.authorization))
         try:
             request = h11.Request(method=method, target=target, headers=named)
-        except h11.LocalProtocolError as error:
-            raise UsageError(f"a header cannot be sent: {error}") from error
+        except (h11.LocalProtocolError, UnicodeEncodeError):
+            # The library's message holds the header, and the header may be a key.
+            remedy = "Look for line ends and unusual letters in ANTHROPIC_API_KEY, _AUTH_TOKEN and _CUSTOM_HEADERS."
+            raise UsageError("a header of the request cannot be sent", remedy=remedy) from None
         return Exchange(self, request, body)
 
     def close(self) -> None:
