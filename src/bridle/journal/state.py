@@ -16,6 +16,7 @@ from bridle.journal.entries import (
     ERROR,
     OK,
     OWN_PREFIX,
+    PROCESS_LOG,
     RUN_COMPLETED,
     RUN_CREATED,
     RUN_FAILED,
@@ -105,7 +106,7 @@ UNKNOWN_KIND = "unknown"
 class State:
     """Everything that a journal says of its run."""
 
-    __slots__ = ("by_key", "created", "effects", "last", "notes", "resolved", "standing")
+    __slots__ = ("by_key", "created", "effects", "ended", "last", "notes", "resolved", "standing")
 
     def __init__(self) -> None:
         self.standing = Standing()
@@ -116,7 +117,9 @@ class State:
         self.resolved: list[Effect] = []
         """In the order in which they were resolved."""
         self.notes: list[Entry] = []
-        """The entries of our own types, in order."""
+        """The entries of our own types and the words of the process, in order."""
+        self.ended: Entry | None = None
+        """The newest entry that ended the run, whether or not it is alive again."""
         self.created: Entry | None = None
         """The first RUN_CREATED entry."""
         self.last: Entry | None = None
@@ -140,8 +143,10 @@ class State:
             self.resolved.append(effect)
         else:
             self.standing.apply(entry)
-            if entry.type.startswith(OWN_PREFIX):
+            if entry.type.startswith(OWN_PREFIX) or entry.type == PROCESS_LOG:
                 self.notes.append(entry)
+            elif entry.type in _ENDS:
+                self.ended = entry
             elif entry.type == RUN_CREATED and self.created is None:
                 self.created = entry
         self.last = entry
