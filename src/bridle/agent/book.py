@@ -85,6 +85,11 @@ class Book:
         self.session.removed()
         self.session.midturn(content)
 
+    def noticed(self, text: str) -> None:
+        """Something happened in the background while a turn was under way."""
+        self.messages.append({"role": "system", "content": text})
+        self.session.midturn(text)
+
     def failed(self, message: dict[str, Any], uuid: str, failure: ModelFailure) -> None:
         """The model could not be asked."""
         self.session.synthetic(

@@ -11,14 +11,16 @@ from typing import Any, cast
 
 from bridle.agent import events, results
 from bridle.agent.book import Book
-from bridle.agent.input import Asked, Inbox, Said
+from bridle.agent.compaction import Compactor
+from bridle.agent.input import Inbox, Said
 from bridle.agent.model.ask import Ask
 from bridle.agent.model.client import Client
 from bridle.agent.model.names import Model
 from bridle.agent.model.pieces import FellBack, Piece
-from bridle.agent.permissions.policy import Policy
+from bridle.agent.permissions.policy import Policy, with_shell_folder
 from bridle.agent.results import Ending, Totals, Turn
 from bridle.agent.session import new_uuid
+from bridle.agent.shortening import Shortener
 from bridle.agent.speaker import Speaker
 from bridle.agent.structured import StructuredOutput
 from bridle.agent.tools.toolbox import Done, Prepared, Toolbox
@@ -76,13 +78,19 @@ class Conversation:
         speaker: Speaker,
         inbox: Inbox,
         cost: Callable[[str, dict[str, Any]], float],
+        compactor: Compactor,
+        shell_folder: Callable[[], str],
     ) -> None:
         self.manner, self.persona, self.book = manner, persona, book
         self._toolbox, self._structured = toolbox, structured
         self._connect, self._speaker, self.inbox, self._cost = connect, speaker, inbox, cost
+        self._shell_folder = shell_folder
+        self._shortener = Shortener(book, compactor, emit=self.emit, count=self._add)
         self.totals = Totals()
         self.last: Ending | None = None
         self.signal: int | None = None
+        self.notices: list[str] = []
+        """What happened in the background and the model has not been told."""
         self._client: Client | None = None
         self._task: asyncio.Task[Ending] | None = None
         self._is_cut = False
@@ -162,31 +170,50 @@ class Conversation:
             now=_now,
             on_fallback=self._fall_back,
             shown_model=lambda: self.persona.model.shown,
+            make_room=self._make_room,
             prompt_uuid=prompt_uuid,
         )
 
     async def _ask(self, *, tool_choice: dict[str, Any] | None) -> AsyncGenerator[Piece, None]:
+        client = await self._connected()
+        if self._shortener.is_due(self.persona.model):
+            await self._shortener.shorten(client, self._request(None), "auto")
+        stream = cast("AsyncGenerator[Piece, None]", client.answer(self._request(tool_choice)))
+        try:
+            async for piece in stream:
+                yield piece
+        finally:
+            await stream.aclose()
+
+    async def _connected(self) -> Client:
+        """The model's client, and what every request begins with; both are made when they are first needed."""
         if self._client is None:
             self._client = await self._connect()
         if self._head is None:
             self._head = (await self.persona.system(), await self.persona.reminder())
-        ask = Ask(
+        return self._client
+
+    def _request(self, tool_choice: dict[str, Any] | None) -> Ask:
+        system = self._head[0] if self._head is not None else []
+        return Ask(
             model=self.persona.model,
             messages=tuple(self._messages()),
-            system=tuple(self._head[0]),
+            system=tuple(system),
             tools=tuple(self._toolbox.definitions()),
+            # A model that is told which tool to call cannot think before it.
             thinking_tokens=0 if tool_choice is not None else self.manner.thinking_tokens,
             effort=self.manner.effort,
             tool_choice=tool_choice,
             fallbacks=self.manner.fallbacks,
             session_id=self.session_id,
         )
-        stream = cast("AsyncGenerator[Piece, None]", self._client.answer(ask))
-        try:
-            async for piece in stream:
-                yield piece
-        finally:
-            await stream.aclose()
+
+    async def _make_room(self) -> bool:
+        return await self._shortener.shorten(await self._connected(), self._request(None), "auto")
+
+    async def compact(self, instructions: str) -> bool:
+        """Sum the conversation up, since the user wants it."""
+        return await self._shortener.shorten(await self._connected(), self._request(None), "manual", instructions)
 
     def _messages(self) -> list[dict[str, Any]]:
         """The history as it is sent: with the reminder before the first words, and the listing after them."""
@@ -199,15 +226,21 @@ class Conversation:
         return [opened, *listing, *rest]
 
     async def _run(self, call: Prepared) -> Done:
-        return await self._toolbox.run(call, lambda: self.persona.policy)
+        return await self._toolbox.run(call, self._policy)
+
+    def _policy(self) -> Policy:
+        return with_shell_folder(self.persona.policy, self._shell_folder())
 
     def _count(self, model: str, usage: dict[str, Any]) -> None:
+        self._add(model, usage)
+        self._shortener.saw(usage)
+
+    def _add(self, model: str, usage: dict[str, Any]) -> None:
         """Add an answer to the totals, under the name that the run shows for its model."""
         mine = self.persona.model
         shown = mine.shown if model in ("", mine.id) else model
-        self.totals.add(
-            shown, usage, self._cost(model or mine.id, usage), window=mine.context_window, max_output=mine.max_output_tokens
-        )
+        cost = self._cost(model or mine.id, usage)
+        self.totals.add(shown, usage, cost, window=mine.context_window, max_output=mine.max_output_tokens)
 
     def _fall_back(self, piece: FellBack) -> dict[str, Any]:
         for model in self.manner.fallbacks:
@@ -227,6 +260,14 @@ class Conversation:
             self.book.joined(said.content, MEANWHILE.format(text=said.text))
             if self.manner.replays:
                 self.replay(said, said.uuid or new_uuid())
+
+        for notice in self.take_notices():
+            self.book.noticed(notice)
+
+    def take_notices(self) -> list[str]:
+        """What the model must be told, once."""
+        notices, self.notices = self.notices, []
+        return notices
 
     # What is said to the host
 

@@ -180,22 +180,6 @@ def parse(arguments: list[str]) -> Given:
     return Given(values, words[0] if words else None, tuple(passed))
 
 
-def split_list(values: tuple[str, ...]) -> tuple[str, ...]:
-    """The names in a list of tools: parted by commas or spaces, but not inside brackets."""
-    names: list[str] = []
-    for value in values:
-        depth, begun = 0, ""
-        for letter in value:
-            depth += (letter == "(") - (letter == ")" and depth > 0)
-            if depth == 0 and (letter == "," or letter.isspace()):
-                names.append(begun)
-                begun = ""
-            else:
-                begun += letter
-        names.append(begun)
-    return tuple(name for name in names if name)
-
-
 def _find(word: str, rest: list[str]) -> tuple[Flag, str | None]:
     """The flag that a word names, and its value where the word holds it (`--flag=value`, `-rID`)."""
     name, equals, value = word.partition("=")

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
-from typing import Any, Protocol
+from collections.abc import Awaitable, Callable
 
 from bridle.agent import events
 from bridle.agent.conversation import Conversation, merged
 from bridle.agent.input import Said
 from bridle.agent.session import new_uuid
+from bridle.agent.tools import background as tasks
+from bridle.agent.tools.background import Background, Finished, News, Started
 
 # How long a run whose answer is out waits for commands in the background, as programs have seen it.
 BACKGROUND_SECONDS = 5.0
@@ -17,55 +18,33 @@ BACKGROUND_SECONDS = 5.0
 _NOTICE = {"kind": "task-notification"}
 
 
-class News(Protocol):
-    """What a command in the background has to tell."""
-
-    def facts(self) -> list[tuple[str, dict[str, Any]]]:
-        """The system events: subtype and fields."""
-
-    def notice(self) -> str | None:
-        """What the model is told; None where it need not know."""
-
-
-class Behind(Protocol):
-    """The commands that run in the background."""
-
-    @property
-    def is_idle(self) -> bool:
-        """Whether none runs."""
-
-    def news(self) -> list[News]:
-        """What happened since the last time somebody asked."""
-
-    @property
-    def changed(self) -> asyncio.Event:
-        """Set when there is news."""
-
-    async def stop_all(self) -> None:
-        """End every command."""
-
-
 class Talk:
     """Takes what comes in, one turn after the other."""
 
-    def __init__(self, conversation: Conversation, behind: Behind, *, local: Callable[[Said], Any]) -> None:
-        self._conversation, self._behind, self._local = conversation, behind, local
+    def __init__(
+        self, conversation: Conversation, background: Background, *, local: Callable[[Said], Awaitable[bool]]
+    ) -> None:
+        """`local` answers what needs no model, and says whether it did."""
+        self._conversation, self._background, self._local = conversation, background, local
+        self._inbox = conversation.inbox
 
     async def run(self, first: Said | None) -> None:
         """Talk until the end. `first` is the prompt of a run that does not listen to standard input."""
-        if first is not None:
-            await self._turn(first)
-        while not self._is_over():
-            said = await self._next(listens=first is None)
-            if said is None:
-                break
-            await self._turn(said[0], origin=said[1])
-        await self._behind.stop_all()
-        self._tell_news()
+        follower = asyncio.create_task(self._follow())
+        try:
+            if first is not None:
+                await self._turn(first)
+            while (found := await self._next(listens=first is None)) is not None:
+                await self._turn(found[0], origin=found[1])
+        finally:
+            await self._background.stop_all()
+            follower.cancel()
+            while not self._background.news.empty():
+                self._tell(self._background.news.get_nowait())
 
+    @property
     def _is_over(self) -> bool:
-        conversation = self._conversation
-        return conversation.signal is not None or conversation.inbox.broken is not None
+        return self._conversation.signal is not None or self._inbox.broken is not None
 
     async def _turn(self, said: Said, *, origin: dict[str, str] | None = None) -> None:
         if origin is None and await self._local(said):
@@ -74,50 +53,45 @@ class Talk:
 
     async def _next(self, *, listens: bool) -> tuple[Said, dict[str, str] | None] | None:
         """What the next turn is about: what the host said, or what a command in the background brought."""
-        inbox = self._conversation.inbox
-        deadline = None if listens and not inbox.at_end else _soon()
-        while True:
-            if notices := self._tell_news():
+        loop, deadline = asyncio.get_running_loop(), None
+        while not self._is_over:
+            if notices := self._conversation.take_notices():
                 return Said("\n".join(notices)), _NOTICE
-            if inbox.messages:
-                waiting = list(inbox.messages)
-                inbox.messages.clear()
+            if self._inbox.messages:
+                waiting = list(self._inbox.messages)
+                self._inbox.messages.clear()
                 return merged(waiting), None
-            if self._is_over():
-                return None
-            if inbox.at_end or not listens:
-                if self._behind.is_idle:
+            if self._inbox.at_end or not listens:
+                deadline = deadline or loop.time() + BACKGROUND_SECONDS
+                if not self._background.running or loop.time() >= deadline:
                     return None
-                deadline = deadline if deadline is not None else _soon()
-                if asyncio.get_running_loop().time() >= deadline:
-                    return None
-            await self._changed(deadline)
+            self._inbox.changed.clear()
+            try:
+                async with asyncio.timeout_at(deadline):
+                    await self._inbox.changed.wait()
+            except TimeoutError:
+                continue
+        return None
 
-    async def _changed(self, deadline: float | None) -> None:
-        """Wait for anything to happen, no longer than to the deadline."""
-        inbox, behind = self._conversation.inbox, self._behind
-        inbox.changed.clear()
-        waits = [asyncio.create_task(event.wait()) for event in (inbox.changed, behind.changed)]
-        limit = None if deadline is None else max(0.0, deadline - asyncio.get_running_loop().time())
-        try:
-            await asyncio.wait(waits, timeout=limit, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for wait in waits:
-                wait.cancel()
+    async def _follow(self) -> None:
+        """Tell what happens in the background as it happens."""
+        while True:
+            self._tell(await self._background.news.get())
 
-    def _tell_news(self) -> list[str]:
-        """Print what happened in the background; give back what the model should know of it."""
-        notices: list[str] = []
-        for news in self._behind.news():
-            for subtype, fields in news.facts():
-                self._conversation.emit(
-                    events.system(subtype, fields, session_id=self._conversation.session_id, uuid=new_uuid())
-                )
-            notice = news.notice()
-            if notice is not None:
-                notices.append(notice)
-        return notices
+    def _tell(self, news: News) -> None:
+        match news:
+            case Started():
+                fields = {"tool_use_id": news.call_id, "description": news.description, "task_type": "local_bash"}
+                self._system("task_started", {"task_id": news.task_id, **fields})
+            case Finished():
+                patch = {"status": news.status, "end_time": news.end_time_ms}
+                self._system("task_updated", {"task_id": news.task_id, "patch": patch})
+                ids = {"task_id": news.task_id, "tool_use_id": news.call_id}
+                self._system("task_notification", {**ids, **tasks.shown(news)})
+                if not self._background.is_told(news.task_id):
+                    self._conversation.notices.append(tasks.notice(news))
+                self._inbox.changed.set()
 
-
-def _soon() -> float:
-    return asyncio.get_running_loop().time() + BACKGROUND_SECONDS
+    def _system(self, subtype: str, fields: dict[str, object]) -> None:
+        session_id = self._conversation.session_id
+        self._conversation.emit(events.system(subtype, fields, session_id=session_id, uuid=new_uuid()))

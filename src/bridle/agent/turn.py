@@ -6,7 +6,7 @@ Events leave as things happen. The history and the transcript are what the next 
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any, Protocol, cast
 
@@ -42,9 +42,7 @@ CUT_OFF = (
     "Your answer reached the limit of its length and was cut off. Go on at exactly the place where it stopped: "
     "no apology, no repetition. If much is left, do it in smaller steps."
 )
-REFUSED = (
-    "API Error: The model refused to answer this request. Put it in other words in a new session, or choose another model."
-)
+REFUSED = "API Error: The model refused to answer this request. Put it in other words in a new session, or choose another model."
 
 # A model that is cut off more often than this in one answer will not come to an end.
 CONTINUATIONS = 3
@@ -123,10 +121,10 @@ class TurnUnderWay:
         *,
         ask: Asker,
         toolbox: Toolbox,
-        run: Callable[[Prepared], Any],
+        run: Callable[[Prepared], Awaitable[Done]],
         ledger: Ledger,
         emit: Callable[[dict[str, Any]], None],
-        pace: Callable[[], Any],
+        pace: Callable[[], Awaitable[None]],
         session_id: str,
         tally: Turn,
         totals: Totals,
@@ -138,6 +136,7 @@ class TurnUnderWay:
         now: Callable[[], str],
         on_fallback: Callable[[FellBack], dict[str, Any]],
         shown_model: Callable[[], str],
+        make_room: Callable[[], Awaitable[bool]],
         prompt_uuid: str,
     ) -> None:
         self._ask, self._toolbox, self._run = ask, toolbox, run
@@ -146,6 +145,7 @@ class TurnUnderWay:
         self._count, self._limits, self._structured = count, limits, structured
         self._shows_frames, self._meanwhile, self._now = shows_frames, meanwhile, now
         self._on_fallback, self._shown_model, self._prompt_uuid = on_fallback, shown_model, prompt_uuid
+        self._make_room, self._has_room = make_room, False
         self._spoken: Spoken | None = None
         self._results: list[tuple[Done, str]] = []
         self._nudges = self._empties = self._continuations = 0
@@ -159,6 +159,9 @@ class TurnUnderWay:
             try:
                 spoken = await self._hear(choice)
             except ModelFailure as failure:
+                if failure.terminal_reason == "prompt_too_long" and not self._has_room and await self._make_room():
+                    self._has_room = True  # once: a conversation that still does not fit never will
+                    continue
                 return await self._failed(failure)
             choice = None
             ending = await self._after(spoken)

@@ -1,0 +1,307 @@
+"""Joins the parts of a run: settings, permissions, tools, session, model and standard streams."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bridle.agent import sessions
+from bridle.agent.book import Book
+from bridle.agent.context import Scope, gather
+from bridle.agent.control import ControlDesk, Welcome
+from bridle.agent.conversation import Conversation, Manner, Persona
+from bridle.agent.events import PROTOCOL_VERSION, Opening
+from bridle.agent.input import Inbox
+from bridle.agent.local import LocalCommands
+from bridle.agent.model import names
+from bridle.agent.model.client import Client
+from bridle.agent.options import Options
+from bridle.agent.output import SDK_LINE_LIMIT_BYTES, Output
+from bridle.agent.permissions.decide import bypass_refusal
+from bridle.agent.permissions.offer import offered
+from bridle.agent.permissions.policy import Policy
+from bridle.agent.permissions.rules import Rule, parse_rule
+from bridle.agent.prompt import Wording, first_sections, read_file, system
+from bridle.agent.session import Session
+from bridle.agent.settings import Settings, load
+from bridle.agent.skills import Skills, discover
+from bridle.agent.speaker import Speaker
+from bridle.agent.structured import Schema, StructuredOutput
+from bridle.agent.talk import Talk
+from bridle.agent.tools.background import Background
+from bridle.agent.tools.file_memory import FileMemory
+from bridle.agent.tools.shell import Shell
+from bridle.agent.tools.tool import Tool
+from bridle.agent.tools.toolbox import Toolbox
+from bridle.agent.turn import Limits
+from bridle.errors import UsageError
+
+BARE_TOOLS = ("Bash", "Edit", "Read")
+
+
+@dataclass(frozen=True)
+class Run:
+    """Everything that a run is made of."""
+
+    conversation: Conversation
+    talk: Talk
+    speaker: Speaker
+    output: Output
+    shell: Shell
+    warnings: tuple[str, ...]
+
+    async def close(self) -> None:
+        """End what runs and let go of what is held; nothing is left behind."""
+        await self.shell.close()
+        await self.conversation.close()
+        self.conversation.book.session.close()
+
+
+def assemble(asked: Options, cwd: Path, outer: Mapping[str, str]) -> Run:
+    """Join the parts; UserError says what of the command line or the settings cannot be used."""
+    cwd = Path(os.path.realpath(cwd))
+    config_folder = _config_folder(outer)
+    settings = _settings(asked, cwd, config_folder, outer)
+    environment = {**outer, **settings.environment}
+    policy, may_bypass = _policy(asked, settings, cwd, environment)
+    model = names.resolve(asked.model, environment, setting=settings.model)
+    session = _session(asked, cwd, config_folder, environment)
+    parts = _Parts(asked, cwd, config_folder, environment, settings, policy, session)
+    structured = StructuredOutput(Schema.parse(asked.json_schema)) if asked.json_schema is not None else None
+    toolbox = parts.toolbox(structured)
+    persona = parts.persona(model, toolbox)
+    output = Output(line_limit_bytes=_line_limit(environment))
+    speaker = Speaker(output, asked.output_format, is_verbose=asked.is_verbose)
+    conversation = Conversation(
+        manner=_manner(asked, environment),
+        persona=persona,
+        book=Book(session),
+        toolbox=toolbox,
+        structured=structured,
+        connect=parts.connect,
+        speaker=speaker,
+        inbox=Inbox(),
+        cost=_cost,
+    )
+    local = LocalCommands(conversation, parts.skills)
+    welcome = Welcome(
+        commands=parts.skills.commands,
+        account=parts.account(),
+        accept=parts.accept,
+        may_bypass=may_bypass,
+        environment=environment,
+    )
+    conversation.inbox.on_control = ControlDesk(conversation, welcome, output.write)
+    talk = Talk(conversation, parts.background, local=local)
+    return Run(conversation, talk, speaker, output, parts.shell, parts.warnings)
+
+
+class _Parts:
+    """Makes the parts of a run that need each other."""
+
+    def __init__(
+        self,
+        asked: Options,
+        cwd: Path,
+        config_folder: Path,
+        environment: dict[str, str],
+        settings: Settings,
+        policy: Policy,
+        session: Session,
+    ) -> None:
+        self._asked, self._cwd, self._config_folder = asked, cwd, config_folder
+        self._environment, self._settings, self._policy, self._session = environment, settings, policy, session
+        folders = [Path(folder) for folder in policy.folders]
+        self.shell = Shell(cwd, environment=environment, session_id=session.id, folders=folders)
+        self.warnings = settings.warnings
+        self.skills = self._skills()
+        self._wording = _wording(asked, cwd)
+        self._servers = _servers(asked, cwd)
+
+    def accept(self, sent: dict[str, Any]) -> None:
+        """Take what a host sends with `initialize`."""
+        system_prompt, append = sent.get("systemPrompt"), sent.get("appendSystemPrompt")
+        if isinstance(system_prompt, list):
+            system_prompt = "\n".join(part for part in system_prompt if isinstance(part, str))
+        self._wording = Wording(
+            replaced_by=system_prompt if isinstance(system_prompt, str) else self._wording.replaced_by,
+            append=append if isinstance(append, str) else self._wording.append,
+            excludes_dynamic=self._wording.excludes_dynamic,
+        )
+        for name in sent.get("sdkMcpServers") or ():
+            self._servers.append({"name": str(name), "status": "failed"})
+
+    def toolbox(self, structured: StructuredOutput | None) -> Toolbox:
+        """Every tool, and those of them that are offered."""
+        tools: list[Tool] = [*self._tools(), *([structured] if structured is not None else [])]
+        tools.sort(key=lambda tool: tool.name)
+        asked = self._asked
+        chosen = asked.tools if not asked.is_bare or asked.tools is not None else BARE_TOOLS
+        if chosen is not None and structured is not None:
+            chosen = (*chosen, structured.name)
+        names_offered = offered(
+            [tool.name for tool in tools], tools=chosen, allowed=self._policy.allow, denied=self._policy.deny
+        )
+        return Toolbox(tools, names_offered)
+
+    def persona(self, model: names.Model, toolbox: Toolbox) -> Persona:
+        """Who the model is asked to be."""
+        found: list[Context] = []
+
+        async def context() -> Context:
+            if not found:
+                found.append(await gather(self._scope()))
+            return found[0]
+
+        async def system_blocks() -> list[dict[str, Any]]:
+            texts = system(self._wording, await context(), model=persona.model.id, tools=toolbox.names)
+            return [{"type": "text", "text": text} for text in texts]
+
+        async def reminder() -> list[dict[str, Any]]:
+            around = await context()
+            sections = first_sections(self._wording, around, model=persona.model.id)
+            date = clock.now().astimezone().date().isoformat()
+            return [{"type": "text", "text": opening(around, date=date, sections=sections)}]
+
+        def said() -> Opening:
+            return Opening(
+                cwd=str(self._cwd),
+                tools=["Task" if name == "Agent" else name for name in toolbox.names],
+                mcp_servers=list(self._servers),
+                model=persona.model.shown,
+                permission_mode=persona.policy.mode,
+                slash_commands=self.skills.slash_commands(),
+                key_source=self._credential.source if self._credential is not None else "none",
+                skills=self.skills.names(),
+                plugins=self.skills.plugins(),
+            )
+
+        listing = self.skills.listing() if "Skill" in toolbox.names else None
+        persona = Persona(model, self._policy, system_blocks, reminder, listing, opening=said)
+        return persona
+
+    async def connect(self) -> Client:
+        """The model's client. It is imported here, after the first line is out."""
+        from bridle.agent.model.connect import connect
+
+        return await connect(self._environment, self._credential, betas=self._asked.betas)
+
+    def account(self) -> dict[str, Any]:
+        """What `initialize` says about who pays."""
+        source = self._credential.source if self._credential is not None else "none"
+        return {"tokenSource": source, "apiKeySource": source, "apiProvider": "firstParty"}
+
+    def _tools(self) -> list[Tool]:
+        folder = sessions.project_folder(self._config_folder, self._cwd) / self._session.id
+        return [
+            *file_tools(lambda: self._cwd, self.memory),
+            *shell_tools(self.shell, self.background, results_folder=folder / "tool-results", limits=self._limits),
+        ]
+
+    def _scope(self) -> Scope:
+        asked = self._asked
+        sources = frozenset(asked.setting_sources) if asked.setting_sources is not None else None
+        plain = asked.is_bare or asked.is_safe
+        scope = Scope(self._cwd, self._config_folder, self._environment, reads_instructions=not plain)
+        return scope if sources is None else replace(scope, sources=sources)
+
+
+def _config_folder(environment: Mapping[str, str]) -> Path:
+    chosen = environment.get("CLAUDE_CONFIG_DIR")
+    return Path(chosen) if chosen else Path(environment.get("HOME") or Path.home()) / ".claude"
+
+
+def _settings(asked: Options, cwd: Path, config_folder: Path, environment: Mapping[str, str]) -> Settings:
+    sources = () if asked.is_bare or asked.is_safe else asked.setting_sources
+    return load(cwd, config_folder, sources, asked.settings, environment)
+
+
+def _policy(asked: Options, settings: Settings, cwd: Path, environment: Mapping[str, str]) -> tuple[Policy, bool]:
+    """What the model may do, and whether it may be given everything later."""
+    skips = asked.skips_permissions or settings.skips_permissions
+    mode = "bypassPermissions" if skips else asked.permission_mode or settings.default_mode or "default"
+    may_bypass = mode == "bypassPermissions" or asked.may_skip_permissions
+    refusal = bypass_refusal(environment, os.geteuid()) if may_bypass else None
+    if refusal is not None:
+        raise UsageError(refusal)
+    folders = [os.path.realpath(cwd / folder) for folder in asked.add_dirs]
+    policy = Policy(
+        cwd=str(cwd),
+        home=environment.get("HOME") or str(Path.home()),
+        mode=mode,
+        allow=(*_rules(asked.allowed_tools), *settings.allow),
+        deny=(*_rules(asked.disallowed_tools), *settings.deny),
+        ask=settings.ask,
+        folders=tuple(dict.fromkeys([*folders, *settings.additional_folders])),
+    )
+    return policy, may_bypass
+
+
+def _rules(texts: tuple[str, ...]) -> list[Rule]:
+    return [rule for text in texts if (rule := parse_rule(text)) is not None]
+
+
+def _session(asked: Options, cwd: Path, config_folder: Path, environment: Mapping[str, str]) -> Session:
+    wanted = sessions.Wanted(
+        session_id=asked.session_id,
+        resume=asked.resume,
+        continues=asked.continues,
+        forks=asked.forks,
+        resume_at=asked.resume_at,
+        name=asked.name,
+        keeps=asked.keeps_session,
+    )
+    place = sessions.Place(config_folder, cwd, PROTOCOL_VERSION, sessions.entrypoint(environment))
+    return sessions.open_session(wanted, place)
+
+
+def _manner(asked: Options, environment: Mapping[str, str]) -> Manner:
+    return Manner(
+        is_stream=asked.is_stream,
+        shows_frames=asked.shows_frames,
+        replays=asked.replays,
+        limits=Limits(asked.max_turns, asked.max_budget_usd),
+        effort=asked.effort,
+        thinking_tokens=asked.thinking_tokens,
+        fallbacks=tuple(names.resolve(name, environment) for name in asked.fallback_models),
+    )
+
+
+def _wording(asked: Options, cwd: Path) -> Wording:
+    replaced, append = asked.system_prompt, asked.append_system_prompt
+    if asked.system_prompt_file is not None:
+        replaced = read_file("--system-prompt-file", cwd / asked.system_prompt_file)
+    if asked.append_system_prompt_file is not None:
+        append = read_file("--append-system-prompt-file", cwd / asked.append_system_prompt_file)
+    return Wording(replaced, append, asked.excludes_dynamic)
+
+
+def _servers(asked: Options, cwd: Path) -> list[dict[str, str]]:
+    """The MCP servers that were asked for. None is started yet; what is asked for and not there is said in `init`."""
+    servers: list[dict[str, str]] = []
+    for text in asked.mcp_configs:
+        config = _mcp_config(text, cwd)
+        servers += [{"name": name, "status": "failed"} for name in config]
+    return servers
+
+
+def _mcp_config(text: str, cwd: Path) -> list[str]:
+    import json
+
+    if not text.lstrip().startswith("{"):
+        path = cwd / text
+        if not path.is_file():
+            raise UsageError(f"Error: Invalid MCP configuration:\nMCP config file not found: {path}")
+        text = read_file("--mcp-config", path)
+    try:
+        config = json.loads(text)
+        return list(config["mcpServers"])
+    except (ValueError, KeyError, TypeError):
+        raise UsageError("Error: Invalid MCP configuration:\nmcpServers: expected an object of servers") from None
+
+
+def _line_limit(environment: Mapping[str, str]) -> int | None:
+    return SDK_LINE_LIMIT_BYTES if environment.get("CLAUDE_CODE_ENTRYPOINT") == "sdk-py" else None

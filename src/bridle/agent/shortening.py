@@ -1,0 +1,117 @@
+"""Makes room in the model's window: asks for a summary, and puts it in the place of what it stands for."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncGenerator, Callable
+from typing import Any, cast
+
+from bridle.agent import events
+from bridle.agent.book import Book
+from bridle.agent.compaction import Compacted, Compactor, NotCompacted, Trigger, Window, used
+from bridle.agent.model.ask import Ask
+from bridle.agent.model.client import Client
+from bridle.agent.model.names import Model
+from bridle.agent.model.pieces import Begun, BlockDone, Ended, Piece, Restarted
+from bridle.agent.session import new_uuid
+from bridle.ground import clock
+
+Count = Callable[[str, dict[str, Any]], None]
+
+
+class Shortener:
+    """Keeps a conversation inside the window of its model."""
+
+    def __init__(
+        self, book: Book, compactor: Compactor, *, emit: Callable[[dict[str, Any]], None], count: Count
+    ) -> None:
+        self._book, self._compactor, self._emit, self._count = book, compactor, emit, count
+        self._usage: dict[str, Any] = dict(book.session.history.usage)
+        self._counted = len(book.messages)
+
+    def saw(self, usage: dict[str, Any]) -> None:
+        """An answer came: so full is the window now."""
+        self._usage, self._counted = usage, len(self._book.messages) + 1
+
+    def is_due(self, model: Model) -> bool:
+        """Whether there is too little room for the next request."""
+        return self._compactor.is_due(self._used(), self._book.messages, _window(model))
+
+    async def shorten(self, client: Client, ask: Ask, trigger: Trigger, instructions: str = "") -> bool:
+        """Put a summary in place; False where that did not work. `ask` is the request that has no room."""
+        self._system("status", {"status": "compacting"})
+        done = await self._compactor.compact(
+            self._book.messages,
+            _window(ask.model),
+            trigger=trigger,
+            used_tokens=self._used(),
+            ask=lambda messages: self._summary(client, ask, messages),
+            transcript_path=str(self._book.session.path) if self._book.session.path else None,
+            now=time.monotonic,
+            instructions=instructions,
+        )
+        if isinstance(done, NotCompacted):
+            self._system("status", {"status": None, "compact_result": "failed", "compact_error": done.error})
+            return False
+        self._system("status", {"status": None, "compact_result": "success"})
+        self._put(done)
+        return True
+
+    def _put(self, done: Compacted) -> None:
+        session = self._book.session
+        preserved = session.last_lines(done.preserved_messages)
+        boundary, anchor = new_uuid(), new_uuid()
+        session.compacted(done.line(preserved, anchor), done.summary, boundary=boundary, anchor=anchor)
+        self._book.messages = list(done.messages)
+        self._usage, self._counted = {}, 0
+        metadata = {"compact_metadata": done.event(preserved, anchor)}
+        self._emit(events.system("compact_boundary", metadata, session_id=session.id, uuid=boundary))
+        self._emit(
+            events.user(
+                done.summary,
+                session_id=session.id,
+                uuid=anchor,
+                timestamp=clock.iso(clock.now()),
+                is_synthetic=True,
+            )
+        )
+
+    async def _summary(self, client: Client, ask: Ask, messages: list[dict[str, Any]]) -> str:
+        """The words of the model, for a request that offers no tools."""
+        asked = Ask(
+            model=ask.model,
+            messages=tuple(messages),
+            system=ask.system,
+            thinking_tokens=0,
+            effort=ask.effort,
+            fallbacks=ask.fallbacks,
+            session_id=ask.session_id,
+        )
+        text, model = "", ""
+        stream = cast("AsyncGenerator[Piece, None]", client.answer(asked))
+        try:
+            async for piece in stream:
+                match piece:
+                    case Begun():
+                        model = str(piece.message.get("model") or "")
+                    case BlockDone() if piece.block.get("type") == "text":
+                        text += piece.block["text"]
+                    case Restarted():
+                        text = ""
+                    case Ended():
+                        self._count(model, piece.usage)
+                    case _:
+                        pass
+        finally:
+            await stream.aclose()
+        return text
+
+    def _used(self) -> int:
+        return used(self._usage, self._book.messages[self._counted :])
+
+    def _system(self, subtype: str, fields: dict[str, Any]) -> None:
+        self._emit(events.system(subtype, fields, session_id=self._book.session.id, uuid=new_uuid()))
+
+
+def _window(model: Model) -> Window:
+    return Window(model.context_window, model.max_tokens)
