@@ -63,7 +63,7 @@ class Entry:
 class Request:
     """What a process asks for at one step; it becomes `task.json` and an EFFECT_REQUESTED entry."""
 
-    __slots__ = ("definition", "effect_id", "inputs", "key", "kind", "label", "labels", "step_id", "task_id")
+    __slots__ = ("blobs", "definition", "effect_id", "inputs", "key", "kind", "label", "labels", "step_id", "task_id")
 
     def __init__(
         self,
@@ -77,6 +77,7 @@ class Request:
         labels: tuple[str, ...] = (),
         definition: Data,
         inputs: object,
+        blobs: Mapping[str, bytes] | None = None,
     ) -> None:
         self.effect_id = effect_id
         """A fresh id from the writer, so that the definition can name it."""
@@ -92,6 +93,8 @@ class Request:
         """The task as the process defined it."""
         self.inputs = inputs
         """The arguments of the call."""
+        self.blobs = blobs or {}
+        """Files that the definition refers to: their texts, by their names in the task's folder of blobs."""
 
 
 class Effect:

@@ -108,6 +108,8 @@ class MemoryWriter:
 
     def request(self, request: Request) -> Entry:
         self._store._tasks[request.effect_id] = codec.pretty(documents.task_document(request, inputs_ref=None))
+        for name, text in request.blobs.items():
+            self._store._texts_of[f"tasks/{request.effect_id}/blobs/{name}"] = text.decode()
         task_ref = f"tasks/{request.effect_id}/task.json"
         return self.append(EFFECT_REQUESTED, documents.requested_data(request, task_ref=task_ref, inputs_ref=None))
 

@@ -1,0 +1,141 @@
+"""What one iteration found: where the run stands now, and what is to be done next."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from hashlib import sha1
+from typing import Any
+
+from bridle.engine.effects import BREAKPOINT, SLEEP, WAITING_KINDS
+from bridle.journal.entries import Effect
+from bridle.journal.store import Store
+
+EXECUTED = "executed"
+WAITING = "waiting"
+COMPLETED = "completed"
+FAILED = "failed"
+HALTED = "halted"
+NONE = "none"
+
+_ACTIONS = {EXECUTED: "executed-tasks", WAITING: "waiting"}
+# The id of a group of effects that can be performed side by side is this long.
+_GROUP_DIGITS = 16
+
+
+@dataclass(frozen=True)
+class Action:
+    """One effect that waits to be performed, as the format describes it."""
+
+    effect: Effect
+    task: Mapping[str, Any]
+    """What its task.json says."""
+    pending_count: int
+    group: str | None
+
+    def as_json(self) -> dict[str, Any]:
+        """The item of `nextActions`; what is not known is left out."""
+        data = self.effect.request.data
+        hints = {
+            "pendingCount": self.pending_count,
+            "parallelGroupId": self.group,
+            "sleepUntilEpochMs": self.sleep_until_ms,
+        }
+        item = {
+            "effectId": self.effect.effect_id,
+            "invocationKey": self.effect.key,
+            "kind": self.effect.kind,
+            "label": self.effect.label,
+            "labels": data.get("labels"),
+            "taskDef": dict(self.task),
+            "taskId": self.effect.task_id,
+            "stepId": self.effect.step_id,
+            "taskDefRef": data.get("taskDefRef"),
+            "inputsRef": data.get("inputsRef"),
+            "requestedAt": self.effect.request.recorded_at,
+            "schedulerHints": _present(hints),
+        }
+        return _present(item)
+
+    @property
+    def sleep_until_ms(self) -> int | None:
+        """When a sleep ends, in milliseconds since 1970."""
+        section = self.task.get("sleep")
+        return section.get("targetEpochMs") if isinstance(section, Mapping) else None
+
+
+@dataclass(frozen=True)
+class Iteration:
+    """The answer of `run:iterate`."""
+
+    run_id: str
+    process_id: str
+    number: int
+    """Counts the iterations that changed something, this one included."""
+    status: str
+    """`executed`, `waiting`, `completed`, `failed`, `halted` or `none`."""
+    reason: str
+    actions: tuple[Action, ...] = ()
+    completion_proof: str | None = None
+    output: Any = None
+    """What a completed process returned."""
+    error: Mapping[str, Any] | None = None
+    """What ended a failed one: name, message, stack."""
+    remarks: tuple[str, ...] = ()
+    """Words for people: errors in the process that nobody awaited, and the like."""
+    hook_status: str = field(default="skipped", compare=False)
+
+    @property
+    def until_ms(self) -> int | None:
+        """When the first of the pending sleeps ends."""
+        ends = (action.sleep_until_ms for action in self.actions)
+        return min((end for end in ends if end is not None), default=None)
+
+    def as_json(self) -> dict[str, Any]:
+        """The document that the command prints."""
+        document = {
+            "iteration": self.number,
+            "iterationCount": self.number,
+            "status": self.status,
+            "action": _ACTIONS.get(self.status, "none"),
+            "reason": self.reason,
+            "count": len(self.actions) or None,
+            "until": self.until_ms if self.status == WAITING else None,
+            "completionProof": self.completion_proof,
+            "error": self.error,
+            "nextActions": [action.as_json() for action in self.actions] or None,
+            "remarks": list(self.remarks) or None,
+        }
+        metadata = {"runId": self.run_id, "processId": self.process_id, "hookStatus": self.hook_status}
+        return _present(document) | {"metadata": metadata}
+
+
+def next_actions(store: Store, pending: Iterable[Effect]) -> tuple[Action, ...]:
+    """The effects that wait, with their tasks."""
+    effects = list(pending)
+    group = _group(effects)
+    return tuple(Action(effect, store.task(effect.effect_id), len(effects), group) for effect in effects)
+
+
+def standing(actions: Iterable[Action]) -> tuple[str, str]:
+    """The status and the reason of a run that waits for these effects."""
+    kinds = sorted({action.effect.kind for action in actions})
+    if not kinds:
+        return NONE, "nothing-pending"
+    if set(kinds) - WAITING_KINDS:
+        return EXECUTED, "auto-runnable-tasks"
+    if len(kinds) > 1:
+        return WAITING, f"mixed-pending:{','.join(kinds)}"
+    return WAITING, {BREAKPOINT: "breakpoint-waiting", SLEEP: "sleep-waiting"}[kinds[0]]
+
+
+def _group(effects: list[Effect]) -> str | None:
+    """The format's id for effects that wait together."""
+    if len(effects) < 2:
+        return None
+    keys = "".join(f"{effect.key}|" for effect in effects)
+    return sha1(keys.encode(), usedforsecurity=False).hexdigest()[:_GROUP_DIGITS]
+
+
+def _present(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in values.items() if value is not None}
