@@ -30,6 +30,8 @@ class Sizes:
     """What the loudest child prints to stdout in one run."""
     kill_points: int
     """Moments at which a run is killed to see that it ends the same afterwards."""
+    turns_in_one_process: int
+    """Small turns that our own agent has in one process while its memory stays flat."""
 
 
 TEST = Sizes(
@@ -40,6 +42,7 @@ TEST = Sizes(
     agents_side_by_side=100,
     loud_child_bytes=50_000_000,
     kill_points=20,
+    turns_in_one_process=1_000,
 )
 SOAK = Sizes(
     name="soak",
@@ -49,6 +52,7 @@ SOAK = Sizes(
     agents_side_by_side=400,
     loud_child_bytes=500_000_000,
     kill_points=500,
+    turns_in_one_process=10_000,
 )
 
 

@@ -1,7 +1,7 @@
 """Signals.
 
 Those after which the real one ends now so and now so cannot be compared: SIGINT while the model is awaited, and SIGINT
-in a dialogue. What ours does then is in tests/real/test_ralph.py.
+in a dialogue. What ours does then is in tests/agent/test_ralph.py.
 """
 
 from __future__ import annotations
