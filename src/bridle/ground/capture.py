@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from bridle.errors import ProcessError
 from bridle.ground import ids, process
-from bridle.ground.process import Patience, Spawn
+from bridle.ground.process import Child, Patience, Spawn
 
 # What a command asked for a fact may print. More is not an answer.
 OUTPUT_LIMIT_BYTES = 16 * 1024 * 1024
@@ -24,10 +25,19 @@ class Captured:
 
 
 async def capture(
-    argv: tuple[str, ...], *, cwd: Path, environment: Mapping[str, str], limit_seconds: float
+    argv: tuple[str, ...],
+    *,
+    cwd: Path,
+    environment: Mapping[str, str],
+    limit_seconds: float,
+    given: bytes | None = None,
 ) -> Captured:
-    """Run a command; when its time is over or it prints too much, it is ended with all it has started."""
-    child = await process.start(Spawn(argv, cwd, environment, ids.new_token()))
+    """Run a command; when its time is over or it prints too much, it is ended with all it has started.
+
+    What is given goes to its standard input; a command that does not read it is none the worse for it.
+    """
+    child = await process.start(Spawn(argv, cwd, environment, ids.new_token(), talk=given is not None))
+    feeding = None if given is None else asyncio.create_task(_feed(child, given, limit_seconds))
     chunks: list[bytes] = []
     size_bytes = 0
     exit_code = None
@@ -41,7 +51,18 @@ async def capture(
     except TimeoutError:
         pass
     finally:
+        if feeding is not None:
+            feeding.cancel()
+            await asyncio.wait({feeding})
         if exit_code is None:
             await child.stop(patience=Patience())
         await child.close()
     return Captured(b"".join(chunks), child.stderr_tail, exit_code)
+
+
+async def _feed(child: Child, given: bytes, limit_seconds: float) -> None:
+    try:
+        await child.write(given, limit_seconds=limit_seconds)
+    except ProcessError:
+        pass  # it ended, or closed its input, before it had read everything: its own choice
+    await child.close_stdin()
