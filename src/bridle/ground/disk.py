@@ -62,6 +62,12 @@ def write_new(path: Path, data: bytes, *, mode: int = 0o600) -> None:
         _write_new(path, data, mode)
 
 
+def move(path: Path, target: Path) -> None:
+    """Give a file another name, in place of what has that name; durable once the target's folder is synced."""
+    with _telling(target, "put in place"):
+        os.replace(path, target)
+
+
 def sync_folder(folder: Path) -> None:
     """Wait until the names in a folder have reached the disk."""
     with _telling(folder, "made durable"):

@@ -42,7 +42,7 @@ def compact(value: object) -> str:
 def parse(text: bytes | str) -> object:
     """A JSON document; what JSON does not know (NaN, Infinity, broken letters) is refused with BadText."""
     try:
-        value: object = json.loads(text, parse_constant=_refuse_constant)
+        value: object = _DECODER.decode(text if isinstance(text, str) else text.decode())
     except (ValueError, RecursionError) as error:
         raise BadText(str(error)) from error
     return value
@@ -108,6 +108,10 @@ def bad_file(path: object, fault: str, *, payload: object = None) -> JournalBrok
 
 def _refuse_constant(name: str) -> object:
     raise ValueError(f"{name} is not JSON")
+
+
+# One for all: json.loads makes a new one at every call that has an option.
+_DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
 
 
 def _escape_surrogates(text: str) -> str:

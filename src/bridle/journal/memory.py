@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from bridle.errors import InternalError, LockHeld
 from bridle.journal import codec, documents
 from bridle.journal.entries import EFFECT_REQUESTED, EFFECT_RESOLVED, Effect, Entry, Output, Posted, Request, Result
-from bridle.journal.post import pending_effect
+from bridle.journal.post import check_unused, pending_effect
 from bridle.journal.stamp import iso
 from bridle.journal.state import Standing, State, fold
 from bridle.journal.store import TURN_WAIT_SECONDS
@@ -107,6 +107,7 @@ class MemoryWriter:
         return entry
 
     def request(self, request: Request) -> Entry:
+        check_unused(self.state, request)
         self._store._tasks[request.effect_id] = codec.pretty(documents.task_document(request, inputs_ref=None))
         for name, text in request.blobs.items():
             self._store._texts_of[f"tasks/{request.effect_id}/blobs/{name}"] = text.decode()

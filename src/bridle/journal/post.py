@@ -1,9 +1,9 @@
-"""Whether an effect can take a result."""
+"""What may be asked for and posted: the rules that every store applies before it writes anything."""
 
 from __future__ import annotations
 
-from bridle.errors import EffectNotFound, EffectResolved, KeyMismatch
-from bridle.journal.entries import Effect
+from bridle.errors import EffectNotFound, EffectResolved, InternalError, KeyMismatch
+from bridle.journal.entries import Effect, Request
 from bridle.journal.state import State
 
 
@@ -19,6 +19,13 @@ def pending_effect(state: State, effect_id: str, *, key: str | None) -> Effect:
         )
     check_key(effect, key)
     return effect
+
+
+def check_unused(state: State, request: Request) -> None:
+    """Refuse to ask for the same step, or with the same id, a second time."""
+    for known, what in ((state.by_key.get(request.key), "key"), (state.effects.get(request.effect_id), "id")):
+        if known is not None:
+            raise InternalError(f"the {what} of effect {request.effect_id} ({request.key}) is in use", payload=known)
 
 
 def check_key(effect: Effect, key: str | None) -> None:

@@ -152,15 +152,7 @@ class State:
         self.last = entry
 
     def _requested(self, entry: Entry) -> Effect:
-        kind = entry.data.get("kind")
-        effect = Effect(
-            entry,
-            effect_id=text_field(entry, "effectId"),
-            key=text_field(entry, "invocationKey"),
-            step_id=text_field(entry, "stepId"),
-            task_id=text_field(entry, "taskId"),
-            kind=kind if isinstance(kind, str) else UNKNOWN_KIND,
-        )
+        effect = requested_effect(entry)
         if effect.effect_id in self.effects:
             raise broken(entry, f"asks for the effect {effect.effect_id} a second time")
         if effect.key in self.by_key:
@@ -185,6 +177,19 @@ def fold(entries: Iterable[Entry]) -> State:
     for entry in entries:
         state.apply(entry)
     return state
+
+
+def requested_effect(entry: Entry) -> Effect:
+    """The effect that an EFFECT_REQUESTED entry asks for."""
+    kind = entry.data.get("kind")
+    return Effect(
+        entry,
+        effect_id=text_field(entry, "effectId"),
+        key=text_field(entry, "invocationKey"),
+        step_id=text_field(entry, "stepId"),
+        task_id=text_field(entry, "taskId"),
+        kind=kind if isinstance(kind, str) else UNKNOWN_KIND,
+    )
 
 
 def text_field(entry: Entry, name: str) -> str:

@@ -6,9 +6,10 @@ One store is one run. Anybody may read at any time. Only a writer appends, and t
   at most the one that was under way, whole or not at all.
 - Entries are numbered 1, 2, 3 without a gap and their ids rise, whatever the clock does.
 - A reader sees whole entries only, verified, and always a beginning of the journal.
-- A writer's epoch is greater than that of every writer before it. A store whose lock can be lost while its holder
-  still runs (a lease in a database) refuses the append of a writer whose epoch is not the newest. Where the kernel
-  holds the lock a writer cannot outlive its turn, and the number is for people.
+- A writer's epoch is never smaller than that of a writer before it, and greater once that one has appended. A store
+  whose lock can be lost while its holder still runs (a lease in a database) refuses the append of a writer when a
+  greater epoch has been given out. Where the kernel holds the lock no writer outlives its turn, and the number only
+  tells turns apart.
 - A writer that is done, or was refused, has left nothing half done.
 """
 
@@ -31,7 +32,7 @@ class Writer(Protocol):
 
     @property
     def epoch(self) -> int:
-        """Greater than that of every writer before."""
+        """Never smaller than that of a writer before, and greater once that one has appended."""
         ...
 
     @property

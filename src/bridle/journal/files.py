@@ -1,0 +1,189 @@
+"""The store in a folder: what `reader` reads, and the one way to write it. Nothing else writes journals.
+
+An entry is durable before the call returns: written to a file beside the journal, synced, renamed into it, the folder
+synced.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+
+from bridle.errors import InternalError, JournalBroken
+from bridle.ground import disk
+from bridle.ground.lock import FileLock
+from bridle.journal import codec, documents, layout, names, pack, turn
+from bridle.journal.entries import EFFECT_REQUESTED, EFFECT_RESOLVED, OK, Entry, Posted, Request
+from bridle.journal.post import check_unused, pending_effect
+from bridle.journal.reader import FileReader, grow_quietly
+from bridle.journal.stamp import iso
+from bridle.journal.state import Standing, State, file_name
+from bridle.journal.ulid import RANDOM_BYTES, next_ulid
+from bridle.journal.view import View
+
+# The same as `store.TURN_WAIT_SECONDS`, whose module imports more than a hook can afford.
+TURN_WAIT_SECONDS = 10.0
+
+
+class FileStore(FileReader):
+    """One run, in its folder."""
+
+    def write(self, owner: str, *, wait_seconds: float = TURN_WAIT_SECONDS) -> FileTurn:
+        """Take the turn, waiting for it; LockHeld names who has it when the wait is over."""
+        return FileTurn(self, owner, wait_seconds)
+
+
+class FileTurn:
+    """One turn at writing: the lock is held between entering and leaving."""
+
+    def __init__(self, store: FileStore, owner: str, wait_seconds: float) -> None:
+        self._store = store
+        self._owner = owner
+        self._wait_seconds = wait_seconds
+        self._held: tuple[FileLock, FileWriter] | None = None
+
+    def __enter__(self) -> FileWriter:
+        self._store.metadata()  # a folder that is no run is refused before anything is made in it
+        lock = turn.take(self._store.run, self._owner, wait_seconds=self._wait_seconds)
+        try:
+            writer = FileWriter(self._store, is_after_a_crash=lock.predecessor is not None)
+        except BaseException:
+            lock.release()
+            raise
+        self._held = (lock, writer)
+        return writer
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._held is None:
+            return
+        lock, writer = self._held
+        try:
+            writer.end()
+        finally:
+            lock.release()
+
+
+class FileWriter:
+    """Appends to a run, one entry at a time."""
+
+    def __init__(self, store: FileStore, *, is_after_a_crash: bool) -> None:
+        self._store = store
+        if is_after_a_crash:
+            _clear_leftovers(store.run)
+        # Where the last writer died, whether its entry came to be is seen in the folder, not in the mark.
+        self._view = View.of_standing(store.place, trusts_mark=not is_after_a_crash)
+        self.epoch = self._view.standing.seq + 1
+        self._last_id = ""
+        self._is_over = False
+        self._has_failed = False
+
+    @property
+    def standing(self) -> Standing:
+        """Where the run stands now."""
+        return self._view.standing
+
+    @property
+    def state(self) -> State:
+        """Everything, as it is now."""
+        state = self._view.state
+        self._store.remember(self._view.packed)
+        return state
+
+    def new_id(self) -> str:
+        """A fresh ULID, greater than every id in the journal and every one given out before."""
+        latest = max(self._last_id, self.standing.ulid)
+        self._last_id = next_ulid(latest, now_ms=time.time_ns() // 1_000_000, random=os.urandom(RANDOM_BYTES))
+        return self._last_id
+
+    def append(self, entry_type: str, data: Mapping[str, object]) -> Entry:
+        """Append one entry, durably."""
+        return self._append(entry_type, data)
+
+    def request(self, request: Request) -> Entry:
+        """Write task.json, then append EFFECT_REQUESTED."""
+        check_unused(self.state, request)
+        kept = self._store.tasks.keep_task(request)
+        data = documents.requested_data(request, task_ref=kept.ref, inputs_ref=kept.inputs_ref)
+        return self._append(EFFECT_REQUESTED, data, digest=documents.digest_of(request.inputs))
+
+    def resolve(self, effect_id: str, posted: Posted, *, key: str | None = None) -> Entry:
+        """Write result.json, then append EFFECT_RESOLVED."""
+        documents.check_posted(posted)
+        effect = self._store.pending_effect(self.standing, effect_id, key=key)
+        if effect is None:
+            effect = pending_effect(self.state, effect_id, key=key)
+        kept = self._store.tasks.keep_result(effect, posted)
+        data = documents.resolved_data(
+            effect_id, posted, result_ref=kept.ref, stdout_ref=kept.stdout_ref, stderr_ref=kept.stderr_ref
+        )
+        return self._append(EFFECT_RESOLVED, data, value=posted.value, has_value=posted.status == OK)
+
+    def keep_output(self, value: object) -> str:
+        """Write what the process returned; gives the reference that RUN_COMPLETED carries."""
+        path = self._store.run / layout.OUTPUT_REF
+        disk.make_private_folder(path.parent)
+        disk.write_atomic(path, codec.pretty(value))
+        return layout.OUTPUT_REF
+
+    def end(self) -> None:
+        """The turn is over: the pack learns what happened in it."""
+        self._is_over = True
+        if not self._has_failed:
+            self._view.lacking += self._store.take_learned()
+            grow_quietly(self._view)
+
+    def _append(
+        self,
+        entry_type: str,
+        data: Mapping[str, object],
+        *,
+        value: object = None,
+        has_value: bool = False,
+        digest: str | None = None,
+    ) -> Entry:
+        if self._is_over or self._has_failed:
+            raise InternalError("a writer whose turn is over, or that has failed, cannot append")
+        text = codec.encode(entry_type, iso(time.time_ns()), self._with_harness(data))
+        temporary = disk.temporary_name(self._store.run)
+        self._has_failed = True  # until the entry is durable: a writer that failed does not know where it stands
+        try:
+            disk.write_new(temporary, text)
+            entry = self._place(temporary, text)
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
+        self._view.lacking[-1] = pack.entry_line(entry, value=value, has_value=has_value, digest=digest)
+        self._has_failed = False
+        return entry
+
+    def _place(self, temporary: Path, text: bytes) -> Entry:
+        """Move a written entry to its place in the order."""
+        view, journal = self._view, self._store.place.journal
+        if not view.is_current() and not view.catch_up():
+            raise JournalBroken(f"the journal {journal} was replaced while it was written to")
+        entry = codec.decode(view.standing.seq + 1, self.new_id(), text)
+        view.take(entry)
+        disk.move(temporary, journal / file_name(entry.seq, entry.ulid))
+        looked = names.mark_of(journal)
+        disk.sync_folder(journal)
+        view.set_mark(looked=looked)
+        return entry
+
+    def _with_harness(self, data: Mapping[str, object]) -> Mapping[str, object]:
+        """The format puts the harness of the run in front of every entry's data."""
+        harness = self._store.metadata().get("harness")
+        if not isinstance(harness, str) or not harness.strip() or "harness" in data:
+            return data
+        return {"harness": harness, **data}
+
+
+def _clear_leftovers(run: Path) -> None:
+    """Remove what a killed writer left on its way to the journal."""
+    for name in os.listdir(run):
+        if name.startswith(disk.TEMPORARY_PREFIX) and name.endswith(disk.TEMPORARY_SUFFIX):
+            (run / name).unlink(missing_ok=True)

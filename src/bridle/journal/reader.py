@@ -1,0 +1,155 @@
+"""A run's folder, read: the format's layout, one file for each entry, and the pack beside it.
+
+The side that writes is `files`. Every entry that is read is verified, except those that
+the pack vouches for.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from bridle.errors import DiskError, LockHeld, RunNotFound
+from bridle.ground import disk
+from bridle.journal import codec, documents, layout, names, pack, turn
+from bridle.journal.entries import OK, Effect, Entry, Result
+from bridle.journal.post import check_key
+from bridle.journal.state import Standing, State, broken, file_name, requested_effect
+from bridle.journal.tasks import TaskFiles
+from bridle.journal.view import Place, View
+
+# A reader that had to read this many entries one by one writes the pack for the next one, where it may. Fewer are
+# read before a person notices, and a folder that one only looks into stays as it is.
+WORTH_PACKING_ENTRIES = 100
+
+# Entries are small; what a process or an agent put into one may be large, but not this large.
+ENTRY_LIMIT_BYTES = 256 * 1024 * 1024
+
+
+class FileReader:
+    """One run, in its folder, for those who only read."""
+
+    def __init__(self, run: Path) -> None:
+        self.run = run
+        self.tasks = TaskFiles(run)
+        self.place = Place(run, self.load)
+        self._metadata: dict[str, object] | None = None
+        self._values: dict[str, object] = {}
+        self._digests: dict[str, str] = {}
+        self._learned: list[bytes] = []
+
+    def metadata(self) -> Mapping[str, object]:
+        """What run.json says; RunNotFound where there is none."""
+        if self._metadata is None:
+            if not os.path.lexists(self.run / layout.RUN_FILE):
+                raise RunNotFound(
+                    f"there is no run at {self.run}: it has no {layout.RUN_FILE}",
+                    remedy="Give the run's folder, or its id together with --runs-dir.",
+                )
+            self._metadata = self.tasks.read_object(self.run / layout.RUN_FILE)
+        return self._metadata
+
+    def inputs(self) -> object:
+        """What the run was created with; None when it has no inputs."""
+        path = self.run / layout.INPUTS_FILE
+        return self.tasks.read(path) if os.path.lexists(path) else None
+
+    def entries(self, *, after: int = 0) -> Iterator[Entry]:
+        """The entries behind that number, each read from its file and verified."""
+        for expected, (seq, ulid) in enumerate(names.list_names(self.place.journal)[after:], after + 1):
+            entry = self.load(seq, ulid)
+            if seq != expected:
+                raise broken(entry, f"is out of sequence (expected {expected}, found {seq})")
+            yield entry
+
+    def load(self, seq: int, ulid: str) -> Entry:
+        """One entry, from its own file."""
+        path = self.run / layout.JOURNAL / file_name(seq, ulid)
+        try:
+            return codec.decode(seq, ulid, disk.read_bounded(path, ENTRY_LIMIT_BYTES))
+        except DiskError as error:
+            raise codec.bad_file(path, error.message) from error
+        except codec.BadText as error:
+            raise codec.bad_file(path, str(error)) from error
+
+    def standing(self) -> Standing:
+        """Where the run stands; costs the same for a long run as for a short one."""
+        self.metadata()
+        view = View.of_standing(self.place)
+        self._leave_pack(view)
+        return view.standing
+
+    def state(self) -> State:
+        """Everything that the journal says."""
+        self.metadata()
+        view = View.of_state(self.place)
+        self.remember(view.packed)
+        self._leave_pack(view)
+        return view.state
+
+    def task(self, effect_id: str) -> Mapping[str, object]:
+        """What task.json of that effect says, its inputs with it."""
+        return self.tasks.task(effect_id)
+
+    def inputs_digest(self, effect: Effect) -> str:
+        """The digest of the arguments that an effect was asked for with; see `documents.digest_of`."""
+        digest = self._digests.get(effect.effect_id)
+        if digest is None:
+            digest = documents.digest_of(self.task(effect.effect_id).get("inputs"))
+            self._digests[effect.effect_id] = digest
+            self._learned.append(pack.digest_line(effect.effect_id, digest))
+        return digest
+
+    def result(self, effect: Effect) -> Result:
+        """The result of a resolved effect; what it holds is not to be changed."""
+        if effect.effect_id in self._values:
+            return Result(OK, self._values[effect.effect_id], None)
+        result = self.tasks.result(effect)
+        if result.status == OK:
+            self._values[effect.effect_id] = result.value
+            self._learned.append(pack.value_line(effect.effect_id, result.value))
+        return result
+
+    def output(self) -> object:
+        """What the process of a completed run returned."""
+        return self.tasks.read(self.run / layout.OUTPUT_REF)
+
+    def pending_effect(self, standing: Standing, effect_id: str, *, key: str | None = None) -> Effect | None:
+        """An effect that waits for its result, from the one entry that asked for it; None where it does not wait."""
+        pending = standing.pending.get(effect_id)
+        if pending is None:
+            return None
+        effect = requested_effect(self.load(pending.seq, pending.ulid))
+        check_key(effect, key)
+        return effect
+
+    def remember(self, packed: pack.Packed) -> None:
+        """Take over what the pack knows of results and inputs."""
+        self._values |= packed.values
+        self._digests |= packed.digests
+
+    def take_learned(self) -> list[bytes]:
+        """The lines for what was read from files of their own since this was last asked for."""
+        learned, self._learned = self._learned, []
+        return learned
+
+    def _leave_pack(self, view: View) -> None:
+        """Write down for the next reader what took long to read, unless somebody else is at work."""
+        if len(view.lacking) < WORTH_PACKING_ENTRIES:
+            return
+        try:
+            lock = turn.take(self.run, "a reader that writes the pack", wait_seconds=0)
+        except (LockHeld, DiskError):
+            return
+        with lock:
+            if view.is_current() and lock.predecessor is None:
+                grow_quietly(view)
+
+
+def grow_quietly(view: View) -> None:
+    """Let the pack grow where that can be done."""
+    try:
+        view.grow_pack()
+    except (OSError, DiskError):
+        pass  # a cache that cannot be written is one that the next reader does without

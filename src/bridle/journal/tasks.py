@@ -1,0 +1,147 @@
+"""The files of one effect: task.json, result.json, what it printed, and values too large for either.
+
+All of them are on disk before the entry that speaks of them. A crash in between leaves files that no entry names,
+which nobody reads.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from bridle.errors import DiskError, JournalBroken
+from bridle.ground import disk, ids
+from bridle.journal import codec, documents, layout
+from bridle.journal.entries import ERROR, OK, Effect, Output, Posted, Request, Result
+
+# A blob is one value that an agent produced. A larger one is no result but a mistake.
+FILE_LIMIT_BYTES = 1024 * 1024 * 1024
+
+
+class Kept:
+    """Where the files of a task or a result are, as the entry names them."""
+
+    __slots__ = ("inputs_ref", "ref", "stderr_ref", "stdout_ref")
+
+    def __init__(
+        self, ref: str, *, inputs_ref: str | None = None, stdout_ref: str | None = None, stderr_ref: str | None = None
+    ) -> None:
+        self.ref = ref
+        self.inputs_ref = inputs_ref
+        self.stdout_ref = stdout_ref
+        self.stderr_ref = stderr_ref
+
+
+class TaskFiles:
+    """The folder `tasks` of a run."""
+
+    def __init__(self, run: Path) -> None:
+        self._run = run
+
+    def keep_task(self, request: Request) -> Kept:
+        """Write task.json, and a blob where the inputs are too large for it."""
+        inputs_ref = self._keep_blob(request.effect_id, "inputs", request.inputs)
+        document = documents.task_document(request, inputs_ref=inputs_ref)
+        ref = self._write(request.effect_id, layout.TASK_FILE, codec.pretty(document))
+        return Kept(ref, inputs_ref=inputs_ref)
+
+    def keep_result(self, effect: Effect, posted: Posted) -> Kept:
+        """Write result.json, what was printed, and a blob where the value is too large."""
+        effect_id = effect.effect_id
+        result_ref = self._keep_blob(effect_id, "result", posted.value) if posted.status == OK else None
+        stdout_ref = self._keep_output(effect_id, "stdout.log", posted.stdout)
+        stderr_ref = self._keep_output(effect_id, "stderr.log", posted.stderr)
+        document = documents.result_document(
+            effect, posted, result_ref=result_ref, stdout_ref=stdout_ref, stderr_ref=stderr_ref
+        )
+        ref = self._write(effect_id, layout.RESULT_FILE, codec.pretty(document))
+        return Kept(ref, stdout_ref=stdout_ref, stderr_ref=stderr_ref)
+
+    def task(self, effect_id: str) -> dict[str, object]:
+        """What task.json says, with its inputs where they are in a blob."""
+        document = self.read_object(self.path(effect_id) / layout.TASK_FILE)
+        ref = document.get("inputsRef")
+        if "inputs" not in document and isinstance(ref, str):
+            document = document | {"inputs": self._read_ref(ref)}
+        return document
+
+    def result(self, effect: Effect) -> Result:
+        """The result of a resolved effect, from its files."""
+        resolution = effect.resolution
+        if resolution is None:
+            raise JournalBroken(f"effect {effect.effect_id} has no result yet")
+        error = resolution.data.get("error")
+        if resolution.data["status"] == ERROR and isinstance(error, dict):
+            return Result(ERROR, None, error)
+        ref = resolution.data.get("resultRef")
+        path = self._inside(ref) if isinstance(ref, str) else self.path(effect.effect_id) / layout.RESULT_FILE
+        document = self.read_object(path)
+        blob = document.get("resultRef")
+        if "result" not in document and "value" not in document and isinstance(blob, str):
+            return Result(OK, self._read_ref(blob), None)
+        if document.get("status") == OK and "result" not in document and "value" not in document:
+            raise _unusable(path, "it holds no result")
+        return documents.result_of(document)
+
+    def path(self, effect_id: str) -> Path:
+        """The folder of an effect; an id that could lead elsewhere is refused."""
+        return self._run / layout.TASKS / ids.check_id(effect_id, what="the effect id")
+
+    def read(self, path: Path) -> object:
+        """Any JSON in a file of the run; JournalBroken names the file where there is none."""
+        try:
+            return codec.parse(disk.read_bounded(path, FILE_LIMIT_BYTES))
+        except DiskError as error:
+            raise _unusable(path, error.message) from error
+        except codec.BadText as error:
+            raise _unusable(path, str(error)) from error
+
+    def read_object(self, path: Path) -> dict[str, object]:
+        """The same, where it must be an object."""
+        value = self.read(path)
+        if not isinstance(value, dict):
+            raise _unusable(path, "it is not an object")
+        return value
+
+    def _keep_blob(self, effect_id: str, name: str, value: object) -> str | None:
+        blob = documents.blob_of(name, value)
+        return self._write(effect_id, f"{layout.BLOBS}/{blob.name}", blob.text) if blob else None
+
+    def _keep_output(self, effect_id: str, name: str, output: Output | None) -> str | None:
+        if output is None or output.text is None:
+            return None if output is None else output.ref
+        return self._write(effect_id, name, output.text.encode("utf-8", "surrogateescape"))
+
+    def _write(self, effect_id: str, name: str, data: bytes) -> str:
+        path = self.path(effect_id) / name
+        make_durable(path.parent)
+        disk.write_atomic(path, data)
+        return f"{layout.TASKS}/{effect_id}/{name}"
+
+    def _read_ref(self, ref: str) -> object:
+        return self.read(self._inside(ref))
+
+    def _inside(self, ref: str) -> Path:
+        """A path that a document names; it may not lead out of the run."""
+        path = self._run / ref
+        if os.path.isabs(ref) or ".." in path.relative_to(self._run).parts:
+            raise _unusable(path, "the reference leads out of the run")
+        return path
+
+
+def make_durable(folder: Path) -> None:
+    """Make a folder, and those above it that are missing, so that they survive a power cut."""
+    missing = []
+    while not folder.is_dir():
+        missing.append(folder)
+        folder = folder.parent
+    for new in reversed(missing):
+        disk.make_private_folder(new)
+        disk.sync_folder(new.parent)
+
+
+def _unusable(path: Path, fault: str) -> JournalBroken:
+    return JournalBroken(
+        f"the file {path} of this run cannot be used: {fault}",
+        remedy="Put a good copy in its place; bridle audit RUN lists everything that is wrong.",
+    )

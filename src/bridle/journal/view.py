@@ -1,0 +1,191 @@
+"""What is known of a journal in a folder: from the pack as far as it goes, from the entries' files beyond it.
+
+A view knows the standing, or the whole state once that is asked for. It also knows what the pack lacks, so that
+whoever holds the run's lock can let the pack grow by it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+from bridle.errors import JournalBroken
+from bridle.ground import disk
+from bridle.journal import layout, names, pack
+from bridle.journal.entries import Entry
+from bridle.journal.state import Standing, State
+
+
+class Place:
+    """Where a run's journal and its pack are, and how an entry's file is read."""
+
+    __slots__ = ("journal", "load", "pack")
+
+    def __init__(self, run: Path, load: Callable[[int, str], Entry]) -> None:
+        self.journal = run / layout.JOURNAL
+        self.pack = run / layout.STATE / layout.PACK_FILE
+        self.load = load
+
+
+class View:
+    """A journal as it was when it was looked at, and as it goes on from there."""
+
+    def __init__(self, place: Place) -> None:
+        self._place = place
+        self._state: State | None = None
+        self._standing = Standing()
+        self._names_crc = 0
+        self._mark: names.Mark | None = None
+        """What the folder looked like when it held what is known, and nothing else."""
+        self._is_our_mark = False
+        """Whether a writer set that mark, so that nobody can have changed the folder without changing it."""
+        self._size: int | None = None
+        """How much of the pack is good; None when it has to be written anew."""
+        self._checkpoint = 0
+        self._checkpoint_bytes = 0
+        self.packed = pack.Packed()
+        """What the pack knows beside the entries, where all of it was read."""
+        self.lacking: list[bytes] = []
+        """The lines that the pack lacks."""
+
+    @classmethod
+    def of_standing(cls, place: Place, *, trusts_mark: bool = True) -> View:
+        """What is needed to know where the run stands: the end of the pack, and the entries behind it."""
+        tail = pack.read_tail(place.pack, place.load)
+        if tail is None:
+            return cls.of_state(place)
+        view = cls(place)
+        view._standing, view._names_crc, view._size = tail.standing, tail.seal.names_crc, tail.size
+        view._checkpoint, view._checkpoint_bytes = tail.seal.checkpoint, tail.checkpoint_bytes
+        view._mark, view._is_our_mark = tail.seal.mark, tail.seal.mark is not None
+        if (trusts_mark and view.is_current()) or view.catch_up():
+            return view
+        return cls.of_state(place)
+
+    @classmethod
+    def of_state(cls, place: Place) -> View:
+        """Everything."""
+        view = cls(place)
+        if view._take_pack(pack.read_all(place.pack, place.load)) and (view.is_current() or view.catch_up()):
+            return view
+        view = cls(place)
+        view._state = State()
+        view.catch_up()
+        return view
+
+    @property
+    def standing(self) -> Standing:
+        """Where the run stands."""
+        return self._standing if self._state is None else self._state.standing
+
+    @property
+    def state(self) -> State:
+        """Everything; read when it is first asked for."""
+        if self._state is None:
+            whole, known = View.of_state(self._place), self.standing
+            if (whole.standing.seq, whole.standing.ulid) != (known.seq, known.ulid):
+                raise JournalBroken(
+                    f"the journal {self._place.journal} changed while it was read",
+                    remedy="Somebody writes to it without its lock. Run the command again.",
+                )
+            self.__dict__.update(whole.__dict__)
+        assert self._state is not None  # noqa: S101  # of_state always has one
+        return self._state
+
+    def is_current(self) -> bool:
+        """Whether nobody has touched the folder since."""
+        return self._mark is not None and self._mark == names.mark_of(self._place.journal)
+
+    def catch_up(self) -> bool:
+        """Read the entries that are not known yet; False when those that are known are not the folder's."""
+        # Looked at before the names are: a change in between is then noticed by whoever looks next.
+        self._mark, self._is_our_mark = names.mark_of(self._place.journal), False
+        found = names.list_names(self._place.journal)
+        known = self.standing.seq
+        if len(found) < known or names.names_crc(found[:known]) != self._names_crc:
+            return False
+        for seq, ulid in found[known:]:
+            self.take(self._place.load(seq, ulid))
+        return True
+
+    def take(self, entry: Entry, line: bytes | None = None) -> None:
+        """Go on by one entry; the line is what the pack should say of it."""
+        if self._state is not None:
+            self._state.apply(entry)
+        else:
+            self._standing.apply(entry)
+        self._names_crc = names.names_crc([(entry.seq, entry.ulid)], self._names_crc)
+        self.lacking.append(pack.entry_line(entry) if line is None else line)
+
+    def set_mark(self, *, looked: names.Mark | None) -> None:
+        """Mark the folder as known, unless somebody has touched it since it was looked at."""
+        journal = self._place.journal
+        is_untouched = looked is not None and looked == names.mark_of(journal)
+        self._mark = names.set_mark(journal, os.urandom(4)) if is_untouched else None
+        self._is_our_mark = self._mark is not None
+
+    def grow_pack(self) -> None:
+        """Let the pack say what is known. Only the holder of the run's lock may."""
+        if not self._is_our_mark and self._mark is not None and names.is_settled(self._mark):
+            self.set_mark(looked=self._mark)
+        elif not self.lacking:
+            return  # nothing that the next reader would gain by
+        if self._size is None:
+            self._write_pack()
+        else:
+            self._append_to_pack(self._size)
+        self.lacking = []
+
+    def _take_pack(self, packed: pack.Packed) -> bool:
+        if not packed.entries:
+            return False
+        self._state = State()
+        try:
+            for entry in packed.entries:
+                self._state.apply(entry)
+        except JournalBroken:
+            return False
+        self._names_crc = names.names_crc((entry.seq, entry.ulid) for entry in packed.entries)
+        self._size, self._checkpoint, self._checkpoint_bytes = packed.size, packed.checkpoint, packed.checkpoint_bytes
+        self._mark = packed.seal.mark if packed.seal is not None else None
+        self._is_our_mark = self._mark is not None
+        self.packed = packed
+        return True
+
+    def _write_pack(self) -> None:
+        folder = self._place.pack.parent
+        disk.make_private_folder(folder)
+        head = pack.checkpoint_line(Standing())
+        self._checkpoint, self._checkpoint_bytes = 0, len(head)
+        text = head + self._lines(len(head))
+        temporary = disk.temporary_name(folder)
+        with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "wb") as file:
+            file.write(text)
+        os.replace(temporary, self._place.pack)
+        self._size = len(text)
+
+    def _append_to_pack(self, size: int) -> None:
+        fd = os.open(self._place.pack, os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+        try:
+            if os.fstat(fd).st_size < size:
+                os.ftruncate(fd, 0)  # somebody else's work: it is no good to anyone now
+                return
+            os.ftruncate(fd, size)  # what stood behind was not whole
+            text = self._lines(size)
+            os.lseek(fd, size, os.SEEK_SET)
+            disk.write_all(fd, text)
+            self._size = size + len(text)
+        finally:
+            os.close(fd)
+
+    def _lines(self, position: int) -> bytes:
+        """What is to be added at that position: the lines that lack, a checkpoint if it is time, the seal."""
+        text = b"".join(self.lacking)
+        behind = position + len(text) - self._checkpoint - self._checkpoint_bytes
+        if behind > max(pack.CHECKPOINT_AFTER_BYTES, self._checkpoint_bytes):
+            line = pack.checkpoint_line(self.standing)
+            self._checkpoint, self._checkpoint_bytes = position + len(text), len(line)
+            text += line
+        mark = self._mark if self._is_our_mark else None
+        return text + pack.seal_line(pack.Seal(self.standing.seq, self._names_crc, mark, self._checkpoint))
