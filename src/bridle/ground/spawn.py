@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import os
 import re
-import shutil
 import subprocess
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -92,6 +91,8 @@ def _cause(spawn: Spawn, number: int, filename: str) -> tuple[_About, str, str]:
     if filename == str(spawn.cwd) and filename != spawn.argv[0]:
         return "folder", f"its working folder {spawn.cwd} cannot be used", "Check that the folder exists."
     if number == errno.ENOENT:
+        import shutil  # it takes long to import, and this is the only use
+
         found = shutil.which(spawn.argv[0], path=spawn.environment.get("PATH", os.defpath))
         if found is None:
             return "program", "there is no such program", "Install it, or check its name and PATH."

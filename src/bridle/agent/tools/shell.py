@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shlex
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -202,6 +201,8 @@ def _body(command: str) -> tuple[str, int | None]:
         raise ProcessError("the command has a NUL character in it", remedy="Write it as $'\\0' where it is needed.")
     if size_bytes <= ARGUMENT_LIMIT_BYTES:
         return _quote(command), None
+    import tempfile
+
     with tempfile.TemporaryFile() as file:
         file.write(command.encode("utf-8"))
         file.flush()

@@ -1,0 +1,114 @@
+"""Where skills and commands lie on disk: folders walked in order, links followed once, strange files left alone."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+# A project with more documents than this is a folder that was linked by mistake.
+DOCUMENT_LIMIT = 1000
+
+# Nobody sorts commands into deeper folders; a loop of links ends here at the latest.
+DEPTH_LIMIT = 8
+
+# The fields stand at the top: this is all that is read before a skill is used.
+HEAD_BYTES = 48 * 1024
+
+# A skill that is sent to a model; more would fill its memory with one document.
+TEXT_LIMIT_BYTES = 512 * 1024
+
+SKILL_FILE = "SKILL.md"
+
+_NAME = re.compile(r"\w[\w.-]{0,99}")
+
+
+@dataclass(frozen=True)
+class Found:
+    """A document and the name that its place gives it."""
+
+    name: str
+    path: Path
+
+    @property
+    def is_folder(self) -> bool:
+        """Whether it stands for its folder, whose other files belong to it."""
+        return self.path.name == SKILL_FILE
+
+
+def skills_in(folder: Path) -> list[Found]:
+    """The skills of a folder: each a folder of its own with a SKILL.md."""
+    entries = _entries(folder)
+    return [
+        Found(entry.name, folder / entry.name / SKILL_FILE)
+        for entry in entries
+        if _NAME.fullmatch(entry.name) and entry.is_dir() and os.path.isfile(folder / entry.name / SKILL_FILE)
+    ][:DOCUMENT_LIMIT]
+
+
+def documents_in(folder: Path, suffixes: tuple[str, ...] = (".md",)) -> list[Found]:
+    """The documents below a folder, named by their path with colons; a SKILL.md is named by its folder."""
+    found: list[Found] = []
+    for one in _walk(folder, (), suffixes, set()):
+        found.append(one)
+        if len(found) == DOCUMENT_LIMIT:
+            break
+    return found
+
+
+def read_head(path: Path) -> str | None:
+    """The beginning of a document; None for what cannot be read or is no regular file."""
+    data = _read(path, HEAD_BYTES)
+    return None if data is None else data.decode("utf-8", "replace")
+
+
+def read_text(path: Path) -> str | None:
+    """A whole document; None for what cannot be read, is no regular file or is too large."""
+    data = _read(path, TEXT_LIMIT_BYTES + 1)
+    return None if data is None or len(data) > TEXT_LIMIT_BYTES else data.decode("utf-8", "replace")
+
+
+def _entries(folder: Path) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as entries:
+            return sorted(entries, key=lambda entry: entry.name)
+    except OSError:
+        return []  # most projects have no such folder
+
+
+def _walk(
+    folder: Path, names: tuple[str, ...], suffixes: tuple[str, ...], seen: set[tuple[int, int]]
+) -> Iterator[Found]:
+    try:
+        about = os.stat(folder)
+    except OSError:
+        return
+    if (about.st_dev, about.st_ino) in seen or len(names) > DEPTH_LIMIT:
+        return
+    seen.add((about.st_dev, about.st_ino))
+    entries = _entries(folder)
+    if names and any(entry.name == SKILL_FILE for entry in entries):
+        yield Found(":".join(names), folder / SKILL_FILE)
+        return  # its other files are its own
+    for entry in entries:
+        stem, suffix = os.path.splitext(entry.name)
+        if suffix in suffixes and _NAME.fullmatch(stem) and entry.is_file():
+            yield Found(":".join((*names, stem)), folder / entry.name)
+        elif _NAME.fullmatch(entry.name) and entry.is_dir():
+            yield from _walk(folder / entry.name, (*names, entry.name), suffixes, seen)
+
+
+def _read(path: Path, limit_bytes: int) -> bytes | None:
+    try:
+        # O_NONBLOCK: opening a named pipe that nobody writes to would wait for ever.
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    except OSError:
+        return None
+    with open(fd, "rb") as file:
+        try:
+            return file.read(limit_bytes) if stat.S_ISREG(os.fstat(fd).st_mode) else None
+        except OSError:
+            return None
