@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Protocol
 
 from bridle.agent import login
+from bridle.agent.model.failure import not_logged_in
 from bridle.errors import ModelFailure
 
 OAUTH_BETA = "oauth-2025-04-20"
@@ -79,6 +80,20 @@ class Fixed:
     async def current(self) -> Credential:
         """What to show now."""
         return self.credential
+
+    async def refuse(self) -> None:
+        """There is no other one to show."""
+
+
+class Nobody:
+    """There is nothing to show, so nothing is asked."""
+
+    source = NO_SOURCE
+    has_key = False
+
+    async def current(self) -> Credential:
+        """Say that nobody is logged in."""
+        raise not_logged_in()
 
     async def refuse(self) -> None:
         """There is no other one to show."""

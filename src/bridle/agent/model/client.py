@@ -2,18 +2,71 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+import asyncio
+import random
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from contextlib import aclosing
 from typing import Protocol
 
+from bridle.agent.auth import Keys, Nobody
 from bridle.agent.model.ask import Ask
+from bridle.agent.model.course import Course
+from bridle.agent.model.endpoint import Endpoint, PlainEndpoint
 from bridle.agent.model.pieces import Piece
+from bridle.agent.model.trouble import max_retries
+
+Sleep = Callable[[float], Awaitable[None]]
 
 
 class Client(Protocol):
     """Somebody who asks a model."""
 
-    def answer(self, ask: Ask) -> AsyncIterator[Piece]:
+    def answer(self, ask: Ask) -> AsyncGenerator[Piece, None]:
         """Ask, and give the pieces of the answer; raises ModelFailure when there is none."""
 
     async def close(self) -> None:
         """Let go of every connection."""
+
+
+def connect(keys: Keys | None, environment: Mapping[str, str]) -> Client:
+    """The client for the endpoint that the environment names."""
+    from bridle.agent.model import clouds
+
+    cloud = clouds.chosen(environment)
+    if cloud is not None:
+        return Asker(clouds.endpoint(cloud, environment), environment)
+    return Asker(PlainEndpoint(keys or Nobody(), environment), environment)
+
+
+class Asker:
+    """Asks an endpoint."""
+
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        environment: Mapping[str, str],
+        *,
+        sleep: Sleep = asyncio.sleep,
+        chance: Callable[[], float] = random.random,
+    ) -> None:
+        self._endpoint = endpoint
+        self._max_retries = max_retries(environment)
+        self._sleep = sleep
+        self._chance = chance
+
+    async def answer(self, ask: Ask) -> AsyncGenerator[Piece, None]:
+        """Ask, and give the pieces of the answer; raises ModelFailure when there is none."""
+        course = Course(ask, self._endpoint, self._max_retries, self._chance)
+        while not course.is_over:
+            async with aclosing(course.request()) as pieces:
+                async for piece in pieces:
+                    yield piece
+            for piece in course.verdict():
+                yield piece
+            if course.refused_credential:
+                await self._endpoint.refuse_credential()
+            await self._sleep(course.delay_seconds)
+
+    async def close(self) -> None:
+        """Let go of every connection."""
+        await self._endpoint.close()

@@ -11,9 +11,8 @@ from bridle.agent.model.trouble import OVERLOADED_ATTEMPTS, Trouble
 from bridle.errors import ModelFailure
 
 NOT_LOGGED_IN = "Not logged in · Please run /login"
-CUT_AFTER_BLOCKS = "API Error: Connection closed mid-response. The response above may be incomplete."
-NOT_JSON = "API Error: Failed to parse JSON"
-
+_CUT_AFTER_BLOCKS = "API Error: Connection closed mid-response. The response above may be incomplete."
+_NOT_JSON = "API Error: Failed to parse JSON"
 _NO_ANSWER = (
     "API Error: API returned an empty or malformed response (HTTP 200) — "
     "check for a proxy or gateway intercepting the request"
@@ -89,6 +88,16 @@ def failure(trouble: Trouble, situation: Situation) -> ModelFailure:
     )
 
 
+def after_blocks(trouble: Trouble) -> tuple[str, str]:
+    """The text and the kind of trouble that came when a tool had been called already."""
+    match trouble.kind:
+        case "stream":
+            return f"API Error: {trouble.message}", "unknown"
+        case "not_json" | "garbled":
+            return _NOT_JSON, "unknown"
+    return _CUT_AFTER_BLOCKS, "server_error"
+
+
 def is_too_long(trouble: Trouble) -> bool:
     """Whether the conversation does not fit into the model's window."""
     return trouble.status in (400, 413) and "prompt is too long" in trouble.message.lower()
@@ -143,7 +152,7 @@ def _connection(trouble: Trouble) -> tuple[str, str]:
         case "cut":
             return _LOST, "server_error"
         case "not_json":
-            return NOT_JSON, "unknown"
+            return _NOT_JSON, "unknown"
         case "garbled":
             return _NO_ANSWER, "unknown"
         case "stream":

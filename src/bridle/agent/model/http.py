@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ssl
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import h11
@@ -40,19 +40,15 @@ class Response:
         self.status = head.status_code
         self.headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in head.headers}
 
-    async def chunks(self) -> AsyncIterator[bytes]:
-        """The body, piece by piece."""
-        while True:
-            data = await self._line.body(self._idle_seconds)
-            if data is None:
-                return
-            yield data
+    async def next(self) -> bytes | None:
+        """The next piece of the body; None at its end."""
+        return await self._line.body(self._idle_seconds)
 
     async def read(self, limit_bytes: int) -> bytes:
         """The whole body; what is above the limit is left out."""
         parts: list[bytes] = []
         size = 0
-        while size < limit_bytes and (data := await self._line.body(self._idle_seconds)) is not None:
+        while size < limit_bytes and (data := await self.next()) is not None:
             parts.append(data)
             size += len(data)
         return b"".join(parts)[:limit_bytes]

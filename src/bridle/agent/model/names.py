@@ -137,6 +137,15 @@ def small(environment: Mapping[str, str]) -> Model:
     return _model(_id(SMALL, environment), _is_wide(SMALL.id, environment), environment)
 
 
+def spoken(name: str) -> str:
+    """A model's id for people: `claude-opus-4-8` is Opus 4.8; an id that is not of this form stays as it is."""
+    family, *rest = name.removeprefix("claude-").split("-")
+    numbers = [part for part in rest if part.isdigit() and len(part) < 3]  # a date is no part of the version
+    if not name.startswith("claude-") or not family.isalpha() or not numbers:
+        return name
+    return f"{family.capitalize()} {'.'.join(numbers)}"
+
+
 def effort_sent(model: Model, asked: str | None, environment: Mapping[str, str]) -> str | None:
     """What the request says about effort; None if this model is told nothing."""
     if model.kind.effort is None:

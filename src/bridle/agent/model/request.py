@@ -130,7 +130,9 @@ def _without_system(messages: Iterable[Message]) -> list[Message]:
     for message in messages:
         told = _as_reminder(message) if message.get("role") == "system" else message
         if joined and joined[-1].get("role") == told.get("role") == "user":
-            joined[-1] = {**joined[-1], "content": [*_blocks(joined[-1]), *_blocks(told)]}
+            blocks = [*_blocks(joined[-1]), *_blocks(told)]
+            # The results of tool calls must come first.
+            joined[-1] = {**joined[-1], "content": sorted(blocks, key=lambda block: block["type"] != "tool_result")}
         else:
             joined.append(told)
     return joined

@@ -20,6 +20,11 @@ LONGEST_RETRY_AFTER_SECONDS = 3600.0
 # So often a model that is known to be in demand is asked again after it said that it is overloaded.
 OVERLOADED_ATTEMPTS = 3
 
+# The endpoint's count of the prompt and the next one may differ by a little.
+SPARE_TOKENS = 1000
+# An answer shorter than this is no use; the conversation must become shorter instead.
+LEAST_TOKENS = 3000
+
 OVERLOADED = 529
 _RETRIED = frozenset({401, 408, 409, 429})
 
@@ -104,6 +109,22 @@ def delay_seconds(attempt: int, trouble: Trouble, chance: float) -> float:
     doublings = min(attempt - 1, 16)  # far above the longest delay, and a number that stays small
     base = min(FIRST_DELAY_SECONDS * float(1 << doublings), LONGEST_DELAY_SECONDS)
     return base * (1 + JITTER * chance)
+
+
+def fitting_max_tokens(trouble: Trouble) -> int | None:
+    """How many tokens an answer may have, when the endpoint says that prompt and answer do not fit together.
+
+    It says so in the words "… exceed context limit: 190000 + 64000 > 200000, …".
+    """
+    _, found, rest = trouble.message.partition("exceed context limit:")
+    if trouble.status != 400 or not found:
+        return None
+    numbers = [int(word) for word in rest.replace(",", " ").split() if word.isascii() and word.isdigit()]
+    if len(numbers) < 3:
+        return None
+    prompt, _asked, window = numbers[:3]
+    left = window - prompt - SPARE_TOKENS
+    return left if left >= LEAST_TOKENS else None
 
 
 def max_retries(environment: Mapping[str, str]) -> int:
