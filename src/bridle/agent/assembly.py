@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from bridle.agent import sessions
+from bridle.agent import auth, login, sessions
 from bridle.agent.book import Book
-from bridle.agent.context import Scope, gather
+from bridle.agent.compaction import Compactor
+from bridle.agent.context import Context, Scope, gather, opening
 from bridle.agent.control import ControlDesk, Welcome
 from bridle.agent.conversation import Conversation, Manner, Persona
-from bridle.agent.events import PROTOCOL_VERSION, Opening
+from bridle.agent.events import Opening
 from bridle.agent.input import Inbox
-from bridle.agent.local import LocalCommands
 from bridle.agent.model import names
-from bridle.agent.model.client import Client
+from bridle.agent.model.answering import Answering
 from bridle.agent.options import Options
 from bridle.agent.output import SDK_LINE_LIMIT_BYTES, Output
 from bridle.agent.permissions.decide import bypass_refusal
@@ -25,6 +26,8 @@ from bridle.agent.permissions.offer import offered
 from bridle.agent.permissions.policy import Policy
 from bridle.agent.permissions.rules import Rule, parse_rule
 from bridle.agent.prompt import Wording, first_sections, read_file, system
+from bridle.agent.protocol import PROTOCOL_VERSION
+from bridle.agent.results import number
 from bridle.agent.session import Session
 from bridle.agent.settings import Settings, load
 from bridle.agent.skills import Skills, discover
@@ -33,11 +36,16 @@ from bridle.agent.structured import Schema, StructuredOutput
 from bridle.agent.talk import Talk
 from bridle.agent.tools.background import Background
 from bridle.agent.tools.file_memory import FileMemory
+from bridle.agent.tools.file_tools import file_tools
+from bridle.agent.tools.limits import from_environment
 from bridle.agent.tools.shell import Shell
+from bridle.agent.tools.shell_tools import shell_tools
 from bridle.agent.tools.tool import Tool
 from bridle.agent.tools.toolbox import Toolbox
 from bridle.agent.turn import Limits
 from bridle.errors import UsageError
+from bridle.ground import clock
+from bridle.ground.prices import cost_usd
 
 BARE_TOOLS = ("Bash", "Edit", "Read")
 
@@ -85,8 +93,13 @@ def assemble(asked: Options, cwd: Path, outer: Mapping[str, str]) -> Run:
         speaker=speaker,
         inbox=Inbox(),
         cost=_cost,
+        compactor=Compactor(environment, dropped_tokens=session.history.dropped_tokens),
+        shell_folder=lambda: str(parts.shell.cwd),
     )
-    local = LocalCommands(conversation, parts.skills)
+
+    async def local(said: object) -> bool:
+        return False
+
     welcome = Welcome(
         commands=parts.skills.commands,
         account=parts.account(),
@@ -117,7 +130,12 @@ class _Parts:
         folders = [Path(folder) for folder in policy.folders]
         self.shell = Shell(cwd, environment=environment, session_id=session.id, folders=folders)
         self.warnings = settings.warnings
-        self.skills = self._skills()
+        self.memory = FileMemory()
+        self._limits = from_environment(environment)
+        scratch = Path(tempfile.gettempdir()) / f"bridle-agent-{os.geteuid()}" / session.id / "tasks"
+        self.background = Background(self.shell, scratch, tail_characters=self._limits.task_output_characters)
+        self._keys = auth.find(environment, home=login.home(environment), helper=settings.api_key_helper, cwd=cwd)
+        self.skills = self._discovered()
         self._wording = _wording(asked, cwd)
         self._servers = _servers(asked, cwd)
 
@@ -174,7 +192,7 @@ class _Parts:
                 model=persona.model.shown,
                 permission_mode=persona.policy.mode,
                 slash_commands=self.skills.slash_commands(),
-                key_source=self._credential.source if self._credential is not None else "none",
+                key_source=self._keys.source if self._keys is not None else auth.NO_SOURCE,
                 skills=self.skills.names(),
                 plugins=self.skills.plugins(),
             )
@@ -183,16 +201,28 @@ class _Parts:
         persona = Persona(model, self._policy, system_blocks, reminder, listing, opening=said)
         return persona
 
-    async def connect(self) -> Client:
+    async def connect(self) -> Answering:
         """The model's client. It is imported here, after the first line is out."""
-        from bridle.agent.model.connect import connect
+        from bridle.agent.model.client import connect
 
-        return await connect(self._environment, self._credential, betas=self._asked.betas)
+        return connect(self._keys, self._environment)
 
     def account(self) -> dict[str, Any]:
         """What `initialize` says about who pays."""
-        source = self._credential.source if self._credential is not None else "none"
+        source = self._keys.source if self._keys is not None else auth.NO_SOURCE
         return {"tokenSource": source, "apiKeySource": source, "apiProvider": "firstParty"}
+
+    def _discovered(self) -> Skills:
+        asked = self._asked
+        if not asked.has_commands or asked.is_bare or asked.is_safe:
+            return Skills(())
+        return discover(
+            self._cwd,
+            self._config_folder,
+            plugin_folders=[self._cwd / folder for folder in asked.plugin_dirs],
+            folders=[Path(folder) for folder in self._policy.folders],
+            sources=asked.setting_sources,
+        )
 
     def _tools(self) -> list[Tool]:
         folder = sessions.project_folder(self._config_folder, self._cwd) / self._session.id
@@ -305,3 +335,20 @@ def _mcp_config(text: str, cwd: Path) -> list[str]:
 
 def _line_limit(environment: Mapping[str, str]) -> int | None:
     return SDK_LINE_LIMIT_BYTES if environment.get("CLAUDE_CODE_ENTRYPOINT") == "sdk-py" else None
+
+
+def _cost(model: str, usage: dict[str, Any]) -> float:
+    """What an answer cost; a model without a known price costs nothing that could be told."""
+    kept = usage.get("cache_creation")
+    hour = number(kept, "ephemeral_1h_input_tokens") if isinstance(kept, dict) else 0
+    written = number(usage, "cache_creation_input_tokens")
+    cost = cost_usd(
+        model,
+        input_tokens=number(usage, "input_tokens"),
+        output_tokens=number(usage, "output_tokens"),
+        cache_read_tokens=number(usage, "cache_read_input_tokens"),
+        cache_write_tokens=max(0, written - hour),
+        cache_write_1h_tokens=hour,
+        input_includes_cached=False,
+    )
+    return cost or 0.0

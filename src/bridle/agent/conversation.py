@@ -13,8 +13,8 @@ from bridle.agent import events, results
 from bridle.agent.book import Book
 from bridle.agent.compaction import Compactor
 from bridle.agent.input import Inbox, Said
+from bridle.agent.model.answering import Answering
 from bridle.agent.model.ask import Ask
-from bridle.agent.model.client import Client
 from bridle.agent.model.names import Model
 from bridle.agent.model.pieces import FellBack, Piece
 from bridle.agent.permissions.policy import Policy, with_shell_folder
@@ -42,7 +42,7 @@ class Manner:
     """Whether the host talks over standard input."""
     shows_frames: bool = False
     replays: bool = False
-    limits: Limits = Limits()
+    limits: Limits = field(default_factory=Limits)
     effort: str | None = None
     thinking_tokens: int | None = None
     fallbacks: tuple[Model, ...] = ()
@@ -74,7 +74,7 @@ class Conversation:
         book: Book,
         toolbox: Toolbox,
         structured: StructuredOutput | None,
-        connect: Callable[[], Awaitable[Client]],
+        connect: Callable[[], Awaitable[Answering]],
         speaker: Speaker,
         inbox: Inbox,
         cost: Callable[[str, dict[str, Any]], float],
@@ -91,7 +91,7 @@ class Conversation:
         self.signal: int | None = None
         self.notices: list[str] = []
         """What happened in the background and the model has not been told."""
-        self._client: Client | None = None
+        self._client: Answering | None = None
         self._task: asyncio.Task[Ending] | None = None
         self._is_cut = False
         self._is_latched = False
@@ -185,7 +185,7 @@ class Conversation:
         finally:
             await stream.aclose()
 
-    async def _connected(self) -> Client:
+    async def _connected(self) -> Answering:
         """The model's client, and what every request begins with; both are made when they are first needed."""
         if self._client is None:
             self._client = await self._connect()

@@ -8,10 +8,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from bridle.agent.protocol import PROTOCOL_VERSION
+
 Event = dict[str, Any]
 
-# The version whose protocol is spoken, in `init` and in transcripts. Programs refuse older ones.
-PROTOCOL_VERSION = "2.1.197"
 SYNTHETIC_MODEL = "<synthetic>"
 
 

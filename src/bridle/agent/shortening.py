@@ -9,8 +9,8 @@ from typing import Any, cast
 from bridle.agent import events
 from bridle.agent.book import Book
 from bridle.agent.compaction import Compacted, Compactor, NotCompacted, Trigger, Window, used
+from bridle.agent.model.answering import Answering
 from bridle.agent.model.ask import Ask
-from bridle.agent.model.client import Client
 from bridle.agent.model.names import Model
 from bridle.agent.model.pieces import Begun, BlockDone, Ended, Piece, Restarted
 from bridle.agent.session import new_uuid
@@ -37,7 +37,7 @@ class Shortener:
         """Whether there is too little room for the next request."""
         return self._compactor.is_due(self._used(), self._book.messages, _window(model))
 
-    async def shorten(self, client: Client, ask: Ask, trigger: Trigger, instructions: str = "") -> bool:
+    async def shorten(self, client: Answering, ask: Ask, trigger: Trigger, instructions: str = "") -> bool:
         """Put a summary in place; False where that did not work. `ask` is the request that has no room."""
         self._system("status", {"status": "compacting"})
         done = await self._compactor.compact(
@@ -76,7 +76,7 @@ class Shortener:
             )
         )
 
-    async def _summary(self, client: Client, ask: Ask, messages: list[dict[str, Any]]) -> str:
+    async def _summary(self, client: Answering, ask: Ask, messages: list[dict[str, Any]]) -> str:
         """The words of the model, for a request that offers no tools."""
         asked = Ask(
             model=ask.model,

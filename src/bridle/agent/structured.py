@@ -164,7 +164,7 @@ def _near(value: Any, wanted: list[str]) -> tuple[Any] | None:
     """The value in one of the types that are wanted, where nothing is lost by it."""
     for kind in wanted:
         match kind, value:
-            case ("integer" | "number"), str() if (number := _number(value, kind)) is not None:
+            case (("integer" | "number"), str()) if (number := _number(value, kind)) is not None:
                 return (number,)
             case "boolean", ("true" | "false"):
                 return (value == "true",)
@@ -174,7 +174,7 @@ def _near(value: Any, wanted: list[str]) -> tuple[Any] | None:
                 return (str(value),)
             case "null", "":
                 return (None,)
-            case ("object" | "array"), str():
+            case (("object" | "array"), str()):
                 found = [item for item in _unwrapped(value) if isinstance(item, dict | list)]
                 if found:
                     return (found[0],)

@@ -42,7 +42,7 @@ CUT_OFF = (
     "Your answer reached the limit of its length and was cut off. Go on at exactly the place where it stopped: "
     "no apology, no repetition. If much is left, do it in smaller steps."
 )
-REFUSED = "API Error: The model refused to answer this request. Put it in other words in a new session, or choose another model."
+REFUSED = "API Error: The model refused this request. Put it in other words in a new session, or choose another model."
 
 # A model that is cut off more often than this in one answer will not come to an end.
 CONTINUATIONS = 3

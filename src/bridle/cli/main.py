@@ -23,8 +23,16 @@ def main() -> None:
 
 
 def agent() -> None:
-    """The program `bridle-agent`, which is the command `bridle agent`."""
-    sys.exit(run(["agent", *sys.argv[1:]]))
+    """The program `bridle-agent`, which is the command `bridle agent`; started often, so by the shortest way."""
+    import os
+
+    if None in (sys.stdin, sys.stdout, sys.stderr):
+        _stand_in_for_closed_streams()
+    from bridle.agent.main import main as run_agent
+
+    code = _flushed(run_agent(sys.argv[1:]))
+    sys.stderr.flush()
+    os._exit(code)  # everything is written and ended; taking the interpreter apart would only cost time
 
 
 def run(arguments: list[str]) -> int:

@@ -33,6 +33,14 @@ ASK_CODES = {
     5: EXIT_MEANINGS[5],
     130: EXIT_MEANINGS[130],
 }
+AGENT_CODES = {
+    0: "the last turn has its answer; also after SIGINT where messages come over standard input",
+    1: "the last turn ended with an error, or the command line is wrong",
+    129: "ended by SIGHUP; the turn has its result",
+    130: "ended by SIGINT; the turn has its result",
+    141: "nobody reads the output any more",
+    143: "ended by SIGTERM; the turn has its result",
+}
 READ_CODES = {
     0: "the log could be read",
     1: "what was read could not be printed",
@@ -116,8 +124,19 @@ FOR_PEOPLE = (
         step=2,
         module="bridle.cli.commands.stage",
     ),
-    Command("agent", "The drop-in for `claude`; the same as bridle-agent.", step=3),
-    Command("shim", "Put a `claude` that is Bridle's own agent into a folder of your choice.", step=3),
+    Command(
+        "agent",
+        "The drop-in for `claude`; the same as bridle-agent.",
+        step=3,
+        module="bridle.cli.commands.agent",
+        exit_codes=AGENT_CODES,
+    ),
+    Command(
+        "shim",
+        "Put a `claude` that is Bridle's own agent into a folder of your choice.",
+        step=3,
+        module="bridle.cli.commands.shim",
+    ),
     Command("fleet", "Many runs on many machines.", step=9),
     Command("doctor", "What is installed, what is missing, how to mend it.", step=4, exit_codes=READY_CODES),
     Command("clean", "Remove old logs and runs, by age, asked first.", step=5),

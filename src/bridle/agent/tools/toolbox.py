@@ -9,7 +9,8 @@ from typing import Any
 from bridle.agent.permissions.decide import decide
 from bridle.agent.permissions.policy import Allowed, Policy
 from bridle.agent.permissions.rules import canonical
-from bridle.agent.tools.tool import Answer, Tool, failed, refused
+from bridle.agent.tools.shell_tools import normalised
+from bridle.agent.tools.tool import Answer, Tool, failed
 from bridle.agent.tools.validate import check
 
 # Calls that change nothing that another call could see: any number of them may run at once.
@@ -74,9 +75,9 @@ class Toolbox:
             return Prepared(call_id, name, arguments, _unparsed(name, arguments[UNPARSED]))
         if name == "StructuredOutput":  # held against its schema by itself, more patiently
             return Prepared(call_id, name, arguments, None)
-        checked = check(tool.name, tool.schema, arguments)
-        if isinstance(checked, str):
-            return Prepared(call_id, name, arguments, refused(checked))
+        checked = check(tool.name, tool.schema, normalised(name, arguments))
+        if isinstance(checked, Answer):
+            return Prepared(call_id, name, arguments, checked)
         return Prepared(call_id, name, checked, None)
 
     def is_shared(self, call: Prepared) -> bool:

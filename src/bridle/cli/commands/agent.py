@@ -1,0 +1,20 @@
+"""`bridle agent`: the program bridle-agent under another name."""
+
+from __future__ import annotations
+
+import click
+
+from bridle.agent.help import text
+
+
+@click.command(
+    help="The drop-in for `claude`; the same as bridle-agent.\n\n\b\n" + text(),
+    context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False, "help_option_names": []},
+    add_help_option=False,
+)
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+def command(arguments: tuple[str, ...]) -> int:
+    """Run a command line of bridle-agent."""
+    from bridle.agent.main import main
+
+    return main(list(arguments))
