@@ -47,7 +47,7 @@ class Excerpt:
     total: int
     """How many lines the file has; the empty one after the last newline counts."""
     size: int
-    """How many bytes the lines have, also where not all of them were kept."""
+    """How many characters the lines have with their ends, also where not all of them were kept."""
     state: os.stat_result
     digest: str
 

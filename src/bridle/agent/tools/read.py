@@ -27,10 +27,10 @@ _PAGE_SHARE = 0.85
 
 # Names that promise no text; reading the file would only show noise.
 _BINARY_SUFFIXES = (
-    " 7z a avi bin bmp bz2 class com dat db deb dll dmg dylib ear elf eot exe flac flv gz ico img iso jar "
-    "lib lz lzma m4a mkv mov mp3 mp4 mpeg mpg o obj odp ods odt ogg otf parquet pkl psd pyc pyd pyo rar "
-    "rpm so sqlite sqlite3 swf tar tgz tif tiff ttf war wasm wav webm wmv woff woff2 xls xlsx xz z zip "
-    "zst doc docx ppt pptx "
+    " 3ds 7z a aac ai app avi bin blend bmp bz2 class dat db deb dll doc docx dylib ear eot exe fig fla flac "
+    "flv gz ico idx iso jar lib m4a m4v max mdb mkv mov mp3 mp4 mpeg mpg msi node o obj odp ods odt ogg opus "
+    "otf ppt pptx psd pyc pyo rar rlib rpm sketch so sqlite sqlite3 swf tar tgz tif tiff ttf war wasm wav "
+    "webm wma wmv woff woff2 xls xlsx xz z zip "
 )
 
 _ADVICE = (
@@ -101,10 +101,7 @@ class Read:
         except OSError as error:
             return failed(told(error, path))
         except NotRegular:
-            return failed(
-                f"Cannot read '{path}': it is a pipe, a socket or a device, and reading it could wait for ever. "
-                "Use Bash with a time limit if you need what comes out of it."
-            )
+            return refused(f"Cannot read '{given}': this device file would block or produce infinite output.")
         except Binary:
             return _binary(suffix)
         except NotANotebook as error:
@@ -128,13 +125,11 @@ class Read:
         tokens = excerpt.size // _CHARACTERS_PER_TOKEN
         lines, notice = excerpt.lines, ""
         if tokens > _TOKEN_LIMIT:
-            page = int(len(lines) * _TOKEN_LIMIT / tokens * _PAGE_SHARE)
-            if view.limit is not None or page == 0:
+            if view.limit is not None:
                 return failed(
                     f"File content ({tokens} tokens) exceeds maximum allowed tokens ({_TOKEN_LIMIT}). {_ADVICE}"
                 )
-            lines = lines[:page]
-            notice = _notice(view.offset or 1, page, excerpt.total, tokens)
+            lines, notice = _page(excerpt, view.offset or 1, tokens)
         state = excerpt.state
         self._memory.remember(
             Known(key(path), state.st_mtime_ns, state.st_size, excerpt.digest, len(lines) < excerpt.total, view)
@@ -173,13 +168,22 @@ def _numbered(given: str, view: View, excerpt: Excerpt, lines: list[str], notice
     return Answer(text, detail={"type": "text", "file": file})
 
 
-def _notice(first: int, page: int, total: int, tokens: int) -> str:
-    last = first + page - 1
-    return (
-        f"<system-reminder>[Truncated: PARTIAL view — showing lines {first}-{last} of {total} total ({tokens} tokens, "
-        f"cap {_TOKEN_LIMIT}). Call Read with offset={last + 1} limit={page} for the next page, or Grep to find a "
-        "specific section. What you look for may be on a later page.]</system-reminder>\n\n"
-    )
+def _page(excerpt: Excerpt, first: int, tokens: int) -> tuple[list[str], str]:
+    """As many lines as an answer may hold, and what is said of the others."""
+    share = _TOKEN_LIMIT / tokens * _PAGE_SHARE
+    count = int(len(excerpt.lines) * share)
+    page = excerpt.lines[:count]
+    last = first + count - 1
+    shown = f"lines {first}-{last} of {excerpt.total} total ({tokens} tokens, cap {_TOKEN_LIMIT})"
+    more = f"Call Read with offset={last + 1} limit={count} for the next page, or Grep to find a specific section."
+    if not page or sum(map(len, page)) > _TOKEN_LIMIT * _CHARACTERS_PER_TOKEN:
+        text = "\n".join(excerpt.lines)
+        length = int(len(text) * share)
+        page = text[:length].split("\n")
+        shown = f"the first {length} of {len(text)} characters ({tokens} tokens, cap {_TOKEN_LIMIT})"
+        more = "Its lines are too long to be shown one by one: use Grep to find a specific section."
+    notice = f"[Truncated: PARTIAL view — showing {shown}. {more} What you look for may be in the rest.]"
+    return page, f"<system-reminder>{notice}</system-reminder>\n\n"
 
 
 def _binary(suffix: str) -> Answer:
