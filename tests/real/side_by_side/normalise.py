@@ -116,7 +116,8 @@ def _names(seen: Seen) -> Iterator[tuple[str, str]]:
         yield re.sub(r"[^A-Za-z0-9]", "-", str(path)), token
     events = [event for start in seen.starts for event in start.events]
     for key, kind in (("session_id", "session"), ("task_id", "task")):
-        for number, found in enumerate(dict.fromkeys(event[key] for event in events if event.get(key)), start=1):
+        ids = (event[key] for event in events if isinstance(event.get(key), str))
+        for number, found in enumerate(dict.fromkeys(ids), start=1):
             yield found, f"<{kind} {number}>"
 
 

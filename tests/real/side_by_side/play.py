@@ -129,8 +129,14 @@ class _Process:
             self.process.wait(LIMIT_SECONDS)
         except subprocess.TimeoutExpired:
             raise AssertionError(f"no end in {LIMIT_SECONDS:g} seconds after the last step: {self.told()}") from None
+
+    def collect(self) -> None:
+        """Read what is left; a child that holds a pipe open would be one that was left behind."""
         for reader in self._readers:
             reader.join(LIMIT_SECONDS)
+        for stream in (self.process.stdout, self.process.stderr):
+            assert stream is not None
+            stream.close()
 
     def told(self) -> str:
         return f"stdout ends {b''.join(self.lines[-3:])[-1500:]!r}, stderr {self.error!r}"
@@ -168,6 +174,8 @@ def _run(program: Path, start: Start, stage: Stage, home: Path, workspace: Path)
         process.kill()
         process.wait()
         left = _left_behind(mark)
+        running_program.close()
+        running_program.collect()
     stdout = b"".join(running_program.lines).decode()
     return Started(process.returncode, stdout, running_program.error.decode(), _events(stdout), left)
 
