@@ -7,8 +7,9 @@ than all the rest of a start.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 # Fields are a few lines. What is larger is not written by hand, and a parser can be kept busy for long with it.
 FIELDS_LIMIT_CHARACTERS = 32 * 1024
@@ -16,16 +17,15 @@ FIELDS_LIMIT_CHARACTERS = 32 * 1024
 # Several words of one field; the search for parentheses takes long in very long ones.
 WORDS_LIMIT_CHARACTERS = 4096
 
-_BLOCK = re.compile(r"\A---[ \t]*\r?\n(.*?)^---[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE)
+_BLOCK = r"(?sm)\A---[ \t]*\r?\n(.*?)^---[ \t]*(?:\r?\n|\Z)"
 # A value that YAML would give back as this very text: it begins with a letter or a digit and has no sign in it.
-_PLAIN = re.compile(r"([A-Za-z][\w-]*):[ \t]+((?:[^\W\d]|[/(<$])(?:[^:#]|:(?=\S)|(?<=\S)#)*)")
-_LINE = re.compile(r"([A-Za-z][\w-]*):[ \t]*(\S.*)")
+_PLAIN = r"([A-Za-z][\w-]*):[ \t]+((?:[^\W\d]|[/(<$])(?:[^:#]|:(?=\S)|(?<=\S)#)*)"
+_LINE = r"([A-Za-z][\w-]*):[ \t]*(\S.*)"
 _WORDS = {"true": True, "false": False, "yes": True, "no": False, "on": True, "off": False}
 _EMPTY = frozenset({"null", "~"})
 
 
-@dataclass(frozen=True)
-class Document:
+class Document(msgspec.Struct, frozen=True):
     """A document taken apart."""
 
     fields: dict[str, Any]
@@ -37,7 +37,7 @@ class Document:
 def parse(text: str) -> Document:
     """Take a document apart; without frontmatter all of it is body."""
     text = text.removeprefix("\ufeff")
-    found = _BLOCK.match(text)
+    found = re.match(_BLOCK, text)
     if found is None:
         return Document({}, text)
     block, body = found[1], text[found.end() :].lstrip("\r\n")
@@ -101,7 +101,7 @@ def _plain(block: str) -> dict[str, Any] | None:
     for line in map(str.rstrip, block.split("\n")):
         if not line or line.startswith("#"):
             continue
-        found = _PLAIN.fullmatch(line)
+        found = re.fullmatch(_PLAIN, line)
         if found is None or found[2].lower() in _EMPTY:
             return None
         fields[found[1]] = _WORDS.get(found[2].lower(), found[2])
@@ -110,4 +110,4 @@ def _plain(block: str) -> dict[str, Any] | None:
 
 def _lines(block: str) -> dict[str, Any]:
     """What can be saved of a broken block: the lines that look like a field."""
-    return {found[1]: found[2] for line in block.split("\n") if (found := _LINE.fullmatch(line.rstrip()))}
+    return {found[1]: found[2] for line in block.split("\n") if (found := re.fullmatch(_LINE, line.rstrip()))}

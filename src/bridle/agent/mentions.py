@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from bridle.agent import skill_files
 
@@ -16,11 +17,10 @@ FILE_LIMIT_BYTES = 256 * 1024
 # A text that names more is a list of files and not a wish to have them all read.
 FILE_LIMIT = 20
 
-_MENTION = re.compile(r"""(?:^|(?<=[\s(]))@(?:"([^"\n]+)"|([^\s"()]+))""")
+_MENTION = r"""(?:^|(?<=[\s(]))@(?:"([^"\n]+)"|([^\s"()]+))"""
 
 
-@dataclass(frozen=True)
-class Attached:
+class Attached(msgspec.Struct, frozen=True):
     """A file that goes along with a text."""
 
     path: Path
@@ -34,7 +34,7 @@ def attached(
     """The files that a text names; what is outside the folders, refused, too large or no text is left alone."""
     roots = [os.path.realpath(folder) for folder in (cwd, *folders)]
     found: dict[str, Attached] = {}
-    for quoted, bare in _MENTION.findall(text):
+    for quoted, bare in re.findall(_MENTION, text):
         place = os.path.realpath(os.path.join(cwd, os.path.expanduser(quoted or bare.rstrip(".,;:!?"))))
         if place in found or len(found) == FILE_LIMIT or not any(_is_inside(place, root) for root in roots):
             continue

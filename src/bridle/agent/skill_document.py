@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
+
+import msgspec
 
 from bridle.agent import frontmatter, skill_files
 from bridle.agent.skill_files import Found
@@ -14,8 +15,7 @@ Source = Literal["user", "project", "plugin"]
 Kind = Literal["skill", "command", "skillset"]
 
 
-@dataclass(frozen=True)
-class Skill:
+class Skill(msgspec.Struct, frozen=True):
     """One document that can be called."""
 
     name: str
@@ -40,8 +40,7 @@ class Skill:
     plugin: Path | None = None
 
 
-@dataclass(frozen=True)
-class Plugin:
+class Plugin(msgspec.Struct, frozen=True):
     """A plugin whose skills were found."""
 
     name: str

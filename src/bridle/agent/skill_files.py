@@ -6,8 +6,9 @@ import os
 import re
 import stat
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 # A project with more documents than this is a folder that was linked by mistake.
 DOCUMENT_LIMIT = 1000
@@ -23,11 +24,10 @@ TEXT_LIMIT_BYTES = 512 * 1024
 
 SKILL_FILE = "SKILL.md"
 
-_NAME = re.compile(r"\w[\w.-]{0,99}")
+_NAME = r"\w[\w.-]{0,99}"
 
 
-@dataclass(frozen=True)
-class Found:
+class Found(msgspec.Struct, frozen=True):
     """A document and the name that its place gives it."""
 
     name: str
@@ -45,7 +45,7 @@ def skills_in(folder: Path) -> list[Found]:
     return [
         Found(entry.name, folder / entry.name / SKILL_FILE)
         for entry in entries
-        if _NAME.fullmatch(entry.name) and entry.is_dir() and os.path.isfile(folder / entry.name / SKILL_FILE)
+        if re.fullmatch(_NAME, entry.name) and entry.is_dir() and os.path.isfile(folder / entry.name / SKILL_FILE)
     ][:DOCUMENT_LIMIT]
 
 
@@ -95,9 +95,9 @@ def _walk(
         return  # its other files are its own
     for entry in entries:
         stem, suffix = os.path.splitext(entry.name)
-        if suffix in suffixes and _NAME.fullmatch(stem) and entry.is_file():
+        if suffix in suffixes and re.fullmatch(_NAME, stem) and entry.is_file():
             yield Found(":".join((*names, stem)), folder / entry.name)
-        elif _NAME.fullmatch(entry.name) and entry.is_dir():
+        elif re.fullmatch(_NAME, entry.name) and entry.is_dir():
             yield from _walk(folder / entry.name, (*names, entry.name), suffixes, seen)
 
 

@@ -19,7 +19,7 @@ Inline: TypeAlias = Callable[[str], Awaitable[str]]
 # What a skillset may come to; more would fill the model's memory with one call.
 SKILLSET_LIMIT_CHARACTERS = 1024 * 1024
 
-_INLINE = re.compile(r"!`([^`\n]+)`")
+_INLINE = r"!`([^`\n]+)`"
 
 
 async def unfold(skill: Skill, arguments: str, *, skills: Skills, session_id: str, inline: Inline | None) -> str:
@@ -111,7 +111,7 @@ def _places(skill: Skill, session_id: str) -> dict[str, str]:
 async def _run_inline(text: str, inline: Inline) -> str:
     parts: list[str] = []
     end = 0
-    for found in _INLINE.finditer(text):
+    for found in re.finditer(_INLINE, text):
         parts += [text[end : found.start()], await inline(found[1])]
         end = found.end()
     return "".join([*parts, text[end:]])

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
 from typing import TypeAlias
+
+import msgspec
 
 from bridle.agent.skill_document import Skill
 from bridle.agent.skill_text import Inline, unfold
@@ -16,19 +17,17 @@ from bridle.errors import UserError
 # Names that differ by more than this many letters are no slip of the finger.
 SLIP_LETTERS = 2
 
-_CALL = re.compile(r"/([A-Za-z0-9:_-]+)(?:\s+(.*))?", re.DOTALL)
+_CALL = r"(?s)/([A-Za-z0-9:_-]+)(?:\s+(.*))?"
 
 
-@dataclass(frozen=True)
-class Expanded:
+class Expanded(msgspec.Struct, frozen=True):
     """The prompt calls a skill: these texts go to the model in its place, in one message."""
 
     skill: Skill
     texts: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class Local:
+class Local(msgspec.Struct, frozen=True):
     """The prompt is answered here; the model is not asked."""
 
     text: str
@@ -51,7 +50,7 @@ async def expand(
 
     `others` are commands that are answered elsewhere, named here for those who mistype them.
     """
-    found = _CALL.fullmatch(prompt)
+    found = re.fullmatch(_CALL, prompt)
     if found is None or (name := found[1]) in others:
         return None
     arguments = (found[2] or "").strip()

@@ -6,11 +6,13 @@ import asyncio
 import os
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from bridle.agent.tools.shell import Command, Shell
+import msgspec
+
+from bridle.agent.tools.running import Running
+from bridle.agent.tools.shell import Shell
 from bridle.agent.tools.spool import Spool
 
 Status: TypeAlias = Literal["running", "completed", "failed", "killed"]
@@ -18,8 +20,7 @@ Status: TypeAlias = Literal["running", "completed", "failed", "killed"]
 _LETTERS = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 
-@dataclass(frozen=True)
-class Started:
+class Started(msgspec.Struct, frozen=True):
     """A task runs; shown as `system/task_started`."""
 
     task_id: str
@@ -27,8 +28,7 @@ class Started:
     description: str
 
 
-@dataclass(frozen=True)
-class Finished:
+class Finished(msgspec.Struct, frozen=True):
     """A task has ended; shown as `system/task_updated`, and told to the model unless it knows already."""
 
     task_id: str
@@ -46,7 +46,7 @@ News: TypeAlias = Started | Finished
 class Task:
     """One command in the background."""
 
-    def __init__(self, task_id: str, text: str, call_id: str, description: str, command: Command) -> None:
+    def __init__(self, task_id: str, text: str, call_id: str, description: str, command: Running) -> None:
         self.id = task_id
         self.text = text
         self.call_id = call_id
@@ -96,7 +96,7 @@ class Background:
             raise
         return self._add(Task(task_id, command, call_id, description, started))
 
-    def adopt(self, started: Command, command: str, *, task_id: str, call_id: str, description: str) -> Task:
+    def adopt(self, started: Running, command: str, *, task_id: str, call_id: str, description: str) -> Task:
         """Make a task of a command that has taken too long to wait for."""
         started.spool.pour_into(self._file(task_id))
         return self._add(Task(task_id, command, call_id, description, started))

@@ -10,8 +10,9 @@ from typing import Any, ClassVar
 from bridle.agent.tools import exit_codes, printed
 from bridle.agent.tools.background import Background, Task, new_id
 from bridle.agent.tools.limits import Limits
+from bridle.agent.tools.running import Ended, Running
 from bridle.agent.tools.schema import input_schema
-from bridle.agent.tools.shell import Command, Ended, Shell
+from bridle.agent.tools.shell import Shell
 from bridle.agent.tools.spool import KEPT_LIMIT_BYTES, Spool
 from bridle.agent.tools.tool import Answer, failed
 from bridle.errors import ProcessError
@@ -19,7 +20,7 @@ from bridle.errors import ProcessError
 # What a shell says of a command that SIGTERM has ended.
 TERMINATED = 143
 
-_IMAGE = re.compile(r"data:(image/(?:png|jpeg|gif|webp));base64,([A-Za-z0-9+/=\s]+)")
+_IMAGE = r"data:(image/(?:png|jpeg|gif|webp));base64,([A-Za-z0-9+/=\s]+)"
 
 
 class Bash:
@@ -114,7 +115,7 @@ class Bash:
         return Answer(content, detail=detail, names_success=True)
 
 
-async def _abandon(started: Command) -> None:
+async def _abandon(started: Running) -> None:
     """End a command whose answer nobody waits for, and remove what it wrote."""
     try:
         await started.end()
@@ -152,7 +153,7 @@ def _place(spool: Spool) -> str:
 
 def _image(text: str) -> dict[str, Any] | None:
     """The image block for an output that is one image as a data URL; None for anything else."""
-    found = _IMAGE.fullmatch(text)
+    found = re.fullmatch(_IMAGE, text)
     if found is None:
         return None
     import base64

@@ -22,7 +22,7 @@ _SILENT = frozenset(
 )
 
 # Quoted text, an escaped letter, a redirection with an ampersand, an operator, or anything else up to one of these.
-_PIECE = re.compile(r"""'[^']*'|"(?:\\.|[^"\\])*"|\\.|[<>]&|&>|\|\||&&|[|&;\n]|[^'"\\|&;\n<>]+|.""", re.DOTALL)
+_PIECE = r"""'[^']*'|"(?:\\.|[^"\\])*"|\\.|[<>]&|&>|\|\||&&|[|&;\n]|[^'"\\|&;\n<>]+|."""
 _OPERATORS = frozenset({"||", "&&", "|", "&", ";", "\n"})
 
 
@@ -48,7 +48,7 @@ def first_name(command: str) -> str:
 
 def _names(command: str) -> list[str]:
     parts = [""]
-    for piece in _PIECE.findall(command):
+    for piece in re.findall(_PIECE, command, re.DOTALL):
         if piece in _OPERATORS:
             parts.append("")
         else:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+import msgspec
 
 # Long enough for most builds and tests, short enough that a command which waits for input is noticed.
 DEFAULT_TIMEOUT_SECONDS = 120.0
@@ -20,8 +21,7 @@ MAX_TASK_OUTPUT_CHARACTERS = 160_000
 _YES = frozenset({"1", "true", "yes", "on"})
 
 
-@dataclass(frozen=True)
-class Limits:
+class Limits(msgspec.Struct, frozen=True):
     """The limits of one session's commands."""
 
     default_timeout_seconds: float = DEFAULT_TIMEOUT_SECONDS

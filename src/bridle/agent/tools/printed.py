@@ -12,12 +12,12 @@ FAILURE_SIDE_CHARACTERS = 5000
 
 NO_OUTPUT = "(Bash completed with no output)"
 
-_BLANK_LINES = re.compile(r"^(?:[^\S\n]*\n)+")
+_BLANK_LINES = r"\A(?:[^\S\n]*\n)+"
 
 
 def trimmed(text: str) -> str:
     """Without the blank lines before it and the white space after it."""
-    return _BLANK_LINES.sub("", text).rstrip()
+    return re.sub(_BLANK_LINES, "", text).rstrip()
 
 
 def preview(text: str) -> str:

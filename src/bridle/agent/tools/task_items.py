@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+import msgspec
 
 # The fields that a change may set, as the wire names them and as they are called here, in the order they are told.
 _WORDS = (("subject", "subject"), ("description", "description"), ("activeForm", "active_form"), ("owner", "owner"))
 
 
-@dataclass
-class Item:
+class Item(msgspec.Struct):
     """One task on the list; changed in place by TaskUpdate alone."""
 
     id: str
@@ -20,9 +20,9 @@ class Item:
     active_form: str | None = None
     status: str = "pending"
     owner: str | None = None
-    metadata: dict[str, Any] = field(default_factory=dict)
-    blocks: list[str] = field(default_factory=list)
-    blocked_by: list[str] = field(default_factory=list)
+    metadata: dict[str, Any] = msgspec.field(default_factory=dict)
+    blocks: list[str] = msgspec.field(default_factory=list)
+    blocked_by: list[str] = msgspec.field(default_factory=list)
 
 
 class TaskItems:
