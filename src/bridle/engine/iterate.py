@@ -1,6 +1,6 @@
 """One iteration of a run: replay its process, keep what it newly asks for, say what is to be done next.
 
-A turn at the journal is held while the process runs, and is given back while hooks run: they may take long, and may
+The turn at the journal is held while the process runs, and is given back while hooks run: they may take long, and may
 post results themselves. A lock of its own lets one iteration at a time at a run, so that a hook of the process runs
 once.
 """
@@ -8,8 +8,7 @@ once.
 from __future__ import annotations
 
 import os
-import traceback
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -17,10 +16,11 @@ from typing import Any
 
 from bridle.engine import hooks, iteration, notes, process
 from bridle.engine.effects import BREAKPOINT
+from bridle.engine.herald import Herald
 from bridle.engine.hooks import Fired, Hooks
 from bridle.engine.iteration import Iteration
 from bridle.engine.replay import Ask, Call, Replay, Run
-from bridle.errors import EffectFailed, JournalBroken, RunError
+from bridle.errors import JournalBroken, RunError
 from bridle.ground import clock
 from bridle.ground.lock import FileLock
 from bridle.journal import layout
@@ -32,8 +32,7 @@ from bridle.journal.store import TURN_WAIT_SECONDS, Store, Writer
 OWNER = "run:iterate"
 LOCK_FILE = "bridle-iterate.lock"
 
-# What is kept of a traceback: the calls around the error. The whole of a deep recursion helps nobody.
-STACK_FRAMES = 20
+_FOR_GOOD = (iteration.COMPLETED, iteration.HALTED)
 
 
 class Engine:
@@ -48,24 +47,22 @@ class Engine:
         self._now = now
         self._replay: Replay | None = None
         self._journal_id: str | None = None
-        self._fired: list[Fired] = []
         self._requested: list[Effect] = []
 
     def iterate(self) -> Iteration:
         """Replay, keep, answer. Not to be called on a thread whose event loop is running."""
-        self._fired, self._requested = [], []
-        state = self._store.state()
-        if state.standing.end in (iteration.COMPLETED, iteration.HALTED):
-            return self._answer_ended(state)
-        began = self._now()
-        number = _number(state)
-        self._fire(
-            hooks.ON_ITERATION_START, {"runId": self._run_id, "iteration": number, "state": state.standing.state}
-        )
+        if self._store.standing().end in _FOR_GOOD:
+            return self._answer_ended(self._store.state())
+        herald, began, self._requested = Herald(self._hooks, self._run_id), self._now(), []
+        if herald.hears(hooks.ON_ITERATION_START):
+            state = self._store.state()
+            number = iteration.number(state)
+            herald.tell(hooks.ON_ITERATION_START, {"iteration": number, "state": state.standing.state})
         path = self._folder / LOCK_FILE
         with FileLock.hold(path, holder=OWNER, wait_seconds=TURN_WAIT_SECONDS):
-            found = self._run_to_the_end(number)
-        return self._tell(found, began)
+            found = self._run_to_rest(herald)
+        self._tell(found, herald, took_ms=round((self._now() - began).total_seconds() * 1000))
+        return replace(found, remarks=(*found.remarks, *herald.remarks), hook_status=herald.status)
 
     def close(self) -> None:
         """Leave the process where it is; nothing of it runs again."""
@@ -73,42 +70,41 @@ class Engine:
             self._replay.abandon()
             self._replay = None
 
-    # ---- the turns
-
-    def _run_to_the_end(self, number: int) -> Iteration:
+    def _run_to_rest(self, herald: Herald) -> Iteration:
         """Take turns until the process waits for nothing that can be had at once."""
         ran: tuple[Call, Fired] | None = None
+        number = 0
         while True:
             with self._store.write(OWNER) as writer:
-                if writer.standing.end in (iteration.COMPLETED, iteration.HALTED):
-                    return self._answer_ended(writer.state)
+                state = writer.state
+                if state.standing.end in _FOR_GOOD:
+                    return self._answer_ended(state)
+                number = number or iteration.number(state)
                 if ran is not None:
                     writer.append(notes.HOOK_RESOLVED, {"hookId": ran[0].hook_id, "result": ran[1].as_json()})
-                replay = self._caught_up(writer)
+                replay = self._caught_up(writer, state)
                 call = None if replay.halt_asked else replay.next_call
                 if call is None:
-                    return self._conclude(replay, writer, number)
+                    return self._conclude(replay, writer, state, number)
             payload = call.payload if isinstance(call.payload, Mapping) else {"payload": call.payload}
-            fired = self._fire(call.hook_type, {**payload, "runId": self._run_id}, limit_seconds=call.limit_seconds)
-            ran = (call, fired)
+            ran = (call, herald.tell(call.hook_type, payload, limit_seconds=call.limit_seconds))
 
-    def _caught_up(self, writer: Writer) -> Replay:
+    def _caught_up(self, writer: Writer, state: State) -> Replay:
         """The process at rest, with everything that it asked for kept and every sleep ended that is over."""
-        replay = self._current_replay(writer)
-        replay.catch_up(self._store, writer)
-        self._keep(replay, writer)
+        replay = self._current_replay(state)
+        replay.catch_up(self._store, writer, state)
+        self._keep(replay, writer, state)
         while not replay.halt_asked and (due := replay.due_sleeps):
             for effect_id in due:
                 stamp = clock.iso(self._now())
                 writer.resolve(effect_id, Posted(OK, value=None, started_at=stamp, finished_at=stamp))
-            replay.catch_up(self._store, writer)
-            self._keep(replay, writer)
+            replay.catch_up(self._store, writer, state)
+            self._keep(replay, writer, state)
         return replay
 
-    def _current_replay(self, writer: Writer) -> Replay:
+    def _current_replay(self, state: State) -> Replay:
         """The one under way if its files and its journal are still the same; else a new one from the start."""
-        created = writer.state.created
-        journal_id = created.ulid if created is not None else None
+        journal_id = state.created.ulid if state.created is not None else None
         replay = self._replay
         if replay is not None and replay.process.is_current() and journal_id == self._journal_id:
             return replay
@@ -119,7 +115,7 @@ class Engine:
         self._replay, self._journal_id = Replay(loaded, run, now=self._now), journal_id
         return self._replay
 
-    def _keep(self, replay: Replay, writer: Writer) -> None:
+    def _keep(self, replay: Replay, writer: Writer, state: State) -> None:
         """Write what the process newly asked for, in the order of the program."""
         known = replay.recall.code or self._store.metadata().get("processCodeHash")
         if known != replay.process.digest:
@@ -130,13 +126,11 @@ class Engine:
                 writer.append(item.entry_type, item.data)
             elif not item.promise.cancelled():  # asked for and given up within one turn: nobody wants it
                 writer.request(item.request)
-                self._requested.append(writer.state.effects[item.request.effect_id])
+                self._requested.append(state.effects[item.request.effect_id])
         replay.news.clear()
-        replay.recall.learn(writer.state)
+        replay.recall.learn(state)
 
-    # ---- the answers
-
-    def _conclude(self, replay: Replay, writer: Writer, number: int) -> Iteration:
+    def _conclude(self, replay: Replay, writer: Writer, state: State, number: int) -> Iteration:
         """Write the end of the run if this is it, and say where it stands."""
         remarks = tuple(replay.remarks)
         if (halt := replay.halt_asked) is not None:
@@ -144,88 +138,65 @@ class Engine:
             writer.append(RUN_HALTED, data)
             self.close()
             return self._answer(number, iteration.HALTED, halt.reason, remarks=remarks)
-        if replay.error is None and replay.returned:
-            return self._completed(replay, writer, number, remarks)
         if replay.error is not None:
-            return self._failed(replay.error, writer, number, remarks)
-        effects = writer.state.effects
-        actions = iteration.next_actions(self._store, (effects[effect_id] for effect_id in replay.pending))
+            return self._failed(replay.error, writer, state, number, remarks)
+        if replay.returned:
+            return self._completed(replay, writer, state, number, remarks)
+        actions = iteration.next_actions(self._store, (state.effects[effect_id] for effect_id in replay.pending))
         status, reason = iteration.standing(actions)
         return self._answer(number, status, reason, actions=actions, remarks=remarks)
 
-    def _completed(self, replay: Replay, writer: Writer, number: int, remarks: tuple[str, ...]) -> Iteration:
+    def _completed(
+        self, replay: Replay, writer: Writer, state: State, number: int, remarks: tuple[str, ...]
+    ) -> Iteration:
         try:
             output_ref = writer.keep_output(replay.value)
         except (TypeError, ValueError, RecursionError) as error:
             fault = RunError(f"what the process returned cannot be written as JSON: {error}")
-            return self._failed(fault, writer, number, remarks)
+            return self._failed(fault, writer, state, number, remarks)
         writer.append(RUN_COMPLETED, {"outputRef": output_ref})
         self.close()
         return self._answer_completed(number, remarks)
 
-    def _failed(self, error: BaseException, writer: Writer, number: int, remarks: tuple[str, ...]) -> Iteration:
-        self.close()
-        told = _told(error)
-        ended = writer.state.ended
-        before = ended.data.get("error") if ended is not None and writer.standing.end == iteration.FAILED else None
-        if not (isinstance(before, Mapping) and _same_error(before, told)):
+    def _failed(
+        self, error: BaseException, writer: Writer, state: State, number: int, remarks: tuple[str, ...]
+    ) -> Iteration:
+        told = iteration.told(error)
+        before = state.ended.data.get("error") if state.ended is not None else None
+        if state.standing.end != iteration.FAILED or not iteration.is_same_error(before, told):
             writer.append(RUN_FAILED, {"error": told})
+        self.close()
         return self._answer(number, iteration.FAILED, "failed", error=told, remarks=remarks)
 
     def _answer_ended(self, state: State) -> Iteration:
         """The same answer again for a run that has completed or was halted."""
         if state.standing.end == iteration.COMPLETED:
-            return self._answer_completed(_number(state), ())
+            return self._answer_completed(iteration.number(state), ())
         reason = state.ended.data.get("reason") if state.ended is not None else None
-        return self._answer(_number(state), iteration.HALTED, str(reason or "halted"))
+        return self._answer(iteration.number(state), iteration.HALTED, str(reason or iteration.HALTED))
 
     def _answer_completed(self, number: int, remarks: tuple[str, ...]) -> Iteration:
-        proof = completion_proof(self._store.metadata())
-        return self._answer(
-            number,
-            iteration.COMPLETED,
-            "completed",
-            completion_proof=proof,
-            output=self._store.output(),
-            remarks=remarks,
-        )
+        proof, output = completion_proof(self._store.metadata()), self._store.output()
+        more = {"completion_proof": proof, "output": output, "remarks": remarks}
+        return self._answer(number, iteration.COMPLETED, iteration.COMPLETED, **more)
 
     def _answer(self, number: int, status: str, reason: str, **more: Any) -> Iteration:
         return Iteration(self._run_id, self._process_id, number, status, reason, **more)
 
-    # ---- the hooks
-
-    def _fire(self, hook_type: str, payload: Mapping[str, Any], *, limit_seconds: float | None = None) -> Fired:
-        """Run the hooks of a type, if there are any; nothing heavy is imported where there are none."""
-        if not self._hooks.enabled or not self._hooks.scripts(hook_type):
-            fired = Fired(hook_type, is_off=not self._hooks.enabled)
-        else:
-            import asyncio
-
-            fired = asyncio.run(self._hooks.fire(hook_type, payload, limit_seconds=limit_seconds))
-        self._fired.append(fired)
-        return fired
-
-    def _tell(self, found: Iteration, began: datetime) -> Iteration:
+    def _tell(self, found: Iteration, herald: Herald, *, took_ms: int) -> None:
         """Let the hooks know what happened, in the order in which it did."""
         for effect in self._requested:
-            told = {"runId": self._run_id, **effect.request.data}
-            self._fire(hooks.ON_STEP_DISPATCH, told)
-            if effect.kind == BREAKPOINT and self._hooks.scripts(hooks.ON_BREAKPOINT):
-                self._fire(hooks.ON_BREAKPOINT, {**told, **_question(self._store.task(effect.effect_id))})
-        took_ms = round((self._now() - began).total_seconds() * 1000)
-        ended = {"runId": self._run_id, "status": found.status, "duration": took_ms}
+            herald.tell(hooks.ON_STEP_DISPATCH, effect.request.data)
+            if effect.kind == BREAKPOINT and herald.hears(hooks.ON_BREAKPOINT):
+                metadata: Any = self._store.task(effect.effect_id).get("metadata")
+                herald.tell(hooks.ON_BREAKPOINT, {**effect.request.data, "payload": metadata["payload"]})
         if found.status == iteration.COMPLETED:
-            self._fire(hooks.ON_RUN_COMPLETE, {**ended, "output": found.output})
+            told = {"status": found.status, "output": found.output, "duration": took_ms}
+            herald.tell(hooks.ON_RUN_COMPLETE, told)
         elif found.status == iteration.FAILED:
-            self._fire(hooks.ON_RUN_FAIL, {**ended, "error": (found.error or {}).get("message")})
-        document = found.as_json()
-        told = {key: document[key] for key in ("iteration", "status", "action", "reason", "count") if key in document}
-        self._fire(hooks.ON_ITERATION_END, {"runId": self._run_id, **told})
-        remarks = (*found.remarks, *_remarks(self._fired))
-        return replace(found, remarks=remarks, hook_status=_hook_status(self._fired))
-
-    # ---- what the run was created with
+            told = {"status": found.status, "error": (found.error or {}).get("message"), "duration": took_ms}
+            herald.tell(hooks.ON_RUN_FAIL, told)
+        herald.tell(hooks.ON_ITERATION_END, found.summary())
 
     @property
     def _run_id(self) -> str:
@@ -234,6 +205,15 @@ class Engine:
     @property
     def _process_id(self) -> str:
         return str(self._store.metadata().get("processId"))
+
+
+def iterate(store: Store, folder: Path, run_hooks: Hooks, *, now: Callable[[], datetime] = clock.now) -> Iteration:
+    """One iteration of a run, from the start of its process."""
+    engine = Engine(store, folder, run_hooks, now=now)
+    try:
+        return engine.iterate()
+    finally:
+        engine.close()
 
 
 def _entry(metadata: Mapping[str, object], folder: Path) -> tuple[Path, str]:
@@ -249,53 +229,3 @@ def _entry(metadata: Mapping[str, object], folder: Path) -> tuple[Path, str]:
     if not isinstance(path, str) or not path:
         raise JournalBroken(f"the run {metadata.get('runId')} does not say which process it runs")
     return Path(os.path.normpath(folder.resolve() / path)), str(export or process.DEFAULT_EXPORT)
-
-
-def _number(state: State) -> int:
-    """How many iterations changed the run, with the one that takes in what came in since the last."""
-    resolved = [effect.resolution.seq for effect in state.resolved if effect.resolution is not None]
-    groups, seen, position = 0, -1, 0
-    for effect in state.effects.values():
-        while position < len(resolved) and resolved[position] < effect.request.seq:
-            position += 1
-        if position != seen:
-            groups, seen = groups + 1, position
-    return groups + 1 if not groups or len(resolved) > seen else groups
-
-
-def _told(error: BaseException) -> dict[str, Any]:
-    """An error as the journal keeps it."""
-    name, message = type(error).__name__, str(error)
-    told: dict[str, Any] = {}
-    if isinstance(error, EffectFailed):
-        name, message = error.name, error.message
-        told = {} if error.data is None else {"data": error.data}
-    frames = traceback.extract_tb(error.__traceback__)[-STACK_FRAMES:]
-    own = [frame for frame in frames if not frame.filename.startswith(str(Path(__file__).parent))]
-    stack = "".join([*traceback.format_list(own), f"{name}: {message}"])
-    return {"name": name, "message": message, "stack": stack} | told
-
-
-def _same_error(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    return (one.get("name"), one.get("message")) == (other.get("name"), other.get("message"))
-
-
-def _question(task: Mapping[str, Any]) -> dict[str, Any]:
-    """What a breakpoint asks, as its hook gets it."""
-    metadata = task.get("metadata")
-    return {"payload": metadata.get("payload")} if isinstance(metadata, Mapping) else {}
-
-
-def _remarks(fired: Iterable[Fired]) -> Iterator[str]:
-    places = dict.fromkeys(one.untrusted for one in fired if one.untrusted is not None)
-    yield from (f"the hooks in {place}/.a5c/hooks did not run: `bridle doctor --trust` lets them" for place in places)
-    for one in fired:
-        yield from one.faults
-
-
-def _hook_status(fired: Iterable[Fired]) -> str:
-    statuses = {one.status for one in fired}
-    return next(
-        (status for status in ("error", "executed", "untrusted", "skipped") if status in statuses),
-        "no-hooks-configured",
-    )

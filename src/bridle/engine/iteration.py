@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import traceback
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from hashlib import sha1
 from typing import Any
 
 from bridle.engine.effects import BREAKPOINT, SLEEP, WAITING_KINDS
+from bridle.errors import EffectFailed
 from bridle.journal.entries import Effect
+from bridle.journal.state import State
 from bridle.journal.store import Store
 
 EXECUTED = "executed"
@@ -17,6 +21,9 @@ COMPLETED = "completed"
 FAILED = "failed"
 HALTED = "halted"
 NONE = "none"
+
+# What is kept of a traceback: the calls around the error. The whole of a deep recursion helps nobody.
+STACK_FRAMES = 20
 
 _ACTIONS = {EXECUTED: "executed-tasks", WAITING: "waiting"}
 # The id of a group of effects that can be performed side by side is this long.
@@ -91,6 +98,17 @@ class Iteration:
         ends = (action.sleep_until_ms for action in self.actions)
         return min((end for end in ends if end is not None), default=None)
 
+    def summary(self) -> dict[str, Any]:
+        """What the end of an iteration is told as."""
+        told = {
+            "iteration": self.number,
+            "status": self.status,
+            "action": _ACTIONS.get(self.status, "none"),
+            "reason": self.reason,
+            "count": len(self.actions) or None,
+        }
+        return _present(told)
+
     def as_json(self) -> dict[str, Any]:
         """The document that the command prints."""
         document = {
@@ -127,6 +145,36 @@ def standing(actions: Iterable[Action]) -> tuple[str, str]:
     if len(kinds) > 1:
         return WAITING, f"mixed-pending:{','.join(kinds)}"
     return WAITING, {BREAKPOINT: "breakpoint-waiting", SLEEP: "sleep-waiting"}[kinds[0]]
+
+
+def number(state: State) -> int:
+    """How many iterations changed the run, with the one that takes in what came in since the last."""
+    resolved = [effect.resolution.seq for effect in state.resolved if effect.resolution is not None]
+    groups, seen, position = 0, -1, 0
+    for effect in state.effects.values():
+        while position < len(resolved) and resolved[position] < effect.request.seq:
+            position += 1
+        if position != seen:
+            groups, seen = groups + 1, position
+    return groups + 1 if not groups or len(resolved) > seen else groups
+
+
+def told(error: BaseException) -> dict[str, Any]:
+    """An error of a process as the journal keeps it."""
+    name, message = type(error).__name__, str(error)
+    more: dict[str, Any] = {}
+    if isinstance(error, EffectFailed):
+        name, message = error.name, error.message
+        more = {} if error.data is None else {"data": error.data}
+    frames = traceback.extract_tb(error.__traceback__)[-STACK_FRAMES:]
+    own = [frame for frame in frames if not frame.filename.startswith(os.path.dirname(__file__))]
+    stack = "".join([*traceback.format_list(own), f"{name}: {message}"])
+    return {"name": name, "message": message, "stack": stack} | more
+
+
+def is_same_error(one: object, other: Mapping[str, Any]) -> bool:
+    """Whether two kept errors say the same."""
+    return isinstance(one, Mapping) and all(one.get(part) == other.get(part) for part in ("name", "message"))
 
 
 def _group(effects: list[Effect]) -> str | None:

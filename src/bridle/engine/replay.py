@@ -29,6 +29,7 @@ from bridle.errors import BadTask, ProcessDiverged
 from bridle.ground import clock
 from bridle.journal.documents import digest_of
 from bridle.journal.entries import OK, PROCESS_LOG, Effect, Request
+from bridle.journal.state import State
 from bridle.journal.store import Store, Writer
 
 # Step ids have six digits.
@@ -114,16 +115,16 @@ class Replay:
 
     # ---- for whoever holds the pen
 
-    def catch_up(self, store: Store, writer: Writer) -> None:
+    def catch_up(self, store: Store, writer: Writer, state: State) -> None:
         """Take in what is new in the journal and run to rest; ProcessDiverged if the process asks otherwise."""
         self._store, self._writer = store, writer
         with self.process.active(), self._loop.running():
-            self.recall.learn(writer.state)
+            self.recall.learn(state)
             if self._main is None:
                 context = Context(self, self.run.run_id)
                 self._main = self._loop.create_task(self.process.function(self.run.inputs, context))
                 self._loop.rest()
-            for item in self.recall.deliveries(writer.state):
+            for item in self.recall.deliveries(state):
                 if self._diverged is not None or self.halt_asked is not None:
                     break
                 self._turn += 1

@@ -39,7 +39,9 @@ class TaskFiles:
         self._run = run
 
     def keep_task(self, request: Request) -> Kept:
-        """Write task.json, and a blob where the inputs are too large for it."""
+        """Write task.json, and before it what it refers to: its own blobs, and one for inputs too large for it."""
+        for name, text in request.blobs.items():
+            self._write(request.effect_id, f"{layout.BLOBS}/{ids.check_id(name, what='the blob name')}", text)
         inputs_ref = self._keep_blob(request.effect_id, "inputs", request.inputs)
         document = documents.task_document(request, inputs_ref=inputs_ref)
         ref = self._write(request.effect_id, layout.TASK_FILE, codec.pretty(document))
