@@ -73,7 +73,7 @@ class PlainEndpoint:
         self._keys = keys
         self._environment = environment
         self._address = _address(environment)
-        self._server = Server(self._address, environment, _limits(environment))
+        self._server = Server(self._address, environment, limits(environment))
 
     @property
     def where(self) -> str:
@@ -182,7 +182,8 @@ def _address(environment: Mapping[str, str]) -> Address:
         raise UsageError(f"ANTHROPIC_BASE_URL cannot be used: {error.message}") from error
 
 
-def _limits(environment: Mapping[str, str]) -> Limits:
+def limits(environment: Mapping[str, str]) -> Limits:
+    """How long each step of a request may take, as the environment says."""
     whole = _seconds("API_TIMEOUT_MS", environment)
     # Whoever waits longer for the first word has a slow server, and it is slow between the words too.
     idle = _seconds("CLAUDE_STREAM_IDLE_TIMEOUT_MS", environment) or max(IDLE_SECONDS, whole or 0.0)

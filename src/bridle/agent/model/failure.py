@@ -151,6 +151,8 @@ def _connection(trouble: Trouble) -> tuple[str, str]:
             return "Request timed out", "server_error"
         case "cut":
             return _LOST, "server_error"
+        case "credential":
+            return f"API Error: {trouble.message}", "authentication_failed"
         case "not_json":
             return _NOT_JSON, "unknown"
         case "garbled":
