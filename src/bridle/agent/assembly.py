@@ -33,13 +33,14 @@ from bridle.agent.settings import Settings, load
 from bridle.agent.skills import Skills, discover
 from bridle.agent.speaker import Speaker
 from bridle.agent.structured import Schema, StructuredOutput
-from bridle.agent.talk import Talk
+from bridle.agent.talk import COMMANDS, Talk
 from bridle.agent.tools.background import Background
 from bridle.agent.tools.file_memory import FileMemory
 from bridle.agent.tools.file_tools import file_tools
 from bridle.agent.tools.limits import from_environment
 from bridle.agent.tools.shell import Shell
 from bridle.agent.tools.shell_tools import shell_tools
+from bridle.agent.tools.skill import SkillTool
 from bridle.agent.tools.tool import Tool
 from bridle.agent.tools.toolbox import Toolbox
 from bridle.agent.turn import Limits
@@ -47,6 +48,7 @@ from bridle.errors import UsageError
 from bridle.ground import clock
 from bridle.ground.prices import cost_usd
 
+TASK_LIST = ("TaskCreate", "TaskGet", "TaskList", "TaskUpdate")
 BARE_TOOLS = ("Bash", "Edit", "Read")
 
 
@@ -95,11 +97,8 @@ def assemble(asked: Options, cwd: Path, outer: Mapping[str, str]) -> Run:
         cost=_cost,
         compactor=Compactor(environment, dropped_tokens=session.history.dropped_tokens),
         shell_folder=lambda: str(parts.shell.cwd),
+        attached=parts.attached,
     )
-
-    async def local(said: object) -> bool:
-        return False
-
     welcome = Welcome(
         commands=parts.skills.commands,
         account=parts.account(),
@@ -108,7 +107,7 @@ def assemble(asked: Options, cwd: Path, outer: Mapping[str, str]) -> Run:
         environment=environment,
     )
     conversation.inbox.on_control = ControlDesk(conversation, welcome, output.write)
-    talk = Talk(conversation, parts.background, local=local)
+    talk = Talk(conversation, parts.background, parts.skills)
     return Run(conversation, talk, speaker, output, parts.shell, parts.warnings)
 
 
@@ -191,7 +190,7 @@ class _Parts:
                 mcp_servers=list(self._servers),
                 model=persona.model.shown,
                 permission_mode=persona.policy.mode,
-                slash_commands=self.skills.slash_commands(),
+                slash_commands=[*self.skills.slash_commands(), *COMMANDS] if self._asked.has_commands else [],
                 key_source=self._keys.source if self._keys is not None else auth.NO_SOURCE,
                 skills=self.skills.names(),
                 plugins=self.skills.plugins(),
@@ -212,6 +211,14 @@ class _Parts:
         source = self._keys.source if self._keys is not None else auth.NO_SOURCE
         return {"tokenSource": source, "apiKeySource": source, "apiProvider": "firstParty"}
 
+    def attached(self, text: str) -> list[str]:
+        """What the model is told about the files that a prompt names as @path."""
+        if "@" not in text:
+            return []
+        from bridle.agent.mentions import attached
+
+        return [found.text for found in attached(text, self._cwd, [Path(folder) for folder in self._policy.folders])]
+
     def _discovered(self) -> Skills:
         asked = self._asked
         if not asked.has_commands or asked.is_bare or asked.is_safe:
@@ -226,10 +233,15 @@ class _Parts:
 
     def _tools(self) -> list[Tool]:
         folder = sessions.project_folder(self._config_folder, self._cwd) / self._session.id
-        return [
+        with_tasks = self._environment.get("CLAUDE_CODE_ENABLE_TASKS", "1").lower() not in ("0", "false")
+        tools = [
             *file_tools(lambda: self._cwd, self.memory),
             *shell_tools(self.shell, self.background, results_folder=folder / "tool-results", limits=self._limits),
+            SkillTool(self.skills, session_id=self._session.id, local_commands=COMMANDS),
         ]
+        # One list of things to do is enough for a model.
+        left_out = ("TodoWrite",) if with_tasks else TASK_LIST
+        return [tool for tool in tools if tool.name not in left_out]
 
     def _scope(self) -> Scope:
         asked = self._asked

@@ -21,9 +21,9 @@ class Book:
         self.session = session
         self.messages: list[dict[str, Any]] = list(session.history.messages)
 
-    def prompt(self, content: Content, *, permission_mode: str, uuid: str | None) -> Noted:
-        """The user asks for something."""
-        self._add_user(_blocks(content))
+    def prompt(self, content: Content, attached: list[str], *, permission_mode: str, uuid: str | None) -> Noted:
+        """The user asks for something; the files that the words name go along."""
+        self._add_user([*_blocks(content), *({"type": "text", "text": text} for text in attached)])
         return self.session.prompt(content, permission_mode=permission_mode, uuid=uuid)
 
     def command(self, shown: Content, body: str, *, typed: str, uuid: str | None) -> Noted:

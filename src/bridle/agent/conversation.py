@@ -6,12 +6,12 @@ import asyncio
 import signal
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 from bridle.agent import events, results
 from bridle.agent.book import Book
-from bridle.agent.compaction import Compactor
+from bridle.agent.compaction import NOTHING_TO_COMPACT, Compactor
 from bridle.agent.input import Inbox, Said
 from bridle.agent.model.answering import Answering
 from bridle.agent.model.ask import Ask
@@ -19,7 +19,7 @@ from bridle.agent.model.names import Model
 from bridle.agent.model.pieces import FellBack, Piece
 from bridle.agent.permissions.policy import Policy, with_shell_folder
 from bridle.agent.results import Ending, Totals, Turn
-from bridle.agent.session import new_uuid
+from bridle.agent.session import Noted, new_uuid
 from bridle.agent.shortening import Shortener
 from bridle.agent.speaker import Speaker
 from bridle.agent.structured import StructuredOutput
@@ -63,6 +63,16 @@ class Persona:
     opening: Callable[[], events.Opening] = field(kw_only=True)
 
 
+@dataclass(frozen=True)
+class Called:
+    """A skill that the user called by its name."""
+
+    shown: str
+    """How the call is written down."""
+    body: str
+    """What the model reads."""
+
+
 class Conversation:
     """Takes turns until nobody says anything more."""
 
@@ -80,11 +90,13 @@ class Conversation:
         cost: Callable[[str, dict[str, Any]], float],
         compactor: Compactor,
         shell_folder: Callable[[], str],
+        attached: Callable[[str], list[str]],
     ) -> None:
         self.manner, self.persona, self.book = manner, persona, book
         self._toolbox, self._structured = toolbox, structured
         self._connect, self._speaker, self.inbox, self._cost = connect, speaker, inbox, cost
-        self._shell_folder = shell_folder
+        self._shell_folder, self._attached = shell_folder, attached
+        self._emit_to: Callable[[dict[str, Any]], None] = speaker.event
         self._shortener = Shortener(book, compactor, emit=self.emit, count=self._add)
         self.totals = Totals()
         self.last: Ending | None = None
@@ -104,15 +116,52 @@ class Conversation:
 
     # Turns
 
-    async def turn(self, said: Said, *, origin: dict[str, str] | None = None) -> Ending:
-        """Take one turn: exactly one result, whatever happens."""
+    async def turn(self, said: Said, *, origin: dict[str, str] | None = None, called: Called | None = None) -> None:
+        """Take one turn: exactly one result, whatever happens. `called` is the skill that the words stand for."""
+        tally = self._begin()
+        ending = await self._guarded(said, tally, called)
+        self.finish(ending if origin is None else replace(ending, origin=origin), tally)
+
+    def answer_locally(self, said: Said, text: str, *, is_error: bool = False) -> None:
+        """Answer without the model."""
+        tally = self._begin()
+        self.book.local(said.content, typed=said.text, uuid=said.uuid)
+        message = events.synthetic_message(text, message_id=new_uuid())
+        self.emit(events.synthetic(message, session_id=self.session_id, uuid=new_uuid()))
+        self.finish(Ending(text=text, is_local=True, is_error=is_error, terminal_reason=None), tally)
+
+    async def compact_turn(self, said: Said, instructions: str) -> None:
+        """Sum the conversation up, since the user wants it: the summary is the whole turn."""
+        tally = Turn(started=time.monotonic())
+        ending = Ending(is_local=True, terminal_reason=None)
+        try:
+            if not self.book.messages:
+                self.answer_locally(said, NOTHING_TO_COMPACT, is_error=True)
+                return
+            self.book.local(said.content, typed=said.text, uuid=said.uuid)
+            kept: list[dict[str, Any]] = []
+            self._emit_to, done = kept.append, False
+            done = await self._shortener.shorten(await self._connected(), self._request(None), "manual", instructions)
+            await self.book.keep()
+        except Error as error:
+            ending = _broken(error.message)
+        finally:
+            self._emit_to = self._speaker.event
+        statuses = [event for event in kept if event.get("subtype") == "status"]
+        for event in statuses:
+            self.emit(event)
+        self.emit(events.init(self.persona.opening(), session_id=self.session_id, uuid=new_uuid()))
+        for event in kept:
+            if event not in statuses:
+                self.emit(event)
+        if done:
+            self.replay(Said("<local-command-stdout>Compacted </local-command-stdout>"), new_uuid())
+        self.finish(ending, tally)
+
+    def _begin(self) -> Turn:
         tally = Turn(started=time.monotonic())
         self.emit(events.init(self.persona.opening(), session_id=self.session_id, uuid=new_uuid()))
-        ending = await self._guarded(said, tally)
-        if origin is not None:
-            ending = _with_origin(ending, origin)
-        self.finish(ending, tally)
-        return ending
+        return tally
 
     def finish(self, ending: Ending, tally: Turn) -> None:
         """Print the result of a turn."""
@@ -123,9 +172,9 @@ class Conversation:
             )
         )
 
-    async def _guarded(self, said: Said, tally: Turn) -> Ending:
+    async def _guarded(self, said: Said, tally: Turn, called: Called | None) -> Ending:
         try:
-            noted = self.book.prompt(said.content, permission_mode=self.persona.policy.mode, uuid=said.uuid)
+            noted = self._note(said, called)
             if self.manner.replays:
                 self.replay(said, noted.uuid)
             under_way = self._under_way(tally, noted.uuid)
@@ -136,6 +185,13 @@ class Conversation:
         except Exception as error:  # noqa: BLE001  # whatever it is, the host is owed a result
             return _broken(f"{type(error).__name__}: {error}")
         return ending
+
+    def _note(self, said: Said, called: Called | None) -> Noted:
+        """Write the words of the user down, with what they stand for and the files that they name."""
+        if called is not None:
+            return self.book.command(called.shown, called.body, typed=said.text, uuid=said.uuid)
+        mode = self.persona.policy.mode
+        return self.book.prompt(said.content, self._attached(said.text), permission_mode=mode, uuid=said.uuid)
 
     async def _held(self, under_way: TurnUnderWay) -> Ending:
         """Let a turn run; an interruption ends it in its own way."""
@@ -155,6 +211,7 @@ class Conversation:
         return TurnUnderWay(
             ask=self._ask,
             toolbox=self._toolbox,
+            policy=self._policy,
             run=self._run,
             ledger=self.book,
             emit=self.emit,
@@ -211,10 +268,6 @@ class Conversation:
     async def _make_room(self) -> bool:
         return await self._shortener.shorten(await self._connected(), self._request(None), "auto")
 
-    async def compact(self, instructions: str) -> bool:
-        """Sum the conversation up, since the user wants it."""
-        return await self._shortener.shorten(await self._connected(), self._request(None), "manual", instructions)
-
     def _messages(self) -> list[dict[str, Any]]:
         """The history as it is sent: with the reminder before the first words, and the listing after them."""
         first, *rest = self.book.messages
@@ -269,11 +322,17 @@ class Conversation:
         notices, self.notices = self.notices, []
         return notices
 
+    def context_text(self) -> str:
+        """How full the model's window is, in words."""
+        model, used = self.persona.model, self._shortener.used_tokens
+        share = round(100 * used / model.context_window)
+        return f"## Context Usage\n\n**Model:** {model.shown}\n**Tokens:** {used} / {model.context_window} ({share}%)"
+
     # What is said to the host
 
     def emit(self, event: dict[str, Any]) -> None:
         """Print an event."""
-        self._speaker.event(event)
+        self._emit_to(event)
 
     def replay(self, said: Said, uuid: str) -> None:
         """Give a message back to the host."""
@@ -325,12 +384,6 @@ def merged(messages: list[Said]) -> Said:
 
 def _broken(text: str) -> Ending:
     return Ending("error_during_execution", is_error=True, terminal_reason=None, errors=(text,))
-
-
-def _with_origin(ending: Ending, origin: dict[str, str]) -> Ending:
-    from dataclasses import replace
-
-    return replace(ending, origin=origin)
 
 
 def _now() -> str:

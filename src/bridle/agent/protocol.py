@@ -1,4 +1,4 @@
-"""The version of the protocol that is spoken, and what `--version` says. Imported by what must start in milliseconds."""
+"""The version of the protocol that is spoken, and what `--version` says; for what must start in milliseconds."""
 
 from __future__ import annotations
 

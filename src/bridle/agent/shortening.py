@@ -35,7 +35,7 @@ class Shortener:
 
     def is_due(self, model: Model) -> bool:
         """Whether there is too little room for the next request."""
-        return self._compactor.is_due(self._used(), self._book.messages, _window(model))
+        return self._compactor.is_due(self.used_tokens, self._book.messages, _window(model))
 
     async def shorten(self, client: Answering, ask: Ask, trigger: Trigger, instructions: str = "") -> bool:
         """Put a summary in place; False where that did not work. `ask` is the request that has no room."""
@@ -44,7 +44,7 @@ class Shortener:
             self._book.messages,
             _window(ask.model),
             trigger=trigger,
-            used_tokens=self._used(),
+            used_tokens=self.used_tokens,
             ask=lambda messages: self._summary(client, ask, messages),
             transcript_path=str(self._book.session.path) if self._book.session.path else None,
             now=time.monotonic,
@@ -106,7 +106,9 @@ class Shortener:
             await stream.aclose()
         return text
 
-    def _used(self) -> int:
+    @property
+    def used_tokens(self) -> int:
+        """About how full the window is."""
         return used(self._usage, self._book.messages[self._counted :])
 
     def _system(self, subtype: str, fields: dict[str, Any]) -> None:

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
 
 from bridle.agent import events
-from bridle.agent.conversation import Conversation, merged
+from bridle.agent.conversation import Called, Conversation, merged
 from bridle.agent.input import Said
 from bridle.agent.session import new_uuid
+from bridle.agent.skills import Skills
 from bridle.agent.tools import background as tasks
 from bridle.agent.tools.background import Background, Finished, News, Started
 
 # How long a run whose answer is out waits for commands in the background, as programs have seen it.
 BACKGROUND_SECONDS = 5.0
+
+# What the program answers itself, besides the skills.
+COMMANDS = ("compact", "context")
 
 _NOTICE = {"kind": "task-notification"}
 
@@ -21,11 +24,8 @@ _NOTICE = {"kind": "task-notification"}
 class Talk:
     """Takes what comes in, one turn after the other."""
 
-    def __init__(
-        self, conversation: Conversation, background: Background, *, local: Callable[[Said], Awaitable[bool]]
-    ) -> None:
-        """`local` answers what needs no model, and says whether it did."""
-        self._conversation, self._background, self._local = conversation, background, local
+    def __init__(self, conversation: Conversation, background: Background, skills: Skills) -> None:
+        self._conversation, self._background, self._skills = conversation, background, skills
         self._inbox = conversation.inbox
 
     async def run(self, first: Said | None) -> None:
@@ -47,9 +47,32 @@ class Talk:
         return self._conversation.signal is not None or self._inbox.broken is not None
 
     async def _turn(self, said: Said, *, origin: dict[str, str] | None = None) -> None:
-        if origin is None and await self._local(said):
+        if origin is not None or not said.text.startswith("/"):
+            await self._conversation.turn(said, origin=origin)
             return
-        await self._conversation.turn(said, origin=origin)
+        name, _, rest = said.text.strip().partition(" ")
+        if name in ("/compact", "/context"):
+            await self._own(name, said, rest)
+            return
+        from bridle.agent.slash import Expanded, Local, expand
+
+        session_id = self._conversation.session_id
+        meaning = await expand(said.text.strip(), self._skills, session_id=session_id, others=COMMANDS)
+        match meaning:
+            case Local():
+                self._conversation.answer_locally(said, meaning.text, is_error=meaning.is_error)
+            case Expanded():
+                shown, *bodies = meaning.texts
+                await self._conversation.turn(said, called=Called(shown, "\n".join(bodies)))
+            case None:
+                await self._conversation.turn(said)
+
+    async def _own(self, name: str, said: Said, rest: str) -> None:
+        """A command of the program itself."""
+        if name == "/compact":
+            await self._conversation.compact_turn(said, rest)
+        else:
+            self._conversation.answer_locally(said, self._conversation.context_text())
 
     async def _next(self, *, listens: bool) -> tuple[Said, dict[str, str] | None] | None:
         """What the next turn is about: what the host said, or what a command in the background brought."""

@@ -15,6 +15,7 @@ from bridle.agent.calls import Calls
 from bridle.agent.model.pieces import (
     Begun,
     BlockDone,
+    Broken,
     Ended,
     FellBack,
     Frame,
@@ -23,6 +24,7 @@ from bridle.agent.model.pieces import (
     Retrying,
     Thought,
 )
+from bridle.agent.permissions.policy import Policy
 from bridle.agent.results import Ending, Totals, Turn
 from bridle.agent.session import new_uuid
 from bridle.agent.structured import ATTEMPTS, NUDGE, NUDGES, TOOL, StructuredOutput
@@ -121,6 +123,7 @@ class TurnUnderWay:
         *,
         ask: Asker,
         toolbox: Toolbox,
+        policy: Callable[[], Policy],
         run: Callable[[Prepared], Awaitable[Done]],
         ledger: Ledger,
         emit: Callable[[dict[str, Any]], None],
@@ -139,7 +142,7 @@ class TurnUnderWay:
         make_room: Callable[[], Awaitable[bool]],
         prompt_uuid: str,
     ) -> None:
-        self._ask, self._toolbox, self._run = ask, toolbox, run
+        self._ask, self._toolbox, self._policy, self._run = ask, toolbox, policy, run
         self._ledger, self._emit, self._pace = ledger, emit, pace
         self._session_id, self.tally, self._totals = session_id, tally, totals
         self._count, self._limits, self._structured = count, limits, structured
@@ -237,6 +240,9 @@ class TurnUnderWay:
                 self._system("api_retry", _retry(piece))
             case FellBack():
                 self._system("model_fallback", self._on_fallback(piece))
+            case Broken():
+                if spoken.calls.is_empty:
+                    raise ModelFailure(piece.text, error=piece.error, request_id=spoken.request_id)
             case Restarted():
                 pass
 
@@ -259,7 +265,7 @@ class TurnUnderWay:
             )
         )
         if call is not None:
-            spoken.calls.begin(call, is_shared=self._toolbox.is_shared(call))
+            spoken.calls.begin(call, is_shared=self._toolbox.is_shared(call, self._policy()))
 
     def _frame(self, data: dict[str, Any], spoken: Spoken) -> None:
         delta = data.get("delta")

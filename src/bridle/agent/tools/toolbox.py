@@ -80,15 +80,15 @@ class Toolbox:
             return Prepared(call_id, name, arguments, checked)
         return Prepared(call_id, name, checked, None)
 
-    def is_shared(self, call: Prepared) -> bool:
+    def is_shared(self, call: Prepared, policy: Policy) -> bool:
         """Whether the call may run beside others; one that changes something waits for those before it."""
         if call.refusal is not None or call.name in _SHARED:
             return True
-        if call.name == "Bash":
-            from bridle.agent.permissions.command import is_read_only  # tree-sitter is loaded with it
-
-            return is_read_only(call.arguments.get("command"))
-        return False
+        if call.name != "Bash":
+            return False
+        # What needs no permission only reads.
+        bare = Policy(cwd=policy.cwd, home=policy.home, folders=policy.folders, shell_folder=policy.shell_folder)
+        return isinstance(decide("Bash", call.arguments, bare), Allowed)
 
     async def run(self, call: Prepared, policy: Callable[[], Policy]) -> Done:
         """Run a call if it may run; whatever happens, the model gets an answer."""
