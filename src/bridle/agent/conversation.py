@@ -296,14 +296,12 @@ class Conversation:
         self.totals.add(shown, usage, cost, window=mine.context_window, max_output=mine.max_output_tokens)
 
     def _fall_back(self, piece: FellBack) -> dict[str, Any]:
-        for model in self.manner.fallbacks:
-            if piece.fallback in (model.id, model.shown):
-                self.persona.model = model
+        self.persona.model = piece.model
         return {
-            "trigger": "overloaded",
+            "trigger": piece.trigger,
             "original_model": piece.original,
             "fallback_model": piece.fallback,
-            "content": f"{piece.original} is overloaded: {piece.fallback} goes on in its place",
+            "content": piece.content,
         }
 
     def _take_meanwhile(self) -> None:

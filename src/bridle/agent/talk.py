@@ -77,13 +77,12 @@ class Talk:
     async def _next(self, *, listens: bool) -> tuple[Said, dict[str, str] | None] | None:
         """What the next turn is about: what the host said, or what a command in the background brought."""
         loop, deadline = asyncio.get_running_loop(), None
+        is_idle = self._conversation.last is None
         while not self._is_over:
             if notices := self._conversation.take_notices():
                 return Said("\n".join(notices)), _NOTICE
             if self._inbox.messages:
-                waiting = list(self._inbox.messages)
-                self._inbox.messages.clear()
-                return merged(waiting), None
+                return self._waiting(is_idle=is_idle), None
             if self._inbox.at_end or not listens:
                 deadline = deadline or loop.time() + BACKGROUND_SECONDS
                 if not self._background.running or loop.time() >= deadline:
@@ -94,7 +93,16 @@ class Talk:
                     await self._inbox.changed.wait()
             except TimeoutError:
                 continue
+            is_idle = True
         return None
+
+    def _waiting(self, *, is_idle: bool) -> Said:
+        """What waited while a turn was under way is one message; whoever comes when nothing is done begins at once."""
+        if is_idle:
+            return self._inbox.messages.popleft()
+        waiting = list(self._inbox.messages)
+        self._inbox.messages.clear()
+        return merged(waiting)
 
     async def _follow(self) -> None:
         """Tell what happens in the background as it happens."""

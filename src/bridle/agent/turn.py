@@ -241,8 +241,12 @@ class TurnUnderWay:
             case FellBack():
                 self._system("model_fallback", self._on_fallback(piece))
             case Broken():
+                self.tally.add(piece.usage)
+                self._count(str(spoken.message.get("model") or ""), piece.usage)
                 if spoken.calls.is_empty:
-                    raise ModelFailure(piece.text, error=piece.error, request_id=spoken.request_id)
+                    raise ModelFailure(
+                        piece.text, error=piece.error, status=piece.status, request_id=piece.request_id
+                    )
             case Restarted():
                 pass
 
