@@ -101,6 +101,8 @@ class Conversation:
         self.totals = Totals()
         self.last: Ending | None = None
         self.signal: int | None = None
+        self.catch_up: Callable[[], None] = lambda: None
+        """Tells what has happened in the background; called before a call's result is told."""
         self.notices: list[str] = []
         """What happened in the background and the model has not been told."""
         self._client: Answering | None = None
@@ -224,6 +226,7 @@ class Conversation:
             structured=self._structured,
             shows_frames=self.manner.shows_frames,
             meanwhile=self._take_meanwhile,
+            catch_up=self.catch_up,
             now=_now,
             on_fallback=self._fall_back,
             shown_model=lambda: self.persona.model.shown,

@@ -27,6 +27,7 @@ class Talk:
     def __init__(self, conversation: Conversation, background: Background, skills: Skills) -> None:
         self._conversation, self._background, self._skills = conversation, background, skills
         self._inbox = conversation.inbox
+        conversation.catch_up = self._catch_up
 
     async def run(self, first: Said | None) -> None:
         """Talk until the end. `first` is the prompt of a run that does not listen to standard input."""
@@ -39,8 +40,7 @@ class Talk:
         finally:
             await self._background.stop_all()
             follower.cancel()
-            while not self._background.news.empty():
-                self._tell(self._background.news.get_nowait())
+            self._catch_up()
 
     @property
     def _is_over(self) -> bool:
@@ -103,6 +103,10 @@ class Talk:
         waiting = list(self._inbox.messages)
         self._inbox.messages.clear()
         return merged(waiting)
+
+    def _catch_up(self) -> None:
+        while not self._background.news.empty():
+            self._tell(self._background.news.get_nowait())
 
     async def _follow(self) -> None:
         """Tell what happens in the background as it happens."""

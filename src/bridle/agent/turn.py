@@ -136,6 +136,7 @@ class TurnUnderWay:
         structured: StructuredOutput | None,
         shows_frames: bool,
         meanwhile: Callable[[], None],
+        catch_up: Callable[[], None],
         now: Callable[[], str],
         on_fallback: Callable[[FellBack], dict[str, Any]],
         shown_model: Callable[[], str],
@@ -147,6 +148,7 @@ class TurnUnderWay:
         self._session_id, self.tally, self._totals = session_id, tally, totals
         self._count, self._limits, self._structured = count, limits, structured
         self._shows_frames, self._meanwhile, self._now = shows_frames, meanwhile, now
+        self._catch_up = catch_up
         self._on_fallback, self._shown_model, self._prompt_uuid = on_fallback, shown_model, prompt_uuid
         self._make_room, self._has_room = make_room, False
         self._spoken: Spoken | None = None
@@ -307,7 +309,9 @@ class TurnUnderWay:
 
     async def _after_calls(self, spoken: Spoken) -> Ending | None:
         while spoken.calls.unanswered:
-            self._tell(await spoken.calls.next_done())
+            done = await spoken.calls.next_done()
+            self._catch_up()
+            self._tell(done)
             await self._pace()
         self._settle(spoken)
         self._spoken = None
