@@ -51,6 +51,22 @@ def write_atomic(path: Path, data: bytes, *, mode: int = 0o600) -> None:
         _sync_folder(path.parent)
 
 
+def replace_cache(path: Path, data: bytes, *, mode: int = 0o600) -> None:
+    """Replace a file that can be made again: whole for every reader, but a power cut may leave anything there."""
+    temporary = temporary_name(path.parent)
+    with _telling(path, "written"):
+        fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
+        try:
+            try:
+                _write_fully(fd, data)
+            finally:
+                os.close(fd)
+            os.replace(temporary, path)
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
+
+
 def temporary_name(folder: Path) -> Path:
     """A name for a file on its way; it does not grow with the target's, which may be as long as names can be."""
     return folder / f"{TEMPORARY_PREFIX}{os.urandom(8).hex()}{TEMPORARY_SUFFIX}"

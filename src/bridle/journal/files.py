@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 
-from bridle.errors import InternalError, JournalBroken
+from bridle.errors import DiskError, InternalError, JournalBroken
 from bridle.ground import disk
 from bridle.ground.lock import FileLock
 from bridle.journal import codec, documents, layout, names, pack, turn
@@ -26,6 +26,10 @@ from bridle.journal.view import View
 
 # The same as `store.TURN_WAIT_SECONDS`, whose module imports more than a hook can afford.
 TURN_WAIT_SECONDS = 10.0
+
+# The format's own cache names every effect, so it costs more the longer a run gets. It is kept up to date for the
+# beginning of a run and written again at its end; in between other implementations see that it is old.
+SNAPSHOT_LIMIT_ENTRIES = 100
 
 
 class FileStore(FileReader):
@@ -79,6 +83,7 @@ class FileWriter:
         self._view = View.of_standing(store.place, trusts_mark=not is_after_a_crash)
         self.epoch = self._view.standing.seq + 1
         self._last_id = ""
+        self._last_type: str | None = None
         self._is_over = False
         self._has_failed = False
 
@@ -131,11 +136,14 @@ class FileWriter:
         return layout.OUTPUT_REF
 
     def end(self) -> None:
-        """The turn is over: the pack learns what happened in it."""
+        """The turn is over: the caches learn what happened in it."""
         self._is_over = True
-        if not self._has_failed:
-            self._view.lacking += self._store.take_learned()
-            grow_quietly(self._view)
+        if self._has_failed:
+            return
+        if self._last_type is not None and (self.standing.end or self.standing.seq <= SNAPSHOT_LIMIT_ENTRIES):
+            self._write_snapshot(self._last_type)
+        self._view.lacking += self._store.take_learned()
+        grow_quietly(self._view)
 
     def _append(
         self,
@@ -158,6 +166,7 @@ class FileWriter:
             temporary.unlink(missing_ok=True)
             raise
         self._view.lacking[-1] = pack.entry_line(entry, value=value, has_value=has_value, digest=digest)
+        self._last_type = entry_type
         self._has_failed = False
         return entry
 
@@ -173,6 +182,15 @@ class FileWriter:
         disk.sync_folder(journal)
         view.set_mark(looked=looked)
         return entry
+
+    def _write_snapshot(self, last_type: str) -> None:
+        from bridle.journal import snapshot
+
+        reason = snapshot.reason_after(last_type)
+        try:
+            snapshot.write_snapshot(self._store.run, self.state, saved_at=iso(time.time_ns()), reason=reason)
+        except DiskError:
+            pass  # the same as for the pack: nobody needs it
 
     def _with_harness(self, data: Mapping[str, object]) -> Mapping[str, object]:
         """The format puts the harness of the run in front of every entry's data."""

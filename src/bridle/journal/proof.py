@@ -1,4 +1,4 @@
-"""The completion proof of a run: what an agent can only know once the run has completed."""
+"""The completion proof: what an agent shows to leave the loop of a run that has completed."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from bridle.journal import layout
 
 
 def completion_proof(metadata: Mapping[str, object]) -> str:
-    """The stored proof; a run that was made without one has one derived from its id, by the format's rule."""
-    stored = metadata.get("completionProof")
-    if isinstance(stored, str) and stored:
-        return stored
+    """The proof of a run; one without a proof of its own has the one that the format derives from its id."""
+    own = metadata.get("completionProof")
+    if isinstance(own, str) and own:
+        return own
     return sha256(f"{metadata.get('runId')}:{layout.PROOF_SALT}".encode()).hexdigest()

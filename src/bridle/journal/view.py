@@ -154,15 +154,11 @@ class View:
         return True
 
     def _write_pack(self) -> None:
-        folder = self._place.pack.parent
-        disk.make_private_folder(folder)
+        disk.make_private_folder(self._place.pack.parent)
         head = pack.checkpoint_line(Standing())
         self._checkpoint, self._checkpoint_bytes = 0, len(head)
         text = head + self._lines(len(head))
-        temporary = disk.temporary_name(folder)
-        with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "wb") as file:
-            file.write(text)
-        os.replace(temporary, self._place.pack)
+        disk.replace_cache(self._place.pack, text)
         self._size = len(text)
 
     def _append_to_pack(self, size: int) -> None:
