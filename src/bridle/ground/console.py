@@ -23,6 +23,9 @@ READS_IN_A_ROW = 4
 # What a pipe can hold on the systems we know, unless a program enlarges it: all that an ended command can have left.
 PIPE_BYTES = 1024 * 1024
 
+# A program that chatters on after its command is over is listened to this often, so that it cannot keep us busy.
+LISTEN_SECONDS = 0.02
+
 # Where the system cannot tell us about the command's end, we look this often.
 LOOK_SECONDS = 0.02
 
@@ -102,6 +105,7 @@ class Console:
         self._on_chunk = None
         self._watch.reap(limit_seconds=0)
         self._forget_watch()
+        self._listen_again()
         return self.is_silent
 
     async def end(self, *, grace_seconds: float) -> None:
@@ -139,6 +143,17 @@ class Console:
                 self._close_pipe()
             got += len(chunk)
             self._give(chunk)
+
+    def _listen(self) -> None:
+        """Read what nobody wants any more, a little at a time."""
+        self._loop.remove_reader(self._pipe.fileno())
+        self._read()
+        if not self._pipe.closed:
+            self._loop.call_later(LISTEN_SECONDS, self._listen_again)
+
+    def _listen_again(self) -> None:
+        if not self._pipe.closed:
+            self._loop.add_reader(self._pipe.fileno(), self._listen)
 
     def _give(self, chunk: bytes) -> None:
         if not chunk or self._on_chunk is None or self.tap_error is not None:

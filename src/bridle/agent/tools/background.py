@@ -116,6 +116,9 @@ class Background:
         if task.watcher is not None:
             task.watcher.cancel()
             await asyncio.wait({task.watcher})
+        if task.status == "running":  # it was cancelled before it had begun to watch
+            await task.command.end()
+            self._finish(task, "killed", None)
 
     async def wait_idle(self, limit_seconds: float) -> bool:
         """Wait until no task runs; False when the time is over."""

@@ -85,10 +85,10 @@ class Bash:
             if self._may_go_on(command):
                 ids = {"task_id": task_id, "call_id": call_id, "description": description}
                 return _running(self._background.adopt(started, command, **ids))
+            await started.end()
         except BaseException:
             await _abandon(started)
             raise
-        await started.end()
         return _failure(TERMINATED, spool, f"Command timed out after {printed.duration(seconds)}")
 
     def _may_go_on(self, command: str) -> bool:
@@ -129,6 +129,11 @@ def _running(task: Task) -> Answer:
         f"Command running in background with ID: {task.id}. Output is being written to: {task.spool.path}. "
         "You will be notified when it completes. To check interim output, use Read on that file path."
     )
+    if task.spool.fault is not None:
+        content = (
+            f"Command running in background with ID: {task.id}. You will be notified when it completes. Its output "
+            f"cannot be written to a file ({task.spool.fault}): get the end of it with TaskOutput."
+        )
     return Answer(content, detail={**detail, "backgroundTaskId": task.id}, names_success=True)
 
 

@@ -10,7 +10,7 @@ from bridle.agent.tools.running import Left, Running
 from bridle.agent.tools.spool import Spool
 
 # Commands are written for bash, so they run in bash, whatever shell the user prefers.
-SHELL_PROGRAM = "/bin/bash"
+BASH = "/bin/bash"
 
 
 class Shell:
@@ -48,7 +48,7 @@ class Shell:
         if not self.cwd.is_dir():  # a command has removed the folder it was in
             self.cwd = self.project
         return Command(
-            (SHELL_PROGRAM, "-c"),
+            (self._environment["SHELL"], "-c"),
             command,
             spool,
             cwd=self.cwd,
@@ -99,5 +99,14 @@ def _environment(outer: Mapping[str, str], session_id: str) -> dict[str, str]:
         "CLAUDE_CODE_SESSION_ID": session_id,
         "COREPACK_ENABLE_AUTO_PIN": "0",
         "GIT_EDITOR": "true",
-        "SHELL": SHELL_PROGRAM,
+        "SHELL": _bash(outer.get("PATH", os.defpath)),
     }
+
+
+def _bash(path: str) -> str:
+    """The bash of this machine; some systems keep all their programs elsewhere."""
+    if os.path.exists(BASH):
+        return BASH
+    import shutil
+
+    return shutil.which("bash", path=path) or BASH

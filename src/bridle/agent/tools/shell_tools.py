@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from bridle.agent.permissions.rules import canonical
 from bridle.agent.tools.background import Background
 from bridle.agent.tools.bash import Bash
 from bridle.agent.tools.limits import Limits
@@ -15,9 +16,6 @@ from bridle.agent.tools.task_output import TaskOutput
 from bridle.agent.tools.task_stop import TaskStop
 from bridle.agent.tools.todo_write import TodoWrite
 from bridle.agent.tools.tool import Tool
-
-# Names that older models and clients use, and what they became.
-ALIASES: Mapping[str, str] = {"BashOutput": "TaskOutput", "KillShell": "TaskStop"}
 
 
 def shell_tools(shell: Shell, background: Background, *, results_folder: Path, limits: Limits) -> list[Tool]:
@@ -34,7 +32,7 @@ def shell_tools(shell: Shell, background: Background, *, results_folder: Path, l
 def normalised(name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
     """The input of a call as it is shown, checked and sent again: old names of fields become the new ones."""
     given = dict(arguments)
-    if ALIASES.get(name, name) != "TaskOutput":
+    if canonical(name) != "TaskOutput":
         return given
     task_id = given.pop("task_id", None) or given.pop("bash_id", None) or given.pop("agentId", None)
     if name == "BashOutput":
