@@ -11,8 +11,8 @@ from pathlib import Path
 from bridle.agent.tools.excerpt import NotRegular, open_regular
 from bridle.agent.tools.file_memory import FileMemory, Known, digest_of, key
 from bridle.agent.tools.place import cannot_check, told
+from bridle.agent.tools.printed import size as human_size
 from bridle.agent.tools.saving import Overtaken, save
-from bridle.agent.tools.sizes import human_size
 from bridle.agent.tools.text_file import TextFile, decode
 from bridle.agent.tools.tool import Answer, failed, refused
 

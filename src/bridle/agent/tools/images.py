@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from bridle.agent.tools.excerpt import open_regular
-from bridle.agent.tools.sizes import human_size
+from bridle.agent.tools.printed import size as human_size
 from bridle.agent.tools.tool import Answer, failed
 
 SUFFIXES = frozenset({".png", ".jpg", ".jpeg", ".gif", ".webp"})

@@ -8,7 +8,7 @@ from typing import Any
 
 from bridle.agent.tools.excerpt import open_regular
 from bridle.agent.tools.file_memory import Known, View, digest_of, key
-from bridle.agent.tools.sizes import human_size
+from bridle.agent.tools.printed import size as human_size
 from bridle.agent.tools.text_file import decode, shown
 from bridle.agent.tools.tool import Answer
 

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 from bridle.agent.tools.excerpt import open_regular
-from bridle.agent.tools.sizes import human_size
+from bridle.agent.tools.printed import size as human_size
 from bridle.agent.tools.tool import Answer, failed, refused
 
 # The Messages API takes 32 MB for a whole request; base64 makes a third more of a file, and the rest of the

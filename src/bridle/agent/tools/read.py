@@ -15,8 +15,8 @@ from bridle.agent.tools.notebook import NotANotebook, read_notebook
 from bridle.agent.tools.offload import offload
 from bridle.agent.tools.pdf import read_pdf
 from bridle.agent.tools.place import locate, missing, told, unsuitable
+from bridle.agent.tools.printed import size as human_size
 from bridle.agent.tools.schema import LARGEST_INTEGER, input_schema
-from bridle.agent.tools.sizes import human_size
 from bridle.agent.tools.tool import Answer, failed, refused
 
 # What one result may cost the model. The original asks the endpoint to count; a token is about four characters.
