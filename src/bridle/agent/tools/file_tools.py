@@ -9,6 +9,7 @@ from bridle.agent.tools.edit import Edit
 from bridle.agent.tools.file_memory import FileMemory
 from bridle.agent.tools.glob import Glob
 from bridle.agent.tools.grep import Grep
+from bridle.agent.tools.notebook_edit import NotebookEdit
 from bridle.agent.tools.read import Read
 from bridle.agent.tools.tool import Tool
 from bridle.agent.tools.write import Write
@@ -21,7 +22,7 @@ def file_tools(
     environment: Mapping[str, str] | None = None,
     results_folder: Path | None = None,
 ) -> list[Tool]:
-    """Read, Write, Edit, Glob, Grep.
+    """Read, Write, Edit, NotebookEdit, Glob, Grep.
 
     `folder` tells where relative paths start when a call is made: where the shell is. Results that are too long go to
     files in `results_folder`.
@@ -31,6 +32,7 @@ def file_tools(
         Read(folder, memory),
         Write(folder, memory),
         Edit(folder, memory),
+        NotebookEdit(folder, memory),
         Glob(folder, surroundings),
         Grep(folder, surroundings, results_folder),
     ]
