@@ -87,6 +87,8 @@ lock: $(UV)
 	@$(COMPILE) pyproject.toml --group dev -c requirements/base.lock -o requirements/dev.lock
 	@for peer in $(PEERS); do $(COMPILE) requirements/bench-$$peer.in -o requirements/bench-$$peer.lock || exit 1; done
 	@$(BIN)/python tools/real_parts.py --pin
+	@$(MAKE) install
+	@$(BIN)/python -m tools.price_list
 	@! grep -l -E '"resolved"|--(extra-)?index-url|--find-links' requirements/*.lock tests/real/locks/*.json || { echo "a lock file names a host"; exit 1; }
 
 $(UV): requirements/lock.in | .venv/bin/python

@@ -4,8 +4,11 @@ import subprocess
 import sys
 
 import pytest
+from genai_prices import Usage, calc_price
 
+from bridle.ground import price_list
 from bridle.ground.prices import cost_usd
+from tools import price_list as maker
 
 
 def sonnet(model: str = "claude-sonnet-4-5") -> float | None:
@@ -73,4 +76,75 @@ def test_an_unknown_model_has_no_price() -> None:
 
 def test_importing_the_module_does_not_import_the_price_list() -> None:
     code = "import sys, bridle.ground.prices; sys.exit('genai_prices' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_the_short_list_is_what_its_maker_makes_of_the_library_today() -> None:
+    assert maker.PLACE.read_text("utf-8") == maker.rendered(), "run: python -m tools.price_list"
+
+
+# Inside and outside of every step, and at both sides of its edge.
+INPUTS = (0, 1, 7, 99_999, 100_001, 199_999, 200_000, 200_001, 999_983)
+
+
+@pytest.mark.parametrize("name", [name for name in maker.NAMES if name not in maker.MEASURED])
+@pytest.mark.parametrize("suffix", ["", "-20260314"])
+def test_the_short_list_and_the_library_give_the_same_cost_to_the_last_digit(name: str, suffix: str) -> None:
+    for plain in INPUTS:
+        for output, read, write, write_1h in (
+            (0, 0, 0, 0),
+            (20, 3, 0, 0),
+            (12_345, 100_003, 17, 9),
+            (1, 0, 50_021, 11),
+        ):
+            ours = cost_usd(
+                name + suffix,
+                input_tokens=plain,
+                output_tokens=output,
+                cache_read_tokens=read,
+                cache_write_tokens=write,
+                cache_write_1h_tokens=write_1h,
+                input_includes_cached=False,
+            )
+            usage = Usage(
+                input_tokens=plain + read + write + write_1h,
+                output_tokens=output,
+                cache_read_tokens=read,
+                cache_write_tokens=write + write_1h,
+                cache_write_1h_tokens=write_1h,
+            )
+            assert ours == float(calc_price(usage, model_ref=name, provider_id="anthropic").total_price)
+
+
+@pytest.mark.parametrize("name", maker.MEASURED)
+def test_a_price_that_was_measured_still_differs_from_the_library(name: str) -> None:
+    assert maker.steps(name) != maker.library_steps(name), f"{name} can be left to the library"
+
+
+@pytest.mark.parametrize(
+    ("model", "dollars"),
+    [
+        ("claude-opus-4-8[1m]", 0.001),
+        ("claude-haiku-4-5-20251001", 0.0002),
+        ("claude-sonnet-5", 0.0006),
+        ("claude-fable-5", 0.002),
+        ("claude-sonnet-4-5-20250929", 0.0006),
+    ],
+)
+def test_a_hundred_tokens_in_and_twenty_out_cost_what_the_real_program_reports(model: str, dollars: float) -> None:
+    assert cost_usd(model, input_tokens=100, output_tokens=20, input_includes_cached=False) == pytest.approx(dollars)
+
+
+def test_another_provider_is_asked_of_the_library() -> None:
+    cost = cost_usd("claude-opus-4-8", input_tokens=1, output_tokens=1, input_includes_cached=False, provider="nobody")
+    assert cost is None
+
+
+@pytest.mark.parametrize("name", price_list.PRICES)
+def test_a_model_of_the_short_list_needs_no_library(name: str) -> None:
+    code = (
+        "import sys; from bridle.ground.prices import cost_usd; "
+        f"cost = cost_usd({name!r}, input_tokens=1, output_tokens=1, input_includes_cached=False); "
+        "sys.exit('genai_prices' in sys.modules or not cost)"
+    )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
