@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
@@ -19,9 +20,10 @@ from bridle.errors import DiskError
 
 # A line holds at most one answer or one tool result, with the file that an edit replaced. Nothing that was written by
 # a program like ours is longer, and holding it would take memory for nothing.
-LINE_LIMIT_BYTES = 64 * 1024 * 1024
+LINE_LIMIT_BYTES = 32 * 1024 * 1024
 
 _CHUNK_BYTES = 1024 * 1024
+_BOUNDARY = b'"compact_boundary"'
 
 
 class _Said(msgspec.Struct):
@@ -107,8 +109,11 @@ class NotInTranscript(LookupError):
 
 def load(path: Path, *, until: str | None = None) -> History:
     """Read the conversation; with `until`, only up to the line of that id."""
+    cut = _last_summary(path)
     reading = _Reading()
-    for data in lines_of(path):
+    for at, data in _lines_at(path):
+        if cut is not None and at < cut.at and not cut.needs(data):
+            continue  # a summary stands for it: it is not even looked at
         line = _decoded(data)
         if line is not None:
             reading.add(line)
@@ -117,13 +122,21 @@ def load(path: Path, *, until: str | None = None) -> History:
 
 def lines_of(path: Path) -> Iterator[bytes]:
     """Each line of a file, without its end; one that is too long is passed over and never held."""
+    return (data for _, data in _lines_at(path))
+
+
+def _lines_at(path: Path) -> Iterator[tuple[int, bytes]]:
+    """Each line, with the place at which it begins."""
     try:
         with path.open("rb", buffering=_CHUNK_BYTES) as file:
+            at = 0
             while line := file.readline(LINE_LIMIT_BYTES):
                 if line.endswith(b"\n") or len(line) < LINE_LIMIT_BYTES:
-                    yield line.rstrip(b"\r\n")
+                    yield at, line.rstrip(b"\r\n")
+                    at += len(line)
                 else:
                     _pass_over(file)
+                    at = file.tell()
     except OSError as error:
         raise DiskError(
             f"the transcript {path} could not be read: {error.strerror or error}",
@@ -149,6 +162,59 @@ def holds_conversation(path: Path) -> bool:
         if line is not None and line.type in ("user", "assistant") and not line.isSidechain:
             return True
     return False
+
+
+class _Cut(msgspec.Struct, frozen=True):
+    """The last summary: where its line begins, and the ids of earlier lines that it leaves as they were."""
+
+    at: int
+    preserved: tuple[bytes, ...]
+
+    def needs(self, data: bytes) -> bool:
+        """Whether a line before it may still matter."""
+        return b'"custom-title"' in data or any(name in data for name in self.preserved)
+
+
+def _last_summary(path: Path) -> _Cut | None:
+    """Look for the last summary from the end of the file, so that a long past costs nothing but its reading."""
+    try:
+        with path.open("rb") as file:
+            end = file.seek(0, os.SEEK_END)
+            while (at := _found_before(file, _BOUNDARY, end)) is not None:
+                start = _line_start(file, at)
+                file.seek(start)
+                line = _decoded(file.readline(LINE_LIMIT_BYTES).rstrip(b"\r\n"))
+                if line is not None and line.subtype == "compact_boundary" and line.uuid and not line.isSidechain:
+                    names = _preserved(line.compactMetadata)
+                    return _Cut(start, tuple(name.encode() for name in names if name))
+                end = start
+    except OSError:
+        return None  # the one who reads the lines tells what is wrong
+    return None
+
+
+def _line_start(file: BinaryIO, at: int) -> int:
+    found = _found_before(file, b"\n", at)
+    return 0 if found is None else found + 1
+
+
+def _found_before(file: BinaryIO, mark: bytes, end: int) -> int | None:
+    """The last place before `end` at which the mark stands."""
+    while end > 0:
+        start = max(0, end - _CHUNK_BYTES)
+        file.seek(start)
+        found = file.read(end - start).rfind(mark)
+        if found >= 0:
+            return start + found
+        if start == 0:
+            return None
+        end = start + len(mark) - 1  # it may stand across the cut
+    return None
+
+
+def _preserved(metadata: _Metadata | None) -> list[str]:
+    preserved = (metadata.preservedMessages if metadata is not None else None) or _Preserved()
+    return preserved.allUuids or preserved.uuids
 
 
 class _Reading:
@@ -193,10 +259,9 @@ class _Reading:
 
     def _cut(self, metadata: _Metadata) -> None:
         self._dropped = metadata.cumulativeDroppedTokens or 0
-        preserved = metadata.preservedMessages or _Preserved()
-        names = preserved.allUuids or preserved.uuids
-        self._preserved = [self._entries[name] for name in names if name in self._entries]
-        self._anchor = preserved.anchorUuid
+        known = {entry.uuid: entry for entry in self._preserved} | self._entries
+        self._preserved = [known[name] for name in _preserved(metadata) if name in known]
+        self._anchor = metadata.preservedMessages.anchorUuid if metadata.preservedMessages is not None else None
         self._entries.clear()
 
     def _with_preserved(self, kept: list[_Entry]) -> list[_Entry]:

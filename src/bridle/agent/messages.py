@@ -16,13 +16,17 @@ Message = dict[str, Any]
 NO_ANSWER = "The call was interrupted, and no result of it was kept. Check what it did before you rely on it."
 
 _THOUGHTS = ("thinking", "redacted_thinking")
+# What only the other side can say.
+_MODELS_OWN = (*_THOUGHTS, "tool_use", "server_tool_use")
+_USERS_OWN = ("tool_result", "image", "document")
 
 
 def as_messages(lines: Iterable[tuple[str, bytes]]) -> list[Message]:
     """Make messages of lines, each with its role and its content as JSON."""
     turns: list[tuple[str, list[Block]]] = []
     for role, content in lines:
-        blocks = _blocks(content)
+        foreign = _USERS_OWN if role == "assistant" else _MODELS_OWN
+        blocks = [block for block in _blocks(content) if block["type"] not in foreign]
         if not blocks:
             continue
         if turns and turns[-1][0] == role:
@@ -124,9 +128,9 @@ def _answer(blocks: list[Block], seen: set[str]) -> list[Block]:
     """What of an answer can be sent again: each call once, and no thought that nothing follows."""
     kept: list[Block] = []
     for block in blocks:
-        if block["type"] == "tool_result" or (block["type"] == "tool_use" and block["id"] in seen):
-            continue
         if block["type"] == "tool_use":
+            if block["id"] in seen:
+                continue
             seen.add(block["id"])
         kept.append(block)
     while kept and kept[-1]["type"] in _THOUGHTS:

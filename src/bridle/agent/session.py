@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import fcntl
 import os
 import threading
@@ -17,7 +18,7 @@ from bridle.agent import history as histories
 from bridle.agent import transcript
 from bridle.agent.history import History
 from bridle.agent.transcript import Content, Line, Mark, Origin
-from bridle.errors import UsageError
+from bridle.errors import DiskError, UsageError
 from bridle.ground import clock, disk
 
 # A copied conversation is written in parts of about this size: memory stays flat, and calls few.
@@ -25,6 +26,21 @@ _COPY_BYTES = 1024 * 1024
 
 # As much of a prompt as a list of sessions has room for.
 _SHOWN_CHARACTERS = 200
+
+
+# What file systems say that cannot give a file a second name.
+_NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK)
+
+
+def hold(fd: int) -> bool:
+    """Take a transcript for this process alone; False where another one has it. It is let go when `fd` is closed."""
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True  # a file system without locks: there nobody can tell, and the work goes on
+    return True
 
 
 def new_uuid() -> str:
@@ -280,11 +296,12 @@ class Session:
     def _create(self, data: bytes) -> int:
         """Begin the file with everything in it: it is there as a whole, or not at all."""
         assert self.path is not None  # noqa: S101 -- flush has looked
+        above = _missing(self.path.parent)
         folder = disk.make_private_folder(self.path.parent)
         temporary = folder / f".{self.id}-{os.urandom(4).hex()}.tmp"
         fd = disk.create_exclusive(temporary)
         try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            hold(fd)
             for part in self._copied():
                 disk.write_all(fd, part)
             disk.append_line(fd, data, durable=True)
@@ -294,7 +311,8 @@ class Session:
             raise
         finally:
             temporary.unlink(missing_ok=True)
-        _sync_folder(folder)
+        for each in (folder, *above):
+            _sync_folder(each)
         return fd
 
     def _copied(self) -> Iterable[bytes]:
@@ -323,15 +341,28 @@ def _line_of(data: bytes, chain: frozenset[str]) -> Line | None:
     return line if isinstance(line, dict) and line.get("uuid") in chain else None
 
 
+def _missing(folder: Path) -> list[Path]:
+    """The folders that will hold the new ones on the way to a folder: their entries must be made durable too."""
+    return [above.parent for above in (folder, *folder.parents) if not above.exists()]
+
+
 def _publish(temporary: Path, path: Path) -> None:
     """Give the file its name, which nobody else may have taken."""
     try:
-        os.link(temporary, path)
+        try:
+            os.link(temporary, path)
+        except OSError as error:
+            if error.errno not in _NO_LINKS or path.exists():
+                raise
+            os.rename(temporary, path)  # a file system without links: there this is all that can be done
     except FileExistsError as error:
         raise UsageError(f"Session ID {path.stem} is already in use.") from error
-    except OSError:
-        # A file system without links: there a rename is all that can be done.
-        os.rename(temporary, path)
+    except OSError as error:
+        raise DiskError(
+            f"the transcript {path} could not be made: {error.strerror}",
+            remedy="Check the permissions and the space there, or run with --no-session-persistence.",
+            payload=error.errno,
+        ) from error
 
 
 def _gap(fd: int) -> bytes:

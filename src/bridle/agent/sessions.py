@@ -6,7 +6,6 @@ refused; a copy (`--fork-session`) is always possible.
 
 from __future__ import annotations
 
-import fcntl
 import os
 import time
 from collections.abc import Iterator, Mapping
@@ -17,7 +16,7 @@ import msgspec
 
 from bridle.agent import history, transcript
 from bridle.agent.history import History, NotInTranscript
-from bridle.agent.session import Session, new_uuid
+from bridle.agent.session import Session, hold, new_uuid
 from bridle.agent.transcript import Origin
 from bridle.errors import DiskError, SessionError, UsageError
 from bridle.ground import clock
@@ -238,7 +237,7 @@ def _hold(path: Path) -> int:
             payload=error.errno,
         ) from error
     deadline = clock.monotonic() + LOCK_WAIT_SECONDS
-    while not _is_locked(fd):
+    while not hold(fd):
         if clock.monotonic() >= deadline:
             os.close(fd)
             raise SessionError(
@@ -248,16 +247,6 @@ def _hold(path: Path) -> int:
             )
         time.sleep(_ASK_AGAIN_SECONDS)
     return fd
-
-
-def _is_locked(fd: int) -> bool:
-    try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError:
-        return True  # a file system without locks: there nobody can tell, and the work goes on
-    return True
 
 
 def _path(place: Place, session_id: str) -> Path:

@@ -1,0 +1,395 @@
+"""Which session a run gets, and what is refused."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from bridle.agent import sessions
+from bridle.agent.session import Session, new_uuid
+from bridle.agent.sessions import Place, Wanted, open_session, project_folder
+from bridle.errors import SessionError, UsageError
+from tests.agent.transcripts import FOLDER, lines_in
+
+ID = "aaaaaaaa-0000-4000-8000-000000000001"
+OTHER = "bbbbbbbb-0000-4000-8000-000000000001"
+LIMIT_SECONDS = 60
+
+
+def place(folder: Path, cwd: Path | None = None) -> Place:
+    work = cwd or folder / "work"
+    work.mkdir(parents=True, exist_ok=True)
+    return Place(folder / "config", work, "2.1.197")
+
+
+def spoken(session: Session, question: str, answer: str) -> None:
+    session.enqueued(question)
+    session.dequeued()
+    session.prompt(question, permission_mode="default")
+    block = {"type": "text", "text": answer}
+    session.assistant({"id": f"msg_{question}", "model": "m"}, [(new_uuid(), block)], request_id=None)
+    session.flush()
+
+
+def kept(where: Place, question: str = "one", *, wanted: Wanted | None = None) -> str:
+    session = open_session(wanted or Wanted(), where)
+    spoken(session, question, f"answer to {question}")
+    session.close()
+    return session.id
+
+
+def resumed(wanted: Wanted, where: Place) -> Session:
+    """A session that was only looked at."""
+    session = open_session(wanted, where)
+    session.close()
+    return session
+
+
+def words(session: Session) -> list[str]:
+    return [block["text"] for message in session.history.messages for block in message["content"]]
+
+
+# Beginning
+
+
+def test_a_session_is_kept_where_programs_look_for_it_and_for_its_owner_alone(tmp_path: Path) -> None:
+    where = place(tmp_path, tmp_path / "a b.c" / "dé_x")
+    session_id = kept(where)
+    name = "".join(letter if letter.isascii() and letter.isalnum() else "-" for letter in str(where.cwd))
+    path = where.config_folder / "projects" / name / f"{session_id}.jsonl"
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert [entry.name for entry in path.parent.iterdir()] == [path.name]
+
+
+def test_a_folder_name_that_is_too_long_is_cut_and_told_apart() -> None:
+    one, other = Path("/" + "x" * 250 + "1"), Path("/" + "x" * 250 + "2")
+    names = [project_folder(Path("/c"), path).name for path in (one, other)]
+    assert names[0] != names[1]
+    assert all(name.startswith("-" + "x" * 199 + "-") for name in names)
+    # The digest that the official SDK computes for such a path.
+    assert project_folder(Path("/c"), Path("/" + "y" * 300)).name.rpartition("-")[2] == "j6t6y7"
+
+
+def test_nothing_is_kept_of_a_run_in_which_nothing_was_said(tmp_path: Path) -> None:
+    where = place(tmp_path)
+    session = open_session(Wanted(name="a name"), where)
+    session.enqueued("never begun")
+    session.close()
+    assert not project_folder(where.config_folder, where.cwd).exists()
+
+
+def test_the_id_that_was_asked_for_is_used_once(tmp_path: Path) -> None:
+    where = place(tmp_path)
+    assert kept(where, wanted=Wanted(session_id=ID)) == ID
+    with pytest.raises(UsageError, match=f"^Session ID {ID} is already in use\\.$"):
+        open_session(Wanted(session_id=ID), where)
+
+
+def test_two_runs_that_begin_with_one_id_at_once_do_not_share_it(tmp_path: Path) -> None:
+    where = place(tmp_path)
+    first, second = (open_session(Wanted(session_id=ID), where) for _ in range(2))
+    spoken(first, "one", "two")
+    with pytest.raises(UsageError, match="is already in use"):
+        spoken(second, "other", "words")
+    assert "other" not in first_text(first)
+    assert [entry.suffix for entry in project_folder(where.config_folder, where.cwd).iterdir()] == [".jsonl"]
+
+
+def first_text(session: Session) -> str:
+    assert session.path is not None
+    return session.path.read_text("utf-8")
+
+
+@pytest.mark.parametrize("name", ["foo", "", "../../etc/passwd", ID + "x", ID.replace("-", ""), "g" + ID[1:]])
+def test_an_id_that_is_no_uuid_is_refused(name: str, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"^Invalid session ID\. Must be a valid UUID\.$"):
+        open_session(Wanted(session_id=name), place(tmp_path))
+
+
+def test_a_new_id_for_an_old_session_needs_a_fork(tmp_path: Path) -> None:
+    for wanted in (Wanted(session_id=ID, resume=OTHER), Wanted(session_id=ID, continues=True)):
+        with pytest.raises(UsageError, match=r"^--session-id can only be used with --continue or --resume if"):
+            open_session(wanted, place(tmp_path))
+
+
+def test_a_run_that_keeps_nothing_leaves_nothing(tmp_path: Path) -> None:
+    where = place(tmp_path)
+    kept(where, wanted=Wanted(keeps=False))
+    assert not where.config_folder.exists()
+
+
+def test_the_new_ids_are_uuids_of_the_random_kind() -> None:
+    made = {new_uuid() for _ in range(100)}
+    assert len(made) == 100
+    assert all(sessions.is_uuid(text) and text[14] == "4" and text[19] in "89ab" for text in made)
+
+
+# Going on
+
+
+def test_a_resumed_session_keeps_its_id_and_appends(tmp_path: Path) -> None:
+    where = place(tmp_path)
+    kept(where, "one", wanted=Wanted(session_id=ID))
+    session = open_session(Wanted(resume=ID), where)
+    assert (session.id, session.is_resumed, words(session)) == (ID, True, ["one", "answer to one"])
+    spoken(session, "two", "three")
+    session.close()
+    assert words(resumed(Wanted(resume=ID), where)) == ["one", "answer to one", "two", "three"]
+
+
+def test_the_first_line_of_a_resumed_session_follows_the_last_of_the_old(tmp_path: Path) -> None:
+    where = place(tmp_path)
+    kept(where, wanted=Wanted(session_id=ID))
+    kept(where, wanted=Wanted(resume=ID))
+    path = project_folder(where.config_folder, where.cwd) / f"{ID}.jsonl"
+    chained = [line for line in lines_in(path) if "parentUuid" in line]
+    assert [line["parentUuid"] for line in chained[1:]] == [line["uuid"] for line in chained[:-1]]
+
+
+def test_the_newest_session_of_the_folder_is_continued(tmp_path: Path) -> None:
+    where = place(tmp_path)
+    first, second = kept(where, "one"), kept(where, "two")
+    folder = project_folder(where.config_folder, where.cwd)
+    os.utime(folder / f"{first}.jsonl", (2_000_000_000, 2_000_000_000))
+    os.utime(folder / f"{second}.jsonl", (1_000_000_000, 1_000_000_000))
+    (folder / f"{OTHER}.jsonl").write_text('{"type":"summary"}\n', "utf-8")  # newest of all, and nothing is said in it
+    (folder / "agent-1.jsonl").write_text('{"type":"user"}\n', "utf-8")
+    assert resumed(Wanted(continues=True), where).id == first
+
+
+def test_where_there_is_nothing_to_continue_a_new_session_begins(tmp_path: Path) -> None:
+    where = place(tmp_path)
+    kept(where)
+    below = place(tmp_path, where.cwd / "src")
+    session = open_session(Wanted(continues=True), below)
+    assert not session.is_resumed
+    assert resumed(Wanted(continues=True, session_id=ID, forks=True), below).id == ID
+
+
+def test_a_session_is_found_from_a_folder_below_in_its_repository_and_stays_in_its_file(tmp_path: Path) -> None:
+    top = place(tmp_path)
+    (top.cwd / ".git").mkdir()
+    kept(top, wanted=Wanted(session_id=ID))
+    below = place(tmp_path, top.cwd / "src" / "deep")
+    session = open_session(Wanted(resume=ID), below)
+    spoken(session, "two", "three")
+    session.close()
+    assert not project_folder(below.config_folder, below.cwd).exists()
+    lines = lines_in(project_folder(top.config_folder, top.cwd) / f"{ID}.jsonl")
+    assert [line["cwd"] for line in lines if "cwd" in line] == [str(top.cwd)] * 2 + [str(below.cwd)] * 2
+
+
+def test_a_session_of_another_folder_is_not_found(tmp_path: Path) -> None:
+    kept(place(tmp_path), wanted=Wanted(session_id=ID))
+    for wanted in (ID, OTHER):
+        with pytest.raises(SessionError) as refused:
+            open_session(Wanted(resume=wanted), place(tmp_path, tmp_path / "elsewhere"))
+        assert refused.value.message == f"No conversation found with session ID: {wanted}"
+        assert refused.value.payload == wanted
+
+
+def test_a_session_can_be_named_and_found_by_its_name(tmp_path: Path) -> None:
+    where = place(tmp_path)
+    named = kept(where, wanted=Wanted(name="my title"))
+    kept(where)
+    assert resumed(Wanted(resume="my title"), where).id == named
+    with pytest.raises(SessionError, match="is not a UUID and does not match any session title"):
+        open_session(Wanted(resume="another title"), where)
+
+
+def test_a_name_that_fits_many_sessions_is_refused_with_all_of_them(tmp_path: Path) -> None:
+    where = place(tmp_path)
+    both = [kept(where, wanted=Wanted(name="my title")) for _ in range(2)]
+    with pytest.raises(SessionError, match='"my title" matches 2 sessions') as refused:
+        open_session(Wanted(resume="my title"), where)
+    assert all(session_id in refused.value.message for session_id in both)
+
+
+@pytest.mark.parametrize("name", ["../../../etc/passwd", "/etc/passwd", "a/b"])
+def test_a_name_is_never_a_path(name: str, tmp_path: Path) -> None:
+    with pytest.raises(SessionError):
+        open_session(Wanted(resume=name), place(tmp_path))
+
+
+def test_a_session_of_claude_code_is_resumed(tmp_path: Path) -> None:
+    where = place(tmp_path)
+    folder = project_folder(where.config_folder, where.cwd)
+    folder.mkdir(parents=True)
+    (folder / f"{ID}.jsonl").write_bytes((FOLDER / "tools.jsonl").read_bytes())
+    session = open_session(Wanted(resume=ID), where)
+    assert [message["role"] for message in session.history.messages] == ["user", "assistant", "user", "assistant"]
+    note = session.prompt("more", permission_mode="default")
+    session.flush()
+    session.close()
+    assert lines_in(folder / f"{ID}.jsonl")[-2]["uuid"] == note.uuid
+
+
+# Cutting and copying
+
+
+def test_a_resumed_session_can_be_cut_at_a_message(tmp_path: Path) -> None:
+    where = place(tmp_path)
+    kept(where, "one", wanted=Wanted(session_id=ID))
+    kept(where, "two", wanted=Wanted(resume=ID))
+    path = project_folder(where.config_folder, where.cwd) / f"{ID}.jsonl"
+    answer = next(line for line in lines_in(path) if line["type"] == "assistant")["uuid"]
+    session = open_session(Wanted(resume=ID, resume_at=answer), where)
+    assert words(session) == ["one", "answer to one"]
+    spoken(session, "three", "four")
+    session.close()
+    assert words(resumed(Wanted(resume=ID), where)) == ["one", "answer to one", "three", "four"]
+
+
+def test_a_cut_at_a_message_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    where = place(tmp_path)
+    kept(where, wanted=Wanted(session_id=ID))
+    with pytest.raises(SessionError) as refused:
+        open_session(Wanted(resume=ID, resume_at=OTHER), where)
+    assert refused.value.message == f"No message found with message.uuid of: {OTHER}"
+    assert resumed(Wanted(resume=ID), where).id == ID  # and the refused run has let go of it
+
+
+def test_a_fork_is_a_copy_with_an_id_of_its_own(tmp_path: Path) -> None:
+    where = place(tmp_path)
+    kept(where, "one", wanted=Wanted(session_id=ID, name="my title"))
+    folder = project_folder(where.config_folder, where.cwd)
+    before = (folder / f"{ID}.jsonl").read_bytes()
+    fork = open_session(Wanted(resume=ID, forks=True), where)
+    assert not (folder / f"{fork.id}.jsonl").exists()  # a copy that nothing is added to is not made
+    spoken(fork, "two", "three")
+    fork.close()
+    assert (folder / f"{ID}.jsonl").read_bytes() == before
+    lines = lines_in(folder / f"{fork.id}.jsonl")
+    assert {line["sessionId"] for line in lines} == {fork.id}
+    chained = [line for line in lines if "parentUuid" in line]
+    assert [line["parentUuid"] for line in chained] == [None, *(line["uuid"] for line in chained[:-1])]
+    again = resumed(Wanted(resume=fork.id), where)
+    assert words(again) == ["one", "answer to one", "two", "three"]
+    assert again.history.title == "my title"
+
+
+def test_a_fork_takes_the_id_that_was_asked_for_unless_it_is_taken(tmp_path: Path) -> None:
+    where = place(tmp_path)
+    kept(where, wanted=Wanted(session_id=ID))
+    kept(where, wanted=Wanted(resume=ID, forks=True, session_id=OTHER))
+    assert words(resumed(Wanted(resume=OTHER), where)) == ["one", "answer to one"] * 2
+    with pytest.raises(UsageError, match="is already in use"):
+        open_session(Wanted(resume=ID, forks=True, session_id=OTHER), where)
+
+
+def test_a_fork_of_a_summed_up_session_of_claude_code_is_read_back_the_same(tmp_path: Path) -> None:
+    where = place(tmp_path)
+    folder = project_folder(where.config_folder, where.cwd)
+    folder.mkdir(parents=True)
+    (folder / f"{ID}.jsonl").write_bytes((FOLDER / "compacted.jsonl").read_bytes())
+    fork = open_session(Wanted(resume=ID, forks=True), where)
+    fork.prompt("more", permission_mode="default")
+    fork.close()
+    source, copy = (resumed(Wanted(resume=name), where).history for name in (ID, fork.id))
+    assert copy.messages[:-1] == source.messages
+    assert len((folder / f"{fork.id}.jsonl").read_bytes()) < len((folder / f"{ID}.jsonl").read_bytes())
+
+
+def test_a_resumed_run_that_keeps_nothing_leaves_the_session_as_it_was(tmp_path: Path) -> None:
+    where = place(tmp_path)
+    kept(where, wanted=Wanted(session_id=ID))
+    path = project_folder(where.config_folder, where.cwd) / f"{ID}.jsonl"
+    before = path.read_bytes()
+    session = open_session(Wanted(resume=ID, keeps=False), where)
+    assert words(session) == ["one", "answer to one"]
+    spoken(session, "two", "three")
+    session.close()
+    assert path.read_bytes() == before
+
+
+# One writer
+
+HOLDER = """
+import sys
+from pathlib import Path
+from bridle.agent.sessions import Place, Wanted, open_session
+session = open_session(Wanted(resume=sys.argv[1]), Place(Path(sys.argv[2]), Path(sys.argv[3]), "2.1.197"))
+session.prompt("held", permission_mode="default")
+session.flush()
+print("held", flush=True)
+sys.stdin.read()
+"""
+
+
+def test_a_session_that_another_process_writes_is_refused_until_that_one_is_gone(tmp_path: Path) -> None:
+    where = place(tmp_path)
+    kept(where, wanted=Wanted(session_id=ID))
+    argv = [sys.executable, "-c", HOLDER, ID, str(where.config_folder), str(where.cwd)]
+    with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == b"held\n"
+        for wanted in (Wanted(resume=ID), Wanted(continues=True)):
+            with pytest.raises(SessionError, match=r"is in use by another process.*--fork-session"):
+                open_session(wanted, where)
+        fork = open_session(Wanted(resume=ID, forks=True), where)
+        assert words(fork) == ["one", "answer to one", "held"]
+        holder.kill()
+        holder.wait(LIMIT_SECONDS)
+    assert words(resumed(Wanted(resume=ID), where)) == ["one", "answer to one", "held"]
+
+
+def test_a_session_that_is_let_go_of_in_time_is_waited_for(tmp_path: Path) -> None:
+    where = place(tmp_path)
+    kept(where, wanted=Wanted(session_id=ID))
+    argv = [sys.executable, "-c", HOLDER, ID, str(where.config_folder), str(where.cwd)]
+    with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
+        assert holder.stdout is not None
+        assert holder.stdin is not None
+        assert holder.stdout.readline() == b"held\n"
+        holder.stdin.close()  # it ends now, while we wait
+        session = resumed(Wanted(resume=ID), where)
+    assert words(session)[-1] == "held"
+
+
+# Where
+
+
+@pytest.mark.parametrize(
+    ("head", "branch"),
+    [
+        ("ref: refs/heads/main\n", "main"),
+        ("ref: refs/heads/feature/x\n", "feature/x"),
+        ("2c1d0f6f0c1c6b6fbb0f5ed5a2f6b9a9c3d4e5f6\n", "HEAD"),
+        ("", "HEAD"),
+    ],
+)
+def test_the_branch_is_read_without_git(head: str, branch: str, tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".git" / "HEAD").write_text(head, "utf-8")
+    (tmp_path / "src").mkdir()
+    assert sessions.branch(tmp_path / "src") == branch
+
+
+def test_a_worktree_has_a_branch_of_its_own(tmp_path: Path) -> None:
+    top = tmp_path / "top"
+    for argv in (
+        ["git", "init", "-q", "-b", "main", str(top)],
+        ["git", "-C", str(top), "-c", "user.name=n", "-c", "user.email=e", "commit", "-q", "--allow-empty", "-m", "x"],
+        ["git", "-C", str(top), "worktree", "add", "-q", "-b", "other", str(tmp_path / "tree")],
+    ):
+        subprocess.run(argv, check=True, timeout=LIMIT_SECONDS)
+    assert (sessions.branch(top), sessions.branch(tmp_path / "tree")) == ("main", "other")
+
+
+def test_a_folder_outside_of_any_repository_has_no_branch(tmp_path: Path) -> None:
+    assert sessions.branch(tmp_path) == "HEAD"
+    assert sessions.repository(tmp_path) is None
+
+
+def test_the_caller_says_who_it_is(tmp_path: Path) -> None:
+    assert sessions.entrypoint({"CLAUDE_CODE_ENTRYPOINT": "sdk-py"}) == "sdk-py"
+    assert sessions.entrypoint({"CLAUDE_CODE_ENTRYPOINT": ""}) == "sdk-cli"
+    where = Place(tmp_path / "config", tmp_path, "2.1.197", entrypoint="sdk-ts")
+    session = open_session(Wanted(), where)
+    spoken(session, "one", "two")
+    assert json.loads(first_text(session).splitlines()[2])["entrypoint"] == "sdk-ts"
