@@ -12,6 +12,7 @@ import click
 from bridle import errors
 from bridle.cli import main as dispatcher
 from bridle.cli import table
+from bridle.cli.light import Light
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "commands.md"
 # Help is wrapped to the width of the terminal; the page needs one width wherever it is made.
@@ -69,7 +70,9 @@ def _details() -> Iterator[str]:
 
 
 def _help(name: str, module: str) -> str:
-    command: click.Command = importlib.import_module(module).command
+    command = importlib.import_module(module).command
+    if isinstance(command, Light):
+        return command.help(name)
     context = click.Context(command, info_name=f"bridle {name}", terminal_width=WIDTH_COLUMNS)
     return "\n".join(line.rstrip() for line in command.get_help(context).splitlines())
 

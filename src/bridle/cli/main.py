@@ -1,6 +1,9 @@
 """The two installed programs: find the command, run it, turn its end into words and an exit code.
 
 Only `sys` and the table are imported here. Each command's module, click, and the error tree come when needed.
+
+A command's module has a name `command`: a click command, for people, or a `light.Light` one, for agents and hooks,
+which call it so often that importing click would be most of its work.
 """
 
 from __future__ import annotations
@@ -75,7 +78,13 @@ def _guarded(arguments: list[str]) -> int:
     except Exception as error:  # noqa: BLE001  # the edge: whatever it is, it ends here as words and a code
         if isinstance(error, BrokenPipeError) and _reader_is_gone():
             return READER_GONE
-        return _report(error, as_json=_wants_json(arguments))
+        return _for_caller(_report(error, as_json=_wants_json(arguments)), arguments)
+
+
+def _for_caller(code: int, arguments: list[str]) -> int:
+    """Agents and hooks know one code for everything that went wrong; which thing it was stands in the document."""
+    is_for_programs = any(command.name == arguments[0] for command in table.FOR_PROGRAMS)
+    return FAILED if is_for_programs else code
 
 
 def _flushed(code: int) -> int:
@@ -110,12 +119,23 @@ def _dispatch(arguments: list[str]) -> int:
 
 
 def _invoke(module: str, name: str, arguments: list[str]) -> int:
-    """Run a click command without click's own edge, which would hide broken pipes and interruptions."""
-    import importlib
+    """Run the command of a module, light or click's."""
+    __import__(module)  # importlib is slower to import than the light commands are to run
+    command = sys.modules[module].command
+    if "bridle.cli.light" in sys.modules:
+        from bridle.cli.light import Light
 
+        if isinstance(command, Light):
+            return command.invoke(name, arguments)
+    return _invoke_click(command, name, arguments)
+
+
+def _invoke_click(command: object, name: str, arguments: list[str]) -> int:
+    """Run a click command without click's own edge, which would hide broken pipes and interruptions."""
     import click
 
-    command: click.Command = importlib.import_module(module).command
+    if not isinstance(command, click.Command):
+        raise TypeError(f"the module of {name} has no command")
     try:
         with command.make_context(f"bridle {name}", list(arguments)) as context:
             code = command.invoke(context)
@@ -159,18 +179,13 @@ def _not_built(command: table.Command, *, as_json: bool) -> int:
 
 def _report(error: Exception, *, as_json: bool) -> int:
     """Say what happened and choose the exit code by whose fault it was."""
-    import click
-
     from bridle import errors
 
-    if isinstance(error, click.ClickException):
-        context = getattr(error, "ctx", None)
-        hint = f"{context.command_path} --help says more." if context is not None else None
-        _say("USAGE", error.format_message(), hint, as_json=as_json)
-        return USAGE
     if isinstance(error, errors.Error):
         _say(error.code, error.message, error.remedy, as_json=as_json)
         return exit_code(error)
+    if "click" in sys.modules and _report_click(error, as_json=as_json):
+        return USAGE
     _show_traceback()
     if isinstance(error, OSError):
         _say(errors.MachineError.code, _refusal(error), None, as_json=as_json)
@@ -178,6 +193,18 @@ def _report(error: Exception, *, as_json: bool) -> int:
     hint = "This is a defect in Bridle. BRIDLE_DEBUG=1 shows where it happened."
     _say(errors.InternalError.code, f"unexpected {type(error).__name__}: {error}", hint, as_json=as_json)
     return FAILED
+
+
+def _report_click(error: Exception, *, as_json: bool) -> bool:
+    """Say what click found wrong with the command line; False when it is another kind of error."""
+    import click
+
+    if not isinstance(error, click.ClickException):
+        return False
+    context = getattr(error, "ctx", None)
+    hint = f"{context.command_path} --help says more." if context is not None else None
+    _say("USAGE", error.format_message(), hint, as_json=as_json)
+    return True
 
 
 def _refusal(error: OSError) -> str:
