@@ -3,4 +3,29 @@
 from __future__ import annotations
 
 __version__ = "0.1.0"
-__all__ = ["__version__"]
+__all__ = [
+    "EffectFailed",
+    "__version__",
+    "breakpoint_task",
+    "define_task",
+    "node_task",
+    "orchestrator_task",
+    "sleep_task",
+]
+
+_MODULES = {
+    "EffectFailed": "bridle.errors",
+    "breakpoint_task": "bridle.engine.tasks",
+    "define_task": "bridle.engine.tasks",
+    "node_task": "bridle.engine.tasks",
+    "orchestrator_task": "bridle.engine.tasks",
+    "sleep_task": "bridle.engine.tasks",
+}
+
+
+def __getattr__(name: str):  # type: ignore[no-untyped-def]  # each name has a type of its own
+    if name not in _MODULES:
+        raise AttributeError(f"module 'bridle' has no attribute {name!r}")
+    import importlib
+
+    return getattr(importlib.import_module(_MODULES[name]), name)

@@ -35,14 +35,16 @@ SWEEP_TASKS = 1024
 class Promise(asyncio.Future[Any]):
     """What `ctx.task` and its like return: it can be awaited, gathered, wrapped in a task, or left alone.
 
-    Its hash is its number, so that sets of promises (asyncio.wait returns such) have the same order in each replay.
+    Its hash is a number, so that sets of promises (asyncio.wait returns such) have the same order in each replay.
     """
 
-    def __init__(self, loop: ReplayLoop) -> None:
-        super().__init__(loop=loop)
-        self._number = loop.next_number()
+    _number = 0
 
     def __hash__(self) -> int:
+        if not self._number:
+            loop = self.get_loop()
+            assert isinstance(loop, ReplayLoop)  # noqa: S101  # for the type checker: no other loop makes promises
+            self._number = loop.next_number()
         return self._number
 
 
@@ -155,7 +157,7 @@ class ReplayLoop(RefusingLoop):
 
     def create_future(self) -> asyncio.Future[Any]:
         """A future of this loop."""
-        return Promise(self)
+        return Promise(loop=self)
 
     def create_task(
         self,

@@ -102,8 +102,8 @@ class Replay:
         self._now = now
         self._loop = ReplayLoop()
         self._main: asyncio.Task[Any] | None = None
-        self._store: Store | None = None
-        self._writer: Writer | None = None
+        self._store: Store
+        self._writer: Writer
         self._diverged: ProcessDiverged | None = None
         self._promises: dict[str, Promise] = {}
         self._early: dict[str, Effect] = {}
@@ -185,7 +185,7 @@ class Replay:
 
     def ask(self, wish: Wish, key: str | None) -> asyncio.Future[Any]:
         """The promise of an effect: of the recorded one if there is one, else of a new one."""
-        promise = Promise(self._loop)
+        promise = Promise(loop=self._loop)
         if self._is_stopped:
             return promise
         step_id = self._step_id(key)
@@ -204,11 +204,11 @@ class Replay:
 
     def ask_hook(self, hook_type: str, payload: Any, label: str | None, limit_seconds: float) -> asyncio.Future[Any]:
         """The promise of a hook's result: of the recorded one if there is one, else of a new call."""
-        promise = Promise(self._loop)
+        promise = Promise(loop=self._loop)
         if self._is_stopped:
             return promise
         self._hooks += 1
-        hook_id, payload_digest = f"H{self._hooks:06d}", _digest(payload, f"the payload of hook {hook_type!r}")
+        hook_id, payload_digest = f"H{self._hooks:06d}", _digest(payload, ("the payload of hook", hook_type))
         recorded = self.recall.hooks.get(hook_id)
         if recorded is None:
             data = {"hookId": hook_id, "hookType": hook_type, "payloadDigest": payload_digest}
@@ -249,11 +249,11 @@ class Replay:
         given: object = reason  # a process is not type-checked
         if not isinstance(given, str) or not given.strip():
             raise BadTask(f"ctx.halt needs a reason at {caller_place()}", remedy="Say why, in a sentence.")
-        _digest(payload, "the payload of ctx.halt")
+        _digest(payload, ("the payload of", "ctx.halt"))
         if not self._is_stopped:
             self.halt_asked = Halt(reason, payload)
             self._loop.stop_for_good()
-        return Promise(self._loop)
+        return Promise(loop=self._loop)
 
     # ---- inside
 
@@ -278,10 +278,9 @@ class Replay:
             self._settle(promise, item)
 
     def _settle(self, promise: Promise, effect: Effect) -> None:
-        assert self._store is not None  # noqa: S101  # for the type checker: results come while catching up
         result = self._store.result(effect)
         if result.status == OK:
-            promise.set_result(result.value)
+            promise.set_result(_own(result.value))
         else:
             promise.set_exception(effects.failure(result.error))
 
@@ -305,8 +304,7 @@ class Replay:
         if effect.task_id != wish.task_id:
             self._diverge_at(effect.step_id, wish, f"task {effect.task_id!r}")
             return
-        assert self._store is not None  # noqa: S101  # for the type checker: the process runs while catching up
-        if self._store.inputs_digest(effect) != _digest(wish.inputs, f"the arguments of task {wish.task_id!r}"):
+        if not self._is_same(effect, wish):
             recorded = self._store.task(effect.effect_id).get("inputs")
             self._diverge_at(effect.step_id, wish, f"task {effect.task_id!r} with {_shown(recorded)}")
             return
@@ -318,6 +316,13 @@ class Replay:
         else:
             self._promises[effect.effect_id] = promise
 
+    def _is_same(self, effect: Effect, wish: Wish) -> bool:
+        """Whether the arguments are those of the recorded effect."""
+        recorded = self._store.inputs_digest(effect)
+        what = ("the arguments of task", wish.task_id)
+        # Keys that are no text become text when they are written, and sort differently.
+        return recorded == _digest(wish.inputs, what) or recorded == _digest(_copied(wish.inputs, what), what)
+
     def _recognise_passed(self, step_id: str, wish: Wish, promise: Promise) -> None:
         recorded = self.recall.passed[step_id].data
         if wish.sleep is None or wish.sleep.epoch_ms != recorded.get("targetEpochMs"):
@@ -327,13 +332,12 @@ class Replay:
 
     def _want(self, step_id: str, wish: Wish, promise: Promise) -> None:
         """Collect a new effect."""
-        assert self._writer is not None  # noqa: S101  # for the type checker: the process runs while catching up
-        inputs = _copied(wish.inputs, f"the arguments of task {wish.task_id!r}")
+        inputs = _copied(wish.inputs, ("the arguments of task", wish.task_id))
         key = f"{self.run.process_id}:{step_id}:{wish.task_id}"
         effect_id = self._writer.new_id()
         given = (wish.label,) if wish.label else ()
         made = TaskContext(effect_id, key, wish.task_id, self.run.run_id, self.run.folder, wish.label, given)
-        definition = _copied(wish.define(made), f"the definition of task {wish.task_id!r}")
+        definition = _copied(wish.define(made), ("the definition of task", wish.task_id))
         labels = tuple(dict.fromkeys((*given, *definition.get("labels", ()))))
         request = Request(
             effect_id=effect_id,
@@ -394,14 +398,14 @@ def _epoch_ms(moment: datetime) -> int:
     return effects.sleep_target(moment).epoch_ms
 
 
-def _digest(value: Any, what: str) -> str:
+def _digest(value: Any, what: tuple[str, str]) -> str:
     try:
         return digest_of(value)
     except (TypeError, ValueError, RecursionError) as error:
         raise _not_json(what, error) from error
 
 
-def _copied(value: Any, what: str) -> Any:
+def _copied(value: Any, what: tuple[str, str]) -> Any:
     """The value as JSON gives it back: what the process does to its own copy later changes nothing."""
     try:
         return json.loads(json.dumps(value, allow_nan=False))
@@ -409,9 +413,16 @@ def _copied(value: Any, what: str) -> Any:
         raise _not_json(what, error) from error
 
 
-def _not_json(what: str, error: Exception) -> BadTask:
+def _own(value: Any) -> Any:
+    """A copy for the process, which may change what it is given."""
+    if isinstance(value, dict):
+        return {key: _own(item) for key, item in value.items()}
+    return [_own(item) for item in value] if isinstance(value, list) else value
+
+
+def _not_json(what: tuple[str, str], error: Exception) -> BadTask:
     return BadTask(
-        f"{what} cannot be written as JSON at {caller_place(depth=3)}: {error}",
+        f"{what[0]} {what[1]!r} cannot be written as JSON at {caller_place(depth=3)}: {error}",
         remedy="Use text, numbers, true and false, None, lists and dicts.",
     )
 

@@ -5,11 +5,12 @@ Pure: values in, values out, in the format's order of keys. Who keeps them where
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from hashlib import sha256
 
 from bridle.errors import UsageError
-from bridle.journal.codec import compact, pretty
+from bridle.journal.codec import pretty
 from bridle.journal.collate import canonical, canonical_object, text_order
 from bridle.journal.entries import ERROR, OK, Data, Effect, Posted, Request, Result
 
@@ -22,6 +23,9 @@ BLOB_LIMIT_BYTES = 1024 * 1024
 # The format keeps these fields of a task only where they are objects.
 _OBJECTS_ONLY = ("io", "node", "breakpoint", "orchestratorTask", "sleep", "metadata")
 _TEXT_ONLY = ("title", "description")
+
+# Made once: a replay digests the arguments of every call, and making an encoder takes longer than using it.
+_sorted_text = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False).encode
 
 
 class Blob:
@@ -44,7 +48,7 @@ def blob_of(name: str, value: object) -> Blob | None:
 
 def digest_of(inputs: object) -> str:
     """A digest of a call's arguments: equal for equal JSON, whatever the order of its keys."""
-    return sha256(compact(_sorted(inputs)).encode()).hexdigest()
+    return sha256(_sorted_text(inputs).encode()).hexdigest()
 
 
 def task_document(request: Request, *, inputs_ref: str | None) -> dict[str, object]:
@@ -157,9 +161,3 @@ def _without(document: Mapping[str, object], name: str) -> dict[str, object]:
 
 def _present(data: Data) -> dict[str, object]:
     return {key: value for key, value in data.items() if value is not None}
-
-
-def _sorted(value: object) -> object:
-    if isinstance(value, dict):
-        return {key: _sorted(value[key]) for key in sorted(value)}
-    return [_sorted(item) for item in value] if isinstance(value, (list, tuple)) else value
