@@ -48,6 +48,7 @@ READ_CODES = {
 }
 COMPARE_CODES = {0: "it agrees", 1: "it differs", 2: EXIT_MEANINGS[2]}
 READY_CODES = {0: "ready", 1: "something is missing", 2: EXIT_MEANINGS[2]}
+PROGRAM_CODES = {0: EXIT_MEANINGS[0], 1: "failed or refused; the error code on stderr says why"}
 PLAIN_CODES = {0: EXIT_MEANINGS[0], 1: EXIT_MEANINGS[1], 2: EXIT_MEANINGS[2]}
 
 
@@ -143,17 +144,77 @@ FOR_PEOPLE = (
 )
 
 FOR_PROGRAMS = (
-    Command("run:create", "Create a run of a process.", step=4),
+    Command(
+        "run:create",
+        "Create a run of a process.",
+        step=4,
+        module="bridle.cli.commands.run_create",
+        exit_codes=PROGRAM_CODES,
+    ),
     Command("run:iterate", "Replay a run's process and list the effects it waits for.", step=4),
-    Command("run:status", "The state of a run.", step=4),
-    Command("run:events", "The entries of a run's journal.", step=4),
-    Command("run:halt", "End a run for good.", step=4),
-    Command("run:rebuild-state", "Write a run's derived state again from its journal.", step=4),
-    Command("run:repair-journal", "Set broken journal entries aside.", step=4),
-    Command("task:list", "The effects of a run.", step=4),
-    Command("task:show", "One effect of a run.", step=4),
-    Command("task:post", "Post the result of an effect.", step=4),
-    Command("health", "Whether the machine interface works here.", step=4),
+    Command(
+        "run:status",
+        "The state of a run.",
+        step=4,
+        module="bridle.cli.commands.run_status",
+        exit_codes=PROGRAM_CODES,
+    ),
+    Command(
+        "run:events",
+        "The entries of a run's journal.",
+        step=4,
+        module="bridle.cli.commands.run_events",
+        exit_codes=PROGRAM_CODES,
+    ),
+    Command(
+        "run:halt",
+        "End a run for good.",
+        step=4,
+        module="bridle.cli.commands.run_halt",
+        exit_codes=PROGRAM_CODES,
+    ),
+    Command(
+        "run:rebuild-state",
+        "Write a run's derived state again from its journal.",
+        step=4,
+        module="bridle.cli.commands.run_rebuild_state",
+        exit_codes=PROGRAM_CODES,
+    ),
+    Command(
+        "run:repair-journal",
+        "Set broken journal entries aside.",
+        step=4,
+        module="bridle.cli.commands.run_repair_journal",
+        exit_codes=PROGRAM_CODES,
+    ),
+    Command(
+        "task:list",
+        "The effects of a run.",
+        step=4,
+        module="bridle.cli.commands.task_list",
+        exit_codes=PROGRAM_CODES,
+    ),
+    Command(
+        "task:show",
+        "One effect of a run.",
+        step=4,
+        module="bridle.cli.commands.task_show",
+        exit_codes=PROGRAM_CODES,
+    ),
+    Command(
+        "task:post",
+        "Post the result of an effect.",
+        step=4,
+        module="bridle.cli.commands.task_post",
+        exit_codes=PROGRAM_CODES,
+    ),
+    Command(
+        "health",
+        "Whether the machine interface works here.",
+        step=4,
+        module="bridle.cli.commands.health",
+        exit_codes=PROGRAM_CODES,
+    ),
     Command("session:init", "Begin a session's state file.", step=6),
     Command("session:associate", "Bind a session to a run.", step=6),
     Command("session:resume", "Bind a session to a run that exists.", step=6),

@@ -135,6 +135,11 @@ class FileWriter:
         disk.write_atomic(path, codec.pretty(value))
         return layout.OUTPUT_REF
 
+    def rebuild(self) -> State:
+        """Read every entry from its own file and verify it; the pack is written anew at the end of the turn."""
+        self._view = View.of_files(self._store.place)
+        return self._view.state
+
     def end(self) -> None:
         """The turn is over: the caches learn what happened in it."""
         self._is_over = True

@@ -69,6 +69,11 @@ class View:
         view = cls(place)
         if view._take_pack(pack.read_all(place.pack, place.load)) and (view.is_current() or view.catch_up()):
             return view
+        return cls.of_files(place)
+
+    @classmethod
+    def of_files(cls, place: Place) -> View:
+        """Everything, from the entries' own files alone."""
         view = cls(place)
         view._state = State()
         view.catch_up()

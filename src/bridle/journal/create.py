@@ -1,0 +1,153 @@
+"""A new run's folder, made as a whole: it appears under its name complete, or not at all."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+from bridle.errors import DiskError, RunExists, UsageError
+from bridle.ground import disk, ids
+from bridle.journal import codec, layout
+from bridle.journal.entries import RUN_CREATED
+from bridle.journal.state import file_name
+from bridle.journal.tasks import make_durable
+
+
+class NewRun:
+    """What a run is created with."""
+
+    __slots__ = (
+        "entry",
+        "export",
+        "harness",
+        "has_inputs",
+        "inputs",
+        "is_interactive",
+        "process_id",
+        "prompt",
+        "request",
+        "revision",
+        "run_id",
+    )
+
+    def __init__(
+        self,
+        *,
+        run_id: str,
+        process_id: str,
+        entry: Path,
+        export: str = layout.DEFAULT_EXPORT,
+        request: str | None = None,
+        revision: str | None = None,
+        prompt: str | None = None,
+        harness: str | None = None,
+        has_inputs: bool = False,
+        inputs: object = None,
+        is_interactive: bool = True,
+    ) -> None:
+        self.run_id = run_id
+        self.process_id = process_id
+        self.entry = entry
+        """The file of the process."""
+        self.export = export
+        """The name of the process in that file."""
+        self.request = request
+        self.revision = revision
+        self.prompt = prompt
+        self.harness = harness
+        """The program that the run is driven from, where it is."""
+        self.has_inputs = has_inputs
+        self.inputs = inputs
+        self.is_interactive = is_interactive
+
+
+def create_run(runs: Path, new: NewRun, *, proof: str, ulid: str, created_at: str) -> Path:
+    """Make the folder of a new run; RunExists where one of that id is there."""
+    run = runs / ids.check_id(new.run_id, what="the run id")
+    if os.path.lexists(run):
+        raise _exists(run)
+    make_durable(runs)
+    unfinished = disk.temporary_name(runs)
+    try:
+        _fill(unfinished, run, new, proof=proof, ulid=ulid, created_at=created_at)
+        _name(unfinished, run)
+    except BaseException:
+        shutil.rmtree(unfinished, ignore_errors=True)
+        raise
+    disk.sync_folder(runs)
+    return run
+
+
+def entrypoint(new: NewRun, run: Path) -> dict[str, str]:
+    """Where the process is, as seen from the run's folder."""
+    return {"importPath": Path(os.path.relpath(new.entry, run)).as_posix(), "exportName": new.export}
+
+
+def _fill(folder: Path, run: Path, new: NewRun, *, proof: str, ulid: str, created_at: str) -> None:
+    metadata = _metadata(new, entrypoint(new, run), proof=proof, created_at=created_at)
+    data = _created_data(new, metadata)
+    try:
+        documents = {
+            layout.IGNORE_FILE: layout.IGNORED.encode(),
+            layout.RUN_FILE: codec.pretty(metadata),
+            f"{layout.JOURNAL}/{file_name(1, ulid)}": codec.encode(RUN_CREATED, created_at, data),
+        }
+        if new.has_inputs:
+            documents[layout.INPUTS_FILE] = codec.pretty(new.inputs)
+    except (TypeError, ValueError) as error:
+        raise UsageError(f"what the run should be created with is not JSON: {error}") from error
+    disk.make_private_folder(folder)
+    for name in layout.FOLDERS:
+        disk.make_private_folder(folder / name)
+    for name, text in documents.items():
+        disk.write_new(folder / name, text)
+    disk.sync_folder(folder / layout.JOURNAL)
+    disk.sync_folder(folder)
+
+
+def _name(folder: Path, run: Path) -> None:
+    try:
+        os.rename(folder, run)
+    except OSError as error:
+        if os.path.lexists(run):
+            raise _exists(run) from error
+        raise DiskError(f"{run} could not be made: {error.strerror}", payload=error.errno) from error
+
+
+def _metadata(new: NewRun, entry: dict[str, str], *, proof: str, created_at: str) -> dict[str, object]:
+    fields: dict[str, object] = {
+        "runId": new.run_id,
+        "request": new.request or new.process_id,
+        "processId": new.process_id,
+        "harness": new.harness,
+        "entrypoint": entry,
+        "processPath": entry["importPath"],
+        "processRevision": new.revision,
+        "layoutVersion": layout.LAYOUT_VERSION,
+        "createdAt": created_at,
+        "prompt": new.prompt,
+        "nonInteractive": None if new.is_interactive else True,
+        "completionProof": proof,
+    }
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def _created_data(new: NewRun, metadata: dict[str, object]) -> dict[str, object]:
+    fields: dict[str, object] = {
+        "runId": new.run_id,
+        "processId": new.process_id,
+        "entrypoint": metadata["entrypoint"],
+        "harness": new.harness,
+        "processRevision": new.revision,
+        "inputsRef": layout.INPUTS_FILE if new.has_inputs else None,
+        "prompt": new.prompt,
+    }
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def _exists(run: Path) -> RunExists:
+    return RunExists(
+        f"there is a run {run.name} already, at {run}",
+        remedy="Leave --run-id out to get a fresh one, or choose another.",
+    )

@@ -1,0 +1,133 @@
+"""Mends a journal that cannot be read, keeping what stood there as a backup.
+
+What is kept are the entries that are whole and can follow one another, with the text they have; a number or an id
+changes only where it must. The repaired journal takes the place of the broken one in a single step where the kernel
+can exchange two names, else in two; a repair that was killed between the two is finished by the next.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+from bridle.errors import DiskError, JournalBroken, RunNotFound
+from bridle.ground import disk
+from bridle.journal import codec, layout, names
+from bridle.journal.entries import EFFECT_REQUESTED, EFFECT_RESOLVED, Entry
+from bridle.journal.reader import ENTRY_LIMIT_BYTES
+from bridle.journal.state import State, file_name
+from bridle.journal.ulid import RANDOM_BYTES, is_ulid, next_ulid
+
+_REPAIRED_PREFIX = "journal.repaired."
+
+
+class Dropped:
+    """A file that does not come into the repaired journal, and why."""
+
+    __slots__ = ("fault", "name", "sort")
+
+    def __init__(self, name: str, fault: str, sort: str) -> None:
+        self.name = name
+        self.fault = fault
+        self.sort = sort
+        """`corrupt`, `requested`, `resolved`, or `leftover` for what never was an entry."""
+
+
+class Plan:
+    """What a repair would do."""
+
+    __slots__ = ("dropped", "files", "kept")
+
+    def __init__(self) -> None:
+        self.files: list[str] = []
+        """The names that claim to be entries, as they are."""
+        self.kept: list[tuple[str, str]] = []
+        """The name each kept file has, and the one it gets."""
+        self.dropped: list[Dropped] = []
+
+    @property
+    def is_needed(self) -> bool:
+        return bool(self.dropped) or any(old != new for old, new in self.kept)
+
+    def count(self, sort: str) -> int:
+        """How many files are dropped for being of that sort."""
+        return sum(item.sort == sort for item in self.dropped)
+
+
+def plan_repair(run: Path) -> Plan:
+    """Look at every file of the journal and decide what to keep."""
+    journal, plan, state = run / layout.JOURNAL, Plan(), State()
+    if not journal.is_dir():
+        raise RunNotFound(f"there is no journal at {journal}", remedy="Check the run's folder.")
+    plan.files = names.listed(journal)
+    for name in plan.files:
+        try:
+            text = disk.read_bounded(journal / name, ENTRY_LIMIT_BYTES)
+            entry = codec.decode(state.standing.seq + 1, _next_id(name, state), text)
+        except (DiskError, codec.BadText) as error:
+            plan.dropped.append(Dropped(name, str(error), "corrupt"))
+            continue
+        try:
+            state.apply(entry)
+        except JournalBroken as error:
+            plan.dropped.append(Dropped(name, error.message, _sort(entry)))
+            continue
+        plan.kept.append((name, file_name(entry.seq, entry.ulid)))
+    known = set(plan.files)
+    leftovers = sorted(name for name in os.listdir(journal) if name not in known)
+    plan.dropped += [Dropped(name, "it is no entry", "leftover") for name in leftovers]
+    return plan
+
+
+def carry_out(run: Path, plan: Plan) -> Path:
+    """Put the repaired journal in the place of the broken one; gives the backup. Only under the run's lock."""
+    journal, moment = run / layout.JOURNAL, time.time_ns() // 1_000_000
+    repaired, backup = run / f"{_REPAIRED_PREFIX}{moment}", run / f"{layout.BACKUP_PREFIX}{moment}"
+    disk.make_private_folder(repaired)
+    for old, new in plan.kept:
+        disk.write_new(repaired / new, disk.read_bounded(journal / old, ENTRY_LIMIT_BYTES))
+    disk.sync_folder(repaired)
+    if _exchange(journal, repaired):
+        os.rename(repaired, backup)
+    else:
+        os.rename(journal, backup)
+        os.rename(repaired, journal)
+    disk.sync_folder(run)
+    for name in (layout.PACK_FILE, layout.STATE_FILE):
+        (run / layout.STATE / name).unlink(missing_ok=True)
+    return backup
+
+
+def finish_interrupted(run: Path) -> None:
+    """Where a repair was killed between its two steps, the journal is under the name of its backup: put it back."""
+    journal = run / layout.JOURNAL
+    backups = sorted(name for name in os.listdir(run) if name.startswith(layout.BACKUP_PREFIX))
+    if not os.path.lexists(journal) and backups:
+        os.rename(run / backups[-1], journal)
+        disk.sync_folder(run)
+
+
+def _next_id(name: str, state: State) -> str:
+    """The id that the file has, where it can stay, else one that follows."""
+    parsed, latest = codec.parse_name(name), state.standing.ulid
+    if parsed is not None and parsed[1] > latest:
+        return parsed[1]
+    previous = latest if is_ulid(latest) else ""
+    return next_ulid(previous, now_ms=time.time_ns() // 1_000_000, random=os.urandom(RANDOM_BYTES))
+
+
+def _sort(entry: Entry) -> str:
+    return {EFFECT_REQUESTED: "requested", EFFECT_RESOLVED: "resolved"}.get(entry.type, "corrupt")
+
+
+def _exchange(one: Path, other: Path) -> bool:
+    """Exchange two names in one step; False where the kernel or the file system cannot."""
+    import ctypes
+
+    try:
+        rename = ctypes.CDLL(None, use_errno=True).renameat2
+    except (OSError, AttributeError):
+        return False
+    at_current_folder, exchange = -100, 2  # AT_FDCWD, RENAME_EXCHANGE
+    return bool(rename(at_current_folder, os.fsencode(one), at_current_folder, os.fsencode(other), exchange) == 0)
