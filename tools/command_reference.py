@@ -93,7 +93,7 @@ def _error_codes(root: type[errors.Error]) -> Iterator[str]:
     yield f"| `NOT_BUILT` | The command is not part of this version. | {dispatcher.USAGE} |"
     for error in _tree(root):
         meaning = (error.__doc__ or "").splitlines()[0]
-        yield f"| `{error.code}` | {meaning} | {dispatcher.exit_code(error('example'))} |"
+        yield f"| `{error.code}` | {meaning} | {dispatcher.exit_code(error)} |"
 
 
 def _tree(root: type[errors.Error]) -> Iterator[type[errors.Error]]:

@@ -45,13 +45,13 @@ def run(arguments: list[str]) -> int:
     return _flushed(_guarded(arguments))
 
 
-def exit_code(error: Exception) -> int:
-    """The exit code for one of our own errors."""
+def exit_code(error: type[Exception]) -> int:
+    """The exit code for an error of our own of that class."""
     from bridle import errors
 
-    if isinstance(error, errors.UserError):
+    if issubclass(error, errors.UserError):
         return USAGE
-    return AGENT_UNUSABLE if isinstance(error, errors.AgentError) else FAILED
+    return AGENT_UNUSABLE if issubclass(error, errors.AgentError) else FAILED
 
 
 def _stand_in_for_closed_streams() -> None:
@@ -183,7 +183,7 @@ def _report(error: Exception, *, as_json: bool) -> int:
 
     if isinstance(error, errors.Error):
         _say(error.code, error.message, error.remedy, as_json=as_json)
-        return exit_code(error)
+        return exit_code(type(error))
     if "click" in sys.modules and _report_click(error, as_json=as_json):
         return USAGE
     _show_traceback()
