@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +29,7 @@ from bridle.agent.prompt import Wording, first_sections, read_file, system
 from bridle.agent.protocol import PROTOCOL_VERSION
 from bridle.agent.results import number
 from bridle.agent.session import Session
-from bridle.agent.settings import Settings, load
+from bridle.agent.settings import SOURCES, Settings, load
 from bridle.agent.skills import Skills, discover
 from bridle.agent.speaker import Speaker
 from bridle.agent.structured import Schema, StructuredOutput
@@ -209,7 +209,7 @@ class _Parts:
     def account(self) -> dict[str, Any]:
         """What `initialize` says about who pays."""
         source = self._keys.source if self._keys is not None else auth.NO_SOURCE
-        return {"tokenSource": source, "apiKeySource": source, "apiProvider": "firstParty"}
+        return {"tokenSource": "none", "apiKeySource": source, "apiProvider": "firstParty"}
 
     def attached(self, text: str) -> list[str]:
         """What the model is told about the files that a prompt names as @path."""
@@ -237,18 +237,26 @@ class _Parts:
         tools = [
             *file_tools(lambda: self._cwd, self.memory),
             *shell_tools(self.shell, self.background, results_folder=folder / "tool-results", limits=self._limits),
-            SkillTool(self.skills, session_id=self._session.id, local_commands=COMMANDS),
+            *self._skill_tools(),
         ]
         # One list of things to do is enough for a model.
         left_out = ("TodoWrite",) if with_tasks else TASK_LIST
         return [tool for tool in tools if tool.name not in left_out]
 
+    def _skill_tools(self) -> list[Tool]:
+        if not self._asked.has_commands:
+            return []
+        return [SkillTool(self.skills, session_id=self._session.id, local_commands=COMMANDS)]
+
     def _scope(self) -> Scope:
         asked = self._asked
-        sources = frozenset(asked.setting_sources) if asked.setting_sources is not None else None
-        plain = asked.is_bare or asked.is_safe
-        scope = Scope(self._cwd, self._config_folder, self._environment, reads_instructions=not plain)
-        return scope if sources is None else replace(scope, sources=sources)
+        return Scope(
+            cwd=self._cwd,
+            config_folder=self._config_folder,
+            environment=self._environment,
+            sources=frozenset(SOURCES if asked.setting_sources is None else asked.setting_sources),
+            reads_instructions=not (asked.is_bare or asked.is_safe),
+        )
 
 
 def _config_folder(environment: Mapping[str, str]) -> Path:

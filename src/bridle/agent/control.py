@@ -10,12 +10,15 @@ from typing import Any
 from bridle.agent import events
 from bridle.agent.conversation import Conversation
 from bridle.agent.input import Asked, Said
-from bridle.agent.model.names import ALIASES, Model, resolve
+from bridle.agent.model.names import EFFORTS, Model, Thinking, resolve
 from bridle.agent.permissions.policy import MODES, with_mode
 from bridle.agent.session import new_uuid
 from bridle.wire import control
 from bridle.wire.encode import encode
 from bridle.wire.events import ControlResponse
+
+# The names that a host offers to a person, in this order.
+LISTED = ("default", "sonnet", "haiku", "opus", "fable")
 
 
 @dataclass(frozen=True)
@@ -69,7 +72,7 @@ class ControlDesk:
             "agents": [],
             "output_style": "default",
             "available_output_styles": ["default"],
-            "models": [_shown(resolve(alias, self._welcome.environment), alias) for alias in ALIASES],
+            "models": [_shown(resolve(alias, self._welcome.environment), alias) for alias in LISTED],
             "account": self._welcome.account,
             "pid": os.getpid(),
         }
@@ -122,4 +125,16 @@ class ControlDesk:
 
 
 def _shown(model: Model, alias: str) -> dict[str, Any]:
-    return {"value": alias, "displayName": alias.capitalize(), "description": model.shown, "resolvedModel": model.id}
+    """A model as a host lists it."""
+    shown: dict[str, Any] = {
+        "value": alias,
+        "resolvedModel": model.shown,
+        "displayName": alias.capitalize(),
+        "description": f"{model.shown}, {model.context_window // 1000}k tokens of context",
+    }
+    if model.kind.effort is not None:
+        efforts = [level for level in EFFORTS if level not in ("xhigh", "max") or level in model.kind.top_efforts]
+        shown |= {"supportsEffort": True, "supportedEffortLevels": efforts}
+    if model.thinking is Thinking.ADAPTIVE:
+        shown["supportsAdaptiveThinking"] = True
+    return shown

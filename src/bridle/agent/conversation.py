@@ -206,6 +206,9 @@ class Conversation:
             if not self._is_cut:
                 raise
             return await under_way.interrupted()
+        except BaseException:
+            await under_way.abandon()
+            raise
         finally:
             self._task, self._is_cut, self._is_latched = None, False, False
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bridle.agent.protocol import PROTOCOL_VERSION
+from bridle.agent.transcript import full_usage
 
 Event = dict[str, Any]
 
@@ -78,7 +79,7 @@ def assistant(
         "content": [block],
         "stop_reason": message.get("stop_reason") if is_final else None,
         "stop_sequence": message.get("stop_sequence") if is_final else None,
-        "usage": message.get("usage") or {},
+        "usage": full_usage(message.get("usage")) if is_final else message.get("usage") or {},
         "context_management": None,
     }
     event: Event = {

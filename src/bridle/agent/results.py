@@ -162,7 +162,8 @@ def result(ending: Ending, turn: Turn, totals: Totals, *, now: float, session_id
         head["structured_output"] = ending.structured
     if ending.terminal_reason is not None:
         head["terminal_reason"] = ending.terminal_reason
-    head["fast_mode_state"] = "off"
+    if not (ending.is_local and ending.is_error):
+        head["fast_mode_state"] = "off"
     if ending.origin is not None:
         head["origin"] = ending.origin
     head["uuid"] = uuid
@@ -172,14 +173,13 @@ def result(ending: Ending, turn: Turn, totals: Totals, *, now: float, session_id
 
 
 def _first_times(turn: Turn) -> dict[str, int]:
-    """When the first request went out and the first words came; nothing where no answer came."""
-    if turn.first_block is None or turn.first_byte is None or turn.first_request is None:
-        return {}
-    return {
-        "ttft_ms": round((turn.first_block - turn.started) * 1000),
-        "ttft_stream_ms": round((turn.first_byte - turn.started) * 1000),
-        "time_to_request_ms": round((turn.first_request - turn.started) * 1000),
+    """When the first words came, the first byte, and when the first request went out, as far as they did."""
+    times = {
+        "ttft_ms": turn.first_block,
+        "ttft_stream_ms": turn.first_byte,
+        "time_to_request_ms": turn.first_request,
     }
+    return {name: round((at - turn.started) * 1000) for name, at in times.items() if at is not None}
 
 
 def number(fields: dict[str, Any], name: str) -> int:

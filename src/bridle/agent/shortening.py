@@ -8,13 +8,16 @@ from typing import Any, cast
 
 from bridle.agent import events
 from bridle.agent.book import Book
-from bridle.agent.compaction import Compacted, Compactor, NotCompacted, Trigger, Window, used
+from bridle.agent.compaction import Compacted, Compactor, NotCompacted, Trigger, Window, plan, used
 from bridle.agent.model.answering import Answering
 from bridle.agent.model.ask import Ask
 from bridle.agent.model.names import Model
 from bridle.agent.model.pieces import Begun, BlockDone, Ended, Piece, Restarted
 from bridle.agent.session import new_uuid
 from bridle.ground import clock
+
+# One message cannot be made shorter by a summary of it.
+MIN_MESSAGES = 2
 
 Count = Callable[[str, dict[str, Any]], None]
 
@@ -39,6 +42,8 @@ class Shortener:
 
     async def shorten(self, client: Answering, ask: Ask, trigger: Trigger, instructions: str = "") -> bool:
         """Put a summary in place; False where that did not work. `ask` is the request that has no room."""
+        if trigger == "auto" and len(plan(self._book.messages, _window(ask.model)).summed_up) < MIN_MESSAGES:
+            return False
         self._system("status", {"status": "compacting"})
         done = await self._compactor.compact(
             self._book.messages,

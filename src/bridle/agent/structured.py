@@ -132,6 +132,11 @@ class StructuredOutput:
         """A new turn owes new data, and its failures are its own."""
         self.value, self.has_value, self.failures = None, False, 0
 
+    def shown(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        """The input as it is shown: the data that fits, where there is any in it."""
+        value = self._schema.fit(arguments).value
+        return value if isinstance(value, dict) else arguments
+
     async def run(self, arguments: Any, *, call_id: str) -> Answer:  # noqa: ARG002  # the protocol of tools
         """Take the data, or say what is wrong with it."""
         fit = self._schema.fit(arguments)

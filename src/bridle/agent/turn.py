@@ -194,6 +194,12 @@ class TurnUnderWay:
             errors=("Request interrupted by user",),
         )
 
+    async def abandon(self) -> None:
+        """Something broke inside: end what runs, and leave a history that can go on."""
+        if self._spoken is not None:
+            await self._spoken.calls.cancel()
+            self._settle(self._spoken)
+
     async def _hear(self, choice: dict[str, Any] | None) -> Spoken:
         """Ask the model once, and let its calls begin as they come."""
         self.tally.requests += 1

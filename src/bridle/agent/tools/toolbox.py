@@ -9,6 +9,7 @@ from typing import Any
 from bridle.agent.permissions.decide import decide
 from bridle.agent.permissions.policy import Allowed, Policy
 from bridle.agent.permissions.rules import canonical
+from bridle.agent.structured import StructuredOutput
 from bridle.agent.tools.shell_tools import normalised
 from bridle.agent.tools.tool import Answer, Tool, failed
 from bridle.agent.tools.validate import check
@@ -73,8 +74,8 @@ class Toolbox:
             return Prepared(call_id, name, arguments, self._missing(name))
         if UNPARSED in arguments:
             return Prepared(call_id, name, arguments, _unparsed(name, arguments[UNPARSED]))
-        if name == "StructuredOutput":  # held against its schema by itself, more patiently
-            return Prepared(call_id, name, arguments, None)
+        if isinstance(tool, StructuredOutput):  # it is more patient than the check
+            return Prepared(call_id, name, tool.shown(arguments), None)
         checked = check(tool.name, tool.schema, normalised(name, arguments))
         if isinstance(checked, Answer):
             return Prepared(call_id, name, arguments, checked)
