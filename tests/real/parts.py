@@ -9,6 +9,11 @@ PINS = Path(__file__).with_name("parts.json")
 INSTALLED = Path(__file__).parents[2] / ".cache" / "real-parts.json"
 
 
+def babysitter_program() -> Path:
+    """The other implementation of the run format."""
+    return program("babysitter")
+
+
 def claude_program() -> Path:
     """The real Claude Code."""
     return program("claude")

@@ -31,7 +31,7 @@ def folder_with(cache: Path, says: str) -> Path:
 
 
 @pytest.mark.real
-@pytest.mark.parametrize("name", ["claude", "codex", "gemini", "opencode"])
+@pytest.mark.parametrize("name", ["babysitter", "claude", "codex", "gemini", "opencode"])
 def test_a_real_part_is_installed_at_its_pinned_version(name: str, tmp_path: Path) -> None:
     environment = {"HOME": str(tmp_path), "PATH": os.environ["PATH"], "DISABLE_AUTOUPDATER": "1"}
     command = [str(parts.program(name)), "--version"]
