@@ -10,23 +10,15 @@ from pathlib import Path
 from typing import Any
 
 from bridle.agent.tools.change import NOT_READ, Found, Unchangeable, encoded, find, put, require_known
+from bridle.agent.tools.declared import EDIT
 from bridle.agent.tools.file_memory import FileMemory
 from bridle.agent.tools.offload import offload
 from bridle.agent.tools.patch import structured_patch
 from bridle.agent.tools.place import locate, missing, unsuitable
 from bridle.agent.tools.quotes import find_alike, in_style_of
-from bridle.agent.tools.schema import input_schema
 from bridle.agent.tools.text_file import shown
 from bridle.agent.tools.tool import Answer, failed, refused
 from bridle.agent.tools.write import CURRENT
-
-_DESCRIPTION = """Replaces a text in a file.
-
-- The file must have been read in this conversation.
-- old_string must stand in the file exactly as given, blanks and line ends included, without the line numbers \
-that Read puts in front; and only once, unless replace_all is true. Give enough of what is around it to make it unique.
-- new_string takes its place. An empty old_string creates a file that is not there yet.
-- Encoding, line endings, mode and owner of the file stay as they are."""
 
 
 @dataclass(frozen=True)
@@ -40,17 +32,9 @@ class _Request:
 class Edit:
     """Replaces text in files."""
 
-    name = "Edit"
-    description = _DESCRIPTION
-    schema = input_schema(
-        {
-            "file_path": {"type": "string"},
-            "old_string": {"type": "string"},
-            "new_string": {"type": "string"},
-            "replace_all": {"default": False, "type": "boolean"},
-        },
-        ["file_path", "old_string", "new_string"],
-    )
+    name = EDIT.name
+    description = EDIT.description
+    schema = EDIT.schema
 
     def __init__(self, folder: Callable[[], Path], memory: FileMemory) -> None:
         self._folder = folder

@@ -8,20 +8,19 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
 
-@dataclass(frozen=True)
-class View:
+
+class View(msgspec.Struct, frozen=True):
     """Which part of a file a call of Read asked for; None means that nothing was said."""
 
     offset: int | None = None
     limit: int | None = None
 
 
-@dataclass(frozen=True)
-class Known:
+class Known(msgspec.Struct, frozen=True):
     """One state of one file that the model knows."""
 
     path: str

@@ -9,29 +9,22 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from bridle.agent.tools.declared import GLOB
 from bridle.agent.tools.place import locate, unsuitable
 from bridle.agent.tools.ripgrep import SearchFailed, search
-from bridle.agent.tools.schema import input_schema
 from bridle.agent.tools.tool import Answer, failed, refused
 
 # What a model can use at once.
 _SHOWN_FILES = 100
 _WILD = frozenset("*?[{")
 
-_DESCRIPTION = """Finds files by name.
-
-- pattern: a glob such as **/*.py, src/*.ts or {a,b}.md; one without a slash matches in every folder below.
-- path: the folder to look in; the working folder if it is left out.
-- Answers with paths, the oldest file first, 100 at most. Hidden and ignored files are found as well; inside .git only \
-if the pattern or the path names it."""
-
 
 class Glob:
     """Finds files by name."""
 
-    name = "Glob"
-    description = _DESCRIPTION
-    schema = input_schema({"pattern": {"type": "string"}, "path": {"type": "string"}}, ["pattern"])
+    name = GLOB.name
+    description = GLOB.description
+    schema = GLOB.schema
 
     def __init__(self, folder: Callable[[], Path], environment: Mapping[str, str]) -> None:
         self._folder = folder

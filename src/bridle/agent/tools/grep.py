@@ -8,11 +8,11 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from bridle.agent.tools.declared import GREP
 from bridle.agent.tools.found import Page, counts, files, lines
 from bridle.agent.tools.keep import keep_large
 from bridle.agent.tools.place import locate, unsuitable
 from bridle.agent.tools.ripgrep import SearchFailed, search
-from bridle.agent.tools.schema import input_schema
 from bridle.agent.tools.tool import Answer, failed, refused
 
 # What a result shows unless the call says otherwise.
@@ -22,46 +22,13 @@ _LINE_LIMIT_CHARACTERS = 500
 # A result that is longer goes to a file, and its beginning to the model.
 _SHOWN_CHARACTERS = 20_000
 
-_DESCRIPTION = """Searches the content of files, with ripgrep.
-
-- pattern: a regular expression in ripgrep's (Rust's) syntax; literal braces need a backslash.
-- path: a file or a folder; the working folder if it is left out. glob (*.js, *.{ts,tsx}) and type (py, rust, …) \
-narrow the files. What .gitignore names is left out.
-- output_mode: files_with_matches (the default: paths, the latest change first), content (the lines), count.
-- For content: -A, -B and -C (or context) show lines around, -n the line numbers (on by default), -o only what matched.
-- -i ignores case. multiline lets a match go over line ends, and the dot match them.
-- head_limit (250; 0 for no limit) and offset page through the result."""
-
-_NUMBER = {"type": "number"}
-_FLAG = {"type": "boolean"}
-_TEXT = {"type": "string"}
-
 
 class Grep:
     """Searches the content of files."""
 
-    name = "Grep"
-    description = _DESCRIPTION
-    schema = input_schema(
-        {
-            "pattern": _TEXT,
-            "path": _TEXT,
-            "glob": _TEXT,
-            "output_mode": {"type": "string", "enum": ["content", "files_with_matches", "count"]},
-            "-B": _NUMBER,
-            "-A": _NUMBER,
-            "-C": _NUMBER,
-            "context": _NUMBER,
-            "-n": _FLAG,
-            "-i": _FLAG,
-            "-o": _FLAG,
-            "type": _TEXT,
-            "head_limit": _NUMBER,
-            "offset": _NUMBER,
-            "multiline": _FLAG,
-        },
-        ["pattern"],
-    )
+    name = GREP.name
+    description = GREP.description
+    schema = GREP.schema
 
     def __init__(self, folder: Callable[[], Path], environment: Mapping[str, str], results_folder: Path | None) -> None:
         self._folder = folder

@@ -11,19 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from bridle.agent.tools.change import NOT_READ, Found, Unchangeable, encoded, find, put, require_known
+from bridle.agent.tools.declared import NOTEBOOK_EDIT
 from bridle.agent.tools.file_memory import FileMemory
 from bridle.agent.tools.notebook import NotANotebook, language, parse, source_of
 from bridle.agent.tools.offload import offload
 from bridle.agent.tools.place import locate, unsuitable
-from bridle.agent.tools.schema import input_schema
 from bridle.agent.tools.text_file import shown
 from bridle.agent.tools.tool import Answer, failed, refused
-
-_DESCRIPTION = """Changes one cell of a Jupyter notebook (.ipynb), which must have been read in this conversation.
-
-- edit_mode replace (the default) gives the cell named by cell_id the text new_source; a code cell loses its outputs.
-- insert adds a cell after cell_id, or at the start without one; cell_type says which kind. delete takes the cell away.
-- cell_id is the id that Read shows; cell-N means the cell at index N."""
 
 _BY_INDEX = re.compile(r"cell-(\d{1,9})")
 # From this minor version of format 4 on, every cell has an id.
@@ -43,18 +37,9 @@ class _Request:
 class NotebookEdit:
     """Changes cells of notebooks."""
 
-    name = "NotebookEdit"
-    description = _DESCRIPTION
-    schema = input_schema(
-        {
-            "notebook_path": {"type": "string"},
-            "cell_id": {"type": "string"},
-            "new_source": {"type": "string"},
-            "cell_type": {"type": "string", "enum": ["code", "markdown"]},
-            "edit_mode": {"type": "string", "enum": ["replace", "insert", "delete"]},
-        },
-        ["notebook_path", "new_source"],
-    )
+    name = NOTEBOOK_EDIT.name
+    description = NOTEBOOK_EDIT.description
+    schema = NOTEBOOK_EDIT.schema
 
     def __init__(self, folder: Callable[[], Path], memory: FileMemory) -> None:
         self._folder = folder

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from bridle.agent.tools.declared import READ
 from bridle.agent.tools.excerpt import WHOLE_LIMIT_BYTES, Binary, Excerpt, NotRegular, TooLarge, take
 from bridle.agent.tools.file_memory import FileMemory, Known, View, key
 from bridle.agent.tools.images import SUFFIXES as IMAGES
@@ -16,7 +17,6 @@ from bridle.agent.tools.offload import offload
 from bridle.agent.tools.pdf import read_pdf
 from bridle.agent.tools.place import locate, missing, told, unsuitable
 from bridle.agent.tools.printed import size as human_size
-from bridle.agent.tools.schema import LARGEST_INTEGER, input_schema
 from bridle.agent.tools.tool import Answer, failed, refused
 
 # What one result may cost the model. The original asks the endpoint to count; a token is about four characters.
@@ -39,32 +39,13 @@ _ADVICE = (
 )
 _UNCHANGED = "Wasted call — file unchanged since your last Read. Refer to that earlier tool_result instead."
 
-_DESCRIPTION = """Shows a file of this machine.
-
-- file_path: an absolute path, or one relative to the working folder. Folders are not read; list them with Bash.
-- Text comes with its lines numbered: number, tab, line. offset (the first line) and limit (how many lines) pick a \
-part; without limit, a file of more than 256 KB is refused.
-- Pictures (png, jpg, gif, webp) and PDF files are shown as such; notebooks (.ipynb) as cells with their outputs.
-- A file that you have read and that has not changed is not shown again: look at the earlier result.
-- Read a file before you edit or overwrite it."""
-
-_SCHEMA = input_schema(
-    {
-        "file_path": {"type": "string"},
-        "offset": {"type": "integer", "minimum": 0, "maximum": LARGEST_INTEGER},
-        "limit": {"type": "integer", "exclusiveMinimum": 0, "maximum": LARGEST_INTEGER},
-        "pages": {"type": "string"},
-    },
-    ["file_path"],
-)
-
 
 class Read:
     """Shows files, and remembers which state of them the model has seen."""
 
-    name = "Read"
-    description = _DESCRIPTION
-    schema = _SCHEMA
+    name = READ.name
+    description = READ.description
+    schema = READ.schema
 
     def __init__(self, folder: Callable[[], Path], memory: FileMemory) -> None:
         self._folder = folder

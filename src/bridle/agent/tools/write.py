@@ -8,32 +8,23 @@ from pathlib import Path
 from typing import Any
 
 from bridle.agent.tools.change import NOT_READ, Found, Unchangeable, encoded, find, is_folder, put, require_known
+from bridle.agent.tools.declared import WRITE
 from bridle.agent.tools.file_memory import FileMemory
 from bridle.agent.tools.offload import offload
 from bridle.agent.tools.patch import structured_patch
 from bridle.agent.tools.place import locate, unsuitable
-from bridle.agent.tools.schema import input_schema
 from bridle.agent.tools.text_file import shown
 from bridle.agent.tools.tool import Answer, refused
 
 CURRENT = "(file state is current in your context — no need to Read it back)"
 
-_DESCRIPTION = """Writes a file: its whole new content.
-
-- Missing folders are made. A file that is already there must have been read in this conversation, and is replaced.
-- To change parts of a file use Edit: it sends only the difference.
-- Encoding, line endings, mode and owner of an existing file stay as they are."""
-
 
 class Write:
     """Creates and replaces files."""
 
-    name = "Write"
-    description = _DESCRIPTION
-    schema = input_schema(
-        {"file_path": {"type": "string"}, "content": {"type": "string"}},
-        ["file_path", "content"],
-    )
+    name = WRITE.name
+    description = WRITE.description
+    schema = WRITE.schema
 
     def __init__(self, folder: Callable[[], Path], memory: FileMemory) -> None:
         self._folder = folder
