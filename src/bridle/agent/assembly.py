@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from bridle.agent import auth, login, sessions
 from bridle.agent.book import Book
@@ -52,8 +53,7 @@ TASK_LIST = ("TaskCreate", "TaskGet", "TaskList", "TaskUpdate")
 BARE_TOOLS = ("Bash", "Edit", "Read")
 
 
-@dataclass(frozen=True)
-class Run:
+class Run(msgspec.Struct, frozen=True):
     """Everything that a run is made of."""
 
     conversation: Conversation
@@ -197,7 +197,7 @@ class _Parts:
             )
 
         listing = self.skills.listing() if "Skill" in toolbox.names else None
-        persona = Persona(model, self._policy, system_blocks, reminder, listing, opening=said)
+        persona = Persona(model, self._policy, system_blocks, reminder, said, listing)
         return persona
 
     async def connect(self) -> Answering:

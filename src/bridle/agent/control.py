@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 from typing import Any
+
+import msgspec
 
 from bridle.agent import events
 from bridle.agent.conversation import Conversation
@@ -21,8 +22,7 @@ from bridle.wire.events import ControlResponse
 LISTED = ("default", "sonnet", "haiku", "opus", "fable")
 
 
-@dataclass(frozen=True)
-class Welcome:
+class Welcome(msgspec.Struct, frozen=True):
     """What `initialize` is answered with, and what it may change."""
 
     commands: Callable[[], list[dict[str, str]]]
@@ -114,7 +114,7 @@ class ControlDesk:
         if tokens is not None and (not isinstance(tokens, int) or isinstance(tokens, bool) or tokens < 0):
             self._fail(asked, "max_thinking_tokens must be a number from 0 up, or null")
             return
-        self._conversation.manner = replace(self._conversation.manner, thinking_tokens=tokens)
+        self._conversation.manner = msgspec.structs.replace(self._conversation.manner, thinking_tokens=tokens)
         self._answer(control.success(asked.request_id))
 
     def _fail(self, asked: Asked, text: str) -> None:

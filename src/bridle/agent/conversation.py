@@ -6,8 +6,9 @@ import asyncio
 import signal
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable
-from dataclasses import dataclass, field, replace
 from typing import Any, cast
+
+import msgspec
 
 from bridle.agent import events, results
 from bridle.agent.book import Book
@@ -34,22 +35,20 @@ MEANWHILE = "While you were working, the user wrote:\n{text}\n\nTake this into a
 _SIGNAL_CODE = 128
 
 
-@dataclass(frozen=True)
-class Manner:
+class Manner(msgspec.Struct, frozen=True):
     """How the conversation is held, from the command line."""
 
     is_stream: bool
     """Whether the host talks over standard input."""
     shows_frames: bool = False
     replays: bool = False
-    limits: Limits = field(default_factory=Limits)
+    limits: Limits = msgspec.field(default_factory=Limits)
     effort: str | None = None
     thinking_tokens: int | None = None
     fallbacks: tuple[Model, ...] = ()
 
 
-@dataclass
-class Persona:
+class Persona(msgspec.Struct):
     """Who the model is asked to be and what it may do; a control request may change it between requests."""
 
     model: Model
@@ -58,13 +57,13 @@ class Persona:
     """The system prompt, made when the first request needs it."""
     reminder: Callable[[], Awaitable[list[dict[str, Any]]]]
     """What stands before the first words of the user."""
+    opening: Callable[[], events.Opening]
+    """What `init` says now."""
     listing: str | None = None
     """What the model is told about skills."""
-    opening: Callable[[], events.Opening] = field(kw_only=True)
 
 
-@dataclass(frozen=True)
-class Called:
+class Called(msgspec.Struct, frozen=True):
     """A skill that the user called by its name."""
 
     shown: str
@@ -122,7 +121,7 @@ class Conversation:
         """Take one turn: exactly one result, whatever happens. `called` is the skill that the words stand for."""
         tally = self._begin()
         ending = await self._guarded(said, tally, called)
-        self.finish(ending if origin is None else replace(ending, origin=origin), tally)
+        self.finish(ending if origin is None else msgspec.structs.replace(ending, origin=origin), tally)
 
     def answer_locally(self, said: Said, text: str, *, is_error: bool = False) -> None:
         """Answer without the model."""

@@ -5,8 +5,9 @@ Ids and time are given, so that the same facts make the same line.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from bridle.agent.protocol import PROTOCOL_VERSION
 from bridle.agent.transcript import full_usage
@@ -16,8 +17,7 @@ Event = dict[str, Any]
 SYNTHETIC_MODEL = "<synthetic>"
 
 
-@dataclass(frozen=True)
-class Opening:
+class Opening(msgspec.Struct, frozen=True):
     """What `init` says at the start of a turn."""
 
     cwd: str

@@ -6,9 +6,10 @@ A flag that is not built is either passed over (`PASSED`: nothing is done that w
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 from typing import Any, NoReturn
+
+import msgspec
 
 from bridle.errors import UsageError
 
@@ -30,8 +31,7 @@ class Fate(Enum):
     REFUSED = "refused"
 
 
-@dataclass(frozen=True)
-class Flag:
+class Flag(msgspec.Struct, frozen=True):
     """One flag: its names, what follows it, and what becomes of it."""
 
     names: tuple[str, ...]
@@ -134,8 +134,7 @@ FLAGS: tuple[Flag, ...] = (
 _BY_NAME = {name: flag for flag in FLAGS for name in flag.names}
 
 
-@dataclass(frozen=True)
-class Given:
+class Given(msgspec.Struct, frozen=True):
     """A command line, taken apart: values by flag, the prompt, and the flags that were passed over."""
 
     values: dict[str, Any]

@@ -7,7 +7,6 @@ import os
 import threading
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
@@ -17,8 +16,7 @@ from bridle.wire.lines import Lines, Oversize
 _CHUNK_BYTES = 256 * 1024
 
 
-@dataclass(frozen=True)
-class Said:
+class Said(msgspec.Struct, frozen=True):
     """A message of the user."""
 
     content: str | list[dict[str, Any]]
@@ -33,8 +31,7 @@ class Said:
         return "\n".join(text for text in texts if isinstance(text, str))
 
 
-@dataclass(frozen=True)
-class Asked:
+class Asked(msgspec.Struct, frozen=True):
     """A control request of the host."""
 
     request_id: str
@@ -47,15 +44,13 @@ class Asked:
         return value if isinstance(value, str) else ""
 
 
-@dataclass(frozen=True)
-class Answered:
+class Answered(msgspec.Struct, frozen=True):
     """The host's answer to a control request of ours."""
 
     response: dict[str, Any]
 
 
-@dataclass(frozen=True)
-class Unreadable:
+class Unreadable(msgspec.Struct, frozen=True):
     """A line that is not what a host may send; nothing after it is read."""
 
     reason: str
@@ -105,16 +100,15 @@ def _excerpt(line: bytes) -> str:
     return line[:200].decode("utf-8", "replace")
 
 
-@dataclass
-class Inbox:
+class Inbox(msgspec.Struct):
     """What the host has said and nobody has taken yet."""
 
-    messages: deque[Said] = field(default_factory=deque)
+    messages: deque[Said] = msgspec.field(default_factory=deque)
     on_control: Callable[[Asked], None] | None = None
     """Called at once, in the event loop."""
     broken: Unreadable | None = None
     at_end: bool = False
-    changed: asyncio.Event = field(default_factory=asyncio.Event)
+    changed: asyncio.Event = msgspec.field(default_factory=asyncio.Event)
 
     def put(self, item: Item) -> None:
         """Take in what a line said."""

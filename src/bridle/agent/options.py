@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from bridle.agent.flags import Given
 from bridle.agent.permissions.rules import split_list
 from bridle.errors import UsageError
 
 
-@dataclass(frozen=True)
-class Options:
+class Options(msgspec.Struct, frozen=True):
     """One run, as asked for."""
 
     prompt: str | None

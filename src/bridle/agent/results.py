@@ -6,14 +6,14 @@ whole process.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any
+
+import msgspec
 
 _COUNTS = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens")
 
 
-@dataclass(frozen=True)
-class Ending:
+class Ending(msgspec.Struct, frozen=True):
     """How a turn ended."""
 
     subtype: str = "success"
@@ -31,8 +31,7 @@ class Ending:
     origin: dict[str, str] | None = None
 
 
-@dataclass
-class ModelTotal:
+class ModelTotal(msgspec.Struct):
     """What one model was used for since the process started."""
 
     context_window: int
@@ -58,13 +57,12 @@ class ModelTotal:
         }
 
 
-@dataclass
-class Totals:
+class Totals(msgspec.Struct):
     """What the process used so far."""
 
     cost_usd: float = 0.0
     api_ms: float = 0.0
-    models: dict[str, ModelTotal] = field(default_factory=dict)
+    models: dict[str, ModelTotal] = msgspec.field(default_factory=dict)
 
     def add(self, shown_model: str, usage: dict[str, Any], cost_usd: float, *, window: int, max_output: int) -> None:
         """Count one answer of a model."""
@@ -79,13 +77,12 @@ class Totals:
         self.cost_usd += cost_usd
 
 
-@dataclass
-class Turn:
+class Turn(msgspec.Struct):
     """What one turn used so far."""
 
     started: float
     """When it began, on the clock that never goes back."""
-    usage: dict[str, int] = field(default_factory=lambda: dict.fromkeys(_COUNTS, 0))
+    usage: dict[str, int] = msgspec.field(default_factory=lambda: dict.fromkeys(_COUNTS, 0))
     cache_1h: int = 0
     cache_5m: int = 0
     web_searches: int = 0
@@ -94,7 +91,7 @@ class Turn:
     user_events: int = 0
     requests: int = 0
     """How often the model was asked: what `--max-turns` counts."""
-    denials: list[dict[str, Any]] = field(default_factory=list)
+    denials: list[dict[str, Any]] = msgspec.field(default_factory=list)
     stop_reason: str | None = None
     first_request: float | None = None
     first_byte: float | None = None

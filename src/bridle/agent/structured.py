@@ -5,8 +5,9 @@ A turn with a schema ends with data that fits it or with an error, never with a 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from bridle.agent.tools.tool import Answer, failed
 from bridle.errors import UsageError
@@ -28,8 +29,7 @@ _WRAPPERS = ("output", "result", "data", "value", "response", "structured_output
 _MENDS = 50
 
 
-@dataclass(frozen=True)
-class Fit:
+class Fit(msgspec.Struct, frozen=True):
     """Data that fits, or why it does not."""
 
     value: Any = None

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable
-from dataclasses import dataclass, field
 from typing import Any, Protocol, cast
+
+import msgspec
 
 from bridle.agent import events
 from bridle.agent.calls import Calls
@@ -60,16 +61,15 @@ class Asker(Protocol):
     def __call__(self, *, tool_choice: dict[str, Any] | None) -> AsyncGenerator[Piece, None]: ...
 
 
-@dataclass
-class Spoken:
+class Spoken(msgspec.Struct):
     """An answer of the model as far as it has come."""
 
     calls: Calls
-    message: dict[str, Any] = field(default_factory=dict)
+    message: dict[str, Any] = msgspec.field(default_factory=dict)
     request_id: str | None = None
     is_final: bool = False
-    blocks: list[dict[str, Any]] = field(default_factory=list)
-    uuids: list[str] = field(default_factory=list)
+    blocks: list[dict[str, Any]] = msgspec.field(default_factory=list)
+    uuids: list[str] = msgspec.field(default_factory=list)
     partial: str = ""
     """Text of a block that is not complete yet."""
     ended: Ended | None = None
@@ -107,8 +107,7 @@ class Ledger(Protocol):
         """Make all of it durable."""
 
 
-@dataclass(frozen=True)
-class Limits:
+class Limits(msgspec.Struct, frozen=True):
     """Where a turn ends without an answer."""
 
     max_turns: int | None = None
@@ -252,9 +251,7 @@ class TurnUnderWay:
                 self.tally.add(piece.usage)
                 self._count(str(spoken.message.get("model") or ""), piece.usage)
                 if spoken.calls.is_empty:
-                    raise ModelFailure(
-                        piece.text, error=piece.error, status=piece.status, request_id=piece.request_id
-                    )
+                    raise ModelFailure(piece.text, error=piece.error, status=piece.status, request_id=piece.request_id)
             case Restarted():
                 pass
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Protocol
 
+import msgspec
 
-@dataclass(frozen=True)
-class Answer:
+
+class Answer(msgspec.Struct, frozen=True):
     """What one call of a tool gives back."""
 
     content: str | list[dict[str, Any]]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from bridle.agent.permissions.decide import decide
 from bridle.agent.permissions.policy import Allowed, Policy
@@ -20,8 +21,7 @@ _SHARED = frozenset({"Glob", "Grep", "Read", "TaskGet", "TaskList", "TaskOutput"
 UNPARSED = "__unparsedToolInput"
 
 
-@dataclass(frozen=True)
-class Prepared:
+class Prepared(msgspec.Struct, frozen=True):
     """A call of the model, understood as far as it can be."""
 
     call_id: str
@@ -37,8 +37,7 @@ class Prepared:
         return {"type": "tool_use", "id": self.call_id, "name": self.name, "input": self.arguments}
 
 
-@dataclass(frozen=True)
-class Done:
+class Done(msgspec.Struct, frozen=True):
     """A call that has its answer."""
 
     call: Prepared
