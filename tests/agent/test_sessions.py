@@ -354,38 +354,6 @@ def test_a_session_that_is_let_go_of_in_time_is_waited_for(tmp_path: Path) -> No
 # Where
 
 
-@pytest.mark.parametrize(
-    ("head", "branch"),
-    [
-        ("ref: refs/heads/main\n", "main"),
-        ("ref: refs/heads/feature/x\n", "feature/x"),
-        ("2c1d0f6f0c1c6b6fbb0f5ed5a2f6b9a9c3d4e5f6\n", "HEAD"),
-        ("", "HEAD"),
-    ],
-)
-def test_the_branch_is_read_without_git(head: str, branch: str, tmp_path: Path) -> None:
-    (tmp_path / ".git").mkdir()
-    (tmp_path / ".git" / "HEAD").write_text(head, "utf-8")
-    (tmp_path / "src").mkdir()
-    assert sessions.branch(tmp_path / "src") == branch
-
-
-def test_a_worktree_has_a_branch_of_its_own(tmp_path: Path) -> None:
-    top = tmp_path / "top"
-    for argv in (
-        ["git", "init", "-q", "-b", "main", str(top)],
-        ["git", "-C", str(top), "-c", "user.name=n", "-c", "user.email=e", "commit", "-q", "--allow-empty", "-m", "x"],
-        ["git", "-C", str(top), "worktree", "add", "-q", "-b", "other", str(tmp_path / "tree")],
-    ):
-        subprocess.run(argv, check=True, timeout=LIMIT_SECONDS)
-    assert (sessions.branch(top), sessions.branch(tmp_path / "tree")) == ("main", "other")
-
-
-def test_a_folder_outside_of_any_repository_has_no_branch(tmp_path: Path) -> None:
-    assert sessions.branch(tmp_path) == "HEAD"
-    assert sessions.repository(tmp_path) is None
-
-
 def test_the_caller_says_who_it_is(tmp_path: Path) -> None:
     assert sessions.entrypoint({"CLAUDE_CODE_ENTRYPOINT": "sdk-py"}) == "sdk-py"
     assert sessions.entrypoint({"CLAUDE_CODE_ENTRYPOINT": ""}) == "sdk-cli"

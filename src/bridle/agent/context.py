@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from bridle.agent import git_status, instructions, sessions
+from bridle.agent import git_status, instructions, repository
 from bridle.agent.git_status import GitStatus
 from bridle.agent.instructions import Instructions, Reach
 
@@ -54,7 +54,7 @@ class Context(msgspec.Struct, frozen=True):
 
 async def gather(scope: Scope) -> Context:
     """Look around; files and git are read side by side, and none of it can fail."""
-    top = sessions.repository(scope.cwd)
+    top = repository.top(scope.cwd)
     reach = Reach(
         cwd=scope.cwd,
         config_folder=scope.config_folder,
@@ -125,4 +125,4 @@ async def _instructions(reach: Reach) -> tuple[Instructions, ...]:
 async def _git(scope: Scope, top: Path | None) -> GitStatus | None:
     if top is None or not scope.reads_git:
         return None
-    return await git_status.read(top, scope.cwd, sessions.branch(scope.cwd), scope.environment)
+    return await git_status.read(scope.cwd, top, scope.environment)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import msgspec
 
+from bridle.agent import repository
 from bridle.ground.glance import glance
 
 # A repository that needs longer than this to say how it stands is huge or broken; the model can look for itself.
@@ -22,7 +23,6 @@ _COMMITS = "5"
 # No lock is taken that a person's own git would wait for, nothing asks for a password, and no program that the
 # repository names is started.
 _SAFE = ("git", "-c", "core.fsmonitor=false", "-c", "log.showSignature=false", "-c", "core.quotePath=false")
-_MAINS = ("main", "master")
 
 
 class GitStatus(msgspec.Struct, frozen=True):
@@ -46,7 +46,7 @@ class GitStatus(msgspec.Struct, frozen=True):
         )
 
 
-async def read(top: Path, cwd: Path, branch: str, environment: Mapping[str, str]) -> GitStatus:
+async def read(cwd: Path, top: Path, environment: Mapping[str, str]) -> GitStatus:
     """Ask git, two questions at a time."""
     quiet = {**environment, "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C.UTF-8"}
     status, commits = await asyncio.gather(
@@ -54,7 +54,7 @@ async def read(top: Path, cwd: Path, branch: str, environment: Mapping[str, str]
         _git(("log", "--oneline", "--no-decorate", "-n", _COMMITS), cwd, quiet),
     )
     # A repository without any commit fails to list them; it has none.
-    return GitStatus(branch, _main(top), status, commits or "")
+    return GitStatus(repository.branch(top), repository.main_branch(top), status, commits or "")
 
 
 async def _git(arguments: tuple[str, ...], cwd: Path, environment: Mapping[str, str]) -> str | None:
@@ -66,20 +66,6 @@ async def _git(arguments: tuple[str, ...], cwd: Path, environment: Mapping[str, 
         limit_bytes=_OUTPUT_LIMIT_BYTES,
     )
     return None if output is None else output.decode("utf-8", "replace").rstrip()
-
-
-def _main(top: Path) -> str:
-    """The branch that others build on, as the repository's own files tell."""
-    folder = top / ".git"
-    try:
-        head = (folder / "refs/remotes/origin/HEAD").read_text("utf-8").strip()
-        return head.removeprefix("ref: refs/remotes/origin/")
-    except (OSError, ValueError):
-        pass
-    for name in _MAINS:
-        if (folder / "refs/heads" / name).exists():
-            return name
-    return _MAINS[0]
 
 
 def _told(text: str | None, nothing: str) -> str:

@@ -64,6 +64,6 @@ def _main(tools: Collection[str]) -> str:
     """The part that is the same everywhere, with advice on those tools that are there."""
     advice = [text for names, text in TOOLS if all(name in tools for name in names)]
     parts = [WORK]
-    if advice:
+    if tools:
         parts.append("# Tools\n\n" + "\n".join(f"- {text}" for text in [*ANY_TOOL, *advice]))
     return "\n\n".join([*parts, SAFETY, ANSWER])

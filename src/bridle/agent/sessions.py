@@ -14,7 +14,7 @@ from pathlib import Path
 
 import msgspec
 
-from bridle.agent import history, transcript
+from bridle.agent import history, repository, transcript
 from bridle.agent.history import History, NotInTranscript
 from bridle.agent.session import Session, hold, new_uuid
 from bridle.agent.transcript import Origin
@@ -99,30 +99,6 @@ def project_folder(config_folder: Path, cwd: Path) -> Path:
     return config_folder / "projects" / name
 
 
-def repository(cwd: Path) -> Path | None:
-    """The top of the repository that a folder is in."""
-    for folder in (cwd, *cwd.parents):
-        if (folder / ".git").exists():
-            return folder
-    return None
-
-
-def branch(cwd: Path) -> str:
-    """The branch that is checked out, read without starting git."""
-    top = repository(cwd)
-    if top is None:
-        return transcript.NO_BRANCH
-    try:
-        marker = top / ".git"
-        if marker.is_file():  # a worktree or a submodule: the file says where its own part of the repository is
-            marker = top / marker.read_text("utf-8").removeprefix("gitdir:").strip()
-        head = (marker / "HEAD").read_text("utf-8").strip()
-    except (OSError, ValueError):
-        return transcript.NO_BRANCH
-    name = head.removeprefix("ref: refs/heads/")
-    return name if name != head else transcript.NO_BRANCH
-
-
 def _begin(wanted: Wanted, place: Place) -> Session:
     session_id = wanted.session_id or new_uuid()
     path = _path(place, session_id)
@@ -205,7 +181,7 @@ def _many(name: str, found: list[Path]) -> str:
 
 def _folders(place: Place) -> Iterator[Path]:
     """Where a session that is named by its id may be: of this folder, and of those above it in the repository."""
-    top = repository(place.cwd)
+    top = repository.top(place.cwd)
     for folder in (place.cwd, *place.cwd.parents):
         yield project_folder(place.config_folder, folder)
         if top is None or folder == top:
@@ -254,7 +230,7 @@ def _path(place: Place, session_id: str) -> Path:
 
 
 def _origin(place: Place, session_id: str) -> Origin:
-    return Origin(session_id, str(place.cwd), place.version, place.entrypoint, branch(place.cwd))
+    return Origin(session_id, str(place.cwd), place.version, place.entrypoint, repository.branch(place.cwd))
 
 
 def _digest(text: str) -> str:

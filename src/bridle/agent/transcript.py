@@ -10,11 +10,10 @@ from typing import Any
 
 import msgspec
 
+from bridle.agent.repository import NO_BRANCH
+
 Line = dict[str, Any]
 Content = str | list[dict[str, Any]]
-
-# What programs find in `gitBranch` where there is no branch: no repository, or a commit checked out by itself.
-NO_BRANCH = "HEAD"
 
 _ENCODER = msgspec.json.Encoder()
 

@@ -5,10 +5,19 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
 _CHUNK_BYTES = 64 * 1024
+
+# A command that has closed its output ends at once; this is how soon that is seen, and how rarely one is asked that
+# does not.
+_FIRST_LOOK_SECONDS = 0.001
+_LATER_LOOK_SECONDS = 0.05
+
+# A killed process is gone at once unless the kernel itself waits for a disk; then nobody else should.
+_KILLED_SECONDS = 1.0
 
 
 async def glance(
@@ -19,44 +28,68 @@ async def glance(
     The command has a group of its own, which is killed as soon as nobody waits for it any more.
     """
     try:
-        child = await asyncio.create_subprocess_exec(
-            *argv,
+        child = subprocess.Popen(
+            argv,
             cwd=cwd,
             env=dict(environment),
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.DEVNULL,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
             start_new_session=True,
         )
     except OSError:
         return None
-    is_whole = False
     try:
         async with asyncio.timeout(limit_seconds):
             output = await _read(child, limit_bytes)
-            is_whole = len(output) <= limit_bytes and await child.wait() == 0
+            # What is cut at the limit is killed for it; it has said enough.
+            is_good = len(output) > limit_bytes or await _exit_code(child) == 0
     except TimeoutError:
         return None
     finally:
-        if child.returncode is None:
-            await _kill(child)
-    # What stopped at the limit has been killed for it; it has said enough.
-    return output[:limit_bytes] if is_whole or len(output) > limit_bytes else None
+        _end(child)
+    return output[:limit_bytes] if is_good else None
 
 
-async def _read(child: asyncio.subprocess.Process, limit_bytes: int) -> bytes:
+async def _read(child: subprocess.Popen[bytes], limit_bytes: int) -> bytes:
     assert child.stdout is not None  # noqa: S101 -- it was asked for as a pipe
-    parts: list[bytes] = []
-    size = 0
-    while size <= limit_bytes and (part := await child.stdout.read(_CHUNK_BYTES)):
-        parts.append(part)
-        size += len(part)
-    return b"".join(parts)
-
-
-async def _kill(child: asyncio.subprocess.Process) -> None:
+    fd = child.stdout.fileno()
+    os.set_blocking(fd, False)
+    readable = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    loop.add_reader(fd, readable.set)
+    output = bytearray()
     try:
-        os.killpg(child.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        pass
-    await asyncio.shield(child.wait())  # a killed child is reaped at once, also where we are being cancelled
+        while len(output) <= limit_bytes:
+            try:
+                part = os.read(fd, _CHUNK_BYTES)
+            except BlockingIOError:
+                readable.clear()
+                await readable.wait()
+                continue
+            if not part:
+                break
+            output += part
+    finally:
+        loop.remove_reader(fd)
+    return bytes(output)
+
+
+async def _exit_code(child: subprocess.Popen[bytes]) -> int:
+    pause = _FIRST_LOOK_SECONDS
+    while (code := child.poll()) is None:
+        await asyncio.sleep(pause)
+        pause = min(pause * 2, _LATER_LOOK_SECONDS)
+    return code
+
+
+def _end(child: subprocess.Popen[bytes]) -> None:
+    """Kill what is left of the command, and let its pipe go."""
+    assert child.stdout is not None  # noqa: S101 -- it was asked for as a pipe
+    child.stdout.close()
+    if child.poll() is None:
+        try:
+            os.killpg(child.pid, signal.SIGKILL)
+            child.wait(_KILLED_SECONDS)
+        except (ProcessLookupError, subprocess.TimeoutExpired):
+            pass

@@ -1,0 +1,71 @@
+"""The system prompt: ours, or the caller's."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bridle.agent.context import Context, Machine
+from bridle.agent.git_status import GitStatus
+from bridle.agent.prompt import Wording, first_sections, read_file, system
+from bridle.agent.words import TOOLS
+from bridle.errors import UsageError
+
+CONTEXT = Context(Machine(Path("/work"), True, "linux", "Linux 6", "bash"), git=GitStatus("trunk", "main", "", ""))
+ALL = {name for names, _ in TOOLS for name in names}
+# With the listing of tools the prompt is paid for in every request.
+LIMIT_BYTES = 8 * 1024
+
+
+def blocks(wording: Wording = Wording(), tools: set[str] = ALL) -> list[str]:  # noqa: B008 -- both are constants
+    return system(wording, CONTEXT, model="claude-x", tools=tools)
+
+
+def test_what_is_the_same_everywhere_comes_first_and_is_short() -> None:
+    main, dynamic = blocks()
+    assert len(main.encode()) < LIMIT_BYTES
+    assert "/work" not in main
+    assert "Working directory: /work" in dynamic
+    assert "Current branch: trunk" in dynamic
+    assert "claude-x" in dynamic
+
+
+def test_only_tools_that_are_there_are_talked_about() -> None:
+    main = blocks(tools={"Read"})[0]
+    assert not any(text in main for _, text in TOOLS)
+    assert "# Tools" in main
+    assert "# Tools" not in blocks(tools=set())[0]
+    assert all(text in blocks()[0] for _, text in TOOLS)
+
+
+def test_a_prompt_of_the_caller_takes_the_place_of_ours_with_all_that_belongs_to_it() -> None:
+    assert blocks(Wording(replaced_by="Mine.")) == ["Mine."]
+    assert blocks(Wording(replaced_by="Mine.", append="And this.")) == ["Mine.\n\nAnd this."]
+
+
+def test_an_empty_prompt_of_the_caller_is_no_prompt() -> None:
+    assert blocks(Wording(replaced_by="")) == []
+    assert blocks(Wording(replaced_by="", append="Only this.")) == ["Only this."]
+
+
+def test_what_is_appended_stands_between_our_words_and_the_facts() -> None:
+    ours, appended, facts = blocks(Wording(append="Speak French."))
+    assert (ours, appended) == (blocks()[0], "Speak French.")
+    assert facts.startswith("# Environment")
+
+
+def test_facts_can_go_to_the_first_message_instead() -> None:
+    wording = Wording(excludes_dynamic=True)
+    assert blocks(wording) == [blocks()[0]]
+    sections = first_sections(wording, CONTEXT, model="claude-x")
+    assert list(sections) == ["Environment", "gitStatus"]
+    assert first_sections(Wording(), CONTEXT, model="claude-x") == {}
+    assert first_sections(Wording(replaced_by="Mine.", excludes_dynamic=True), CONTEXT, model="x") == {}
+
+
+def test_a_prompt_comes_from_a_file(tmp_path: Path) -> None:
+    (tmp_path / "prompt.md").write_bytes(b"\xef\xbb\xbfMine.\n")
+    assert read_file("--system-prompt-file", tmp_path / "prompt.md") == "Mine.\n"
+    with pytest.raises(UsageError, match=r"--system-prompt-file.*missing.md"):
+        read_file("--system-prompt-file", tmp_path / "missing.md")
