@@ -22,6 +22,7 @@ from bridle.agent.permissions.policy import Policy, with_shell_folder
 from bridle.agent.results import Ending, Totals, Turn
 from bridle.agent.session import Noted, new_uuid
 from bridle.agent.shortening import Shortener
+from bridle.agent.side_question import words
 from bridle.agent.speaker import Speaker
 from bridle.agent.structured import StructuredOutput
 from bridle.agent.tools.toolbox import Done, Prepared, Toolbox
@@ -269,6 +270,17 @@ class Conversation:
             fallbacks=self.manner.fallbacks,
             session_id=self.session_id,
         )
+
+    async def aside(self, model: Model, question: str) -> str:
+        """Ask a model something beside the conversation; what it costs counts."""
+        ask = Ask(
+            model=model,
+            messages=({"role": "user", "content": question},),
+            thinking_tokens=0,
+            fallbacks=self.manner.fallbacks,
+            session_id=self.session_id,
+        )
+        return await words(await self._connected(), ask, self._add)
 
     async def _make_room(self) -> bool:
         return await self._shortener.shorten(await self._connected(), self._request(None), "auto")

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncGenerator, Callable
-from typing import Any, cast
+from collections.abc import Callable
+from typing import Any
 
 from bridle.agent import events
 from bridle.agent.book import Book
@@ -12,14 +12,12 @@ from bridle.agent.compaction import Compacted, Compactor, NotCompacted, Trigger,
 from bridle.agent.model.answering import Answering
 from bridle.agent.model.ask import Ask
 from bridle.agent.model.names import Model
-from bridle.agent.model.pieces import Begun, BlockDone, Ended, Piece, Restarted
 from bridle.agent.session import new_uuid
+from bridle.agent.side_question import Count, words
 from bridle.ground import clock
 
 # One message cannot be made shorter by a summary of it.
 MIN_MESSAGES = 2
-
-Count = Callable[[str, dict[str, Any]], None]
 
 
 class Shortener:
@@ -92,24 +90,7 @@ class Shortener:
             fallbacks=ask.fallbacks,
             session_id=ask.session_id,
         )
-        text, model = "", ""
-        stream = cast("AsyncGenerator[Piece, None]", client.answer(asked))
-        try:
-            async for piece in stream:
-                match piece:
-                    case Begun():
-                        model = str(piece.message.get("model") or "")
-                    case BlockDone() if piece.block.get("type") == "text":
-                        text += piece.block["text"]
-                    case Restarted():
-                        text = ""
-                    case Ended():
-                        self._count(model, piece.usage)
-                    case _:
-                        pass
-        finally:
-            await stream.aclose()
-        return text
+        return await words(client, asked, self._count)
 
     @property
     def used_tokens(self) -> int:
