@@ -10,7 +10,9 @@ import asyncio
 import os
 import select
 import signal
+import stat
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from time import monotonic
 
@@ -74,6 +76,7 @@ async def _converse(asked: Options, prompt: str | None) -> int:
     conversation = parts.conversation
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         loop.add_signal_handler(number, conversation.signalled, number)
+    _watch_reader(loop, lambda: conversation.signalled(signal.SIGPIPE))
     for warning in parts.warnings:
         _tell(warning)
     if prompt is None:
@@ -91,6 +94,21 @@ async def _converse(asked: Options, prompt: str | None) -> int:
     if conversation.inbox.broken is not None:
         _tell(f"Error parsing streaming input line: {conversation.inbox.broken.reason}")
     return code
+
+
+def _watch_reader(loop: asyncio.AbstractEventLoop, on_gone: Callable[[], None]) -> None:
+    """Hear when nobody reads our output any more, also while there is nothing to write.
+
+    The write end of a pipe is never readable; the loop wakes for it when the other end was closed.
+    """
+    if not stat.S_ISFIFO(os.fstat(1).st_mode):
+        return
+
+    def gone() -> None:
+        loop.remove_reader(1)
+        on_gone()
+
+    loop.add_reader(1, gone)
 
 
 def _prompt(given: str | None, *, is_print: bool) -> str:
