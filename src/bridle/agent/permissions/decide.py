@@ -44,7 +44,7 @@ def decide(tool: str, arguments: Mapping[str, Any], policy: Policy) -> Verdict:
     tool = canonical(tool)
     verdict = _judge(tool, arguments, policy)
     if isinstance(verdict, Asks) and policy.mode == "dontAsk":
-        return Denied(texts.dont_ask(tool, texts.advice(tool, arguments)))
+        return Denied(texts.dont_ask(tool, verdict.advice))
     return verdict
 
 
@@ -80,9 +80,14 @@ def _judge_other(tool: str, arguments: Mapping[str, Any], policy: Policy) -> Ver
             return Allowed(f"rule {rule}")
         if tool in _FREE_TOOLS:
             return Allowed("needs no permission")
-    rule_content = {"toolName": tool, "ruleContent": what} if what else {"toolName": tool}
-    suggestion = {"type": "addRules", "rules": [rule_content], "behavior": "allow", "destination": "localSettings"}
-    return Asks(texts.ask_tool(tool, what), None, (suggestion,))
+    return _ask_other(tool, what)
+
+
+def _ask_other(tool: str, what: str | None) -> Asks:
+    is_domain = tool == "WebFetch" and what != "domain:"
+    content = {"toolName": tool, "ruleContent": what} if is_domain else {"toolName": tool}
+    suggestion = {"type": "addRules", "rules": [content], "behavior": "allow", "destination": "localSettings"}
+    return Asks(texts.ask_tool(tool), texts.advise(f"{tool}({what})" if is_domain else tool), None, (suggestion,))
 
 
 def _subject(tool: str, arguments: Mapping[str, Any]) -> str | None:

@@ -6,67 +6,126 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from bridle.agent.permissions import texts
-from bridle.agent.permissions.paths import is_inside, is_protected, matches, resolve
+from bridle.agent.permissions.paths import is_inside, is_protected, matches, protection, resolve
 from bridle.agent.permissions.policy import Allowed, Asks, Denied, Policy, Verdict
 from bridle.agent.permissions.rules import Rule, names_tool
 
 READERS: Final = {"Read": "file_path", "Glob": "path", "Grep": "path"}
 WRITERS: Final = {"Write": "file_path", "Edit": "file_path", "NotebookEdit": "notebook_path"}
+EDITING_MODES: Final = frozenset({"acceptEdits", "auto"})
 
 
 def judge_file(tool: str, arguments: Mapping[str, Any], policy: Policy) -> Verdict:
+    """Whether this tool may touch the file, or search the folder, that its arguments name."""
     writes = tool in WRITERS
     given = arguments.get(WRITERS[tool] if writes else READERS[tool])
-    path = given if isinstance(given, str) else "." if given is None and not writes else ""
-    resolved = resolve(path, policy.cwd, policy.home)
-    if resolved is None or not path:
-        return Asks(texts.no_path(tool, path))
-    denied = file_rule(policy.deny, resolved, policy, tool=tool)
-    if denied:
-        return Denied(texts.DENIED_FOLDER, is_listed=False)
+    path = given if isinstance(given, str) else ""
+    if not path and tool in ("Glob", "Grep"):
+        path = policy.cwd
+    resolved = resolve(path, policy.cwd, policy.home) if path else None
+    if resolved is None:
+        return Asks(texts.no_path(tool), texts.advise(tool))
+    if file_rule(policy.deny, resolved, policy, tool=tool):
+        search = tool in ("Glob", "Grep")
+        return Denied(texts.denied_search(path)) if search else Denied(texts.DENIED_FOLDER, is_listed=False)
     asked = file_rule(policy.ask, resolved, policy, tool=tool)
-    if not asked:
-        if policy.mode == "bypassPermissions":
-            return Allowed("mode bypassPermissions")
-        allowed = file_rule(policy.allow, resolved, policy, tool=tool)
-        if writes and policy.mode == "plan":
-            return Denied(texts.plan_write(path))
-        if allowed:
-            return Allowed(f"rule {allowed}")
-        if is_inside(resolved, policy.working_folders):
-            if not writes:
-                return Allowed("reading in the working folders")
-            if policy.mode in ("acceptEdits", "auto") and not is_protected(resolved):
-                return Allowed(f"mode {policy.mode}")
-    return _ask_file(path, resolved, policy, writes=writes)
+    if asked is not None:
+        reason = texts.ask_tool(tool) if asked.what is None else _reason(path, resolved, writes=writes)
+        return Asks(reason, f"The rule {asked} wants it to be asked for.", kind="rule")
+    return _judge_write(tool, path, resolved, policy) if writes else _judge_read(tool, path, resolved, policy)
 
 
 def file_rule(rules: tuple[Rule, ...], resolved: str, policy: Policy, *, tool: str) -> Rule | None:
     """The first rule that means this tool and this resolved path.
 
-    Rules of Edit are for every tool that changes files, rules of Read for every tool that reads them.
+    Rules of Edit with a pattern are for every tool that changes files, those of Read for every tool that reads them.
     """
     family = "Edit" if tool in WRITERS else "Read"
     for rule in rules:
-        if names_tool(rule, tool) and rule.what is None:
+        if rule.what is None and names_tool(rule, tool):
             return rule
-        if rule.what is None or rule.tool not in (tool, family):
-            continue
-        if matches(rule.what, resolved, cwd=policy.cwd, home=policy.home):
+        if rule.what is not None and rule.tool in (tool, family) and _means(rule.what, resolved, policy):
             return rule
     return None
 
 
-def _ask_file(path: str, resolved: str, policy: Policy, *, writes: bool) -> Asks:
-    inside = is_inside(resolved, policy.working_folders)
-    suggestions: list[dict[str, Any]] = []
-    folder = resolved.rpartition("/")[0] or "/"
+def may_change(resolved: str, policy: Policy, *, tool: str | None = None) -> str | None:
+    """What lets a resolved path be changed unasked: a rule or the mode; None if nothing does.
+
+    Without a tool it is a command that would change the file: rules that name a tool alone do not count then.
+    """
+    guard = protection(resolved)
+    for rule in policy.allow:
+        if rule.what is None and tool is None:
+            continue
+        if guard is not None and guard not in (rule.what or "").lower():
+            continue  # what is protected must be named by the pattern itself
+        if file_rule((rule,), resolved, policy, tool=tool or "Edit"):
+            return f"rule {rule}"
+    if guard is None and policy.mode in EDITING_MODES and is_inside(resolved, policy.working_folders):
+        return f"mode {policy.mode}"
+    return None
+
+
+def may_read(resolved: str, policy: Policy) -> bool:
+    """Whether a command may read a resolved path unasked."""
+    patterns = tuple(rule for rule in policy.allow if rule.what is not None)
+    return is_inside(resolved, policy.working_folders) or bool(file_rule(patterns, resolved, policy, tool="Read"))
+
+
+def is_hidden(path: str, policy: Policy) -> bool:
+    """Whether a rule forbids reading this file, so that a search must not show it either."""
+    resolved = resolve(path, policy.cwd, policy.home)
+    return resolved is None or any(
+        rule.what is not None and rule.tool == "Read" and _means(rule.what, resolved, policy) for rule in policy.deny
+    )
+
+
+def _means(pattern: str, resolved: str, policy: Policy) -> bool:
+    return matches(pattern, resolved, cwd=policy.cwd, home=policy.home)
+
+
+def _judge_read(tool: str, path: str, resolved: str, policy: Policy) -> Verdict:
+    if policy.mode == "bypassPermissions":
+        return Allowed("mode bypassPermissions")
+    allowed = file_rule(policy.allow, resolved, policy, tool=tool)
+    if allowed is not None:
+        return Allowed(f"rule {allowed}")
+    if is_inside(resolved, policy.working_folders):
+        return Allowed("reading in the working folders")
+    folder = resolved.rpartition("/")[0]
+    suggestion = read_suggestion(folder)
+    return Asks(texts.ask_read(path), texts.advise(f"Read(/{resolved})"), resolved, (suggestion,), "workingDir")
+
+
+def _judge_write(tool: str, path: str, resolved: str, policy: Policy) -> Verdict:
+    if policy.mode == "bypassPermissions":
+        return Allowed("mode bypassPermissions")
+    advice = texts.advise(f"Edit(/{resolved})")
+    accept = {"type": "setMode", "mode": "acceptEdits", "destination": "session"}
+    if policy.mode == "plan":
+        return Asks(texts.plan_write(path), "Leave plan mode to write.", kind="mode")
+    allowed = may_change(resolved, policy, tool=tool)
+    if allowed is not None:
+        return Allowed(allowed)
+    reason = _reason(path, resolved, writes=True)
+    if is_protected(resolved):
+        return Asks(reason, advice, kind="safetyCheck")
+    if is_inside(resolved, policy.working_folders):
+        return Asks(reason, f"{advice[:-1]}; or --permission-mode acceptEdits.", None, (accept,))
+    folders = {"type": "addDirectories", "directories": [resolved.rpartition("/")[0] or "/"], "destination": "session"}
+    suggestions = (accept, folders) if policy.mode not in EDITING_MODES else (folders,)
+    return Asks(reason, advice, resolved, suggestions, "workingDir")
+
+
+def read_suggestion(folder: str) -> dict[str, Any]:
+    """The change of permissions that lets a folder be read for this session."""
+    rules = [{"toolName": "Read", "ruleContent": f"/{folder}/**"}]
+    return {"type": "addRules", "rules": rules, "behavior": "allow", "destination": "session"}
+
+
+def _reason(path: str, resolved: str, *, writes: bool) -> str:
     if not writes:
-        what = {"toolName": "Read", "ruleContent": f"/{folder}/**" if folder != "/" else "//**"}
-        suggestions.append({"type": "addRules", "rules": [what], "behavior": "allow", "destination": "session"})
-    else:
-        suggestions.append({"type": "setMode", "mode": "acceptEdits", "destination": "session"})
-        if not inside:
-            suggestions.append({"type": "addDirectories", "directories": [folder], "destination": "session"})
-    text = texts.ask_file(path, resolved, writes=writes, protected=writes and inside and is_protected(resolved))
-    return Asks(text, None if inside else resolved, tuple(suggestions))
+        return texts.ask_read(path)
+    guard = protection(resolved)
+    return texts.ask_protected(path) if guard not in (None, ".claude") else texts.ask_write(path)

@@ -7,7 +7,7 @@ from typing import Final
 
 from bridle.agent.permissions.rules import Rule, canonical, names_tool
 
-# Offered only when named, or when the shell that does their work is taken away.
+# Offered only when one of them is named in an allow rule, or when the shell that does their work is taken away.
 SEARCH_TOOLS: Final = ("Glob", "Grep")
 # Offered only where somebody can answer.
 HOST_TOOLS: Final = frozenset({"AskUserQuestion", "EnterPlanMode", "ExitPlanMode"})
@@ -28,9 +28,18 @@ def offered(
     """
     gone = {name for name in known for rule in denied if rule.what is None and names_tool(rule, name)}
     named = {canonical(name) for name in tools or ()}
-    if tools is None or "default" in named:
-        asked_for = {rule.tool for rule in allowed} | named
-        wanted = {name for name in known if name not in SEARCH_TOOLS or name in asked_for or "Bash" in gone}
+    if tools is None or list(tools) == ["default"]:
+        searches = "Bash" in gone or any(rule.tool in SEARCH_TOOLS for rule in allowed)
+        wanted = {name for name in known if searches or name not in SEARCH_TOOLS}
     else:
         wanted = {name for name in known if name in named}
     return tuple(name for name in known if name in wanted and name not in gone and (has_host or name not in HOST_TOOLS))
+
+
+def strangers(denied: Iterable[Rule], known: Sequence[str]) -> tuple[str, ...]:
+    """A warning for each deny rule that no tool answers to: a typing error there would leave a tool open."""
+    return tuple(
+        f'Permission deny rule "{rule}" matches no known tool — check for typos.'
+        for rule in denied
+        if not rule.tool.startswith("mcp__") and not any(names_tool(rule, name) for name in known)
+    )

@@ -16,44 +16,16 @@ PATH_LIMIT_CHARACTERS: Final = 4096
 
 # Changing one of these changes what a later command, or this program, does. Letters' case is not looked at: on some
 # disks `.GIT/config` is `.git/config`.
-PROTECTED_FOLDERS: Final = frozenset({".git", ".claude", ".vscode", ".idea", ".husky", ".devcontainer"})
-PROTECTED_FILES: Final = frozenset(
-    {
-        ".bash_aliases",
-        ".bash_login",
-        ".bash_logout",
-        ".bash_profile",
-        ".bashrc",
-        ".claude.json",
-        ".envrc",
-        ".gitconfig",
-        ".gitmodules",
-        ".mcp.json",
-        ".netrc",
-        ".npmrc",
-        ".profile",
-        ".pypirc",
-        ".ripgreprc",
-        ".ssh",
-        ".tmux.conf",
-        ".vimrc",
-        ".yarnrc",
-        ".yarnrc.yml",
-        ".zlogin",
-        ".zprofile",
-        ".zshenv",
-        ".zshrc",
-    }
-)
-# Below .claude, what agents are asked to write in the course of their work.
-_WORK_FOLDERS: Final = frozenset({"commands", "agents", "skills", "worktrees"})
-
-
-def absolute(path: str, cwd: str, home: str) -> str:
-    """The path from the root, with `~` and `..` taken away but links as they stand."""
-    if path == "~" or path.startswith("~/"):
-        path = home + path[1:]
-    return os.path.normpath(os.path.join(cwd, path))
+_PROTECTED_NAMES: Final = """
+.git .claude .vscode .idea .husky .devcontainer .ssh .bash_aliases .bash_login .bash_logout .bash_profile
+.bashrc .claude.json .envrc .gitconfig .gitmodules .mcp.json .netrc .npmrc .profile .pypirc .ripgreprc
+.tmux.conf .vimrc .yarnrc .yarnrc.yml .zlogin .zprofile .zshenv .zshrc
+"""
+_PROTECTED: Final = frozenset(_PROTECTED_NAMES.split())
+# What every program may read from and write to.
+STREAMS: Final = frozenset({"/dev/null", "/dev/stdin", "/dev/stdout", "/dev/stderr"})
+# More files than this are not looked at one by one for one wildcard.
+LIMIT_MATCHES: Final = 2_000
 
 
 def resolve(path: str, cwd: str, home: str) -> str | None:
@@ -82,17 +54,50 @@ def is_inside(path: str, folders: Iterable[str]) -> bool:
 
 def is_protected(path: str) -> bool:
     """Whether a change of this resolved path is never accepted unasked."""
-    names = path.lower().split("/")
-    if names[-1] in PROTECTED_FILES or ".ssh" in names:
-        return True
-    for place, name in enumerate(names):
-        if name == ".claude":
-            rest = names[place + 1 :]
-            if not (len(rest) > 1 and rest[0] in _WORK_FOLDERS):
-                return True
-        elif name in PROTECTED_FOLDERS:
-            return True
-    return False
+    return protection(path) is not None
+
+
+def protection(path: str) -> str | None:
+    """The name in a resolved path, in small letters, for which it is protected."""
+    return next((name for name in path.lower().split("/") if name in _PROTECTED), None)
+
+
+def glob_matches(pattern: str, glob_at: int, cwd: str) -> list[str] | None:
+    """Every path that a wildcard of the shell could stand for, and maybe some more; None if that cannot be told.
+
+    `glob_at` is where in the pattern the first wildcard stands. The paths are as the shell would write them.
+    """
+    start = pattern.rfind("/", 0, glob_at) + 1
+    found = [pattern[:start]]
+    for name in pattern[start:].split("/"):
+        nearer: list[str] = []
+        for folder in found:
+            entries = _entries(os.path.join(cwd, folder), name)
+            if entries is None or len(nearer) + len(entries) > LIMIT_MATCHES:
+                return None
+            nearer += [f"{folder}{entry}/" for entry in entries]
+        found = nearer
+    return [path.rstrip("/") for path in found]
+
+
+def _entries(folder: str, pattern: str) -> list[str] | None:
+    """The names in a folder that one part of a wildcard could mean; a part without one means itself."""
+    place = min((index for sign in "*?[" if (index := pattern.find(sign)) >= 0), default=-1)
+    if place < 0:
+        return [pattern]
+    prefix = pattern[:place]
+    try:
+        names = os.listdir(folder)
+    except FileNotFoundError:
+        return []
+    except OSError:
+        return None
+    seen = [name for name in names if name.startswith(prefix) and (prefix.startswith(".") or not name.startswith("."))]
+    if "[" in pattern:
+        return seen  # what stands in the brackets is not looked at: some names more do no harm
+    from fnmatch import fnmatchcase
+
+    return [name for name in seen if fnmatchcase(name, pattern)]
 
 
 def matches(pattern: str, path: str, *, cwd: str, home: str) -> bool:

@@ -51,10 +51,20 @@ class Denied(msgspec.Struct, frozen=True):
 class Asks(msgspec.Struct, frozen=True):
     """Somebody must be asked; where nobody can be, the call is denied with the text."""
 
-    text: str
+    reason: str
+    """Why, in the words that programs know."""
+    advice: str = ""
+    """What would let it through, in our words."""
     blocked_path: str | None = None
     suggestions: tuple[dict[str, Any], ...] = ()
     """Changes of the permissions that would let it through, as a host is shown them."""
+    kind: str = "other"
+    """What sort of reason it is: `rule`, `mode`, `workingDir`, `safetyCheck`, `subcommandResults` or `other`."""
+
+    @property
+    def text(self) -> str:
+        """What the model reads where nobody can be asked."""
+        return f"{self.reason} {self.advice}".rstrip()
 
 
 Verdict = Allowed | Denied | Asks

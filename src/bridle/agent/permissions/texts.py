@@ -6,19 +6,55 @@ would let the call through.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
-from typing import Any, Final
+from collections.abc import Iterable
+from typing import Final
 
-BYPASS_AS_ROOT: Final = (
-    "--dangerously-skip-permissions cannot be used with root/sudo privileges for security reasons"
-    " (set IS_SANDBOX=1 if this machine is a sandbox that may be lost)"
-)
+BYPASS_AS_ROOT: Final = "--dangerously-skip-permissions cannot be used with root/sudo privileges for security reasons"
 DENIED_FOLDER: Final = (
     "<tool_use_error>File is in a directory that is denied by your permission settings.</tool_use_error>"
 )
-# A rule in an advice is for copying; a longer one is no use to anybody.
-_ADVICE_LIMIT_CHARACTERS: Final = 200
+BACKGROUND: Final = (
+    "This command uses the `&` background operator, which defers execution past approval-time safety checks."
+    " Approve only if you trust it."
+)
+GIT_ELSEWHERE: Final = (
+    "This command changes directory before running git, which can execute untrusted hooks from the target directory."
+    " Approve only if you trust it."
+)
+WRITE_ELSEWHERE: Final = (
+    "Compound command contains cd with write operation - manual approval required to prevent path resolution bypass"
+)
+NEEDS_APPROVAL: Final = "This command requires approval"
+
+# A rule in an advice is there to be copied; nobody copies a longer one.
+_RULE_LIMIT_CHARACTERS: Final = 200
+_DEEDS: Final = {
+    "base64": "encode/decode files from",
+    "cat": "concatenate files from",
+    "cd": "change directories to",
+    "cp": "copy files to/from",
+    "cut": "extract columns from files in",
+    "diff": "compare files from",
+    "file": "examine file types in",
+    "find": "search files in",
+    "grep": "search for patterns in files from",
+    "head": "read the beginning of files from",
+    "ls": "list files in",
+    "md5sum": "compute MD5 checksums for files in",
+    "mkdir": "create directories in",
+    "mv": "move files to/from",
+    "nl": "number lines in files from",
+    "paste": "merge files from",
+    "rm": "remove files from",
+    "rmdir": "remove directories from",
+    "sed": "edit files in",
+    "sort": "sort contents of files from",
+    "stat": "read file stats from",
+    "strings": "extract strings from files in",
+    "tail": "read the end of files from",
+    "touch": "create or modify files in",
+    "wc": "count lines/words/bytes in files from",
+}
 
 
 def denied_tool(tool: str) -> str:
@@ -36,13 +72,18 @@ def denied_command(command: str) -> str:
     return f"Permission to use Bash with command {command} has been denied."
 
 
-def dont_ask(tool: str, help_text: str) -> str:
+def denied_search(path: str) -> str:
+    """A rule forbids that this place is searched."""
+    return f"Permission to read {path} has been denied."
+
+
+def dont_ask(tool: str, advice: str) -> str:
     """The mode says that nobody is asked."""
     first = f"Permission to use {tool} has been denied because Claude Code is running in don't ask mode."
     return (
-        f"{first} {help_text} Another tool may be used if it serves the same purpose and the denial was not meant"
-        " for it; do not look for a way around the denial itself. If the work cannot go on without this, stop and"
-        " tell the user what you wanted to do and why."
+        f"{first} {advice} Another tool may be used where it serves the same purpose and the denial was not meant for"
+        " it; do not look for a way around the denial itself. If the work cannot go on without this, stop and tell the"
+        " user what you wanted to do and why."
     )
 
 
@@ -51,39 +92,74 @@ def plan_write(path: str) -> str:
     return f"Cannot write to {path} while in plan mode."
 
 
-def ask_file(path: str, resolved: str, *, writes: bool, protected: bool) -> str:
-    """Somebody must allow that this file is read or changed."""
-    verb = "write to" if writes else "read from"
-    first = f"Claude requested permissions to {verb} {path}, but you haven't granted it yet."
-    note = " It is a file that decides what other programs do, and is changed only by a rule." if protected else ""
-    return f"{first}{note} {allow_with(('Edit' if writes else 'Read') + f'(/{resolved})')}"
+def ask_read(path: str) -> str:
+    """Somebody must allow that this file is read."""
+    return f"Claude requested permissions to read from {path}, but you haven't granted it yet."
 
 
-def no_path(tool: str, path: str) -> str:
+def ask_write(path: str) -> str:
+    """Somebody must allow that this file is changed."""
+    return f"Claude requested permissions to write to {path}, but you haven't granted it yet."
+
+
+def ask_protected(path: str) -> str:
+    """Somebody must allow that a file is changed which decides what other programs do."""
+    return f"Claude requested permissions to edit {path} which is a sensitive file."
+
+
+def ask_tool(tool: str) -> str:
+    """Somebody must allow this tool."""
+    return f"Claude requested permissions to use {tool}, but you haven't granted it yet."
+
+
+def no_path(tool: str) -> str:
     """The path of a call cannot be followed."""
+    return f"Claude requested permissions to use {tool}, but where its path leads cannot be told."
+
+
+def blocked(program: str, path: str, folders: Iterable[str]) -> str:
+    """A command touches a file that it may not touch unasked."""
+    deed = _DEEDS.get(program, "access files in")
+    return _confined(f"{program} in '{path}' was blocked.", deed, folders)
+
+
+def blocked_redirect(path: str, folders: Iterable[str], *, is_read: bool) -> str:
+    """The shell would open a file for a command."""
+    if is_read:
+        return _confined(f"Input redirection from '{path}' was blocked.", "read files in", folders)
+    return _confined(f"Output redirection to '{path}' was blocked.", "write to files in", folders)
+
+
+def dangerous_removal(program: str, path: str) -> str:
+    """A command would take away the ground that the work stands on."""
+    return f"Dangerous {program} operation on working directory or its ancestor: {path}"
+
+
+def parts(texts: list[str]) -> str:
+    """Some of the parts of a command need a permission."""
+    verb = "part requires" if len(texts) == 1 else "parts require"
+    return f"This Bash command contains multiple operations. The following {verb} approval: {', '.join(texts)}"
+
+
+def advise(*rules: str) -> str:
+    """How to allow it: the flag with the missing rules, or the settings."""
+    short = [rule for rule in dict.fromkeys(rules) if len(rule) <= _RULE_LIMIT_CHARACTERS and rule.isprintable()]
+    if len(short) < len(set(rules)) or not rules:
+        return "To allow it, add a rule for it with --allowedTools or to permissions.allow of the settings."
+    flags = " ".join("'" + rule.replace("'", "'\\''") + "'" for rule in short)
+    return f"To allow it: --allowedTools {flags}, or the same in permissions.allow of the settings."
+
+
+def advise_simpler() -> str:
+    """How to get a command allowed that cannot be understood."""
     return (
-        f"Claude requested permissions to use {tool}, but where the path {json.dumps(path)[:300]} leads cannot be told."
+        "What cannot be understood before it runs is allowed by no pattern: write it without that, as separate calls"
+        " with plain words, or allow every command with --allowedTools Bash."
     )
 
 
-def ask_tool(tool: str, what: str | None) -> str:
-    """Somebody must allow this tool."""
-    first = f"Claude requested permissions to use {tool}, but you haven't granted it yet."
-    return f"{first} {allow_with(f'{tool}({what})' if what else tool)}"
-
-
-def advice(tool: str, arguments: Mapping[str, Any]) -> str:
-    """How to allow such a call, where no more is known than its tool."""
-    command = arguments.get("command")
-    if tool == "Bash" and isinstance(command, str) and len(command.split()) > 0:
-        return allow_with(f"Bash({command.split()[0]} *)")
-    return allow_with(tool)
-
-
-def allow_with(*rules: str) -> str:
-    """How to allow it: the flag with the missing rules, or the settings."""
-    short = [rule for rule in rules if len(rule) <= _ADVICE_LIMIT_CHARACTERS and rule.isprintable()]
-    if len(short) < len(rules) or not rules:
-        return 'To allow it, start with a rule for it in --allowedTools, or list the rule in "permissions.allow".'
-    flags = " ".join("'" + rule.replace("'", "'\\''") + "'" for rule in short)
-    return f'To allow it: --allowedTools {flags}, or the same in "permissions.allow" of the settings.'
+def _confined(first: str, deed: str, folders: Iterable[str]) -> str:
+    shown = ", ".join(f"'{folder}'" for folder in folders)
+    return (
+        f"{first} For security, Claude Code may only {deed} the allowed working directories for this session: {shown}."
+    )

@@ -1,0 +1,389 @@
+"""Whether every part of a command has a permission: by a rule, by what it only reads, or by the mode."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from typing import Any, Final
+
+import msgspec
+
+from bridle.agent.permissions import texts
+from bridle.agent.permissions.files import EDITING_MODES, may_change, may_read, read_suggestion
+from bridle.agent.permissions.git import git_folders, runs_more
+from bridle.agent.permissions.paths import STREAMS, glob_matches, is_inside, is_protected, resolve
+from bridle.agent.permissions.patterns import Pattern, compile_rule, matches
+from bridle.agent.permissions.policy import Allowed, Asks, Policy, Verdict
+from bridle.agent.permissions.programs import Touches, change_touches, read_touches
+from bridle.agent.permissions.rules import names_tool
+from bridle.agent.permissions.shell import Command, Script, read_script
+from bridle.agent.permissions.words import Word, plain
+from bridle.agent.permissions.wrappers import EVALUATORS, LIMIT_WRAPPERS, is_carrier, see_through
+
+# Where a command could stand after several `cd`. Nobody needs more of them in one command.
+_LIMIT_FOLDERS: Final = 16
+
+# Variables that change how a program's output looks, and never which program runs or what it opens.
+_HARMLESS_NAMES: Final = """
+CI CLICOLOR COLUMNS DEBIAN_FRONTEND FORCE_COLOR GIT_TERMINAL_PROMPT LANG LANGUAGE LC_ALL LC_COLLATE
+LC_CTYPE LC_MESSAGES LC_NUMERIC LC_TIME LINES NODE_ENV NO_COLOR PYTHONDONTWRITEBYTECODE PYTHONHASHSEED
+PYTHONUNBUFFERED PYTHONUTF8 RUST_BACKTRACE RUST_LOG TERM TZ
+"""
+_HARMLESS_VARIABLES: Final = frozenset(_HARMLESS_NAMES.split())
+_HARMLESS_VALUE = re.compile(r"[A-Za-z0-9_.,:@+=-]*\Z")
+_OWN_VARIABLE = re.compile(r"[a-z][a-z0-9_]*\Z")
+_PLAIN_NAME = re.compile(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)*\Z")
+
+
+class Problem(msgspec.Struct, frozen=True):
+    """Why one part of a command needs somebody's permission."""
+
+    part: str
+    text: str | None = None
+    """In words of its own; None if there is no more to say than that it needs one."""
+    path: str | None = None
+    rules: tuple[str, ...] = ()
+    """The rules that would give it."""
+    kind: str = "other"
+    deed: str = ""
+    """`read`, `write` or `redirect`, where a path is the reason."""
+
+
+def cover(script: Script, policy: Policy) -> Verdict:
+    """Whether every part is permitted, where no rule forbids any."""
+    if script.doubts:
+        return Asks(script.doubts[0], texts.advise_simpler())
+    if script.runs_in_background:
+        return Asks(texts.BACKGROUND, texts.advise_simpler(), kind="safetyCheck")
+    judge = _Judge(script, policy)
+    problems = [problem for command in script.commands for problem in judge.command(command)]
+    if judge.doubt is not None:
+        return Asks(judge.doubt, texts.advise_simpler())
+    if not problems:
+        return Allowed(judge.reason or "read-only")
+    return _ask(problems, len(script.commands), policy)
+
+
+def suggest(part: str) -> str:
+    """The rule that one would write for a command: its first two words and whatever follows, or the command itself."""
+    words = part.split()
+    if len(words) > 1 and _PLAIN_NAME.match(words[0]) and _PLAIN_NAME.match(words[1]) and not is_carrier(words[0]):
+        return f"{words[0]} {words[1]} *"
+    return part
+
+
+class _Judge:
+    """Judges the parts of one command."""
+
+    def __init__(self, script: Script, policy: Policy) -> None:
+        self._policy = policy
+        self._start = policy.shell_folder or policy.cwd
+        self._allow = [
+            compile_rule(rule) for rule in policy.allow if rule.what is not None and names_tool(rule, "Bash")
+        ]
+        self._functions = dict(reversed(script.functions))
+        self._runs_nothing = not any(command.words for command in script.commands)
+        self.doubt: str | None = None
+        self.reason: str | None = None
+        self._folders = self._possible_folders(script)
+
+    def command(self, command: Command, depth: int = 0) -> list[Problem]:
+        """What stands in the way of one command."""
+        problems = [
+            problem
+            for redirect in command.redirects
+            for problem in self._redirect(command, redirect.is_read, redirect.target)
+        ]
+        if not command.words:
+            return problems + self._assignments(command)
+        return problems + self._words(command, depth)
+
+    def _words(self, command: Command, depth: int) -> list[Problem]:
+        words = command.words
+        if words[0].value == "git" and self._is_git_elsewhere(words):
+            return [Problem(command.text, texts.GIT_ELSEWHERE)]
+        if words[0].value in ("rm", "rmdir"):
+            danger = self._danger(command)
+            if danger:
+                return danger
+        harmless = all(_is_harmless(name, value) for name, value in command.assignments)
+        if self._has_rule(command, harmless=harmless):
+            return []
+        if not harmless:
+            return [self._no_rule(command)]
+        if self._functions.get(words[0].value or "", len(command.text) + command.place + 1) <= command.place:
+            return []
+        inside = see_through(words)
+        if inside is not None and depth < LIMIT_WRAPPERS:
+            return self._inside(command, inside.words, inside.assignments, inside.code, depth + 1)
+        if words[0].value in EVALUATORS:
+            return [self._no_rule(command, f"'{words[0].value}' evaluates arguments as shell code")]
+        return self._touches(command)
+
+    def _inside(
+        self,
+        command: Command,
+        words: tuple[Word, ...],
+        assignments: tuple[tuple[str, Word | None], ...],
+        code: str | None,
+        depth: int,
+    ) -> list[Problem]:
+        if code is None:
+            return self.command(Command(words, assignments, text=command.text, place=command.place), depth)
+        script = read_script(code, self._policy.home)
+        if script.doubts or script.runs_in_background:
+            self.doubt = script.doubts[0] if script.doubts else texts.BACKGROUND
+        if any(_is_cd(inner) for inner in script.commands):
+            return [self._no_rule(command)]
+        found = [problem for inner in script.commands for problem in self.command(inner, depth)]
+        return found if not script.functions else [self._no_rule(command)]
+
+    # Rules
+
+    def _has_rule(self, command: Command, *, harmless: bool) -> bool:
+        full = (
+            *(plain(f"{name}={value.value if value else ''}") for name, value in command.assignments),
+            *command.words,
+        )
+        for pattern in self._allow:
+            for words in (full, command.words) if harmless else (full,):
+                if matches(pattern, words) and self._is_enough(pattern, words):
+                    self.reason = f"rule {pattern.rule}"
+                    return True
+        return False
+
+    def _is_enough(self, pattern: Pattern, words: Sequence[Word]) -> bool:
+        """Whether a rule that fits says enough: one for a wrapper must name what is run."""
+        if not pattern.has_star:
+            return True
+        named, rest = words[: pattern.words_before_star], words[pattern.words_before_star :]
+        program = words[0].value or ""
+        if program in EVALUATORS:
+            return False
+        if program == "git":
+            return not runs_more((words[0], *rest))
+        if program == "find":
+            touches = read_touches((words[0], *rest))
+            return touches is not None and touches.objection is None
+        if not is_carrier(program):
+            return True
+        inside = see_through(words)
+        if inside is not None and inside.code is None:
+            return len(named) > len(words) - len(inside.words)
+        values = [word.value or "" for word in named[1:]]
+        return any(value and not value.startswith("-") and not value[0].isdigit() for value in values)
+
+    def _no_rule(self, command: Command, text: str | None = None) -> Problem:
+        return Problem(command.text, text, rules=(f"Bash({suggest(command.text)})",))
+
+    # What is dangerous whatever a rule says
+
+    def _is_git_elsewhere(self, words: Sequence[Word]) -> bool:
+        """Whether git would work in a folder that may bring settings of its own, which name programs to run."""
+        if self._folders != [self._start]:
+            return True
+        folders = [resolve(folder, self._start, self._policy.home) for folder in git_folders(words)]
+        return any(folder is None or _is_bare_repository(folder) for folder in folders)
+
+    def _danger(self, command: Command) -> list[Problem]:
+        """A removal of the ground that the work, the user or the machine stands on."""
+        program = command.words[0].value or ""
+        for word in command.words[1:]:
+            if word.value is None or word.value.startswith("-"):
+                continue
+            target = (
+                word if word.glob_at < 0 else plain(word.value[: word.value.rfind("/", 0, word.glob_at) + 1] or ".")
+            )
+            for resolved in self._resolved(target):
+                if resolved is not None and self._is_ground(resolved, is_whole=word.glob_at < 0):
+                    return [Problem(command.text, texts.dangerous_removal(program, resolved), kind="safetyCheck")]
+        return []
+
+    def _is_ground(self, resolved: str, *, is_whole: bool) -> bool:
+        if resolved == "/" or any(
+            is_inside(folder, (resolved,)) for folder in (self._policy.home, *self._policy.working_folders)
+        ):
+            return True
+        return is_whole and os.path.dirname(resolved) == "/"
+
+    # What is touched
+
+    def _touches(self, command: Command) -> list[Problem]:
+        touches = read_touches(command.words)
+        changes = change_touches(command.words)
+        accepts = self._policy.mode in EDITING_MODES
+        if (touches is None or touches.objection) and changes is not None:
+            touches = changes
+            if not accepts and changes.objection is None:
+                return self._changes_unasked(command, changes)
+        if touches is None:
+            return [self._no_rule(command)]
+        if touches.objection is not None:
+            return [self._no_rule(command, touches.objection)]
+        if touches.is_git and _is_bare_repository(self._start):
+            return [Problem(command.text, texts.GIT_ELSEWHERE)]
+        return self._paths(command, touches)
+
+    def _changes_unasked(self, command: Command, changes: Touches) -> list[Problem]:
+        """In a mode that accepts no edits, the first path is named as the reason."""
+        first = (*changes.removes, *changes.reads, *changes.writes)[0]
+        resolved = resolve(first.value or "", self._start, self._policy.home)
+        return [self._path_problem(command, resolved or first.text, "write")]
+
+    def _paths(self, command: Command, touches: Touches) -> list[Problem]:
+        problems: list[Problem] = []
+        for word in touches.reads:
+            problems += self._read(command, word)
+        for word in (*touches.writes, *touches.removes):
+            problems += self._write(command, word)
+        return problems[:1]
+
+    def _read(self, command: Command, word: Word) -> list[Problem]:
+        if word.value == "-":
+            return []
+        for resolved in self._resolved(word):
+            if resolved is None:
+                return [self._no_rule(command)]
+            if resolved not in STREAMS and not may_read(resolved, self._policy):
+                return [self._path_problem(command, resolved, "read")]
+        return []
+
+    def _write(self, command: Command, word: Word) -> list[Problem]:
+        if self._folders != [self._start]:
+            return [Problem(command.text, texts.WRITE_ELSEWHERE)]
+        for resolved in self._resolved(word):
+            if resolved is None:
+                return [self._no_rule(command)]
+            if resolved not in STREAMS and not may_change(resolved, self._policy):
+                return [self._path_problem(command, resolved, "write")]
+        return []
+
+    def _redirect(self, command: Command, is_read: bool, target: Word) -> list[Problem]:  # noqa: FBT001  # a field, passed on
+        if target.glob_at >= 0:
+            return [self._no_rule(command)]
+        if not is_read and self._folders != [self._start] and target.value not in STREAMS:
+            return [Problem(command.text, texts.WRITE_ELSEWHERE)]
+        for resolved in self._resolved(target):
+            if resolved is None:
+                return [self._no_rule(command)]
+            allowed = may_read(resolved, self._policy) if is_read else may_change(resolved, self._policy)
+            if resolved not in STREAMS and target.value not in STREAMS and not allowed:
+                return [self._path_problem(command, resolved, "read" if is_read else "redirect", is_redirect=True)]
+        return []
+
+    def _path_problem(self, command: Command, path: str, deed: str, *, is_redirect: bool = False) -> Problem:
+        folders = self._policy.working_folders
+        rules = (f"Bash({suggest(command.text)})",)
+        if is_redirect:
+            text = texts.blocked_redirect(path, folders, is_read=deed == "read")
+            rules = (f"{'Read' if deed == 'read' else 'Edit'}(/{path})",)
+        else:
+            text = texts.blocked(command.words[0].value or "", path, folders)
+            if deed == "read":
+                rules = (f"Read(/{path})",)
+        kind = "safetyCheck" if deed != "read" and is_protected(path) else "other"
+        return Problem(command.text, text, path, rules, kind, deed)
+
+    def _resolved(self, word: Word) -> list[str | None]:
+        """Every place that a word may lead to, from every folder that the shell may stand in."""
+        if word.value is None or self._folders is None:
+            return [None]
+        found: list[str | None] = []
+        for folder in self._folders:
+            names: list[str] | None = [word.value]
+            if word.glob_at >= 0:
+                names = glob_matches(word.value, word.glob_at, folder)
+                if names is None or any(name.startswith("-") for name in names):
+                    return [None]  # too many to look at, or one that a program would take for an option
+                names = [*names, word.value]
+            found += [resolve(name, folder, self._policy.home) for name in names or ()]
+        return found
+
+    def _possible_folders(self, script: Script) -> list[str] | None:
+        folders = [self._start]
+        for command in script.commands:
+            if not _is_cd(command):
+                continue
+            touches = read_touches(command.words) if command.words[0].value == "cd" else None
+            if touches is None or touches.goes_to is None or len(folders) > _LIMIT_FOLDERS:
+                return None
+            target = touches.goes_to.value or ""
+            more = [resolve(target, folder, self._policy.home) for folder in folders]
+            folders += [folder for folder in more if folder is not None and folder not in folders]
+            if None in more:
+                return None
+        return folders
+
+    def _assignments(self, command: Command) -> list[Problem]:
+        known = self._runs_nothing or all(
+            _is_harmless(name, value)
+            or (value is not None and _OWN_VARIABLE.match(name) and not name.endswith("_proxy"))
+            for name, value in command.assignments
+        )
+        return [] if known else [self._no_rule(command)]
+
+
+def _is_cd(command: Command) -> bool:
+    return bool(command.words) and command.words[0].value in ("cd", "pushd", "popd", "chdir")
+
+
+def _is_harmless(name: str, value: Word | None) -> bool:
+    return name in _HARMLESS_VARIABLES and value is not None and bool(_HARMLESS_VALUE.match(value.value or "/"))
+
+
+def _is_bare_repository(folder: str) -> bool:
+    """Whether git would take a folder here for a repository although it is not called `.git`.
+
+    Such a folder can come with a checkout, and its settings name programs that git runs.
+    """
+    while True:
+        if os.path.lexists(os.path.join(folder, ".git")):
+            return False
+        if all(os.path.exists(os.path.join(folder, name)) for name in ("HEAD", "objects", "refs")):
+            return True
+        parent = os.path.dirname(folder)
+        if parent == folder:
+            return False
+        folder = parent
+
+
+def _ask(problems: list[Problem], count: int, policy: Policy) -> Asks:
+    by_part = {problem.part: problem for problem in reversed(problems)}
+    first = problems[0]
+    rules = tuple(dict.fromkeys(rule for problem in problems for rule in problem.rules))
+    advice = texts.advise(*rules) if rules else texts.advise_simpler()
+    if (
+        first.deed == "write"
+        and policy.mode not in EDITING_MODES
+        and first.path
+        and is_inside(first.path, policy.working_folders)
+    ):
+        advice = f"{advice[:-1]}; or --permission-mode acceptEdits."
+    if len(by_part) > 1:
+        return Asks(
+            texts.parts(list(reversed(by_part))), advice, suggestions=_suggestions(problems), kind="subcommandResults"
+        )
+    if first.text is None and count > 1:
+        return Asks(texts.parts([first.part]), advice, suggestions=_suggestions(problems), kind="subcommandResults")
+    return Asks(first.text or texts.NEEDS_APPROVAL, advice, first.path, _suggestions(problems), first.kind)
+
+
+def _suggestions(problems: list[Problem]) -> tuple[dict[str, Any], ...]:
+    rules = [
+        {"toolName": "Bash", "ruleContent": suggest(part)}
+        for part in dict.fromkeys(p.part for p in problems if p.rules)
+    ]
+    found: list[dict[str, Any]] = []
+    if rules:
+        found.append({"type": "addRules", "rules": rules, "behavior": "allow", "destination": "localSettings"})
+    first = problems[0]
+    if first.path is not None:
+        folder = first.path.rpartition("/")[0]
+        if first.deed == "read":
+            found.append(read_suggestion(folder))
+        else:
+            found.append({"type": "addDirectories", "directories": [folder or "/"], "destination": "session"})
+        if first.deed == "write":
+            found.append({"type": "setMode", "mode": "acceptEdits", "destination": "session"})
+    return tuple(found)

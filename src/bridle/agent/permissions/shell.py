@@ -1,0 +1,532 @@
+"""What a shell command would run: every simple command in it, wherever it stands, and what could not be understood.
+
+The structure comes from a grammar of bash (tree-sitter). A grammar is not bash, so nothing is believed that cannot be
+checked: words are read again from their own text, and what stands between them must be white space. Whatever fails
+such a check, or is of a kind that is not listed here, is a doubt, and a command with doubts is never allowed by a
+pattern. Parts that were found are reported all the same, so that a rule that forbids them is kept.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from itertools import pairwise
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from bridle.agent.permissions.words import Word, read_word
+
+if TYPE_CHECKING:
+    from tree_sitter import Node, Parser
+
+# A longer command is a file that somebody should have written first; the time to read one grows with its length.
+LIMIT_CHARACTERS: Final = 50_000
+# Nobody nests this deep by hand, and each level costs a frame of Python's stack.
+LIMIT_DEPTH: Final = 60
+
+TOO_LONG: Final = "Command is too long to be read"
+TOO_DEEP: Final = "Command is nested too deeply to be read"
+PARSE_ERROR: Final = "Parse error"
+CONTROL: Final = "Contains control characters"
+
+# Everything below space but tab and line feed, and white space that bash may or may not take for white space.
+_CONTROL = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f\x85\xa0\u1680\u2000-\u200f\u2028-\u202f\u205f\u2060\u3000\ufeff\ud800-\udfff]"
+)
+_GAP = re.compile(r"(?:[ \t\n]|\\\n)*\Z")
+_HEREDOC = re.compile(r"<<-?[ \t]*(?:'(?P<single>\w+)'|\"(?P<double>\w+)\"|(?P<bare>\w+))(?=[ \t\n;|&<>)])")
+# `"$(cat <<'EOF' … EOF)"`: text of several lines as one word. What it stands for is known to the letter.
+_TEXT_BLOCK = re.compile(r"\"\$\(cat <<-?(?:'(?P<end>\w+)'|\"(?P<end2>\w+)\")\n(?P<body>(?:.*\n)*?)(?P=end)\n\s*\)\"\Z")
+_ARITHMETIC = re.compile(r"\$\(\([0-9+*/% ()-]*\)\)\Z")
+
+# Kinds of statements whose parts all count, and nothing else does.
+_COMPOUND: Final = frozenset(
+    {
+        "program",
+        "list",
+        "pipeline",
+        "subshell",
+        "compound_statement",
+        "if_statement",
+        "elif_clause",
+        "else_clause",
+        "while_statement",
+        "do_group",
+        "negated_command",
+    }
+)
+_SIGNS: Final = "&& || | |& ; ;; ( ) { } ! if then elif else fi while until do done for in case esac"
+_TOKENS: Final = frozenset({"\n", *_SIGNS.split()})
+_WORD_KINDS: Final = """
+word string raw_string concatenation number simple_expansion expansion command_substitution process_substitution
+arithmetic_expansion ansi_c_string translated_string brace_expression $ test_operator extglob_pattern regex
+variable_name special_variable_name array subscript
+"""
+_WORDS: Final = frozenset(_WORD_KINDS.split())
+_REDIRECTS: Final = frozenset({"file_redirect", "heredoc_redirect", "herestring_redirect"})
+# Words of the grammar of bash; where the tree has one as a program's name, it has read the command in another way.
+_KEYWORD_NAMES: Final = "if then elif else fi while until do done for in case esac select function { } ! [[ ]]"
+_KEYWORDS: Final = frozenset(_KEYWORD_NAMES.split())
+
+
+class Redirect(msgspec.Struct, frozen=True):
+    """One file that the shell opens for a command."""
+
+    operator: str
+    target: Word
+
+    @property
+    def is_read(self) -> bool:
+        """Whether the file is only read."""
+        return self.operator == "<"
+
+
+class Command(msgspec.Struct, frozen=True):
+    """One simple command: assignments, words, redirections; any of them may be missing."""
+
+    words: tuple[Word, ...]
+    assignments: tuple[tuple[str, Word | None], ...] = ()
+    redirects: tuple[Redirect, ...] = ()
+    text: str = ""
+    place: int = 0
+    """Where in the script it starts."""
+
+
+class Script(msgspec.Struct, frozen=True):
+    """Everything that a command would run, as far as it was understood."""
+
+    commands: tuple[Command, ...]
+    doubts: tuple[str, ...] = ()
+    """Why it is not understood as a whole."""
+    is_broken: bool = False
+    """Whether there may be commands in it that were not found at all."""
+    functions: tuple[tuple[str, int], ...] = ()
+    """The functions that are there for certain after the given place."""
+    runs_in_background: bool = False
+
+
+def read_script(text: str, home: str) -> Script:
+    """What this text runs when bash is given it."""
+    if len(text) > LIMIT_CHARACTERS:
+        return Script((), (TOO_LONG,), is_broken=True)
+    if _CONTROL.search(text):
+        return Script((), (CONTROL,), is_broken=True)
+    reader = _Reader(text, home)
+    reader.read()
+    return reader.script()
+
+
+class _Reader:
+    """Walks one tree."""
+
+    def __init__(self, text: str, home: str) -> None:
+        self._text, self._home = text, home
+        self._bytes = text.encode()
+        self._commands: list[Command] = []
+        self._doubts: list[str] = []
+        self._functions: list[tuple[str, int]] = []
+        self._background = False
+        self._is_broken = False
+
+    def script(self) -> Script:
+        """What was found."""
+        doubts = tuple(dict.fromkeys(self._doubts))
+        return Script(tuple(self._commands), doubts, self._is_broken, tuple(self._functions), self._background)
+
+    def _broken(self, doubt: str) -> None:
+        self._doubts.append(doubt)
+        self._is_broken = True
+
+    def read(self) -> None:
+        """Parse and walk."""
+        root = _parser().parse(self._bytes).root_node
+        if root.has_error:
+            self._broken(PARSE_ERROR)
+        if not self._is_shallow(root):
+            self._broken(TOO_DEEP)
+            return
+        self._check_gaps(root)
+        self._statement(root)
+
+    def _slice(self, node: Node) -> str:
+        return self._bytes[node.start_byte : node.end_byte].decode()
+
+    def _is_shallow(self, root: Node) -> bool:
+        level = [root]
+        for _ in range(LIMIT_DEPTH):
+            level = [child for node in level for child in node.children]
+            if not level:
+                return True
+        return False
+
+    def _check_gaps(self, root: Node) -> None:
+        """Between two tokens there is white space and nothing else; a line is continued only between words."""
+        end = 0
+        for leaf in _leaves(root):
+            gap = self._bytes[end : leaf.start_byte].decode(errors="replace")
+            if not _GAP.match(gap) or ("\\\n" in gap and not _has_space(gap, self._bytes[end - 1 : end])):
+                self._broken("Contains shell syntax that cannot be read")
+            end = leaf.end_byte
+        if self._bytes[end:].strip(b" \t\n"):
+            self._broken("Contains shell syntax that cannot be read")
+
+    # Statements
+
+    def _statement(self, node: Node) -> None:
+        kind = node.type
+        if kind in _COMPOUND:
+            self._compound(node)
+        elif kind == "command":
+            self._command(node, ())
+        elif kind == "redirected_statement":
+            self._redirected(node)
+        elif kind in ("variable_assignment", "variable_assignments"):
+            self._assignments(node)
+        elif kind in ("declaration_command", "unset_command"):
+            self._declaration(node)
+        elif kind == "test_command":
+            self._test(node)
+        elif kind == "for_statement":
+            self._for(node)
+        elif kind in ("case_statement", "case_item"):
+            self._case(node)
+        elif kind == "function_definition":
+            self._function(node)
+        elif kind != "comment":
+            self._unknown(node)
+
+    def _compound(self, node: Node) -> None:
+        before: Node | None = None
+        for child in node.children:
+            if child.is_named:
+                if before is not None and child.type != "comment" and not self._are_apart(before, child):
+                    self._broken("Contains commands that nothing separates")
+                self._statement(child)
+                before = child if child.type not in ("comment", "elif_clause", "else_clause") else None
+            else:
+                before = None
+                if child.type == "&":
+                    self._background = True
+                elif child.type not in _TOKENS:
+                    self._broken(f"Contains {node.type}")
+        if node.type == "while_statement" and before is None and not node.named_children:
+            self._broken(PARSE_ERROR)
+
+    def _are_apart(self, before: Node, after: Node) -> bool:
+        """Two statements follow each other: a line ends between them (a here-document ends its own line)."""
+        gap = self._bytes[before.end_byte : after.start_byte]
+        if after.type in ("do_group", "elif_clause", "else_clause"):
+            return True
+        return b"\n" in gap.replace(b"\\\n", b"") or self._bytes[before.end_byte - 1 : before.end_byte] == b"\n"
+
+    def _redirected(self, node: Node) -> None:
+        bodies = [child for child in node.named_children if child.type not in _REDIRECTS]
+        redirects = tuple(child for child in node.named_children if child.type in _REDIRECTS)
+        if len(bodies) == 1 and bodies[0].type == "command":
+            self._command(bodies[0], redirects)
+            return
+        found: list[Redirect] = []
+        strays: list[Node] = []
+        for redirect in redirects:
+            self._redirect(redirect, found, strays)
+        if strays:
+            self._broken("Contains words after a redirection that cannot be placed")
+        if found or not bodies:
+            self._commands.append(Command((), redirects=tuple(found), text=self._slice(node), place=node.start_byte))
+        for body in bodies:
+            self._statement(body)
+
+    def _command(self, node: Node, outer: tuple[Node, ...]) -> None:
+        words: list[Node] = []
+        redirects: list[Redirect] = []
+        assignments: list[tuple[str, Word | None]] = []
+        for child in (*node.children, *outer):
+            if child.type == "variable_assignment":
+                assignments.append(self._assignment(child))
+            elif child.type == "command_name":
+                words += child.children if child.child_count == 1 else [child]
+            elif child.type in _REDIRECTS:
+                self._redirect(child, redirects, words)
+            elif child.type in _WORDS:
+                words.append(child)
+            elif child.type == "subshell":
+                self._unknown(child)
+            elif child.type != "comment":
+                self._broken(f"Contains {child.type}")
+                self._statement(child)
+        words.sort(key=lambda word: word.start_byte)
+        self._check_neighbours(words)
+        read = tuple(self._word(word) for word in words)
+        if read and read[0].text in _KEYWORDS:
+            self._broken(f"Contains {read[0].text} where it cannot be understood")
+        text = self._slice(node if not outer or node.parent is None else node.parent)
+        self._commands.append(Command(read, tuple(assignments), tuple(redirects), text.strip(), node.start_byte))
+
+    def _check_neighbours(self, words: list[Node]) -> None:
+        """Two words of a command have white space between them, and no line ends there."""
+        for before, after in pairwise(words):
+            gap = self._bytes[before.end_byte : after.start_byte]
+            if not gap or b"\n" in gap.replace(b"\\\n", b""):
+                self._broken("Contains words that cannot be told apart")
+
+    def _assignments(self, node: Node) -> None:
+        parts = [node] if node.type == "variable_assignment" else node.named_children
+        found = tuple(self._assignment(part) for part in parts)
+        self._commands.append(Command((), found, text=self._slice(node), place=node.start_byte))
+
+    def _assignment(self, node: Node) -> tuple[str, Word | None]:
+        name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
+        if name is None or name.type != "variable_name" or (value is not None and value.type not in _WORDS):
+            self._broken("Contains an assignment that cannot be read")
+            self._descend(node)
+            return self._slice(node).partition("=")[0], None
+        if value is None:
+            return self._slice(name), Word("", "")
+        word = self._word(value, in_assignment=True)
+        return self._slice(name), word
+
+    def _declaration(self, node: Node) -> None:
+        words = tuple(read_word(self._slice(child), self._home) for child in node.children if child.type != "comment")
+        self._doubts += [word.doubt for word in words if word.doubt]
+        self._descend(node)
+        self._commands.append(Command(words, text=self._slice(node), place=node.start_byte))
+
+    def _test(self, node: Node) -> None:
+        """`[ … ]` is a command like any other; `[[ … ]]` is safe without anything that bash would evaluate."""
+        text = self._slice(node)
+        if text.startswith("[["):
+            self._double_test(node, text)
+            return
+        pieces = list(_words_of_test(node))
+        self._check_neighbours(pieces)
+        words = tuple(self._word(piece) for piece in pieces)
+        self._commands.append(Command(words, text=text, place=node.start_byte))
+
+    def _double_test(self, node: Node, text: str) -> None:
+        if any(part in text for part in ("$", "`", "<(", ">(")):
+            self._unknown(node, _expansion(node) or "Contains test_command")
+        elif re.search(r"\s-(?:eq|ne|lt|le|gt|ge|v|R|o)\s", text) and not re.fullmatch(
+            r"\[\[\s+-?\d+\s+-(?:eq|ne|lt|le|gt|ge)\s+-?\d+\s+\]\]", text
+        ):
+            # Both sides of these are evaluated, and evaluating a name can run a command.
+            self._unknown(node, "Contains test_command")
+
+    def _for(self, node: Node) -> None:
+        for child in node.children:
+            if child.type == "do_group":
+                self._statement(child)
+            elif child.type in _WORDS:
+                self._word(child, is_data=True)
+            elif child.type not in ("for", "in", ";", "\n"):
+                self._broken(f"Contains {child.type}")
+                self._descend(child)
+
+    def _case(self, node: Node) -> None:
+        for child in node.children:
+            if child.type == "case_item":
+                self._case(child)
+            elif child.type in _WORDS:
+                self._word(child, is_data=True)
+            elif child.is_named:
+                self._statement(child)
+            elif child.type not in ("case", "in", "esac", "|", ")", "(", ";;", ";", "\n", "&"):
+                self._broken(f"Contains {node.type}")
+            if child.type == "&":
+                self._background = True
+
+    def _function(self, node: Node) -> None:
+        name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
+        if name is None or body is None or body.type not in ("compound_statement", "subshell"):
+            self._unknown(node)
+            return
+        if node.parent is not None and node.parent.type == "program":
+            self._functions.append((self._slice(name), node.end_byte))
+        strays: list[Node] = []
+        found: list[Redirect] = []
+        for child in node.named_children:
+            if child.type in _REDIRECTS:
+                self._redirect(child, found, strays)
+        if strays:
+            self._broken("Contains words after a redirection that cannot be placed")
+        if found:
+            self._commands.append(Command((), redirects=tuple(found), text=self._slice(node), place=node.start_byte))
+        self._statement(body)
+
+    # Redirections
+
+    def _redirect(self, node: Node, found: list[Redirect], words: list[Node]) -> None:
+        """Take a redirection; words that follow its target belong to the command."""
+        if node.type == "file_redirect":
+            self._file_redirect(node, found, words)
+        elif node.type == "herestring_redirect":
+            for child in node.named_children:
+                self._word(child)
+        else:
+            self._heredoc(node, found, words)
+
+    def _file_redirect(self, node: Node, found: list[Redirect], words: list[Node]) -> None:
+        operator, target = "", None
+        for child in node.children:
+            if child.type == "file_descriptor":
+                continue
+            if not child.is_named and not operator:
+                operator = child.type
+            elif target is None and child.type in _WORDS:
+                target = child
+            elif child.type in _WORDS:
+                words.append(child)
+            else:
+                self._unknown(child)
+        if operator in (">&-", "<&-"):
+            return
+        if target is None or operator not in ("<", ">", ">>", "&>", "&>>", ">|", ">&", "<&"):
+            self._broken("Contains a redirection that cannot be read")
+            return
+        word = self._word(target)
+        if operator in (">&", "<&") and word.value is not None and re.fullmatch(r"\d+|-|\d+-", word.value):
+            return
+        found.append(Redirect("<" if operator in ("<", "<&") else ">", word))
+
+    def _heredoc(self, node: Node, found: list[Redirect], words: list[Node]) -> None:
+        self._check_heredoc(node)
+        for child in node.children:
+            if child.type == "heredoc_body":
+                self._descend(child)
+            elif child.type in _REDIRECTS:
+                self._redirect(child, found, words)
+            elif child.type in _WORDS:
+                words.append(child)
+            elif child.is_named and child.type not in ("heredoc_start", "heredoc_end", "file_descriptor"):
+                self._statement(child)
+            elif child.type == "&":
+                self._background = True
+
+    def _check_heredoc(self, node: Node) -> None:
+        """The body ends where bash ends it, and nothing in it is expanded."""
+        start = node.start_byte
+        while self._bytes[start : start + 1].isdigit():
+            start += 1
+        opening = _HEREDOC.match(self._bytes[start:].decode())
+        end = next((child for child in node.children if child.type == "heredoc_end"), None)
+        bodies = [child for child in node.children if child.type == "heredoc_body"]
+        if opening is None or end is None or len(bodies) > 1:
+            self._broken("Contains a here-document that cannot be read")
+            return
+        word = opening["single"] or opening["double"] or opening["bare"]
+        lines_start = self._bytes.find(b"\n", start) + 1
+        body_end = _end_of_heredoc(self._bytes, lines_start, word.encode(), strips_tabs=opening[0].startswith("<<-"))
+        body_start = bodies[0].start_byte if bodies else end.start_byte
+        if body_end != end.start_byte or self._bytes[lines_start:body_start].strip(b"\t"):
+            self._broken("Contains a here-document that cannot be read")
+        body = self._bytes[lines_start : end.start_byte]
+        if opening["bare"] and any(sign in body for sign in (b"$", b"`", b"\\")):
+            self._doubts.append("Heredoc with unquoted delimiter undergoes shell expansion")
+
+    # Words
+
+    def _word(self, node: Node, *, in_assignment: bool = False, is_data: bool = False) -> Word:
+        """The word of a node; whatever it would run is taken too."""
+        text = self._slice(node)
+        block = _TEXT_BLOCK.match(text)
+        if block is not None and not is_data:
+            return Word(text, block["body"].rstrip("\n"))
+        if _ARITHMETIC.match(text):
+            return Word(text, None)  # a number: one word, and no option or path
+        word = read_word(text, self._home)
+        if in_assignment and word.value is not None and "~" in text:
+            word = Word(text, None, doubt="Contains a tilde that cannot be followed")
+        if word.value is None or node.type in ("array", "subscript"):
+            if not is_data or _runs_something(node) or node.type not in _WORDS:
+                self._doubts.append(word.doubt or f"Contains {node.type}")
+            self._descend(node)
+        return word
+
+    def _unknown(self, node: Node, doubt: str | None = None) -> None:
+        self._broken(doubt or f"Contains {node.type}")
+        self._descend(node)
+
+    def _descend(self, node: Node) -> None:
+        """Take every statement below a node that is itself not understood."""
+        for child in node.children:
+            if child.type in _STATEMENTS:
+                self._statement(child)
+            else:
+                self._descend(child)
+
+
+_STATEMENTS: Final = frozenset(
+    {"command", "redirected_statement", "declaration_command", "function_definition", "test_command"}
+)
+
+
+@lru_cache(maxsize=1)
+def _parser() -> Parser:
+    import tree_sitter
+    import tree_sitter_bash
+
+    return tree_sitter.Parser(tree_sitter.Language(tree_sitter_bash.language()))
+
+
+_ATOMS: Final = frozenset(
+    {"string", "raw_string", "ansi_c_string", "comment", "heredoc_body", "heredoc_start", "regex"}
+)
+
+
+def _leaves(node: Node) -> Iterator[Node]:
+    stack = [node]
+    while stack:
+        current = stack.pop()
+        if current.child_count == 0 or current.type in _ATOMS:
+            if current.end_byte > current.start_byte:
+                yield current
+        else:
+            stack += reversed(current.children)
+
+
+def _has_space(gap: str, before: bytes) -> bool:
+    """Whether a continued line has white space beside it, so that no word goes on over its end."""
+    return bool(gap.replace("\\\n", "")) or before in (b"", b"\n")
+
+
+def _words_of_test(node: Node) -> Iterator[Node]:
+    for child in node.children:
+        if child.child_count and child.type not in _WORDS:
+            yield from _words_of_test(child)
+        else:
+            yield child
+
+
+def _runs_something(node: Node) -> bool:
+    return any(
+        child.type in ("command_substitution", "process_substitution", "ERROR") or _runs_something(child)
+        for child in (node, *node.children)
+        if child is not node or child.type in ("command_substitution", "process_substitution")
+    )
+
+
+def _expansion(node: Node) -> str | None:
+    """The measured name of the first thing in a node that the shell would expand."""
+    for child in node.children:
+        if child.type in ("simple_expansion", "expansion", "command_substitution", "process_substitution"):
+            return f"Contains {child.type}"
+        below = _expansion(child)
+        if below:
+            return below
+    return None
+
+
+def _end_of_heredoc(data: bytes, start: int, word: bytes, *, strips_tabs: bool) -> int:
+    """Where the line that ends a here-document has its word; -1 if there is none."""
+    place = start
+    while place <= len(data):
+        end = data.find(b"\n", place)
+        line = data[place : end if end >= 0 else len(data)]
+        tabs = len(line) - len(line.lstrip(b"\t")) if strips_tabs else 0
+        if line[tabs:] == word:
+            return place + tabs
+        if end < 0:
+            return -1
+        place = end + 1
+    return -1
