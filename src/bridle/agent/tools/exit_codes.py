@@ -22,7 +22,7 @@ _SILENT = frozenset(
 )
 
 # Quoted text, an escaped letter, a redirection with an ampersand, an operator, or anything else up to one of these.
-_PIECE = r"""'[^']*'|"(?:\\.|[^"\\])*"|\\.|[<>]&|&>|\|\||&&|[|&;\n]|[^'"\\|&;\n<>]+|."""
+_PIECE = r"""'[^']*'?|"(?:\\.|[^"\\])*"?|\\.|[<>]&|&>|\|\||&&|[|&;\n]|[^'"\\|&;\n<>]+|."""
 _OPERATORS = frozenset({"||", "&&", "|", "&", ";", "\n"})
 
 
@@ -47,10 +47,10 @@ def first_name(command: str) -> str:
 
 
 def _names(command: str) -> list[str]:
-    parts = [""]
+    parts: list[list[str]] = [[]]
     for piece in re.findall(_PIECE, command, re.DOTALL):
         if piece in _OPERATORS:
-            parts.append("")
+            parts.append([])
         else:
-            parts[-1] += piece
-    return [words[0] for part in parts if (words := part.split())]
+            parts[-1].append(piece)
+    return [words[0] for part in parts if (words := "".join(part).split(maxsplit=1))]
