@@ -78,7 +78,7 @@ COMMAND_LINES = [
     CommandLine(("--version",), HEAVY),
     CommandLine(("--help",), HEAVY),
     CommandLine(("hook:run",), HEAVY, exit_code=2),
-    CommandLine(("run:iterate",), HEAVY, exit_code=2),
+    CommandLine(("run:iterate",), HEAVY, exit_code=1),  # RUN is missing: nothing heavy to say so
     CommandLine(("inspect", "-", "--json"), NOT_FOR_READING, stdin=LOG),
 ]
 

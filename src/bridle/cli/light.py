@@ -64,6 +64,7 @@ class Given:
 JSON = Option("--json", "Print one JSON document on stdout and nothing else.")
 VERBOSE = Option("--verbose", "Say more; also needed to see tasks and results.")
 RUNS_DIR = Option("--runs-dir", "Where runs are (default: $BABYSITTER_RUNS_DIR, else .a5c/runs).", value="DIR")
+NO_HOOKS = Option("--no-hooks", "Run no native hooks, trusted or not.")
 DRY_RUN = Option("--dry-run", "Say what would be done and do nothing.")
 _HELP = Option("--help", "Show this message and exit.")
 

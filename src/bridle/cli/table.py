@@ -49,6 +49,11 @@ READ_CODES = {
 COMPARE_CODES = {0: "it agrees", 1: "it differs", 2: EXIT_MEANINGS[2]}
 READY_CODES = {0: "ready", 1: "something is missing", 2: EXIT_MEANINGS[2]}
 PROGRAM_CODES = {0: EXIT_MEANINGS[0], 1: "failed or refused; the error code on stderr says why"}
+ITERATE_CODES = {
+    0: "the run was iterated: it waits, has something to do, or has completed",
+    1: "the run failed or was halted; or an error kept it from being iterated (then stdout is empty)",
+    2: EXIT_MEANINGS[2],
+}
 PLAIN_CODES = {0: EXIT_MEANINGS[0], 1: EXIT_MEANINGS[1], 2: EXIT_MEANINGS[2]}
 
 
@@ -151,7 +156,13 @@ FOR_PROGRAMS = (
         module="bridle.cli.commands.run_create",
         exit_codes=PROGRAM_CODES,
     ),
-    Command("run:iterate", "Replay a run's process and list the effects it waits for.", step=4),
+    Command(
+        "run:iterate",
+        "Replay a run's process and list the effects it waits for.",
+        step=4,
+        module="bridle.cli.commands.run_iterate",
+        exit_codes=ITERATE_CODES,
+    ),
     Command(
         "run:status",
         "The state of a run.",

@@ -109,6 +109,16 @@ class Iteration:
         }
         return _present(told)
 
+    def lines(self) -> list[str]:
+        """The same for people: where the run stands, then each effect that waits."""
+        lines = [" ".join(f"{name}={value}" for name, value in self.summary().items())]
+        lines += [f"- {one.effect.effect_id} [{one.effect.kind}] {one.effect.label or ''}" for one in self.actions]
+        if self.completion_proof is not None:
+            lines.append(f"completionProof={self.completion_proof}")
+        if self.error is not None:
+            lines.append(f"error={self.error['name']}: {self.error['message']}")
+        return lines
+
     def as_json(self) -> dict[str, Any]:
         """The document that the command prints."""
         document = {

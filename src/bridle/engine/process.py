@@ -152,15 +152,17 @@ def place_in(error: BaseException, folder: Path) -> str | None:
 def _imports(folder: Path, modules: dict[str, ModuleType], registry: tasks.Registry) -> Iterator[None]:
     """Inside, imports see the folder first and its modules; new ones of the folder move into `modules`."""
     before, path_before = set(sys.modules), list(sys.path)
-    writes_bytecode, outer = sys.dont_write_bytecode, tasks.current_registry
+    writes_bytecode, outer, stdout = sys.dont_write_bytecode, tasks.current_registry, sys.stdout
     sys.modules.update(modules)
     sys.path.insert(0, str(folder))
     sys.dont_write_bytecode = True  # the folder is somebody's: nothing is left in it
+    sys.stdout = sys.stderr  # a command's output is data; what a process prints is for people
     tasks.current_registry = registry
     try:
         yield
     finally:
         tasks.current_registry = outer
+        sys.stdout = stdout
         sys.dont_write_bytecode = writes_bytecode
         sys.path[:] = path_before
         for name in sys.modules.keys() - before:

@@ -18,6 +18,7 @@ class NewRun:
     """What a run is created with."""
 
     __slots__ = (
+        "code_digest",
         "entry",
         "export",
         "harness",
@@ -45,6 +46,7 @@ class NewRun:
         has_inputs: bool = False,
         inputs: object = None,
         is_interactive: bool = True,
+        code_digest: str | None = None,
     ) -> None:
         self.run_id = run_id
         self.process_id = process_id
@@ -60,6 +62,8 @@ class NewRun:
         self.has_inputs = has_inputs
         self.inputs = inputs
         self.is_interactive = is_interactive
+        self.code_digest = code_digest
+        """SHA-256 of the file, so that the first iteration knows whether it was changed."""
 
 
 def create_run(runs: Path, new: NewRun, *, proof: str, ulid: str, created_at: str) -> Path:
@@ -129,6 +133,7 @@ def _metadata(new: NewRun, entry: dict[str, str], *, proof: str, created_at: str
         "prompt": new.prompt,
         "nonInteractive": None if new.is_interactive else True,
         "completionProof": proof,
+        "processCodeHash": new.code_digest,
     }
     return {name: value for name, value in fields.items() if value is not None}
 

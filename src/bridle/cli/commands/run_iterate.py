@@ -1,0 +1,45 @@
+"""`bridle run:iterate`: replay a run's process and list the effects it waits for."""
+
+from __future__ import annotations
+
+import gc
+import os
+import sys
+from pathlib import Path
+
+from bridle.cli.chosen import chosen_run
+from bridle.cli.light import NO_HOOKS, RUNS_DIR, Given, Light, Option, print_json
+
+_OPTIONS = (
+    Option("--iteration", "The number to report instead of our own count.", value="N"),
+    Option("--plugin-root", "The folder of the plugin, whose hooks run too.", value="DIR"),
+    NO_HOOKS,
+    RUNS_DIR,
+)
+
+
+def _run(given: Given) -> int:
+    from dataclasses import replace
+
+    from bridle.engine.hooks import Hooks, repository_of
+    from bridle.engine.iterate import iterate
+    from bridle.engine.iteration import FAILED, HALTED
+    from bridle.journal.files import FileStore
+
+    gc.disable()  # the program ends before there is anything worth collecting
+    number, plugin = given.number("--iteration"), given.text("--plugin-root")
+    run = chosen_run(given)
+    hooks = Hooks(repository_of(run), os.environ, Path(plugin) if plugin else None, enabled=not given.has("--no-hooks"))
+    found = iterate(FileStore(run), run, hooks)
+    if number is not None:
+        found = replace(found, number=number)
+    for remark in found.remarks:
+        print(f"bridle: {remark}", file=sys.stderr)
+    if given.has("--json"):
+        print_json(found.as_json(), pretty=True)
+    else:
+        print("[run:iterate] " + "\n".join(found.lines()))
+    return 1 if found.status in (FAILED, HALTED) else 0
+
+
+command = Light("Replay a run's process and list the effects it waits for.", _run, arguments=("RUN",), options=_OPTIONS)
