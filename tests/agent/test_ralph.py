@@ -127,6 +127,9 @@ class Place:
                 os.kill(pid, signal.SIGKILL)
             process.kill()
             process.wait()
+            for stream in (process.stdin, process.stdout):
+                if stream is not None:
+                    stream.close()
 
     def bodies(self) -> list[dict[str, Any]]:
         return [request.body for request in self.stage.requests if request.path == "/v1/messages"]
