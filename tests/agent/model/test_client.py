@@ -1,0 +1,301 @@
+"""Questions to the stage: what an answer is made of, and who leaves before its end."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from contextlib import aclosing
+
+import pytest
+
+from bridle.agent.model.client import connect
+from bridle.agent.model.pieces import Begun, BlockDone, Ended, Frame, Piece, Thought
+from bridle.errors import ModelFailure, UsageError
+from bridle.stage.script import load_script
+from bridle.stage.thread import running
+from tests.agent.model.asking import (
+    CALL,
+    FINE,
+    USAGE,
+    Heard,
+    asked,
+    asker,
+    hear,
+    heard_from,
+)
+from tests.agent.model.servers import (
+    PATIENCE_SECONDS,
+    Peer,
+    answering,
+    chunked,
+    frame,
+    message,
+    ok,
+    question,
+    serving,
+    status,
+    text_frames,
+)
+from tests.agent.model.servers import Server as Loopback
+
+
+def test_an_answer_comes_in_pieces_and_each_block_before_the_frame_that_ends_it() -> None:
+    blocks = [{"type": "thinking", "thinking": "x" * 30, "signature": "c2ln"}, "Hello.", CALL]
+    heard, stage = asked({"blocks": blocks, "usage": USAGE, "id": "msg_x"})
+    order = [piece.data["type"] if isinstance(piece, Frame) else type(piece).__name__ for piece in heard.pieces]
+    assert order == [
+        "Begun",
+        "message_start",
+        "content_block_start",
+        *("Thought", "content_block_delta") * 2,
+        "content_block_delta",
+        "BlockDone",
+        "content_block_stop",
+        "content_block_start",
+        "content_block_delta",
+        "BlockDone",
+        "content_block_stop",
+        "content_block_start",
+        *("content_block_delta",) * 2,
+        "BlockDone",
+        "content_block_stop",
+        "message_delta",
+        "message_stop",
+        "Ended",
+    ]
+    begun = heard.only(Begun)[0]
+    assert (begun.message["id"], begun.message["content"], begun.message["usage"]["output_tokens"]) == ("msg_x", [], 1)
+    assert (begun.request_id, begun.final) == (stage.requests[0].request_id, False)
+    assert heard.only(Thought) == [Thought(5, 5), Thought(8, 3)]
+    done = heard.only(BlockDone)
+    assert [piece.index for piece in done] == [0, 1, 2]
+    assert done[0].block == {"type": "thinking", "thinking": "x" * 30, "signature": "c2ln"}
+    assert done[1].block == {"type": "text", "text": "Hello."}
+    assert (done[2].block["name"], done[2].block["input"]) == ("Bash", {"command": "ls"})
+    assert (heard.ended.stop_reason, heard.ended.stop_sequence, heard.ended.stop_details) == ("tool_use", None, None)
+
+
+def test_the_final_usage_joins_what_was_counted_at_the_beginning_and_at_the_end() -> None:
+    heard, _ = asked({"blocks": ["x"], "usage": {**USAGE, "cache_read_input_tokens": 7}})
+    usage = heard.ended.usage
+    assert (usage["input_tokens"], usage["output_tokens"], usage["cache_read_input_tokens"]) == (100, 20, 7)
+    assert usage["cache_creation"] == {"ephemeral_5m_input_tokens": 0, "ephemeral_1h_input_tokens": 0}
+    assert usage["service_tier"] == "standard"
+
+
+def test_a_request_says_honestly_who_makes_it_and_carries_what_the_endpoint_needs() -> None:
+    _, stage = asked(FINE, model="default", ANTHROPIC_CUSTOM_HEADERS="X-One: 1\n\nx-two:  two words ")
+    [request] = stage.requests
+    assert (request.method, request.path, request.query) == ("POST", "/v1/messages", "beta=true")
+    headers = dict(request.headers)
+    assert headers["user-agent"].startswith("bridle-agent/")
+    assert headers["anthropic-version"] == "2023-06-01"
+    assert headers["x-claude-code-session-id"] == "s-1"
+    assert (headers["x-one"], headers["x-two"]) == ("1", "two words")
+    assert "x-api-key" in headers
+    assert "authorization" not in headers
+    assert headers["anthropic-beta"].split(",") == [
+        "context-1m-2025-08-07",
+        "interleaved-thinking-2025-05-14",
+        "mid-conversation-system-2026-04-07",
+        "effort-2025-11-24",
+    ]
+
+
+def test_one_connection_serves_many_questions() -> None:
+    async def main() -> None:
+        async with serving(answering(*[chunked(*text_frames(str(number))) for number in range(5)])) as server:
+            heard = Heard()
+            client = asker(server.url, heard)
+            for _ in range(5):
+                heard.pieces += [piece async for piece in client.answer(question())]
+            assert (heard.texts, server.connections) == (["0", "1", "2", "3", "4"], 1)
+            await client.close()
+            await server.all_left()
+
+    asyncio.run(main())
+
+
+def test_an_answer_cut_into_two_parts_at_any_byte_gives_the_same_pieces() -> None:
+    whole = chunked(*text_frames("Grüße, 世界 🌍"))
+
+    async def main() -> None:
+        parts: list[bytes] = []
+
+        async def play(peer: Peer, server: Loopback) -> None:
+            while await peer.request() is not None:
+                first, second = parts
+                await peer.send(first)
+                await asyncio.sleep(0)
+                await peer.send(second)
+
+        async with serving(play) as server:
+            client = asker(server.url, Heard())
+            expected: list[Piece] = []
+            for cut in range(len(whole)):
+                parts[:] = [whole[:cut], whole[cut:]]
+                pieces = [piece async for piece in client.answer(question())]
+                expected = expected or pieces
+                assert pieces == expected, cut
+            await client.close()
+
+    asyncio.run(main())
+
+
+def test_a_server_that_answers_in_one_document_although_a_stream_was_asked_for_is_understood() -> None:
+    async def main() -> None:
+        async with serving(answering(ok(message("whole"), request_id="req_7"))) as server:
+            heard = await hear(server.url)
+            assert (heard.kinds, heard.texts) == (["Begun", "BlockDone", "Ended"], ["whole"])
+            assert (heard.only(Begun)[0].final, heard.only(Begun)[0].request_id) == (True, "req_7")
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize("raw", ['{"command": "ech', "[1, 2]", "7", "{", "nonsense", '{"a": NaN}', "[" * 5000])
+def test_an_input_that_is_no_json_object_is_kept_as_it_stands(raw: str) -> None:
+    heard, _ = asked({"blocks": [{**CALL, "raw_input": raw}]})
+    [done] = heard.only(BlockDone)
+    assert done.block["input"] == {"__unparsedToolInput": {"raw": raw, "len": len(raw)}}
+
+
+@pytest.mark.parametrize(
+    ("raw", "value"),
+    [('{"a": "\\ud800"}', {"a": "\ud800"}), ('{"n": 123456789012345678901}', {"n": 123456789012345678901}), ("{}", {})],
+)
+def test_an_input_that_is_json_by_the_letter_is_read(raw: str, value: object) -> None:
+    heard, _ = asked({"blocks": [{**CALL, "raw_input": raw}]})
+    assert heard.only(BlockDone)[0].block["input"] == value
+
+
+def test_a_refusal_ends_the_answer_with_its_details() -> None:
+    async def main() -> None:
+        details = {"type": "refusal", "category": "cyber", "explanation": "no"}
+        frames = text_frames("I cannot.")
+        frames[4] = frame(
+            "message_delta", delta={"stop_reason": "refusal", "stop_details": details}, usage={"output_tokens": 2}
+        )
+        async with serving(answering(chunked(*frames))) as server:
+            heard = await hear(server.url)
+            assert (heard.ended.stop_reason, heard.ended.stop_details) == ("refusal", details)
+
+    asyncio.run(main())
+
+
+def test_what_nobody_knows_yet_goes_by_and_disturbs_nothing() -> None:
+    async def main() -> None:
+        frames = text_frames("fine")
+        frames[2:2] = [
+            frame("content_block_delta", index=0, delta={"type": "new_delta", "x": 1}),
+            frame("new_frame", y=2),
+            frame("content_block_delta", index=9, delta={"type": "text_delta", "text": "to no block"}),
+            b": a comment\n\n",
+            b'event: ping\ndata: {"type": "ping"}\n\n',
+        ]
+        async with serving(answering(chunked(*frames))) as server:
+            heard = await hear(server.url)
+            assert heard.texts == ["fine"]
+            kinds = [piece.data["type"] for piece in heard.only(Frame)]
+            assert ("new_frame" in kinds, "ping" in kinds) == (True, False)
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize("how", ["cancel", "close", "failure"])
+def test_whoever_leaves_in_mid_answer_leaves_no_connection(how: str) -> None:
+    async def main() -> None:
+        async def play(peer: Peer, server: Loopback) -> None:
+            await peer.request()
+            await peer.send(chunked(*text_frames("half")[:3], ends=False))
+            await peer.left()
+
+        async with serving(play) as server:
+            client = asker(server.url, Heard())
+            reached = asyncio.Event()
+
+            async def listen() -> None:
+                async with aclosing(client.answer(question())) as pieces:
+                    async for piece in pieces:
+                        if isinstance(piece, Frame) and piece.data["type"] == "content_block_delta":
+                            reached.set()
+                            if how == "close":
+                                return
+                            if how == "failure":
+                                raise KeyError(how)
+
+            task = asyncio.create_task(listen())
+            await reached.wait()
+            if how == "cancel":
+                task.cancel()
+            await asyncio.wait([task], timeout=PATIENCE_SECONDS)
+            await server.all_left()
+            assert task.cancelled() is (how == "cancel")
+            assert how != "failure" or isinstance(task.exception(), KeyError)
+
+    asyncio.run(main())
+
+
+def test_cancelling_a_wait_between_tries_leaves_no_connection() -> None:
+    async def main() -> None:
+        async with serving(answering(status(500), status(500))) as server:
+            heard = Heard()
+            client = asker(server.url, heard)
+            waiting = asyncio.Event()
+
+            async def sleep(_: float) -> None:
+                waiting.set()
+                await asyncio.Event().wait()
+
+            client._sleep = sleep
+
+            async def listen() -> None:
+                async for piece in client.answer(question()):
+                    heard.pieces.append(piece)
+
+            task = asyncio.create_task(listen())
+            await waiting.wait()
+            task.cancel()
+            await asyncio.wait([task], timeout=PATIENCE_SECONDS)
+            await client.close()
+            await server.all_left()
+            assert task.cancelled()
+            assert heard.kinds == ["Retrying"]
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("ANTHROPIC_BASE_URL", "localhost:8080"), ("ANTHROPIC_CUSTOM_HEADERS", "no colon"), ("HTTP_PROXY", "ftp://x")],
+)
+def test_a_setting_that_is_wrong_is_named(name: str, value: str) -> None:
+    environment = {"ANTHROPIC_BASE_URL": "http://127.0.0.1:9", "ANTHROPIC_API_KEY": "k", name: value}
+
+    async def main() -> None:
+        async for _ in asker(environment["ANTHROPIC_BASE_URL"], Heard(), **environment).answer(question()):
+            pass
+
+    with pytest.raises(UsageError, match=name):
+        asyncio.run(main())
+
+
+def test_half_characters_in_the_conversation_are_sent_as_text() -> None:
+    half = ({"role": "user", "content": "a\ud800b"}, {"role": "user", "content": json.dumps(10**30)})
+    with running(load_script({"answers": [FINE]})) as stage:
+        heard = heard_from(stage.url, question(messages=half))
+        assert heard.texts == ["fine"]
+        assert "a?b" in json.dumps(stage.requests[0].body)
+
+
+def test_connect_gives_a_client_for_the_plain_endpoint() -> None:
+    async def main(url: str) -> list[object]:
+        client = connect(None, {"ANTHROPIC_BASE_URL": url})
+        return [piece async for piece in client.answer(question())]
+
+    with running(load_script({"answers": [FINE]})) as stage, pytest.raises(ModelFailure, match="Not logged in"):
+        asyncio.run(main(stage.url))
+
+
+def test_an_end_is_the_last_piece() -> None:
+    heard, _ = asked(FINE)
+    assert isinstance(heard.pieces[-1], Ended)
