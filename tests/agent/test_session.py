@@ -67,6 +67,15 @@ def test_each_line_follows_the_one_before_it(tmp_path: Path) -> None:
     assert session.leaf == lines[-1]["uuid"]
 
 
+def test_an_answer_always_has_an_id_and_a_model(tmp_path: Path) -> None:
+    session = begun(tmp_path)
+    session.assistant({"id": None}, [(new_uuid(), call("a")), (new_uuid(), call("b"))], request_id=None)
+    first, second = (line["message"] for line in written(session)[1:])
+    assert first["id"] == second["id"]
+    assert first["id"].startswith("msg_")
+    assert first["model"] == "unknown"
+
+
 def test_a_result_that_comes_before_the_answer_is_complete_is_written_after_it(tmp_path: Path) -> None:
     session = begun(tmp_path)
     first, second = new_uuid(), new_uuid()

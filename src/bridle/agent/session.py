@@ -160,6 +160,8 @@ class Session:
         self, message: dict[str, Any], blocks: Sequence[tuple[str, dict[str, Any]]], *, request_id: str | None
     ) -> None:
         """The model answered: each block with the id of its event, the message with the final usage."""
+        # Some endpoints name neither; Claude Code hangs over a transcript that holds a null there (seen with 2.1.197).
+        message = message | {"id": message.get("id") or f"msg_{new_uuid()}", "model": message.get("model") or "unknown"}
         for uuid, block in blocks:
             mark = self._mark(uuid)
             line = transcript.assistant(message, block, mark, self.origin, request_id=request_id)

@@ -1,0 +1,196 @@
+"""The real Claude Code goes on with sessions of ours, and we go on with its."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bridle.agent.compaction import Compacted, Compactor, Window, record
+from bridle.agent.messages import NO_ANSWER
+from bridle.agent.session import Session, new_uuid
+from bridle.agent.sessions import Place, Wanted, open_session
+from tests.real.parts import claude_program
+from tests.real.scene import LIMIT_SECONDS, Scene, calls, processes_with, says, scene
+
+pytestmark = pytest.mark.real
+
+ID = "aaaaaaaa-0000-4000-8000-000000000001"
+
+
+def place(set_up: Scene) -> Place:
+    return Place(set_up.home / ".claude", set_up.workspace, "2.1.197")
+
+
+def claude(set_up: Scene, *arguments: str) -> list[dict[str, Any]]:
+    """The events of one run of the real program."""
+    done = subprocess.run(
+        [str(claude_program()), "-p", "--output-format", "stream-json", "--verbose", *arguments],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        cwd=set_up.workspace,
+        env=set_up.environment(),
+        timeout=LIMIT_SECONDS,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr.decode()
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def asked(set_up: Scene) -> list[tuple[str, list[str]]]:
+    """Who said what in the last request, without what the program says itself."""
+    short = []
+    for message in set_up.bodies()[-1]["messages"]:
+        content = message["content"]
+        blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
+        words = [word for block in blocks if not (word := _word(block)).startswith("<")]
+        if message["role"] != "system" and words:
+            short.append((message["role"], words))
+    return short
+
+
+def _word(block: dict[str, Any]) -> str:
+    return str(block.get("text") or block.get("thinking") or block.get("name") or block.get("content"))
+
+
+def said(session: Session, question: str, *blocks: dict[str, Any]) -> list[str]:
+    session.enqueued(question)
+    session.dequeued()
+    session.prompt(question, permission_mode="default")
+    marked = [(new_uuid(), block) for block in blocks]
+    session.assistant({"id": f"msg_{question}", "model": "claude-opus-4-8"}, marked, request_id="req_1")
+    return [uuid for uuid, _ in marked]
+
+
+def text(words: str) -> dict[str, str]:
+    return {"type": "text", "text": words}
+
+
+def call(call_id: str) -> dict[str, Any]:
+    return {"type": "tool_use", "id": call_id, "name": "Bash", "input": {"command": "ls"}}
+
+
+def result(call_id: str) -> dict[str, Any]:
+    return {"type": "tool_result", "tool_use_id": call_id, "content": f"result of {call_id}"}
+
+
+def test_the_real_one_goes_on_with_a_session_of_ours(tmp_path: Path) -> None:
+    with scene(tmp_path, says("Last."), says("Forked.")) as set_up:
+        session = open_session(Wanted(session_id=ID, name="ours"), place(set_up))
+        thought = {"type": "thinking", "thinking": "hm", "signature": "c2ln"}
+        first, second = said(session, "one", thought, text("two"), call("c1"), call("c2"))[2:]
+        session.tool_result(result("c2"), detail={"stdout": ""}, source=second)
+        session.tool_result(result("c1"), detail={"stdout": ""}, source=first)
+        session.midturn("in between")
+        session.assistant({"id": "msg_2"}, [(new_uuid(), text("three"))], request_id=None)
+        session.close()
+        with (place(set_up).config_folder / "projects" / _folder(set_up) / f"{ID}.jsonl").open("ab") as file:
+            file.write(b'{"type":"user","uuid":"torn')  # and a crash
+        events = claude(set_up, "four", "--resume", "ours")
+        assert events[-1]["session_id"] == ID
+        conversation = asked(set_up)
+        assert conversation[0] == ("user", ["one"])
+        assert conversation[1][1][-3:] == ["two", "Bash", "Bash"]
+        assert sorted(conversation[2][1])[:2] == ["result of c1", "result of c2"]
+        assert conversation[-2:] == [("assistant", ["three"]), ("user", ["four"])]
+        # what it has added is ours to go on with again
+        again = open_session(Wanted(resume=ID), place(set_up))
+        again.close()
+        assert again.history.messages[-1]["content"] == [text("Last.")]
+
+
+def _folder(set_up: Scene) -> str:
+    return "".join(letter if letter.isalnum() else "-" for letter in str(set_up.workspace))
+
+
+def test_the_real_one_goes_on_after_a_summary_of_ours(tmp_path: Path) -> None:
+    async def summary(messages: list[dict[str, Any]]) -> str:
+        return "<summary>The past in short.</summary>"
+
+    with scene(tmp_path, says("Last.")) as set_up:
+        session = open_session(Wanted(session_id=ID), place(set_up))
+        messages = []
+        for number in range(3):
+            said(session, f"question {number}", text(f"answer {number}"))
+            messages += [
+                {"role": "user", "content": [text(f"question {number}")]},
+                {"role": "assistant", "content": [text(f"answer {number}")]},
+            ]
+        outcome = asyncio.run(
+            Compactor({}).compact(
+                messages,
+                Window(200_000, 32_000),
+                trigger="auto",
+                used_tokens=180_000,
+                ask=summary,
+                transcript_path=str(session.path),
+                now=lambda: 0.0,
+            )
+        )
+        assert isinstance(outcome, Compacted)
+        record(outcome, session)
+        said(session, "question 3", text("answer 3"))
+        session.close()
+        claude(set_up, "question 4", "--resume", ID)
+        conversation = asked(set_up)
+        assert conversation == [
+            ("user", [outcome.summary]),
+            ("assistant", ["answer 2"]),
+            ("user", ["question 3"]),
+            ("assistant", ["answer 3"]),
+            ("user", ["question 4"]),
+        ]
+
+
+def test_we_go_on_with_a_session_of_the_real_one_in_the_words_that_it_would_use(tmp_path: Path) -> None:
+    both = {"blocks": ["Let me see.", *(calls("Bash", command=f"echo {word}")["blocks"][0] for word in "ab")]}
+    with scene(tmp_path, says("Two."), both, says("Four."), says("Six.")) as set_up:
+        claude(set_up, "one", "--session-id", ID, "--model", "haiku")
+        claude(set_up, "three", "--resume", ID, "--allowedTools", "Bash", "--model", "haiku")
+        session = open_session(Wanted(resume=ID), place(set_up))
+        session.close()
+        claude(set_up, "five", "--resume", ID, "--model", "haiku")
+        theirs = [message for message in set_up.bodies()[-1]["messages"] if message["role"] != "system"]
+        assert plain(session.history.messages) == plain(theirs)[:-1]
+
+
+def plain(messages: list[dict[str, Any]]) -> list[tuple[str, list[dict[str, Any]]]]:
+    """Messages as lists of blocks, without marks for the cache and what the program says itself."""
+    short = []
+    for message in messages:
+        content = message["content"]
+        blocks = [text(content)] if isinstance(content, str) else content
+        kept = [{name: value for name, value in block.items() if name != "cache_control"} for block in blocks]
+        short.append((message["role"], [block for block in kept if not _word(block).startswith("<system-reminder>")]))
+    return short
+
+
+def test_a_run_of_the_real_one_that_was_killed_in_a_call_can_be_gone_on_with(tmp_path: Path) -> None:
+    with scene(tmp_path, calls("Bash", command="sleep 600")) as set_up:
+        argv = [str(claude_program()), "-p", "go", "--session-id", ID, "--allowedTools", "Bash"]
+        argv += ["--output-format", "stream-json", "--verbose"]
+        with subprocess.Popen(
+            argv,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            cwd=set_up.workspace,
+            env=set_up.environment(),
+            start_new_session=True,
+        ) as run:
+            assert run.stdout is not None
+            path = place(set_up).config_folder / "projects" / _folder(set_up) / f"{ID}.jsonl"
+            while b'"type":"assistant"' not in (path.read_bytes() if path.exists() else b""):
+                assert run.stdout.readline() or run.poll() is None
+            run.kill()
+        for pid in processes_with(str(set_up.home)):
+            os.kill(pid, signal.SIGKILL)  # the real one leaves its commands running when it is killed
+        session = open_session(Wanted(resume=ID), place(set_up))
+        session.close()
+        last = session.history.messages[-1]["content"]
+        assert [block["content"] for block in last] == [NO_ANSWER]
