@@ -1,0 +1,155 @@
+from __future__ import annotations
+
+import json
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bridle.agent.model.ask import Ask
+from bridle.agent.model.names import resolve
+from bridle.agent.model.request import betas, body, custom_headers, headers
+from bridle.errors import UsageError
+
+MARK = {"cache_control": {"type": "ephemeral"}}
+
+
+def made(ask: Ask, model: str = "opus", *, stream: bool = True, **environment: str) -> dict[str, Any]:
+    return body(ask, resolve(model, environment), environment, stream=stream)
+
+
+def ask(*messages: Any, **fields: Any) -> Ask:
+    said = tuple({"role": "user", "content": one} if isinstance(one, str) else one for one in messages)
+    return Ask(resolve("opus", {}), said, **fields)
+
+
+def marks(document: Any) -> int:
+    return json.dumps(document).count('"cache_control"')
+
+
+def texts_of(message: dict[str, Any]) -> list[str]:
+    content = message["content"]
+    return [content] if isinstance(content, str) else [block["text"] for block in content]
+
+
+def test_a_small_request_has_what_it_needs_and_nothing_more() -> None:
+    assert made(ask("hello")) == {
+        "model": "claude-opus-4-8",
+        "max_tokens": 64_000,
+        "messages": [{"role": "user", "content": [{"type": "text", "text": "hello", **MARK}]}],
+        "thinking": {"type": "adaptive"},
+        "output_config": {"effort": "high"},
+        "stream": True,
+    }
+
+
+def test_a_whole_answer_is_asked_for_without_a_stream() -> None:
+    assert "stream" not in made(ask("hello"), stream=False)
+
+
+def test_the_system_prompt_and_the_two_newest_messages_of_the_user_are_marked() -> None:
+    system = ({"type": "text", "text": "a"}, {"type": "text", "text": "b"})
+    tools = ({"name": "X", "input_schema": {}},)
+    answered = {"role": "assistant", "content": [{"type": "text", "text": "yes"}]}
+    request = made(ask("one", answered, "two", answered, "three", system=system, tools=tools))
+    assert request["system"] == [system[0], {**system[1], **MARK}]
+    assert request["tools"] == list(tools)
+    assert [marks(message) for message in request["messages"]] == [0, 0, 1, 0, 1]
+    assert marks(request) == 3
+
+
+def test_without_a_system_prompt_the_last_tool_is_marked() -> None:
+    tools = ({"name": "X", "input_schema": {}}, {"name": "Y", "input_schema": {}})
+    assert made(ask("x", tools=tools))["tools"] == [tools[0], {**tools[1], **MARK}]
+
+
+def test_the_last_block_that_takes_a_mark_gets_it() -> None:
+    content = [
+        {"type": "tool_result", "tool_use_id": "t", "content": "x"},
+        {"type": "text", "text": ""},
+        {"type": "thinking", "thinking": "x", "signature": "s"},
+    ]
+    [message] = made(ask({"role": "user", "content": content}))["messages"]
+    assert [marks(block) for block in message["content"]] == [1, 0, 0]
+    assert marks(made(ask({"role": "user", "content": ""}, {"role": "user", "content": content[1:]}))) == 0
+
+
+def test_what_was_asked_is_not_changed() -> None:
+    said = {"role": "user", "content": [{"type": "text", "text": "x"}]}
+    system = ({"type": "text", "text": "a"},)
+    made(ask(said, system=system))
+    assert marks([said, system]) == 0
+
+
+def test_marks_can_be_turned_off() -> None:
+    question = ask("x", system=({"type": "text", "text": "a"},), tools=({"name": "X", "input_schema": {}},))
+    assert marks(made(question, DISABLE_PROMPT_CACHING="1")) == 0
+
+
+def test_messages_of_the_program_become_reminders_where_the_model_does_not_take_them() -> None:
+    said = (
+        {"role": "system", "content": "first"},
+        {"role": "user", "content": "hello"},
+        {"role": "assistant", "content": [{"type": "tool_use", "id": "t", "name": "X", "input": {}}]},
+        {"role": "system", "content": [{"type": "text", "text": "news"}]},
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t", "content": "x"}]},
+    )
+    roles = [message["role"] for message in made(ask(*said))["messages"]]
+    assert roles == ["system", "user", "assistant", "system", "user"]
+    sent = made(ask(*said), "haiku", DISABLE_PROMPT_CACHING="1")["messages"]
+    assert [message["role"] for message in sent] == ["user", "assistant", "user"]
+    assert [block["text"] for block in sent[0]["content"]] == ["<system-reminder>\nfirst\n</system-reminder>", "hello"]
+    assert [block["type"] for block in sent[2]["content"]] == ["tool_result", "text"]
+    assert sent[2]["content"][1]["text"] == "<system-reminder>\nnews\n</system-reminder>"
+
+
+@given(st.lists(st.tuples(st.sampled_from(["user", "system", "assistant"]), st.text()), max_size=12))
+def test_neighbours_of_the_users_are_joined_and_no_text_is_lost(said: list[tuple[str, str]]) -> None:
+    messages = [{"role": role, "content": text} for role, text in said]
+    request = made(ask(*messages), "haiku", DISABLE_PROMPT_CACHING="1")
+    sent = [message["role"] for message in request["messages"]]
+    assert "system" not in sent
+    assert all(pair != ("user", "user") for pair in pairwise(sent))
+    texts = [text for message in request["messages"] for text in texts_of(message)]
+    wrapped = {"system": "<system-reminder>\n{}\n</system-reminder>"}
+    assert texts == [wrapped.get(role, "{}").replace("{}", text) for role, text in said]
+
+
+def test_a_forced_tool_goes_without_thinking() -> None:
+    tools = ({"name": "X", "input_schema": {}},)
+    request = made(ask("x", tools=tools, tool_choice={"type": "tool", "name": "X"}))
+    assert (request["tool_choice"], "thinking" in request) == ({"type": "tool", "name": "X"}, False)
+    assert "thinking" in made(ask("x", tools=tools, tool_choice={"type": "auto"}))
+    assert "tool_choice" not in made(ask("x", tool_choice={"type": "auto"}))
+
+
+def test_a_shorter_answer_has_room_for_less_thought() -> None:
+    request = made(ask("x", max_tokens=500), "haiku")
+    assert (request["max_tokens"], request["thinking"]["budget_tokens"]) == (500, 499)
+    learned = body(ask("x", max_tokens=500), resolve("haiku", {}), {}, stream=True, max_tokens=200)
+    assert (learned["max_tokens"], learned["thinking"]["budget_tokens"]) == (200, 199)
+
+
+def test_betas_are_named_once_each_and_the_environment_can_add_some() -> None:
+    model = resolve("haiku", {})
+    assert betas(model, ("oauth-2025-04-20",), {"ANTHROPIC_BETAS": "a, b,,a"}) == (
+        "interleaved-thinking-2025-05-14",
+        "oauth-2025-04-20",
+        "a",
+        "b",
+    )
+
+
+def test_own_headers_win_over_ours() -> None:
+    sent = headers((), (), None, {"ANTHROPIC_CUSTOM_HEADERS": "User-Agent: mine\r\nX-Url: http://a:1/b"})
+    assert (sent["user-agent"], sent["x-url"]) == ("mine", "http://a:1/b")
+    assert "anthropic-beta" not in sent
+    assert "x-claude-code-session-id" not in sent
+
+
+@pytest.mark.parametrize("line", ["no colon here", ": no name", "good: yes\nbad"])
+def test_a_header_line_that_is_none_is_refused(line: str) -> None:
+    with pytest.raises(UsageError, match="ANTHROPIC_CUSTOM_HEADERS"):
+        custom_headers({"ANTHROPIC_CUSTOM_HEADERS": line})
