@@ -106,11 +106,18 @@ class Helper:
     has_key = True
 
     def __init__(
-        self, command: str, cwd: Path, environment: Mapping[str, str], clock: Callable[[], float] | None = None
+        self,
+        command: str,
+        cwd: Path,
+        environment: Mapping[str, str],
+        *,
+        limit_seconds: float = HELPER_SECONDS,
+        clock: Callable[[], float] | None = None,
     ) -> None:
         self._command = command
         self._cwd = cwd
         self._environment = environment
+        self._limit_seconds = limit_seconds
         self._clock = clock
         self._credential: Credential | None = None
         self._until = 0.0
@@ -140,9 +147,9 @@ class Helper:
         from bridle.ground.capture import capture  # brings what ends a child and all it has started
 
         argv = ("/bin/sh", "-c", self._command)
-        done = await capture(argv, cwd=self._cwd, environment=self._environment, limit_seconds=HELPER_SECONDS)
+        done = await capture(argv, cwd=self._cwd, environment=self._environment, limit_seconds=self._limit_seconds)
         if done.exit_code is None:
-            raise _helper_failure(f"took longer than {HELPER_SECONDS:g} seconds")
+            raise _helper_failure(f"took longer than {self._limit_seconds:g} seconds")
         if done.exit_code != 0:
             said = done.stderr.decode("utf-8", "replace").strip()
             raise _helper_failure(f"exited {done.exit_code}: {said[-500:]}")

@@ -1,0 +1,353 @@
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import stat
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from bridle.agent import auth, login
+from bridle.agent.model.client import Asker
+from bridle.agent.model.endpoint import PlainEndpoint
+from bridle.errors import DiskError, ModelFailure, UsageError
+from bridle.stage.script import load_script
+from bridle.stage.thread import running
+from tests.agent.model.asking import FINE, error
+from tests.agent.model.servers import question
+from tests.real.scene import wait_for
+
+# A hang is a failure; a cold start on a busy machine takes a few seconds.
+LIMIT_SECONDS = 60
+
+
+def shown(environment: Mapping[str, str], home: Path, helper: str | None = None) -> dict[str, str] | None:
+    """The headers that a request carries; None: there is nothing to show."""
+    keys = auth.find(environment, home=home, helper=helper, cwd=home)
+    return None if keys is None else dict(asyncio.run(keys.current()).headers)
+
+
+KEY = {"x-api-key": "k"}
+
+
+def bearer(token: str) -> dict[str, str]:
+    return {"authorization": f"Bearer {token}"}
+
+
+# Measured with Claude Code 2.1.197.
+@pytest.mark.parametrize(
+    ("environment", "headers", "source", "has_key"),
+    [
+        ({"ANTHROPIC_API_KEY": "k"}, KEY, "ANTHROPIC_API_KEY", True),
+        ({"ANTHROPIC_API_KEY": " k\n"}, KEY, "ANTHROPIC_API_KEY", True),
+        ({"ANTHROPIC_API_KEY": "k", "ANTHROPIC_AUTH_TOKEN": "t"}, KEY | bearer("t"), "ANTHROPIC_API_KEY", True),
+        ({"ANTHROPIC_API_KEY": "k", "CLAUDE_CODE_OAUTH_TOKEN": "o"}, KEY, "ANTHROPIC_API_KEY", True),
+        ({"ANTHROPIC_AUTH_TOKEN": "t"}, bearer("t"), "none", False),
+        ({"ANTHROPIC_API_KEY": "", "ANTHROPIC_AUTH_TOKEN": "t"}, bearer("t"), "none", False),
+        ({"ANTHROPIC_AUTH_TOKEN": "t", "CLAUDE_CODE_OAUTH_TOKEN": "o"}, bearer("t"), "none", False),
+        ({"CLAUDE_CODE_OAUTH_TOKEN": "o"}, bearer("o"), "none", False),
+    ],
+)
+def test_the_environment_says_what_is_shown(
+    environment: dict[str, str], headers: dict[str, str], source: str, has_key: bool, tmp_path: Path
+) -> None:
+    keys = auth.find(environment, home=tmp_path)
+    assert keys is not None
+    assert (keys.source, keys.has_key) == (source, has_key)
+    assert shown(environment, tmp_path) == headers
+
+
+@pytest.mark.parametrize(
+    "environment", [{}, {"ANTHROPIC_API_KEY": ""}, {"ANTHROPIC_API_KEY": " ", "ANTHROPIC_AUTH_TOKEN": ""}]
+)
+def test_an_empty_variable_counts_as_not_set(environment: dict[str, str], tmp_path: Path) -> None:
+    assert auth.find(environment, home=tmp_path) is None
+
+
+def test_the_token_of_a_login_needs_a_beta_and_a_bearer_token_does_not(tmp_path: Path) -> None:
+    for name, betas in (("CLAUDE_CODE_OAUTH_TOKEN", ("oauth-2025-04-20",)), ("ANTHROPIC_AUTH_TOKEN", ())):
+        keys = auth.find({name: "t"}, home=tmp_path)
+        assert keys is not None
+        assert asyncio.run(keys.current()).betas == betas
+
+
+# The helper.
+
+
+def counting(folder: Path) -> str:
+    """A helper that prints another key each time."""
+    return f"echo x >> '{folder}/count'; echo \"  key-$(wc -l < '{folder}/count')  \""
+
+
+def runs(folder: Path) -> int:
+    return len((folder / "count").read_text().splitlines())
+
+
+def test_what_a_helper_prints_is_shown_in_both_ways(tmp_path: Path) -> None:
+    assert shown({}, tmp_path, "printf ' a-key \\n\\n'") == {"x-api-key": "a-key"} | bearer("a-key")
+    keys = auth.find({"ANTHROPIC_AUTH_TOKEN": "t"}, home=tmp_path, helper="echo k")
+    assert keys is not None
+    assert (keys.source, keys.has_key) == ("apiKeyHelper", True)
+
+
+def test_a_key_in_the_environment_wins_over_the_helper(tmp_path: Path) -> None:
+    assert shown({"ANTHROPIC_API_KEY": "k"}, tmp_path, counting(tmp_path)) == KEY
+    assert not (tmp_path / "count").exists()
+
+
+def test_a_helper_runs_in_the_working_folder_with_the_environment(tmp_path: Path) -> None:
+    headers = shown({"NAME": "value", "PATH": "/usr/bin:/bin"}, tmp_path, 'echo "$NAME-$(basename "$(pwd)")"')
+    assert headers is not None
+    assert headers["x-api-key"] == f"value-{tmp_path.name}"
+
+
+def test_a_helper_is_asked_again_when_its_key_is_old(tmp_path: Path) -> None:
+    now = 0.0
+    environment = {"CLAUDE_CODE_API_KEY_HELPER_TTL_MS": "2000", "PATH": "/usr/bin:/bin"}
+    helper = auth.Helper(counting(tmp_path), tmp_path, environment, clock=lambda: now)
+
+    async def key() -> str:
+        return dict((await helper.current()).headers)["x-api-key"]
+
+    async def main() -> None:
+        nonlocal now
+        assert [await key(), await key()] == ["key-1", "key-1"]
+        now = 1.9
+        assert await key() == "key-1"
+        now = 2.0
+        assert await key() == "key-2"
+        await helper.refuse()
+        assert await key() == "key-3"
+        assert await asyncio.gather(*(key() for _ in range(5))) == ["key-3"] * 5
+
+    asyncio.run(main())
+    assert runs(tmp_path) == 3
+
+
+def test_a_helper_is_asked_again_when_its_key_is_refused(tmp_path: Path) -> None:
+    async def main(url: str) -> None:
+        environment = {"ANTHROPIC_BASE_URL": url, "PATH": "/usr/bin:/bin"}
+        keys = auth.find(environment, home=tmp_path, helper=counting(tmp_path), cwd=tmp_path)
+        assert keys is not None
+
+        async def sleep(_: float) -> None:
+            pass
+
+        client = Asker(PlainEndpoint(keys, environment), environment, sleep=sleep)
+        assert [piece async for piece in client.answer(question())]
+        await client.close()
+
+    with running(load_script({"answers": [error(401, times=2), FINE]})) as stage:
+        asyncio.run(main(stage.url))
+    assert runs(tmp_path) == 3
+
+
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        ("echo oops >&2; exit 3", "apiKeyHelper failed: exited 3: oops"),
+        ("true", "apiKeyHelper failed: did not return a value"),
+        ("echo one; echo two", "apiKeyHelper failed: did not print a key on one line"),
+        ("printf '\\377'", "apiKeyHelper failed: did not print a key on one line"),
+        ("no-such-program-here", "apiKeyHelper failed: exited 127: "),
+    ],
+)
+def test_a_helper_that_gives_no_key_ends_the_turn_with_the_reason(command: str, words: str, tmp_path: Path) -> None:
+    with pytest.raises(ModelFailure) as caught:
+        shown({"PATH": "/usr/bin:/bin"}, tmp_path, command)
+    assert caught.value.text.startswith(words)
+    assert (caught.value.error, caught.value.status) == ("authentication_failed", None)
+
+
+def test_a_helper_that_never_ends_is_ended_with_all_it_has_started(tmp_path: Path) -> None:
+    command = f"sleep 1000 & echo $! > '{tmp_path}/pid'; sleep 1000"
+    helper = auth.Helper(command, tmp_path, {"PATH": "/usr/bin:/bin"}, limit_seconds=1.0)
+    with pytest.raises(ModelFailure, match="took longer than 1 seconds"):
+        asyncio.run(helper.current())
+    wait_for(lambda: not is_running(int((tmp_path / "pid").read_text())), "end of the helper")
+
+
+def is_running(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+# The kept token.
+
+
+@pytest.mark.parametrize(
+    ("token", "is_bearer", "headers", "source"),
+    [
+        ("sk-ant-api03-abc", False, {"x-api-key": "sk-ant-api03-abc"}, "/login managed key"),
+        ("sk-ant-oat01-abc", False, bearer("sk-ant-oat01-abc"), "none"),
+        ("of-a-gateway", True, bearer("of-a-gateway"), "none"),
+    ],
+)
+def test_a_kept_token_is_shown_as_what_it_is(
+    token: str, is_bearer: bool, headers: dict[str, str], source: str, tmp_path: Path
+) -> None:
+    login.keep(tmp_path / "home", f" {token}\n", is_bearer=is_bearer)
+    keys = auth.find({}, home=tmp_path / "home")
+    assert keys is not None
+    assert keys.source == source
+    assert shown({}, tmp_path / "home") == headers
+    assert shown({"ANTHROPIC_API_KEY": "k"}, tmp_path / "home") == KEY
+
+
+def test_a_kept_token_is_for_its_user_alone(tmp_path: Path) -> None:
+    folder = tmp_path / "new" / "home"
+    login.keep(folder, "a-token")
+    [file] = folder.iterdir()
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+
+
+@pytest.mark.parametrize("token", ["", "  ", "two words", "line\nline", "tökén", "\x1b[31m"])
+def test_what_cannot_be_a_token_is_not_kept(token: str, tmp_path: Path) -> None:
+    with pytest.raises(UsageError):
+        login.keep(tmp_path, token)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_forgetting_leaves_nothing(tmp_path: Path) -> None:
+    login.keep(tmp_path, "a-token")
+    assert (login.forget(tmp_path), login.forget(tmp_path)) == (True, False)
+    assert login.kept(tmp_path) is None
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("text", ["{}", '{"kind": "x", "token": "t"}', '{"kind": "key", "token": 7}', "[]", "no json"])
+def test_a_file_that_holds_no_token_is_told(text: str, tmp_path: Path) -> None:
+    login.keep(tmp_path, "a-token")
+    [file] = tmp_path.iterdir()
+    file.write_text(text)
+    with pytest.raises((UsageError, DiskError), match=file.name):
+        auth.find({}, home=tmp_path)
+
+
+# The command.
+
+
+def command(home: Path, *arguments: str, stdin: str = "", **environment: str) -> subprocess.CompletedProcess[str]:
+    code = "import sys; from bridle.agent.login import auth_main; sys.exit(auth_main(sys.argv[1:]))"
+    return subprocess.run(
+        [sys.executable, "-c", code, *arguments],
+        input=stdin,
+        capture_output=True,
+        text=True,
+        cwd=home,
+        env={"HOME": str(home), "PATH": "/usr/bin:/bin", "BRIDLE_HOME": str(home / "b"), **environment},
+        timeout=LIMIT_SECONDS,
+        check=False,
+    )
+
+
+TOKEN = "sk-ant-api03-abcdefghijklmnop-wxyz"
+
+
+def test_login_status_and_logout(tmp_path: Path) -> None:
+    assert command(tmp_path, "status").returncode == 1
+    done = command(tmp_path, "login", stdin=TOKEN + "\nrest\n")
+    assert (done.returncode, done.stdout) == (0, "")
+    assert "…wxyz" in done.stderr
+    assert TOKEN not in done.stderr
+    assert login.kept(tmp_path / "b") == login.Kept("key", TOKEN)
+    done = command(tmp_path, "status")
+    assert (done.returncode, done.stdout) == (0, "requests are made with a kept key (…wxyz)\n")
+    done = command(tmp_path, "status", "--json")
+    assert json.loads(done.stdout) == {
+        "loggedIn": True,
+        "authMethod": "a kept key (…wxyz)",
+        "apiKeySource": "/login managed key",
+    }
+    assert command(tmp_path, "logout").returncode == 0
+    done = command(tmp_path, "status", "--json")
+    assert (done.returncode, json.loads(done.stdout)["loggedIn"]) == (1, False)
+
+
+def test_without_a_home_of_its_own_the_token_is_kept_in_the_users(tmp_path: Path) -> None:
+    assert command(tmp_path, "login", "--bearer", stdin="short", BRIDLE_HOME="").returncode == 0
+    assert login.kept(tmp_path / ".bridle") == login.Kept("bearer", "short")
+    assert command(tmp_path, "status", BRIDLE_HOME="").stdout == "requests are made with a kept bearer token\n"
+
+
+@pytest.mark.parametrize(
+    ("environment", "method"),
+    [
+        ({"ANTHROPIC_API_KEY": "secret-key"}, "ANTHROPIC_API_KEY"),
+        ({"ANTHROPIC_AUTH_TOKEN": "secret-token"}, "ANTHROPIC_AUTH_TOKEN"),
+        ({"CLAUDE_CODE_OAUTH_TOKEN": "secret-token"}, "CLAUDE_CODE_OAUTH_TOKEN"),
+    ],
+)
+def test_status_names_the_variable_and_not_its_value(environment: dict[str, str], method: str, tmp_path: Path) -> None:
+    done = command(tmp_path, "status", "--json", **environment)
+    assert (done.returncode, json.loads(done.stdout)["authMethod"]) == (0, method)
+    assert "secret" not in done.stdout + done.stderr
+
+
+def test_status_knows_the_helper_of_the_settings(tmp_path: Path) -> None:
+    (tmp_path / ".claude").mkdir()
+    (tmp_path / ".claude" / "settings.json").write_text('{"apiKeyHelper": "echo k"}')
+    assert json.loads(command(tmp_path, "status", "--json").stdout)["authMethod"] == "apiKeyHelper"
+
+
+@pytest.mark.parametrize("arguments", [(), ("nonsense",), ("login", "now"), ("status", "--yaml"), ("logout", "x")])
+def test_a_wrong_command_line_is_refused_with_the_right_ones(arguments: tuple[str, ...], tmp_path: Path) -> None:
+    done = command(tmp_path, *arguments)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "auth login" in done.stderr
+
+
+def test_help_is_given(tmp_path: Path) -> None:
+    done = command(tmp_path, "--help")
+    assert (done.returncode, "auth logout" in done.stdout) == (0, True)
+
+
+# Makes its standard input the terminal that it is controlled from, as a shell does.
+AT_A_TERMINAL = """
+import fcntl, sys, termios
+fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+from bridle.agent.login import auth_main
+sys.exit(auth_main(["login"]))
+"""
+
+
+def test_a_token_that_is_typed_is_not_shown(tmp_path: Path) -> None:
+    ours, theirs = os.openpty()
+    child = subprocess.Popen(
+        [sys.executable, "-c", AT_A_TERMINAL],
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        start_new_session=True,
+        env={"HOME": str(tmp_path), "PATH": "/usr/bin:/bin"},
+    )
+    os.close(theirs)
+    screen = b""
+    try:
+        while b"token: " not in screen:
+            screen += os.read(ours, 4096)
+        os.write(ours, TOKEN.encode() + b"\n")
+        while b"kept" not in screen:
+            screen += os.read(ours, 4096)
+        assert child.wait(LIMIT_SECONDS) == 0
+    finally:
+        child.kill()
+        child.wait()
+        os.close(ours)
+    assert TOKEN.encode() not in screen
+    assert login.kept(tmp_path / ".bridle") == login.Kept("key", TOKEN)
+
+
+@pytest.mark.parametrize("stdin", ["", "\n", "two words\n"])
+def test_a_login_with_no_token_keeps_nothing(stdin: str, tmp_path: Path) -> None:
+    done = command(tmp_path, "login", stdin=stdin)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "no key or token" in done.stderr
+    assert not (tmp_path / "b").exists()
