@@ -86,7 +86,7 @@ def test_nothing_is_kept_of_a_run_in_which_nothing_was_said(tmp_path: Path) -> N
 def test_the_id_that_was_asked_for_is_used_once(tmp_path: Path) -> None:
     where = place(tmp_path)
     assert kept(where, wanted=Wanted(session_id=ID)) == ID
-    with pytest.raises(UsageError, match=f"^Session ID {ID} is already in use\\.$"):
+    with pytest.raises(UsageError, match=f"^Error: Session ID {ID} is already in use\\.$"):
         open_session(Wanted(session_id=ID), where)
 
 
@@ -107,13 +107,13 @@ def first_text(session: Session) -> str:
 
 @pytest.mark.parametrize("name", ["foo", "", "../../etc/passwd", ID + "x", ID.replace("-", ""), "g" + ID[1:]])
 def test_an_id_that_is_no_uuid_is_refused(name: str, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"^Invalid session ID\. Must be a valid UUID\.$"):
+    with pytest.raises(UsageError, match=r"^Error: Invalid session ID\. Must be a valid UUID\.$"):
         open_session(Wanted(session_id=name), place(tmp_path))
 
 
 def test_a_new_id_for_an_old_session_needs_a_fork(tmp_path: Path) -> None:
     for wanted in (Wanted(session_id=ID, resume=OTHER), Wanted(session_id=ID, continues=True)):
-        with pytest.raises(UsageError, match=r"^--session-id can only be used with --continue or --resume if"):
+        with pytest.raises(UsageError, match=r"^Error: --session-id can only be used with --continue or --resume if"):
             open_session(wanted, place(tmp_path))
 
 

@@ -42,7 +42,7 @@ FAILURES_IN_A_ROW = 3
 # A summary request that is too long itself is tried with half as much, so often.
 TRIES = 3
 
-NOTHING_TO_COMPACT = "No messages to compact"
+NOTHING_TO_COMPACT = "Error: No messages to compact"
 TOO_FEW = "Not enough messages to compact."
 EMPTY_SUMMARY = "Error during compaction: summarization produced empty response"
 

@@ -358,7 +358,7 @@ def _publish(temporary: Path, path: Path) -> None:
                 raise
             os.rename(temporary, path)  # a file system without links: there this is all that can be done
     except FileExistsError as error:
-        raise UsageError(f"Session ID {path.stem} is already in use.") from error
+        raise UsageError(f"Error: Session ID {path.stem} is already in use.") from error
     except OSError as error:
         raise DiskError(
             f"the transcript {path} could not be made: {error.strerror}",

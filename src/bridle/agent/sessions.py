@@ -66,10 +66,10 @@ def entrypoint(environment: Mapping[str, str]) -> str:
 def check(wanted: Wanted) -> None:
     """Refuse what cannot be meant, before anything is read."""
     if wanted.session_id is not None and not is_uuid(wanted.session_id):
-        raise UsageError("Invalid session ID. Must be a valid UUID.")
+        raise UsageError("Error: Invalid session ID. Must be a valid UUID.")
     if wanted.session_id is not None and (wanted.resume or wanted.continues) and not wanted.forks:
         raise UsageError(
-            "--session-id can only be used with --continue or --resume if --fork-session is also specified."
+            "Error: --session-id can only be used with --continue or --resume if --fork-session is also specified."
         )
 
 
@@ -103,7 +103,7 @@ def _begin(wanted: Wanted, place: Place) -> Session:
     session_id = wanted.session_id or new_uuid()
     path = _path(place, session_id)
     if wanted.session_id is not None and path.exists():
-        raise UsageError(f"Session ID {session_id} is already in use.")
+        raise UsageError(f"Error: Session ID {session_id} is already in use.")
     titles = transcript.titles(wanted.name, session_id=session_id) if wanted.name else []
     return Session(_origin(place, session_id), path if wanted.keeps else None, opening=titles)
 
@@ -112,7 +112,7 @@ def _fork(wanted: Wanted, place: Place, source: Path) -> Session:
     session_id = wanted.session_id or new_uuid()
     path = _path(place, session_id)
     if path.exists():
-        raise UsageError(f"Session ID {session_id} is already in use.")
+        raise UsageError(f"Error: Session ID {session_id} is already in use.")
     past = _load(wanted, source, session_id)
     title = wanted.name or past.title
     opening = transcript.titles(title, session_id=session_id) if title else []
