@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 
 from bridle.errors import UsageError
 
@@ -48,6 +47,8 @@ def check_id(text: str, *, what: str) -> str:
 
 def safe_name(text: str, *, limit: int = 60) -> str:
     """Turn any text into a part of a file name; different texts may give the same name."""
+    import unicodedata
+
     plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode("ascii")
     name = re.sub(r"\.{2,}", ".", _UNSAFE.sub("-", plain))
     name = re.sub(r"-{2,}", "-", name).lstrip(".-_")
@@ -59,7 +60,9 @@ def _fault(text: str) -> str | None:
         return "is empty"
     if len(text) > ID_LIMIT_CHARACTERS:
         return f"is longer than {ID_LIMIT_CHARACTERS} characters"
-    if any(unicodedata.category(letter) in _REFUSED_CATEGORIES for letter in text):
+    if not text.isascii() and _has_refused_letter(text):
+        return "has a control character or one that cannot be shown"
+    if text.isascii() and not text.isprintable():
         return "has a control character or one that cannot be shown"
     if len(text.encode("utf-8")) > ID_LIMIT_BYTES:
         return f"is longer than {ID_LIMIT_BYTES} bytes"
@@ -72,3 +75,9 @@ def _fault(text: str) -> str | None:
     if text != text.strip():
         return "begins or ends with a space"
     return None
+
+
+def _has_refused_letter(text: str) -> bool:
+    import unicodedata  # ids are ASCII; who has another one can wait for it
+
+    return any(unicodedata.category(letter) in _REFUSED_CATEGORIES for letter in text)

@@ -11,7 +11,7 @@ from pathlib import Path
 from types import TracebackType
 
 from bridle.errors import DiskError, LockHeld
-from bridle.ground import clock, disk
+from bridle.ground import disk, stamp
 
 # How often a waiting caller asks again: soon enough for a person, rare enough to cost nothing.
 ASK_AGAIN_SECONDS = 0.05
@@ -53,9 +53,9 @@ class FileLock:
         It blocks the calling thread while it waits. The file stays for ever: deleting it would let two
         processes lock two files of the same name.
         """
-        deadline = clock.monotonic() + wait_seconds
+        deadline = time.monotonic() + wait_seconds
         while (fd := _try(path)) is None:
-            if clock.monotonic() >= deadline:
+            if time.monotonic() >= deadline:
                 raise _refusal(path)
             time.sleep(ask_again_seconds)
         lock = cls(path, fd, holder)
@@ -78,7 +78,7 @@ class FileLock:
         """Write down what is under way, for whoever holds the lock next if we die over it."""
         if not stat.S_ISREG(os.fstat(self._fd).st_mode):
             raise DiskError(f"the lock {self.path} is not a regular file", remedy="Move it out of the way.")
-        note = {"pid": os.getpid(), "holder": self._holder, "since": clock.iso(clock.now()), "work": work}
+        note = {"pid": os.getpid(), "holder": self._holder, "since": stamp.iso(time.time_ns()), "work": work}
         # One write that covers the old note: whoever is killed here leaves the old one or the new one.
         line = json.dumps(note).encode().ljust(os.fstat(self._fd).st_size - 1) + b"\n"
         os.lseek(self._fd, 0, os.SEEK_SET)

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from hashlib import sha256
 
 from bridle.errors import JournalBroken, UsageError
+from bridle.journal.digest import sha256
 from bridle.journal.entries import Entry
 from bridle.journal.ulid import is_ulid
 
@@ -62,7 +62,7 @@ def encode(entry_type: str, recorded_at: str, data: Mapping[str, object]) -> byt
         body = pretty({"type": entry_type, "recordedAt": recorded_at, "data": data})
     except (TypeError, ValueError, RecursionError) as error:
         raise UsageError(f"what should go into the journal is not JSON: {error}", payload=data) from error
-    return body[:-3] + _CHECKSUM_HEAD + sha256(body).hexdigest().encode() + _CHECKSUM_TAIL
+    return body[:-3] + _CHECKSUM_HEAD + sha256(body).encode() + _CHECKSUM_TAIL
 
 
 def decode(seq: int, ulid: str, text: bytes) -> Entry:
@@ -83,7 +83,7 @@ def check(text: bytes) -> None:
     if not (tail.startswith(_CHECKSUM_HEAD) and tail.endswith(_CHECKSUM_TAIL)):
         raise BadText("it is torn: it does not end with a checksum")
     written = tail[len(_CHECKSUM_HEAD) : -len(_CHECKSUM_TAIL)]
-    if sha256(head + b"\n}\n").hexdigest().encode() != written:
+    if sha256(head + b"\n}\n").encode() != written:
         raise BadText("its checksum does not match: it was changed after it was written")
 
 

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from hashlib import sha256
 
 from bridle.errors import UsageError
 from bridle.journal.codec import pretty
 from bridle.journal.collate import canonical, canonical_object, text_order
+from bridle.journal.digest import sha256
 from bridle.journal.entries import ERROR, OK, Data, Effect, Posted, Request, Result
 
 TASK_SCHEMA = "2026.01.tasks-v1"
@@ -43,12 +43,12 @@ def blob_of(name: str, value: object) -> Blob | None:
     text = pretty(canonical(value))
     if len(text) <= BLOB_LIMIT_BYTES:
         return None
-    return Blob(f"{name}-{sha256(text).hexdigest()}.json", text)
+    return Blob(f"{name}-{sha256(text)}.json", text)
 
 
 def digest_of(inputs: object) -> str:
     """A digest of a call's arguments: equal for equal JSON, whatever the order of its keys."""
-    return sha256(_sorted_text(inputs).encode()).hexdigest()
+    return sha256(_sorted_text(inputs).encode())
 
 
 def task_document(request: Request, *, inputs_ref: str | None) -> dict[str, object]:
@@ -68,7 +68,7 @@ def requested_data(request: Request, *, task_ref: str, inputs_ref: str | None) -
     data: dict[str, object] = {
         "effectId": request.effect_id,
         "invocationKey": request.key,
-        "invocationHash": sha256(request.key.encode("utf-8", "surrogatepass")).hexdigest(),
+        "invocationHash": sha256(request.key.encode("utf-8", "surrogatepass")),
         "stepId": request.step_id,
         "taskId": request.task_id,
         "kind": request.kind,

@@ -102,7 +102,7 @@ class Effect:
 
     __slots__ = ("effect_id", "key", "kind", "request", "resolution", "step_id", "task_id")
 
-    def __init__(self, request: Entry, *, effect_id: str, key: str, step_id: str, task_id: str, kind: str) -> None:
+    def __init__(self, request: Entry, effect_id: str, key: str, step_id: str, task_id: str, kind: str) -> None:
         self.request = request
         """The EFFECT_REQUESTED entry."""
         self.resolution: Entry | None = None

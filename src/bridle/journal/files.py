@@ -15,11 +15,11 @@ from types import TracebackType
 from bridle.errors import DiskError, InternalError, JournalBroken
 from bridle.ground import disk
 from bridle.ground.lock import FileLock
+from bridle.ground.stamp import iso
 from bridle.journal import codec, documents, layout, names, pack, turn
 from bridle.journal.entries import EFFECT_REQUESTED, EFFECT_RESOLVED, OK, Entry, Posted, Request
 from bridle.journal.post import check_unused, pending_effect
 from bridle.journal.reader import FileReader, grow_quietly
-from bridle.journal.stamp import iso
 from bridle.journal.state import Standing, State, file_name
 from bridle.journal.ulid import RANDOM_BYTES, next_ulid
 from bridle.journal.view import View

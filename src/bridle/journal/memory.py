@@ -9,10 +9,10 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from bridle.errors import InternalError, LockHeld
+from bridle.ground.stamp import iso
 from bridle.journal import codec, documents
 from bridle.journal.entries import EFFECT_REQUESTED, EFFECT_RESOLVED, Effect, Entry, Output, Posted, Request, Result
 from bridle.journal.post import check_unused, pending_effect
-from bridle.journal.stamp import iso
 from bridle.journal.state import Standing, State, fold
 from bridle.journal.store import TURN_WAIT_SECONDS
 from bridle.journal.ulid import RANDOM_BYTES, next_ulid

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from hashlib import sha256
 
 from bridle.journal import layout
+from bridle.journal.digest import sha256
 
 
 def completion_proof(metadata: Mapping[str, object]) -> str:
@@ -13,4 +13,4 @@ def completion_proof(metadata: Mapping[str, object]) -> str:
     own = metadata.get("completionProof")
     if isinstance(own, str) and own:
         return own
-    return sha256(f"{metadata.get('runId')}:{layout.PROOF_SALT}".encode()).hexdigest()
+    return sha256(f"{metadata.get('runId')}:{layout.PROOF_SALT}".encode())

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from bridle.errors import DiskError, LockHeld, RunNotFound
 from bridle.ground import disk
-from bridle.journal import codec, documents, layout, names, pack, turn
+from bridle.journal import codec, documents, layout, names, pack, turn, unpack
 from bridle.journal.entries import OK, Effect, Entry, Result
 from bridle.journal.post import check_key
 from bridle.journal.state import Standing, State, broken, file_name, requested_effect
@@ -32,6 +32,7 @@ class FileReader:
 
     def __init__(self, run: Path) -> None:
         self.run = run
+        self._journal = str(run / layout.JOURNAL)
         self.tasks = TaskFiles(run)
         self.place = Place(run, self.load)
         self._metadata: dict[str, object] | None = None
@@ -65,7 +66,7 @@ class FileReader:
 
     def load(self, seq: int, ulid: str) -> Entry:
         """One entry, from its own file."""
-        path = self.run / layout.JOURNAL / file_name(seq, ulid)
+        path = f"{self._journal}/{file_name(seq, ulid)}"  # a Path would take as long to make as the file to read
         try:
             return codec.decode(seq, ulid, disk.read_bounded(path, ENTRY_LIMIT_BYTES))
         except DiskError as error:
@@ -124,7 +125,7 @@ class FileReader:
         check_key(effect, key)
         return effect
 
-    def remember(self, packed: pack.Packed) -> None:
+    def remember(self, packed: unpack.Packed) -> None:
         """Take over what the pack knows of results and inputs."""
         self._values |= packed.values
         self._digests |= packed.digests

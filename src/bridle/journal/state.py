@@ -77,26 +77,39 @@ class Standing:
 
     def apply(self, entry: Entry) -> None:
         """Take the next entry in."""
-        self._check_order(entry)
-        self.seq, self.ulid = entry.seq, entry.ulid
-        self.stops = self.stops + 1 if entry.type == STOP_HOOK_INVOKED else 0
         if entry.type == EFFECT_REQUESTED:
-            self.end = None  # a run that asks for something is alive, whatever stood before
-            kind = entry.data.get("kind")
-            pending = Pending(kind if isinstance(kind, str) else UNKNOWN_KIND, entry.seq, entry.ulid)
-            self.pending[text_field(entry, "effectId")] = pending
+            self.request(entry, text_field(entry, "effectId"), _kind(entry))
         elif entry.type == EFFECT_RESOLVED:
-            effect_id = text_field(entry, "effectId")
-            if self.pending.pop(effect_id, None) is None:
-                raise broken(entry, f"resolves the effect {effect_id}, which was not pending")
-        elif entry.type in _ENDS:
-            self.end = _ENDS[entry.type]
+            self.resolve(entry, text_field(entry, "effectId"))
+        else:
+            self.note(entry)
 
-    def _check_order(self, entry: Entry) -> None:
+    def request(self, entry: Entry, effect_id: str, kind: str) -> None:
+        """Take in an entry that asks for an effect."""
+        self._go_on(entry)
+        self.end = None  # a run that asks for something is alive, whatever stood before
+        self.pending[effect_id] = Pending(kind, entry.seq, entry.ulid)
+
+    def resolve(self, entry: Entry, effect_id: str) -> None:
+        """Take in an entry that resolves an effect."""
+        if effect_id not in self.pending:
+            raise broken(entry, f"resolves the effect {effect_id}, which was not pending")
+        self._go_on(entry)
+        del self.pending[effect_id]
+
+    def note(self, entry: Entry) -> None:
+        """Take in any other entry."""
+        stops = self.stops + 1 if entry.type == STOP_HOOK_INVOKED else 0
+        self._go_on(entry)
+        self.stops = stops
+        self.end = _ENDS.get(entry.type, self.end)
+
+    def _go_on(self, entry: Entry) -> None:
         if entry.seq != self.seq + 1:
             raise broken(entry, f"is out of sequence (expected {self.seq + 1}, found {entry.seq})")
         if entry.ulid <= self.ulid:
             raise broken(entry, f"has an id that does not rise ({entry.ulid} after {self.ulid})")
+        self.seq, self.ulid, self.stops = entry.seq, entry.ulid, 0
 
 
 UNKNOWN_KIND = "unknown"
@@ -134,15 +147,15 @@ class State:
         """Take the next entry in; one that cannot follow leaves the state as it was."""
         if entry.type == EFFECT_REQUESTED:
             effect = self._requested(entry)
-            self.standing.apply(entry)
+            self.standing.request(entry, effect.effect_id, effect.kind)
             self.effects[effect.effect_id] = self.by_key[effect.key] = effect
         elif entry.type == EFFECT_RESOLVED:
             effect = self._resolved(entry)
-            self.standing.apply(entry)
+            self.standing.resolve(entry, effect.effect_id)
             effect.resolution = entry
             self.resolved.append(effect)
         else:
-            self.standing.apply(entry)
+            self.standing.note(entry)
             if entry.type.startswith(OWN_PREFIX) or entry.type == PROCESS_LOG:
                 self.notes.append(entry)
             elif entry.type in _ENDS:
@@ -181,15 +194,16 @@ def fold(entries: Iterable[Entry]) -> State:
 
 def requested_effect(entry: Entry) -> Effect:
     """The effect that an EFFECT_REQUESTED entry asks for."""
-    kind = entry.data.get("kind")
-    return Effect(
-        entry,
-        effect_id=text_field(entry, "effectId"),
-        key=text_field(entry, "invocationKey"),
-        step_id=text_field(entry, "stepId"),
-        task_id=text_field(entry, "taskId"),
-        kind=kind if isinstance(kind, str) else UNKNOWN_KIND,
-    )
+    get = entry.data.get
+    effect_id, key, step_id, task_id = get("effectId"), get("invocationKey"), get("stepId"), get("taskId")
+    # Written out, as a fold of a long run spends most of its time here; who lacks a field is told which.
+    if not (isinstance(effect_id, str) and isinstance(key, str) and isinstance(step_id, str) and effect_id and key):
+        effect_id, key = text_field(entry, "effectId"), text_field(entry, "invocationKey")
+        step_id = text_field(entry, "stepId")
+    if not isinstance(task_id, str):
+        task_id = text_field(entry, "taskId")
+    kind = get("kind")
+    return Effect(entry, effect_id, key, step_id, task_id, kind if isinstance(kind, str) else UNKNOWN_KIND)
 
 
 def text_field(entry: Entry, name: str) -> str:
@@ -198,6 +212,11 @@ def text_field(entry: Entry, name: str) -> str:
     if not isinstance(value, str) or not value:
         raise broken(entry, f"has no {name}")
     return value
+
+
+def _kind(entry: Entry) -> str:
+    kind = entry.data.get("kind")
+    return kind if isinstance(kind, str) else UNKNOWN_KIND
 
 
 def broken(entry: Entry, fault: str) -> JournalBroken:

@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 from bridle.errors import DiskError, LockHeld
-from bridle.ground import clock, disk
+from bridle.ground import disk
 from bridle.ground.lock import FileLock
 from bridle.journal import codec, layout
 
@@ -25,9 +25,9 @@ FOREIGN_LOCK_LIMIT_BYTES = 4096
 
 def take(run: Path, owner: str, *, wait_seconds: float) -> FileLock:
     """Hold the run's lock, with no other implementation at work; LockHeld names who was in the way."""
-    deadline = clock.monotonic() + wait_seconds
+    deadline = time.monotonic() + wait_seconds
     _wait_for_others(run, deadline)  # before ours is taken: who is refused here has not even made a lock file
-    left = max(0.0, deadline - clock.monotonic())
+    left = max(0.0, deadline - time.monotonic())
     path = run / layout.LOCK_FILE
     lock = FileLock.hold(path, holder=owner, wait_seconds=left, ask_again_seconds=ASK_AGAIN_SECONDS)
     try:
@@ -54,7 +54,7 @@ def is_alive(pid: int) -> bool:
 def _wait_for_others(run: Path, deadline: float) -> None:
     path = run / layout.FOREIGN_LOCK_FILE
     while (note := _read_foreign(path)) is not None and is_alive(note[0]):
-        if clock.monotonic() >= deadline:
+        if time.monotonic() >= deadline:
             raise LockHeld(
                 f"{path} is held by process {note[0]} ({note[1]}), which is not Bridle's and is still running",
                 remedy="Wait until it is done, or stop it and run again.",

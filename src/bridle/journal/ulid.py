@@ -13,6 +13,7 @@ ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 RANDOM_BYTES = 10
 
 _VALUES = {letter: value for value, letter in enumerate(ALPHABET)}
+_LETTERS = frozenset(ALPHABET)
 _LAST = (1 << 128) - 1
 # A step behind an id whose time lies ahead of the clock is this long at most: two ids cannot be guessed from one
 # another, and 2**48 of them fit into one millisecond.
@@ -41,7 +42,7 @@ def next_ulid(previous: str, *, now_ms: int, random: bytes) -> str:
 
 def is_ulid(text: str) -> bool:
     """Whether this is a ULID as we write them."""
-    return len(text) == LENGTH and text[0] <= "7" and all(letter in _VALUES for letter in text)
+    return len(text) == LENGTH and text[0] <= "7" and _LETTERS.issuperset(text)
 
 
 def _number(ulid: str) -> int:

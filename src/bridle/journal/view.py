@@ -9,10 +9,11 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from pathlib import Path
+from zlib import crc32
 
 from bridle.errors import JournalBroken
 from bridle.ground import disk
-from bridle.journal import layout, names, pack
+from bridle.journal import layout, names, pack, unpack
 from bridle.journal.entries import Entry
 from bridle.journal.state import Standing, State
 
@@ -40,24 +41,21 @@ class View:
         """What the folder looked like when it held what is known, and nothing else."""
         self._is_our_mark = False
         """Whether a writer set that mark, so that nobody can have changed the folder without changing it."""
-        self._size: int | None = None
-        """How much of the pack is good; None when it has to be written anew."""
-        self._checkpoint = 0
-        self._checkpoint_bytes = 0
-        self.packed = pack.Packed()
+        self._end: pack.End | None = None
+        """Where the pack ends; None when it has to be written anew."""
+        self.packed = unpack.Packed()
         """What the pack knows beside the entries, where all of it was read."""
-        self.lacking: list[bytes] = []
-        """The lines that the pack lacks."""
+        self.lacking: list[Entry | bytes] = []
+        """What the pack lacks: entries, or lines where those say more."""
 
     @classmethod
     def of_standing(cls, place: Place, *, trusts_mark: bool = True) -> View:
         """What is needed to know where the run stands: the end of the pack, and the entries behind it."""
-        tail = pack.read_tail(place.pack, place.load)
+        tail = unpack.read_tail(place.pack, place.load)
         if tail is None:
             return cls.of_state(place)
         view = cls(place)
-        view._standing, view._names_crc, view._size = tail.standing, tail.seal.names_crc, tail.size
-        view._checkpoint, view._checkpoint_bytes = tail.seal.checkpoint, tail.checkpoint_bytes
+        view._standing, view._names_crc, view._end = tail.standing, tail.seal.names_crc, tail.end
         view._mark, view._is_our_mark = tail.seal.mark, tail.seal.mark is not None
         if (trusts_mark and view.is_current()) or view.catch_up():
             return view
@@ -67,7 +65,7 @@ class View:
     def of_state(cls, place: Place) -> View:
         """Everything."""
         view = cls(place)
-        if view._take_pack(pack.read_all(place.pack, place.load)) and (view.is_current() or view.catch_up()):
+        if view._take_pack(unpack.read_all(place.pack, place.load)) and (view.is_current() or view.catch_up()):
             return view
         return cls.of_files(place)
 
@@ -114,14 +112,14 @@ class View:
             self.take(self._place.load(seq, ulid))
         return True
 
-    def take(self, entry: Entry, line: bytes | None = None) -> None:
-        """Go on by one entry; the line is what the pack should say of it."""
+    def take(self, entry: Entry) -> None:
+        """Go on by one entry."""
         if self._state is not None:
             self._state.apply(entry)
         else:
             self._standing.apply(entry)
         self._names_crc = names.names_crc([(entry.seq, entry.ulid)], self._names_crc)
-        self.lacking.append(pack.entry_line(entry) if line is None else line)
+        self.lacking.append(entry)
 
     def set_mark(self, *, looked: names.Mark | None) -> None:
         """Mark the folder as known, unless somebody has touched it since it was looked at."""
@@ -136,13 +134,13 @@ class View:
             self.set_mark(looked=self._mark)
         elif not self.lacking:
             return  # nothing that the next reader would gain by
-        if self._size is None:
+        if self._end is None:
             self._write_pack()
         else:
-            self._append_to_pack(self._size)
+            self._append_to_pack(self._end)
         self.lacking = []
 
-    def _take_pack(self, packed: pack.Packed) -> bool:
+    def _take_pack(self, packed: unpack.Packed) -> bool:
         if not packed.entries:
             return False
         self._state = State()
@@ -152,41 +150,46 @@ class View:
         except JournalBroken:
             return False
         self._names_crc = names.names_crc((entry.seq, entry.ulid) for entry in packed.entries)
-        self._size, self._checkpoint, self._checkpoint_bytes = packed.size, packed.checkpoint, packed.checkpoint_bytes
+        self._end = packed.end
         self._mark = packed.seal.mark if packed.seal is not None else None
         self._is_our_mark = self._mark is not None
         self.packed = packed
         return True
 
     def _write_pack(self) -> None:
+        """Write it anew. What it knew of values and digests is kept; the entries are all there are."""
         disk.make_private_folder(self._place.pack.parent)
         head = pack.checkpoint_line(Standing())
-        self._checkpoint, self._checkpoint_bytes = 0, len(head)
-        text = head + self._lines(len(head))
-        disk.replace_cache(self._place.pack, text)
-        self._size = len(text)
+        known = [pack.entry_line(entry) for entry in self.packed.entries]
+        known += [pack.value_line(*item) for item in self.packed.values.items()]
+        known += [pack.digest_line(*item) for item in self.packed.digests.items()]
+        text = head + b"".join(known)
+        end = pack.End(size=len(text), crc=crc32(text), checkpoint=0, checkpoint_bytes=len(head))
+        more, self._end = self._lines(end)
+        disk.replace_cache(self._place.pack, text + more)
 
-    def _append_to_pack(self, size: int) -> None:
-        fd = os.open(self._place.pack, os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+    def _append_to_pack(self, end: pack.End) -> None:
+        more, grown = self._lines(end)
+        fd = os.open(self._place.pack, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW)
         try:
-            if os.fstat(fd).st_size < size:
-                os.ftruncate(fd, 0)  # somebody else's work: it is no good to anyone now
-                return
-            os.ftruncate(fd, size)  # what stood behind was not whole
-            text = self._lines(size)
-            os.lseek(fd, size, os.SEEK_SET)
-            disk.write_all(fd, text)
-            self._size = size + len(text)
+            if os.fstat(fd).st_size == end.size:  # else somebody has put another in its place
+                disk.write_all(fd, more)
+                self._end = grown
         finally:
             os.close(fd)
 
-    def _lines(self, position: int) -> bytes:
-        """What is to be added at that position: the lines that lack, a checkpoint if it is time, the seal."""
-        text = b"".join(self.lacking)
-        behind = position + len(text) - self._checkpoint - self._checkpoint_bytes
-        if behind > max(pack.CHECKPOINT_AFTER_BYTES, self._checkpoint_bytes):
+    def _lines(self, end: pack.End) -> tuple[bytes, pack.End]:
+        """What comes next: what lacks, a checkpoint if it is time, the seal; and where the pack ends then."""
+        text = b"".join(item if isinstance(item, bytes) else pack.entry_line(item) for item in self.lacking)
+        checkpoint, checkpoint_bytes = end.checkpoint, end.checkpoint_bytes
+        behind = end.size + len(text) - checkpoint - checkpoint_bytes
+        if behind > max(pack.CHECKPOINT_AFTER_BYTES, checkpoint_bytes):
             line = pack.checkpoint_line(self.standing)
-            self._checkpoint, self._checkpoint_bytes = position + len(text), len(line)
+            checkpoint, checkpoint_bytes = end.size + len(text), len(line)
             text += line
+        crc = crc32(text, end.crc)
         mark = self._mark if self._is_our_mark else None
-        return text + pack.seal_line(pack.Seal(self.standing.seq, self._names_crc, mark, self._checkpoint))
+        seal = pack.seal_line(pack.Seal(self.standing.seq, self._names_crc, mark, checkpoint, crc))
+        size = end.size + len(text) + len(seal)
+        grown = pack.End(size=size, crc=crc32(seal, crc), checkpoint=checkpoint, checkpoint_bytes=checkpoint_bytes)
+        return text + seal, grown

@@ -13,7 +13,7 @@ from bridle.cli.light import RUNS_DIR, Given, Light, print_json
 from bridle.errors import DiskError, LockHeld
 from bridle.ground import disk
 from bridle.ground.lock import FileLock
-from bridle.journal.stamp import iso
+from bridle.ground.stamp import iso
 
 PASS, WARN, FAIL = "pass", "warn", "fail"
 _VERDICTS = {PASS: "healthy", WARN: "degraded", FAIL: "unhealthy"}

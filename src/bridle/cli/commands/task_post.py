@@ -11,12 +11,12 @@ from bridle.cli.chosen import chosen_run
 from bridle.cli.light import DRY_RUN, RUNS_DIR, Given, Light, Option, print_json
 from bridle.errors import DiskError, UsageError
 from bridle.ground import disk
+from bridle.ground.stamp import iso
 from bridle.journal import codec
 from bridle.journal.entries import ERROR, OK, Data, Entry, Output, Posted
 from bridle.journal.files import FileStore
 from bridle.journal.find import collapse
 from bridle.journal.post import pending_effect
-from bridle.journal.stamp import iso
 from bridle.journal.tasks import FILE_LIMIT_BYTES
 
 STDIN = "-"

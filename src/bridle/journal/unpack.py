@@ -1,0 +1,154 @@
+"""Reads the pack: its end, for where a run stands, or all of it.
+
+Whatever is wrong with it, it is no error: what cannot be used is read from the journal instead.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from zlib import crc32
+
+from bridle.errors import JournalBroken
+from bridle.journal import codec, pack
+from bridle.journal.entries import EFFECT_RESOLVED, Entry
+from bridle.journal.pack import End, Seal
+from bridle.journal.state import Standing
+
+Load = Callable[[int, str], Entry]
+"""Reads an entry's own file."""
+
+# Garbage can look like anything: these are what reading it may raise.
+_GARBAGE = (OSError, codec.BadText, JournalBroken, ValueError, TypeError, KeyError, IndexError, AttributeError)
+
+
+class Tail:
+    """Where the run stands, from the end of the pack."""
+
+    __slots__ = ("end", "seal", "standing")
+
+    def __init__(self, standing: Standing, seal: Seal, end: End) -> None:
+        self.standing = standing
+        self.seal = seal
+        self.end = end
+
+
+class Packed:
+    """Everything that the pack holds, up to the first line that is not whole."""
+
+    __slots__ = ("digests", "end", "entries", "seal", "values")
+
+    def __init__(self) -> None:
+        self.entries: list[Entry] = []
+        self.values: dict[str, object] = {}
+        self.digests: dict[str, str] = {}
+        self.seal: Seal | None = None
+        """The last line, when that is a seal."""
+        self.end: End | None = None
+        """Where the whole lines end; None where the pack cannot grow and has to be written anew."""
+
+
+def read_tail(path: Path, load: Load) -> Tail | None:
+    """Where the run stands; None where the end of the pack cannot be used."""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except OSError:
+        return None
+    try:
+        return _read_tail(fd, load)
+    except _GARBAGE:
+        return None  # garbage of whatever kind: the journal is read instead
+    finally:
+        os.close(fd)
+
+
+def read_all(path: Path, load: Load) -> Packed:
+    """Everything in the pack that is whole; nothing where it is missing or garbage."""
+    packed = Packed()
+    try:
+        with open(path, "rb") as file:
+            text = file.read()
+        _read_lines(text, packed, load)
+    except _GARBAGE:
+        return Packed()
+    return packed
+
+
+def _read_tail(fd: int, load: Load) -> Tail:
+    size = os.fstat(fd).st_size
+    end = os.pread(fd, pack.SEAL_LIMIT_BYTES, max(0, size - pack.SEAL_LIMIT_BYTES))
+    if not end.endswith(b"\n"):
+        raise codec.BadText("the last line is torn")
+    seal = pack.seal_of(codec.parse(pack.text_of(end[:-1].rpartition(b"\n")[2])))
+    behind = os.pread(fd, size - seal.checkpoint, seal.checkpoint)
+    lines = behind.split(b"\n")
+    standing = pack.standing_of(codec.parse(pack.text_of(lines[0])))
+    for line in lines[1:-1]:
+        fields = codec.parse(pack.text_of(line))
+        if isinstance(fields, list) and fields[0] in ("e", "l"):
+            standing.apply(_entry(fields, load))
+    if standing.seq != seal.seq:
+        raise codec.BadText("the seal is of another place")
+    crc = crc32(lines[-2] + b"\n", seal.crc)
+    place = End(size=size, crc=crc, checkpoint=seal.checkpoint, checkpoint_bytes=len(lines[0]) + 1)
+    return Tail(standing, seal, place)
+
+
+def _read_lines(text: bytes, packed: Packed, load: Load) -> None:
+    texts = _sealed_texts(text, packed) or _whole_texts(text)
+    # One call for all lines: parsing them one by one takes twice as long.
+    records = codec.parse(b"[" + b",".join(texts) + b"]")
+    if not isinstance(records, list) or not records or pack.standing_of(records[0]).seq != 0:
+        raise codec.BadText("it does not begin at the beginning")
+    for record in records:
+        tag = record[0]
+        if tag == "e":
+            entry = Entry(record[1], record[2], record[3], record[4], record[5])
+            packed.entries.append(entry)
+            if len(record) == 7:
+                known = packed.values if entry.type == EFFECT_RESOLVED else packed.digests
+                known[record[5]["effectId"]] = record[6]
+        elif tag == "l":
+            packed.entries.append(load(record[1], record[2]))
+        elif tag == "x":
+            packed.values[record[1]] = record[2]
+        elif tag == "d":
+            packed.digests[record[1]] = record[2]
+
+
+def _sealed_texts(text: bytes, packed: Packed) -> list[bytes] | None:
+    """The texts of all lines when the last one is a seal that vouches for the rest; None when it does not."""
+    head, _, last = text[:-1].rpartition(b"\n")
+    try:
+        seal = pack.seal_of(codec.parse(pack.text_of(last)))
+    except (codec.BadText, ValueError):
+        return None
+    crc = crc32(text[: len(head) + 1])
+    if not text.endswith(b"\n") or crc != seal.crc:
+        return None
+    checkpoint_bytes = text.index(b"\n", seal.checkpoint) + 1 - seal.checkpoint
+    crc = crc32(last + b"\n", crc)
+    packed.seal = seal
+    packed.end = End(size=len(text), crc=crc, checkpoint=seal.checkpoint, checkpoint_bytes=checkpoint_bytes)
+    return [line[pack.PREFIX_BYTES :] for line in text[:-1].split(b"\n")]
+
+
+def _whole_texts(text: bytes) -> list[bytes]:
+    """The texts of the lines up to the first that is torn."""
+    texts: list[bytes] = []
+    for line in text.split(b"\n")[:-1]:
+        body = line[pack.PREFIX_BYTES :]
+        if line[: pack.PREFIX_BYTES] != b"%08x " % crc32(body):
+            break
+        texts.append(body)
+    return texts
+
+
+def _entry(record: list[object], load: Load) -> Entry:
+    seq, ulid = record[1], record[2]
+    if not isinstance(seq, int) or not isinstance(ulid, str):
+        raise codec.BadText("an entry has no place")
+    if record[0] == "l":
+        return load(seq, ulid)
+    return Entry(seq, ulid, *record[3:6])  # type: ignore[arg-type]  # its checksum says that we wrote it
