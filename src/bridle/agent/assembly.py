@@ -10,12 +10,13 @@ from typing import Any
 
 import msgspec
 
-from bridle.agent import auth, login, sessions
+from bridle.agent import auth, debug_log, login, sessions
 from bridle.agent.book import Book
 from bridle.agent.compaction import Compactor
 from bridle.agent.context import Context, Scope, gather, opening
 from bridle.agent.control import ControlDesk, Welcome
 from bridle.agent.conversation import Conversation, Manner, Persona
+from bridle.agent.debug_log import DebugLog
 from bridle.agent.events import Opening
 from bridle.agent.input import Inbox
 from bridle.agent.model import names
@@ -89,9 +90,10 @@ def assemble(asked: Options, cwd: Path, outer: Mapping[str, str]) -> Run:
     policy, may_bypass = _policy(asked, settings, cwd, environment)
     model = names.resolve(asked.model, environment, setting=settings.model)
     session = _session(asked, cwd, config_folder, environment)
+    log = _debug_log(asked, cwd, config_folder, session, settings)
     parts = _Parts(asked, cwd, config_folder, environment, settings, policy, session)
     structured = StructuredOutput(Schema.parse(asked.json_schema)) if asked.json_schema is not None else None
-    toolbox = parts.toolbox(structured)
+    toolbox = parts.toolbox(structured, log)
     persona = parts.persona(model, toolbox)
     output = Output(line_limit_bytes=_line_limit(environment))
     speaker = Speaker(output, asked.output_format, is_verbose=asked.is_verbose)
@@ -163,7 +165,7 @@ class _Parts:
         for name in sent.get("sdkMcpServers") or ():
             self._servers.append({"name": str(name), "status": "failed"})
 
-    def toolbox(self, structured: StructuredOutput | None) -> Toolbox:
+    def toolbox(self, structured: StructuredOutput | None, log: DebugLog) -> Toolbox:
         """Every tool, and those of them that are offered."""
         tools: list[Tool] = [*self._tools(), *([structured] if structured is not None else [])]
         tools.sort(key=lambda tool: tool.name)
@@ -174,7 +176,7 @@ class _Parts:
         names_offered = offered(
             [tool.name for tool in tools], tools=chosen, allowed=self._policy.allow, denied=self._policy.deny
         )
-        return Toolbox(tools, names_offered)
+        return Toolbox(tools, names_offered, note=log.note)
 
     def persona(self, model: names.Model, toolbox: Toolbox) -> Persona:
         """Who the model is asked to be."""
@@ -330,6 +332,19 @@ def _session(asked: Options, cwd: Path, config_folder: Path, environment: Mappin
     )
     place = sessions.Place(config_folder, cwd, PROTOCOL_VERSION, sessions.entrypoint(environment))
     return sessions.open_session(wanted, place)
+
+
+def _debug_log(asked: Options, cwd: Path, config_folder: Path, session: Session, settings: Settings) -> DebugLog:
+    """The log, beginning with what was asked for and is not done."""
+    where = debug_log.place(asked.debug, asked.debug_file, cwd=cwd, config_folder=config_folder, session_id=session.id)
+    log = DebugLog(where)
+    for flag in asked.passed_over:
+        log.note(f"{flag} is accepted and passed over")
+    for source, hooks in settings.hooks:
+        log.note(f"the hooks of the {source} settings are not run by this version: {', '.join(hooks)}")
+    for note in (*settings.notes, *settings.warnings):
+        log.note(note)
+    return log
 
 
 def _manner(asked: Options, environment: Mapping[str, str]) -> Manner:

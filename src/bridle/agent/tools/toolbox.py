@@ -48,7 +48,9 @@ class Done(msgspec.Struct, frozen=True):
 class Toolbox:
     """Every tool that this program has, and those of them that the model is offered."""
 
-    def __init__(self, tools: Sequence[Tool], offered: Sequence[str]) -> None:
+    def __init__(self, tools: Sequence[Tool], offered: Sequence[str], *, note: Callable[[str], None]) -> None:
+        """`note` hears what was decided about each call, for the debug log."""
+        self._note = note
         self._known = {tool.name: tool for tool in tools}
         self._offered = {name: self._known[name] for name in offered}
 
@@ -95,6 +97,7 @@ class Toolbox:
         if call.refusal is not None:
             return Done(call, call.refusal)
         verdict = decide(call.name, call.arguments, policy())
+        self._note(f"{call.name} {call.call_id}: {verdict}")
         if not isinstance(verdict, Allowed):
             return Done(call, failed(verdict.text), is_denied=True)
         tool = self._offered[canonical(call.name)]
