@@ -6,12 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bridle.agent.tools import spool as spool_module
 from bridle.agent.tools.spool import Spool
 
 
-def filled(path: Path, data: bytes, *, step: int, hold: int, tail: int = 50) -> Spool:
-    spool = Spool(path, hold_characters=hold, tail_characters=tail)
+def filled(path: Path, data: bytes, *, step: int, hold: int, keep: int = 1000) -> Spool:
+    spool = Spool(path, hold_characters=hold, tail_characters=50, keep_bytes=keep)
     for start in range(0, len(data), step):
         spool.add(data[start : start + step])
     return spool
@@ -26,24 +25,16 @@ def test_any_cut_of_the_bytes_is_the_same_output(
     text = data.decode("utf-8", "replace")
     spool.close()
     assert spool.size_bytes == len(data)
-    if spool.is_held:
-        assert not path.exists()
-        assert spool.head() == text
-        assert spool.tail() == text[-50:]
-    else:
-        assert path.read_bytes() == data
-        # A letter that is cut at the end of a piece may count with the next one, which never comes.
-        assert spool.head().rstrip("\ufffd") == text[: spool_limit(spool, hold)].rstrip("\ufffd")
-        assert text.rstrip("\ufffd").endswith(spool.tail().rstrip("\ufffd")[-40:])
+    assert spool.characters == len(text)
+    assert spool.tail() == text[-50:]
+    assert spool.is_held is (len(text) <= hold)
+    assert spool.head() == text[:hold]
+    assert spool.is_held or path.read_bytes() == data
+    assert path.exists() is not spool.is_held
 
 
-def spool_limit(spool: Spool, hold: int) -> int:
-    return min(hold, len(spool.head()))
-
-
-def test_what_is_beyond_the_cap_is_counted_and_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(spool_module, "KEPT_LIMIT_BYTES", 100)
-    spool = filled(tmp_path / "f", b"0123456789" * 30, step=7, hold=20)
+def test_what_is_beyond_the_cap_is_counted_and_said(tmp_path: Path) -> None:
+    spool = filled(tmp_path / "f", b"0123456789" * 30, step=7, hold=20, keep=100)
     spool.close()
     assert (tmp_path / "f").read_bytes() == b"0123456789" * 10 + b"\n[200 more bytes were printed and not kept]\n"
     assert (spool.size_bytes, spool.kept_bytes, spool.characters) == (300, 100, 300)

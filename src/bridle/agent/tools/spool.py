@@ -17,17 +17,21 @@ KEPT_LIMIT_BYTES = 64 * 1024 * 1024
 class Spool:
     """The output of one command, counted in full and kept in part."""
 
-    def __init__(self, path: Path, *, hold_characters: int, tail_characters: int) -> None:
+    def __init__(
+        self, path: Path, *, hold_characters: int, tail_characters: int, keep_bytes: int = KEPT_LIMIT_BYTES
+    ) -> None:
         """Up to `hold_characters` are held in memory, more go to `path`; beginning and end stay at hand."""
         self.path = path
         self.size_bytes = 0
         self.characters = 0
         self.fault: str | None = None
         """Why the file could not be written, if it could not."""
+        self._keep_bytes = keep_bytes
         self._hold_characters = hold_characters
         self._tail_characters = tail_characters
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._raw = bytearray()
+        self._texts: list[str] = []
         self._head = ""
         self._tail = ""
         self._fd: int | None = None
@@ -41,34 +45,31 @@ class Spool:
     @property
     def kept_bytes(self) -> int:
         """How many bytes the file has of it."""
-        return min(self.size_bytes, KEPT_LIMIT_BYTES)
+        return min(self.size_bytes, self._keep_bytes)
 
     def add(self, chunk: bytes) -> None:
         """Take the next bytes; never raises."""
-        text = self._decoder.decode(chunk)
         before, self.size_bytes = self.size_bytes, self.size_bytes + len(chunk)
-        self.characters += len(text)
         if self._is_held:
             self._raw += chunk
-            if self.characters > self._hold_characters:
-                self.pour()
-            return
-        self._write(chunk[: max(KEPT_LIMIT_BYTES - before, 0)])
-        self._tail = (self._tail + text)[-self._tail_characters :]
+        else:
+            self._write(chunk[: max(self._keep_bytes - before, 0)])
+        self._read(self._decoder.decode(chunk))
 
     def pour(self) -> None:
         """Put what came so far into the file, and from now on everything."""
         if not self._is_held:
             return
         self._is_held = False
-        text = self._raw.decode("utf-8", "replace")
+        text = "".join(self._texts)
+        self._texts.clear()
         self._head, self._tail = text[: self._hold_characters], text[-self._tail_characters :]
         try:
             disk.make_private_folder(self.path.parent)
             self._fd = disk.create_exclusive(self.path)
         except DiskError as error:
             self.fault = error.message
-        self._write(bytes(self._raw))
+        self._write(bytes(self._raw[: self._keep_bytes]))
         self._raw.clear()
 
     def pour_into(self, path: Path) -> None:
@@ -79,7 +80,7 @@ class Spool:
 
     def head(self) -> str:
         """The beginning, as long as what is held in memory; all of it if nothing went to the file."""
-        return self._raw.decode("utf-8", "replace") if self._is_held else self._head
+        return "".join(self._texts) if self._is_held else self._head
 
     def tail(self) -> str:
         """The end, as long as was asked for."""
@@ -87,6 +88,7 @@ class Spool:
 
     def close(self) -> None:
         """Close the file; what was not kept is said at its end."""
+        self._read(self._decoder.decode(b"", final=True))  # half a letter at the end is one that cannot be read
         if self._fd is None:
             return
         lost = self.size_bytes - self.kept_bytes
@@ -101,6 +103,15 @@ class Spool:
         self.close()
         if not self._is_held:
             self.path.unlink(missing_ok=True)
+
+    def _read(self, text: str) -> None:
+        self.characters += len(text)
+        if not self._is_held:
+            self._tail = (self._tail + text)[-self._tail_characters :]
+            return
+        self._texts.append(text)
+        if self.characters > self._hold_characters:
+            self.pour()
 
     def _write(self, data: bytes) -> None:
         if self._fd is None or not data:
