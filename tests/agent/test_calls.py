@@ -1,0 +1,110 @@
+"""The calls of one answer: side by side where they cannot meet, one after the other where they could."""
+
+from __future__ import annotations
+
+import asyncio
+
+from bridle.agent.calls import Calls
+from bridle.agent.tools.tool import Answer
+from bridle.agent.tools.toolbox import Done, Prepared
+
+LIMIT_SECONDS = 30.0
+
+
+class Gate:
+    """Runs calls that end when the test lets them."""
+
+    def __init__(self) -> None:
+        self.begun: list[str] = []
+        self.ended: list[str] = []
+        self.cancelled: list[str] = []
+        self.let: dict[str, asyncio.Event] = {}
+
+    async def __call__(self, call: Prepared) -> Done:
+        self.begun.append(call.call_id)
+        try:
+            await self.let.setdefault(call.call_id, asyncio.Event()).wait()
+        except asyncio.CancelledError:
+            self.cancelled.append(call.call_id)
+            raise
+        self.ended.append(call.call_id)
+        return Done(call, Answer("ok"))
+
+    def open(self, call_id: str) -> None:
+        self.let.setdefault(call_id, asyncio.Event()).set()
+
+
+def call(name: str) -> Prepared:
+    return Prepared(name, "Tool", {}, None)
+
+
+async def settle() -> None:
+    for _ in range(10):
+        await asyncio.sleep(0)
+
+
+def test_calls_that_only_look_run_together_and_are_told_as_they_end() -> None:
+    async def scene() -> None:
+        gate = Gate()
+        calls = Calls(gate)
+        for name in ("a", "b", "c"):
+            calls.begin(call(name), is_shared=True)
+        await settle()
+        assert gate.begun == ["a", "b", "c"]
+        told = []
+        for name in ("c", "a", "b"):
+            gate.open(name)
+            told.append((await calls.next_done()).call.call_id)
+        assert told == ["c", "a", "b"]
+        assert calls.unanswered == []
+
+    asyncio.run(asyncio.wait_for(scene(), LIMIT_SECONDS))
+
+
+def test_a_call_that_changes_something_waits_for_those_before_it_and_holds_those_after_it() -> None:
+    async def scene() -> None:
+        gate = Gate()
+        calls = Calls(gate)
+        calls.begin(call("look"), is_shared=True)
+        calls.begin(call("change"), is_shared=False)
+        calls.begin(call("look again"), is_shared=True)
+        await settle()
+        assert gate.begun == ["look"]
+        gate.open("look")
+        await calls.next_done()
+        await settle()
+        assert gate.begun == ["look", "change"]
+        gate.open("change")
+        await calls.next_done()
+        await settle()
+        assert gate.begun == ["look", "change", "look again"]
+        gate.open("look again")
+        await calls.next_done()
+
+    asyncio.run(asyncio.wait_for(scene(), LIMIT_SECONDS))
+
+
+def test_two_changes_keep_the_order_of_the_model() -> None:
+    async def scene() -> None:
+        gate = Gate()
+        calls = Calls(gate)
+        for name in ("first", "second"):
+            calls.begin(call(name), is_shared=False)
+            gate.open(name)
+        assert [(await calls.next_done()).call.call_id for _ in range(2)] == ["first", "second"]
+
+    asyncio.run(asyncio.wait_for(scene(), LIMIT_SECONDS))
+
+
+def test_cancelled_calls_have_ended_and_those_that_waited_never_began() -> None:
+    async def scene() -> None:
+        gate = Gate()
+        calls = Calls(gate)
+        calls.begin(call("running"), is_shared=False)
+        calls.begin(call("waiting"), is_shared=False)
+        await settle()
+        await calls.cancel()
+        assert (gate.begun, gate.cancelled, gate.ended) == (["running"], ["running"], [])
+        assert [one.call_id for one in calls.unanswered] == ["running", "waiting"]
+
+    asyncio.run(asyncio.wait_for(scene(), LIMIT_SECONDS))

@@ -1,0 +1,114 @@
+"""Standard input: what a host may say, and what no line of it can do."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bridle.agent.conversation import merged
+from bridle.agent.input import Answered, Asked, Inbox, Item, Said, Unreadable, listen, read_line
+
+LIMIT_SECONDS = 30.0
+
+
+def line(value: Any) -> bytes:
+    return json.dumps(value).encode()
+
+
+def user(content: Any, **more: Any) -> bytes:
+    return line({"type": "user", "message": {"role": "user", "content": content}, **more})
+
+
+@pytest.mark.parametrize(
+    ("data", "item"),
+    [
+        (user("hi"), Said("hi")),
+        (user("hi", uuid="u-1", session_id="s"), Said("hi", "u-1")),
+        (user([{"type": "text", "text": "hi"}]), Said([{"type": "text", "text": "hi"}])),
+        (
+            line({"type": "control_request", "request_id": "r", "request": {"subtype": "interrupt"}}),
+            Asked("r", {"subtype": "interrupt"}),
+        ),
+        (line({"type": "control_response", "response": {"subtype": "success"}}), Answered({"subtype": "success"})),
+        (line({"type": "keep_alive"}), None),
+        (line({"type": "unheard-of", "x": 1}), None),
+        (line({"type": 7}), None),
+        (line({}), None),
+    ],
+)
+def test_what_a_line_says(data: bytes, item: Item | None) -> None:
+    assert read_line(data) == item
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"{not json",
+        b"[1, 2]",
+        b'"text"',
+        b"[" * 100_000,
+        line({"type": "user"}),
+        line({"type": "user", "message": {"role": "assistant", "content": "x"}}),
+        user(None),
+        user(7),
+        user(["text"]),
+        user([{"text": "no type"}]),
+        line({"type": "control_request"}),
+        line({"type": "control_request", "request_id": 1, "request": {}}),
+    ],
+)
+def test_what_no_host_may_send_is_unreadable_and_says_why(data: bytes) -> None:
+    item = read_line(data)
+    assert isinstance(item, Unreadable)
+    assert item.reason
+    assert len(item.reason) < 1000
+
+
+@given(st.binary(max_size=200))
+def test_no_line_raises(data: bytes) -> None:
+    read_line(data)
+
+
+def heard(data: bytes) -> Inbox:
+    """An inbox after everything was read from a pipe that was closed."""
+
+    async def hear() -> Inbox:
+        inbox = Inbox()
+        reading, writing = os.pipe()
+        os.write(writing, data)
+        os.close(writing)
+        listen(inbox, asyncio.get_running_loop(), descriptor=reading)
+        async with asyncio.timeout(LIMIT_SECONDS):
+            while not inbox.at_end:
+                inbox.changed.clear()
+                await inbox.changed.wait()
+        os.close(reading)
+        return inbox
+
+    return asyncio.run(hear())
+
+
+def test_messages_come_in_order_and_the_last_needs_no_line_end() -> None:
+    inbox = heard(user("one") + b"\n\n" + user("two") + b"\r\n" + user("three"))
+    assert [said.content for said in inbox.messages] == ["one", "two", "three"]
+    assert inbox.broken is None
+
+
+def test_the_first_unreadable_line_is_the_one_that_is_told() -> None:
+    inbox = heard(user("one") + b"\n{first\n{second\n")
+    assert inbox.broken is not None
+    assert "{first" in inbox.broken.reason
+    assert [said.content for said in inbox.messages] == ["one"]
+
+
+def test_messages_that_waited_together_are_one() -> None:
+    assert merged([Said("a", "1"), Said("b", "2")]) == Said("a\nb", "2")
+    block = {"type": "text", "text": "b"}
+    assert merged([Said("a"), Said([block])]).content == [{"type": "text", "text": "a"}, block]
+    assert merged([Said("a", "1")]) == Said("a", "1")
