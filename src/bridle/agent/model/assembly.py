@@ -124,7 +124,9 @@ class _Block:
             source, target = _APPENDED[kind]
             self._parts.setdefault(target, []).append(_text(delta, source))
             if kind == "thinking_delta":
-                return self._thought(_text(delta, source))
+                return self._thought(-(-len(_text(delta, source)) // CHARACTERS_PER_TOKEN))
+            if kind == "signature_delta":
+                return self._thought(_signed_tokens("".join(self._parts[target])) - self._thought_tokens)
         return []
 
     def whole(self) -> dict[str, Any]:
@@ -135,12 +137,16 @@ class _Block:
             block["input"] = arguments("".join(self._input))
         return block
 
-    def _thought(self, text: str) -> list[Piece]:
-        tokens = (len(text) + CHARACTERS_PER_TOKEN // 2) // CHARACTERS_PER_TOKEN
-        if not tokens:
+    def _thought(self, tokens: int) -> list[Piece]:
+        if tokens <= 0:
             return []
         self._thought_tokens += tokens
         return [Thought(self._thought_tokens, tokens)]
+
+
+def _signed_tokens(signature: str) -> int:
+    """About how many tokens a thought has that is shown only by its signature, which is Base64 of all of it."""
+    return -(-len(signature) * 3 // (4 * CHARACTERS_PER_TOKEN))
 
 
 def whole_answer(message: dict[str, Any], request_id: str | None) -> list[Piece]:

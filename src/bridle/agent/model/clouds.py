@@ -21,6 +21,9 @@ from bridle.errors import AgentNotReady, UsageError
 PATH = "/v1/messages?beta=true"
 DEFAULT_AWS_REGION = "us-east-1"
 
+# The form of requests and answers that each cloud has documented for it, and that is read here. The official client
+# would name its own newest one.
+_VERSIONS = {"bedrock": "bedrock-2023-05-31", "vertex": "vertex-2023-10-16"}
 _CLOUDS = {"bedrock": "CLAUDE_CODE_USE_BEDROCK", "vertex": "CLAUDE_CODE_USE_VERTEX"}
 _NO_TOKEN = "none"  # noqa: S105  # it says that a gateway adds the real one
 
@@ -42,7 +45,7 @@ def endpoint(cloud: str, environment: Mapping[str, str]) -> Endpoint:
     # Retries are ours, so that each one is told.
     shared: dict[str, Any] = {"timeout": timeout, "max_retries": 0}
     make = _bedrock if cloud == "bedrock" else _vertex
-    return CloudEndpoint(*make(anthropic, environment, shared), environment)
+    return CloudEndpoint(*make(anthropic, environment, shared), _VERSIONS[cloud], environment)
 
 
 class CloudEndpoint:
@@ -50,9 +53,12 @@ class CloudEndpoint:
 
     has_key = True
 
-    def __init__(self, client: Any, model_id: Callable[[str], str], environment: Mapping[str, str]) -> None:
+    def __init__(
+        self, client: Any, model_id: Callable[[str], str], version: str, environment: Mapping[str, str]
+    ) -> None:
         self._client = client
         self._model_id = model_id
+        self._version = version
         self._environment = environment
 
     @property
@@ -106,6 +112,8 @@ class CloudEndpoint:
         body = request.body(ask, sent, self._environment, stream=how["stream"], max_tokens=max_tokens)
         names = request.betas(sent, (), self._environment)
         headers = request.headers(names, (), ask.session_id, self._environment)
+        del headers["anthropic-version"]  # the body names the cloud's own
+        body["anthropic_version"] = self._version
         return await self._client.post(PATH, cast_to=object, body=body, options={"headers": headers}, **how)
 
 
