@@ -141,7 +141,7 @@ class _Parts:
         self._environment, self._settings, self._policy, self._session = environment, settings, policy, session
         folders = [Path(folder) for folder in policy.folders]
         self.shell = Shell(cwd, environment=environment, session_id=session.id, folders=folders)
-        self.warnings = settings.warnings
+        self.warnings = (*asked.warnings, *settings.warnings)
         self.conversation: Conversation | None = None
         self.memory = FileMemory()
         self._limits = from_environment(environment)
@@ -397,17 +397,21 @@ def _line_limit(environment: Mapping[str, str]) -> int | None:
 
 
 def _cost(model: str, usage: dict[str, Any]) -> float:
-    """What an answer cost; a model without a known price costs nothing that could be told."""
+    """What an answer cost; a model without a known price counts as the default one, so that a budget still bites."""
     kept = usage.get("cache_creation")
     hour = number(kept, "ephemeral_1h_input_tokens") if isinstance(kept, dict) else 0
     written = number(usage, "cache_creation_input_tokens")
-    cost = cost_usd(
-        model,
-        input_tokens=number(usage, "input_tokens"),
-        output_tokens=number(usage, "output_tokens"),
-        cache_read_tokens=number(usage, "cache_read_input_tokens"),
-        cache_write_tokens=max(0, written - hour),
-        cache_write_1h_tokens=hour,
-        input_includes_cached=False,
-    )
-    return cost or 0.0
+
+    def cost(name: str) -> float | None:
+        return cost_usd(
+            name,
+            input_tokens=number(usage, "input_tokens"),
+            output_tokens=number(usage, "output_tokens"),
+            cache_read_tokens=number(usage, "cache_read_input_tokens"),
+            cache_write_tokens=max(0, written - hour),
+            cache_write_1h_tokens=hour,
+            input_includes_cached=False,
+        )
+
+    known = cost(model)
+    return known if known is not None else cost(names.ALIASES["default"].id) or 0.0

@@ -50,7 +50,6 @@ class Flag(msgspec.Struct, frozen=True):
 
 
 PERMISSION_MODES = ("acceptEdits", "auto", "bypassPermissions", "default", "dontAsk", "plan")
-EFFORTS = ("low", "medium", "high", "xhigh", "max")
 OUTPUT_FORMATS = ("text", "json", "stream-json")
 INPUT_FORMATS = ("text", "stream-json")
 
@@ -68,7 +67,7 @@ FLAGS: tuple[Flag, ...] = (
     Flag(("--replay-user-messages",)),
     Flag(("--model",), _V, shown="--model <model>"),
     Flag(("--fallback-model",), _V, shown="--fallback-model <model>"),
-    Flag(("--effort",), _V, choices=EFFORTS, shown="--effort <level>"),
+    Flag(("--effort",), _V, shown="--effort <level>"),
     Flag(("--max-thinking-tokens",), _V),
     Flag(("--thinking",), _V, choices=("enabled", "adaptive", "disabled"), shown="--thinking <mode>"),
     Flag(("--betas",), _L, repeats=True),

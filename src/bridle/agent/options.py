@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from bridle.agent.flags import Given
+from bridle.agent.model.names import EFFORTS
 from bridle.agent.permissions.rules import split_list
 from bridle.errors import UsageError
 
@@ -57,6 +58,8 @@ class Options(msgspec.Struct, frozen=True):
     debug_file: str | None = None
     mcp_configs: tuple[str, ...] = ()
     passed_over: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    """What people should know before it starts."""
 
 
 def options(given: Given) -> Options:
@@ -87,7 +90,7 @@ def options(given: Given) -> Options:
         replays=given.on("replay_user_messages"),
         model=given.text("model"),
         fallback_models=_names(given.text("fallback_model")),
-        effort=given.text("effort"),
+        effort=_effort(given.text("effort")),
         thinking_tokens=_thinking(given),
         betas=tuple(split_list(given.texts("betas") or ())),
         max_turns=_turns(given.text("max_turns")),
@@ -122,7 +125,19 @@ def options(given: Given) -> Options:
         debug_file=given.text("debug_file"),
         mcp_configs=given.texts("mcp_config") or (),
         passed_over=given.passed_over,
+        warnings=_warnings(given),
     )
+
+
+def _effort(text: str | None) -> str | None:
+    return text if text in EFFORTS else None
+
+
+def _warnings(given: Given) -> tuple[str, ...]:
+    effort = given.text("effort")
+    if effort is None or effort in EFFORTS:
+        return ()
+    return (f"Warning: Unknown --effort value '{effort}', ignoring it. Valid values: {', '.join(EFFORTS)}",)
 
 
 def _tools(given: Given) -> tuple[str, ...] | None:

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from bridle.agent.permissions.decide import decide
-from bridle.agent.permissions.policy import Allowed, Policy
+from bridle.agent.permissions.policy import Allowed, Asks, Denied, Policy
 from bridle.agent.permissions.rules import canonical
 from bridle.agent.structured import StructuredOutput
 from bridle.agent.tools.shell_tools import normalised
@@ -98,7 +98,9 @@ class Toolbox:
             return Done(call, call.refusal)
         verdict = decide(call.name, call.arguments, policy())
         self._note(f"{call.name} {call.call_id}: {verdict}")
-        if not isinstance(verdict, Allowed):
+        if isinstance(verdict, Denied):
+            return Done(call, _denied(verdict.text), is_denied=verdict.is_listed)
+        if isinstance(verdict, Asks):  # nobody is here to be asked
             return Done(call, failed(verdict.text), is_denied=True)
         tool = self._offered[canonical(call.name)]
         try:
@@ -111,6 +113,12 @@ class Toolbox:
         if canonical(name) in self._known:
             said += f". {name} exists but is not enabled in this context. Use one of the available tools instead."
         return Answer(f"<tool_use_error>{said}</tool_use_error>", detail=said, is_error=True)
+
+
+def _denied(text: str) -> Answer:
+    """Some refusals stand in tags for the model, and programs see them without."""
+    bare = text.removeprefix("<tool_use_error>").removesuffix("</tool_use_error>")
+    return Answer(text, detail=f"Error: {bare}", is_error=True)
 
 
 def _unparsed(name: str, about: Any) -> Answer:
