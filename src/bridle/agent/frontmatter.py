@@ -14,6 +14,9 @@ import msgspec
 # Fields are a few lines. What is larger is not written by hand, and a parser can be kept busy for long with it.
 FIELDS_LIMIT_CHARACTERS = 32 * 1024
 
+# Lists within lists: the parser takes the longer the deeper they are, and no field here is one.
+NESTING_LIMIT = 100
+
 # Several words of one field; the search for parentheses takes long in very long ones.
 WORDS_LIMIT_CHARACTERS = 4096
 
@@ -55,6 +58,8 @@ def parse(text: str) -> Document:
 
 def load_yaml(text: str) -> object:
     """Load YAML from a stranger; a string says what is wrong with it. No aliases: they can grow without end."""
+    if text.count("[") + text.count("{") > NESTING_LIMIT:
+        return f"it has more than {NESTING_LIMIT} lists in it"
     import yaml
 
     class Loader(yaml.SafeLoader):
@@ -98,7 +103,7 @@ def words_of(value: object) -> tuple[str, ...]:
 def _plain(block: str) -> dict[str, Any] | None:
     """The fields of a block in which every line is a plain one; None when it takes a parser."""
     fields: dict[str, Any] = {}
-    for line in map(str.rstrip, block.split("\n")):
+    for line in (line.rstrip(" \t\r") for line in block.split("\n")):
         if not line or line.startswith("#"):
             continue
         found = re.fullmatch(_PLAIN, line)

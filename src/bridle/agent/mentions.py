@@ -34,7 +34,7 @@ def attached(
     """The files that a text names; what is outside the folders, refused, too large or no text is left alone."""
     roots = [os.path.realpath(folder) for folder in (cwd, *folders)]
     found: dict[str, Attached] = {}
-    for quoted, bare in re.findall(_MENTION, text):
+    for quoted, bare in re.findall(_MENTION, text.replace("\0", " ")):
         place = os.path.realpath(os.path.join(cwd, os.path.expanduser(quoted or bare.rstrip(".,;:!?"))))
         if place in found or len(found) == FILE_LIMIT or not any(_is_inside(place, root) for root in roots):
             continue
@@ -53,7 +53,7 @@ def _content(path: Path) -> str | None:
     try:
         if path.stat().st_size > FILE_LIMIT_BYTES:
             return None
-    except (OSError, ValueError):  # missing; or a name with a NUL in it
+    except OSError:  # there is none; or its name is too long to be one
         return None
     text = skill_files.read_text(path)
     return None if text is None or "\0" in text else text

@@ -45,7 +45,7 @@ def skills_in(folder: Path) -> list[Found]:
     return [
         Found(entry.name, folder / entry.name / SKILL_FILE)
         for entry in entries
-        if re.fullmatch(_NAME, entry.name) and entry.is_dir() and os.path.isfile(folder / entry.name / SKILL_FILE)
+        if re.fullmatch(_NAME, entry.name) and os.path.isfile(folder / entry.name / SKILL_FILE)
     ][:DOCUMENT_LIMIT]
 
 
@@ -95,9 +95,9 @@ def _walk(
         return  # its other files are its own
     for entry in entries:
         stem, suffix = os.path.splitext(entry.name)
-        if suffix in suffixes and re.fullmatch(_NAME, stem) and entry.is_file():
+        if suffix in suffixes and re.fullmatch(_NAME, stem) and os.path.isfile(entry.path):
             yield Found(":".join((*names, stem)), folder / entry.name)
-        elif re.fullmatch(_NAME, entry.name) and entry.is_dir():
+        elif re.fullmatch(_NAME, entry.name) and os.path.isdir(entry.path):
             yield from _walk(folder / entry.name, (*names, entry.name), suffixes, seen)
 
 
@@ -107,8 +107,12 @@ def _read(path: Path, limit_bytes: int) -> bytes | None:
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     except OSError:
         return None
-    with open(fd, "rb") as file:
-        try:
-            return file.read(limit_bytes) if stat.S_ISREG(os.fstat(fd).st_mode) else None
-        except OSError:
+    try:
+        if not stat.S_ISREG(os.fstat(fd).st_mode):
             return None
+        with open(fd, "rb", closefd=False) as file:
+            return file.read(limit_bytes)
+    except OSError:
+        return None
+    finally:
+        os.close(fd)
