@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
+
+from msgspec import Struct
 
 from bridle.agent import login
 from bridle.agent.model.failure import not_logged_in
@@ -26,8 +27,7 @@ HELPER_SECONDS = 60.0
 HELPER_TTL_SECONDS = 300.0
 
 
-@dataclass(frozen=True)
-class Credential:
+class Credential(Struct, frozen=True):
     """What one request carries."""
 
     headers: tuple[tuple[str, str], ...]
@@ -69,8 +69,7 @@ def find(
     return None if kept is None else _of_login(kept)
 
 
-@dataclass(frozen=True)
-class Fixed:
+class Fixed(Struct, frozen=True):
     """A credential that stays the same."""
 
     source: str

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TextIO
+
+from msgspec import Struct
 
 from bridle.errors import Error, UsageError
 from bridle.ground import disk
@@ -28,8 +29,7 @@ USAGE = """usage: bridle-agent auth login [--bearer]   keep a key or token; it i
 """
 
 
-@dataclass(frozen=True)
-class Kept:
+class Kept(Struct, frozen=True):
     """A kept token, and how it is shown to the endpoint."""
 
     kind: Kind

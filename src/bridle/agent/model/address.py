@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from bridle.errors import UsageError
 
 _PORTS = {"http": 80, "https": 443}
 
 
-@dataclass(frozen=True)
-class Address:
+class Address(Struct, frozen=True):
     """An http or https address."""
 
     scheme: str

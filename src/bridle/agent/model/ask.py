@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from bridle.agent.model.names import Model
 
@@ -11,8 +12,7 @@ Block = dict[str, Any]
 Message = dict[str, Any]
 
 
-@dataclass(frozen=True)
-class Ask:
+class Ask(Struct, frozen=True):
     """What is sent: the conversation so far, the tools, and how to think about it.
 
     Messages may have the role `system` whatever the model: where it does not take them, they are sent as reminders

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import AsyncGenerator, Callable, Mapping
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from bridle.agent.model import request
 from bridle.agent.model.ask import Ask

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from bridle.agent.model.names import Model
 from bridle.ground.prices import cost_usd
@@ -16,8 +17,7 @@ SEARCH_USD = 0.01
 STAND_IN = "claude-opus-4-8"
 
 
-@dataclass
-class _Use:
+class _Use(Struct):
     """The figures of one model."""
 
     model: Model

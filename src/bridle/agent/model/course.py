@@ -18,8 +18,9 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from bridle.agent.model import failure
 from bridle.agent.model.ask import Ask

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import AsyncGenerator, Mapping
-from dataclasses import dataclass
 from typing import Any, Protocol
+
+from msgspec import Struct
 
 from bridle.agent.auth import Keys
 from bridle.agent.model import request, sse
@@ -25,15 +26,13 @@ ERROR_LIMIT_BYTES = 256 * 1024
 ANSWER_LIMIT_BYTES = 64 * 1024 * 1024
 
 
-@dataclass(frozen=True)
-class Opened:
+class Opened(Struct, frozen=True):
     """The endpoint has begun to answer."""
 
     request_id: str | None
 
 
-@dataclass(frozen=True)
-class Whole:
+class Whole(Struct, frozen=True):
     """A complete answer in one document."""
 
     message: dict[str, Any]

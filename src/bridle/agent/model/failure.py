@@ -5,7 +5,7 @@ Programs look for these texts, so they have the measured form.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from bridle.agent.model.trouble import OVERLOADED_ATTEMPTS, Trouble
 from bridle.errors import ModelFailure
@@ -23,8 +23,7 @@ _CONNECTION = {"refused": "ConnectionRefused", "unreachable": "FailedToOpenSocke
 _OFFICIAL = "api.anthropic.com"
 
 
-@dataclass(frozen=True)
-class Situation:
+class Situation(Struct, frozen=True):
     """What the words depend on besides the trouble."""
 
     where: str

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ssl
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import h11
+from msgspec import Struct
 
 from bridle.agent.model.address import Address
 from bridle.agent.model.connection import Connection, open_connection, refusal
@@ -22,8 +22,7 @@ HEADERS_SECONDS = 600.0
 IDLE_SECONDS = 300.0
 
 
-@dataclass(frozen=True)
-class Limits:
+class Limits(Struct, frozen=True):
     """How long each step of a request may take."""
 
     connect_seconds: float = CONNECT_SECONDS

@@ -6,8 +6,10 @@ Measured with Claude Code 2.1.197. A name that is not in the table goes to the e
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from enum import Enum
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 WIDE = "[1m]"
 """The end of a name that asks for the large context window."""
@@ -33,8 +35,7 @@ class Thinking(Enum):
     """It cannot."""
 
 
-@dataclass(frozen=True)
-class Kind:
+class Kind(Struct, frozen=True):
     """What is known about the models whose names begin alike."""
 
     max_output_tokens: int
@@ -50,8 +51,7 @@ class Kind:
     """Whether a message inside the conversation may have the role `system`."""
 
 
-@dataclass(frozen=True)
-class Model:
+class Model(Struct, frozen=True):
     """One model, as it is sent and shown."""
 
     id: str
@@ -77,8 +77,7 @@ class Model:
         return self.kind.takes_system_messages
 
 
-@dataclass(frozen=True)
-class Alias:
+class Alias(Struct, frozen=True):
     """A short name, and the variables that say what it means instead of the table."""
 
     id: str

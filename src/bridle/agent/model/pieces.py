@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, TypeAlias
+
+from msgspec import Struct
 
 from bridle.agent.model.names import Model
 
 
-@dataclass(frozen=True)
-class Frame:
+class Frame(Struct, frozen=True):
     """One object of the event stream, as the endpoint sent it (`stream_event` shows it)."""
 
     data: dict[str, Any]
 
 
-@dataclass(frozen=True)
-class Begun:
+class Begun(Struct, frozen=True):
     """The answer has begun: its message without content, with the usage known so far."""
 
     message: dict[str, Any]
@@ -25,8 +24,7 @@ class Begun:
     """Whether usage and stop reason in it are final: the answer came whole, not as a stream."""
 
 
-@dataclass(frozen=True)
-class BlockDone:
+class BlockDone(Struct, frozen=True):
     """A content block is complete. Comes before the Frame that ends the block.
 
     The input of a tool call that is not JSON is `{"__unparsedToolInput": {"raw": …, "len": …}}`.
@@ -36,16 +34,14 @@ class BlockDone:
     block: dict[str, Any]
 
 
-@dataclass(frozen=True)
-class Thought:
+class Thought(Struct, frozen=True):
     """About how many tokens the model has thought so far in this block, and how many more since the last one."""
 
     estimated_tokens: int
     delta: int
 
 
-@dataclass(frozen=True)
-class Ended:
+class Ended(Struct, frozen=True):
     """The answer is complete."""
 
     stop_reason: str | None
@@ -55,8 +51,7 @@ class Ended:
     stop_details: dict[str, Any] | None = None
 
 
-@dataclass(frozen=True)
-class Retrying:
+class Retrying(Struct, frozen=True):
     """The request failed and is tried again after a wait; shown as `system/api_retry`."""
 
     attempt: int
@@ -66,13 +61,11 @@ class Retrying:
     error: str
 
 
-@dataclass(frozen=True)
-class Restarted:
+class Restarted(Struct, frozen=True):
     """The stream broke off: what came of this answer no longer counts, and another follows."""
 
 
-@dataclass(frozen=True)
-class Broken:
+class Broken(Struct, frozen=True):
     """The stream broke off after blocks were complete: they stand, and nothing more of this answer comes.
 
     What a tool call among them started goes on, and the turn with its result; otherwise the turn has failed.
@@ -87,8 +80,7 @@ class Broken:
     """What the endpoint had counted so far."""
 
 
-@dataclass(frozen=True)
-class FellBack:
+class FellBack(Struct, frozen=True):
     """The model was overloaded too often or refused for good; this request and all that follow go to another one."""
 
     original: str

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import h11
+from msgspec import Struct
 
 from bridle.agent.model.address import Address, parse
 from bridle.agent.model.connection import Connection
@@ -14,8 +14,7 @@ from bridle.agent.model.line import HEAD_BYTES
 from bridle.errors import NetworkError, UsageError
 
 
-@dataclass(frozen=True)
-class Proxy:
+class Proxy(Struct, frozen=True):
     """A proxy and what it wants to know of us."""
 
     address: Address

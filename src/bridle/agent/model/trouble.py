@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from bridle.errors import EndpointError, NetworkError
 
@@ -29,8 +30,7 @@ OVERLOADED = 529
 _RETRIED = frozenset({401, 408, 409, 429})
 
 
-@dataclass(frozen=True)
-class Trouble:
+class Trouble(Struct, frozen=True):
     """Why one request gave no answer."""
 
     kind: str
