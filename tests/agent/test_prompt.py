@@ -8,7 +8,7 @@ import pytest
 
 from bridle.agent.context import Context, Machine
 from bridle.agent.git_status import GitStatus
-from bridle.agent.prompt import Wording, first_sections, read_file, system
+from bridle.agent.prompt import Wording, first_sections, given, system
 from bridle.agent.words import TOOLS
 from bridle.errors import UsageError
 
@@ -64,8 +64,31 @@ def test_facts_can_go_to_the_first_message_instead() -> None:
     assert first_sections(Wording(replaced_by="Mine.", excludes_dynamic=True), CONTEXT, model="x") == {}
 
 
-def test_a_prompt_comes_from_a_file(tmp_path: Path) -> None:
+def test_a_prompt_comes_from_a_file_or_from_the_command_line(tmp_path: Path) -> None:
     (tmp_path / "prompt.md").write_bytes(b"\xef\xbb\xbfMine.\n")
-    assert read_file("--system-prompt-file", tmp_path / "prompt.md") == "Mine.\n"
-    with pytest.raises(UsageError, match=r"--system-prompt-file.*missing.md"):
-        read_file("--system-prompt-file", tmp_path / "missing.md")
+    assert given("--system-prompt", None, "prompt.md", tmp_path) == "Mine.\n"
+    assert given("--system-prompt", None, str(tmp_path / "prompt.md"), Path("/")) == "Mine.\n"
+    assert given("--system-prompt", "", None, tmp_path) == ""
+    assert given("--system-prompt", None, None, tmp_path) is None
+
+
+@pytest.mark.parametrize(
+    ("flag", "text", "file", "message"),
+    [
+        ("--system-prompt", None, "missing", "Error: System prompt file not found: {folder}/missing"),
+        ("--append-system-prompt", None, "missing", "Error: Append system prompt file not found: {folder}/missing"),
+        ("--system-prompt", None, ".", "Error: System prompt file cannot be used: {folder} is not a regular file"),
+        (
+            "--append-system-prompt",
+            "a",
+            "b",
+            "Error: Cannot use both --append-system-prompt and --append-system-prompt-file. Please use only one.",
+        ),
+    ],
+)
+def test_a_prompt_that_cannot_be_had_is_told(
+    flag: str, text: str | None, file: str, message: str, tmp_path: Path
+) -> None:
+    with pytest.raises(UsageError) as refused:
+        given(flag, text, file, tmp_path)
+    assert refused.value.message == message.format(folder=tmp_path)

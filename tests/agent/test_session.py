@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import random
 import subprocess
@@ -43,7 +42,12 @@ def result(call_id: str) -> dict[str, Any]:
 def written(session: Session) -> list[Line]:
     session.flush()
     assert session.path is not None
-    return lines_in(session.path)
+    return messages_in(session.path)
+
+
+def messages_in(path: Path) -> list[Line]:
+    """The lines that have a message; those of the queue are left out."""
+    return [line for line in lines_in(path) if "uuid" in line]
 
 
 def test_nothing_is_written_before_it_is_flushed_and_everything_after(tmp_path: Path) -> None:
@@ -51,9 +55,9 @@ def test_nothing_is_written_before_it_is_flushed_and_everything_after(tmp_path: 
     assert not (tmp_path / "session.jsonl").exists()
     session.flush()
     session.note("a nudge")
-    assert len(lines_in(tmp_path / "session.jsonl")) == 1
+    assert len(messages_in(tmp_path / "session.jsonl")) == 1
     asyncio.run(session.save())
-    assert len(lines_in(tmp_path / "session.jsonl")) == 2
+    assert len(messages_in(tmp_path / "session.jsonl")) == 2
 
 
 def test_each_line_follows_the_one_before_it(tmp_path: Path) -> None:
@@ -65,6 +69,23 @@ def test_each_line_follows_the_one_before_it(tmp_path: Path) -> None:
     lines = written(session)
     assert [line["parentUuid"] for line in lines] == [None, *(line["uuid"] for line in lines[:-1])]
     assert session.leaf == lines[-1]["uuid"]
+
+
+def test_a_message_is_queued_before_it_is_worked_on_whether_its_coming_was_told_or_not(tmp_path: Path) -> None:
+    session = begun(tmp_path)
+    session.enqueued("two")
+    session.note("a nudge")
+    session.midturn("two")
+    session.midturn("three")
+    session.prompt("four", permission_mode="default")
+    session.close()
+    kinds = [line.get("operation") or line["type"] for line in lines_in(tmp_path / "session.jsonl")]
+    assert kinds == [
+        *("enqueue", "dequeue", "user"),
+        *("enqueue", "user", "remove", "attachment"),
+        *("enqueue", "remove", "attachment"),
+        *("enqueue", "dequeue", "user", "last-prompt"),
+    ]
 
 
 def test_an_answer_always_has_an_id_and_a_model(tmp_path: Path) -> None:
@@ -132,7 +153,7 @@ def test_saves_that_overlap_write_every_line_once_and_in_order(tmp_path: Path) -
         await asyncio.gather(*saves)
 
     asyncio.run(many())
-    assert [line["message"]["content"] for line in lines_in(tmp_path / "session.jsonl")[1:]] == [
+    assert [line["message"]["content"] for line in messages_in(tmp_path / "session.jsonl")[1:]] == [
         str(number) for number in range(200)
     ]
 
@@ -178,7 +199,7 @@ def test_a_line_that_a_crash_has_torn_stays_apart_from_the_next(tmp_path: Path) 
     again.prompt("two", permission_mode="default")
     again.close()
     assert [message["content"][-1]["text"] for message in load(path).messages] == ["two"]
-    assert b'torn\n{"parentUuid"' in path.read_bytes()
+    assert b'torn\n{"type":"queue-operation"' in path.read_bytes()
     assert path.read_bytes().count(b"\n\n") == 0
 
 
@@ -286,4 +307,4 @@ def test_files_of_a_session_are_for_their_owner_alone(tmp_path: Path) -> None:
     assert session.path is not None
     assert session.path.stat().st_mode & 0o777 == 0o600
     assert session.path.parent.stat().st_mode & 0o777 == 0o700
-    assert json.loads(session.path.read_text("utf-8"))["type"] == "user"
+    assert messages_in(session.path)[0]["type"] == "user"

@@ -28,8 +28,6 @@ def place(folder: Path, cwd: Path | None = None) -> Place:
 
 
 def spoken(session: Session, question: str, answer: str) -> None:
-    session.enqueued(question)
-    session.dequeued()
     session.prompt(question, permission_mode="default")
     block = {"type": "text", "text": answer}
     session.assistant({"id": f"msg_{question}", "model": "m"}, [(new_uuid(), block)], request_id=None)

@@ -32,8 +32,8 @@ def written_again(lines: list[Line], path: Path) -> list[Line]:
 def _played(session: Session, lines: list[Line], at: int, calls: dict[str, str]) -> int:
     """Do what the line at that place records; return how many lines it took."""
     line = lines[at]
-    if line["type"] == "queue-operation":
-        _queue(session, line)
+    if line.get("operation") == "enqueue" and lines[at + 1].get("operation") != "dequeue":
+        session.enqueued(line.get("content", [{"type": "text", "text": "a list"}]))
     elif line["type"] == "assistant":
         return _answer(session, lines, at, calls)
     elif line["type"] == "user":
@@ -41,15 +41,6 @@ def _played(session: Session, lines: list[Line], at: int, calls: dict[str, str])
     elif line["type"] == "attachment" and line["attachment"]["type"] == "queued_command":
         session.midturn(line["attachment"]["prompt"])
     return 1
-
-
-def _queue(session: Session, line: Line) -> None:
-    if line["operation"] == "enqueue":
-        session.enqueued(line.get("content", [{"type": "text", "text": "a list"}]))
-    elif line["operation"] == "dequeue":
-        session.dequeued()
-    else:
-        session.removed()
 
 
 def _answer(session: Session, lines: list[Line], at: int, calls: dict[str, str]) -> int:

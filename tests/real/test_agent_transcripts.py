@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import signal
 import subprocess
 from pathlib import Path
@@ -16,11 +17,15 @@ from bridle.agent.compaction import Compacted, Compactor, Window, record
 from bridle.agent.messages import NO_ANSWER
 from bridle.agent.session import Session, new_uuid
 from bridle.agent.sessions import Place, Wanted, open_session
+from tests.agent.transcripts import comparable, lines_in
 from tests.real.parts import claude_program
-from tests.real.scene import LIMIT_SECONDS, Scene, calls, processes_with, says, scene
+from tests.real.scene import BRIDLE, LIMIT_SECONDS, Scene, calls, processes_with, says, scene
 
 pytestmark = pytest.mark.real
 
+AGENT = BRIDLE.parent / "bridle-agent"
+# Ids that the stage makes up.
+_IDS = re.compile(r"(msg|req|toolu)_[0-9a-f_]+")
 ID = "aaaaaaaa-0000-4000-8000-000000000001"
 
 
@@ -60,8 +65,6 @@ def _word(block: dict[str, Any]) -> str:
 
 
 def said(session: Session, question: str, *blocks: dict[str, Any]) -> list[str]:
-    session.enqueued(question)
-    session.dequeued()
     session.prompt(question, permission_mode="default")
     marked = [(new_uuid(), block) for block in blocks]
     session.assistant({"id": f"msg_{question}", "model": "claude-opus-4-8"}, marked, request_id="req_1")
@@ -194,3 +197,32 @@ def test_a_run_of_the_real_one_that_was_killed_in_a_call_can_be_gone_on_with(tmp
         session.close()
         last = session.history.messages[-1]["content"]
         assert [block["content"] for block in last] == [NO_ANSWER]
+
+
+def test_both_programs_leave_the_same_transcript(tmp_path: Path) -> None:
+    left = [left_by(tmp_path / name, program) for name, program in (("theirs", claude_program()), ("ours", AGENT))]
+    assert left[1] == left[0]
+
+
+def left_by(folder: Path, program: Path) -> list[str]:
+    """What one of the two writes about the same two runs."""
+    folder.mkdir()
+    both = {
+        "blocks": ["Look.", calls("Bash", command="echo a")["blocks"][0], calls("Read", file_path="no")["blocks"][0]]
+    }
+    thought = {"blocks": [{"type": "thinking", "thinking": "hm", "signature": "c2ln"}, "Done."]}
+    usage = {"usage": {"input_tokens": 100, "output_tokens": 20}}
+    with scene(folder, both | usage, thought | usage, says("Again.") | usage) as set_up:
+        for arguments in (("one", "--session-id", ID), ("two", "--resume", ID)):
+            subprocess.run(
+                [str(program), "-p", *arguments, "--model", "haiku", "--allowedTools", "Bash", "Read"],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                cwd=set_up.workspace,
+                env=set_up.environment(),
+                timeout=LIMIT_SECONDS,
+                check=True,
+            )
+        path = place(set_up).config_folder / "projects" / _folder(set_up) / f"{ID}.jsonl"
+        texts = comparable(lines_in(path))
+        return [_IDS.sub(r"\1_x", text.replace(str(set_up.workspace), "/workspace")) for text in texts]

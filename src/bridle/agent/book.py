@@ -82,7 +82,6 @@ class Book:
     def joined(self, content: Content, shown: str) -> None:
         """The user wrote while a turn was under way; `shown` is how the model is told."""
         self.messages.append({"role": "system", "content": shown})
-        self.session.removed()
         self.session.midturn(content)
 
     def noticed(self, text: str) -> None:

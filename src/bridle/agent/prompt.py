@@ -52,12 +52,22 @@ def first_sections(wording: Wording, context: Context, *, model: str) -> dict[st
     return {}
 
 
+def given(flag: str, text: str | None, file: str | None, cwd: Path) -> str | None:
+    """What a flag (`--system-prompt`, `--append-system-prompt`) or the one that names a file in its place says."""
+    if text is not None and file is not None:
+        raise UsageError(f"Error: Cannot use both {flag} and {flag}-file. Please use only one.")
+    return text if file is None else read_file(f"{flag}-file", cwd / file)
+
+
 def read_file(flag: str, path: Path) -> str:
     """The text of a file that a flag names."""
     try:
         return disk.read_bounded(path, FILE_LIMIT_BYTES).decode("utf-8-sig", "replace")
     except DiskError as error:
-        raise UsageError(f"{flag}: {error.message}", remedy=error.remedy) from error
+        what = "Append system prompt" if flag.startswith("--append") else "System prompt"
+        if isinstance(error.__cause__, FileNotFoundError):
+            raise UsageError(f"Error: {what} file not found: {path}") from error
+        raise UsageError(f"Error: {what} file cannot be used: {error.message}", remedy=error.remedy) from error
 
 
 def _main(tools: Collection[str]) -> str:

@@ -86,6 +86,7 @@ class Session:
         self._lines: list[tuple[str, str]] = list(self.history.lines)
         self._buffer: list[Line] = list(opening)
         self._waiting: list[Line] = []
+        self._queued = 0
         self._copied_from = copied_from
         self._last_prompt: str | None = None
         self._fd = fd
@@ -108,31 +109,20 @@ class Session:
         self.origin = msgspec.structs.replace(self.origin, cwd=cwd)
 
     def enqueued(self, content: Content) -> None:
-        """A message came in."""
+        """A message came in while another one was being worked on."""
+        self._queued += 1
         self._queue("enqueue", content)
-
-    def dequeued(self) -> None:
-        """A message that came in begins a turn."""
-        self._queue("dequeue", None)
-
-    def removed(self) -> None:
-        """A message that came in joins the turn that is under way."""
-        self._queue("remove", None)
 
     def prompt(self, content: Content, *, permission_mode: str, uuid: str | None = None) -> Noted:
         """The user asks for something: a turn begins."""
-        self.prompt_id = new_uuid()
-        self._waiting.clear()
-        self._last_prompt = _text(content)
+        self._begin(content)
         mark = self._mark(uuid)
         line = transcript.prompt(content, mark, self.origin, prompt_id=self.prompt_id, permission_mode=permission_mode)
         return self._add(line, mark, "user")
 
-    def command(self, content: Content, *, typed: str | None, uuid: str | None = None) -> Noted:
+    def command(self, content: Content, *, typed: str, uuid: str | None = None) -> Noted:
         """The user typed a command: a turn begins, and `content` says which command it was."""
-        self.prompt_id = new_uuid()
-        self._waiting.clear()
-        self._last_prompt = None if typed is None else _text(typed)
+        self._begin(typed)
         return self.note(content, is_meta=False, uuid=uuid)
 
     def note(
@@ -147,6 +137,7 @@ class Session:
 
     def midturn(self, content: Content, *, uuid: str | None = None) -> Noted:
         """A message of the user joined the turn that is under way."""
+        self._take("remove", content)
         mark = self._mark(uuid)
         value = {"type": "queued_command", "prompt": content, "commandMode": "prompt", "timestamp": mark.timestamp}
         return self._add(transcript.attachment(value, mark, self.origin), mark, "user")
@@ -274,6 +265,19 @@ class Session:
         if role is not None:
             self._lines.append((mark.uuid, role))
         return Noted(mark.uuid, mark.timestamp)
+
+    def _begin(self, content: Content) -> None:
+        self._take("dequeue", content)
+        self.prompt_id = new_uuid()
+        self._waiting.clear()
+        self._last_prompt = _text(content)
+
+    def _take(self, operation: str, content: Content) -> None:
+        """A message leaves the queue; one whose coming was not told has come just now."""
+        if self._queued == 0:
+            self.enqueued(content)
+        self._queued -= 1
+        self._queue(operation, None)
 
     def _queue(self, operation: str, content: Content | None) -> None:
         timestamp = clock.iso(clock.now())
