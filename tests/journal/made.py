@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from bridle.ground.stamp import iso
 from bridle.journal import codec, documents, layout
 from bridle.journal.create import NewRun, create_run
 from bridle.journal.entries import EFFECT_REQUESTED, EFFECT_RESOLVED, Effect, Entry, Posted, Request
-from bridle.ground.stamp import iso
 from bridle.journal.state import file_name, requested_effect
 from bridle.journal.ulid import next_ulid
 

@@ -100,7 +100,7 @@ class FileWriter:
         return state
 
     def new_id(self) -> str:
-        """A fresh ULID, greater than every id in the journal and every one given out before."""
+        """A fresh ULID, greater than every id in the journal and every one that this writer gave out."""
         latest = max(self._last_id, self.standing.ulid)
         self._last_id = next_ulid(latest, now_ms=time.time_ns() // 1_000_000, random=os.urandom(RANDOM_BYTES))
         return self._last_id

@@ -38,6 +38,7 @@ class FileReader:
         self._metadata: dict[str, object] | None = None
         self._values: dict[str, object] = {}
         self._digests: dict[str, str] = {}
+        self._remembered: unpack.Packed | None = None
         self._learned: list[bytes] = []
 
     def metadata(self) -> Mapping[str, object]:
@@ -126,9 +127,9 @@ class FileReader:
         return effect
 
     def remember(self, packed: unpack.Packed) -> None:
-        """Take over what the pack knows of results and inputs."""
-        self._values |= packed.values
-        self._digests |= packed.digests
+        """Take over what the pack knows of results and inputs; what was known before may have been repaired away."""
+        if packed is not self._remembered:
+            self._remembered, self._values, self._digests = packed, packed.values, packed.digests
 
     def take_learned(self) -> list[bytes]:
         """The lines for what was read from files of their own since this was last asked for."""

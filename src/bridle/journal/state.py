@@ -197,11 +197,10 @@ def requested_effect(entry: Entry) -> Effect:
     get = entry.data.get
     effect_id, key, step_id, task_id = get("effectId"), get("invocationKey"), get("stepId"), get("taskId")
     # Written out, as a fold of a long run spends most of its time here; who lacks a field is told which.
-    if not (isinstance(effect_id, str) and isinstance(key, str) and isinstance(step_id, str) and effect_id and key):
+    if not (effect_id and key and step_id and task_id and isinstance(effect_id, str) and isinstance(key, str)):
         effect_id, key = text_field(entry, "effectId"), text_field(entry, "invocationKey")
-        step_id = text_field(entry, "stepId")
-    if not isinstance(task_id, str):
-        task_id = text_field(entry, "taskId")
+    if not (step_id and task_id and isinstance(step_id, str) and isinstance(task_id, str)):
+        step_id, task_id = text_field(entry, "stepId"), text_field(entry, "taskId")
     kind = get("kind")
     return Effect(entry, effect_id, key, step_id, task_id, kind if isinstance(kind, str) else UNKNOWN_KIND)
 

@@ -46,7 +46,7 @@ class Writer(Protocol):
         ...
 
     def new_id(self) -> str:
-        """A fresh ULID, greater than every id in the journal and every one given out before."""
+        """A fresh ULID, greater than every id in the journal and every one that this writer gave out."""
         ...
 
     def append(self, entry_type: str, data: Mapping[str, object]) -> Entry:
