@@ -6,6 +6,7 @@ import os
 import textwrap
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from bridle.journal.files import FileStore
 from bridle.journal.memory import MemoryStore
 from bridle.journal.store import Store
 
-STAMP = "2026-11-15T12:00:00.000Z"
+STAMP = "2030-01-01T12:00:00.000Z"
 PROOF = "0123456789abcdef0123456789abcdef"
 PREAMBLE = """\
 import asyncio
@@ -37,7 +38,7 @@ class Clock:
     """A clock that stands still until it is moved."""
 
     def __init__(self) -> None:
-        self.moment = datetime(2026, 11, 15, 12, 0, tzinfo=UTC)
+        self.moment = datetime(2030, 1, 1, 12, 0, tzinfo=UTC)
 
     def __call__(self) -> datetime:
         return self.moment
@@ -90,15 +91,25 @@ class Bench:
         with self.store.write("the test") as writer:
             return writer.resolve(self.effect(step).effect_id, posted)
 
+    def _digest(self) -> str:
+        return sha256(self.process.read_bytes()).hexdigest()
+
     def _files(self, inputs: Any) -> FileStore:
-        new = NewRun(run_id="r1", process_id="demo", entry=self.process, has_inputs=inputs is not None, inputs=inputs)
+        new = NewRun(
+            run_id="r1",
+            process_id="demo",
+            entry=self.process,
+            has_inputs=inputs is not None,
+            inputs=inputs,
+            code_digest=self._digest(),
+        )
         ulid = "01M7EB7CMR70YKMF11ERZ6H9P6"
         return FileStore(create_run(self.run.parent, new, proof=PROOF, ulid=ulid, created_at=STAMP))
 
     def _memory(self, inputs: Any) -> MemoryStore:
         self.run.mkdir(parents=True)
         entrypoint = {"importPath": "../../../process.py", "exportName": "process"}
-        metadata = {"runId": "r1", "processId": "demo", "entrypoint": entrypoint}
+        metadata = {"runId": "r1", "processId": "demo", "entrypoint": entrypoint, "processCodeHash": self._digest()}
         store = MemoryStore({**metadata, "layoutVersion": layout.LAYOUT_VERSION, "completionProof": PROOF}, inputs)
         with store.write("the test") as writer:
             writer.append("RUN_CREATED", {**metadata})

@@ -137,7 +137,7 @@ class Engine:
             data = {"reason": halt.reason} | ({"payload": halt.payload} if halt.payload is not None else {})
             writer.append(RUN_HALTED, data)
             self.close()
-            return self._answer(number, iteration.HALTED, halt.reason, remarks=remarks)
+            return self._answer(number, iteration.HALTED, iteration.HALTED, halt=data, remarks=remarks)
         if replay.error is not None:
             return self._failed(replay.error, writer, state, number, remarks)
         if replay.returned:
@@ -172,8 +172,9 @@ class Engine:
         """The same answer again for a run that has completed or was halted."""
         if state.standing.end == iteration.COMPLETED:
             return self._answer_completed(iteration.number(state), ())
-        reason = state.ended.data.get("reason") if state.ended is not None else None
-        return self._answer(iteration.number(state), iteration.HALTED, str(reason or iteration.HALTED))
+        data = state.ended.data if state.ended is not None else {}
+        halt = {"reason": iteration.HALTED} | {key: data[key] for key in ("reason", "payload") if key in data}
+        return self._answer(iteration.number(state), iteration.HALTED, iteration.HALTED, halt=halt)
 
     def _answer_completed(self, number: int, remarks: tuple[str, ...]) -> Iteration:
         proof, output = completion_proof(self._store.metadata()), self._store.output()

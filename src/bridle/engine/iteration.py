@@ -88,6 +88,8 @@ class Iteration:
     """What a completed process returned."""
     error: Mapping[str, Any] | None = None
     """What ended a failed one: name, message, stack."""
+    halt: Mapping[str, Any] | None = None
+    """Why a halted one was halted: reason, and what was given with it."""
     remarks: tuple[str, ...] = ()
     """Words for people: errors in the process that nobody awaited, and the like."""
     hook_status: str = field(default="skipped", compare=False)
@@ -115,6 +117,8 @@ class Iteration:
         lines += [f"- {one.effect.effect_id} [{one.effect.kind}] {one.effect.label or ''}" for one in self.actions]
         if self.completion_proof is not None:
             lines.append(f"completionProof={self.completion_proof}")
+        if self.halt is not None:
+            lines.append(f"halt={self.halt['reason']}")
         if self.error is not None:
             lines.append(f"error={self.error['name']}: {self.error['message']}")
         return lines
@@ -131,6 +135,7 @@ class Iteration:
             "until": self.until_ms if self.status == WAITING else None,
             "completionProof": self.completion_proof,
             "error": self.error,
+            "halt": self.halt,
             "nextActions": [action.as_json() for action in self.actions] or None,
             "remarks": list(self.remarks) or None,
         }

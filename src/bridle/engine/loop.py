@@ -63,8 +63,7 @@ class ReplayLoop(RefusingLoop):
     """A loop that runs when it is told to and rests when only a result from outside can move it."""
 
     def __init__(self) -> None:
-        self.notes: list[str] = []
-        """Errors that nobody will hear of otherwise: of callbacks, and of tasks that were never awaited."""
+        self._notes: list[str] = []
         self._ready: deque[events.Handle] = deque()
         self._tasks: list[asyncio.Task[Any]] = []
         self._sweep_at = SWEEP_TASKS
@@ -128,6 +127,11 @@ class ReplayLoop(RefusingLoop):
         if not self.unfinished() and not self._orphans:
             self._anchor.clear()
 
+    def notes(self) -> list[str]:
+        """Errors that nobody has heard of: of callbacks, and of tasks that were never awaited."""
+        unheard = [task.exception() for task in self._tasks if _is_unheard(task)]
+        return [*self._notes, *(f"a task that nobody awaits failed: {_in_words(error)}" for error in unheard)]
+
     def unfinished(self) -> list[asyncio.Task[Any]]:
         """The tasks that have not ended."""
         return [task for task in self._tasks if not task.done()]
@@ -172,15 +176,15 @@ class ReplayLoop(RefusingLoop):
         task = _Task(coro, self, name, context)
         self._tasks.append(task)  # asyncio holds tasks weakly: one that waits alone would be collected
         if len(self._tasks) > self._sweep_at:
-            self._tasks = self.unfinished()
+            self._tasks = [task for task in self._tasks if not task.done() or _is_unheard(task)]
             self._sweep_at = len(self._tasks) + SWEEP_TASKS
         return task
 
     def call_exception_handler(self, context: dict[str, Any]) -> None:
         """Keep an error that has no other place to go."""
         error = context.get("exception")
-        words = f": {type(error).__name__}: {error}" if error is not None else ""
-        self.notes.append(f"{context.get('message')}{words}")
+        words = f": {_in_words(error)}" if error is not None else ""
+        self._notes.append(f"{context.get('message')}{words}")
 
     def default_exception_handler(self, context: dict[str, Any]) -> None:
         """The same: there is one way to handle them."""
@@ -203,6 +207,15 @@ class ReplayLoop(RefusingLoop):
     def is_closed(self) -> bool:
         """Never: a loop at rest waits for the next result."""
         return False
+
+
+def _is_unheard(task: asyncio.Task[Any]) -> bool:
+    """Whether a task has an error that nobody has asked for: what asyncio itself looks at when a task is dropped."""
+    return bool(getattr(task, "_log_traceback", False))
+
+
+def _in_words(error: BaseException | None) -> str:
+    return f"{type(error).__name__}: {error}"
 
 
 def _anchored(thing: object) -> list[object]:

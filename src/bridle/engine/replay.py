@@ -175,7 +175,7 @@ class Replay:
     @property
     def remarks(self) -> list[str]:
         """Errors that nobody in the process awaited."""
-        return self._loop.notes
+        return self._loop.notes()
 
     def abandon(self) -> None:
         """Leave the process where it is: nothing of it runs again, not even its `finally` blocks."""
@@ -301,10 +301,7 @@ class Replay:
 
     def _recognise(self, effect: Effect, wish: Wish, promise: Promise) -> None:
         """Take the recorded effect for what is asked, if that is what it is."""
-        if effect.task_id != wish.task_id:
-            self._diverge_at(effect.step_id, wish, f"task {effect.task_id!r}")
-            return
-        if not self._is_same(effect, wish):
+        if effect.task_id != wish.task_id or not self._is_same(effect, wish):
             recorded = self._store.task(effect.effect_id).get("inputs")
             self._diverge_at(effect.step_id, wish, f"task {effect.task_id!r} with {_shown(recorded)}")
             return
@@ -373,8 +370,8 @@ class Replay:
             if _STEP_FORM.fullmatch(step_id) and int(step_id[1:]) > self._steps:
                 line = self.process.function.__code__.co_firstlineno
                 return ProcessDiverged(
-                    f"{self.process.path}:{line}: the process returns after {self._steps} steps, but the journal has "
-                    f"task {effect.task_id!r} at step {step_id}",
+                    f"{self.process.path}:{line}: the process returns without asking for step {step_id}, "
+                    f"but the journal has task {effect.task_id!r} there",
                     remedy="Nothing was changed. Restore the code and iterate again, or start a new run.",
                 )
         return None
@@ -382,7 +379,9 @@ class Replay:
 
 def _check_key(key: object, place: str) -> None:
     fault = None
-    if not isinstance(key, str) or not key.strip():
+    if not isinstance(key, str):
+        fault = "is not text"
+    elif not key.strip():
         fault = "is empty"
     elif len(key) > KEY_LIMIT_CHARACTERS:
         fault = f"is longer than {KEY_LIMIT_CHARACTERS} characters"
