@@ -66,9 +66,9 @@ class Restarted(Struct, frozen=True):
 
 
 class Broken(Struct, frozen=True):
-    """The stream broke off after blocks were complete: they stand, and nothing more of this answer comes.
+    """The stream broke off after a tool call was complete: what came stands, and nothing more of this answer comes.
 
-    What a tool call among them started goes on, and the turn with its result; otherwise the turn has failed.
+    The call may have begun and cannot be taken back, so the turn goes on with its result. Comes in place of Ended.
     """
 
     text: str

@@ -1,0 +1,92 @@
+"""What asking a model may not import: a whole run with one turn has less time than some of these take to load."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from bridle.stage.script import load_script
+from bridle.stage.thread import running
+from tests.agent.model.asking import FINE
+
+# A hang is a failure; a cold start on a busy machine takes a few seconds.
+LIMIT_SECONDS = 60
+
+HEAVY = frozenset(
+    {
+        "anthropic",
+        "anyio",
+        "boto3",
+        "botocore",
+        "bridle.ground.process",
+        "click",
+        "difflib",
+        "email",
+        "genai_prices",
+        "getpass",
+        "google",
+        "http",
+        "httpx",
+        "httpx2",
+        "jsonschema_rs",
+        "psutil",
+        "pydantic",
+        "rich",
+        "tree_sitter",
+        "urllib.request",
+        "yaml",
+    }
+)
+
+# Asks one question as the agent does, counts its cost, and prints what was imported.
+PROBE = """
+import asyncio, sys
+from pathlib import Path
+from bridle.agent import auth
+from bridle.agent.model import names
+from bridle.agent.model.ask import Ask
+from bridle.agent.model.client import connect
+from bridle.agent.model.cost import Ledger
+from bridle.agent.model.pieces import Ended
+
+async def main(environment):
+    client = connect(auth.find(environment, home=Path("/nonexistent")), environment)
+    model = names.resolve(None, environment)
+    ledger = Ledger()
+    async for piece in client.answer(Ask(model, ({"role": "user", "content": "hi"},))):
+        if isinstance(piece, Ended):
+            ledger.add(model, piece.usage)
+    await client.close()
+    return ledger.total_usd
+
+usd = asyncio.run(main({"ANTHROPIC_BASE_URL": sys.argv[1], "ANTHROPIC_API_KEY": "k"}))
+modules = sorted(sys.modules)
+import json
+print(json.dumps({"usd": usd, "modules": modules}))
+"""
+
+
+def imported(probe: str) -> frozenset[str]:
+    with running(load_script({"answers": [FINE]})) as stage:
+        done = subprocess.run(
+            [sys.executable, "-I", "-c", probe, stage.url],
+            capture_output=True,
+            text=True,
+            timeout=LIMIT_SECONDS,
+            check=True,
+        )
+    report = json.loads(done.stdout)
+    assert report["usd"] == pytest.approx(0.001)
+    return frozenset(report["modules"])
+
+
+def test_a_question_and_its_cost_import_nothing_heavy() -> None:
+    assert sorted(imported(PROBE) & HEAVY) == []
+
+
+@pytest.mark.parametrize("module", ["genai_prices", "http.client", "psutil"])
+def test_a_heavy_import_would_be_seen(module: str) -> None:
+    assert imported(f"import {module}\n{PROBE}") & HEAVY
