@@ -16,7 +16,7 @@ from bridle.agent.tools.offload import offload
 from bridle.agent.tools.patch import structured_patch
 from bridle.agent.tools.place import locate, missing, unsuitable
 from bridle.agent.tools.quotes import find_alike, in_style_of
-from bridle.agent.tools.text_file import shown
+from bridle.agent.tools.text_file import shown, writable
 from bridle.agent.tools.tool import Answer, failed, refused
 from bridle.agent.tools.write import CURRENT
 
@@ -45,7 +45,7 @@ class Edit:
         request = _Request(
             arguments["file_path"],
             arguments["old_string"],
-            arguments["new_string"],
+            writable(arguments["new_string"]),
             arguments.get("replace_all", False),
         )
         return await offload(lambda abandoned: self._edit(request, abandoned))
@@ -75,7 +75,7 @@ class Edit:
             if self._memory.of(path) is None:
                 return failed(NOT_READ)
             require_known(self._memory, path, found)
-        data = request.new.encode("utf-8", "replace")
+        data = request.new.encode()
         if answer := put(self._memory, path, data, found=found, abandoned=abandoned):
             return answer
         old = shown(found.text.text) if found else ""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 from bridle.agent.tools.printed import persisted, size
@@ -20,11 +19,15 @@ def keep_large(answer: Answer, limit_characters: int, folder: Path | None, call_
     data = text.encode("utf-8", "replace")
     told = f"Output too large ({size(len(data))})."
     if folder is None:
-        return replace(answer, content=persisted(text, f"{told} Ask for less of it."))
+        return _with(answer, persisted(text, f"{told} Ask for less of it."))
     path = folder / f"{safe_name(call_id)}.txt"
     try:
         make_private_folder(folder)
         write_atomic(path, data)
     except DiskError as error:
-        return replace(answer, content=persisted(text, f"{told} It could not be saved: {error.message}"))
-    return replace(answer, content=persisted(text, f"{told} Full output saved to: {path}"))
+        return _with(answer, persisted(text, f"{told} It could not be saved: {error.message}"))
+    return _with(answer, persisted(text, f"{told} Full output saved to: {path}"))
+
+
+def _with(answer: Answer, content: str) -> Answer:
+    return Answer(content, detail=answer.detail, is_error=answer.is_error)

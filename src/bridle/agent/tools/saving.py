@@ -32,7 +32,7 @@ def save(path: Path, data: bytes, *, expected: os.stat_result | None, cancelled:
     target = Path(os.path.realpath(path))
     if expected is None:
         target.parent.mkdir(parents=True, exist_ok=True)
-    elif not os.access(target, os.W_OK):
+    elif not os.access(target, os.W_OK, effective_ids=os.access in os.supports_effective_ids):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(target))
     try:
         return _replace(target, data, expected, cancelled)

@@ -61,6 +61,11 @@ def shown(text: str) -> str:
     return text if text.isascii() else _ESCAPED.sub("\ufffd", text)
 
 
+def writable(text: str) -> str:
+    """Text that a file can hold: a lone surrogate, which a model's JSON can bring in, becomes a question mark."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
+
+
 def is_binary(sample: bytes) -> bool:
     """Whether the head of a file shows that it is not text."""
     if b"\0" not in sample:

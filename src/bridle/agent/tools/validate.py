@@ -49,7 +49,7 @@ def _settled(rule: Mapping[str, Any], value: Any) -> Any:
     if not isinstance(value, str):
         return int(value) if isinstance(value, float) and value.is_integer() else value
     kind = rule.get("type")
-    if kind in ("number", "integer") and re.fullmatch(r"\s*-?\d{1,300}(\.\d+)?\s*", value):
+    if kind in ("number", "integer") and re.fullmatch(r"\s*-?[0-9]{1,300}(\.[0-9]+)?\s*", value):
         number = float(value)
         return int(value) if "." not in value else int(number) if number.is_integer() else number
     if kind == "boolean" and value in ("true", "false"):

@@ -13,7 +13,7 @@ from bridle.agent.tools.file_memory import FileMemory
 from bridle.agent.tools.offload import offload
 from bridle.agent.tools.patch import structured_patch
 from bridle.agent.tools.place import locate, unsuitable
-from bridle.agent.tools.text_file import shown
+from bridle.agent.tools.text_file import shown, writable
 from bridle.agent.tools.tool import Answer, refused
 
 CURRENT = "(file state is current in your context — no need to Read it back)"
@@ -32,7 +32,8 @@ class Write:
 
     async def run(self, arguments: Mapping[str, Any], *, call_id: str) -> Answer:  # noqa: ARG002 - as every tool
         """Write the file."""
-        return await offload(lambda abandoned: self._write(arguments["file_path"], arguments["content"], abandoned))
+        given, content = arguments["file_path"], writable(arguments["content"])
+        return await offload(lambda abandoned: self._write(given, content, abandoned))
 
     def _write(self, given: str, content: str, abandoned: threading.Event) -> Answer:
         if answer := unsuitable(given):
@@ -53,7 +54,7 @@ class Write:
                 return error.answer
 
     def _create(self, path: Path, given: str, content: str, found: Found | None, abandoned: threading.Event) -> Answer:
-        if answer := put(self._memory, path, _bytes(content), found=found, abandoned=abandoned):
+        if answer := put(self._memory, path, content.encode(), found=found, abandoned=abandoned):
             return answer
         detail: dict[str, Any] = {
             "type": "create",
@@ -88,8 +89,3 @@ def _in_form_of(found: Found, content: str) -> str:
         content = "\ufeff" + content
     is_windows = "\r\n" in old and old.count("\r\n") == old.count("\n")
     return content.replace("\n", "\r\n") if is_windows and "\r\n" not in content else content
-
-
-def _bytes(content: str) -> bytes:
-    # A lone surrogate can come in with a model's JSON; no file can hold it.
-    return content.encode("utf-8", "replace")

@@ -1,0 +1,27 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+
+# What only a call needs: it is loaded by that call, since the tools are made before the first event is printed.
+ONLY_FOR_CALLS = {
+    *("base64", "difflib", "h11", "hashlib", "html.parser", "http", "importlib.metadata", "mimetypes", "shutil"),
+    *("ssl", "zipfile", "zlib", "bridle.ground.consult", "bridle.agent.tools.change", "bridle.agent.tools.edit"),
+    *("bridle.agent.tools.excerpt", "bridle.agent.tools.grep", "bridle.agent.tools.notebook"),
+    *("bridle.agent.tools.patch", "bridle.agent.tools.read", "bridle.agent.tools.web_fetch"),
+}
+
+
+def test_making_the_tools_loads_nothing_that_only_a_call_needs() -> None:
+    code = (
+        "import sys\n"
+        "from bridle.agent.tools.file_memory import FileMemory\n"
+        "from bridle.agent.tools.file_tools import file_tools\n"
+        "import bridle.agent.tools.validate\n"
+        "before = len(file_tools(lambda: None, FileMemory()))\n"
+        "print(before, *sys.modules)\n"
+    )
+    done = subprocess.run([sys.executable, "-I", "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    count, *loaded = done.stdout.split()
+    assert count == "7"
+    assert ONLY_FOR_CALLS & set(loaded) == set()
