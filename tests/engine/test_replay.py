@@ -1,0 +1,270 @@
+"""Replays are alike: whatever order results come in, whoever iterates when, and after any number of iterations."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bridle.engine.iteration import Iteration
+from bridle.errors import ProcessDiverged
+from bridle.journal.store import Store
+from tests.engine.runs import Bench
+
+CHAINS = """
+async def chain(ctx, name):
+    results = []
+    for number in range(3):
+        results.append(await ctx.task(step, {"chain": name, "number": number, "before": results}))
+        ctx.log(f"{name}{number}")
+    return results
+
+async def process(inputs, ctx):
+    return await asyncio.gather(chain(ctx, "a"), chain(ctx, "b"))
+"""
+
+# Every order in which two chains of three steps can get their results.
+ORDERS = sorted(set(itertools.permutations("aaabbb")))
+
+
+def asked(store: Store) -> list[tuple[str, str]]:
+    """The steps, with what each was asked for."""
+    effects = store.state().effects.values()
+    return [(effect.step_id, json.dumps(store.task(effect.effect_id)["inputs"])) for effect in effects]
+
+
+def words(bench: Bench) -> list[object]:
+    return [entry.data["message"] for entry in bench.entries() if entry.type == "PROCESS_LOG"]
+
+
+def post_next_of(bench: Bench, chain: str) -> None:
+    """Give the effect of that chain that waits its result."""
+    for effect in bench.store.state().pending:
+        inputs: Any = bench.store.task(effect.effect_id)["inputs"]
+        if inputs["chain"] == chain:
+            bench.post(effect.step_id, f"{chain}{inputs['number']}")
+            return
+    raise AssertionError(f"nothing of chain {chain} waits")
+
+
+@pytest.mark.parametrize("order", ORDERS, ids="".join)
+def test_two_chains_replay_alike_whatever_order_their_results_came_in(tmp_path: Path, order: tuple[str, ...]) -> None:
+    bench = Bench(tmp_path, CHAINS, in_memory=True)
+    bench.iterate()
+    for chain in order:
+        post_next_of(bench, chain)
+        before = asked(bench.store)
+        found = bench.iterate()
+        assert asked(bench.store)[: len(before)] == before
+    assert found.output == [["a0", "a1", "a2"], ["b0", "b1", "b2"]]
+    assert words(bench) == [f"{chain}{order[:place].count(chain)}" for place, chain in enumerate(order)]
+
+
+@pytest.mark.parametrize("order", ORDERS, ids="".join)
+def test_results_that_came_in_while_nobody_iterated_are_delivered_one_by_one(
+    tmp_path: Path, order: tuple[str, ...]
+) -> None:
+    """Kept between iterations, started anew for each, or iterated only when there is no other way: the same journal."""
+    journals = []
+    for name in ("each", "kept", "late"):
+        folder = tmp_path / name
+        folder.mkdir()
+        bench = Bench(folder, CHAINS, in_memory=True)
+        engine = bench.engine()
+        engine.iterate()
+        for place, chain in enumerate(order):
+            if name == "late" and not any(_chain_of(bench, effect) == chain for effect in bench.store.state().pending):
+                bench.iterate()
+            post_next_of(bench, chain)
+            if name == "each":
+                bench.iterate()
+            elif name == "kept":
+                engine.iterate()
+            assert place >= 0
+        final = bench.iterate()
+        engine.close()
+        assert final.status == "completed"
+        journals.append((sorted(asked(bench.store)), final.output))
+    assert journals[0] == journals[1]
+    assert journals[0][1] == journals[2][1]
+
+
+def _chain_of(bench: Bench, effect: Any) -> str:
+    inputs: Any = bench.store.task(effect.effect_id)["inputs"]
+    return str(inputs["chain"])
+
+
+TREE = """
+async def branch(ctx, depth, path):
+    value = await ctx.task(step, {"path": path})
+    if depth == 0:
+        return value
+    kind = value % 3
+    if kind == 0:
+        return [value, await asyncio.gather(branch(ctx, depth - 1, path + "l"), branch(ctx, depth - 1, path + "r"))]
+    if kind == 1:
+        done, pending = await asyncio.wait(
+            [asyncio.create_task(branch(ctx, depth - 1, path + side)) for side in "lr"],
+            return_when=asyncio.FIRST_COMPLETED,
+        )
+        for task in pending:
+            task.cancel()
+        return [value, [task.result() for task in done]]
+    async with asyncio.TaskGroup() as group:
+        tasks = [group.create_task(branch(ctx, depth - 1, path + side)) for side in "lr"]
+    ctx.log(path, str(ctx.now()))
+    return [value, [task.result() for task in tasks]]
+
+async def process(inputs, ctx):
+    return await branch(ctx, 3, "")
+"""
+
+
+@given(st.lists(st.tuples(st.integers(0, 99), st.integers(0, 8), st.booleans()), min_size=1, max_size=40))
+def test_any_run_ends_the_same_when_it_is_replayed_from_its_journal(
+    tmp_path_factory: pytest.TempPathFactory, moves: list[tuple[int, int, bool]]
+) -> None:
+    """Random results in random order, some of several at once: a replay from the start never diverges."""
+    bench = Bench(tmp_path_factory.mktemp("tree"), TREE, in_memory=True)
+    engine = bench.engine()
+    found = engine.iterate()
+    for which, value, iterates in moves:
+        pending = bench.store.state().pending
+        if not pending or found.status == "completed":
+            break
+        bench.post(pending[which % len(pending)].step_id, value)
+        bench.clock.move(seconds=1)
+        if iterates:
+            found = engine.iterate()
+    found = engine.iterate()
+    count = len(bench.entries())
+    again = bench.iterate()
+    assert _standing(again) == _standing(found)
+    assert len(bench.entries()) == count
+    engine.close()
+
+
+def _standing(found: Iteration) -> tuple[object, ...]:
+    return (found.status, found.output, [action.effect.effect_id for action in found.actions])
+
+
+def test_a_process_that_rolls_dice_is_found_out(tmp_path: Path) -> None:
+    bench = Bench(
+        tmp_path,
+        f"""
+        async def process(inputs, ctx):
+            with open({str(tmp_path / "dice")!r}) as file:
+                return await ctx.task(step, file.read())
+        """,
+        in_memory=True,
+    )
+    (tmp_path / "dice").write_text("one")
+    bench.iterate()
+    count = len(bench.entries())
+    (tmp_path / "dice").write_text("two")
+    with pytest.raises(ProcessDiverged, match=r'process\.py:12: step S000001 .*"two".*"one"'):
+        bench.iterate()
+    assert len(bench.entries()) == count
+
+
+def test_an_engine_that_is_kept_takes_in_what_others_did(tmp_path: Path) -> None:
+    """Another program iterates and posts between two iterations of a driver."""
+    bench = Bench(tmp_path, CHAINS)
+    engine = bench.engine()
+    engine.iterate()
+    for chain in "abba":
+        post_next_of(bench, chain)
+        bench.iterate()
+    found = engine.iterate()
+    assert [action.effect.step_id for action in found.actions] == ["S000005", "S000006"]
+    for chain in "ab":
+        post_next_of(bench, chain)
+    assert engine.iterate().output == [["a0", "a1", "a2"], ["b0", "b1", "b2"]]
+
+
+def test_an_engine_that_is_kept_starts_anew_when_the_process_changes(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, "async def process(inputs, ctx):\n    return await ctx.task(step, 1)\n")
+    engine = bench.engine()
+    engine.iterate()
+    bench.write("async def process(inputs, ctx):\n    return [await ctx.task(step, 1), 'changed']\n")
+    bench.post("1", "value")
+    assert engine.iterate().output == ["value", "changed"]
+    assert "BRIDLE_PROCESS_CODE" in bench.types()
+
+
+def test_an_engine_that_is_kept_runs_nothing_twice(tmp_path: Path) -> None:
+    witness = tmp_path / "witness"
+    bench = Bench(
+        tmp_path,
+        f"""
+        async def process(inputs, ctx):
+            for number in range(5):
+                with open({str(witness)!r}, "a") as file:
+                    file.write(str(number))
+                await ctx.task(step, number)
+        """,
+    )
+    engine = bench.engine()
+    for number in range(1, 6):
+        engine.iterate()
+        bench.post(str(number))
+    assert engine.iterate().status == "completed"
+    assert witness.read_text() == "01234"
+
+
+def test_a_diverged_engine_goes_on_once_the_code_is_restored(tmp_path: Path) -> None:
+    good = "async def process(inputs, ctx):\n    return await ctx.task(step, 1)\n"
+    bench = Bench(tmp_path, good)
+    engine = bench.engine()
+    engine.iterate()
+    bench.write(good.replace("step", "other"))
+    with pytest.raises(ProcessDiverged):
+        engine.iterate()
+    with pytest.raises(ProcessDiverged):
+        engine.iterate()
+    bench.write(good)
+    bench.post("1", "value")
+    assert engine.iterate().output == "value"
+    assert bench.types() == ["EFFECT_REQUESTED", "EFFECT_RESOLVED", "RUN_COMPLETED"]
+
+
+def test_a_module_beside_the_process_has_no_memory_of_the_last_iteration(tmp_path: Path) -> None:
+    (tmp_path / "beside.py").write_text("seen = []\n")
+    bench = Bench(
+        tmp_path,
+        """
+        async def process(inputs, ctx):
+            import beside
+            beside.seen.append(1)
+            return [await ctx.task(step, len(beside.seen)), len(beside.seen)]
+        """,
+    )
+    bench.iterate()
+    bench.iterate()
+    bench.post("1", "value")
+    assert bench.iterate().output == ["value", 1]
+
+
+def numbered() -> Iterator[str]:
+    yield from (f"S{number:06d}" for number in itertools.count(1))
+
+
+def test_steps_are_numbered_when_they_are_called_and_not_when_they_are_awaited(tmp_path: Path) -> None:
+    bench = Bench(
+        tmp_path,
+        """
+        async def process(inputs, ctx):
+            first, second, third = (ctx.task(step, n) for n in (1, 2, 3))
+            return [await third, await first, await second]
+        """,
+        in_memory=True,
+    )
+    found = bench.iterate()
+    assert [action.effect.step_id for action in found.actions] == list(itertools.islice(numbered(), 3))
+    assert [action.task["inputs"] for action in found.actions] == [1, 2, 3]
