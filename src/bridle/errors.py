@@ -18,6 +18,7 @@
     │   └── ModelFailure     the model gave no answer that can be used (bridle-agent's own conversation)
     ├── MachineError         the operating system refused
     │   ├── DiskError        a file could not be read or made durable
+    │   ├── GitError         git refused, or is not there
     │   ├── JournalBroken    what is written in a run's folder contradicts itself
     │   ├── LockHeld         somebody else is at work there
     │   ├── NetworkError     a connection could not be made, or broke
@@ -177,6 +178,12 @@ class JournalBroken(MachineError):
     """What is written in a run's folder contradicts itself."""
 
     code = "JOURNAL_BROKEN"
+
+
+class GitError(MachineError):
+    """The program git refused, took too long or is not there."""
+
+    code = "GIT"
 
 
 class LockHeld(MachineError):

@@ -1,0 +1,1 @@
+"""The `workspace` layer; see docs/architecture.md."""

@@ -1,0 +1,51 @@
+"""Commits that Bridle makes: everything in the working copy, with trailers that say what it is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from bridle.errors import UsageError
+from bridle.workspace.git import Git
+
+_KEY = re.compile(r"[A-Za-z][A-Za-z0-9-]*\Z")
+
+
+def message(subject: str, body: str = "", trailers: Mapping[str, str] | None = None) -> str:
+    """A commit's message: one line, what there is to say, and the trailers as the last paragraph."""
+    first = " ".join(subject.split()) or "(no subject)"
+    parts = [first, body.strip(), "\n".join(_trailer(name, value) for name, value in (trailers or {}).items())]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+async def commit(git: Git, text: str) -> str | None:
+    """Commit everything that is not ignored; None where nothing has changed.
+
+    No hook of the repository runs and nothing is signed: both may wait for a person.
+    """
+    await git.run("add", "-A")
+    head = await git.head()
+    tree = await git.text("write-tree")
+    if head is not None and tree == await git.text("rev-parse", f"{head}^{{tree}}"):
+        return None
+    flags = [*await git.identity(), "-c", "commit.gpgsign=false", "-c", "core.hooksPath=/dev/null"]
+    await git.run(
+        *flags, "commit", "--quiet", "--no-verify", "--allow-empty-message", "--cleanup=verbatim", "-F", "-",
+        given=text.encode("utf-8", "surrogateescape"),
+    )  # fmt: skip
+    made = await git.head()
+    assert made is not None  # noqa: S101  # a commit was made
+    return made
+
+
+async def trailers_of(git: Git, commit_id: str) -> dict[str, str]:
+    """The trailers of a commit; of several with one name the last."""
+    text = await git.text("log", "-1", "--format=%(trailers:only,unfold)", "--end-of-options", commit_id)
+    pairs = (line.partition(": ") for line in text.splitlines())
+    return {name: value for name, colon, value in pairs if colon}
+
+
+def _trailer(name: str, value: str) -> str:
+    if not _KEY.match(name):
+        raise UsageError(f"{name!r} is no name for a trailer", remedy="Use letters, digits and '-'.")
+    return f"{name}: {' '.join(value.split())}"

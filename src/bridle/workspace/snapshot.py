@@ -1,0 +1,135 @@
+"""A snapshot: everything in a working copy, untracked files and the index included, kept under a ref of our own.
+
+Ignored files are in no snapshot and are touched by no restore. Taking one changes neither the files nor the index.
+A repository inside the working copy is kept as the commit it is at, not with its files.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from bridle.errors import GitError
+from bridle.ground import disk, ids
+from bridle.workspace.git import FALLBACK_ADDRESS, FALLBACK_NAME, Git
+
+REFS = "refs/bridle/snapshots/"
+
+_WHO = {
+    "GIT_AUTHOR_NAME": FALLBACK_NAME,
+    "GIT_AUTHOR_EMAIL": FALLBACK_ADDRESS,
+    "GIT_COMMITTER_NAME": FALLBACK_NAME,
+    "GIT_COMMITTER_EMAIL": FALLBACK_ADDRESS,
+}
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """What a working copy was like."""
+
+    name: str
+    commit: str
+    """A commit whose tree is all files; its parents are the commit that was checked out, and the index."""
+    tree: str
+    index_tree: str
+    head: str | None
+    branch: str | None
+
+    @property
+    def ref(self) -> str:
+        """What keeps it from being collected."""
+        return REFS + self.name
+
+
+async def take(git: Git, *, name: str | None = None, why: str = "snapshot") -> Snapshot:
+    """Keep everything as it is now."""
+    name = ids.check_id(name, what="snapshot") if name is not None else ids.new_id()
+    filters = await _no_filters(git)
+    head, branch = await git.head(), await git.branch()
+    real = await git.git_path("index")
+    index_tree = await _index_tree(git, real)
+    tree = await _tree(git, real, filters)
+    index_commit = await _commit(git, index_tree, [head] if head else [], f"{why}: the index")
+    commit = await _commit(git, tree, [parent for parent in (head, index_commit) if parent], why)
+    await git.run("update-ref", REFS + name, commit)
+    return Snapshot(name, commit, tree, index_tree, head, branch)
+
+
+async def find(git: Git, name: str) -> Snapshot | None:
+    """The snapshot of that name; None where there is none."""
+    ids.check_id(name, what="snapshot")
+    commit = await git.object(f"{REFS}{name}^{{commit}}")
+    if commit is None:
+        return None
+    parents = (await git.text("rev-list", "--parents", "-n", "1", commit)).split()[1:]
+    *heads, index = parents
+    tree, index_tree = [await git.text("rev-parse", f"{one}^{{tree}}") for one in (commit, index)]
+    return Snapshot(name, commit, tree, index_tree, heads[0] if heads else None, None)
+
+
+async def restore(git: Git, snapshot: Snapshot, *, moves_head: bool = True) -> None:
+    """Make files and index what they were; with `moves_head`, also the branch that is checked out.
+
+    Whatever was there before the restore and is in no commit is gone: take a snapshot first to keep it.
+    """
+    filters = await _no_filters(git)
+    if moves_head and snapshot.head is not None and await git.head() != snapshot.head:
+        await git.run("update-ref", "-m", "bridle: restore", "HEAD", snapshot.head)
+    # All that is there now counts as tracked for a moment, so that what the snapshot does not have is removed.
+    await git.run(*filters, "add", "-A")
+    await git.run(*filters, "read-tree", "--reset", "-u", snapshot.tree)
+    await git.run("read-tree", "--reset", snapshot.index_tree)
+    await git.run(*filters, "update-index", "-q", "--refresh", accepts=(0, 1))
+
+
+async def changes(git: Git, before: str, after: str) -> list[str]:
+    """The names of files that differ between two trees or commits."""
+    return await git.names("diff", "--name-only", "--no-renames", "-z", before, after)
+
+
+async def drop(git: Git, snapshot: Snapshot) -> None:
+    """Let it be collected."""
+    await git.run("update-ref", "-d", snapshot.ref, snapshot.commit)
+
+
+async def _index_tree(git: Git, real: Path) -> str:
+    """The index as a tree; unmerged entries of a merge under way cannot be one."""
+    try:
+        return await git.text("write-tree")
+    except GitError as error:
+        if not await git.names("diff", "--name-only", "--diff-filter=U", "-z"):
+            raise
+        raise GitError(
+            f"{real.parent} has a merge or a rebase under way, with conflicts",
+            remedy="Finish it (git merge --continue) or leave it (git merge --abort) first.",
+        ) from error
+
+
+async def _tree(git: Git, real: Path, filters: list[str]) -> str:
+    """All files as a tree, by an index that nobody else sees."""
+    own = real.with_name(f"bridle-{ids.new_token()}.index")
+    variables = {"GIT_INDEX_FILE": str(own)}
+    try:
+        if real.exists():  # what git knows about unchanged files is worth keeping: they need not be read again
+            disk.write_atomic(own, real.read_bytes())
+        await git.run(*filters, "add", "-A", variables=variables)
+        return await git.text("write-tree", variables=variables)
+    finally:
+        own.unlink(missing_ok=True)
+        own.with_name(own.name + ".lock").unlink(missing_ok=True)
+
+
+async def _commit(git: Git, tree: str, parents: list[str], why: str) -> str:
+    words = [word for parent in parents for word in ("-p", parent)]
+    _, text = await git.run("commit-tree", tree, *words, "-m", f"bridle: {why}", variables=_WHO)
+    return text.strip()
+
+
+async def _no_filters(git: Git) -> list[str]:
+    """Flags that make git keep files byte for byte: no conversion of line ends, no filters (large file storage)."""
+    pattern = r"^filter\..*\.(clean|smudge|process|required)$"
+    code, text = await git.run("config", "--name-only", "--get-regexp", pattern, accepts=(0, 1))
+    flags = ["-c", "core.autocrlf=false", "-c", "core.safecrlf=false", "-c", "advice.addEmbeddedRepo=false"]
+    for name in dict.fromkeys(text.split() if code == 0 else []):
+        flags += ["-c", f"{name}={'false' if name.endswith('.required') else ''}"]
+    return flags

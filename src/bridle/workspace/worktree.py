@@ -1,0 +1,65 @@
+"""Worktrees: more working copies of one repository, each for one effect. Only those that were made here are removed."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from bridle.errors import UsageError
+from bridle.ground import disk, ids
+from bridle.workspace.git import Git, check_branch
+
+# Inside the repository's own folder: out of the way of its files, and gone when it is.
+FOLDER = "bridle-worktrees"
+
+
+@dataclass(frozen=True)
+class Worktree:
+    """One working copy that was made here."""
+
+    name: str
+    folder: Path
+    branch: str | None
+
+
+async def add(git: Git, name: str, *, at: str = "HEAD", branch: str | None = None) -> Worktree:
+    """Make a working copy at a commit, on a new branch or on none."""
+    ids.check_id(name, what="worktree")
+    root = disk.make_private_folder(await git.common_folder() / FOLDER)
+    folder = root / name
+    if folder.exists():
+        raise UsageError(f"there is a worktree {name!r} already", remedy=f"Remove {folder}, or choose another name.")
+    commit = await git.object(f"{at}^{{commit}}")
+    if commit is None:
+        raise UsageError(f"there is no commit {at!r} to make a worktree of")
+    await git.run("worktree", "prune")
+    words = ["-b", check_branch(branch)] if branch is not None else ["--detach"]
+    await git.run("-c", "core.hooksPath=/dev/null", "worktree", "add", "--quiet", *words, str(folder), commit)
+    return Worktree(name, folder, branch)
+
+
+async def ours(git: Git) -> list[Worktree]:
+    """The worktrees that were made here and are still there."""
+    root = await git.common_folder() / FOLDER
+    found: list[Worktree] = []
+    for block in (await git.text("worktree", "list", "--porcelain")).split("\n\n"):
+        fields = dict(line.partition(" ")[::2] for line in block.splitlines())
+        folder = Path(fields.get("worktree", ""))
+        if folder.parent == root:
+            branch = fields.get("branch", "").removeprefix("refs/heads/")
+            found.append(Worktree(folder.name, folder, branch or None))
+    return found
+
+
+async def remove(git: Git, worktree: Worktree) -> None:
+    """Take a worktree away with all that is in it; one that was not made here is refused."""
+    ids.check_id(worktree.name, what="worktree")
+    root = await git.common_folder() / FOLDER
+    if worktree.folder != root / worktree.name:
+        raise UsageError(f"{worktree.folder} was not made by Bridle and is left alone")
+    if worktree.folder.exists():
+        await git.run("worktree", "remove", "--force", "--force", str(worktree.folder), accepts=(0, 128))
+    if worktree.folder.exists():  # git has forgotten it already
+        shutil.rmtree(worktree.folder)
+    await git.run("worktree", "prune")
