@@ -339,6 +339,19 @@ def test_a_second_summary_counts_from_its_own_place(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize("beyond", [-2, 0, 1, 9, 17, 18, 30])
+def test_a_summary_is_found_wherever_it_stands(beyond: int, tmp_path: Path) -> None:
+    """The file is searched from its end in parts; the mark may stand across two of them."""
+    mark = b'"compact_boundary"'
+    head = [user("u1", None, "one"), boundary("b", anchor="s", preserved=[]), user("s", "b", "summary")]
+    path = write(tmp_path / "t.jsonl", *head)
+    after_mark = len(path.read_bytes()) - path.read_bytes().index(mark)
+    empty = len(json.dumps({"type": "x", "filler": ""})) + 1
+    filler = "x" * (1024 * 1024 + beyond - after_mark - empty)
+    write(path, *head, {"type": "x", "filler": filler})
+    assert told(load(path)) == [("user", ["summary"])]
+
+
 def test_a_transcript_that_cannot_be_read_is_told(tmp_path: Path) -> None:
     with pytest.raises(DiskError, match="could not be read"):
         load(tmp_path / "missing.jsonl")

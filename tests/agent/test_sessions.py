@@ -336,6 +336,16 @@ def test_a_session_that_another_process_writes_is_refused_until_that_one_is_gone
     assert words(resumed(Wanted(resume=ID), where)) == ["one", "answer to one", "held"]
 
 
+def test_a_session_that_has_just_begun_has_one_writer_too(tmp_path: Path) -> None:
+    where = place(tmp_path)
+    first = open_session(Wanted(session_id=ID), where)
+    spoken(first, "one", "two")
+    with pytest.raises(SessionError, match="is in use by another process"):
+        open_session(Wanted(resume=ID), where)
+    first.close()
+    assert words(resumed(Wanted(resume=ID), where)) == ["one", "two"]
+
+
 def test_a_session_that_is_let_go_of_in_time_is_waited_for(tmp_path: Path) -> None:
     where = place(tmp_path)
     kept(where, wanted=Wanted(session_id=ID))
