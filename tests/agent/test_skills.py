@@ -398,6 +398,8 @@ def test_hostile_fields_are_survived(home: Home, bomb: str, monkeypatch: pytest.
     assert skills.slash_commands() == ["bomb"]
     assert len(str(skills.listing())) < 2000
     assert not (home.project / "hacked").exists()
+    if bomb in ("aliases", "merges"):
+        assert "alias" in skills.warnings[0]
     if bomb != "long":
         assert text_of(call(skills, "bomb")).endswith("the body\n")
 
