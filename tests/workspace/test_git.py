@@ -1,0 +1,155 @@
+"""Commits, merges and worktrees: what they make, what they report, and what they leave alone."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from bridle.errors import GitError, UsageError
+from bridle.workspace import worktree
+from bridle.workspace.commit import commit, message, trailers_of
+from bridle.workspace.git import Git, check_branch
+from bridle.workspace.merge import Conflicts, Merged, merge
+from tests.workspace.repositories import git, picture, repository, write
+
+
+def test_a_commit_has_everything_and_its_trailers(tmp_path: Path) -> None:
+    repo = repository(tmp_path / "r")
+    write(repo.folder, {"a.txt": "changed\n", "new/file": "n", "ignored/x": "i"})
+    (repo.folder / "sub/b.txt").unlink()
+    text = message(
+        "Add\na thing", "Body: with a colon\n\n# not a comment", {"Bridle-Run": "r-1", "Bridle-Cost": "0.1 USD"}
+    )
+    made = asyncio.run(commit(repo, text))
+    assert made is not None
+    assert git(repo.folder, "status", "--porcelain").strip() == ""
+    assert git(repo.folder, "log", "-1", "--format=%s").strip() == "Add a thing"
+    assert "# not a comment" in git(repo.folder, "log", "-1", "--format=%B")
+    assert asyncio.run(trailers_of(repo, made)) == {"Bridle-Run": "r-1", "Bridle-Cost": "0.1 USD"}
+    assert asyncio.run(commit(repo, text)) is None
+
+
+def test_a_value_cannot_forge_another_trailer(tmp_path: Path) -> None:
+    repo = repository(tmp_path / "r")
+    write(repo.folder, {"a.txt": "x"})
+    made = asyncio.run(commit(repo, message("s", "", {"Bridle-Task": "t\nBridle-Checks: 9 passed"})))
+    assert made is not None
+    assert asyncio.run(trailers_of(repo, made)) == {"Bridle-Task": "t Bridle-Checks: 9 passed"}
+    with pytest.raises(UsageError):
+        message("s", "", {"two words": "x"})
+
+
+def test_no_hook_runs_and_nobody_is_asked(tmp_path: Path) -> None:
+    repo = repository(tmp_path / "r")
+    hook = repo.folder / ".git/hooks/pre-commit"
+    hook.parent.mkdir(exist_ok=True)
+    hook.write_text("#!/bin/sh\ntouch hook-ran\nexit 1\n")
+    hook.chmod(0o755)
+    git(repo.folder, "config", "commit.gpgsign", "true")
+    write(repo.folder, {"a.txt": "x"})
+    assert asyncio.run(commit(repo, "s\n")) is not None
+    assert not (repo.folder / "hook-ran").exists()
+
+
+def two_sides(folder: Path, ours: dict[str, str | bytes], theirs: dict[str, str | bytes]) -> Git:
+    repo = repository(folder)
+    git(folder, "checkout", "-q", "-b", "other")
+    write(folder, theirs)
+    git(folder, "add", "-A")
+    git(folder, "commit", "-q", "-m", "theirs")
+    git(folder, "checkout", "-q", "main")
+    write(folder, ours)
+    git(folder, "add", "-A")
+    git(folder, "commit", "-q", "-m", "ours", "--allow-empty")
+    return repo
+
+
+def test_a_merge_brings_both_sides_together(tmp_path: Path) -> None:
+    repo = two_sides(tmp_path / "r", {"ours": "o"}, {"theirs": "t"})
+    done = asyncio.run(merge(repo, "other", "merge it\n"))
+    assert isinstance(done, Merged)
+    assert {"ours", "theirs"} <= set(picture(repo.folder))
+    assert git(repo.folder, "status", "--porcelain").strip() == ""
+    assert len(git(repo.folder, "log", "-1", "--format=%P").split()) == 2
+    assert git(repo.folder, "symbolic-ref", "--short", "HEAD").strip() == "main"
+    assert asyncio.run(merge(repo, "other", "again\n")) == Merged(done.commit, was_needed=False)
+
+
+def test_conflicts_are_reported_and_nothing_is_touched(tmp_path: Path) -> None:
+    repo = two_sides(tmp_path / "r", {"a.txt": "ours\n", "sub/b.txt": "o\n"}, {"a.txt": "theirs\n", "sub/b.txt": "t\n"})
+    before, head = picture(repo.folder), git(repo.folder, "rev-parse", "HEAD")
+    done = asyncio.run(merge(repo, "other", "m\n"))
+    assert isinstance(done, Conflicts)
+    assert sorted(done.paths) == ["a.txt", "sub/b.txt"]
+    assert "CONFLICT" in done.said
+    assert (picture(repo.folder), git(repo.folder, "rev-parse", "HEAD")) == (before, head)
+    assert git(repo.folder, "status", "--porcelain").strip() == ""
+
+
+def test_a_file_in_the_way_stops_a_merge_before_anything(tmp_path: Path) -> None:
+    repo = two_sides(tmp_path / "r", {}, {"theirs": "t"})
+    write(repo.folder, {"theirs": "mine, not committed"})
+    head = git(repo.folder, "rev-parse", "HEAD")
+    with pytest.raises(GitError, match="in no commit"):
+        asyncio.run(merge(repo, "other", "m\n"))
+    assert git(repo.folder, "rev-parse", "HEAD") == head
+    assert (repo.folder / "theirs").read_text() == "mine, not committed"
+
+
+def test_a_working_copy_with_changes_is_not_merged_into(tmp_path: Path) -> None:
+    repo = two_sides(tmp_path / "r", {}, {"theirs": "t"})
+    write(repo.folder, {"a.txt": "changed"})
+    with pytest.raises(UsageError, match="not committed"):
+        asyncio.run(merge(repo, "other", "m\n"))
+    with pytest.raises(UsageError, match="no commit"):
+        asyncio.run(merge(repo, "nowhere", "m\n"))
+
+
+def test_worktrees_come_and_go_and_those_of_others_stay(tmp_path: Path) -> None:
+    repo = repository(tmp_path / "r")
+    git(repo.folder, "worktree", "add", "-q", "-b", "mine", str(tmp_path / "mine"))
+    one = asyncio.run(worktree.add(repo, "effect-1", branch="bridle/effect-1"))
+    two = asyncio.run(worktree.add(repo, "effect-2"))
+    assert picture(one.folder) == picture(repo.folder)
+    assert [(each.name, each.branch) for each in asyncio.run(worktree.ours(repo))] == [
+        ("effect-1", "bridle/effect-1"),
+        ("effect-2", None),
+    ]
+    write(one.folder, {"dirty": "x"})
+    asyncio.run(worktree.remove(repo, one))
+    asyncio.run(worktree.remove(repo, two))
+    assert asyncio.run(worktree.ours(repo)) == []
+    assert not one.folder.exists()
+    assert (tmp_path / "mine/a.txt").exists()
+    with pytest.raises(UsageError, match="not made by Bridle"):
+        asyncio.run(worktree.remove(repo, worktree.Worktree("mine", tmp_path / "mine", "mine")))
+
+
+def test_a_worktree_whose_folder_vanished_can_be_made_again(tmp_path: Path) -> None:
+    import shutil
+
+    repo = repository(tmp_path / "r")
+    one = asyncio.run(worktree.add(repo, "effect-1"))
+    with pytest.raises(UsageError, match="already"):
+        asyncio.run(worktree.add(repo, "effect-1"))
+    shutil.rmtree(one.folder)
+    assert asyncio.run(worktree.add(repo, "effect-1")).folder == one.folder
+
+
+@pytest.mark.parametrize("name", ["-x", "a..b", "/a", "a//b", "a.lock", "a b", "a\n", "", "x" * 201, "a@{b", "a/"])
+def test_what_is_no_branch_is_refused(name: str) -> None:
+    with pytest.raises(UsageError):
+        check_branch(name)
+
+
+def test_outside_of_a_repository_the_person_is_told(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="not inside a git repository"):
+        asyncio.run(Git(tmp_path).top())
+
+
+def test_a_refusal_of_git_is_told_with_its_words(tmp_path: Path) -> None:
+    repo = repository(tmp_path / "r")
+    with pytest.raises(GitError, match="exited 128"):
+        asyncio.run(repo.run("cat-file", "-p", "0" * 40))
