@@ -113,3 +113,43 @@ def test_a_killed_session_takes_its_commands_with_it(tmp_path: Path) -> None:
             await until(lambda: not place.processes(), "end of what the session had started")
 
     play(story)
+
+
+WATCHED = """
+import asyncio, os, sys
+from pathlib import Path
+from bridle.agent.tools.background import Background
+from bridle.agent.tools.bash import Bash
+from bridle.agent.tools.limits import Limits
+from bridle.agent.tools.shell import Shell
+
+async def main():
+    folder = Path(sys.argv[1])
+    shell = Shell(folder, environment=dict(os.environ), session_id="s")
+    background = Background(shell, folder / "tasks", tail_characters=100)
+    bash = Bash(shell, background, results_folder=folder / "results", limits=Limits())
+    answer = await bash.run({"command": "echo $BRIDLE_RUN_TOKEN"}, call_id="a")
+    children = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
+    await shell.close()
+    print(len(children), answer.content)
+
+asyncio.run(main())
+"""
+
+
+@pytest.mark.parametrize(("outer", "keepers"), [(None, 1), ("0123abcd", 0)])
+def test_inside_a_run_of_bridle_its_keeper_is_enough(tmp_path: Path, outer: str | None, keepers: int) -> None:
+    variables = {**os.environ, **({"BRIDLE_RUN_TOKEN": outer} if outer else {})}
+    done = subprocess.run(
+        [sys.executable, "-c", WATCHED, str(tmp_path)],
+        env=variables,
+        capture_output=True,
+        text=True,
+        timeout=HANG_SECONDS,
+        check=True,
+    )
+    children, tokens = done.stdout.split()
+    assert int(children) == keepers
+    session, own = tokens.split(":")[-2:]
+    assert own.startswith(f"{session}-")
+    assert tokens.startswith(f"{outer}:" if outer else session)
