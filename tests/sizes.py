@@ -30,6 +30,12 @@ class Sizes:
     """What the loudest child prints to stdout in one run."""
     kill_points: int
     """Moments at which a run is killed to see that it ends the same afterwards."""
+    power_cuts_at_each_moment: int
+    """Ways in which a disk forgets what was not synced, tried after each step of a write."""
+    random_kills: int
+    """Times that a writer is killed at any moment and the run goes on."""
+    storm_posts: int
+    """Results that each process of a storm posts to one run."""
     turns_in_one_process: int
     """Small turns that our own agent has in one process while its memory stays flat."""
 
@@ -42,6 +48,9 @@ TEST = Sizes(
     agents_side_by_side=100,
     loud_child_bytes=50_000_000,
     kill_points=20,
+    power_cuts_at_each_moment=6,
+    random_kills=50,
+    storm_posts=6,
     turns_in_one_process=1_000,
 )
 SOAK = Sizes(
@@ -52,6 +61,9 @@ SOAK = Sizes(
     agents_side_by_side=400,
     loud_child_bytes=500_000_000,
     kill_points=500,
+    power_cuts_at_each_moment=60,
+    random_kills=500,
+    storm_posts=100,
     turns_in_one_process=10_000,
 )
 

@@ -1,0 +1,216 @@
+"""What survives: every order of syncs and renames, a power cut at every moment, a kill at every named point."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from bridle.journal import layout
+from bridle.journal.create import NewRun, create_run
+from bridle.journal.files import FileStore
+from bridle.journal.reader import FileReader
+from bridle.journal.state import fold
+from bridle.journal.view import View
+from tests.journal.platter import Platter, restore
+from tests.journal.recorder import Change, watch
+from tests.journal.samples import contents
+from tests.journal.steps import MOMENT, a_request, ids, ok
+from tests.sizes import SIZES
+
+Deed = Callable[[Path], None]
+
+
+def nothing(change: Change) -> None:
+    """A listener that only lets everything pass."""
+
+
+def new_run(folder: Path) -> Path:
+    """A run that waits for one effect, and has a few entries behind it."""
+    new = NewRun(run_id="r", process_id="demo", entry=folder / "p.py")
+    run = create_run(folder / "runs", new, proof="0" * 32, ulid=ids(1)[0], created_at=MOMENT)
+    with FileStore(run).write("test") as writer:
+        for number in (1, 2):
+            writer.request(a_request(f"E{number}", number))
+    with FileStore(run).write("test") as writer:
+        writer.resolve("E1", ok("one"))
+    return run
+
+
+def append(run: Path) -> None:
+    with FileStore(run).write("test") as writer:
+        writer.append("BRIDLE_X", {"n": 1})
+
+
+def post(run: Path) -> None:
+    with FileStore(run).write("test") as writer:
+        if "E2" in writer.standing.pending:
+            writer.resolve("E2", ok({"said": "two"}))
+
+
+def post_large(run: Path) -> None:
+    with FileStore(run).write("test") as writer:
+        if "E2" in writer.standing.pending:
+            writer.resolve("E2", ok("x" * 1_100_000))
+
+
+def ask(run: Path) -> None:
+    with FileStore(run).write("test") as writer:
+        if "demo:S000003:task" not in writer.state.by_key:
+            writer.request(a_request(writer.new_id(), 3))
+
+
+def complete(run: Path) -> None:
+    with FileStore(run).write("test") as writer:
+        if writer.standing.end is None:
+            writer.append("RUN_COMPLETED", {"outputRef": writer.keep_output({"sum": 3})})
+
+
+DEEDS: dict[str, Deed] = {"append": append, "post": post, "post a blob": post_large, "ask": ask, "complete": complete}
+
+
+@pytest.mark.parametrize("deed", DEEDS.values(), ids=DEEDS)
+def test_the_recorder_sees_everything_that_is_written(deed: Deed, tmp_path: Path) -> None:
+    run = new_run(tmp_path)
+    platter = Platter.of(tmp_path)
+    with watch(nothing) as changes:
+        deed(run)
+    for change in changes:
+        platter.take(change)
+    seen = {str(path): None if path.is_dir() else path.read_bytes() for path in tmp_path.rglob("*")}
+    assert platter.as_seen() == seen
+
+
+@pytest.mark.parametrize("deed", DEEDS.values(), ids=DEEDS)
+def test_a_file_is_synced_before_its_rename_and_the_folder_after_it(deed: Deed, tmp_path: Path) -> None:
+    run = new_run(tmp_path)
+    with watch(nothing) as changes:
+        deed(run)
+    state = str(run / layout.STATE)
+    renames = [index for index, change in enumerate(changes) if change.deed == "rename"]
+    durable = [
+        i for i in renames if not changes[i].target.startswith(state) or changes[i].target.endswith("output.json")
+    ]
+    assert durable
+    for index in durable:
+        change = changes[index]
+        written = max(i for i, one in enumerate(changes[:index]) if one.deed == "write" and one.path == change.path)
+        assert Change("sync", change.path) in changes[written:index], f"{change} came before its content was safe"
+        later = changes[index + 1 :]
+        folder = Change("sync", os.path.dirname(change.target))
+        assert folder in later, f"the folder was not synced after {change}"
+        # Nothing else becomes visible before this name is safe.
+        assert not [one for one in later[: later.index(folder)] if one.deed == "rename"]
+    made = [change.path for change in changes if change.deed == "mkdir"]
+    assert all(Change("sync", os.path.dirname(path)) in changes for path in made if not path.startswith(state))
+
+
+def test_an_entry_is_in_the_journal_only_after_the_files_it_names(tmp_path: Path) -> None:
+    run = new_run(tmp_path)
+    with watch(nothing) as changes:
+        post(run)
+        ask(run)
+    order = [Path(change.target).parent.name for change in changes if change.deed == "rename"]
+    in_order = [name for name in order if name != layout.STATE]
+    assert [name == layout.JOURNAL for name in in_order] == [False, True, False, True]
+
+
+def check(run: Path, before: list[str], *, done: bool) -> None:
+    """The run can be read, nothing that was acknowledged is missing, and the caches say what the files say."""
+    store = FileReader(run)
+    entries = list(store.entries())
+    state, folded = store.state(), fold(entries)
+    assert [entry.ulid for entry in entries][: len(before)] == before
+    assert len(entries) - len(before) in ((1,) if done else (0, 1))
+    assert repr(state.effects) == repr(folded.effects)
+    assert (state.standing.seq, state.standing.ulid) == (store.standing().seq, store.standing().ulid)
+    assert list(state.standing.pending) == list(store.standing().pending)
+    for effect in state.resolved:
+        assert store.result(effect) == FileReader(run).tasks.result(effect)
+    for effect in state.effects.values():
+        assert store.task(effect.effect_id)["stepId"] == effect.step_id
+
+
+def facts(run: Path) -> list[tuple[str, object]]:
+    """What a run says, without ids and moments."""
+    store = FileReader(run)
+    state = View.of_files(store.place).state
+    results = {effect.step_id: store.result(effect).value for effect in state.resolved}
+    kinds = [entry.type for entry in store.entries()]
+    return [("types", kinds), ("results", results), ("pending", [effect.step_id for effect in state.pending])]
+
+
+@pytest.mark.parametrize("deed", DEEDS.values(), ids=DEEDS)
+def test_a_power_cut_at_any_moment_loses_nothing_that_was_acknowledged(deed: Deed, tmp_path: Path) -> None:
+    run = new_run(tmp_path)
+    before = [entry.ulid for entry in FileReader(run).entries()]
+    platter = Platter.of(tmp_path)
+    with watch(nothing) as changes:
+        deed(run)
+    expected = facts(run)
+    first = next(i for i, change in enumerate(changes) if change.deed == "rename")
+    cuts = 0
+    for moment in range(len(changes) + 1):
+        is_done = moment == len(changes)
+        for chance in chances():
+            restore(tmp_path, platter.after_power_cut(chance), platter.moments)
+            check(run, before, done=is_done)
+            if moment == first or is_done or chance is None:
+                deed_again(deed, run)
+                assert facts(run) == expected
+            cuts += 1
+        if not is_done:
+            platter.take(changes[moment])
+    assert cuts == (len(changes) + 1) * (SIZES.power_cuts_at_each_moment + 1)
+
+
+def chances() -> list[Random | None]:
+    """Everything loose is forgotten; and then each part of it by chance."""
+    seeds = range(SIZES.power_cuts_at_each_moment)
+    return [None, *(Random(seed) for seed in seeds)]  # noqa: S311  # the same cuts every time
+
+
+def deed_again(deed: Deed, run: Path) -> None:
+    """What whoever was interrupted does next: look, and do it unless it is done."""
+    if deed is append and any(entry.type == "BRIDLE_X" for entry in FileReader(run).entries()):
+        return
+    deed(run)
+
+
+def test_a_power_cut_leaves_a_new_run_whole_or_not_at_all(tmp_path: Path) -> None:
+    runs = tmp_path / "runs"
+    runs.mkdir()
+    new = NewRun(run_id="r", process_id="demo", entry=tmp_path / "p.py", has_inputs=True, inputs={"a": 1})
+    platter = Platter.of(tmp_path)
+    with watch(nothing) as changes:
+        create_run(runs, new, proof="0" * 32, ulid=ids(1)[0], created_at=MOMENT)
+    whole = contents(runs / "r")
+    found = set()
+    for moment in range(len(changes) + 1):
+        for chance in chances():
+            tree = platter.after_power_cut(chance)
+            restore(tmp_path, tree, platter.moments)
+            exists = os.path.lexists(runs / "r")
+            assert not exists or contents(runs / "r") == whole
+            found.add(exists)
+            if moment == len(changes):
+                assert exists
+        if moment < len(changes):
+            platter.take(changes[moment])
+    assert found == {False, True}
+
+
+def test_the_model_of_a_power_cut_would_see_a_missing_sync(tmp_path: Path) -> None:
+    run = new_run(tmp_path)
+    platter = Platter.of(tmp_path)
+    with watch(nothing) as changes:
+        append(run)
+    journal = str(run / layout.JOURNAL)
+    unsafe = [change for change in changes if change != Change("sync", journal)]
+    for change in unsafe:
+        platter.take(change)
+    restore(tmp_path, platter.after_power_cut(None), platter.moments)
+    assert FileReader(run).standing().seq == 4, "the entry should have been forgotten"
