@@ -182,6 +182,31 @@ def test_a_session_is_found_from_a_folder_below_in_its_repository_and_stays_in_i
     assert [line["cwd"] for line in lines if "cwd" in line] == [str(top.cwd)] * 2 + [str(below.cwd)] * 2
 
 
+def test_a_session_of_one_worktree_is_found_from_another(tmp_path: Path) -> None:
+    top = place(tmp_path)
+    git = ["git", "-C", str(top.cwd), "-c", "user.name=n", "-c", "user.email=e"]
+    for arguments in (
+        ["init", "-q"],
+        ["commit", "-q", "--allow-empty", "-m", "x"],
+        ["worktree", "add", "-q", "-b", "other", str(tmp_path / "tree")],
+    ):
+        subprocess.run([*git, *arguments], check=True, timeout=LIMIT_SECONDS)
+    kept(top, wanted=Wanted(session_id=ID))
+    kept(place(tmp_path, tmp_path / "tree"), wanted=Wanted(session_id=OTHER))
+    (tmp_path / "tree" / "src").mkdir()
+    assert resumed(Wanted(resume=ID), place(tmp_path, tmp_path / "tree" / "src")).id == ID
+    assert resumed(Wanted(resume=OTHER), top).id == OTHER
+
+
+def test_a_session_of_a_folder_in_between_is_not_found(tmp_path: Path) -> None:
+    top = place(tmp_path)
+    (top.cwd / ".git").mkdir()
+    kept(place(tmp_path, top.cwd / "src"), wanted=Wanted(session_id=ID))
+    for folder in (top.cwd, top.cwd / "src" / "deep", top.cwd / "lib"):
+        with pytest.raises(SessionError, match="No conversation found"):
+            open_session(Wanted(resume=ID), place(tmp_path, folder))
+
+
 def test_a_session_of_another_folder_is_not_found(tmp_path: Path) -> None:
     kept(place(tmp_path), wanted=Wanted(session_id=ID))
     for wanted in (ID, OTHER):
@@ -198,6 +223,8 @@ def test_a_session_can_be_named_and_found_by_its_name(tmp_path: Path) -> None:
     assert resumed(Wanted(resume="my title"), where).id == named
     with pytest.raises(SessionError, match="is not a UUID and does not match any session title"):
         open_session(Wanted(resume="another title"), where)
+    with pytest.raises(SessionError, match=r"Usage: claude -p --resume <session-id\|title>$"):
+        open_session(Wanted(resume=""), where)
 
 
 def test_a_name_that_fits_many_sessions_is_refused_with_all_of_them(tmp_path: Path) -> None:

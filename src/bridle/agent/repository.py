@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 # What programs find in the place of a branch where there is none: no repository, or a commit checked out by itself.
@@ -16,6 +17,16 @@ def top(cwd: Path) -> Path | None:
         if (folder / ".git").exists():
             return folder
     return None
+
+
+def worktrees(top: Path) -> list[Path]:
+    """The tops of all working copies that share the repository, the given one first."""
+    shared = _shared(_own(top))
+    found = [top, shared.parent] if shared.name == ".git" else [top]
+    for marker in sorted(shared.glob("worktrees/*/gitdir")):
+        if text := _read(marker):
+            found.append(Path(text).parent)
+    return list(dict.fromkeys(found))
 
 
 def branch(cwd: Path) -> str:
@@ -50,7 +61,7 @@ def _own(top: Path) -> Path:
 
 def _shared(own: Path) -> Path:
     """Where the part is that all worktrees share."""
-    return own / (_read(own / "commondir") or ".")
+    return Path(os.path.normpath(own / (_read(own / "commondir") or ".")))
 
 
 def _read(path: Path) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -67,7 +67,7 @@ def check(wanted: Wanted) -> None:
     """Refuse what cannot be meant, before anything is read."""
     if wanted.session_id is not None and not is_uuid(wanted.session_id):
         raise UsageError("Error: Invalid session ID. Must be a valid UUID.")
-    if wanted.session_id is not None and (wanted.resume or wanted.continues) and not wanted.forks:
+    if wanted.session_id is not None and (wanted.resume is not None or wanted.continues) and not wanted.forks:
         raise UsageError(
             "Error: --session-id can only be used with --continue or --resume if --fork-session is also specified."
         )
@@ -144,7 +144,7 @@ def _load(wanted: Wanted, source: Path, session_id: str) -> History:
 
 def _source(wanted: Wanted, place: Place) -> Path | None:
     """The transcript to go on with, if any is wanted."""
-    if wanted.resume:
+    if wanted.resume is not None:
         return _named(wanted.resume, place)
     if wanted.continues:
         return next((path for path in _newest_first(place) if history.holds_conversation(path)), None)
@@ -158,17 +158,18 @@ def _named(name: str, place: Place) -> Path:
             if path.is_file() and history.holds_conversation(path):
                 return path
         raise SessionError(f"No conversation found with session ID: {name}", payload=name)
-    found = [path for path in _newest_first(place) if history.title_of(path) == name]
+    found = [path for path in _newest_first(place) if name and history.title_of(path) == name]
     if len(found) == 1:
         return found[0]
     if found:
         raise SessionError(_many(name, found), payload=new_uuid())
-    raise SessionError(
+    refusal = (
         "Error: --resume requires a valid session ID or session title when used with --print."
-        f' Usage: claude -p --resume <session-id|title>. Provided value "{name}" is not a UUID and does not match any'
-        " session title.",
-        payload=new_uuid(),
+        " Usage: claude -p --resume <session-id|title>"
     )
+    if name:
+        refusal += f'. Provided value "{name}" is not a UUID and does not match any session title.'
+    raise SessionError(refusal, payload=new_uuid())
 
 
 def _many(name: str, found: list[Path]) -> str:
@@ -179,13 +180,11 @@ def _many(name: str, found: list[Path]) -> str:
     return "\n".join(lines)
 
 
-def _folders(place: Place) -> Iterator[Path]:
-    """Where a session that is named by its id may be: of this folder, and of those above it in the repository."""
+def _folders(place: Place) -> list[Path]:
+    """Where a session that is named by its id may be: of this folder, and of the tops of its repository."""
     top = repository.top(place.cwd)
-    for folder in (place.cwd, *place.cwd.parents):
-        yield project_folder(place.config_folder, folder)
-        if top is None or folder == top:
-            return
+    tops = [] if top is None else repository.worktrees(top)
+    return [project_folder(place.config_folder, folder) for folder in dict.fromkeys([place.cwd, *tops])]
 
 
 def _newest_first(place: Place) -> list[Path]:
