@@ -11,31 +11,16 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from bridle.engine import trust
+from bridle.engine.hook_files import ON_BREAKPOINT, REPOSITORY, Script, find_scripts
 from bridle.errors import ProcessError
-from bridle.ground import clock, ids
+from bridle.ground import clock
 
-ON_RUN_START = "on-run-start"
-ON_RUN_COMPLETE = "on-run-complete"
-ON_RUN_FAIL = "on-run-fail"
-ON_ITERATION_START = "on-iteration-start"
-ON_ITERATION_END = "on-iteration-end"
-ON_STEP_DISPATCH = "on-step-dispatch"
-ON_TASK_START = "on-task-start"
-ON_TASK_COMPLETE = "on-task-complete"
-ON_BREAKPOINT = "on-breakpoint"
-
-REPOSITORY = "per-repo"
-USER = "per-user"
-PLUGIN = "plugin"
-
-REPOSITORY_FOLDER = ".a5c"
-PLUGIN_VARIABLE = "CLAUDE_PLUGIN_ROOT"
 LIMIT_VARIABLE = "BABYSITTER_HOOK_TIMEOUT"
 
 # A hook tells somebody, or looks something up. The format's own default.
@@ -44,15 +29,6 @@ LIMIT_SECONDS = 30.0
 VARIABLE_LIMIT_BYTES = 100 * 1024
 # What is kept of a hook's output; it may become part of the journal.
 OUTPUT_LIMIT_BYTES = 64 * 1024
-
-
-@dataclass(frozen=True)
-class Script:
-    """One hook that was found."""
-
-    path: Path
-    where: str
-    """`per-repo`, `per-user` or `plugin`."""
 
 
 @dataclass(frozen=True)
@@ -129,8 +105,7 @@ class Hooks:
 
     def scripts(self, hook_type: str) -> list[Script]:
         """Every hook of the type, in order; trusted or not."""
-        ids.check_id(hook_type, what="hook type")
-        return [script for where, folder in self._folders(hook_type) for script in _scripts(folder, where)]
+        return find_scripts(hook_type, self.repository, self.environment, self.plugin_root)
 
     async def fire(self, hook_type: str, payload: Mapping[str, Any], *, limit_seconds: float | None = None) -> Fired:
         """Run them all, one after the other; `limit_seconds` is for each."""
@@ -152,14 +127,6 @@ class Hooks:
         ran = [await _run(script, text, self.repository, environment, limit) for script in allowed]
         return Fired(hook_type, tuple(ran), untrusted)
 
-    def _folders(self, hook_type: str) -> Iterator[tuple[str, Path]]:
-        yield REPOSITORY, self.repository / REPOSITORY_FOLDER / "hooks" / hook_type
-        settings = self.environment.get("XDG_CONFIG_HOME") or Path(self.environment.get("HOME") or "~") / ".config"
-        yield USER, Path(settings).expanduser() / "babysitter" / "hooks" / hook_type
-        plugin = self.plugin_root or self.environment.get(PLUGIN_VARIABLE)
-        if plugin:
-            yield PLUGIN, Path(plugin) / "hooks" / hook_type
-
     def _environment_for(self, hook_type: str, text: str) -> dict[str, str]:
         given = {"HOOK_TYPE": hook_type}
         if len(text.encode("utf-8", "surrogateescape")) <= VARIABLE_LIMIT_BYTES:
@@ -171,25 +138,6 @@ class Hooks:
     def _limit_seconds(self) -> float:
         chosen = self.environment.get(LIMIT_VARIABLE, "")
         return int(chosen) / 1000 if chosen.isdigit() and int(chosen) > 0 else LIMIT_SECONDS
-
-
-def repository_of(run: Path) -> Path:
-    """The repository that a run's folder belongs to: the nearest folder above it with `.a5c` or `.git` in it."""
-    run = run.resolve()
-    for folder in run.parents:
-        if (folder / REPOSITORY_FOLDER).is_dir() or (folder / ".git").exists():
-            return folder
-    return run.parent
-
-
-def _scripts(folder: Path, where: str) -> Iterator[Script]:
-    try:
-        names = sorted(name for name in os.listdir(folder) if name.endswith(".sh"))
-    except OSError:
-        return  # there is no such folder, which is how most types have no hooks
-    for name in names:
-        if (folder / name).is_file():
-            yield Script(folder / name, where)
 
 
 async def _run(script: Script, text: str, cwd: Path, environment: Mapping[str, str], limit_seconds: float) -> Ran:

@@ -14,7 +14,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from bridle.engine import hooks, iteration, notes, process
+from bridle.engine import hook_files, iteration, notes, process
 from bridle.engine.effects import BREAKPOINT
 from bridle.engine.herald import Herald
 from bridle.engine.hooks import Fired, Hooks
@@ -54,10 +54,10 @@ class Engine:
         if self._store.standing().end in _FOR_GOOD:
             return self._answer_ended(self._store.state())
         herald, began, self._requested = Herald(self._hooks, self._run_id), self._now(), []
-        if herald.hears(hooks.ON_ITERATION_START):
+        if herald.hears(hook_files.ON_ITERATION_START):
             state = self._store.state()
             number = iteration.number(state)
-            herald.tell(hooks.ON_ITERATION_START, {"iteration": number, "state": state.standing.state})
+            herald.tell(hook_files.ON_ITERATION_START, {"iteration": number, "state": state.standing.state})
         path = self._folder / LOCK_FILE
         with FileLock.hold(path, holder=OWNER, wait_seconds=TURN_WAIT_SECONDS):
             found = self._run_to_rest(herald)
@@ -187,17 +187,17 @@ class Engine:
     def _tell(self, found: Iteration, herald: Herald, *, took_ms: int) -> None:
         """Let the hooks know what happened, in the order in which it did."""
         for effect in self._requested:
-            herald.tell(hooks.ON_STEP_DISPATCH, effect.request.data)
-            if effect.kind == BREAKPOINT and herald.hears(hooks.ON_BREAKPOINT):
+            herald.tell(hook_files.ON_STEP_DISPATCH, effect.request.data)
+            if effect.kind == BREAKPOINT and herald.hears(hook_files.ON_BREAKPOINT):
                 metadata: Any = self._store.task(effect.effect_id).get("metadata")
-                herald.tell(hooks.ON_BREAKPOINT, {**effect.request.data, "payload": metadata["payload"]})
+                herald.tell(hook_files.ON_BREAKPOINT, {**effect.request.data, "payload": metadata["payload"]})
         if found.status == iteration.COMPLETED:
             told = {"status": found.status, "output": found.output, "duration": took_ms}
-            herald.tell(hooks.ON_RUN_COMPLETE, told)
+            herald.tell(hook_files.ON_RUN_COMPLETE, told)
         elif found.status == iteration.FAILED:
             told = {"status": found.status, "error": (found.error or {}).get("message"), "duration": took_ms}
-            herald.tell(hooks.ON_RUN_FAIL, told)
-        herald.tell(hooks.ON_ITERATION_END, found.summary())
+            herald.tell(hook_files.ON_RUN_FAIL, told)
+        herald.tell(hook_files.ON_ITERATION_END, found.summary())
 
     @property
     def _run_id(self) -> str:

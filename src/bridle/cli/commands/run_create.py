@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import os
-import sys
 import time
 from pathlib import Path
 
 from bridle.cli.chosen import chosen_runs
 from bridle.cli.light import DRY_RUN, NO_HOOKS, RUNS_DIR, Given, Light, Option, print_json
+from bridle.cli.told import tell
+from bridle.engine.hook_files import ON_RUN_START
 from bridle.errors import DiskError, UsageError
 from bridle.ground import disk, ids
+from bridle.ground.stamp import iso
 from bridle.journal import codec
 from bridle.journal.create import NewRun, create_run, entrypoint
 from bridle.journal.layout import DEFAULT_EXPORT
-from bridle.ground.stamp import iso
 from bridle.journal.tasks import FILE_LIMIT_BYTES
 from bridle.journal.ulid import RANDOM_BYTES, next_ulid
 
@@ -47,7 +48,8 @@ def _run(given: Given) -> int:
     run = create_run(runs, new, proof=ids.new_token(), ulid=_fresh_id(), created_at=iso(time.time_ns()))
     entry = "#".join(entrypoint(new, run).values())
     session = _session(given)
-    _tell(given, run, new, entry)
+    inputs = {"inputs": new.inputs} if new.has_inputs else {}
+    tell(given, run, ON_RUN_START, {"processId": new.process_id, "entry": entry, **inputs})
     if given.has("--json"):
         bound = {"session": session} if session is not None else {}
         print_json({"runId": new.run_id, "runDir": str(run), "entry": entry, **bound}, pretty=True)
@@ -84,20 +86,6 @@ def _check_process(new: NewRun) -> str:
     from bridle.engine.process import load
 
     return load(new.entry, new.export).digest
-
-
-def _tell(given: Given, run: Path, new: NewRun, entry: str) -> None:
-    """Let the hooks know that there is a new run."""
-    from bridle.engine.herald import Herald
-    from bridle.engine.hooks import ON_RUN_START, Hooks, repository_of
-
-    plugin = given.text("--plugin-root")
-    hooks = Hooks(repository_of(run), os.environ, Path(plugin) if plugin else None, not given.has("--no-hooks"))
-    herald = Herald(hooks, new.run_id)
-    inputs = {"inputs": new.inputs} if new.has_inputs else {}
-    herald.tell(ON_RUN_START, {"processId": new.process_id, "entry": entry, **inputs})
-    for remark in herald.remarks:
-        print(f"bridle: {remark}", file=sys.stderr)
 
 
 def _read_inputs(name: str) -> object:

@@ -21,7 +21,8 @@ _OPTIONS = (
 def _run(given: Given) -> int:
     from dataclasses import replace
 
-    from bridle.engine.hooks import Hooks, repository_of
+    from bridle.engine.hook_files import repository_of
+    from bridle.engine.hooks import Hooks
     from bridle.engine.iterate import iterate
     from bridle.engine.iteration import FAILED, HALTED
     from bridle.journal.files import FileStore

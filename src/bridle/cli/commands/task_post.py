@@ -8,7 +8,9 @@ import time
 from pathlib import Path
 
 from bridle.cli.chosen import chosen_run
-from bridle.cli.light import DRY_RUN, RUNS_DIR, Given, Light, Option, print_json
+from bridle.cli.light import DRY_RUN, NO_HOOKS, RUNS_DIR, Given, Light, Option, print_json
+from bridle.cli.told import tell
+from bridle.engine.hook_files import ON_TASK_COMPLETE
 from bridle.errors import DiskError, UsageError
 from bridle.ground import disk
 from bridle.ground.stamp import iso
@@ -34,6 +36,8 @@ _OPTIONS = (
     Option("--finished-at", "When it ended (default: now).", value="ISO"),
     Option("--metadata", "File with an object to keep beside the result.", value="FILE"),
     Option("--invocation-key", "Refuse unless the effect has this key.", value="KEY"),
+    Option("--plugin-root", "The folder of the plugin, whose hooks run too.", value="DIR"),
+    NO_HOOKS,
     DRY_RUN,
     RUNS_DIR,
 )
@@ -53,6 +57,7 @@ def _run(given: Given) -> int:
         return _plan(given)
     with store.write("task:post") as writer:
         entry = writer.resolve(effect_id, posted, key=key)
+    tell(given, store.run, ON_TASK_COMPLETE, entry.data)
     _answer(entry, posted, as_json=given.has("--json"))
     return 0
 

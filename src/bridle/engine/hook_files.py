@@ -1,0 +1,80 @@
+"""Where native hooks are found: three folders for each type. Imported by commands that must start at once.
+
+1. the repository's: `.a5c/hooks/<type>/*.sh`
+2. the user's: `~/.config/babysitter/hooks/<type>/*.sh`
+3. the plugin's: `<plugin>/hooks/<type>/*.sh`
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from bridle.ground import ids
+
+ON_RUN_START = "on-run-start"
+ON_RUN_COMPLETE = "on-run-complete"
+ON_RUN_FAIL = "on-run-fail"
+ON_ITERATION_START = "on-iteration-start"
+ON_ITERATION_END = "on-iteration-end"
+ON_STEP_DISPATCH = "on-step-dispatch"
+ON_TASK_START = "on-task-start"
+ON_TASK_COMPLETE = "on-task-complete"
+ON_BREAKPOINT = "on-breakpoint"
+
+REPOSITORY = "per-repo"
+USER = "per-user"
+PLUGIN = "plugin"
+
+REPOSITORY_FOLDER = ".a5c"
+PLUGIN_VARIABLE = "CLAUDE_PLUGIN_ROOT"
+
+
+class Script:
+    """One hook that was found."""
+
+    __slots__ = ("path", "where")
+
+    def __init__(self, path: Path, where: str) -> None:
+        self.path = path
+        self.where = where
+        """`per-repo`, `per-user` or `plugin`."""
+
+
+def find_scripts(
+    hook_type: str, repository: Path, environment: Mapping[str, str], plugin_root: Path | None
+) -> list[Script]:
+    """Every hook of the type, in the order in which they run; trusted or not."""
+    ids.check_id(hook_type, what="the hook type")
+    folders = _folders(hook_type, repository, environment, plugin_root)
+    return [Script(folder / name, where) for where, folder in folders for name in _names(folder)]
+
+
+def repository_of(run: Path) -> Path:
+    """The repository that a run's folder belongs to: the nearest folder above it with `.a5c` or `.git` in it."""
+    run = run.resolve()
+    for folder in run.parents:
+        if (folder / REPOSITORY_FOLDER).is_dir() or (folder / ".git").exists():
+            return folder
+    return run.parent
+
+
+def _folders(
+    hook_type: str, repository: Path, environment: Mapping[str, str], plugin_root: Path | None
+) -> Iterator[tuple[str, Path]]:
+    yield REPOSITORY, repository / REPOSITORY_FOLDER / "hooks" / hook_type
+    settings, home = environment.get("XDG_CONFIG_HOME"), environment.get("HOME")
+    if settings or home:
+        yield USER, Path(settings or f"{home}/.config") / "babysitter" / "hooks" / hook_type
+    plugin = plugin_root or environment.get(PLUGIN_VARIABLE)
+    if plugin:
+        yield PLUGIN, Path(plugin) / "hooks" / hook_type
+
+
+def _names(folder: Path) -> list[str]:
+    try:
+        names = os.listdir(folder)
+    except OSError:
+        return []  # there is no such folder, which is how most types have no hooks
+    return sorted(name for name in names if name.endswith(".sh") and os.path.isfile(folder / name))
