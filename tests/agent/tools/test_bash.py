@@ -9,7 +9,7 @@ import pytest
 from bridle.agent.tools.bash import Bash
 from bridle.agent.tools.limits import Limits
 from bridle.agent.tools.shell import Shell
-from tests.agent.tools.workplace import HANG_SECONDS, play, recorded, until, workplace
+from tests.agent.tools.workplace import play, recorded, until, workplace
 
 # Calls whose answer depends on the machine, or that are told otherwise on purpose (see the tests that name them).
 OTHERWISE = {"kill -9 $$", "seq 1 20000", "sleep 5"}
@@ -232,11 +232,12 @@ def test_an_image_as_a_data_url_is_an_image_and_a_broken_one_is_text(tmp_path: P
 def test_a_hundred_commands_run_side_by_side(tmp_path: Path) -> None:
     async def story() -> None:
         async with workplace(tmp_path) as place:
-            # Each waits for all the others: they can only end if they run at once.
-            command = "touch go.{0}; until [ $(ls go.* | wc -l) = 100 ]; do sleep 0.05; done; echo {0}"
-            async with asyncio.timeout(HANG_SECONDS):
-                answers = await asyncio.gather(*(place.bash(command.format(number)) for number in range(100)))
-            assert [answer.content for answer in answers] == [str(number) for number in range(100)]
+            command = "touch here.{0}; until [ -e go ]; do sleep 0.2; done; echo {0}"
+            calls = asyncio.gather(*(place.bash(command.format(number)) for number in range(100)))
+            # They are let go only when all of them are there at once.
+            await until(lambda: len(list(place.project.glob("here.*"))) == 100, "hundred commands")
+            (place.project / "go").touch()
+            assert [answer.content for answer in await calls] == [str(number) for number in range(100)]
 
     play(story)
 
