@@ -33,8 +33,7 @@ from bridle.agent.session import Session, new_uuid
 from bridle.agent.sessions import Place, Wanted, open_session
 from bridle.agent.summary import opening, summary_of
 from bridle.errors import ModelFailure
-from tests.agent.test_history import is_sendable
-from tests.agent.transcripts import lines_in, recorded
+from tests.agent.transcripts import is_sendable, lines_in, recorded
 
 WINDOW = Window(context_tokens=200_000, max_output_tokens=32_000)
 LONG = "word " * 4_000  # about 5000 tokens

@@ -15,7 +15,7 @@ from bridle.agent import history
 from bridle.agent.history import History, NotInTranscript, load
 from bridle.agent.messages import NO_ANSWER
 from bridle.errors import DiskError
-from tests.agent.transcripts import FOLDER, RECORDED, Line, recorded
+from tests.agent.transcripts import FOLDER, RECORDED, Line, is_sendable, recorded
 
 # What a summary leaves of a long conversation must not depend on how long it was.
 SMALL_BYTES = 8_000_000
@@ -72,23 +72,6 @@ def told(loaded: History) -> list[tuple[str, list[str]]]:
         words = [block.get("text") or block.get("name") or str(block.get("content")) for block in message["content"]]
         short.append((message["role"], words))
     return short
-
-
-def is_sendable(messages: list[Line]) -> bool:
-    """The rules of an endpoint."""
-    roles = [message["role"] for message in messages]
-    if roles != ["user", "assistant"] * (len(roles) // 2) + ["user"] * (len(roles) % 2):
-        return False
-    waiting: set[str] = set()
-    for message in messages:
-        blocks = message["content"]
-        answers = [block["tool_use_id"] for block in blocks if block["type"] == "tool_result"]
-        if not blocks or sorted(answers) != sorted(waiting):
-            return False
-        if any(block["type"] == "text" and not block["text"].strip() for block in blocks):
-            return False
-        waiting = {block["id"] for block in blocks if block["type"] == "tool_use"}
-    return not waiting
 
 
 # Transcripts of Claude Code

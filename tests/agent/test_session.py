@@ -65,7 +65,7 @@ def test_each_line_follows_the_one_before_it(tmp_path: Path) -> None:
     session.note("a nudge")
     session.assistant({"id": "m"}, [(new_uuid(), {"type": "text", "text": t}) for t in "ab"], request_id="r")
     session.synthetic({"id": "s", "model": "<synthetic>"}, uuid=new_uuid(), error="unknown", status=400)
-    session.attachment({"type": "skill_listing"})
+    session.midturn("in between")
     lines = written(session)
     assert [line["parentUuid"] for line in lines] == [None, *(line["uuid"] for line in lines[:-1])]
     assert session.leaf == lines[-1]["uuid"]

@@ -43,6 +43,23 @@ def comparable(lines: list[Line]) -> list[str]:
     return texts
 
 
+def is_sendable(messages: list[Line]) -> bool:
+    """The rules of an endpoint."""
+    roles = [message["role"] for message in messages]
+    if roles != ["user", "assistant"] * (len(roles) // 2) + ["user"] * (len(roles) % 2):
+        return False
+    waiting: set[str] = set()
+    for message in messages:
+        blocks = message["content"]
+        answers = [block["tool_use_id"] for block in blocks if block["type"] == "tool_result"]
+        if not blocks or sorted(answers) != sorted(waiting):
+            return False
+        if any(block["type"] == "text" and not block["text"].strip() for block in blocks):
+            return False
+        waiting = {block["id"] for block in blocks if block["type"] == "tool_use"}
+    return not waiting
+
+
 def _without_listings(lines: list[Line]) -> list[Line]:
     """Leave them out; what followed on one follows on the line before it."""
     before: dict[str, str | None] = {}

@@ -142,11 +142,6 @@ class Session:
         value = {"type": "queued_command", "prompt": content, "commandMode": "prompt", "timestamp": mark.timestamp}
         return self._add(transcript.attachment(value, mark, self.origin), mark, "user")
 
-    def attachment(self, value: dict[str, Any]) -> Noted:
-        """The model is shown something besides the messages; it is not shown again when the session is resumed."""
-        mark = self._mark(None)
-        return self._add(transcript.attachment(value, mark, self.origin), mark, None)
-
     def assistant(
         self, message: dict[str, Any], blocks: Sequence[tuple[str, dict[str, Any]]], *, request_id: str | None
     ) -> None:
