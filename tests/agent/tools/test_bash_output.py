@@ -143,7 +143,7 @@ async def main():
     async def tick():
         nonlocal ticks
         while True:
-            await asyncio.sleep(0)
+            await asyncio.sleep(0.002)
             ticks += 1
 
     ticking = asyncio.create_task(tick())
@@ -170,7 +170,7 @@ def test_a_command_that_prints_a_gigabyte_takes_neither_memory_nor_the_disk_nor_
     grown_megabytes, ticks = map(int, first.split())
     path, size = second.split()
     assert grown_megabytes < 16
-    assert ticks > 1000  # other work went on all the time
+    assert ticks > 20  # other work went on all the time
     assert int(size) == KEPT_LIMIT_BYTES
     kept = Path(path).read_bytes()
     lost = GIGABYTE - KEPT_LIMIT_BYTES
