@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from pathlib import Path
 from random import Random
 
@@ -11,65 +10,19 @@ import pytest
 
 from bridle.journal import layout
 from bridle.journal.create import NewRun, create_run
-from bridle.journal.files import FileStore
 from bridle.journal.reader import FileReader
 from bridle.journal.state import fold
 from bridle.journal.view import View
+from tests.journal.deeds import DEEDS, Deed, append, ask, new_run, post
 from tests.journal.platter import Platter, restore
 from tests.journal.recorder import Change, watch
 from tests.journal.samples import contents
-from tests.journal.steps import MOMENT, a_request, ids, ok
+from tests.journal.steps import MOMENT, ids
 from tests.sizes import SIZES
-
-Deed = Callable[[Path], None]
 
 
 def nothing(change: Change) -> None:
     """A listener that only lets everything pass."""
-
-
-def new_run(folder: Path) -> Path:
-    """A run that waits for one effect, and has a few entries behind it."""
-    new = NewRun(run_id="r", process_id="demo", entry=folder / "p.py")
-    run = create_run(folder / "runs", new, proof="0" * 32, ulid=ids(1)[0], created_at=MOMENT)
-    with FileStore(run).write("test") as writer:
-        for number in (1, 2):
-            writer.request(a_request(f"E{number}", number))
-    with FileStore(run).write("test") as writer:
-        writer.resolve("E1", ok("one"))
-    return run
-
-
-def append(run: Path) -> None:
-    with FileStore(run).write("test") as writer:
-        writer.append("BRIDLE_X", {"n": 1})
-
-
-def post(run: Path) -> None:
-    with FileStore(run).write("test") as writer:
-        if "E2" in writer.standing.pending:
-            writer.resolve("E2", ok({"said": "two"}))
-
-
-def post_large(run: Path) -> None:
-    with FileStore(run).write("test") as writer:
-        if "E2" in writer.standing.pending:
-            writer.resolve("E2", ok("x" * 1_100_000))
-
-
-def ask(run: Path) -> None:
-    with FileStore(run).write("test") as writer:
-        if "demo:S000003:task" not in writer.state.by_key:
-            writer.request(a_request(writer.new_id(), 3))
-
-
-def complete(run: Path) -> None:
-    with FileStore(run).write("test") as writer:
-        if writer.standing.end is None:
-            writer.append("RUN_COMPLETED", {"outputRef": writer.keep_output({"sum": 3})})
-
-
-DEEDS: dict[str, Deed] = {"append": append, "post": post, "post a blob": post_large, "ask": ask, "complete": complete}
 
 
 @pytest.mark.parametrize("deed", DEEDS.values(), ids=DEEDS)
