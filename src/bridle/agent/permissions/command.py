@@ -10,13 +10,14 @@ from collections.abc import Iterable, Sequence
 
 from bridle.agent.permissions import texts
 from bridle.agent.permissions.cover import cover
-from bridle.agent.permissions.files import WRITERS, file_rule
+from bridle.agent.permissions.files import WRITERS, denial
 from bridle.agent.permissions.parts import shapes
 from bridle.agent.permissions.paths import glob_matches, resolve
 from bridle.agent.permissions.patterns import Pattern, compile_rule, could_match, matches
 from bridle.agent.permissions.policy import Allowed, Asks, Denied, Policy, Verdict
 from bridle.agent.permissions.rules import Rule, names_tool
-from bridle.agent.permissions.shell import Script, read_script
+from bridle.agent.permissions.script import Script
+from bridle.agent.permissions.shell import read_script
 from bridle.agent.permissions.words import Word
 
 _FILE_RULES = frozenset({"Read", *WRITERS})
@@ -33,7 +34,7 @@ def judge_command(command: object, policy: Policy) -> Verdict:
     if allowed and not denies and not asks and not _guards_files(policy):
         return Allowed(allowed)  # nothing could forbid it: no need to know what it does
     script = read_script(command, policy.home)
-    lines = list(shapes(script, command, policy.home))
+    lines = list(dict.fromkeys(shapes(script, command, policy.home)))
     if _whole(policy.deny, command) or _any_means(denies, lines) or _touches_denied(script, policy):
         return Denied(texts.denied_command(command))
     if _whole(policy.ask, command) or _any_means(asks, lines):
@@ -87,12 +88,8 @@ def _touches_denied(script: Script, policy: Policy) -> bool:
 
 
 def _is_denied(word: Word, tool: str, folder: str, policy: Policy) -> bool:
-    rules = tuple(rule for rule in policy.deny if rule.what is not None)
-    for path in _paths(word, folder):
-        resolved = resolve(path, folder, policy.home)
-        if resolved is not None and file_rule(rules, resolved, policy, tool=tool):
-            return True
-    return False
+    found = (resolve(path, folder, policy.home) for path in _paths(word, folder))
+    return any(resolved is not None and denial(resolved, policy, tool=tool) for resolved in found)
 
 
 def _paths(word: Word, folder: str) -> list[str]:

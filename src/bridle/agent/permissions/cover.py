@@ -3,51 +3,28 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Sequence
-from typing import Any, Final
-
-import msgspec
+from typing import Final
 
 from bridle.agent.permissions import texts
-from bridle.agent.permissions.files import EDITING_MODES, may_change, may_read, read_suggestion
-from bridle.agent.permissions.git import git_folders, runs_more
+from bridle.agent.permissions.changes import change_touches
+from bridle.agent.permissions.files import EDITING_MODES, may_change, may_read
+from bridle.agent.permissions.git import git_folders, is_bare_repository, runs_more
 from bridle.agent.permissions.paths import STREAMS, glob_matches, is_inside, is_protected, resolve
 from bridle.agent.permissions.patterns import Pattern, compile_rule, matches
 from bridle.agent.permissions.policy import Allowed, Asks, Policy, Verdict
-from bridle.agent.permissions.programs import Touches, change_touches, read_touches
+from bridle.agent.permissions.problem import Problem, ask, suggest
+from bridle.agent.permissions.programs import read_touches
 from bridle.agent.permissions.rules import names_tool
-from bridle.agent.permissions.shell import Command, Script, read_script
+from bridle.agent.permissions.script import Command, Script
+from bridle.agent.permissions.shell import read_script
+from bridle.agent.permissions.touches import Touches
+from bridle.agent.permissions.variables import is_harmless, is_own
 from bridle.agent.permissions.words import Word, plain
 from bridle.agent.permissions.wrappers import EVALUATORS, LIMIT_WRAPPERS, is_carrier, see_through
 
 # Where a command could stand after several `cd`. Nobody needs more of them in one command.
 _LIMIT_FOLDERS: Final = 16
-
-# Variables that change how a program's output looks, and never which program runs or what it opens.
-_HARMLESS_NAMES: Final = """
-CI CLICOLOR COLUMNS DEBIAN_FRONTEND FORCE_COLOR GIT_TERMINAL_PROMPT LANG LANGUAGE LC_ALL LC_COLLATE
-LC_CTYPE LC_MESSAGES LC_NUMERIC LC_TIME LINES NODE_ENV NO_COLOR PYTHONDONTWRITEBYTECODE PYTHONHASHSEED
-PYTHONUNBUFFERED PYTHONUTF8 RUST_BACKTRACE RUST_LOG TERM TZ
-"""
-_HARMLESS_VARIABLES: Final = frozenset(_HARMLESS_NAMES.split())
-_HARMLESS_VALUE = re.compile(r"[A-Za-z0-9_.,:@+=-]*\Z")
-_OWN_VARIABLE = re.compile(r"[a-z][a-z0-9_]*\Z")
-_PLAIN_NAME = re.compile(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)*\Z")
-
-
-class Problem(msgspec.Struct, frozen=True):
-    """Why one part of a command needs somebody's permission."""
-
-    part: str
-    text: str | None = None
-    """In words of its own; None if there is no more to say than that it needs one."""
-    path: str | None = None
-    rules: tuple[str, ...] = ()
-    """The rules that would give it."""
-    kind: str = "other"
-    deed: str = ""
-    """`read`, `write` or `redirect`, where a path is the reason."""
 
 
 def cover(script: Script, policy: Policy) -> Verdict:
@@ -62,15 +39,7 @@ def cover(script: Script, policy: Policy) -> Verdict:
         return Asks(judge.doubt, texts.advise_simpler())
     if not problems:
         return Allowed(judge.reason or "read-only")
-    return _ask(problems, len(script.commands), policy)
-
-
-def suggest(part: str) -> str:
-    """The rule that one would write for a command: its first two words and whatever follows, or the command itself."""
-    words = part.split()
-    if len(words) > 1 and _PLAIN_NAME.match(words[0]) and _PLAIN_NAME.match(words[1]) and not is_carrier(words[0]):
-        return f"{words[0]} {words[1]} *"
-    return part
+    return ask(problems, len(script.commands), policy)
 
 
 class _Judge:
@@ -107,7 +76,7 @@ class _Judge:
             danger = self._danger(command)
             if danger:
                 return danger
-        harmless = all(_is_harmless(name, value) for name, value in command.assignments)
+        harmless = all(is_harmless(name, value) for name, value in command.assignments)
         if self._has_rule(command, harmless=harmless):
             return []
         if not harmless:
@@ -184,7 +153,7 @@ class _Judge:
         if self._folders != [self._start]:
             return True
         folders = [resolve(folder, self._start, self._policy.home) for folder in git_folders(words)]
-        return any(folder is None or _is_bare_repository(folder) for folder in folders)
+        return any(folder is None or is_bare_repository(folder) for folder in folders)
 
     def _danger(self, command: Command) -> list[Problem]:
         """A removal of the ground that the work, the user or the machine stands on."""
@@ -201,9 +170,8 @@ class _Judge:
         return []
 
     def _is_ground(self, resolved: str, *, is_whole: bool) -> bool:
-        if resolved == "/" or any(
-            is_inside(folder, (resolved,)) for folder in (self._policy.home, *self._policy.working_folders)
-        ):
+        grounds = (self._policy.home, *self._policy.working_folders)
+        if resolved == "/" or any(is_inside(folder, (resolved,)) for folder in grounds):
             return True
         return is_whole and os.path.dirname(resolved) == "/"
 
@@ -221,7 +189,7 @@ class _Judge:
             return [self._no_rule(command)]
         if touches.objection is not None:
             return [self._no_rule(command, touches.objection)]
-        if touches.is_git and _is_bare_repository(self._start):
+        if touches.is_git and is_bare_repository(self._start):
             return [Problem(command.text, texts.GIT_ELSEWHERE)]
         return self._paths(command, touches)
 
@@ -257,6 +225,7 @@ class _Judge:
                 return [self._no_rule(command)]
             if resolved not in STREAMS and not may_change(resolved, self._policy):
                 return [self._path_problem(command, resolved, "write")]
+        self.reason = self.reason or f"mode {self._policy.mode}"
         return []
 
     def _redirect(self, command: Command, is_read: bool, target: Word) -> list[Problem]:  # noqa: FBT001  # a field, passed on
@@ -316,74 +285,9 @@ class _Judge:
         return folders
 
     def _assignments(self, command: Command) -> list[Problem]:
-        known = self._runs_nothing or all(
-            _is_harmless(name, value)
-            or (value is not None and _OWN_VARIABLE.match(name) and not name.endswith("_proxy"))
-            for name, value in command.assignments
-        )
+        known = self._runs_nothing or all(is_harmless(*pair) or is_own(*pair) for pair in command.assignments)
         return [] if known else [self._no_rule(command)]
 
 
 def _is_cd(command: Command) -> bool:
     return bool(command.words) and command.words[0].value in ("cd", "pushd", "popd", "chdir")
-
-
-def _is_harmless(name: str, value: Word | None) -> bool:
-    return name in _HARMLESS_VARIABLES and value is not None and bool(_HARMLESS_VALUE.match(value.value or "/"))
-
-
-def _is_bare_repository(folder: str) -> bool:
-    """Whether git would take a folder here for a repository although it is not called `.git`.
-
-    Such a folder can come with a checkout, and its settings name programs that git runs.
-    """
-    while True:
-        if os.path.lexists(os.path.join(folder, ".git")):
-            return False
-        if all(os.path.exists(os.path.join(folder, name)) for name in ("HEAD", "objects", "refs")):
-            return True
-        parent = os.path.dirname(folder)
-        if parent == folder:
-            return False
-        folder = parent
-
-
-def _ask(problems: list[Problem], count: int, policy: Policy) -> Asks:
-    by_part = {problem.part: problem for problem in reversed(problems)}
-    first = problems[0]
-    rules = tuple(dict.fromkeys(rule for problem in problems for rule in problem.rules))
-    advice = texts.advise(*rules) if rules else texts.advise_simpler()
-    if (
-        first.deed == "write"
-        and policy.mode not in EDITING_MODES
-        and first.path
-        and is_inside(first.path, policy.working_folders)
-    ):
-        advice = f"{advice[:-1]}; or --permission-mode acceptEdits."
-    if len(by_part) > 1:
-        return Asks(
-            texts.parts(list(reversed(by_part))), advice, suggestions=_suggestions(problems), kind="subcommandResults"
-        )
-    if first.text is None and count > 1:
-        return Asks(texts.parts([first.part]), advice, suggestions=_suggestions(problems), kind="subcommandResults")
-    return Asks(first.text or texts.NEEDS_APPROVAL, advice, first.path, _suggestions(problems), first.kind)
-
-
-def _suggestions(problems: list[Problem]) -> tuple[dict[str, Any], ...]:
-    rules = [
-        {"toolName": "Bash", "ruleContent": suggest(part)}
-        for part in dict.fromkeys(p.part for p in problems if p.rules)
-    ]
-    found: list[dict[str, Any]] = []
-    if rules:
-        found.append({"type": "addRules", "rules": rules, "behavior": "allow", "destination": "localSettings"})
-    first = problems[0]
-    if first.path is not None:
-        folder = first.path.rpartition("/")[0]
-        if first.deed == "read":
-            found.append(read_suggestion(folder))
-        else:
-            found.append({"type": "addDirectories", "directories": [folder or "/"], "destination": "session"})
-        if first.deed == "write":
-            found.append({"type": "setMode", "mode": "acceptEdits", "destination": "session"})
-    return tuple(found)

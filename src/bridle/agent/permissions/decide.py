@@ -70,7 +70,10 @@ def _judge(tool: str, arguments: Mapping[str, Any], policy: Policy) -> Verdict:
 
 def _judge_other(tool: str, arguments: Mapping[str, Any], policy: Policy) -> Verdict:
     what = _subject(tool, arguments)
-    if _other_rule(policy.deny, tool, what):
+    denied = _other_rule(policy.deny, tool, what)
+    if denied is not None and tool == "Agent":
+        return Denied(texts.denied_agent(what, str(denied), denied.source), is_listed=False)
+    if denied is not None:
         return Denied(texts.denied_call(tool, what))
     if not _other_rule(policy.ask, tool, what):
         if policy.mode == "bypassPermissions":

@@ -12,6 +12,8 @@ from bridle.agent.permissions.rules import Rule, names_tool
 
 READERS: Final = {"Read": "file_path", "Glob": "path", "Grep": "path"}
 WRITERS: Final = {"Write": "file_path", "Edit": "file_path", "NotebookEdit": "notebook_path"}
+# Stands for whatever a folder may hold; no pattern names it by chance.
+_ANY_NAME: Final = "\x01"
 EDITING_MODES: Final = frozenset({"acceptEdits", "auto"})
 
 
@@ -25,9 +27,9 @@ def judge_file(tool: str, arguments: Mapping[str, Any], policy: Policy) -> Verdi
     resolved = resolve(path, policy.cwd, policy.home) if path else None
     if resolved is None:
         return Asks(texts.no_path(tool), texts.advise(tool))
-    if file_rule(policy.deny, resolved, policy, tool=tool):
-        search = tool in ("Glob", "Grep")
-        return Denied(texts.denied_search(path)) if search else Denied(texts.DENIED_FOLDER, is_listed=False)
+    searches = tool in ("Glob", "Grep")
+    if denial(resolved, policy, tool=tool):
+        return Denied(texts.denied_search(path)) if searches else Denied(texts.DENIED_FOLDER, is_listed=False)
     asked = file_rule(policy.ask, resolved, policy, tool=tool)
     if asked is not None:
         reason = texts.ask_tool(tool) if asked.what is None else _reason(path, resolved, writes=writes)
@@ -47,6 +49,12 @@ def file_rule(rules: tuple[Rule, ...], resolved: str, policy: Policy, *, tool: s
         if rule.what is not None and rule.tool in (tool, family) and _means(rule.what, resolved, policy):
             return rule
     return None
+
+
+def denial(resolved: str, policy: Policy, *, tool: str) -> Rule | None:
+    """The rule that forbids this path, or everything below it."""
+    below = f"{resolved}/{_ANY_NAME}"
+    return file_rule(policy.deny, resolved, policy, tool=tool) or file_rule(policy.deny, below, policy, tool=tool)
 
 
 def may_change(resolved: str, policy: Policy, *, tool: str | None = None) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator, Sequence
 from typing import Final
@@ -110,3 +111,19 @@ def _has_running_setting(words: Sequence[Word]) -> bool:
         if value == "-c" and not _PLAIN_SETTING.match((before[place + 1] if place + 1 < len(before) else "") or ""):
             return True
     return False
+
+
+def is_bare_repository(folder: str) -> bool:
+    """Whether git would take a folder here for a repository although it is not called `.git`.
+
+    Such a folder can come with a checkout, and its settings name programs that git runs.
+    """
+    while True:
+        if os.path.lexists(os.path.join(folder, ".git")):
+            return False
+        if all(os.path.exists(os.path.join(folder, name)) for name in ("HEAD", "objects", "refs")):
+            return True
+        parent = os.path.dirname(folder)
+        if parent == folder:
+            return False
+        folder = parent

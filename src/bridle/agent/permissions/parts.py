@@ -7,40 +7,82 @@ from collections.abc import Iterator
 from typing import Final
 
 from bridle.agent.permissions.git import git_carried, git_command
-from bridle.agent.permissions.shell import Command, Script, read_script
+from bridle.agent.permissions.script import Command, Script
+from bridle.agent.permissions.shell import read_script
 from bridle.agent.permissions.words import Word, plain
-from bridle.agent.permissions.wrappers import LIMIT_WRAPPERS, basename, carried, is_carrier, reads_code
+from bridle.agent.permissions.wrappers import basename, carries, is_carrier, reads_code
 
 # A word that nobody knows: as a whole command it stands for every command.
 ANYTHING: Final = Word("", None, doubt="Command is not known before it runs")
 
+# Texts inside texts that are read as commands, for one command. Nobody writes so many; what is left unread could be
+# anything.
+LIMIT_TEXTS: Final = 50
+# Words of one wrapper's command line after which a command may start. The same reason.
+LIMIT_STARTS: Final = 200
+
 # Where one command may end and another begin, for text of which no more is understood.
 _SEAMS = re.compile(r"[;&|(){}`\n\"'$<>\\]+")
-# Fragments of a text that is not understood; a longer text has been refused for its length already.
-_LIMIT_FRAGMENTS: Final = 20_000
 
 
 def shapes(script: Script, text: str, home: str) -> Iterator[tuple[Word, ...]]:
     """Every command line in a script, as written and as meant."""
-    for command in script.commands:
-        yield from _shapes(command, home, 0)
-    if script.is_broken:
-        yield (ANYTHING,)
-    if script.doubts:
-        yield from _fragments(text)
+    return _Shapes(home).of(script, text)
 
 
-def _shapes(command: Command, home: str, depth: int) -> Iterator[tuple[Word, ...]]:
-    words = command.words
-    if command.assignments:
-        named = [
-            plain(f"{name}={value.value}") for name, value in command.assignments if value and value.value is not None
-        ]
-        yield (*named, *words)
-    yield from _lines(words, home, depth)
+class _Shapes:
+    """Takes commands apart, and the texts in them that are commands again, as far as the limits go."""
+
+    def __init__(self, home: str) -> None:
+        self._home = home
+        self._texts_left = LIMIT_TEXTS
+
+    def of(self, script: Script, text: str) -> Iterator[tuple[Word, ...]]:
+        """The shapes of a script that was read from a text."""
+        for command in script.commands:
+            yield from self._command(command)
+        if script.is_broken:
+            yield (ANYTHING,)
+        if script.doubts:
+            yield from _fragments(text)
+
+    def _command(self, command: Command) -> Iterator[tuple[Word, ...]]:
+        words = command.words
+        if command.assignments:
+            known = [(name, value.value) for name, value in command.assignments if value is not None]
+            yield (*(plain(f"{name}={value}") for name, value in known if value is not None), *words)
+        if not words:
+            return
+        yield from _line(words)
+        name = basename(words[0].value or "")
+        if name == "git":
+            yield from self._inside(git_carried(words))
+        if is_carrier(name):
+            yield from self._carrier(words)
+
+    def _carrier(self, words: tuple[Word, ...]) -> Iterator[tuple[Word, ...]]:
+        if reads_code(words) or any(word.value is None for word in words) or len(words) > LIMIT_STARTS:
+            yield (ANYTHING,)
+        for start in range(1, min(len(words), LIMIT_STARTS)):
+            yield from _line(words[start:])
+            if basename(words[start].value or "") == "git":
+                yield from self._inside(git_carried(words[start:]))
+        yield from self._inside(carries(words[:LIMIT_STARTS]))
+
+    def _inside(self, found: Iterator[tuple[Word, ...] | str]) -> Iterator[tuple[Word, ...]]:
+        for inside in found:
+            if isinstance(inside, tuple):
+                yield from _line(inside)
+            elif self._texts_left == 0:
+                yield (ANYTHING,)
+                return
+            else:
+                self._texts_left -= 1
+                yield from self.of(read_script(inside, self._home), inside)
 
 
-def _lines(words: tuple[Word, ...], home: str, depth: int) -> Iterator[tuple[Word, ...]]:
+def _line(words: tuple[Word, ...]) -> Iterator[tuple[Word, ...]]:
+    """One command line: as written, without the program's folder, and without what stands before git's subcommand."""
     if not words:
         return
     if words[0].value is None or not words[0].is_plain:
@@ -52,25 +94,10 @@ def _lines(words: tuple[Word, ...], home: str, depth: int) -> Iterator[tuple[Wor
         yield (plain(name), *words[1:])
     if name == "git":
         yield (plain("git"), *git_command(words)[1:])
-    if reads_code(words) or (is_carrier(name) and any(word.value is None for word in words[1:])):
-        yield (ANYTHING,)
-    if depth >= LIMIT_WRAPPERS:
-        yield (ANYTHING,)
-        return
-    for inside in (*carried(words), *(git_carried(words) if name == "git" else ())):
-        yield from _code(inside, home, depth + 1) if isinstance(inside, str) else _lines(inside, home, depth + 1)
-
-
-def _code(text: str, home: str, depth: int) -> Iterator[tuple[Word, ...]]:
-    script = read_script(text, home)
-    for command in script.commands:
-        yield from _shapes(command, home, depth)
-    if script.doubts:
-        yield from _fragments(text)
 
 
 def _fragments(text: str) -> Iterator[tuple[Word, ...]]:
-    for fragment in _SEAMS.split(text)[:_LIMIT_FRAGMENTS]:
+    for fragment in _SEAMS.split(text):
         words = tuple(plain(word) for word in fragment.split())
         if words:
             yield words

@@ -68,6 +68,8 @@ def matches(pattern: Pattern, words: Sequence[Word]) -> bool:
 
 def could_match(pattern: Pattern, words: Sequence[Word]) -> bool:
     """Whether the pattern could mean this command, if what is not known turned out so."""
+    if all(word.is_plain for word in words):
+        return False  # what is known was compared already
     pieces = ["*" if not word.is_plain else _escape(word.value or "") for word in words]
     text = _BETWEEN.join(pieces)
     if len(text) > _COMPARED_CHARACTERS or len(pattern.glob) > _COMPARED_CHARACTERS:

@@ -1,4 +1,4 @@
-"""What one command would read and change, for the programs that are known; nothing for all others."""
+"""What one command only reads, for the programs that are known; nothing for all others."""
 
 from __future__ import annotations
 
@@ -7,51 +7,12 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Final
 
-import msgspec
-
 from bridle.agent.permissions import table
-from bridle.agent.permissions.words import Word, plain
-
-
-class Touches(msgspec.Struct, frozen=True):
-    """The files that a command names, and what it does to them."""
-
-    reads: tuple[Word, ...] = ()
-    writes: tuple[Word, ...] = ()
-    removes: tuple[Word, ...] = ()
-    """What is gone afterwards: removed, or moved away."""
-    is_git: bool = False
-    goes_to: Word | None = None
-    """The folder that the shell stands in afterwards."""
-    objection: str | None = None
-    """Why the program is known and this use of it is not."""
-
-
-class Options(msgspec.Struct, frozen=True):
-    """The options of one program, as the table lists them."""
-
-    flags: frozenset[str]
-    with_value: frozenset[str]
-    with_path: frozenset[str]
-    with_equals: frozenset[str]
-    takes_numbers: bool
-    takes_all: bool
-
-
-class Arguments(msgspec.Struct, frozen=True):
-    """The words of a command, told apart."""
-
-    names: tuple[Word, ...]
-    """Those without a dash."""
-    paths: tuple[Word, ...]
-    """Values of options that are files to read."""
-    options: frozenset[str]
-
+from bridle.agent.permissions.options import Arguments, known_options, parse
+from bridle.agent.permissions.touches import Touches
+from bridle.agent.permissions.words import Word
 
 _SED_PRINT = re.compile(r"(?:(?:\d+|\$)(?:,(?:\d+|\$))?p)(?:;(?:\d+|\$)(?:,(?:\d+|\$))?p)*\Z")
-_SED_REPLACE = re.compile(
-    r"(?:(?:\d+|\$)(?:,(?:\d+|\$))?)?s([/|#,@:!])(?:(?!\1)[^\\\n]|\\.)*\1(?:(?!\1)[^\\\n]|\\.)*\1[gIip0-9]*\Z"
-)
 _JQ_SAFE = re.compile(r"[A-Za-z0-9_.\[\]{}|,\"' ():?<>=!*/+-]*\Z")
 _JQ_UNSAFE = re.compile(
     r"\b(?:env|input|inputs|import|include|input_filename|debug|halt|halt_error|modulemeta|get_search_list)\b"
@@ -76,95 +37,6 @@ def read_touches(words: Sequence[Word]) -> Touches | None:
     return _listed(listed[0], listed[1], rest) if listed else None
 
 
-def change_touches(words: Sequence[Word]) -> Touches | None:
-    """What a command of these words changes, in the plain ways that are accepted where edits are; None if not known."""
-    program, rest = words[0].value, words[1:]
-    if program is None or not words[0].is_plain:
-        return None
-    if program == "sed":
-        return _sed_change(rest)
-    listed = _table(table.CHANGERS_TEXT).get(program)
-    if listed is None:
-        return None
-    arguments = parse(rest, _options(listed[1]))
-    if arguments is None:
-        return Touches(objection=f"{program} command with flags requires manual approval")
-    if not arguments.names:
-        return None
-    return _change(program, arguments)
-
-
-def parse(words: Sequence[Word], options: Options) -> Arguments | None:
-    """Tell options and names apart; None if one is not known."""
-    names: list[Word] = []
-    paths: list[Word] = []
-    seen: set[str] = set()
-    place = 0
-    while place < len(words):
-        word = words[place]
-        value = word.value
-        place += 1
-        if options.takes_all:
-            names.append(word)
-        elif value is None:
-            return None
-        elif value == "--":
-            names += words[place:]
-            break
-        elif value == "-" or not value.startswith("-"):
-            names.append(word)
-        elif word.glob_at >= 0:
-            return None
-        else:
-            taken = _option(value, words[place : place + 1], options, paths, seen)
-            if taken is None:
-                return None
-            place += taken
-    return Arguments(tuple(names), tuple(paths), frozenset(seen))
-
-
-def _option(value: str, following: Sequence[Word], options: Options, paths: list[Word], seen: set[str]) -> int | None:
-    """How many further words an option takes; None if it is not known."""
-    if value.startswith("--"):
-        name, sign, content = value.partition("=")
-        seen.add(name)
-        if name in options.flags and not sign:
-            return 0
-        if name in options.with_equals:
-            return 0
-        if name in options.with_path | options.with_value:
-            return _value(name, plain(content) if sign else None, following, options, paths)
-        return None
-    if options.takes_numbers and value[1:].isdigit():
-        return 0
-    return _short(value, following, options, paths, seen)
-
-
-def _short(value: str, following: Sequence[Word], options: Options, paths: list[Word], seen: set[str]) -> int | None:
-    for place in range(1, len(value)):
-        name = f"-{value[place]}"
-        seen.add(name)
-        rest = value[place + 1 :]
-        if name in options.with_equals:
-            return 0  # the rest of the word is its value
-        if name in options.with_value or name in options.with_path:
-            return _value(name, plain(rest) if rest else None, following, options, paths)
-        if name not in options.flags:
-            return None
-    return 0
-
-
-def _value(name: str, given: Word | None, following: Sequence[Word], options: Options, paths: list[Word]) -> int | None:
-    taken = 0 if given is not None else 1
-    if given is None:
-        if not following or not following[0].is_plain:
-            return None
-        given = following[0]
-    if name in options.with_path:
-        paths.append(given)
-    return taken
-
-
 @lru_cache(maxsize=8)
 def _table(text: str) -> dict[str, tuple[str, str]]:
     return table.entries(text)
@@ -175,21 +47,8 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-@lru_cache(maxsize=128)
-def _options(text: str) -> Options:
-    signs = text.split()
-    return Options(
-        flags=frozenset(sign for sign in signs if sign[-1] not in ":=?@") | {s[:-1] for s in signs if s.endswith("?")},
-        with_value=frozenset(sign[:-1] for sign in signs if sign[-1] in ":="),
-        with_path=frozenset(sign[:-1] for sign in signs if sign.endswith("@")),
-        with_equals=frozenset(sign[:-1] for sign in signs if sign.endswith("?")),
-        takes_numbers="-#" in signs,
-        takes_all="*" in signs,
-    )
-
-
 def _listed(kind: str, text: str, words: Sequence[Word]) -> Touches | None:
-    options = _options(text)
+    options = known_options(text)
     if kind == "text" and not options.takes_all and any(not word.is_plain for word in words):
         return None
     arguments = parse(words, options)
@@ -241,7 +100,7 @@ def _test(words: Sequence[Word]) -> Touches | None:
 
 
 def _sed(words: Sequence[Word]) -> Touches | None:
-    arguments = parse(words, _options("-n -E -r -s -u --quiet --silent"))
+    arguments = parse(words, known_options("-n -E -r -s -u --quiet --silent"))
     if arguments is None or not arguments.names or not arguments.options & {"-n", "--quiet", "--silent"}:
         return None
     script, files = arguments.names[0], arguments.names[1:]
@@ -250,38 +109,12 @@ def _sed(words: Sequence[Word]) -> Touches | None:
     return Touches(reads=files)
 
 
-def _sed_change(words: Sequence[Word]) -> Touches | None:
-    values = [word.value for word in words]
-    in_place = [value for value in values if value and re.fullmatch(r"-i(?:\.\w+)?", value)]
-    rest = [word for word in words if word.value not in in_place]
-    arguments = parse(rest, _options("-n -E -r -s -e: --quiet --silent --expression= --regexp-extended"))
-    if arguments is None:
-        return None
-    scripts = _sed_scripts(rest, arguments)
-    names = arguments.names if {"-e", "--expression"} & arguments.options else arguments.names[1:]
-    if (
-        not scripts
-        or not all(_SED_PRINT.match(script) or _SED_REPLACE.match(script) for script in scripts)
-        or not names
-    ):
-        return None
-    return Touches(writes=names) if in_place else Touches(reads=names)
-
-
-def _sed_scripts(words: Sequence[Word], arguments: Arguments) -> list[str]:
-    if not {"-e", "--expression"} & arguments.options:
-        first = arguments.names[0] if arguments.names else None
-        return [first.value] if first is not None and first.is_plain and first.value else []
-    values = [word.value or "" for word in words]
-    if any(re.fullmatch(r"-\w+e.*|-e.+|--expression=.*", value, re.DOTALL) for value in values):
-        return []  # only the plain spelling is read: `-e SCRIPT`
-    return [values[place + 1] for place, value in enumerate(values[:-1]) if value in ("-e", "--expression")]
-
-
 def _jq(words: Sequence[Word]) -> Touches | None:
     arguments = parse(
         words,
-        _options("-c -e -j -M -r -s -S -a -C --compact-output --raw-output --slurp --sort-keys --tab --exit-status"),
+        known_options(
+            "-c -e -j -M -r -s -S -a -C --compact-output --raw-output --slurp --sort-keys --tab --exit-status"
+        ),
     )
     if arguments is None or not arguments.names:
         return None
@@ -334,7 +167,7 @@ def _git(words: Sequence[Word]) -> Touches | None:
     if subcommand in table.GIT_WITH:
         return _git_with(subcommand, arguments)
     listed = _table(table.GIT_TEXT).get(subcommand)
-    parsed = parse(arguments, _options(listed[1])) if listed else None
+    parsed = parse(arguments, known_options(listed[1])) if listed else None
     if listed is None or parsed is None:
         return None
     if parsed.names and listed[0] == "bare" and not _is_listing(subcommand, parsed):
@@ -377,20 +210,6 @@ def _command(words: Sequence[Word]) -> Touches | None:
 
 def _type(words: Sequence[Word]) -> Touches | None:
     return Touches() if all(word.is_plain for word in words) else None
-
-
-def _change(program: str, arguments: Arguments) -> Touches | None:
-    names = arguments.names
-    if program in ("rm", "rmdir"):
-        return Touches(removes=names)
-    if program in ("cp", "mv"):
-        if len(names) < 2:
-            return None
-        sources, target = names[:-1], names[-1]
-        return (
-            Touches(reads=sources, writes=(target,)) if program == "cp" else Touches(removes=sources, writes=(target,))
-        )
-    return Touches(reads=arguments.paths, writes=names)
 
 
 _SPECIAL: Final = {

@@ -14,12 +14,12 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
-import msgspec
-
+from bridle.agent.permissions.heredoc import check_heredoc
+from bridle.agent.permissions.script import Command, Redirect, Script
 from bridle.agent.permissions.words import Word, read_word
 
 if TYPE_CHECKING:
-    from tree_sitter import Node, Parser
+    from tree_sitter import Node, Parser  # only the names are needed; the library is loaded with the first command
 
 # A longer command is a file that somebody should have written first; the time to read one grows with its length.
 LIMIT_CHARACTERS: Final = 50_000
@@ -36,7 +36,6 @@ _CONTROL = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f\x85\xa0\u1680\u2000-\u200f\u2028-\u202f\u205f\u2060\u3000\ufeff\ud800-\udfff]"
 )
 _GAP = re.compile(r"(?:[ \t\n]|\\\n)*\Z")
-_HEREDOC = re.compile(r"<<-?[ \t]*(?:'(?P<single>\w+)'|\"(?P<double>\w+)\"|(?P<bare>\w+))(?=[ \t\n;|&<>)])")
 # `"$(cat <<'EOF' … EOF)"`: text of several lines as one word. What it stands for is known to the letter.
 _TEXT_BLOCK = re.compile(r"\"\$\(cat <<-?(?:'(?P<end>\w+)'|\"(?P<end2>\w+)\")\n(?P<body>(?:.*\n)*?)(?P=end)\n\s*\)\"\Z")
 _ARITHMETIC = re.compile(r"\$\(\([0-9+*/% ()-]*\)\)\Z")
@@ -69,42 +68,6 @@ _REDIRECTS: Final = frozenset({"file_redirect", "heredoc_redirect", "herestring_
 # Words of the grammar of bash; where the tree has one as a program's name, it has read the command in another way.
 _KEYWORD_NAMES: Final = "if then elif else fi while until do done for in case esac select function { } ! [[ ]]"
 _KEYWORDS: Final = frozenset(_KEYWORD_NAMES.split())
-
-
-class Redirect(msgspec.Struct, frozen=True):
-    """One file that the shell opens for a command."""
-
-    operator: str
-    target: Word
-
-    @property
-    def is_read(self) -> bool:
-        """Whether the file is only read."""
-        return self.operator == "<"
-
-
-class Command(msgspec.Struct, frozen=True):
-    """One simple command: assignments, words, redirections; any of them may be missing."""
-
-    words: tuple[Word, ...]
-    assignments: tuple[tuple[str, Word | None], ...] = ()
-    redirects: tuple[Redirect, ...] = ()
-    text: str = ""
-    place: int = 0
-    """Where in the script it starts."""
-
-
-class Script(msgspec.Struct, frozen=True):
-    """Everything that a command would run, as far as it was understood."""
-
-    commands: tuple[Command, ...]
-    doubts: tuple[str, ...] = ()
-    """Why it is not understood as a whole."""
-    is_broken: bool = False
-    """Whether there may be commands in it that were not found at all."""
-    functions: tuple[tuple[str, int], ...] = ()
-    """The functions that are there for certain after the given place."""
-    runs_in_background: bool = False
 
 
 def read_script(text: str, home: str) -> Script:
@@ -390,7 +353,11 @@ class _Reader:
         found.append(Redirect("<" if operator in ("<", "<&") else ">", word))
 
     def _heredoc(self, node: Node, found: list[Redirect], words: list[Node]) -> None:
-        self._check_heredoc(node)
+        doubt, is_broken = check_heredoc(node, self._bytes)
+        if is_broken:
+            self._broken(doubt or PARSE_ERROR)
+        elif doubt:
+            self._doubts.append(doubt)
         for child in node.children:
             if child.type == "heredoc_body":
                 self._descend(child)
@@ -402,27 +369,6 @@ class _Reader:
                 self._statement(child)
             elif child.type == "&":
                 self._background = True
-
-    def _check_heredoc(self, node: Node) -> None:
-        """The body ends where bash ends it, and nothing in it is expanded."""
-        start = node.start_byte
-        while self._bytes[start : start + 1].isdigit():
-            start += 1
-        opening = _HEREDOC.match(self._bytes[start:].decode())
-        end = next((child for child in node.children if child.type == "heredoc_end"), None)
-        bodies = [child for child in node.children if child.type == "heredoc_body"]
-        if opening is None or end is None or len(bodies) > 1:
-            self._broken("Contains a here-document that cannot be read")
-            return
-        word = opening["single"] or opening["double"] or opening["bare"]
-        lines_start = self._bytes.find(b"\n", start) + 1
-        body_end = _end_of_heredoc(self._bytes, lines_start, word.encode(), strips_tabs=opening[0].startswith("<<-"))
-        body_start = bodies[0].start_byte if bodies else end.start_byte
-        if body_end != end.start_byte or self._bytes[lines_start:body_start].strip(b"\t"):
-            self._broken("Contains a here-document that cannot be read")
-        body = self._bytes[lines_start : end.start_byte]
-        if opening["bare"] and any(sign in body for sign in (b"$", b"`", b"\\")):
-            self._doubts.append("Heredoc with unquoted delimiter undergoes shell expansion")
 
     # Words
 
@@ -515,18 +461,3 @@ def _expansion(node: Node) -> str | None:
         if below:
             return below
     return None
-
-
-def _end_of_heredoc(data: bytes, start: int, word: bytes, *, strips_tabs: bool) -> int:
-    """Where the line that ends a here-document has its word; -1 if there is none."""
-    place = start
-    while place <= len(data):
-        end = data.find(b"\n", place)
-        line = data[place : end if end >= 0 else len(data)]
-        tabs = len(line) - len(line.lstrip(b"\t")) if strips_tabs else 0
-        if line[tabs:] == word:
-            return place + tabs
-        if end < 0:
-            return -1
-        place = end + 1
-    return -1

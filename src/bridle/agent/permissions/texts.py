@@ -28,6 +28,14 @@ NEEDS_APPROVAL: Final = "This command requires approval"
 
 # A rule in an advice is there to be copied; nobody copies a longer one.
 _RULE_LIMIT_CHARACTERS: Final = 200
+_SOURCES: Final = {
+    "flag": "cliArg",
+    "local": "localSettings",
+    "managed": "policySettings",
+    "project": "projectSettings",
+    "settings": "flagSettings",
+    "user": "userSettings",
+}
 _DEEDS: Final = {
     "base64": "encode/decode files from",
     "cat": "concatenate files from",
@@ -65,6 +73,11 @@ def denied_tool(tool: str) -> str:
 def denied_call(tool: str, what: str | None) -> str:
     """A rule forbids this call."""
     return f"Permission to use {tool} with {what} has been denied." if what else denied_tool(tool)
+
+
+def denied_agent(kind: str | None, rule: str, source: str) -> str:
+    """A rule forbids agents of this kind."""
+    return f"Agent type '{kind}' has been denied by permission rule '{rule}' from {_SOURCES.get(source, source)}."
 
 
 def denied_command(command: str) -> str:

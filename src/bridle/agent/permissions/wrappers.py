@@ -38,6 +38,11 @@ _EVALUATOR_NAMES: Final = ". alias bind compgen complete enable eval exec fc has
 EVALUATORS: Final = frozenset(_EVALUATOR_NAMES.split())
 
 
+# These put their words together again and hand them to a shell.
+_JOINERS: Final = frozenset({"eval", "ssh", "su", "trap", "watch"})
+_CODE = re.compile(r"[\s;|&$`]")
+
+
 class Inside(msgspec.Struct, frozen=True):
     """What a wrapper runs, where nothing about it is in doubt."""
 
@@ -65,24 +70,12 @@ def basename(program: str) -> str:
     return program.rstrip("/").rpartition("/")[2].lower()
 
 
-def carried(words: Sequence[Word]) -> Iterator[tuple[Word, ...] | str]:
-    """Everything that a command's words could run besides the program itself: command lines, and shell code."""
-    if not words or words[0].value is None:
-        return
-    name = basename(words[0].value)
-    if name not in CARRIERS:
-        return
-    for place in range(1, len(words)):
-        value = words[place].value
-        if value is None:
-            continue
-        if re.search(r"[\s;|&$`]", value):
-            yield value
-        elif place + 1 < len(words) or value:
-            yield tuple(words[place:])
-    if name in ("eval", "ssh", "watch", "su", "trap"):
-        known = [word.value for word in words[1:] if word.value is not None]
-        yield " ".join(known)
+def carries(words: Sequence[Word]) -> Iterator[str]:
+    """The texts among a wrapper's words that it, or a shell behind it, may take for code."""
+    values = [word.value for word in words[1:] if word.value is not None]
+    yield from (value for value in values if _CODE.search(value))
+    if basename(words[0].value or "") in _JOINERS:
+        yield " ".join(values)
 
 
 def reads_code(words: Sequence[Word]) -> bool:
