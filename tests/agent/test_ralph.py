@@ -12,7 +12,7 @@ import signal
 import subprocess
 import sys
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -63,11 +63,15 @@ class Ralph:
 
     def read_until_result(self) -> list[dict[str, Any]]:
         """Every event up to the next result; each line must be one."""
+        return self.read_until(lambda event: event["type"] == "result")
+
+    def read_until(self, is_last: Callable[[dict[str, Any]], bool]) -> list[dict[str, Any]]:
+        """Every event up to the next of this sort."""
         assert self.process.stdout is not None
         events = []
         for line in self.process.stdout:
             events.append(json.loads(line))
-            if events[-1]["type"] == "result":
+            if is_last(events[-1]):
                 break
         return events
 
@@ -241,6 +245,8 @@ def test_a_signal_in_plain_print_mode_gives_one_result_and_leaves_nothing(
 ) -> None:
     with place(tmp_path, MOMENTS[moment]) as here, here.popen(PRINT) as ralph:
         reach(moment, here)
+        if moment == "streaming":
+            assert ralph.read_until(lambda event: event.get("event", {}).get("type") == "content_block_delta")
         os.kill(ralph.agent_pid(), number)
         events = ralph.read_until_result()
         assert ralph.end() == (code, [])

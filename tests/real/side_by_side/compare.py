@@ -32,7 +32,13 @@ class Difference:
 
 def differences(scenario: Scenario, real: Seen, ours: Seen) -> list[Difference]:
     """Every place at which two programs differ in a scenario."""
-    return list(_walk("", shape(scenario, real), shape(scenario, ours)))
+    shapes = (shape(scenario, real), shape(scenario, ours))
+    for pair in zip(*(found["request"] for found in shapes), strict=False):
+        # Of a tool that only one of them offers, that is difference enough.
+        offered_by_both = pair[0]["schema"].keys() & pair[1]["schema"].keys()
+        for request in pair:
+            request["schema"] = {name: request["schema"][name] for name in sorted(offered_by_both)}
+    return list(_walk("", *shapes))
 
 
 def shape(scenario: Scenario, seen: Seen) -> dict[str, Any]:
@@ -40,7 +46,7 @@ def shape(scenario: Scenario, seen: Seen) -> dict[str, Any]:
     clean = normalised(seen)
     found: dict[str, Any] = {
         "start": [_started(scenario, start, clean) for start in seen.starts],
-        "request": [clean(_request(body, scenario.words)) for body in seen.requests],
+        "request": [clean(request) for request in _requests(seen, scenario.words)],
         "file": clean(seen.files),
     }
     if scenario.transcript:
@@ -118,16 +124,22 @@ def _unique(start: Started) -> bool:
     return len(ids) == len(set(ids))
 
 
-def _request(body: dict[str, Any], words: tuple[str, ...]) -> dict[str, Any]:
-    """What a request asks for: not the words of the prompt, of the descriptions and of the reminders."""
-    whole = json.dumps(body, ensure_ascii=False)
-    return {
-        **{key: body.get(key, ABSENT) for key in ASKED_FOR},
-        "tools": [tool["name"] for tool in body.get("tools", [])],
-        "schema": {tool["name"]: _wordless(tool.get("input_schema")) for tool in body.get("tools", [])},
-        "messages": list(_said(body["messages"])),
-        "holds": {word: json.dumps(word, ensure_ascii=False)[1:-1] in whole for word in words},
-    }
+def _requests(seen: Seen, words: tuple[str, ...]) -> Iterator[dict[str, Any]]:
+    """What each request asks for: not the words of the prompt, of the descriptions and of the reminders."""
+    before: list[dict[str, Any]] = []
+    for body in seen.requests:
+        whole = json.dumps(body, ensure_ascii=False)
+        said = list(_said(body["messages"]))
+        goes_on = before != [] and said[: len(before)] == before
+        yield {
+            **{key: body.get(key, ABSENT) for key in ASKED_FOR},
+            "tools": [tool["name"] for tool in body.get("tools", [])],
+            "schema": {tool["name"]: _wordless(tool.get("input_schema")) for tool in body.get("tools", [])},
+            "messages_as_before": len(before) if goes_on else 0,
+            "messages": said[len(before) :] if goes_on else said,
+            "holds": {word: json.dumps(word, ensure_ascii=False)[1:-1] in whole for word in words},
+        }
+        before = said
 
 
 def _wordless(schema: Any) -> Any:

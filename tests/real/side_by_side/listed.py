@@ -63,9 +63,20 @@ def _rows(text: str) -> Iterator[Listed]:
         elif not cells:
             inside = False
         elif inside and set(cells[0]) != {"-"}:
-            scenario, path, real, ours = (_plain(cell) for cell in cells)
+            scenario, paths, real, ours = (_plain(cell) for cell in cells)
             everywhere = _EVERYWHERE.fullmatch(scenario)
-            yield Listed(everywhere["witness"] if everywhere else scenario, everywhere is not None, path, real, ours)
+            witness = everywhere["witness"] if everywhere else scenario
+            for path in _each(paths):
+                yield Listed(witness, everywhere is not None, path, real, ours)
+
+
+def _each(paths: str) -> Iterator[str]:
+    """A path for each of the names between braces."""
+    before, brace, names = paths.partition("{")
+    if not brace:
+        yield before
+    for name in names.removesuffix("}").split(", ") if brace else ():
+        yield f"{before}{{{name}}}"
 
 
 def _plain(cell: str) -> str:

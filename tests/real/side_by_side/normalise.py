@@ -66,6 +66,7 @@ _COMMANDS = frozenset(
     }
 )
 VENDORS_OWN = {
+    "commands": _SKILLS | _COMMANDS,
     "agents": frozenset({"claude", "Explore", "general-purpose", "Plan", "statusline-setup"}),
     "skills": _SKILLS,
     "slash_commands": _SKILLS | _COMMANDS,
@@ -78,7 +79,7 @@ _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z")
 # The stage numbers every request, also those by which a connection is warmed up.
 _REQUEST = re.compile(r"req_[0-9a-f]+")
 # Where a program keeps the output of a task, or one that is too large, is its own affair.
-_KEPT_OUTPUT = re.compile(r"[\w./<>-]*/(?:tasks|tool-results)/[\w-]+\.(?:output|txt)")
+_KEPT_OUTPUT = re.compile(r"(?<![\w./<>-])[\w./<>-]*/(?:tasks|tool-results)/[\w<>-]+\.(?:output|txt)")
 _PORT = re.compile(r"127\.0\.0\.1:\d+")
 
 
@@ -118,7 +119,7 @@ def _names(seen: Seen) -> Iterator[tuple[str, str]]:
     for key, kind in (("session_id", "session"), ("task_id", "task")):
         ids = (event[key] for event in events if isinstance(event.get(key), str))
         for number, found in enumerate(dict.fromkeys(ids), start=1):
-            yield found, f"<{kind} {number}>"
+            yield found, f"<{kind}-{number}>"
 
 
 def _name_of(item: Any) -> Any:

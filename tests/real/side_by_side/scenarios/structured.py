@@ -24,11 +24,11 @@ SCENARIOS = (
         (calls("Bash", command="echo hi"), GOOD),
     ),
     Scenario("in form after words", (prompt("go", *FORM),), (says("Words."), GOOD)),
-    Scenario("never in form", (prompt("go", *FORM),), otherwise=says("Only words.")),
+    Scenario("never in form", (prompt("go", *FORM),), (says("Only words."),) * 9),
     Scenario(
         "in form after wrong data", (prompt("go", *FORM),), (BAD, calls("StructuredOutput", name="a", n=1, x=2), GOOD)
     ),
-    Scenario("always wrong data", (prompt("go", *FORM),), otherwise=BAD),
+    Scenario("always wrong data", (prompt("go", *FORM),), (BAD,) * 9),
     Scenario("data of another type", (prompt("go", *FORM),), (calls("StructuredOutput", name="a", n="1"),)),
     Scenario("in form, output as json", (Start(("-p", "--output-format", "json", "go", *FORM)),), (GOOD,)),
     Scenario("in form, output as text", (Start(("-p", "go", *FORM)),), (GOOD,)),

@@ -158,7 +158,7 @@ SCENARIOS = (
             bash('pwd; echo "[$LOST]"'),
             bash("cd / && pwd"),
             bash("pwd"),
-            bash("sleep 20", timeout=300, description="wait"),
+            bash("sleep 20", timeout=1000, description="wait"),
             bash("cat; echo end of input"),
             bash("printf 'a\\n\\nb  \\n\\n\\n'"),
             bash("nosuchcommand"),

@@ -51,7 +51,7 @@ SCENARIOS = (
         (says("Half", stop_reason="max_tokens"), says("and the rest.")),
     ),
     Scenario("an answer without content", (prompt("go"),), (says(), says("Here."))),
-    Scenario("an answer without content for ever", (prompt("go"),), otherwise=says()),
+    Scenario("an answer without content for ever", (prompt("go"),), (says(),) * 9),
     Scenario("another stop", (prompt("go"),), (says("Here", stop_reason="stop_sequence", stop_sequence="END"),)),
     Scenario(
         "another model after overloads",

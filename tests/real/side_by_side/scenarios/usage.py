@@ -1,4 +1,4 @@
-"""Command lines that cannot be understood."""
+"""Command lines that start nothing."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ def refused(name: str, *arguments: str) -> Scenario:
 
 
 SCENARIOS = (
+    Scenario("the version", (Start(("--version",)), Start(("-v",)))),
     refused("no prompt", *STREAM),
     refused("an option that nobody knows", *STREAM, "--nope", "go"),
     refused("events without the flag for verbose", "-p", "--output-format", "stream-json", "go"),
