@@ -116,6 +116,9 @@ def test_lines_around_a_match_keep_the_whole_path_and_pieces_are_kept_apart(desk
         f"{desk.folder}/src/c.py-3-foo",
         "src/c.py:4:end",
     ]
+    (desk.folder / "colon.py").write_text("def sub(a):\n    return 1\n", encoding="utf-8")
+    beside = desk.text("Grep", pattern="return 1", output_mode="content", glob="colon.py", **{"-B": 1})
+    assert beside.split("\n") == ["colon.py-1-def sub(a):", "colon.py:2:    return 1"]
     plain = desk.text("Grep", pattern="Foo", output_mode="content", path="a.py", **{"-C": 1, "-n": False})
     assert plain == "import a\nFoo = 1\nfoo(2)"
     numbered = desk.text("Grep", pattern="Foo", output_mode="content", path="a.py", context=1)

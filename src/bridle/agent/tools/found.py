@@ -104,8 +104,8 @@ def _line(name: bytes, rest: bytes, folder: Path, *, is_only: bool, numbers: boo
     if parts is None:
         return _text(rest)
     number, mark, text = parts[1].decode("ascii"), parts[2].decode("ascii"), _text(parts[3])
-    # As the original does it, only the lines that were looked for have a short path.
-    path = relative(os.fsdecode(name), folder) if mark == ":" else _text(name)
+    # As the original does it: a line with a colon in it has a short path, and every line that was looked for has one.
+    path = relative(os.fsdecode(name), folder) if mark == ":" or ":" in text else _text(name)
     return ("" if is_only else path + mark) + (number + mark if numbers else "") + text
 
 
