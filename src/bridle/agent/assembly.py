@@ -23,15 +23,16 @@ from bridle.agent.model import names
 from bridle.agent.model.answering import Answering
 from bridle.agent.options import Options
 from bridle.agent.output import SDK_LINE_LIMIT_BYTES, Output
-from bridle.agent.permissions.decide import bypass_refusal
+from bridle.agent.permissions.decide import bypass_refusal, decide
 from bridle.agent.permissions.offer import offered
-from bridle.agent.permissions.policy import Policy
+from bridle.agent.permissions.policy import Allowed, Policy
 from bridle.agent.permissions.rules import Rule, parse_rule
 from bridle.agent.prompt import Wording, first_sections, read_file, system
 from bridle.agent.protocol import PROTOCOL_VERSION
 from bridle.agent.results import number
 from bridle.agent.session import Session
 from bridle.agent.settings import SOURCES, Settings, load
+from bridle.agent.skill_document import Skill
 from bridle.agent.skills import Skills, discover
 from bridle.agent.speaker import Speaker
 from bridle.agent.structured import Schema, StructuredOutput
@@ -120,7 +121,7 @@ def assemble(asked: Options, cwd: Path, outer: Mapping[str, str]) -> Run:
         environment=environment,
     )
     conversation.inbox.on_control = ControlDesk(conversation, welcome, output.write)
-    talk = Talk(conversation, parts.background, parts.skills)
+    talk = Talk(conversation, parts.background, parts.skills, parts.inline)
     return Run(conversation, talk, speaker, output, parts.shell, parts.warnings)
 
 
@@ -231,7 +232,30 @@ class _Parts:
             return []
         from bridle.agent.mentions import attached
 
-        return [found.text for found in attached(text, self._cwd, [Path(folder) for folder in self._policy.folders])]
+        folders = [Path(folder) for folder in self._policy.folders]
+        found = attached(text, self._cwd, folders, may_read=lambda path: self._may("Read", file_path=str(path)) is None)
+        return [file.text for file in found]
+
+    async def inline(self, command: str) -> str:
+        """What a command prints that stands in a skill's text, if it may run."""
+        from bridle.agent.tools.inline import inline_commands
+
+        bash = next(tool for tool in self._shell_tools() if tool.name == "Bash")
+        return await inline_commands(bash, lambda text: self._may("Bash", command=text))(command)
+
+    def _may(self, tool: str, **arguments: str) -> str | None:
+        """Why a call may not be made now; None where it may."""
+        policy = self._policy if self.conversation is None else self.conversation.persona.policy
+        verdict = decide(tool, arguments, policy)
+        return None if isinstance(verdict, Allowed) else verdict.text
+
+    def _launched(self, skill: Skill) -> None:
+        """A skill that the user installed brings its own permissions; one of the project does not."""
+        if self.conversation is None or skill.source == "project" or not skill.allowed_tools:
+            return
+        persona = self.conversation.persona
+        rules = (*persona.policy.allow, *_rules(skill.allowed_tools))
+        persona.policy = msgspec.structs.replace(persona.policy, allow=rules)
 
     def _discovered(self) -> Skills:
         asked = self._asked
@@ -246,22 +270,29 @@ class _Parts:
         )
 
     def _tools(self) -> list[Tool]:
-        results = sessions.project_folder(self._config_folder, self._cwd) / self._session.id / "tool-results"
         with_tasks = self._environment.get("CLAUDE_CODE_ENABLE_TASKS", "1").lower() not in ("0", "false")
         tools = [
             *file_tools(
                 lambda: self.shell.cwd,
                 self.memory,
                 environment=self._environment,
-                results_folder=results,
+                results_folder=self._results,
                 digest=self._digest,
             ),
-            *shell_tools(self.shell, self.background, results_folder=results, limits=self._limits),
+            *self._shell_tools(),
             *self._skill_tools(),
         ]
         # One list of things to do is enough for a model.
         left_out = ("TodoWrite",) if with_tasks else TASK_LIST
         return [tool for tool in tools if tool.name not in left_out]
+
+    @property
+    def _results(self) -> Path:
+        """Where results that are too long for a conversation are kept."""
+        return sessions.project_folder(self._config_folder, self._cwd) / self._session.id / "tool-results"
+
+    def _shell_tools(self) -> list[Tool]:
+        return shell_tools(self.shell, self.background, results_folder=self._results, limits=self._limits)
 
     async def _digest(self, question: str, page: str) -> str:
         """A small model's answer to a question about a page."""
@@ -272,7 +303,15 @@ class _Parts:
     def _skill_tools(self) -> list[Tool]:
         if not self._asked.has_commands:
             return []
-        return [SkillTool(self.skills, session_id=self._session.id, local_commands=COMMANDS)]
+        return [
+            SkillTool(
+                self.skills,
+                session_id=self._session.id,
+                inline=self.inline,
+                on_launch=self._launched,
+                local_commands=COMMANDS,
+            )
+        ]
 
     def _scope(self) -> Scope:
         asked = self._asked

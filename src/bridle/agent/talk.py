@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 
 from bridle.agent import events
 from bridle.agent.conversation import Called, Conversation, merged
@@ -24,8 +25,16 @@ _NOTICE = {"kind": "task-notification"}
 class Talk:
     """Takes what comes in, one turn after the other."""
 
-    def __init__(self, conversation: Conversation, background: Background, skills: Skills) -> None:
+    def __init__(
+        self,
+        conversation: Conversation,
+        background: Background,
+        skills: Skills,
+        inline: Callable[[str], Awaitable[str]],
+    ) -> None:
+        """`inline` runs the commands that stand in a skill's text."""
         self._conversation, self._background, self._skills = conversation, background, skills
+        self._inline = inline
         self._inbox = conversation.inbox
         conversation.catch_up = self._catch_up
 
@@ -57,7 +66,9 @@ class Talk:
         from bridle.agent.slash import Expanded, Local, expand
 
         session_id = self._conversation.session_id
-        meaning = await expand(said.text.strip(), self._skills, session_id=session_id, others=COMMANDS)
+        meaning = await expand(
+            said.text.strip(), self._skills, session_id=session_id, inline=self._inline, others=COMMANDS
+        )
         match meaning:
             case Local():
                 self._conversation.answer_locally(said, meaning.text, is_error=meaning.is_error)
