@@ -107,15 +107,18 @@ async def serving(play: Play, *, tls: bool = False, host: str = "127.0.0.1") -> 
         context.load_verify_locations(AUTHORITY)
         context.verify_mode = ssl.CERT_OPTIONAL  # a client may show a certificate
     server = Server(0)
+    present: set[asyncio.StreamWriter] = set()
 
     async def meet(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         server.connections += 1
         server.open += 1
+        present.add(writer)
         try:
             with contextlib.suppress(ConnectionError, ssl.SSLError):
                 await play(Peer(reader, writer, server.connections), server)
         finally:
             server.open -= 1
+            present.discard(writer)
             writer.close()
             with contextlib.suppress(ConnectionError, ssl.SSLError, TimeoutError):
                 await writer.wait_closed()
@@ -126,7 +129,10 @@ async def serving(play: Play, *, tls: bool = False, host: str = "127.0.0.1") -> 
         yield server
     finally:
         listening.close()
-        await listening.wait_closed()
+        for writer in present:  # clients that keep their connections
+            writer.transport.abort()
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            await listening.wait_closed()
 
 
 def answering(*answers: bytes) -> Play:

@@ -116,6 +116,36 @@ def test_one_connection_serves_many_questions() -> None:
     asyncio.run(main())
 
 
+def test_whoever_stops_listening_at_the_end_of_an_answer_keeps_the_connection() -> None:
+    async def main() -> None:
+        async with serving(answering(*[chunked(*text_frames("x"))] * 3)) as server:
+            client = asker(server.url, Heard())
+            for _ in range(3):
+                async with aclosing(client.answer(question())) as pieces:
+                    async for piece in pieces:
+                        if isinstance(piece, Ended):
+                            break
+            assert server.connections == 1
+            await client.close()
+
+    asyncio.run(main())
+
+
+def test_an_answer_is_over_with_its_last_frame_although_the_server_keeps_sending_nothing() -> None:
+    async def main() -> None:
+        async def play(peer: Peer, server: Loopback) -> None:
+            await peer.request()
+            await peer.send(chunked(*text_frames("x"), ends=False))
+            await peer.left()
+
+        async with serving(play) as server:
+            heard = await hear(server.url)
+            assert (heard.texts, heard.ended.stop_reason) == (["x"], "end_turn")
+            await server.all_left()
+
+    asyncio.run(main())
+
+
 def test_an_answer_cut_into_two_parts_at_any_byte_gives_the_same_pieces() -> None:
     whole = chunked(*text_frames("Grüße, 世界 🌍"))
 

@@ -152,6 +152,17 @@ def test_an_answer_that_was_not_read_to_its_end_does_not_come_up_in_the_next() -
     asyncio.run(main())
 
 
+def test_what_a_server_sends_unasked_is_not_taken_for_the_next_answer() -> None:
+    async def main() -> None:
+        async with serving(answering(ok(b"1") + ok(b"unasked"), ok(b"2"))) as server:
+            one = client(server.url)
+            assert [await fetch(one), await fetch(one)] == [(200, b"1"), (200, b"2")]
+            assert server.connections == 2
+            one.close()
+
+    asyncio.run(main())
+
+
 def test_refused_reset_cut_and_garbled_are_told_apart() -> None:
     async def hangs_up(peer: Peer, server: Loopback) -> None:
         await peer.request()

@@ -21,9 +21,10 @@ STREAM = (
     b"event: ping\r\ndata: {}\r\n\r\n"
     b"data:no space\rdata:  two spaces\r\r"
     b"id: 7\nretry: 10\nunknown: x\ndatabase: no\ndata\n\n"
+    b"data: one\r\ndata: two\r\n\r\n"
     b"data: last \xc3\xa4\n\n"
 )
-EVENTS = [b'{"a": 1}', b"{}", b"no space\n two spaces", b"last \xc3\xa4"]
+EVENTS = [b'{"a": 1}', b"{}", b"no space\n two spaces", b"one\ntwo", b"last \xc3\xa4"]
 
 
 def test_every_event_with_data_is_given_and_nothing_else() -> None:

@@ -167,7 +167,7 @@ def test_a_stream_that_is_nonsense_is_asked_for_whole(text: str, after: int) -> 
 
 def test_a_stream_that_stands_still_is_given_up_and_asked_for_whole() -> None:
     broken = {"kind": "hang", "blocks": [LONG], "after_events": 4}
-    heard, stage = asked(broken, FINE, CLAUDE_STREAM_IDLE_TIMEOUT_MS="50")
+    heard, stage = asked(broken, FINE, CLAUDE_STREAM_IDLE_TIMEOUT_MS="500")
     assert (heard.texts, streams(stage)) == (["fine"], [True, False])
     assert Restarted() in heard.pieces
 
