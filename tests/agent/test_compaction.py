@@ -20,20 +20,15 @@ from bridle.agent.compaction import (
     Compacted,
     Compactor,
     NotCompacted,
-    Window,
-    estimate,
-    plan,
     record,
-    request,
-    threshold,
-    used,
 )
 from bridle.agent.messages import Message, mended
 from bridle.agent.session import Session, new_uuid
 from bridle.agent.sessions import Place, Wanted, open_session
 from bridle.agent.summary import opening, summary_of
+from bridle.agent.window import Window, estimate, plan, request, threshold, used
 from bridle.errors import ModelFailure
-from tests.agent.transcripts import is_sendable, lines_in, recorded
+from tests.agent.samples import is_sendable, lines_in, recorded
 
 WINDOW = Window(context_tokens=200_000, max_output_tokens=32_000)
 LONG = "word " * 4_000  # about 5000 tokens

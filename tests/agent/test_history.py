@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bridle.agent import history
+from bridle.agent import transcript_lines
 from bridle.agent.history import History, NotInTranscript, load
 from bridle.agent.messages import NO_ANSWER
 from bridle.errors import DiskError
-from tests.agent.transcripts import FOLDER, RECORDED, Line, is_sendable, recorded
+from tests.agent.samples import FOLDER, RECORDED, Line, is_sendable, recorded
 
 # What a summary leaves of a long conversation must not depend on how long it was.
 SMALL_BYTES = 8_000_000
@@ -298,7 +298,7 @@ def test_what_a_summary_covers_cannot_be_gone_back_to() -> None:
 
 
 def test_a_line_that_is_too_long_is_passed_over(tmp_path: Path) -> None:
-    long = b'{"type":"user","uuid":"u2","parentUuid":"u1","x":"' + b"x" * history.LINE_LIMIT_BYTES + b'"}\n'
+    long = b'{"type":"user","uuid":"u2","parentUuid":"u1","x":"' + b"x" * transcript_lines.LINE_LIMIT_BYTES + b'"}\n'
     after = (assistant("a1", "u2", said("two")), user("u3", "a1", "three"))
     path = write(tmp_path / "t.jsonl", user("u1", None, "one"), long, *after)
     assert told(load(path)) == [("user", ["one"]), ("assistant", ["two"]), ("user", ["three"])]
@@ -423,5 +423,5 @@ def test_whatever_stands_in_a_file_what_is_read_can_be_sent(
     path.write_bytes(data)
     loaded = load(path)
     assert is_sendable(loaded.messages)
-    history.title_of(path)
-    history.holds_conversation(path)
+    transcript_lines.title_of(path)
+    transcript_lines.holds_conversation(path)

@@ -18,7 +18,7 @@ from bridle.agent.session import Session, new_uuid
 from bridle.agent.sessions import Place, Wanted, open_session
 from bridle.agent.transcript import Origin
 from bridle.errors import DiskError
-from tests.agent.transcripts import Line, lines_in
+from tests.agent.samples import Line, lines_in
 from tests.sizes import SIZES
 
 LIMIT_SECONDS = 60

@@ -14,7 +14,7 @@ from bridle.agent import sessions
 from bridle.agent.session import Session, new_uuid
 from bridle.agent.sessions import Place, Wanted, open_session, project_folder
 from bridle.errors import SessionError, UsageError
-from tests.agent.transcripts import FOLDER, lines_in
+from tests.agent.samples import FOLDER, lines_in
 
 ID = "aaaaaaaa-0000-4000-8000-000000000001"
 OTHER = "bbbbbbbb-0000-4000-8000-000000000001"

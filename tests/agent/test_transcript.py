@@ -11,7 +11,7 @@ import pytest
 from bridle.agent import transcript
 from bridle.agent.session import Session, new_uuid
 from bridle.agent.transcript import Mark, Origin
-from tests.agent.transcripts import Line, comparable, lines_in, recorded
+from tests.agent.samples import Line, comparable, lines_in, recorded
 
 
 def written_again(lines: list[Line], path: Path) -> list[Line]:

@@ -6,28 +6,19 @@ caller.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Literal
 
 import msgspec
 
-from bridle.agent.messages import Message, add, mended
+from bridle.agent.messages import Message, add
 from bridle.agent.session import Noted, Session, new_uuid
-from bridle.agent.summary import INSTRUCTION, opening, summary_of
+from bridle.agent.summary import opening, summary_of
+from bridle.agent.window import Window, blocks_of, estimate, plan, request, threshold
 from bridle.errors import ModelFailure
 
 Trigger = Literal["auto", "manual"]
 Ask = Callable[[list[Message]], Awaitable[str]]
-
-# Room for the summary itself: the longest that was ever of use is far shorter.
-SUMMARY_TOKENS = 20_000
-
-# Room for one more step before the window is full: what a few tools return side by side.
-STEP_TOKENS = 13_000
-
-# What is left as it was (the last answer, the last call with its results) may take this part of the window.
-PRESERVED_SHARE = 0.4
 
 # A conversation that is less than this part of what the window holds is not what fills it: instructions and tools
 # are, and a summary would change nothing.
@@ -46,24 +37,7 @@ NOTHING_TO_COMPACT = "Error: No messages to compact"
 TOO_FEW = "Not enough messages to compact."
 EMPTY_SUMMARY = "Error during compaction: summarization produced empty response"
 
-# English and code come to about so many characters a token; a picture costs the same whatever its file size.
-_CHARACTERS_PER_TOKEN = 4
-_PICTURE_TOKENS = 1600
 _OFF = ("", "0", "false", "no")
-
-
-class Window(msgspec.Struct, frozen=True):
-    """What a model can hold."""
-
-    context_tokens: int
-    max_output_tokens: int
-
-
-class Plan(msgspec.Struct, frozen=True):
-    """Which messages are summed up, and which stay as they are."""
-
-    summed_up: list[Message]
-    preserved: list[Message]
 
 
 class Compacted(msgspec.Struct, frozen=True):
@@ -205,47 +179,6 @@ def record(compacted: Compacted, session: Session) -> Recorded:
     return Recorded(boundary, compacted.event(preserved, anchor), noted)
 
 
-def threshold(window: Window, *, percent: float | None = None) -> int:
-    """From how many tokens on a conversation is too long."""
-    reserve = min(window.max_output_tokens, SUMMARY_TOKENS) + STEP_TOKENS
-    # A small window (a local model) keeps at least half of itself for the conversation.
-    limit = max(window.context_tokens - reserve, window.context_tokens // 2)
-    return limit if percent is None else min(limit, int(window.context_tokens * percent / 100))
-
-
-def used(usage: Mapping[str, Any], since: Sequence[Message] = ()) -> int:
-    """How full the window is: what the last answer used, and about what was said since."""
-    names = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens")
-    counts = (usage.get(name) for name in names)
-    return sum(count for count in counts if isinstance(count, int) and not isinstance(count, bool)) + estimate(since)
-
-
-def estimate(messages: Sequence[Message]) -> int:
-    """About how many tokens messages are."""
-    return math.ceil(sum(_size(message.get("content")) for message in messages))
-
-
-def plan(messages: Sequence[Message], window: Window) -> Plan:
-    """Leave what is under way as it was: the last answer, or the last words of the user, or a call with its results."""
-    start = _tail(messages)
-    preserved = list(messages[start:])
-    if estimate(preserved) > window.context_tokens * PRESERVED_SHARE:
-        return Plan(list(messages), [])
-    return Plan(list(messages[:start]), preserved)
-
-
-def request(summed_up: Sequence[Message], instructions: str = "", *, limit_tokens: int | None = None) -> list[Message]:
-    """The messages that ask for the summary; with a limit, only the newest that fit, and without pictures."""
-    messages = list(summed_up)
-    if limit_tokens is not None:
-        messages = _newest(messages, limit_tokens)
-    text = INSTRUCTION
-    if instructions.strip():
-        text += f"\n\nThe user wants this of the summary besides:\n{instructions.strip()}"
-    add(messages, "user", text)
-    return messages
-
-
 async def _ask(summed_up: list[Message], window: Window, ask: Ask, instructions: str) -> str:
     """Ask; where even that is too long, ask about the newest part only."""
     limit: int | None = None
@@ -259,35 +192,6 @@ async def _ask(summed_up: list[Message], window: Window, ask: Ask, instructions:
     raise AssertionError("the last try returns or raises")
 
 
-def _tail(messages: Sequence[Message]) -> int:
-    """Where that begins which is under way."""
-    last = len(messages) - 1
-    if last < 0:
-        return 0
-    if messages[last]["role"] == "assistant":
-        return last
-    start = last
-    while start > 0 and messages[start]["role"] != "assistant":
-        if _has(messages[start], "tool_result"):
-            return start - 1
-        start -= 1
-    return start + 1 if messages[start]["role"] == "assistant" else start
-
-
-def _newest(messages: list[Message], limit_tokens: int) -> list[Message]:
-    kept: list[Message] = []
-    left = limit_tokens
-    for message in reversed(messages):
-        plain = {"role": message["role"], "content": [_plain(block) for block in _blocks(message)]}
-        left -= estimate([plain])
-        if left < 0 and kept:
-            break
-        kept.insert(0, plain)
-    note = {"type": "text", "text": "(The earlier part of the conversation was too long to be shown.)"}
-    turns = [(message["role"], message["content"]) for message in kept if message["role"] != "system"]
-    return mended([("user", [note]), *turns])
-
-
 def _joined(text: str, preserved: list[Message]) -> list[Message]:
     messages: list[Message] = []
     add(messages, "user", text)
@@ -295,7 +199,7 @@ def _joined(text: str, preserved: list[Message]) -> list[Message]:
         if message["role"] == "system":
             messages.append(message)
         else:
-            add(messages, message["role"], _blocks(message))
+            add(messages, message["role"], blocks_of(message))
     return messages
 
 
@@ -307,37 +211,6 @@ def _runs(messages: Sequence[Message]) -> int:
         count += whose != before
         before = whose
     return count
-
-
-def _blocks(message: Message) -> list[dict[str, Any]]:
-    content = message["content"]
-    return [{"type": "text", "text": content}] if isinstance(content, str) else list(content)
-
-
-def _has(message: Message, kind: str) -> bool:
-    return any(block.get("type") == kind for block in _blocks(message))
-
-
-def _plain(block: dict[str, Any]) -> dict[str, Any]:
-    """The block with words in the place of pictures and documents."""
-    if block.get("type") in ("image", "document"):
-        return {"type": "text", "text": f"[{block['type']}]"}
-    if isinstance(content := block.get("content"), list):
-        return block | {"content": [_plain(part) for part in content if isinstance(part, dict)]}
-    return block
-
-
-def _size(value: object) -> float:
-    """Tokens in a value, by the length of its texts."""
-    if isinstance(value, str):
-        return len(value) / _CHARACTERS_PER_TOKEN
-    if isinstance(value, dict):
-        if value.get("type") in ("image", "document"):
-            return _PICTURE_TOKENS
-        return sum(_size(item) for item in value.values())
-    if isinstance(value, list):
-        return sum(_size(item) for item in value)
-    return 1
 
 
 def _is_set(environment: Mapping[str, str], name: str) -> bool:

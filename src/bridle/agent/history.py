@@ -6,67 +6,12 @@ of tools that ran side by side, which hang beside that path. A summary stands fo
 
 from __future__ import annotations
 
-import functools
-import json
-import os
-from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO
 
 import msgspec
 
 from bridle.agent.messages import Message, as_messages
-from bridle.errors import DiskError
-
-# A line holds at most one answer or one tool result, with the file that an edit replaced. Nothing that was written by
-# a program like ours is longer, and holding it would take memory for nothing.
-LINE_LIMIT_BYTES = 32 * 1024 * 1024
-
-_CHUNK_BYTES = 1024 * 1024
-_BOUNDARY = b'"compact_boundary"'
-
-
-class _Said(msgspec.Struct):
-    """The message of a line."""
-
-    role: str | None = None
-    id: str | None = None
-    model: str | None = None
-    content: msgspec.Raw = msgspec.Raw(b"null")
-    usage: msgspec.Raw = msgspec.Raw(b"null")
-
-
-class _Preserved(msgspec.Struct):
-    anchorUuid: str | None = None  # noqa: N815 -- the format's name
-    uuids: list[str] = msgspec.field(default_factory=list)
-    allUuids: list[str] = msgspec.field(default_factory=list)  # noqa: N815 -- the format's name
-
-
-class _Metadata(msgspec.Struct):
-    preservedMessages: _Preserved | None = None  # noqa: N815 -- the format's name
-    cumulativeDroppedTokens: int | None = None  # noqa: N815 -- the format's name
-
-
-class _Attached(msgspec.Struct):
-    type: str | None = None
-    prompt: msgspec.Raw = msgspec.Raw(b"null")
-
-
-class _Line(msgspec.Struct):
-    """The fields of a line that matter here; all others are passed over unread."""
-
-    type: str
-    subtype: str | None = None
-    uuid: str | None = None
-    parentUuid: str | None = None  # noqa: N815 -- the format's name
-    isSidechain: bool = False  # noqa: N815 -- the format's name
-    isApiErrorMessage: bool = False  # noqa: N815 -- the format's name
-    sourceToolAssistantUUID: str | None = None  # noqa: N815 -- the format's name
-    message: _Said | None = None
-    attachment: _Attached | None = None
-    compactMetadata: _Metadata | None = None  # noqa: N815 -- the format's name
-    customTitle: str | None = None  # noqa: N815 -- the format's name
-
+from bridle.agent.transcript_lines import Line, Metadata, decoded, last_summary, lines_at, preserved_by
 
 _CHAINED = frozenset({"user", "assistant", "attachment", "system"})
 
@@ -109,112 +54,15 @@ class NotInTranscript(LookupError):
 
 def load(path: Path, *, until: str | None = None) -> History:
     """Read the conversation; with `until`, only up to the line of that id."""
-    cut = _last_summary(path)
+    cut = last_summary(path)
     reading = _Reading()
-    for at, data in _lines_at(path):
+    for at, data in lines_at(path):
         if cut is not None and at < cut.at and not cut.needs(data):
             continue  # a summary stands for it: it is not even looked at
-        line = _decoded(data)
+        line = decoded(data)
         if line is not None:
             reading.add(line)
     return reading.history(until)
-
-
-def lines_of(path: Path) -> Iterator[bytes]:
-    """Each line of a file, without its end; one that is too long is passed over and never held."""
-    return (data for _, data in _lines_at(path))
-
-
-def _lines_at(path: Path) -> Iterator[tuple[int, bytes]]:
-    """Each line, with the place at which it begins."""
-    try:
-        with path.open("rb", buffering=_CHUNK_BYTES) as file:
-            at = 0
-            while line := file.readline(LINE_LIMIT_BYTES):
-                if line.endswith(b"\n") or len(line) < LINE_LIMIT_BYTES:
-                    yield at, line.rstrip(b"\r\n")
-                    at += len(line)
-                else:
-                    _pass_over(file)
-                    at = file.tell()
-    except OSError as error:
-        raise DiskError(
-            f"the transcript {path} could not be read: {error.strerror or error}",
-            remedy="Check the owner and the permissions of the file, or begin a new session.",
-            payload=error.errno,
-        ) from error
-
-
-def title_of(path: Path) -> str | None:
-    """The name that a person gave to the session, if any; the last one counts."""
-    title = None
-    for data in lines_of(path):
-        if b'"customTitle"' in data:
-            line = _decoded(data)
-            title = line.customTitle if line is not None and line.type == "custom-title" else title
-    return title
-
-
-def holds_conversation(path: Path) -> bool:
-    """Whether anything was said in it."""
-    for data in lines_of(path):
-        line = _decoded(data)
-        if line is not None and line.type in ("user", "assistant") and not line.isSidechain:
-            return True
-    return False
-
-
-class _Cut(msgspec.Struct, frozen=True):
-    """The last summary: where its line begins, and the ids of earlier lines that it leaves as they were."""
-
-    at: int
-    preserved: tuple[bytes, ...]
-
-    def needs(self, data: bytes) -> bool:
-        """Whether a line before it may still matter."""
-        return b'"custom-title"' in data or any(name in data for name in self.preserved)
-
-
-def _last_summary(path: Path) -> _Cut | None:
-    """Look for the last summary from the end of the file, so that a long past costs nothing but its reading."""
-    try:
-        with path.open("rb") as file:
-            end = file.seek(0, os.SEEK_END)
-            while (at := _found_before(file, _BOUNDARY, end)) is not None:
-                start = _line_start(file, at)
-                file.seek(start)
-                line = _decoded(file.readline(LINE_LIMIT_BYTES).rstrip(b"\r\n"))
-                if line is not None and line.subtype == "compact_boundary" and line.uuid and not line.isSidechain:
-                    names = _preserved(line.compactMetadata)
-                    return _Cut(start, tuple(name.encode() for name in names if name))
-                end = start
-    except OSError:
-        return None  # the one who reads the lines tells what is wrong
-    return None
-
-
-def _line_start(file: BinaryIO, at: int) -> int:
-    found = _found_before(file, b"\n", at)
-    return 0 if found is None else found + 1
-
-
-def _found_before(file: BinaryIO, mark: bytes, end: int) -> int | None:
-    """The last place before `end` at which the mark stands."""
-    while end > 0:
-        start = max(0, end - _CHUNK_BYTES)
-        file.seek(start)
-        found = file.read(end - start).rfind(mark)
-        if found >= 0:
-            return start + found
-        if start == 0:
-            return None
-        end = start + len(mark) - 1  # it may stand across the cut
-    return None
-
-
-def _preserved(metadata: _Metadata | None) -> list[str]:
-    preserved = (metadata.preservedMessages if metadata is not None else None) or _Preserved()
-    return preserved.allUuids or preserved.uuids
 
 
 class _Reading:
@@ -227,13 +75,13 @@ class _Reading:
         self._title: str | None = None
         self._dropped = 0
 
-    def add(self, line: _Line) -> None:
+    def add(self, line: Line) -> None:
         """Take in one line."""
         if line.type == "custom-title":
             self._title = line.customTitle
         elif line.type in _CHAINED and not line.isSidechain and line.uuid:
             if line.subtype == "compact_boundary":
-                self._cut(line.compactMetadata or _Metadata())
+                self._cut(line.compactMetadata or Metadata())
             # A line that comes again (a resumed session that was copied) stays where it was first.
             self._entries.setdefault(line.uuid, _entry(line, line.uuid))
 
@@ -257,10 +105,10 @@ class _Reading:
             dropped_tokens=self._dropped,
         )
 
-    def _cut(self, metadata: _Metadata) -> None:
+    def _cut(self, metadata: Metadata) -> None:
         self._dropped = metadata.cumulativeDroppedTokens or 0
         known = {entry.uuid: entry for entry in self._preserved} | self._entries
-        self._preserved = [known[name] for name in _preserved(metadata) if name in known]
+        self._preserved = [known[name] for name in preserved_by(metadata) if name in known]
         self._anchor = metadata.preservedMessages.anchorUuid if metadata.preservedMessages is not None else None
         self._entries.clear()
 
@@ -302,7 +150,7 @@ def _path(order: list[_Entry]) -> set[str]:
     return path
 
 
-def _entry(line: _Line, uuid: str) -> _Entry:
+def _entry(line: Line, uuid: str) -> _Entry:
     entry = _Entry(uuid, line.parentUuid, None, b"null", source=line.sourceToolAssistantUUID)
     entry.is_root = line.parentUuid is None
     if line.type == "attachment" and line.attachment is not None and line.attachment.type == "queued_command":
@@ -327,34 +175,3 @@ def _usage_of(kept: list[_Entry]) -> dict[str, object]:
                 return {}
             return usage if isinstance(usage, dict) else {}
     return {}
-
-
-@functools.cache
-def _decoder() -> msgspec.json.Decoder[_Line]:
-    return msgspec.json.Decoder(_Line)  # made on the first use: a new session has nothing to read
-
-
-def _decoded(data: bytes) -> _Line | None:
-    """The line, or nothing where it is torn or not ours."""
-    if not data or data[:1] != b"{":
-        return None
-    try:
-        return _decoder().decode(data)
-    except msgspec.ValidationError:
-        return None
-    except (msgspec.MsgspecError, ValueError, RecursionError):
-        return _mended(data)
-
-
-def _mended(data: bytes) -> _Line | None:
-    """A line with half a character in it, which the strict reader refuses; the model gets a question mark there."""
-    try:
-        return _decoder().decode(json.dumps(json.loads(data), ensure_ascii=False).encode("utf-8", "replace"))
-    except (msgspec.MsgspecError, ValueError, RecursionError):
-        return None
-
-
-def _pass_over(file: BinaryIO) -> None:
-    """Leave the rest of a line behind."""
-    while (part := file.readline(_CHUNK_BYTES)) and not part.endswith(b"\n"):
-        pass

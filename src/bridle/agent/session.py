@@ -3,44 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-import errno
-import fcntl
 import os
-import threading
-from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from bridle.agent import history as histories
 from bridle.agent import transcript
 from bridle.agent.history import History
 from bridle.agent.transcript import Content, Line, Mark, Origin
-from bridle.errors import DiskError, UsageError
-from bridle.ground import clock, disk
-
-# A copied conversation is written in parts of about this size: memory stays flat, and calls few.
-_COPY_BYTES = 1024 * 1024
+from bridle.agent.transcript_file import TranscriptFile
+from bridle.agent.transcript_lines import lines_of
+from bridle.ground import clock
 
 # As much of a prompt as a list of sessions has room for.
 _SHOWN_CHARACTERS = 200
-
-
-# What file systems say that cannot give a file a second name.
-_NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK)
-
-
-def hold(fd: int) -> bool:
-    """Take a transcript for this process alone; False where another one has it. It is let go when `fd` is closed."""
-    try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError:
-        return True  # a file system without locks: there nobody can tell, and the work goes on
-    return True
 
 
 def new_uuid() -> str:
@@ -76,7 +54,6 @@ class Session:
         fd: int | None = None,
     ) -> None:
         self.origin = origin
-        self.path = path
         self.history = history or History()
         """What was said before this run."""
         self.is_resumed = history is not None
@@ -87,17 +64,19 @@ class Session:
         self._buffer: list[Line] = list(opening)
         self._waiting: list[Line] = []
         self._queued = 0
-        self._copied_from = copied_from
         self._last_prompt: str | None = None
-        self._fd = fd
-        self._gap = b"" if fd is None else _gap(fd)
-        self._encoded: deque[bytes] = deque()
-        self._writing = threading.Lock()
+        head = None if copied_from is None else lambda: self._copied(copied_from)
+        self._file = TranscriptFile(path, fd=fd, head=head)
 
     @property
     def id(self) -> str:
         """The id of the session."""
         return self.origin.session_id
+
+    @property
+    def path(self) -> Path | None:
+        """Where the transcript is; nowhere in a run that keeps none, and once it is closed."""
+        return self._file.path
 
     @property
     def leaf(self) -> str | None:
@@ -209,13 +188,13 @@ class Session:
     def flush(self) -> None:
         """Write what was collected; when this returns it is on the disk. It blocks for as long as the disk takes."""
         self._encode()
-        self._drain()
+        self._file.drain()
 
     async def save(self) -> None:
         """`flush`, while other things go on."""
         self._encode()
-        if self._encoded:
-            await asyncio.to_thread(self._drain)
+        if self._file.is_behind:
+            await asyncio.to_thread(self._file.drain)
 
     def close(self) -> None:
         """Write the last lines and let the transcript go; doing it twice is fine."""
@@ -226,30 +205,20 @@ class Session:
         try:
             self.flush()
         finally:
-            fd, self._fd = self._fd, None
-            self.path = None
-            if fd is not None:
-                os.close(fd)
+            self._file.close()
 
     def _encode(self) -> None:
         """Lines become bytes in the thread that made them; only bytes reach the one that writes."""
         lines, self._buffer = self._buffer, []
-        if self.path is not None and lines:
-            self._encoded.append(b"".join(map(transcript.encode, lines)))
+        if lines:
+            self._file.add(b"".join(map(transcript.encode, lines)))
 
-    def _drain(self) -> None:
-        with self._writing:
-            parts: list[bytes] = []
-            while self._encoded:
-                parts.append(self._encoded.popleft())
-            if not parts:
-                return
-            data = b"".join(parts)
-            try:
-                self._write(data)
-            except BaseException:
-                self._encoded.appendleft(data)
-                raise
+    def _copied(self, source: Path) -> Iterator[bytes]:
+        """The lines of the conversation that this session is a copy of, as lines of this session."""
+        for data in lines_of(source):
+            line = _line_of(data, self.history.chain)
+            if line is not None:
+                yield transcript.encode(line | {"sessionId": self.id})
 
     def _mark(self, uuid: str | None) -> Mark:
         return Mark(uuid or new_uuid(), clock.iso(clock.now()), self._leaf)
@@ -287,52 +256,6 @@ class Session:
             else:
                 self._waiting.append(line)
 
-    def _write(self, data: bytes) -> None:
-        if self._fd is None:
-            self._fd = self._create(data)
-        else:
-            disk.append_line(self._fd, self._gap + data, durable=True)
-            self._gap = b""
-
-    def _create(self, data: bytes) -> int:
-        """Begin the file with everything in it: it is there as a whole, or not at all."""
-        assert self.path is not None  # noqa: S101 -- flush has looked
-        above = _missing(self.path.parent)
-        folder = disk.make_private_folder(self.path.parent)
-        temporary = folder / f".{self.id}-{os.urandom(4).hex()}.tmp"
-        fd = disk.create_exclusive(temporary)
-        try:
-            hold(fd)
-            for part in self._copied():
-                disk.write_all(fd, part)
-            disk.append_line(fd, data, durable=True)
-            _publish(temporary, self.path)
-        except BaseException:
-            os.close(fd)
-            raise
-        finally:
-            temporary.unlink(missing_ok=True)
-        for each in (folder, *above):
-            _sync_folder(each)
-        return fd
-
-    def _copied(self) -> Iterable[bytes]:
-        """The lines of the conversation that this session is a copy of, as lines of this session."""
-        if self._copied_from is None:
-            return
-        parts: list[bytes] = []
-        size = 0
-        for data in histories.lines_of(self._copied_from):
-            line = _line_of(data, self.history.chain)
-            if line is None:
-                continue
-            parts.append(transcript.encode(line | {"sessionId": self.id}))
-            size += len(parts[-1])
-            if size >= _COPY_BYTES:
-                yield b"".join(parts)
-                parts, size = [], 0
-        yield b"".join(parts)
-
 
 def _line_of(data: bytes, chain: frozenset[str]) -> Line | None:
     try:
@@ -340,44 +263,6 @@ def _line_of(data: bytes, chain: frozenset[str]) -> Line | None:
     except (msgspec.MsgspecError, ValueError, RecursionError):
         return None
     return line if isinstance(line, dict) and line.get("uuid") in chain else None
-
-
-def _missing(folder: Path) -> list[Path]:
-    """The folders that will hold the new ones on the way to a folder: their entries must be made durable too."""
-    return [above.parent for above in (folder, *folder.parents) if not above.exists()]
-
-
-def _publish(temporary: Path, path: Path) -> None:
-    """Give the file its name, which nobody else may have taken."""
-    try:
-        try:
-            os.link(temporary, path)
-        except OSError as error:
-            if error.errno not in _NO_LINKS or path.exists():
-                raise
-            os.rename(temporary, path)  # a file system without links: there this is all that can be done
-    except FileExistsError as error:
-        raise UsageError(f"Error: Session ID {path.stem} is already in use.") from error
-    except OSError as error:
-        raise DiskError(
-            f"the transcript {path} could not be made: {error.strerror}",
-            remedy="Check the permissions and the space there, or run with --no-session-persistence.",
-            payload=error.errno,
-        ) from error
-
-
-def _gap(fd: int) -> bytes:
-    """The end of a line that a crash has torn, so that the next one begins anew."""
-    size = os.fstat(fd).st_size
-    return b"" if size == 0 or os.pread(fd, 1, size - 1) == b"\n" else b"\n"
-
-
-def _sync_folder(folder: Path) -> None:
-    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        disk.sync(fd)
-    finally:
-        os.close(fd)
 
 
 def _text(content: Content) -> str:

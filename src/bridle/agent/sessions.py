@@ -14,10 +14,11 @@ from pathlib import Path
 
 import msgspec
 
-from bridle.agent import history, repository, transcript
+from bridle.agent import history, repository, transcript, transcript_lines
 from bridle.agent.history import History, NotInTranscript
-from bridle.agent.session import Session, hold, new_uuid
+from bridle.agent.session import Session, new_uuid
 from bridle.agent.transcript import Origin
+from bridle.agent.transcript_file import hold
 from bridle.errors import DiskError, SessionError, UsageError
 from bridle.ground import clock
 
@@ -147,7 +148,7 @@ def _source(wanted: Wanted, place: Place) -> Path | None:
     if wanted.resume is not None:
         return _named(wanted.resume, place)
     if wanted.continues:
-        return next((path for path in _newest_first(place) if history.holds_conversation(path)), None)
+        return next((path for path in _newest_first(place) if transcript_lines.holds_conversation(path)), None)
     return None
 
 
@@ -155,10 +156,10 @@ def _named(name: str, place: Place) -> Path:
     if is_uuid(name):
         for folder in _folders(place):
             path = folder / f"{name}.jsonl"
-            if path.is_file() and history.holds_conversation(path):
+            if path.is_file() and transcript_lines.holds_conversation(path):
                 return path
         raise SessionError(f"No conversation found with session ID: {name}", payload=name)
-    found = [path for path in _newest_first(place) if name and history.title_of(path) == name]
+    found = [path for path in _newest_first(place) if name and transcript_lines.title_of(path) == name]
     if len(found) == 1:
         return found[0]
     if found:

@@ -8,12 +8,13 @@ from typing import Any
 
 from bridle.agent import events
 from bridle.agent.book import Book
-from bridle.agent.compaction import Compacted, Compactor, NotCompacted, Trigger, Window, plan, used
+from bridle.agent.compaction import Compacted, Compactor, NotCompacted, Trigger
 from bridle.agent.model.answering import Answering
 from bridle.agent.model.ask import Ask
 from bridle.agent.model.names import Model
 from bridle.agent.session import new_uuid
 from bridle.agent.side_question import Count, words
+from bridle.agent.window import Window, plan, used
 from bridle.ground import clock
 
 # One message cannot be made shorter by a summary of it.
