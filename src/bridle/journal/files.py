@@ -111,6 +111,7 @@ class FileWriter:
 
     def request(self, request: Request) -> Entry:
         """Write task.json, then append EFFECT_REQUESTED."""
+        self._look_again()
         check_unused(self.state, request)
         kept = self._store.tasks.keep_task(request)
         data = documents.requested_data(request, task_ref=kept.ref, inputs_ref=kept.inputs_ref)
@@ -119,6 +120,7 @@ class FileWriter:
     def resolve(self, effect_id: str, posted: Posted, *, key: str | None = None) -> Entry:
         """Write result.json, then append EFFECT_RESOLVED."""
         documents.check_posted(posted)
+        self._look_again()
         effect = self._store.pending_effect(self.standing, effect_id, key=key)
         if effect is None:
             effect = pending_effect(self.state, effect_id, key=key)
@@ -147,7 +149,7 @@ class FileWriter:
             return
         if self._last_type is not None and (self.standing.end or self.standing.seq <= SNAPSHOT_LIMIT_ENTRIES):
             self._write_snapshot(self._last_type)
-        self._view.lacking += self._store.take_learned()
+        self._view.learn(self._store.take_learned())
         grow_quietly(self._view)
 
     def _append(
@@ -170,7 +172,7 @@ class FileWriter:
         except BaseException:
             temporary.unlink(missing_ok=True)
             raise
-        self._view.lacking[-1] = pack.entry_line(entry, value=value, has_value=has_value, digest=digest)
+        self._view.note(entry, pack.entry_line(entry, value=value, has_value=has_value, digest=digest))
         self._last_type = entry_type
         self._has_failed = False
         return entry
@@ -178,8 +180,7 @@ class FileWriter:
     def _place(self, temporary: Path, text: bytes) -> Entry:
         """Move a written entry to its place in the order."""
         view, journal = self._view, self._store.place.journal
-        if not view.is_current() and not view.catch_up():
-            raise JournalBroken(f"the journal {journal} was replaced while it was written to")
+        self._look_again()
         entry = codec.decode(view.standing.seq + 1, self.new_id(), text)
         view.take(entry)
         disk.move(temporary, journal / file_name(entry.seq, entry.ulid))
@@ -187,6 +188,11 @@ class FileWriter:
         disk.sync_folder(journal)
         view.set_mark(looked=looked)
         return entry
+
+    def _look_again(self) -> None:
+        """Take in what others may have added without the lock: other implementations have hooks that do."""
+        if not self._view.is_current() and not self._view.catch_up():
+            raise JournalBroken(f"the journal {self._store.place.journal} was replaced while it was written to")
 
     def _write_snapshot(self, last_type: str) -> None:
         from bridle.journal import snapshot

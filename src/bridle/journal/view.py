@@ -45,8 +45,12 @@ class View:
         """Where the pack ends; None when it has to be written anew."""
         self.packed = unpack.Packed()
         """What the pack knows beside the entries, where all of it was read."""
-        self.lacking: list[Entry | bytes] = []
-        """What the pack lacks: entries, or lines where those say more."""
+        self.lacking: list[Entry] = []
+        """The entries that the pack lacks."""
+        self._lines_of: dict[int, bytes] = {}
+        """Lines that say more of an entry than the entry itself does, by its number."""
+        self._learned: list[bytes] = []
+        """Lines about values and digests that the pack lacks."""
 
     @classmethod
     def of_standing(cls, place: Place, *, trusts_mark: bool = True) -> View:
@@ -92,7 +96,9 @@ class View:
                     f"the journal {self._place.journal} changed while it was read",
                     remedy="Somebody writes to it without its lock. Run the command again.",
                 )
+            lines_of, learned = self._lines_of, self._learned
             self.__dict__.update(whole.__dict__)
+            self._lines_of, self._learned = lines_of, learned
         assert self._state is not None  # noqa: S101  # of_state always has one
         return self._state
 
@@ -121,6 +127,14 @@ class View:
         self._names_crc = names.names_crc([(entry.seq, entry.ulid)], self._names_crc)
         self.lacking.append(entry)
 
+    def note(self, entry: Entry, line: bytes) -> None:
+        """Let the pack say more of an entry than the entry itself does."""
+        self._lines_of[entry.seq] = line
+
+    def learn(self, lines: list[bytes]) -> None:
+        """Let the pack know values and digests that were read from files of their own."""
+        self._learned += lines
+
     def set_mark(self, *, looked: names.Mark | None) -> None:
         """Mark the folder as known, unless somebody has touched it since it was looked at."""
         journal = self._place.journal
@@ -132,13 +146,13 @@ class View:
         """Let the pack say what is known. Only the holder of the run's lock may."""
         if not self._is_our_mark and self._mark is not None and names.is_settled(self._mark):
             self.set_mark(looked=self._mark)
-        elif not self.lacking:
+        elif not self.lacking and not self._learned:
             return  # nothing that the next reader would gain by
         if self._end is None:
             self._write_pack()
         else:
             self._append_to_pack(self._end)
-        self.lacking = []
+        self.lacking, self._learned = [], []
 
     def _take_pack(self, packed: unpack.Packed) -> bool:
         if not packed.entries:
@@ -180,7 +194,8 @@ class View:
 
     def _lines(self, end: pack.End) -> tuple[bytes, pack.End]:
         """What comes next: what lacks, a checkpoint if it is time, the seal; and where the pack ends then."""
-        text = b"".join(item if isinstance(item, bytes) else pack.entry_line(item) for item in self.lacking)
+        lines = [self._lines_of.get(entry.seq) or pack.entry_line(entry) for entry in self.lacking]
+        text = b"".join(lines + self._learned)
         checkpoint, checkpoint_bytes = end.checkpoint, end.checkpoint_bytes
         behind = end.size + len(text) - checkpoint - checkpoint_bytes
         if behind > max(pack.CHECKPOINT_AFTER_BYTES, checkpoint_bytes):
