@@ -39,12 +39,19 @@ class Engine:
     """Iterates one run. Kept between iterations it goes on where the process rests, instead of from the start."""
 
     def __init__(
-        self, store: Store, folder: Path, run_hooks: Hooks, *, now: Callable[[], datetime] = clock.now
+        self,
+        store: Store,
+        folder: Path,
+        run_hooks: Hooks,
+        *,
+        now: Callable[[], datetime] = clock.now,
+        wait_seconds: float = TURN_WAIT_SECONDS,
     ) -> None:
         self._store = store
         self._folder = folder
         self._hooks = run_hooks
         self._now = now
+        self._wait_seconds = wait_seconds
         self._replay: Replay | None = None
         self._journal_id: str | None = None
         self._requested: list[Effect] = []
@@ -59,7 +66,7 @@ class Engine:
             number = iteration.number(state)
             herald.tell(hook_files.ON_ITERATION_START, {"iteration": number, "state": state.standing.state})
         path = self._folder / LOCK_FILE
-        with FileLock.hold(path, holder=OWNER, wait_seconds=TURN_WAIT_SECONDS):
+        with FileLock.hold(path, holder=OWNER, wait_seconds=self._wait_seconds):
             found = self._run_to_rest(herald)
         self._tell(found, herald, took_ms=round((self._now() - began).total_seconds() * 1000))
         return replace(found, remarks=(*found.remarks, *herald.remarks), hook_status=herald.status)
@@ -75,7 +82,7 @@ class Engine:
         ran: tuple[Call, Fired] | None = None
         number = 0
         while True:
-            with self._store.write(OWNER) as writer:
+            with self._store.write(OWNER, wait_seconds=self._wait_seconds) as writer:
                 state = writer.state
                 if state.standing.end in _FOR_GOOD:
                     return self._answer_ended(state)
@@ -208,9 +215,16 @@ class Engine:
         return str(self._store.metadata().get("processId"))
 
 
-def iterate(store: Store, folder: Path, run_hooks: Hooks, *, now: Callable[[], datetime] = clock.now) -> Iteration:
+def iterate(
+    store: Store,
+    folder: Path,
+    run_hooks: Hooks,
+    *,
+    now: Callable[[], datetime] = clock.now,
+    wait_seconds: float = TURN_WAIT_SECONDS,
+) -> Iteration:
     """One iteration of a run, from the start of its process."""
-    engine = Engine(store, folder, run_hooks, now=now)
+    engine = Engine(store, folder, run_hooks, now=now, wait_seconds=wait_seconds)
     try:
         return engine.iterate()
     finally:
