@@ -1,0 +1,155 @@
+"""A new run's folder: the format's layout, whole or not there; and which run is meant by a word."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from bridle.errors import DiskError, RunExists, RunNotFound, UsageError
+from bridle.journal import codec
+from bridle.journal.create import NewRun, create_run
+from bridle.journal.find import choose_run, collapse, run_folder, runs_folder
+from bridle.journal.reader import FileReader
+from tests.journal.samples import FOLDER, contents
+from tests.journal.steps import MOMENT, ids
+
+
+def create(runs: Path, run_id: str = "r", **fields: object) -> Path:
+    new = NewRun(run_id=run_id, process_id="demo", entry=runs.parent / "p.py", **fields)  # type: ignore[arg-type]  # as given
+    return create_run(runs, new, proof="0" * 32, ulid=ids(1)[0], created_at=MOMENT)
+
+
+@pytest.mark.parametrize("name", ["run-breakpoint", "run-completed", "run-failed", "run-parallel"])
+def test_a_run_is_written_with_the_same_bytes_as_the_other_implementation_writes_it(name: str, tmp_path: Path) -> None:
+    sample = FileReader(FOLDER / name)
+    theirs = dict(sample.metadata())
+    entry = next(sample.entries())
+    process = f"process/{str(theirs['processPath']).rpartition('/')[2]}"
+    texts = {key: str(theirs[key]) if key in theirs else None for key in ("processRevision", "prompt")}
+    new = NewRun(
+        run_id=name,
+        process_id=str(theirs["processId"]),
+        entry=tmp_path / process,
+        request=str(theirs["request"]),
+        revision=texts["processRevision"],
+        prompt=texts["prompt"],
+        has_inputs=sample.inputs() is not None,
+        inputs=sample.inputs(),
+    )
+    run = create_run(
+        tmp_path / ".a5c" / "runs",
+        new,
+        proof=str(theirs["completionProof"]),
+        ulid=entry.ulid,
+        created_at=str(theirs["createdAt"]),
+    )
+    ours = contents(run)
+    expected = {path: text for path, text in contents(FOLDER / name).items() if path in ("run.json", "inputs.json")}
+    assert expected.items() <= ours.items()
+    first = f"journal/000001.{entry.ulid}.json"
+    assert codec.decode(1, entry.ulid, ours[first]).data == entry.data
+    assert list(codec.decode(1, entry.ulid, ours[first]).data) == list(entry.data)
+
+
+def test_a_run_has_the_formats_folders_and_what_git_leaves_out(tmp_path: Path) -> None:
+    run = create(tmp_path / "runs")
+    assert sorted(path.name for path in run.iterdir() if path.is_dir()) == (
+        ["blobs", "journal", "orphaned", "process", "state", "tasks"]
+    )
+    assert (run / ".gitignore").read_text(encoding="utf-8") == "state/\ntasks/*/artifacts/\nblobs/\norphaned/\n"
+    assert not (run / "inputs.json").exists()
+
+
+def test_what_was_not_given_is_not_written_and_what_was_is_in_its_place(tmp_path: Path) -> None:
+    bare = FileReader(create(tmp_path / "runs", "bare")).metadata()
+    first = ["runId", "request", "processId", "entrypoint", "processPath", "layoutVersion", "createdAt"]
+    assert list(bare) == [*first, "completionProof"]
+    assert (bare["request"], bare["layoutVersion"]) == ("demo", "2026.01-storage-preview")
+    given = {"revision": "v1", "prompt": "Do", "harness": "claude-code", "request": "q", "is_interactive": False}
+    full = FileReader(create(tmp_path / "runs", "full", **given))
+    assert " ".join(full.metadata()) == (
+        "runId request processId harness entrypoint processPath processRevision layoutVersion createdAt prompt"
+        " nonInteractive completionProof"
+    )
+    assert " ".join(next(full.entries()).data) == "runId processId entrypoint harness processRevision prompt"
+
+
+def test_an_id_that_exists_is_refused_and_the_run_stays_as_it_was(tmp_path: Path) -> None:
+    run = create(tmp_path / "runs", prompt="the first")
+    before = contents(tmp_path)
+    with pytest.raises(RunExists, match="there is a run r already"):
+        create(tmp_path / "runs", prompt="the second")
+    assert contents(tmp_path) == before
+    assert FileReader(run).metadata()["prompt"] == "the first"
+
+
+@pytest.mark.parametrize("run_id", ["../escaped", "a/b", "..", "", ".hidden", "-flag", "a\\b", "a\nb", "x" * 300])
+def test_an_id_that_leads_elsewhere_is_refused_and_nothing_is_made(run_id: str, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="the run id"):
+        create(tmp_path / "runs", run_id)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_run_that_cannot_be_written_leaves_nothing_behind(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="not JSON"):
+        create(tmp_path / "runs", has_inputs=True, inputs={"n": float("nan")})
+    assert list((tmp_path / "runs").iterdir()) == []
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    with pytest.raises(DiskError):
+        create(tmp_path / "file" / "runs")
+
+
+def test_runs_are_where_the_flag_or_the_variable_says_else_below_this_folder(tmp_path: Path) -> None:
+    assert runs_folder("/somewhere", {"BABYSITTER_RUNS_DIR": "/else"}) == Path("/somewhere")
+    assert runs_folder(None, {"BABYSITTER_RUNS_DIR": "/else"}) == Path("/else")
+    assert runs_folder(None, {}) == Path.cwd() / ".a5c" / "runs"
+
+
+def test_a_run_is_found_by_path_id_and_by_paths_that_agents_garble(tmp_path: Path) -> None:
+    runs = tmp_path / ".a5c" / "runs"
+    run = create(runs, "r1")
+    before = Path.cwd()
+    os.chdir(tmp_path)
+    try:
+        for argument in (str(run), "r1", ".a5c/runs/r1", "./.a5c/runs/r1", f"{run}/", f"{runs}/.a5c/runs/r1"):
+            assert run_folder(argument, runs_folder(None, {})) == run
+        os.chdir(runs)
+        assert run_folder("r1", tmp_path / "elsewhere") == run
+        assert run_folder(".a5c/runs/r1", runs_folder(None, {})) == run
+        assert run_folder("missing", runs) == runs / "missing"
+    finally:
+        os.chdir(before)
+    with pytest.raises(UsageError):
+        run_folder("", runs)
+
+
+@pytest.mark.parametrize(
+    ("path", "meant"),
+    [
+        ("/p/.a5c/runs/.a5c/runs/x", "/p/.a5c/runs/x"),
+        ("/p/.a5c/runs/.a5c/runs/.a5c/runs/x", "/p/.a5c/runs/x"),
+        ("/p/.a5c/.a5c/runs/x", "/p/.a5c/runs/x"),
+        ("/p/.a5c/runs/x", "/p/.a5c/runs/x"),
+        ("/p/my.a5c/runs/.a5c/runs", "/p/my.a5c/runs/.a5c/runs"),
+    ],
+)
+def test_doubled_folders_are_taken_for_one(path: str, meant: str) -> None:
+    assert collapse(path) == meant
+
+
+def test_a_person_may_give_the_beginning_of_an_id_or_say_last(tmp_path: Path) -> None:
+    runs = tmp_path / "runs"
+    with pytest.raises(RunNotFound, match="there is no run in"):
+        choose_run("last", runs)
+    older, newer, last = create(runs, "alpha-1"), create(runs, "alpha-2"), create(runs, "beta")
+    for age, run in enumerate((last, newer, older)):
+        os.utime(run / "run.json", ns=(10**18 - age * 10**9,) * 2)
+    assert choose_run("last", runs) == last
+    assert choose_run("b", runs) == last
+    assert choose_run("alpha-1", runs) == older
+    with pytest.raises(RunNotFound, match="could be any of 2 runs: alpha-1, alpha-2"):
+        choose_run("alpha", runs)
+    with pytest.raises(RunNotFound, match="there is no run 'gamma'"):
+        choose_run("gamma", runs)

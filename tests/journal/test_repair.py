@@ -1,0 +1,166 @@
+"""A broken journal is named, still listed, and mended with a backup; nothing that was whole is lost."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from bridle.errors import JournalBroken, RunNotFound
+from bridle.journal import codec, layout, repair
+from bridle.journal.files import FileStore
+from bridle.journal.reader import FileReader
+from bridle.journal.state import file_name
+from tests.journal.deeds import append, new_run, post
+from tests.journal.made import LongRun, long_run
+from tests.journal.samples import contents
+from tests.journal.steps import request_data
+
+Harm = Callable[[LongRun], str]
+
+
+def entry_file(run: Path, seq: int) -> Path:
+    return next((run / layout.JOURNAL).glob(f"{seq:06d}.*"))
+
+
+def empty(made: LongRun) -> str:
+    path = entry_file(made.run, 4)
+    path.write_bytes(b"")
+    return path.name
+
+
+def torn(made: LongRun) -> str:
+    path = entry_file(made.run, 4)
+    path.write_bytes(path.read_bytes()[:100])
+    return path.name
+
+
+def changed(made: LongRun) -> str:
+    path = entry_file(made.run, 4)
+    path.write_bytes(path.read_bytes().replace(b"work 1", b"evil 1"))
+    return path.name
+
+
+def missing(made: LongRun) -> str:
+    entry_file(made.run, 4).unlink()
+    return entry_file(made.run, 5).name
+
+
+def foreign(made: LongRun) -> str:
+    (made.run / layout.JOURNAL / "notes.json").write_text("{}", encoding="utf-8")
+    return "notes.json"
+
+
+def doubled(made: LongRun) -> str:
+    text = codec.encode("STOP_HOOK_INVOKED", "2026-11-15T00:00:00.000Z", {"sessionId": "s"})
+    path = made.run / layout.JOURNAL / file_name(4, made.new_id())
+    path.write_bytes(text)
+    return path.name
+
+
+def backwards(made: LongRun) -> str:
+    path = entry_file(made.run, made.seq)
+    early = path.with_name(file_name(made.seq, "0" * 26))
+    path.rename(early)
+    return early.name
+
+
+def same_key(made: LongRun) -> str:
+    key = FileReader(made.run).state().pending[0].key
+    entry = made.append("EFFECT_REQUESTED", request_data("again", key=key))
+    made.append("EFFECT_RESOLVED", {"effectId": "again", "status": "ok", "resultRef": "x"})
+    return file_name(entry.seq, entry.ulid)
+
+
+def nobodys(made: LongRun) -> str:
+    entry = made.append("EFFECT_RESOLVED", {"effectId": "nobody", "status": "ok", "resultRef": "x"})
+    return file_name(entry.seq, entry.ulid)
+
+
+HARMS: dict[str, tuple[Harm, dict[str, int]]] = {
+    "empty file": (empty, {"kept": -2, "corrupt": 1, "resolved": 1}),
+    "torn file": (torn, {"kept": -2, "corrupt": 1, "resolved": 1}),
+    "changed file": (changed, {"kept": -2, "corrupt": 1, "resolved": 1}),
+    "missing file": (missing, {"kept": -2, "resolved": 1, "files": -1}),
+    "foreign file": (foreign, {"corrupt": 1, "files": 1}),
+    "doubled number": (doubled, {"kept": 1, "files": 1}),
+    "id that falls": (backwards, {}),
+    "key used twice": (same_key, {"requested": 1, "resolved": 1, "files": 2}),
+    "result for nobody": (nobodys, {"resolved": 1, "files": 1}),
+}
+
+
+@pytest.mark.parametrize(("harm", "counts"), HARMS.values(), ids=HARMS)
+def test_a_broken_journal_is_named_and_mended_and_goes_on(harm: Harm, counts: dict[str, int], tmp_path: Path) -> None:
+    made = long_run(tmp_path, "r", resolved=3, pending=1)
+    whole = made.seq
+    name = harm(made)
+    before = contents(made.run / layout.JOURNAL)
+    for read in (FileReader(made.run).standing, FileReader(made.run).state, FileStore(made.run).write("t").__enter__):
+        with pytest.raises(JournalBroken) as caught:
+            read()
+        assert name in caught.value.message
+        assert "run:repair-journal" in str(caught.value.remedy)
+    plan = repair.plan_repair(made.run)
+    assert plan.is_needed
+    assert len(plan.kept) == whole + counts.get("kept", 0)
+    assert len(plan.files) == whole + counts.get("files", 0)
+    for sort in ("corrupt", "requested", "resolved", "leftover"):
+        assert plan.count(sort) == counts.get(sort, 0), sort
+    backup = repair.carry_out(made.run, plan)
+    assert contents(backup) == before
+    assert FileReader(made.run).standing().seq == len(plan.kept)
+    texts = set(contents(made.run / layout.JOURNAL).values())
+    assert texts <= set(before.values()), "what is kept keeps its text"
+    append(made.run)
+    assert [entry.seq for entry in FileReader(made.run).entries()] == list(range(1, len(plan.kept) + 2))
+    assert not repair.plan_repair(made.run).is_needed
+
+
+def test_a_journal_that_is_whole_needs_no_repair(tmp_path: Path) -> None:
+    run = new_run(tmp_path)
+    plan = repair.plan_repair(run)
+    assert (plan.is_needed, plan.dropped, len(plan.kept)) == (False, [], 4)
+    assert all(old == new for old, new in plan.kept)
+
+
+def test_names_change_only_where_they_must(tmp_path: Path) -> None:
+    made = long_run(tmp_path, "r", resolved=3, pending=1)
+    broken = torn(made)
+    plan = repair.plan_repair(made.run)
+    assert [pair for pair in plan.kept if pair[0] < broken] == [(name, name) for name, _ in plan.kept[:3]]
+    for old, new in plan.kept[3:]:
+        assert old.split(".")[1:] == new.split(".")[1:], "an id that rises stays"
+
+
+def test_leftovers_are_set_aside_by_a_repair(tmp_path: Path) -> None:
+    run = new_run(tmp_path)
+    leftover = run / layout.JOURNAL / "000005.01M7EB7NK2X29EXB02ZCA0GEZ3.json.tmp-1-2"
+    leftover.write_text("half", encoding="utf-8")
+    backup = repair.carry_out(run, repair.plan_repair(run))
+    assert not leftover.exists()
+    assert (backup / leftover.name).exists()
+    post(run)
+
+
+def test_a_repair_that_was_killed_between_its_two_steps_is_finished_by_the_next(tmp_path: Path) -> None:
+    run = new_run(tmp_path)
+    before = contents(run / layout.JOURNAL)
+    os.rename(run / layout.JOURNAL, run / f"{layout.BACKUP_PREFIX}1790000000000")
+    with pytest.raises(RunNotFound):
+        repair.plan_repair(run)
+    repair.finish_interrupted(run)
+    assert contents(run / layout.JOURNAL) == before
+    repair.finish_interrupted(run)
+    assert contents(run / layout.JOURNAL) == before
+
+
+def test_without_a_journal_there_is_nothing_to_repair(tmp_path: Path) -> None:
+    run = new_run(tmp_path)
+    shutil.rmtree(run / layout.JOURNAL)
+    repair.finish_interrupted(run)
+    with pytest.raises(RunNotFound, match="there is no journal"):
+        repair.plan_repair(run)
