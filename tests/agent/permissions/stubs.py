@@ -12,12 +12,13 @@ BASH = shutil.which("bash") or "/bin/bash"
 # A command here takes milliseconds; a busy machine takes longer, and an endless loop takes for ever.
 LIMIT_SECONDS = 10
 
-# Stand-ins for programs that read and for programs that change; and the real wrappers, which run what they are told to.
-STANDINS = (
-    "awk cat cp curl cut date diff evil find git grep head id jq ls make md5sum mkdir mv node npm ps python3 realpath rg rm"
-    " rmdir sed seq sleep sort stat sudo tail tee touch tr tree uniq wc which whoami"
-)
-WRAPPERS = "bash dash env nice nohup sh stdbuf timeout xargs"
+# Stand-ins for programs that read and for programs that change.
+STANDINS = """
+awk cp curl cut date diff evil find git grep head id jq ls make md5sum mkdir mv node npm ps python3 realpath rg rm rmdir
+sed seq sleep sort stat sudo tail tee touch tr tree uniq wc which whoami
+"""
+# Real programs: the wrappers run what they are told to, and what cat prints can become an argument.
+REAL = "bash cat dash env nice nohup sh stdbuf timeout xargs"
 
 _RECORDER = f"""#!{BASH}
 printf '%s\\0' "${{0##*/}}" "$@" $'\\1' >> "$RECORD"
@@ -43,7 +44,7 @@ class Yard:
     home: Path
 
     def run(self, command: str) -> Ran:
-        """Give a command to bash, with nothing on its path but stand-ins and wrappers."""
+        """Give a command to bash, with nothing on its path but stand-ins and a few real programs."""
         record = self.folder / "record"
         record.unlink(missing_ok=True)
         environment = {
@@ -55,7 +56,9 @@ class Yard:
         ended = _run([BASH, "-c", command], self.work, environment)
         data = record.read_bytes() if record.exists() else b""
         calls = [part for part in data.split(b"\1\0") if part]
-        return Ran(tuple(tuple(word.decode("utf-8", "replace") for word in call[:-1].split(b"\0")) for call in calls), ended)
+        return Ran(
+            tuple(tuple(word.decode("utf-8", "replace") for word in call[:-1].split(b"\0")) for call in calls), ended
+        )
 
 
 def make_yard(folder: Path) -> Yard:
@@ -68,7 +71,7 @@ def make_yard(folder: Path) -> Yard:
     recorder.chmod(0o755)
     for name in STANDINS.split():
         os.link(recorder, programs / name)
-    for name in WRAPPERS.split():
+    for name in REAL.split():
         real = shutil.which(name)
         if real is not None:
             (programs / name).symlink_to(real)

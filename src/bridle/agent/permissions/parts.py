@@ -10,7 +10,7 @@ from bridle.agent.permissions.git import git_carried, git_command
 from bridle.agent.permissions.script import Command, Script
 from bridle.agent.permissions.shell import read_script
 from bridle.agent.permissions.words import Word, plain
-from bridle.agent.permissions.wrappers import basename, carries, is_carrier, reads_code
+from bridle.agent.permissions.wrappers import NAMERS, basename, carries, is_carrier, named_code, reads_code
 
 # A word that nobody knows: as a whole command it stands for every command.
 ANYTHING: Final = Word("", None, doubt="Command is not known before it runs")
@@ -22,7 +22,7 @@ LIMIT_TEXTS: Final = 50
 LIMIT_STARTS: Final = 200
 
 # Where one command may end and another begin, for text of which no more is understood.
-_SEAMS = re.compile(r"[;&|(){}`\n\"'$<>\\]+")
+_SEAMS = re.compile(r"[;&|(){}`,\n\"'$<>\\]+")
 
 
 def shapes(script: Script, text: str, home: str) -> Iterator[tuple[Word, ...]]:
@@ -59,6 +59,8 @@ class _Shapes:
             yield from self._inside(git_carried(words))
         if is_carrier(name):
             yield from self._carrier(words)
+        if name in NAMERS:
+            yield from self._inside(named_code(words))
 
     def _carrier(self, words: tuple[Word, ...]) -> Iterator[tuple[Word, ...]]:
         if reads_code(words) or any(word.value is None for word in words) or len(words) > LIMIT_STARTS:

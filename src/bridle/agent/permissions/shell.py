@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 from bridle.agent.permissions.heredoc import check_heredoc
 from bridle.agent.permissions.script import Command, Redirect, Script
-from bridle.agent.permissions.words import Word, read_word
+from bridle.agent.permissions.words import PARSE_ERROR, UNREADABLE, Word, plain, read_word
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser  # only the names are needed; the library is loaded with the first command
@@ -28,7 +28,6 @@ LIMIT_DEPTH: Final = 60
 
 TOO_LONG: Final = "Command is too long to be read"
 TOO_DEEP: Final = "Command is nested too deeply to be read"
-PARSE_ERROR: Final = "Parse error"
 CONTROL: Final = "Contains control characters"
 
 # Everything below space but tab and line feed, and white space that bash may or may not take for white space.
@@ -38,6 +37,8 @@ _CONTROL = re.compile(
 _GAP = re.compile(r"(?:[ \t\n]|\\\n)*\Z")
 # `"$(cat <<'EOF' … EOF)"`: text of several lines as one word. What it stands for is known to the letter.
 _TEXT_BLOCK = re.compile(r"\"\$\(cat <<-?(?:'(?P<end>\w+)'|\"(?P<end2>\w+)\")\n(?P<body>(?:.*\n)*?)(?P=end)\n\s*\)\"\Z")
+# `${name}`, with a default or a part cut off: no index, no offset, no transformation of its value.
+_PLAIN_EXPANSION = re.compile(rb"\$\{#?\w+(?:(?::?[-+=?]|##?|%%?)[^\[\]@]*)?\}\Z", re.DOTALL)
 _ARITHMETIC = re.compile(r"\$\(\([0-9+*/% ()-]*\)\)\Z")
 
 # Kinds of statements whose parts all count, and nothing else does.
@@ -126,14 +127,15 @@ class _Reader:
 
     def _check_gaps(self, root: Node) -> None:
         """Between two tokens there is white space and nothing else; a line is continued only between words."""
-        end = 0
+        end = root.start_byte if root.parent is not None else 0
         for leaf in _leaves(root):
             gap = self._bytes[end : leaf.start_byte].decode(errors="replace")
             if not _GAP.match(gap) or ("\\\n" in gap and not _has_space(gap, self._bytes[end - 1 : end])):
-                self._broken("Contains shell syntax that cannot be read")
+                self._broken(UNREADABLE)
             end = leaf.end_byte
-        if self._bytes[end:].strip(b" \t\n"):
-            self._broken("Contains shell syntax that cannot be read")
+        rest = self._bytes[end : root.end_byte if root.parent is not None else len(self._bytes)]
+        if rest.strip(b" \t\n"):
+            self._broken(UNREADABLE)
 
     # Statements
 
@@ -377,17 +379,24 @@ class _Reader:
         text = self._slice(node)
         block = _TEXT_BLOCK.match(text)
         if block is not None and not is_data:
+            self._commands.append(Command((plain("cat"),), text="cat", place=node.start_byte))
             return Word(text, block["body"].rstrip("\n"))
         if _ARITHMETIC.match(text):
             return Word(text, None)  # a number: one word, and no option or path
         word = read_word(text, self._home)
         if in_assignment and word.value is not None and "~" in text:
             word = Word(text, None, doubt="Contains a tilde that cannot be followed")
-        if word.value is None or node.type in ("array", "subscript"):
-            if not is_data or _runs_something(node) or node.type not in _WORDS:
-                self._doubts.append(word.doubt or f"Contains {node.type}")
-            self._descend(node)
+        if word.value is None:
+            self._take_unknown(node, word, is_data=is_data)
         return word
+
+    def _take_unknown(self, node: Node, word: Word, *, is_data: bool) -> None:
+        doubt = word.doubt or f"Contains {node.type}"
+        if word.is_broken or _evaluates(node):
+            self._broken(doubt)
+        elif not is_data or _runs_something(node):
+            self._doubts.append(doubt)
+        self._descend(node)
 
     def _unknown(self, node: Node, doubt: str | None = None) -> None:
         self._broken(doubt or f"Contains {node.type}")
@@ -397,6 +406,7 @@ class _Reader:
         """Take every statement below a node that is itself not understood."""
         for child in node.children:
             if child.type in _STATEMENTS:
+                self._check_gaps(child)
                 self._statement(child)
             else:
                 self._descend(child)
@@ -445,11 +455,26 @@ def _words_of_test(node: Node) -> Iterator[Node]:
 
 
 def _runs_something(node: Node) -> bool:
-    return any(
-        child.type in ("command_substitution", "process_substitution", "ERROR") or _runs_something(child)
-        for child in (node, *node.children)
-        if child is not node or child.type in ("command_substitution", "process_substitution")
-    )
+    return any(below.type in ("command_substitution", "process_substitution", "ERROR") for below in _all(node))
+
+
+def _evaluates(node: Node) -> bool:
+    """Whether something below a node takes the value of a variable for code: an index, a number, a prompt."""
+    for below in _all(node):
+        text = below.text or b""
+        if below.type in ("arithmetic_expansion", "subscript", "array") and not _ARITHMETIC.match(text.decode()):
+            return True
+        if below.type == "expansion" and not _PLAIN_EXPANSION.match(text.strip()):
+            return True
+    return False
+
+
+def _all(node: Node) -> Iterator[Node]:
+    stack = [node]
+    while stack:
+        current = stack.pop()
+        yield current
+        stack += current.children
 
 
 def _expansion(node: Node) -> str | None:

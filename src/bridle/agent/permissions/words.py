@@ -13,7 +13,11 @@ _META: Final = frozenset("|&;()<> \t\n")
 _GLOB: Final = frozenset("*?[")
 _NAME_START: Final = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_")
 _NAME: Final = _NAME_START | frozenset("0123456789")
-_SPECIAL: Final = frozenset("0123456789*@#?$!-{([")
+_SPECIAL: Final = frozenset("0123456789*@#?$!-")
+
+PARSE_ERROR: Final = "Parse error"
+UNREADABLE: Final = "Contains shell syntax that cannot be read"
+IN_STRING: Final = "Contains shell syntax (string) that cannot be statically analyzed"
 
 
 class Word(msgspec.Struct, frozen=True):
@@ -27,6 +31,8 @@ class Word(msgspec.Struct, frozen=True):
     """Where in the value the first wildcard stands that the shell would expand; -1 if there is none."""
     doubt: str | None = None
     """Why the value is not known."""
+    is_broken: bool = False
+    """Whether the text is not one word to bash, so that a part of it may be something else."""
 
     @property
     def is_plain(self) -> bool:
@@ -56,19 +62,34 @@ class _Scan:
         self._has_brace = False
         self._has_comma = False
         self._doubt: str | None = None
+        self._is_over = False
+        self._is_broken = False
 
     def word(self) -> Word:
         """Everything up to the end of the text."""
         if not self._text or self._text.startswith("#"):
-            return Word(self._text, None, doubt="Contains a word that cannot be read")
+            return Word(self._text, None, doubt=UNREADABLE, is_broken=True)
         self._tilde()
-        while self._place < len(self._text) and self._doubt is None:
+        while self._place < len(self._text) and not self._is_over:
             self._step(self._text[self._place])
-        if self._doubt is None and self._has_brace and self._has_comma:
-            self._doubt = "Brace expansion"
+        if self._has_brace and self._has_comma:
+            self._unknown("Brace expansion")
         if self._doubt is not None:
-            return Word(self._text, None, doubt=self._doubt)
+            return Word(self._text, None, doubt=self._doubt, is_broken=self._is_broken)
         return Word(self._text, "".join(self._out), self._glob_at)
+
+    def _unknown(self, doubt: str) -> None:
+        """The value is not known, but where the word goes on is."""
+        self._doubt = self._doubt or doubt
+
+    def _ends_here(self, doubt: str) -> None:
+        """From here on only a parser can tell how the word goes on."""
+        self._unknown(doubt)
+        self._is_over = True
+
+    def _breaks(self, doubt: str) -> None:
+        """This is not one word."""
+        self._doubt, self._is_broken, self._is_over = doubt, True, True
 
     def _add(self, letters: str) -> None:
         self._out.append(letters)
@@ -82,7 +103,7 @@ class _Scan:
             self._add(self._home)
             self._place = 1
         else:
-            self._doubt = "Contains a tilde that cannot be followed"
+            self._unknown("Contains a tilde that cannot be followed")
 
     def _step(self, letter: str) -> None:
         if letter == "\\":
@@ -94,11 +115,11 @@ class _Scan:
         elif letter == "$":
             self._dollar(quoted=False)
         elif letter == "`":
-            self._doubt = "Contains command_substitution"
+            self._ends_here("Contains command_substitution")
         elif self._text.startswith(("<(", ">("), self._place):
-            self._doubt = "Contains process_substitution"
+            self._ends_here("Contains process_substitution")
         elif letter in _META:
-            self._doubt = "Contains shell syntax that cannot be read"
+            self._breaks(UNREADABLE)
         else:
             self._unquoted(letter)
 
@@ -113,41 +134,44 @@ class _Scan:
     def _escape(self) -> None:
         following = self._text[self._place + 1 : self._place + 2]
         if following in ("", "\n"):
-            self._doubt = "Contains a line that is continued inside a word"
+            self._breaks("Contains a line that is continued inside a word")
         self._add(following)
         self._place += 2
 
     def _single(self) -> None:
         end = self._text.find("'", self._place + 1)
         if end < 0:
-            self._doubt = "Parse error"
+            self._breaks(PARSE_ERROR)
             return
         self._add(self._text[self._place + 1 : end])
         self._place = end + 1
 
     def _double(self) -> None:
         self._place += 1
-        while self._doubt is None:
+        while not self._is_over:
             letter = self._text[self._place : self._place + 1]
-            if letter == "":
-                self._doubt = "Parse error"
-            elif letter == '"':
+            if letter == '"':
                 self._place += 1
                 return
+            if letter == "":
+                self._breaks(PARSE_ERROR)
             elif letter == "\\":
-                following = self._text[self._place + 1 : self._place + 2]
-                if following == "":
-                    self._doubt = "Parse error"
-                elif following != "\n":
-                    self._add(following if following in '$`"\\' else f"\\{following}")
-                self._place += 2
+                self._escape_in_double()
             elif letter == "`":
-                self._doubt = "Contains shell syntax (string) that cannot be statically analyzed"
+                self._ends_here(IN_STRING)
             elif letter == "$":
                 self._dollar(quoted=True)
             else:
                 self._add(letter)
                 self._place += 1
+
+    def _escape_in_double(self) -> None:
+        following = self._text[self._place + 1 : self._place + 2]
+        if following == "":
+            self._breaks(PARSE_ERROR)
+        elif following != "\n":
+            self._add(following if following in '$`"\\' else f"\\{following}")
+        self._place += 2
 
     def _dollar(self, *, quoted: bool) -> None:
         following = self._text[self._place + 1 : self._place + 2]
@@ -155,23 +179,36 @@ class _Scan:
         if name == "HOME" and self._home and (quoted or self._home_is_one_word()):
             self._add(self._home)
             self._place += 5
-        elif following == "(" and quoted and not self._text.startswith("$((", self._place):
-            self._doubt = "Contains shell syntax (string) that cannot be statically analyzed"
-        elif following == "(":
-            self._doubt = "Contains command_substitution"
-            if self._text.startswith("$((", self._place):
-                self._doubt = "Contains arithmetic_expansion"
-        elif following == "{":
-            self._doubt = "Contains expansion"
-        elif name or (following in _SPECIAL and following):
-            self._doubt = "Contains simple_expansion"
+        elif name or (following and following in _SPECIAL):
+            self._unknown("Contains simple_expansion")
+            self._place += 1 + max(len(name), 1)
         elif following == "'" and not quoted:
-            self._doubt = "Contains ansi_c_string"
+            self._ansi_c()
         elif following == '"' and not quoted:
-            self._doubt = "Contains translated_string"
+            self._unknown("Contains translated_string")
+            self._place += 1
+        elif following and following in "({[":
+            self._ends_here(self._substitution(quoted=quoted))
         else:
             self._add("$")
             self._place += 1
+
+    def _substitution(self, *, quoted: bool) -> str:
+        if self._text.startswith("${", self._place):
+            return "Contains expansion"
+        if self._text.startswith(("$((", "$["), self._place):
+            return "Contains arithmetic_expansion"
+        return IN_STRING if quoted else "Contains command_substitution"
+
+    def _ansi_c(self) -> None:
+        """`$'…'`: only its own escapes, and no end in an escaped quote."""
+        self._unknown("Contains ansi_c_string")
+        self._place += 2
+        while self._place < len(self._text) and self._text[self._place] != "'":
+            self._place += 2 if self._text[self._place] == "\\" else 1
+        if self._place >= len(self._text):
+            self._breaks(PARSE_ERROR)
+        self._place += 1
 
     def _name(self, start: int) -> str:
         end = start

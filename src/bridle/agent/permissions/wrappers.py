@@ -23,7 +23,7 @@ _OTHER_SHELLS: Final = frozenset(
 )
 # Each runs its arguments, or a part of them, or what it reads, as a command.
 _CARRIER_NAMES: Final = """
-apptainer at batch bubblewrap builtin busybox bwrap caffeinate chpst chroot chrt command coproc cpulimit
+alias apptainer at batch bubblewrap builtin busybox bwrap caffeinate chpst chroot chrt command coproc cpulimit
 daemonize dbus-launch dbus-run-session direnv doas dosbox dumb-init entr env eval exec expect fakechroot
 fakeroot faketime find firejail flock gdb gosu guix hyperfine ionice ld.so linux32 linux64 lldb ltrace
 mapfile nice nohup nsenter numactl op parallel perf pkexec poetry prlimit proot proxychains proxychains4
@@ -41,6 +41,14 @@ EVALUATORS: Final = frozenset(_EVALUATOR_NAMES.split())
 # These put their words together again and hand them to a shell.
 _JOINERS: Final = frozenset({"eval", "ssh", "su", "trap", "watch"})
 _CODE = re.compile(r"[\s;|&$`]")
+
+
+# Builtins that take names of variables; a name may have an index, and an index is evaluated.
+_NAMER_NAMES: Final = (
+    "[ declare export getopts let local mapfile printf read readarray readonly test typeset unset wait"
+)
+NAMERS: Final = frozenset(_NAMER_NAMES.split())
+_INDEX_CODE = re.compile(r"\$\(|`|\$\{")
 
 
 class Inside(msgspec.Struct, frozen=True):
@@ -74,8 +82,15 @@ def carries(words: Sequence[Word]) -> Iterator[str]:
     """The texts among a wrapper's words that it, or a shell behind it, may take for code."""
     values = [word.value for word in words[1:] if word.value is not None]
     yield from (value for value in values if _CODE.search(value))
+    yield from (value.partition("=")[2] for value in values if "=" in value)
     if basename(words[0].value or "") in _JOINERS:
         yield " ".join(values)
+
+
+def named_code(words: Sequence[Word]) -> Iterator[str]:
+    """The names among a builtin's words that have an index, which bash evaluates and which may hold a command."""
+    values = (word.value or "" for word in words[1:])
+    yield from (value for value in values if "[" in value and _INDEX_CODE.search(value))
 
 
 def reads_code(words: Sequence[Word]) -> bool:

@@ -1,0 +1,67 @@
+"""Each row of the table of hostile commands and paths is decided as it says."""
+
+from __future__ import annotations
+
+import pytest
+
+from bridle.agent.permissions.decide import decide
+from bridle.agent.permissions.policy import Allowed, Asks, Denied, Policy, Verdict
+from bridle.agent.permissions.rules import Rule, parse_rule
+from tests.agent.permissions.hostile import ALLOW, ASK, COMMANDS, DENY, FILES, FileRow, Row
+
+SOME = ("Bash(git *)", "Bash(npm test)", "Edit")
+STRICT = ("Bash(git *)", "Bash(python3 *)")
+DENIED = ("Bash(rm *)", "Bash(curl *)", "Bash(git push:*)", "Read(./secrets/**)", "Edit(.github/**)")
+
+
+@pytest.fixture(scope="module")
+def policies(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Policy]:
+    base = tmp_path_factory.mktemp("hostile").resolve()
+    work = base / "work"
+    for folder in (work / "src", work / "secrets", work / ".git", base / "outside", base / "home"):
+        folder.mkdir(parents=True)
+    (work / "notes.txt").write_text("alpha\n")
+    (work / "src" / "app.py").write_text("x = 1\n")
+    (work / "secrets" / "key").write_text("k\n")
+    (base / "outside.txt").write_text("o\n")
+    for name, target in {"link": "../outside.txt", "out": "../outside", "loop": "loop", "inner": "src"}.items():
+        (work / name).symlink_to(target)
+    plain = Policy(cwd=str(work), home=str(base / "home"))
+    return {
+        "none": plain,
+        "some": Policy(cwd=plain.cwd, home=plain.home, allow=rules(*SOME)),
+        "strict": Policy(cwd=plain.cwd, home=plain.home, mode="acceptEdits", allow=rules(*STRICT), deny=rules(*DENIED)),
+    }
+
+
+def rules(*texts: str) -> tuple[Rule, ...]:
+    found = tuple(parse_rule(text) for text in texts)
+    assert None not in found
+    return tuple(rule for rule in found if rule is not None)
+
+
+def word(verdict: Verdict) -> str:
+    return {Allowed: ALLOW, Asks: ASK, Denied: DENY}[type(verdict)]
+
+
+@pytest.mark.parametrize("row", COMMANDS, ids=lambda row: row.command[:40])
+def test_a_command_is_decided_as_the_table_says(row: Row, policies: dict[str, Policy]) -> None:
+    decided = {name: word(decide("Bash", {"command": row.command}, policy)) for name, policy in policies.items()}
+    assert decided == {"none": row.none, "some": row.some, "strict": row.strict}, row.why
+
+
+@pytest.mark.parametrize("row", FILES, ids=lambda row: f"{row.tool} {row.path[:40]}")
+def test_a_path_is_decided_as_the_table_says(row: FileRow, policies: dict[str, Policy]) -> None:
+    cwd = policies["none"].cwd
+    above = cwd.rpartition("/")[0]
+    arguments = {name: path.replace("@@", above).replace("@", cwd) for name, path in row.arguments.items()}
+    decided = {name: word(decide(row.tool, arguments, policy)) for name, policy in policies.items()}
+    assert decided == {"none": row.none, "some": row.some, "strict": row.strict}, row.why
+
+
+def test_the_table_has_no_command_twice_and_every_decision_under_every_set() -> None:
+    commands = [row.command for row in COMMANDS]
+    assert len(set(commands)) == len(commands)
+    for name in ("none", "some", "strict"):
+        assert {getattr(row, name) for row in (*COMMANDS, *FILES)} >= {ALLOW, ASK}
+    assert DENY in {row.strict for row in COMMANDS}
