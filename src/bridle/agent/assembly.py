@@ -27,7 +27,7 @@ from bridle.agent.permissions.decide import bypass_refusal, decide
 from bridle.agent.permissions.offer import offered
 from bridle.agent.permissions.policy import Allowed, Policy
 from bridle.agent.permissions.rules import Rule, parse_rule
-from bridle.agent.prompt import Wording, first_sections, read_file, system
+from bridle.agent.prompt import Wording, first_sections, given, read_file, system
 from bridle.agent.protocol import PROTOCOL_VERSION
 from bridle.agent.results import number
 from bridle.agent.session import Session
@@ -399,11 +399,8 @@ def _manner(asked: Options, environment: Mapping[str, str]) -> Manner:
 
 
 def _wording(asked: Options, cwd: Path) -> Wording:
-    replaced, append = asked.system_prompt, asked.append_system_prompt
-    if asked.system_prompt_file is not None:
-        replaced = read_file("--system-prompt-file", cwd / asked.system_prompt_file)
-    if asked.append_system_prompt_file is not None:
-        append = read_file("--append-system-prompt-file", cwd / asked.append_system_prompt_file)
+    replaced = given("--system-prompt", asked.system_prompt, asked.system_prompt_file, cwd)
+    append = given("--append-system-prompt", asked.append_system_prompt, asked.append_system_prompt_file, cwd)
     return Wording(replaced, append, asked.excludes_dynamic)
 
 

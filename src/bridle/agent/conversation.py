@@ -124,13 +124,14 @@ class Conversation:
         ending = await self._guarded(said, tally, called)
         self.finish(ending if origin is None else msgspec.structs.replace(ending, origin=origin), tally)
 
-    def answer_locally(self, said: Said, text: str, *, is_error: bool = False) -> None:
-        """Answer without the model."""
+    def answer_locally(self, said: Said, text: str, *, result: str | None = None, is_error: bool = False) -> None:
+        """Answer without the model; `result` is what the result says where it is not the same."""
         tally = self._begin()
         self.book.local(said.content, typed=said.text, uuid=said.uuid)
         message = events.synthetic_message(text, message_id=new_uuid())
         self.emit(events.synthetic(message, session_id=self.session_id, uuid=new_uuid()))
-        self.finish(Ending(text=text, is_local=True, is_error=is_error, terminal_reason=None), tally)
+        shown = text if result is None else result
+        self.finish(Ending(text=shown, is_local=True, is_error=is_error, terminal_reason=None), tally)
 
     async def compact_turn(self, said: Said, instructions: str) -> None:
         """Sum the conversation up, since the user wants it: the summary is the whole turn."""
@@ -138,7 +139,7 @@ class Conversation:
         ending = Ending(is_local=True, terminal_reason=None)
         try:
             if not self.book.messages:
-                self.answer_locally(said, NOTHING_TO_COMPACT, is_error=True)
+                self.answer_locally(said, f"Error: {NOTHING_TO_COMPACT}", result="")
                 return
             self.book.local(said.content, typed=said.text, uuid=said.uuid)
             kept: list[dict[str, Any]] = []
@@ -296,7 +297,9 @@ class Conversation:
         return [opened, *listing, *rest]
 
     async def _run(self, call: Prepared) -> Done:
-        return await self._toolbox.run(call, self._policy)
+        done = await self._toolbox.run(call, self._policy)
+        self.book.session.moved(self._shell_folder())
+        return done
 
     def _policy(self) -> Policy:
         return with_shell_folder(self.persona.policy, self._shell_folder())

@@ -6,16 +6,17 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
+
 from bridle.agent import events
 from bridle.agent.book import Book
-from bridle.agent.compaction import Compacted, Compactor, NotCompacted, Trigger
+from bridle.agent.compaction import Compacted, Compactor, NotCompacted, Trigger, record
 from bridle.agent.model.answering import Answering
 from bridle.agent.model.ask import Ask
 from bridle.agent.model.names import Model
 from bridle.agent.session import new_uuid
 from bridle.agent.side_question import Count, words
 from bridle.agent.window import Window, plan, used
-from bridle.ground import clock
 
 # One message cannot be made shorter by a summary of it.
 MIN_MESSAGES = 2
@@ -63,35 +64,26 @@ class Shortener:
 
     def _put(self, done: Compacted) -> None:
         session = self._book.session
-        preserved = session.last_lines(done.preserved_messages)
-        boundary, anchor = new_uuid(), new_uuid()
-        session.compacted(done.line(preserved, anchor), done.summary, boundary=boundary, anchor=anchor)
+        recorded = record(done, session)
         self._book.messages = list(done.messages)
         self._usage, self._counted = {}, 0
-        metadata = {"compact_metadata": done.event(preserved, anchor)}
-        self._emit(events.system("compact_boundary", metadata, session_id=session.id, uuid=boundary))
-        self._emit(
-            events.user(
-                done.summary,
-                session_id=session.id,
-                uuid=anchor,
-                timestamp=clock.iso(clock.now()),
-                is_synthetic=True,
-            )
+        metadata = {"compact_metadata": recorded.metadata}
+        self._emit(events.system("compact_boundary", metadata, session_id=session.id, uuid=recorded.boundary))
+        summary = events.user(
+            done.summary,
+            session_id=session.id,
+            uuid=recorded.summary.uuid,
+            timestamp=recorded.summary.timestamp,
+            is_synthetic=True,
         )
+        self._emit({**summary, "isReplay": False})
 
     async def _summary(self, client: Answering, ask: Ask, messages: list[dict[str, Any]]) -> str:
-        """The words of the model, for a request that offers no tools."""
-        asked = Ask(
-            model=ask.model,
-            messages=tuple(messages),
-            system=ask.system,
-            thinking_tokens=0,
-            effort=ask.effort,
-            fallbacks=ask.fallbacks,
-            session_id=ask.session_id,
-        )
-        return await words(client, asked, self._count)
+        """The words of the model, to the request that has no room with other messages.
+
+        The endpoint wants the tools that messages speak of, and knows the beginning of the request already.
+        """
+        return await words(client, msgspec.structs.replace(ask, messages=tuple(messages)), self._count)
 
     @property
     def used_tokens(self) -> int:
