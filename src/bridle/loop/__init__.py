@@ -1,0 +1,1 @@
+"""The `loop` layer; see docs/architecture.md."""

@@ -1,0 +1,118 @@
+"""What is known of each task of a run: folded from the results of effects, in the order in which they came. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+PENDING = "pending"
+DONE = "done"
+GUARD_ONLY = "done (guard only)"
+SATISFIED = "already satisfied"
+UNVERIFIED = "unverified"
+FAILED = "failed"
+STUCK = "stuck"
+NEEDS_YOU = "needs you"
+BLOCKED = "blocked"
+
+# What satisfies a `Needs:` of another task.
+GOOD = frozenset({DONE, GUARD_ONLY, SATISFIED, UNVERIFIED})
+# What only a person, or `retry`, changes again.
+ENDED = GOOD | {FAILED, STUCK, BLOCKED}
+
+
+@dataclass
+class Spent:
+    """What work used."""
+
+    cost_usd: float = 0.0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    seconds: float = 0.0
+
+    def add(self, value: Mapping[str, Any]) -> None:
+        """Count one effect's value."""
+        self.cost_usd += _number(value.get("cost_usd"))
+        self.input_tokens += int(_number(value.get("input_tokens")))
+        self.output_tokens += int(_number(value.get("output_tokens")))
+        self.seconds += _number(value.get("seconds"))
+
+    def join(self, other: Spent) -> None:
+        """Count what somebody else used."""
+        self.cost_usd += other.cost_usd
+        self.input_tokens += other.input_tokens
+        self.output_tokens += other.output_tokens
+        self.seconds += other.seconds
+
+
+@dataclass
+class TaskBook:
+    """One task of the plan, as it stands."""
+
+    title: str
+    needs: tuple[str, ...] = ()
+    priority: int = 0
+    verdict: str = PENDING
+    reason: str = ""
+    iterations: int = 0
+    tries: int = 0
+    crashes: int = 0
+    """Iterations in a row in which the agent died."""
+    waits: int = 0
+    """Overloads in a row; each is waited for longer than the one before."""
+    spent: Spent = field(default_factory=Spent)
+    checks: list[dict[str, Any]] = field(default_factory=list)
+    """The results of the checks that decided last."""
+    commit: str | None = None
+    effect: str | None = None
+    question: str | None = None
+    session_id: str | None = None
+    """The conversation that asked."""
+    first_snapshot: str | None = None
+    """What the tree was before the task's first iteration."""
+    was_looked_at: bool = False
+    """Whether its own checks were run before any work."""
+    signatures: list[tuple[str, ...]] = field(default_factory=list)
+    failure: str = ""
+    """The output of the checks that failed last, for the next prompt."""
+    notes: list[str] = field(default_factory=list)
+    """What the next prompt must say: denials, undone changes, a broken check."""
+    answer: str | None = None
+    """What a person said to the question, until the next iteration has heard it."""
+    undone: list[str] = field(default_factory=list)
+    """Protected parts that were put back."""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether there is something left to do for it."""
+        return self.verdict == PENDING
+
+
+@dataclass
+class Ledger:
+    """All tasks, in the order of the plan."""
+
+    tasks: dict[str, TaskBook]
+    iterations: int = 0
+    iteration_costs: list[float] = field(default_factory=list)
+    """What each iteration cost, oldest first."""
+    hints: list[str] = field(default_factory=list)
+    """What the person said for the next iteration."""
+    aside: Spent = field(default_factory=Spent)
+    """What was used for no single task: summaries."""
+    agents_out: set[str] = field(default_factory=set)
+    """Agents that are at their limit, or cannot be used."""
+
+    @property
+    def spent(self) -> Spent:
+        """Everything that the run used."""
+        whole = Spent()
+        for task in self.tasks.values():
+            whole.join(task.spent)
+        whole.join(self.aside)
+        return whole
+
+
+def _number(value: Any) -> float:
+    return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else 0.0
