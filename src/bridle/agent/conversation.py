@@ -141,7 +141,6 @@ class Conversation:
             if not self.book.messages:
                 self.answer_locally(said, f"Error: {NOTHING_TO_COMPACT}", result="")
                 return
-            self.book.local(said.content, typed=said.text, uuid=said.uuid)
             kept: list[dict[str, Any]] = []
             self._emit_to, done = kept.append, False
             done = await self._shortener.shorten(await self._connected(), self._request(None), "manual", instructions)
