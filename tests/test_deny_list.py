@@ -6,8 +6,11 @@ import json
 import subprocess
 import sys
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
+
+from tests.journal.samples import sample
 
 # A hang is a failure; a cold start on a busy machine takes a few seconds.
 LIMIT_SECONDS = 60
@@ -101,6 +104,30 @@ def imported_by(line: CommandLine, *, probe: str = PROBE) -> frozenset[str]:
 @pytest.mark.parametrize("line", COMMAND_LINES, ids=lambda line: " ".join(line.arguments))
 def test_a_command_imports_nothing_on_its_deny_list(line: CommandLine) -> None:
     assert sorted(imported_by(line) & line.denied) == []
+
+
+# What agents and hooks call about a run; each gets a run that waits for the effect named in it.
+RUN_COMMANDS = [
+    ("run:status", "RUN", "--json"),
+    ("run:events", "RUN", "--json"),
+    ("run:halt", "RUN", "--json"),
+    ("run:repair-journal", "RUN", "--json"),
+    ("run:rebuild-state", "RUN", "--json"),
+    ("task:list", "RUN", "--pending", "--json"),
+    ("task:show", "RUN", "EFFECT", "--json"),
+    ("task:post", "RUN", "EFFECT", "--status", "ok", "--value-inline", "1", "--json"),
+    ("health", "--json"),
+]
+
+
+@pytest.mark.parametrize("words", RUN_COMMANDS, ids=lambda words: words[0])
+def test_a_command_about_a_run_imports_nothing_heavy(words: tuple[str, ...], tmp_path: Path) -> None:
+    run = sample("run-breakpoint", tmp_path)
+    effect = next((run / "tasks").iterdir()).name
+    given = {"RUN": str(run), "EFFECT": effect}
+    line = CommandLine(tuple(given.get(word, word) for word in words), HEAVY)
+    # SHA-256 and moments have cheap ways of their own there.
+    assert sorted(imported_by(line) & (HEAVY | {"hashlib", "_hashlib", "datetime", "ulid_transform"})) == []
 
 
 def test_the_dispatcher_imports_the_table_and_nothing_else() -> None:

@@ -63,12 +63,12 @@ def _python() -> Check:
 def _runs(runs: Path) -> Check:
     """Whether runs can be made: a file can be written there, and the kernel locks it."""
     description, details = "Runs can be made and locked", {"path": str(runs), "exists": runs.is_dir()}
-    place = next(folder for folder in (runs, *runs.parents) if folder.is_dir())
     if not runs.is_dir():
-        status, word = (WARN, "can be made") if os.access(place, os.W_OK | os.X_OK) else (FAIL, "cannot be made")
-        return Check(
-            "runs-folder", description, status, f"{runs} is not there yet; it {word} in {place}", dict(details)
-        )
+        place = next(above for above in (runs, *runs.parents) if os.path.lexists(above))
+        can_be_made = place.is_dir() and os.access(place, os.W_OK | os.X_OK)
+        word = f"it can be made in {place}" if can_be_made else f"it cannot be made: look at {place}"
+        status = WARN if can_be_made else FAIL
+        return Check("runs-folder", description, status, f"{runs} is not there yet; {word}", dict(details))
     probe = disk.temporary_name(runs)
     try:
         FileLock.hold(probe, holder="health").release()
