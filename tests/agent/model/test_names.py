@@ -93,6 +93,7 @@ def test_the_wide_window_can_be_turned_off(name: str | None) -> None:
 def test_small_tasks_go_to_the_small_model() -> None:
     assert small({}).id == HAIKU
     assert small({"ANTHROPIC_DEFAULT_HAIKU_MODEL": "h"}).id == "h"
+    assert small({"ANTHROPIC_DEFAULT_HAIKU_MODEL": "h[1m]"}).shown == "h[1m]"
     assert small({"ANTHROPIC_DEFAULT_HAIKU_MODEL": "h", "ANTHROPIC_SMALL_FAST_MODEL": "s"}).id == "s"
 
 

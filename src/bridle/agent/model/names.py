@@ -128,12 +128,18 @@ UNKNOWN = Kind(32_000, 128_000, Thinking.ADAPTIVE, "high", _ABOVE_HIGH, takes_sy
 def resolve(name: str | None, environment: Mapping[str, str], *, setting: str | None = None) -> Model:
     """Find the model that a name means; without one, the environment's, then the settings', then the default."""
     asked = name or environment.get("ANTHROPIC_MODEL") or setting or "default"
-    return _model(*_named(asked.strip(), environment), environment)
+    asked = asked.strip()
+    wide = asked.lower().endswith(WIDE)
+    bare = asked[: -len(WIDE)] if wide else asked
+    alias = ALIASES.get(bare.lower())
+    if alias is None:
+        return _model(bare, environment, wide=wide)
+    return _model(_id(alias, environment), environment, wide=wide or alias.wide)
 
 
 def small(environment: Mapping[str, str]) -> Model:
     """The model for small side tasks."""
-    return _model(_id(SMALL, environment), _is_wide(SMALL.id, environment), environment)
+    return _model(_id(SMALL, environment), environment, wide=False)
 
 
 def spoken(name: str) -> str:
@@ -172,30 +178,18 @@ def thinking_sent(model: Model, tokens: int | None, environment: Mapping[str, st
     return {"type": "enabled", "budget_tokens": most if tokens is None else min(tokens, most)}
 
 
-def _named(asked: str, environment: Mapping[str, str]) -> tuple[str, bool]:
-    """The id that a name means, and whether the window is wide."""
-    wide = asked.lower().endswith(WIDE)
-    bare = asked[: -len(WIDE)] if wide else asked
-    alias = ALIASES.get(bare.lower())
-    if alias is None:
-        return bare, wide and _may_be_wide(environment)
-    meant = _id(alias, environment)
-    return meant.removesuffix(WIDE), (wide or alias.wide or meant.endswith(WIDE)) and _may_be_wide(environment)
-
-
 def _id(alias: Alias, environment: Mapping[str, str]) -> str:
     return next((environment[name] for name in alias.variables if environment.get(name)), alias.id)
-
-
-def _is_wide(name: str, environment: Mapping[str, str]) -> bool:
-    return name.endswith(WIDE) and _may_be_wide(environment)
 
 
 def _may_be_wide(environment: Mapping[str, str]) -> bool:
     return environment.get("CLAUDE_CODE_DISABLE_1M_CONTEXT", "").lower() not in ("1", "true", "yes", "on")
 
 
-def _model(name: str, wide: bool, environment: Mapping[str, str]) -> Model:  # noqa: FBT001  # a pair from one function
+def _model(meant: str, environment: Mapping[str, str], *, wide: bool) -> Model:
+    """The model of an id; a variable may have named one with the wide window."""
+    name = meant.removesuffix(WIDE)
+    wide = (wide or name != meant) and _may_be_wide(environment)
     kind = _kind(name)
     return Model(
         id=name,
