@@ -1,0 +1,47 @@
+"""The effects that the loop asks for, by their kinds: what each is given, and what its value holds.
+
+| kind | arguments | value |
+|---|---|---|
+| bridle.prepare | – | branch, base, protected (list of paths), notes |
+| bridle.check | task, iteration, when (before, after, commit), checks [{command, of}] | tree, passed, results [{command, of, exit_code, seconds, output, log}] |
+| bridle.work | task, iteration, agent, failure, notes, answer, session_id, after | ending, said, summary, done, question, patterns, session_id, changed, tree, snapshot, denials, cost_usd, input_tokens, output_tokens, seconds, resets_at, log, prompt, cut, news |
+| bridle.protect | task, iteration, snapshot, may_edit | tree, changed, undone [{path, what}], reported [{path, what}] |
+| bridle.commit | task, iteration, verdict, subject, cost_usd, checks, tree | commit, tree, found, folded, refused |
+| bridle.rollback | task, iteration, snapshot, why | restored |
+| bridle.summarize | iteration | cost_usd, input_tokens, output_tokens, seconds |
+| bridle.pause | why (limit, unusable, ended), reason, exit_code | limits, retries: what `resume` and `retry` say |
+
+`of` is `task`, `guard`, or the title of another task. `ending` is one of the words below.
+"""
+
+from __future__ import annotations
+
+PREPARE = "bridle.prepare"
+CHECK = "bridle.check"
+WORK = "bridle.work"
+PROTECT = "bridle.protect"
+COMMIT = "bridle.commit"
+ROLLBACK = "bridle.rollback"
+SUMMARIZE = "bridle.summarize"
+PAUSE = "bridle.pause"
+
+PERFORMED = (PREPARE, CHECK, WORK, PROTECT, COMMIT, ROLLBACK, SUMMARIZE)
+
+# How an agent's work ended.
+OK = "ok"
+"""It ended by itself, well or not: the checks decide."""
+CRASHED = "crashed"
+"""It died, its retry included."""
+LIMIT = "limit"
+"""The account's limit is used up; `resets_at` says until when, where that is known."""
+TRANSIENT = "transient"
+"""The endpoint was overloaded or refused for a moment (429, 529)."""
+UNUSABLE = "unusable"
+"""Not found, not logged in, not paid for."""
+QUESTION = "question"
+"""It asked something, and waits."""
+
+# Why a run pauses.
+WHY_LIMIT = "limit"
+WHY_UNUSABLE = "unusable"
+WHY_ENDED = "ended"

@@ -1,0 +1,370 @@
+"""The loop as a process: which task, which step, which verdict. Everything that touches the world is an effect.
+
+It runs on the engine: from the start, again and again, with the recorded results. So nothing here looks at a clock, a
+file or an environment, and whatever happened can be decided again from the journal alone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import datetime, timedelta
+from typing import Any
+
+from bridle import define_task
+from bridle.loop import decide, kinds, limits
+from bridle.loop.ledger import (
+    BLOCKED,
+    DONE,
+    FAILED,
+    GOOD,
+    GUARD_ONLY,
+    NEEDS_YOU,
+    PENDING,
+    SATISFIED,
+    STUCK,
+    UNVERIFIED,
+    Ledger,
+    TaskBook,
+)
+from bridle.loop.limits import Limits
+from bridle.loop.receipt import receipt
+
+# What of a failing check's output goes into the arguments of the next iteration; all of it is in its log.
+FAILURE_CHARACTERS = 16_000
+# After the moment at which a limit is lifted; the endpoint's clock and ours are not the same.
+AFTER_RESET_SECONDS = 10
+# Where nobody said when: as long as the shortest window of any account.
+UNKNOWN_RESET_SECONDS = 30 * 60
+
+
+def _effect(kind: str) -> Any:
+    return define_task(kind, lambda args, task: {"kind": kind, "title": _title(kind, args), "idempotent": True})
+
+
+def _title(kind: str, args: dict[str, Any]) -> str:
+    return " ".join(
+        str(part) for part in (kind.removeprefix("bridle."), args.get("task"), args.get("iteration")) if part
+    )
+
+
+_PREPARE, _CHECK, _WORK = _effect(kinds.PREPARE), _effect(kinds.CHECK), _effect(kinds.WORK)
+_PROTECT, _COMMIT, _ROLLBACK = _effect(kinds.PROTECT), _effect(kinds.COMMIT), _effect(kinds.ROLLBACK)
+_SUMMARIZE, _PAUSE = _effect(kinds.SUMMARIZE), _effect(kinds.PAUSE)
+
+
+async def process(inputs: dict[str, Any], ctx: Any) -> dict[str, Any]:
+    """Work on the tasks of a frozen plan until each has its verdict; gives the receipt."""
+    return await Loop(inputs, ctx).run()
+
+
+class Loop:
+    """One run of the loop, as far as it has come."""
+
+    def __init__(self, inputs: dict[str, Any], ctx: Any) -> None:
+        self._ctx = ctx
+        self._inputs = inputs
+        self._plan: dict[str, Any] = inputs["plan"]
+        self._settings: dict[str, Any] = inputs["settings"]
+        self._limits = Limits(**self._settings["limits"])
+        self._tasks = {task["title"]: task for task in self._plan["tasks"]}
+        self.ledger = Ledger(
+            {
+                title: TaskBook(title, tuple(task.get("needs") or ()), int(task.get("priority") or 0))
+                for title, task in self._tasks.items()
+            }
+        )
+        self._agents = list(self._settings["agents"])
+        self._parked: dict[str, asyncio.Future[Any]] = {}
+        self._news_after = 0
+        self._began: datetime | None = None
+        self._base = str(inputs.get("base") or "")
+
+    async def run(self) -> dict[str, Any]:
+        """From the first task to the last verdict."""
+        self._began = self._ctx.now()
+        prepared = await self._ctx.task(_PREPARE, {}, label="prepare")
+        self._base = str(prepared.get("base") or self._base)
+        while True:
+            decide.block(self.ledger)
+            await self._hear_answers()
+            task = decide.next_task(self.ledger)
+            if task is not None:
+                await self._one(task)
+            elif self._parked:
+                await asyncio.wait(self._parked.values(), return_when=asyncio.FIRST_COMPLETED)
+            elif all(book.verdict in GOOD for book in self.ledger.tasks.values()):
+                return self._receipt()
+            else:
+                await self._pause(kinds.WHY_ENDED, "not every task ended well", exit_code=1)
+
+    async def _one(self, task: TaskBook) -> None:
+        """One step for one task: a look at its checks, or an iteration."""
+        reason = limits.reached(self._limits, self.ledger, elapsed_seconds=self._elapsed())
+        if reason is not None:
+            await self._pause(kinds.WHY_LIMIT, reason, exit_code=3)
+            return
+        if not task.was_looked_at:
+            task.was_looked_at = True
+            if self._own_checks(task) and await self._is_satisfied(task):
+                return
+        agent = next((name for name in self._agents if name not in self.ledger.agents_out), None)
+        if agent is None:
+            await self._all_out()
+            return
+        await self._iterate(task, agent)
+
+    async def _is_satisfied(self, task: TaskBook) -> bool:
+        """Look at a task's own checks before any work; with `red_first` a green one is a fault of the plan."""
+        looked = await self._check(task, "before", self._own_checks(task))
+        if not looked["passed"]:
+            return False
+        task.checks = looked["results"]
+        if self._settings.get("red_first"):
+            task.verdict, task.reason = FAILED, "its own check passes before any work, and --red-first forbids that"
+        else:
+            task.verdict, task.reason = SATISFIED, "its own checks passed before any work"
+        return True
+
+    async def _iterate(self, task: TaskBook, agent: str) -> None:
+        """One fresh agent, and what came of it."""
+        self.ledger.iterations += 1
+        task.iterations += 1
+        work = await self._work(task, agent)
+        match work.get("ending"):
+            case kinds.LIMIT:
+                await self._at_limit(task, agent, work)
+            case kinds.TRANSIENT:
+                await self._overloaded(task)
+            case kinds.UNUSABLE:
+                self.ledger.agents_out.add(agent)
+                task.reason = str(work.get("said") or f"{agent} cannot be used")
+            case kinds.CRASHED:
+                await self._crashed(task, work)
+            case kinds.QUESTION:
+                self._park(task, work)
+            case _:
+                task.crashes = task.waits = 0
+                await self._judge(task, work)
+        if self.ledger.iterations % int(self._settings.get("summarize_every") or 10) == 0:
+            self.ledger.aside.add(await self._ctx.task(_SUMMARIZE, {"iteration": self.ledger.iterations}))
+
+    async def _work(self, task: TaskBook, agent: str) -> dict[str, Any]:
+        args = {
+            "task": task.title,
+            "iteration": task.iterations,
+            "agent": agent,
+            "failure": task.failure[-FAILURE_CHARACTERS:],
+            "notes": task.notes,
+            "answer": task.answer,
+            "session_id": task.session_id if task.answer is not None else None,
+            "after": self._news_after,
+        }
+        work: dict[str, Any] = await self._ctx.task(_WORK, args, label=f"{task.title}: iteration {task.iterations}")
+        task.spent.add(work)
+        self.ledger.iteration_costs.append(float(work.get("cost_usd") or 0.0))
+        task.first_snapshot = task.first_snapshot or work.get("snapshot")
+        task.notes = [f"A tool call was refused: {denial}" for denial in work.get("denials") or ()]
+        task.answer = None
+        self._take_news(work.get("news") or {})
+        return work
+
+    async def _judge(self, task: TaskBook, work: dict[str, Any]) -> None:
+        """The agent has ended by itself: look at what it left, and let the checks decide."""
+        if not work.get("changed") and not work.get("done"):
+            self._failed_try(task, "the agent changed nothing", tree=str(work.get("tree") or ""))
+            return await self._after_try(task)
+        kept = await self._protect(task, work)
+        checks = [*self._own_checks(task), *self._guard(), *self._others(task)]
+        if not checks:
+            return await self._settle(task, UNVERIFIED, "the plan declares no check for it", [])
+        looked = await self._check(task, "after", checks)
+        if looked["passed"]:
+            return await self._passed(task, kept, looked)
+        task.checks = looked["results"]
+        broken = decide.broken_tasks(looked["results"])
+        if broken:
+            await self._roll_back(task, work.get("snapshot"), f"it broke the checks of {', '.join(broken)}")
+            task.notes.append(f"Your change was taken back: it broke the checks of {', '.join(broken)}.")
+        task.failure = decide.failure_text(looked["results"])
+        self._failed_try(task, _why(looked["results"]), tree=looked["tree"], results=looked["results"])
+        await self._after_try(task)
+
+    async def _passed(self, task: TaskBook, kept: dict[str, Any], looked: dict[str, Any]) -> None:
+        task.checks = looked["results"]
+        if self._own_checks(task):
+            await self._settle(task, DONE, "its checks passed", looked["results"], tree=looked["tree"])
+        elif kept.get("changed"):
+            await self._settle(task, GUARD_ONLY, "the guard passed", looked["results"], tree=looked["tree"])
+        else:
+            self._failed_try(task, "the guard passes, but nothing was changed", tree=looked["tree"])
+            await self._after_try(task)
+
+    async def _settle(
+        self, task: TaskBook, verdict: str, reason: str, results: list[dict[str, Any]], *, tree: str | None = None
+    ) -> None:
+        """Commit, and give the verdict; checks that did not run on the committed tree run again."""
+        args = {
+            "task": task.title,
+            "iteration": task.iterations,
+            "verdict": verdict,
+            "cost_usd": round(task.spent.cost_usd, 6),
+            "checks": len(results),
+            "tree": tree,
+        }
+        made = await self._ctx.task(_COMMIT, args, label=f"{task.title}: commit")
+        if made.get("refused"):
+            task.failure = str(made["refused"])
+            self._failed_try(task, "the commit was refused by a hook or by .ralph/check", tree=tree or "")
+            return await self._after_try(task)
+        if tree is not None and made.get("tree") not in (None, tree):
+            again = await self._check(task, "commit", [*self._own_checks(task), *self._guard()])
+            if not again["passed"]:
+                task.failure = decide.failure_text(again["results"])
+                self._failed_try(task, "its checks fail on the commit itself", tree=again["tree"])
+                return await self._after_try(task)
+            task.checks = again["results"]
+        task.verdict, task.reason, task.commit = verdict, reason, made.get("commit")
+        task.failure, task.notes = "", []
+
+    async def _after_try(self, task: TaskBook) -> None:
+        """A task that is not done: another try, or the end of it."""
+        if decide.is_stuck(task.signatures):
+            task.verdict = STUCK
+            task.reason = f"{decide.STUCK_AFTER} times the same failure, and no new change: {task.reason}"
+        elif task.tries >= self._limits.tries:
+            task.verdict = FAILED
+            task.reason = f"{task.tries} tries are used up: {task.reason}"
+        else:
+            return
+        await self._roll_back(task, task.first_snapshot, task.reason)
+
+    def _failed_try(
+        self, task: TaskBook, reason: str, *, tree: str, results: list[dict[str, Any]] | None = None
+    ) -> None:
+        task.tries += 1
+        task.reason = reason
+        task.signatures.append(decide.signature(results if results is not None else task.checks, tree))
+
+    # Endings that are nobody's failure
+
+    async def _at_limit(self, task: TaskBook, agent: str, work: dict[str, Any]) -> None:
+        """The account is used up: another agent, or wait until it is lifted."""
+        others = [name for name in self._agents if name != agent and name not in self.ledger.agents_out]
+        if others:
+            self.ledger.agents_out.add(agent)
+            return
+        resets_at = work.get("resets_at")
+        if isinstance(resets_at, str):
+            until = datetime.fromisoformat(resets_at) + timedelta(seconds=AFTER_RESET_SECONDS)
+        else:
+            until = self._ctx.now() + timedelta(seconds=UNKNOWN_RESET_SECONDS)
+        task.reason = f"waiting for a usage limit until {until.isoformat()}"
+        await self._ctx.sleep_until(until, label=f"usage limit: {task.title}")
+        self.ledger.agents_out.clear()
+
+    async def _overloaded(self, task: TaskBook) -> None:
+        wait = decide.backoff_seconds(task.waits)
+        task.waits += 1
+        await self._ctx.sleep_until(self._ctx.now() + timedelta(seconds=wait), label=f"overloaded: {task.title}")
+
+    async def _crashed(self, task: TaskBook, work: dict[str, Any]) -> None:
+        task.crashes += 1
+        if task.crashes < decide.CRASHES:
+            return
+        task.verdict = FAILED
+        task.reason = f"the agent died {task.crashes} times in a row: {work.get('said') or 'without a word'}"
+        await self._roll_back(task, task.first_snapshot, task.reason)
+
+    async def _all_out(self) -> None:
+        await self._pause(kinds.WHY_UNUSABLE, "no agent of the list can be used", exit_code=5)
+        self.ledger.agents_out.clear()
+
+    # Questions
+
+    def _park(self, task: TaskBook, work: dict[str, Any]) -> None:
+        """The agent asked something: a person answers, and meanwhile the other tasks go on."""
+        question = str(work.get("question") or work.get("said") or "the agent waits for an answer")
+        task.verdict, task.question, task.session_id = NEEDS_YOU, question, work.get("session_id")
+        task.reason = "the agent asks"
+        payload = {"question": question, "task": task.title}
+        self._parked[task.title] = self._ctx.breakpoint(payload, label=f"needs-you: {task.title}")
+
+    async def _hear_answers(self) -> None:
+        for title, promise in list(self._parked.items()):
+            if promise.done():
+                del self._parked[title]
+                answer = promise.result()
+                task = self.ledger.tasks[title]
+                words = answer.get("response") if isinstance(answer, dict) else answer
+                task.verdict, task.question, task.answer = PENDING, None, str(words or "")
+
+    # Steps
+
+    async def _check(self, task: TaskBook, when: str, checks: list[dict[str, str]]) -> dict[str, Any]:
+        args = {"task": task.title, "iteration": task.iterations, "when": when, "checks": checks}
+        looked: dict[str, Any] = await self._ctx.task(_CHECK, args, label=f"{task.title}: checks {when}")
+        return looked
+
+    async def _protect(self, task: TaskBook, work: dict[str, Any]) -> dict[str, Any]:
+        args = {
+            "task": task.title,
+            "iteration": task.iterations,
+            "snapshot": work.get("snapshot"),
+            "may_edit": list(self._tasks[task.title].get("may_edit") or ()),
+        }
+        kept: dict[str, Any] = await self._ctx.task(_PROTECT, args, label=f"{task.title}: protect")
+        for one in kept.get("undone") or ():
+            task.undone.append(str(one["path"]))
+            task.notes.append(f"Your change to {one['path']} was undone: {one['what']}.")
+        return kept
+
+    async def _roll_back(self, task: TaskBook, snapshot: Any, why: str) -> None:
+        if snapshot:
+            args = {"task": task.title, "iteration": task.iterations, "snapshot": snapshot, "why": why}
+            await self._ctx.task(_ROLLBACK, args, label=f"{task.title}: roll back")
+
+    async def _pause(self, why: str, reason: str, *, exit_code: int) -> None:
+        """Wait for `resume` or `retry`: with other limits, or with a task to try again."""
+        args = {"why": why, "reason": reason, "exit_code": exit_code, "receipt": self._receipt()}
+        self._take_news(await self._ctx.task(_PAUSE, args, label=f"paused: {reason}") or {})
+
+    def _take_news(self, news: dict[str, Any]) -> None:
+        """What the person said meanwhile."""
+        self._news_after = max(self._news_after, int(news.get("after") or 0))
+        self._limits = self._limits.changed(news.get("limits") or {})
+        for title in news.get("retries") or ():
+            task = self.ledger.tasks.get(title)
+            if task is not None and task.verdict not in GOOD:
+                task.verdict, task.reason, task.tries, task.crashes = PENDING, "", 0, 0
+                task.signatures.clear()
+                decide.unblock(self.ledger)
+
+    def _own_checks(self, task: TaskBook) -> list[dict[str, str]]:
+        return [{"command": command, "of": "task"} for command in self._tasks[task.title].get("checks") or ()]
+
+    def _guard(self) -> list[dict[str, str]]:
+        return [{"command": command, "of": "guard"} for command in self._plan.get("guard") or ()]
+
+    def _others(self, task: TaskBook) -> list[dict[str, str]]:
+        """The checks of tasks that are done: this one must not break them."""
+        return [
+            {"command": command, "of": book.title}
+            for book in self.ledger.tasks.values()
+            if book.title != task.title and book.verdict in (DONE, SATISFIED)
+            for command in self._tasks[book.title].get("checks") or ()
+        ]
+
+    def _elapsed(self) -> float:
+        began = self._began or self._ctx.now()
+        return float((self._ctx.now() - began).total_seconds())
+
+    def _receipt(self) -> dict[str, Any]:
+        return receipt(self._inputs, self.ledger, self._limits, seconds=self._elapsed())
+
+
+def _why(results: list[dict[str, Any]]) -> str:
+    failing = [str(one["command"]) for one in results if one.get("exit_code") != 0]
+    return f"{len(failing)} of {len(results)} checks failed: {'; '.join(failing)}"
+
+
+__all__ = ["BLOCKED", "Loop", "process"]

@@ -1,0 +1,91 @@
+"""The receipt: what was done, what it cost, whether it may be believed, and how to go on. Pure."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from bridle.loop.ledger import (
+    DONE,
+    FAILED,
+    GOOD,
+    GUARD_ONLY,
+    NEEDS_YOU,
+    PENDING,
+    SATISFIED,
+    UNVERIFIED,
+    Ledger,
+    TaskBook,
+)
+from bridle.loop.limits import Limits
+
+# What was worth its price: work that checks have seen.
+VERIFIED = frozenset({DONE, GUARD_ONLY, SATISFIED})
+
+
+def receipt(inputs: dict[str, Any], ledger: Ledger, limits: Limits, *, seconds: float) -> dict[str, Any]:
+    """The whole run, for people and programs."""
+    spent, tasks = ledger.spent, list(ledger.tasks.values())
+    wasted = sum(task.spent.cost_usd for task in tasks if task.verdict not in VERIFIED) + ledger.aside.cost_usd
+    run = str(inputs.get("run") or "")
+    branch, base = str(inputs.get("branch") or ""), str(inputs.get("base") or "")
+    return {
+        "run": run,
+        "plan": inputs["plan"].get("source") or inputs["plan"].get("title"),
+        "branch": branch,
+        "verdict": verdict(tasks),
+        "tasks": [_task(task) for task in tasks],
+        "commits": [task.commit for task in tasks if task.commit],
+        "iterations": ledger.iterations,
+        "cost_usd": round(spent.cost_usd, 6),
+        "wasted_usd": round(wasted, 6),
+        "input_tokens": spent.input_tokens,
+        "output_tokens": spent.output_tokens,
+        "seconds": round(seconds, 3),
+        "limits": limits.as_json(),
+        "resume": f"bridle resume {run}",
+        "undo": f"git checkout {inputs.get('came_from') or base} && git branch -D {branch}",
+        "merge": f"git checkout {inputs.get('came_from') or base} && git merge {branch}",
+    }
+
+
+def verdict(tasks: list[TaskBook]) -> str:
+    """One word for all tasks: the worst of theirs."""
+    verdicts = {task.verdict for task in tasks}
+    if verdicts <= VERIFIED:
+        return DONE
+    if NEEDS_YOU in verdicts:
+        return NEEDS_YOU
+    if verdicts - GOOD - {PENDING}:
+        return FAILED
+    return PENDING if PENDING in verdicts else UNVERIFIED
+
+
+def exit_code(document: dict[str, Any]) -> int:
+    """What a run that ended with this receipt exits with."""
+    verdicts = {task["verdict"] for task in document["tasks"]}
+    if NEEDS_YOU in verdicts:
+        return 4
+    return 0 if verdicts <= VERIFIED else 1
+
+
+def _task(task: TaskBook) -> dict[str, Any]:
+    shown: dict[str, Any] = {
+        "title": task.title,
+        "verdict": task.verdict,
+        "reason": task.reason,
+        "iterations": task.iterations,
+        "tries": task.tries,
+        "checks": [
+            {name: result.get(name) for name in ("command", "exit_code", "seconds", "output")} for result in task.checks
+        ],
+        "commit": task.commit,
+        "cost_usd": round(task.spent.cost_usd, 6),
+        "input_tokens": task.spent.input_tokens,
+        "output_tokens": task.spent.output_tokens,
+        "seconds": round(task.spent.seconds, 3),
+    }
+    if task.undone:
+        shown["undone"] = task.undone
+    if task.question is not None:
+        shown |= {"effect": task.effect, "question": task.question}
+    return shown
