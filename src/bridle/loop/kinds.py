@@ -1,15 +1,22 @@
 """The effects that the loop asks for, by their kinds: what each is given, and what its value holds.
 
-| kind | arguments | value |
-|---|---|---|
-| bridle.prepare | – | branch, base, protected (list of paths), notes |
-| bridle.check | task, iteration, when (before, after, commit), checks [{command, of}] | tree, passed, results [{command, of, exit_code, seconds, output, log}] |
-| bridle.work | task, iteration, agent, failure, notes, answer, session_id, after | ending, said, summary, done, question, patterns, session_id, changed, tree, snapshot, denials, cost_usd, input_tokens, output_tokens, seconds, resets_at, log, prompt, cut, news |
-| bridle.protect | task, iteration, snapshot, may_edit | tree, changed, undone [{path, what}], reported [{path, what}] |
-| bridle.commit | task, iteration, verdict, subject, cost_usd, checks, tree | commit, tree, found, folded, refused |
-| bridle.rollback | task, iteration, snapshot, why | restored |
-| bridle.summarize | iteration | cost_usd, input_tokens, output_tokens, seconds |
-| bridle.pause | why (limit, unusable, ended), reason, exit_code | limits, retries: what `resume` and `retry` say |
+bridle.prepare      gets nothing
+                    gives branch, base, protected (paths), notes
+bridle.check        gets task, iteration, when (before, after, commit), checks [{command, of}]
+                    gives tree, passed, results [{command, of, exit_code, seconds, output, log}]
+bridle.work         gets task, iteration, agent, failure, notes, answer, session_id, after
+                    gives ending, said, summary, done, question, patterns, session_id, changed, tree, snapshot, denials,
+                    cost_usd, input_tokens, output_tokens, seconds, resets_at, log, prompt, cut, news
+bridle.protect      gets task, iteration, snapshot, may_edit
+                    gives tree, changed, undone [{path, what}], reported [{path, what}]
+bridle.commit       gets task, iteration, verdict, cost_usd, checks, tree
+                    gives commit, tree, found, folded, refused
+bridle.rollback     gets task, iteration, snapshot, why
+                    gives restored
+bridle.summarize    gets iteration
+                    gives cost_usd, input_tokens, output_tokens, seconds
+bridle.pause        gets why (limit, unusable, ended), reason, exit_code, receipt
+                    gives what `resume` and `retry` say: limits, retries
 
 `of` is `task`, `guard`, or the title of another task. `ending` is one of the words below.
 """

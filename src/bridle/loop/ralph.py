@@ -13,7 +13,6 @@ from typing import Any
 from bridle import define_task
 from bridle.loop import decide, kinds, limits
 from bridle.loop.ledger import (
-    BLOCKED,
     DONE,
     FAILED,
     GOOD,
@@ -38,7 +37,7 @@ UNKNOWN_RESET_SECONDS = 30 * 60
 
 
 def _effect(kind: str) -> Any:
-    return define_task(kind, lambda args, task: {"kind": kind, "title": _title(kind, args), "idempotent": True})
+    return define_task(kind, lambda args, _task: {"kind": kind, "title": _title(kind, args), "idempotent": True})
 
 
 def _title(kind: str, args: dict[str, Any]) -> str:
@@ -171,63 +170,71 @@ class Loop:
     async def _judge(self, task: TaskBook, work: dict[str, Any]) -> None:
         """The agent has ended by itself: look at what it left, and let the checks decide."""
         if not work.get("changed") and not work.get("done"):
-            self._failed_try(task, "the agent changed nothing", tree=str(work.get("tree") or ""))
-            return await self._after_try(task)
+            await self._not_done(task, "the agent changed nothing", tree=str(work.get("tree") or ""))
+            return
         kept = await self._protect(task, work)
         checks = [*self._own_checks(task), *self._guard(), *self._others(task)]
         if not checks:
-            return await self._settle(task, UNVERIFIED, "the plan declares no check for it", [])
+            await self._settle(task, UNVERIFIED, "the plan declares no check for it")
+            return
         looked = await self._check(task, "after", checks)
-        if looked["passed"]:
-            return await self._passed(task, kept, looked)
         task.checks = looked["results"]
+        if looked["passed"]:
+            await self._passed(task, kept, looked)
+        else:
+            await self._red(task, work, looked)
+
+    async def _passed(self, task: TaskBook, kept: dict[str, Any], looked: dict[str, Any]) -> None:
+        if self._own_checks(task):
+            await self._settle(task, DONE, "its checks passed", tree=looked["tree"])
+        elif kept.get("changed"):
+            await self._settle(task, GUARD_ONLY, "the guard passed", tree=looked["tree"])
+        else:
+            await self._not_done(task, "the guard passes, but nothing was changed", tree=looked["tree"])
+
+    async def _red(self, task: TaskBook, work: dict[str, Any], looked: dict[str, Any]) -> None:
+        """Checks failed: the work stays for the next try, unless it broke what another task had done."""
         broken = decide.broken_tasks(looked["results"])
         if broken:
             await self._roll_back(task, work.get("snapshot"), f"it broke the checks of {', '.join(broken)}")
             task.notes.append(f"Your change was taken back: it broke the checks of {', '.join(broken)}.")
         task.failure = decide.failure_text(looked["results"])
-        self._failed_try(task, _why(looked["results"]), tree=looked["tree"], results=looked["results"])
-        await self._after_try(task)
+        await self._not_done(task, _why(looked["results"]), tree=looked["tree"])
 
-    async def _passed(self, task: TaskBook, kept: dict[str, Any], looked: dict[str, Any]) -> None:
-        task.checks = looked["results"]
-        if self._own_checks(task):
-            await self._settle(task, DONE, "its checks passed", looked["results"], tree=looked["tree"])
-        elif kept.get("changed"):
-            await self._settle(task, GUARD_ONLY, "the guard passed", looked["results"], tree=looked["tree"])
-        else:
-            self._failed_try(task, "the guard passes, but nothing was changed", tree=looked["tree"])
-            await self._after_try(task)
-
-    async def _settle(
-        self, task: TaskBook, verdict: str, reason: str, results: list[dict[str, Any]], *, tree: str | None = None
-    ) -> None:
+    async def _settle(self, task: TaskBook, verdict: str, reason: str, *, tree: str | None = None) -> None:
         """Commit, and give the verdict; checks that did not run on the committed tree run again."""
         args = {
             "task": task.title,
             "iteration": task.iterations,
             "verdict": verdict,
             "cost_usd": round(task.spent.cost_usd, 6),
-            "checks": len(results),
+            "checks": 0 if verdict == UNVERIFIED else len(task.checks),
             "tree": tree,
         }
         made = await self._ctx.task(_COMMIT, args, label=f"{task.title}: commit")
         if made.get("refused"):
             task.failure = str(made["refused"])
-            self._failed_try(task, "the commit was refused by a hook or by .ralph/check", tree=tree or "")
-            return await self._after_try(task)
+            await self._not_done(task, "the commit was refused by a hook or by .ralph/check", tree=tree or "")
+            return
         if tree is not None and made.get("tree") not in (None, tree):
             again = await self._check(task, "commit", [*self._own_checks(task), *self._guard()])
+            task.checks = again["results"]
             if not again["passed"]:
                 task.failure = decide.failure_text(again["results"])
-                self._failed_try(task, "its checks fail on the commit itself", tree=again["tree"])
-                return await self._after_try(task)
-            task.checks = again["results"]
+                await self._not_done(task, "its checks fail on the commit itself", tree=again["tree"])
+                return
         task.verdict, task.reason, task.commit = verdict, reason, made.get("commit")
         task.failure, task.notes = "", []
 
+    async def _not_done(self, task: TaskBook, reason: str, *, tree: str) -> None:
+        """A try that left the task not done: another one, or the end of it."""
+        task.tries += 1
+        task.reason = reason
+        task.signatures.append(decide.signature(task.checks, tree))
+        await self._after_try(task)
+
     async def _after_try(self, task: TaskBook) -> None:
-        """A task that is not done: another try, or the end of it."""
+        """Whether there is another try."""
         if decide.is_stuck(task.signatures):
             task.verdict = STUCK
             task.reason = f"{decide.STUCK_AFTER} times the same failure, and no new change: {task.reason}"
@@ -237,13 +244,6 @@ class Loop:
         else:
             return
         await self._roll_back(task, task.first_snapshot, task.reason)
-
-    def _failed_try(
-        self, task: TaskBook, reason: str, *, tree: str, results: list[dict[str, Any]] | None = None
-    ) -> None:
-        task.tries += 1
-        task.reason = reason
-        task.signatures.append(decide.signature(results if results is not None else task.checks, tree))
 
     # Endings that are nobody's failure
 
@@ -365,6 +365,3 @@ class Loop:
 def _why(results: list[dict[str, Any]]) -> str:
     failing = [str(one["command"]) for one in results if one.get("exit_code") != 0]
     return f"{len(failing)} of {len(results)} checks failed: {'; '.join(failing)}"
-
-
-__all__ = ["BLOCKED", "Loop", "process"]
