@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import stat
 import subprocess
@@ -12,8 +13,11 @@ import pytest
 
 from bridle.errors import DiskError, LockHeld
 from bridle.ground.lock import FileLock
+from bridle.run.budget import read
 from bridle.run.logs import FOLDER, RunLog, exclude_from_git
 from bridle.run.request import Request
+from bridle.run.runner import run
+from bridle.run.sessions import session_file
 from tests.run.agents import Script, happy, init, result, says
 from tests.run.runs import logs_of, run_agent
 
@@ -136,7 +140,7 @@ def test_our_folder_stays_out_of_commits_and_the_users_own_list_is_kept(tmp_path
     agent = happy().install(tmp_path / ".git/agents")
     run_agent(agent, tmp_path)
     run_agent(agent, tmp_path)
-    assert exclude.read_text() == "*.own\n.ralph/\n"
+    assert exclude.read_text() == "*.own\n.ralph/\n.a5c/\n"
     assert git("status", "--porcelain", cwd=tmp_path) == ""
     assert not (tmp_path / ".gitignore").exists()
 
@@ -185,3 +189,26 @@ def test_a_second_run_in_a_workspace_is_refused_with_the_holders_name(tmp_path: 
         assert not agent.starts
         assert run_agent(agent, tmp_path, own_folder=True).finished.outcome.succeeded_cleanly
     assert run_agent(agent, tmp_path).finished.outcome.succeeded_cleanly
+
+
+def test_agents_in_lent_folders_keep_their_logs_and_their_cost_in_the_workspace(tmp_path: Path) -> None:
+    agent = Script().until(tmp_path / "go").out(init(), says("done"), result()).install(tmp_path / "bin")
+    folders = [tmp_path / f"lent-{number}" for number in range(8)]
+    home = tmp_path / "home"
+    for folder in (*folders, home):
+        folder.mkdir()
+
+    async def all_at_once() -> None:
+        asked = [Request("hello", folder, own_folder=True, home=home) for folder in folders]
+        runs = [asyncio.create_task(run(one, environment=agent.environment())) for one in asked]
+        while len(agent.starts) < len(runs):
+            await asyncio.sleep(0.01)
+        (tmp_path / "go").touch()
+        await asyncio.gather(*runs)
+
+    asyncio.run(all_at_once())
+    assert len(logs_of(home)) == len(folders)
+    assert not any(list(folder.iterdir()) for folder in folders)
+    assert read(home).iterations == len(folders)
+    assert read(home).total_cost_usd == 0.25 * len(folders)
+    assert not session_file(home).exists()

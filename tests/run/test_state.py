@@ -79,7 +79,12 @@ def test_state_is_private_and_replaced_as_a_whole(tmp_path: Path) -> None:
     run_agent(happy().install(tmp_path / "bin"), tmp_path)
     folder = tmp_path / STATE
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
-    assert {path.name for path in folder.iterdir()} == {"claude-session.json", "budget.json", "workspace.lock"}
+    assert {path.name for path in folder.iterdir()} == {
+        "claude-session.json",
+        "budget.json",
+        "budget.lock",
+        "workspace.lock",
+    }
     assert {stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()} == {0o600}
     before = (folder / "budget.json").stat().st_ino
     run_agent(happy().install(tmp_path / "bin"), tmp_path)

@@ -8,8 +8,13 @@ from pathlib import Path
 
 from bridle.errors import DiskError
 from bridle.ground import disk, prices
+from bridle.ground.lock import FileLock
 from bridle.run.logs import STATE_FOLDER, private_folder
 from bridle.wire.record import Record, Tally
+
+LOCK_FILE = "budget.lock"
+# Counting takes milliseconds; agents that work side by side in folders of their own may end at the same moment.
+LOCK_SECONDS = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +83,13 @@ def spend(workspace: Path, budget: Budget, cost: Cost) -> Budget:
     private_folder(workspace, STATE_FOLDER)
     disk.write_json_atomic(budget_file(workspace), value)
     return spent
+
+
+def add(workspace: Path, cost: Cost) -> Budget:
+    """Write down one more run and its cost, whoever else does so at the same time."""
+    path = private_folder(workspace, STATE_FOLDER) / LOCK_FILE
+    with FileLock.hold(path, holder="bridle", wait_seconds=LOCK_SECONDS):
+        return spend(workspace, read(workspace), cost)
 
 
 def cost_of(record: Record, agent: str) -> Cost:

@@ -21,7 +21,7 @@ STATE_FOLDER = Path(".ralph") / "state"
 FOLDER = Path(".ralph") / "logs" / "claude"
 LOG_SUFFIX = ".ndjson"
 META_SUFFIX = ".meta.json"
-_EXCLUDED = ".ralph/"
+_EXCLUDED = (b".ralph/", b".a5c/")
 # Runs of one task that begin in the same millisecond get a number; more than this is not a coincidence.
 _NAMES_TRIED = 1000
 _GIT_FILE_LIMIT_BYTES = 1024 * 1024  # of .git/info/exclude, which is a short list of patterns
@@ -43,7 +43,7 @@ class RunLog:
     @classmethod
     def create(cls, request: Request, moment: datetime) -> RunLog:
         """Make the files under a name that nobody else has."""
-        folder = private_folder(request.cwd, FOLDER)
+        folder = private_folder(request.workspace, FOLDER)
         name = f"{clock.stamp(moment)}-{request.mode}-{ids.safe_name(request.task)}"
         for number in range(1, _NAMES_TRIED):
             stem = folder / (name if number == 1 else f"{name}-{number}")
@@ -94,7 +94,7 @@ def private_folder(workspace: Path, below: Path) -> Path:
 
 
 def exclude_from_git(workspace: Path) -> None:
-    """Keep our folder out of the repository's commits, through its private list and never through .gitignore."""
+    """Keep our folders out of the repository's commits, through its private list and never through .gitignore."""
     git = _git_folder(workspace)
     if git is None:
         return
@@ -105,10 +105,11 @@ def exclude_from_git(workspace: Path) -> None:
     except OSError as error:
         raise DiskError(f"{path} could not be written: {error.strerror}", payload=error.errno) from error
     known = disk.read_bounded(path, _GIT_FILE_LIMIT_BYTES) if mode is not None else b""
-    if _EXCLUDED.encode() in known.splitlines():
+    missing = [line + b"\n" for line in _EXCLUDED if line not in known.splitlines()]
+    if not missing:
         return
     gap = b"" if not known or known.endswith(b"\n") else b"\n"
-    disk.write_atomic(path, known + gap + _EXCLUDED.encode() + b"\n", mode=0o644 if mode is None else mode)
+    disk.write_atomic(path, known + gap + b"".join(missing), mode=0o644 if mode is None else mode)
 
 
 def _beside(stem: Path, ending: str) -> int:

@@ -106,3 +106,10 @@ class Request:
     partial_messages: bool = False
     own_folder: bool = False
     """The working folder belongs to this run alone, so no lock on the workspace is needed."""
+    home: Path | None = None
+    """The workspace that keeps the logs and the budget, where the working folder is only lent; None: that folder."""
+
+    @property
+    def workspace(self) -> Path:
+        """The folder whose `.ralph` this run writes to."""
+        return self.home or self.cwd

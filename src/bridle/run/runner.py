@@ -95,7 +95,7 @@ class AgentRun:
         schema = Schema(request.json_schema) if request.json_schema is not None else None
         with await self._lock() as lock:
             self._held = lock
-            budget = self._settle(budgets.read(request.cwd))
+            budget = self._settle(budgets.read(request.workspace))
             if budget.exhausted is not None:
                 self._refuse(Ending(exit_code=None, fault=budget.exhausted, fault_category=Category.BUDGET))
                 return
@@ -180,9 +180,10 @@ class AgentRun:
         """Write down what the workspace must remember. A disk that takes no more is a fault of the run."""
         request, record = self.request, attempt.record
         try:
-            if record.session_id is not None and request.agent in CLAUDE_LIKE:
+            # A session belongs to the folder that it was in: where that was only lent, nobody can go on with it.
+            if record.session_id is not None and request.agent in CLAUDE_LIKE and request.home is None:
                 sessions.remember(request.cwd, request.mode, record.session_id, clock.now())
-            budget = budgets.spend(request.cwd, budget, budgets.cost_of(record, request.agent))
+            budget = budgets.add(request.workspace, budgets.cost_of(record, request.agent))
             self._note_work(None)
             return budget
         except DiskError as error:
@@ -197,7 +198,7 @@ class AgentRun:
     def _settle(self, budget: Budget) -> Budget:
         """Count the run that Bridle did not survive here, where there is one."""
         work = self._held.predecessor.work if self._held is not None and self._held.predecessor else None
-        settled = settle(self.request.cwd, work, budget) if work is not None else None
+        settled = settle(self.request.workspace, work, budget) if work is not None else None
         self._note_work(None)
         if settled is None:
             return budget
@@ -245,7 +246,7 @@ class AgentRun:
         """The lock on the workspace. That of a Bridle that was killed is waited for: its agents are being ended."""
         if self.request.own_folder:
             return nullcontext()
-        path = logs.private_folder(self.request.cwd, logs.STATE_FOLDER) / LOCK_FILE
+        path = logs.private_folder(self.request.workspace, logs.STATE_FOLDER) / LOCK_FILE
         holder = f"bridle {self.request.mode} {ids.safe_name(self.request.task)}"
         try:
             return FileLock.hold(path, holder=holder)
@@ -258,14 +259,14 @@ class AgentRun:
     def _exclude(self) -> None:
         """Keep our files out of commits; a repository that may not be written is no reason not to work there."""
         try:
-            logs.exclude_from_git(self.request.cwd)
+            logs.exclude_from_git(self.request.workspace)
         except DiskError as error:
             self._say(f"git will show .ralph/ as untracked: {error.message}")
 
     def _expected_session(self) -> str | None:
         request = self.request
         # Read in any case: a broken file is found before the agent has spent anything.
-        known = sessions.read(request.cwd)
+        known = sessions.read(request.workspace)
         if request.resume is not None:
             return request.resume
         return known.of(request.mode) if request.continue_session else None
