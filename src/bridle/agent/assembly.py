@@ -29,7 +29,6 @@ from bridle.agent.permissions.policy import Allowed, Policy
 from bridle.agent.permissions.rules import Rule, parse_rule
 from bridle.agent.prompt import Wording, first_sections, given, read_file, system
 from bridle.agent.protocol import PROTOCOL_VERSION
-from bridle.agent.results import number
 from bridle.agent.session import Session
 from bridle.agent.settings import SOURCES, Settings, load
 from bridle.agent.skill_document import Skill
@@ -49,7 +48,6 @@ from bridle.agent.tools.toolbox import Toolbox
 from bridle.agent.turn import Limits
 from bridle.errors import InternalError, UsageError
 from bridle.ground import clock
-from bridle.ground.prices import cost_usd
 
 TASK_LIST = ("TaskCreate", "TaskGet", "TaskList", "TaskUpdate")
 # A page is somebody else's text: what it says is no instruction.
@@ -107,7 +105,6 @@ def assemble(asked: Options, cwd: Path, outer: Mapping[str, str]) -> Run:
         connect=parts.connect,
         speaker=speaker,
         inbox=Inbox(),
-        cost=_cost,
         compactor=Compactor(environment, dropped_tokens=session.history.dropped_tokens),
         shell_folder=lambda: str(parts.shell.cwd),
         attached=parts.attached,
@@ -430,24 +427,3 @@ def _mcp_config(text: str, cwd: Path) -> list[str]:
 
 def _line_limit(environment: Mapping[str, str]) -> int | None:
     return SDK_LINE_LIMIT_BYTES if environment.get("CLAUDE_CODE_ENTRYPOINT") == "sdk-py" else None
-
-
-def _cost(model: str, usage: dict[str, Any]) -> float:
-    """What an answer cost; a model without a known price counts as the default one, so that a budget still bites."""
-    kept = usage.get("cache_creation")
-    hour = number(kept, "ephemeral_1h_input_tokens") if isinstance(kept, dict) else 0
-    written = number(usage, "cache_creation_input_tokens")
-
-    def cost(name: str) -> float | None:
-        return cost_usd(
-            name,
-            input_tokens=number(usage, "input_tokens"),
-            output_tokens=number(usage, "output_tokens"),
-            cache_read_tokens=number(usage, "cache_read_input_tokens"),
-            cache_write_tokens=max(0, written - hour),
-            cache_write_1h_tokens=hour,
-            input_includes_cached=False,
-        )
-
-    known = cost(model)
-    return known if known is not None else cost(names.ALIASES["default"].id) or 0.0

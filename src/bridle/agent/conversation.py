@@ -16,7 +16,7 @@ from bridle.agent.compaction import NOTHING_TO_COMPACT, Compactor
 from bridle.agent.input import Inbox, Said
 from bridle.agent.model.answering import Answering
 from bridle.agent.model.ask import Ask
-from bridle.agent.model.names import Model
+from bridle.agent.model.names import Model, resolve
 from bridle.agent.model.pieces import FellBack, Piece
 from bridle.agent.permissions.policy import Policy, with_shell_folder
 from bridle.agent.results import Ending, Totals, Turn
@@ -87,14 +87,13 @@ class Conversation:
         connect: Callable[[], Awaitable[Answering]],
         speaker: Speaker,
         inbox: Inbox,
-        cost: Callable[[str, dict[str, Any]], float],
         compactor: Compactor,
         shell_folder: Callable[[], str],
         attached: Callable[[str], list[str]],
     ) -> None:
         self.manner, self.persona, self.book = manner, persona, book
         self._toolbox, self._structured = toolbox, structured
-        self._connect, self._speaker, self.inbox, self._cost = connect, speaker, inbox, cost
+        self._connect, self._speaker, self.inbox = connect, speaker, inbox
         self._shell_folder, self._attached = shell_folder, attached
         self._emit_to: Callable[[dict[str, Any]], None] = speaker.event
         self._shortener = Shortener(book, compactor, emit=self.emit, count=self._add)
@@ -109,6 +108,7 @@ class Conversation:
         self._task: asyncio.Task[Ending] | None = None
         self._is_cut = False
         self._is_latched = False
+        self._has_fallen_back = False
         self._head: tuple[list[dict[str, Any]], list[dict[str, Any]]] | None = None
 
     @property
@@ -197,6 +197,7 @@ class Conversation:
 
     async def _held(self, under_way: TurnUnderWay) -> Ending:
         """Let a turn run; an interruption ends it in its own way."""
+        model = self.persona.model  # another one that steps in does so for this turn
         task = self._task = asyncio.create_task(under_way.run())
         if self._is_latched:
             self.cut()
@@ -211,6 +212,8 @@ class Conversation:
             raise
         finally:
             self._task, self._is_cut, self._is_latched = None, False, False
+            if self._has_fallen_back:
+                self.persona.model, self._has_fallen_back = model, False
 
     def _under_way(self, tally: Turn, prompt_uuid: str) -> TurnUnderWay:
         return TurnUnderWay(
@@ -310,12 +313,10 @@ class Conversation:
     def _add(self, model: str, usage: dict[str, Any]) -> None:
         """Add an answer to the totals, under the name that the run shows for its model."""
         mine = self.persona.model
-        shown = mine.shown if model in ("", mine.id) else model
-        cost = self._cost(model or mine.id, usage)
-        self.totals.add(shown, usage, cost, window=mine.context_window, max_output=mine.max_output_tokens)
+        self.totals.ledger.add(mine if model in ("", mine.id) else resolve(model, {}), usage)
 
     def _fall_back(self, piece: FellBack) -> dict[str, Any]:
-        self.persona.model = piece.model
+        self.persona.model, self._has_fallen_back = piece.model, True
         return {
             "trigger": piece.trigger,
             "original_model": piece.original,

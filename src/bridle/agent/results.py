@@ -10,6 +10,8 @@ from typing import Any
 
 import msgspec
 
+from bridle.agent.model.cost import Ledger
+
 _COUNTS = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens")
 
 
@@ -31,50 +33,17 @@ class Ending(msgspec.Struct, frozen=True):
     origin: dict[str, str] | None = None
 
 
-class ModelTotal(msgspec.Struct):
-    """What one model was used for since the process started."""
-
-    context_window: int
-    max_output_tokens: int
-    input_tokens: int = 0
-    output_tokens: int = 0
-    cache_read: int = 0
-    cache_creation: int = 0
-    web_searches: int = 0
-    cost_usd: float = 0.0
-
-    def shown(self) -> dict[str, Any]:
-        """The entry of `modelUsage`."""
-        return {
-            "inputTokens": self.input_tokens,
-            "outputTokens": self.output_tokens,
-            "cacheReadInputTokens": self.cache_read,
-            "cacheCreationInputTokens": self.cache_creation,
-            "webSearchRequests": self.web_searches,
-            "costUSD": tidy(self.cost_usd),
-            "contextWindow": self.context_window,
-            "maxOutputTokens": self.max_output_tokens,
-        }
-
-
-class Totals(msgspec.Struct):
+class Totals:
     """What the process used so far."""
 
-    cost_usd: float = 0.0
-    api_ms: float = 0.0
-    models: dict[str, ModelTotal] = msgspec.field(default_factory=dict)
+    def __init__(self) -> None:
+        self.api_ms = 0.0
+        self.ledger = Ledger()
 
-    def add(self, shown_model: str, usage: dict[str, Any], cost_usd: float, *, window: int, max_output: int) -> None:
-        """Count one answer of a model."""
-        total = self.models.setdefault(shown_model, ModelTotal(window, max_output))
-        total.input_tokens += number(usage, "input_tokens")
-        total.output_tokens += number(usage, "output_tokens")
-        total.cache_read += number(usage, "cache_read_input_tokens")
-        total.cache_creation += number(usage, "cache_creation_input_tokens")
-        server = usage.get("server_tool_use")
-        total.web_searches += number(server, "web_search_requests") if isinstance(server, dict) else 0
-        total.cost_usd += cost_usd
-        self.cost_usd += cost_usd
+    @property
+    def cost_usd(self) -> float:
+        """What everything has cost."""
+        return self.ledger.total_usd
 
 
 class Turn(msgspec.Struct):
@@ -152,7 +121,7 @@ def result(ending: Ending, turn: Turn, totals: Totals, *, now: float, session_id
         "session_id": session_id,
         "total_cost_usd": tidy(totals.cost_usd),
         "usage": turn.shown_usage(),
-        "modelUsage": {name: total.shown() for name, total in totals.models.items()},
+        "modelUsage": totals.ledger.model_usage(),
         "permission_denials": turn.denials,
     }
     if ending.has_structured:

@@ -45,7 +45,6 @@ CUT_OFF = (
     "Your answer reached the limit of its length and was cut off. Go on at exactly the place where it stopped: "
     "no apology, no repetition. If much is left, do it in smaller steps."
 )
-REFUSED = "API Error: The model refused this request. Put it in other words in a new session, or choose another model."
 
 # A model that is cut off more often than this in one answer will not come to an end.
 CONTINUATIONS = 3
@@ -378,6 +377,8 @@ class TurnUnderWay:
 
     def _refused(self, spoken: Spoken, ended: Ended) -> Ending:
         """The model will not answer this."""
+        from bridle.agent.model.failure import refused
+
         details = ended.stop_details or {}
         self._system(
             "model_refusal_no_fallback",
@@ -390,8 +391,7 @@ class TurnUnderWay:
                 "content": "",
             },
         )
-        said = REFUSED if spoken.request_id is None else f"{REFUSED}\n\nRequest ID: {spoken.request_id}"
-        failure = ModelFailure(said, error="invalid_request", request_id=spoken.request_id)
+        failure = refused(ended.stop_details, spoken.request_id)
         return self._in_its_place(failure, stop_reason="refusal", details=ended.stop_details)
 
     def _in_its_place(

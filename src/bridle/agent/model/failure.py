@@ -40,10 +40,7 @@ def not_logged_in() -> ModelFailure:
 
 def refused(stop_details: object, request_id: str | None) -> ModelFailure:
     """The model would not answer."""
-    text = (
-        "API Error: The model is unable to respond to this request, which appears to violate its provider's "
-        "Usage Policy. Try rephrasing the request in a new session or change your model."
-    )
+    text = "API Error: The model refused this request. Put it in other words in a new session, or choose another model."
     if request_id is not None:
         text += f"\n\nRequest ID: {request_id}"
     return ModelFailure(text, error="invalid_request", request_id=request_id, payload=stop_details)
