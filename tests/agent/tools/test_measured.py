@@ -81,7 +81,7 @@ def test_searches_are_answered_as_recorded(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("declaration", [READ, WRITE, EDIT, NOTEBOOK_EDIT, GLOB, GREP, WEB_FETCH], ids=lambda d: d.name)
 def test_schemas_are_those_that_were_recorded(declaration: Any) -> None:
-    schemas = json.loads((MEASURED / "schemas.json").read_text("utf-8"))
+    schemas = json.loads((MEASURED / "declared-schemas.json").read_text("utf-8"))
     assert declaration.schema == schemas[declaration.name]
     assert list(declaration.schema["properties"]) == list(schemas[declaration.name]["properties"])
 

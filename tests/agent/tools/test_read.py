@@ -70,6 +70,19 @@ def test_a_part_of_a_large_file_is_shown_without_holding_the_rest(tmp_path: Path
     assert answer.detail["file"]["totalLines"] == 300_001
 
 
+def test_a_line_of_many_megabytes_is_counted_and_not_held(tmp_path: Path) -> None:
+    (tmp_path / "large.txt").write_bytes(b"x" * 40 * MEGABYTE)
+    desk = Desk(tmp_path)
+    desk.call("Read", file_path="missing")
+    tracemalloc.start()
+    try:
+        said = desk.error("Read", file_path="large.txt", limit=1)
+        assert tracemalloc.get_traced_memory()[1] < 20 * MEGABYTE
+    finally:
+        tracemalloc.stop()
+    assert said.startswith("File content (10485760 tokens) exceeds maximum allowed tokens (25000).")
+
+
 @pytest.mark.parametrize(("offset", "limit"), [(1, 1), (2, 3), (4, 9), (5, 1), (6, 1), (7, 2), (0, 2)])
 def test_a_part_is_the_same_whether_the_file_is_cut_or_scanned(tmp_path: Path, offset: int, limit: int) -> None:
     lines = ["one", "", "three\r", "vier", "fünf"]

@@ -12,7 +12,7 @@ from bridle.agent.tools.validate import check
 from tests.agent.tools.desk import MEASURED
 
 CASES: list[dict[str, Any]] = json.loads((MEASURED / "arguments.json").read_text("utf-8"))
-SCHEMAS: dict[str, dict[str, Any]] = json.loads((MEASURED / "schemas.json").read_text("utf-8"))
+SCHEMAS: dict[str, dict[str, Any]] = json.loads((MEASURED / "declared-schemas.json").read_text("utf-8"))
 WRONG = [case for case in CASES if "content" in case]
 RIGHT = [case for case in CASES if "shown" in case]
 

@@ -232,6 +232,19 @@ def test_edits_of_one_file_side_by_side_all_arrive(tmp_path: Path) -> None:
     assert (tmp_path / "a.txt").read_text() == "\n".join(names).upper()
 
 
+def test_writes_of_one_file_side_by_side_all_arrive(tmp_path: Path) -> None:
+    desk = _known(tmp_path, "a.txt", b"old\n")
+    contents = [f"{number}\n" * 1000 for number in range(20)]
+
+    async def story() -> None:
+        calls = [desk.calling("Write", file_path="a.txt", content=content) for content in contents]
+        assert not any(answer.is_error for answer in await asyncio.gather(*calls))
+
+    asyncio.run(story())
+    assert (tmp_path / "a.txt").read_text() in contents
+    assert left_behind(tmp_path) == []
+
+
 def test_a_cancelled_edit_leaves_the_old_file_or_the_new_one_and_nothing_else(tmp_path: Path) -> None:
     old, new = b"a" * 3_000_000 + b"HERE", b"a" * 3_000_000 + b"there"
     outcomes = set()
