@@ -3,6 +3,8 @@
     Error
     ├── UserError            what a person or a calling program gave us is wrong
     │   ├── UsageError       a flag, an argument, an id, a setting
+    │   ├── PlanError        a plan that cannot be worked on
+    │   ├── SettingsError    a bridle.toml, or a flag in its place, that cannot be used
     │   ├── ScriptError      a stage script that cannot be played
     │   ├── SessionError     a conversation that cannot be gone on with (bridle-agent)
     │   ├── RunNotFound      there is no such run
@@ -62,6 +64,18 @@ class UsageError(UserError):
     """A flag, an argument, an id or a setting is wrong."""
 
     code = "USAGE"
+
+
+class PlanError(UserError):
+    """A plan cannot be worked on; `payload` lists each problem with its line."""
+
+    code = "BAD_PLAN"
+
+
+class SettingsError(UserError):
+    """A bridle.toml, or a flag in its place, cannot be used; `payload` lists each problem with its line."""
+
+    code = "BAD_SETTINGS"
 
 
 class ScriptError(UserError):
