@@ -7,7 +7,6 @@ where warnings go.
 from __future__ import annotations
 
 import os
-import stat
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -16,18 +15,15 @@ import msgspec
 
 from bridle.agent.permissions.policy import MODES
 from bridle.agent.permissions.rules import Rule, parse_rule
+from bridle.agent.settings_file import cause, read_flag, read_object, trusts
 from bridle.errors import UsageError
 
 SOURCES: Final = ("user", "project", "local")
 TRUST_VARIABLE: Final = "BRIDLE_TRUST_PROJECT"
 MANAGED_SETTINGS: Final = Path("/etc/claude-code/managed-settings.json")
 
-# People write a few kilobytes. A larger file is no settings file, and reading it would hold up every start.
-SETTINGS_LIMIT_BYTES: Final = 4 * 1024 * 1024
-# The register of projects grows with each project a person opens.
-REGISTER_LIMIT_BYTES: Final = 64 * 1024 * 1024
 
-
+_TEXTS: Final = frozenset({"model", "apiKeyHelper"})
 _KINDS: Final[dict[type, str]] = {dict: "an object", list: "a list", str: "text"}
 
 
@@ -53,7 +49,7 @@ class Settings(msgspec.Struct, frozen=True):
     warnings: tuple[str, ...] = ()
     """What people should know: one line each, for stderr."""
     notes: tuple[str, ...] = ()
-    """What only somebody who looks for a fault should know, for the debug log."""
+    """What only somebody who looks for a fault wants to know, for the debug log."""
 
 
 def load(
@@ -83,7 +79,7 @@ def load(
         if source in chosen:
             reader.take(source, reader.read(places[source]))
     if extra is not None and extra.strip():
-        reader.take("settings", _extra(extra, cwd))
+        reader.take("settings", read_flag(extra, cwd))
     if managed is not None:
         reader.take("managed", reader.read(managed))
     return reader.settings()
@@ -125,19 +121,14 @@ class _Reader:
     def read(self, path: Path) -> dict[str, Any]:
         """The object in a file; an empty one if there is no file, or nothing of use in it."""
         try:
-            data = _bounded(path, SETTINGS_LIMIT_BYTES)
+            given = read_object(path)
         except FileNotFoundError:
             return {}
         except (OSError, ValueError) as error:
-            self._warnings.append(f"Ignoring {path}: {_cause(error)}")
+            self._warnings.append(f"Ignoring {path}: {cause(error)}")
             return {}
-        if not data.strip():
-            return {}
-        try:
-            return _parse(data)
-        except ValueError as error:
-            self._warnings.append(f"Ignoring {path}: {error}")
-            return {}
+        self._notes.append(f"settings were read from {path}")
+        return given
 
     def take(self, source: str, given: dict[str, Any]) -> None:
         """Add what one source says to what the sources before it said."""
@@ -146,30 +137,30 @@ class _Reader:
                 self._take_permissions(source, value)
             elif key == "env":
                 self._take_variables(source, value)
-            elif key == "hooks":
-                if self._fits(source, key, value, dict):
-                    self._hooks.append((source, value))
-            elif key in ("model", "apiKeyHelper"):
-                if self._fits(source, key, value, str):
-                    self._single[key] = value
             elif key == "dangerouslySkipPermissions":
                 self._take_skip(source, value)
+            elif key == "hooks" and isinstance(value, dict):
+                self._hooks.append((source, value))
+            elif key in _TEXTS and isinstance(value, str):
+                self._single[key] = value
+            elif key in _TEXTS or key == "hooks":
+                self._misfit(source, key, dict if key == "hooks" else str)
             else:
                 self._other[key] = value
 
-    def _fits(self, source: str, key: str, value: object, kind: type) -> bool:
-        if isinstance(value, kind):
-            return True
-        self._warnings.append(f"Ignoring {key!r} of the {source} settings: it must be {_KINDS[kind]}.")
-        return False
+    def _misfit(self, source: str, key: str, wanted: type) -> None:
+        self._warnings.append(f"Ignoring {key!r} of the {source} settings: it must be {_KINDS[wanted]}.")
 
     def _take_permissions(self, source: str, value: object) -> None:
-        if not self._fits(source, "permissions", value, dict):
+        if not isinstance(value, dict):
+            self._misfit(source, "permissions", dict)
             return
-        assert isinstance(value, dict)  # noqa: S101  # the line above says so; this tells the type checker
         for kind in ("allow", "deny", "ask"):
-            if kind in value and self._fits(source, f"permissions.{kind}", value[kind], list):
-                self._take_rules(source, kind, value[kind])
+            rules = value.get(kind, [])
+            if isinstance(rules, list):
+                self._take_rules(source, kind, rules)
+            else:
+                self._misfit(source, f"permissions.{kind}", list)
         if "additionalDirectories" in value:
             self._take_folders(source, value["additionalDirectories"])
         if "defaultMode" in value:
@@ -180,52 +171,55 @@ class _Reader:
         for value in values:
             rule = parse_rule(value, source) if isinstance(value, str) else None
             if rule is None:
-                shown = _shown(value)
-                self._warnings.append(f"Ignoring {shown} in permissions.{kind} of the {source} settings: not a rule.")
+                self._warnings.append(
+                    f"Ignoring {_shown(value)} in permissions.{kind} of the {source} settings: it is not a rule."
+                )
             else:
                 rules.append(rule)
-        if kind == "allow" and rules and source == "project" and not self._is_trusted():
-            self._warnings.append(self._untrusted(len(rules)))
-            return
-        self._rules[kind] += rules
+        if kind == "allow" and rules and not self._may_give(source):
+            self._warnings.append(self._untrusted(len(rules), "permissions.allow"))
+        else:
+            self._rules[kind] += rules
 
     def _take_folders(self, source: str, value: object) -> None:
-        if not self._fits(source, "permissions.additionalDirectories", value, list):
+        if not isinstance(value, list):
+            self._misfit(source, "permissions.additionalDirectories", list)
             return
-        assert isinstance(value, list)  # noqa: S101  # the line above says so; this tells the type checker
-        if source == "project" and not self._is_trusted():
-            self._notes.append("additionalDirectories of .claude/settings.json: not used, the workspace is not trusted")
+        if value and not self._may_give(source):
+            self._warnings.append(self._untrusted(len(value), "permissions.additionalDirectories"))
             return
         home = self._environment.get("HOME", "")
         for folder in value:
-            if isinstance(folder, str) and folder and "\0" not in folder:
-                if home and (folder == "~" or folder.startswith("~/")):
-                    folder = home + folder[1:]
-                self._folders.append(os.path.realpath(self._cwd / folder))
+            if not isinstance(folder, str) or not folder or "\0" in folder:
+                where = f"permissions.additionalDirectories of the {source} settings"
+                self._warnings.append(f"Ignoring {_shown(folder)} in {where}: it is not a folder.")
+                continue
+            at_home = home and (folder == "~" or folder.startswith("~/"))
+            self._folders.append(os.path.realpath(home + folder[1:] if at_home else self._cwd / folder))
 
     def _take_mode(self, source: str, value: object) -> None:
         if value not in MODES:
-            shown = _shown(value)
+            listed = ", ".join(MODES)
             self._warnings.append(
-                f"Ignoring defaultMode {shown} of the {source} settings: not one of {', '.join(MODES)}."
+                f"Ignoring defaultMode {_shown(value)} of the {source} settings: not one of {listed}."
             )
-        elif value == "bypassPermissions" and source == "project":
+        elif value == "bypassPermissions" and not self._may_give(source):
             self._warnings.append(
-                "Ignoring defaultMode bypassPermissions of .claude/settings.json: a project cannot set it."
+                "Ignoring defaultMode bypassPermissions of .claude/settings.json: a project that is not trusted cannot"
+                " set it."
             )
         else:
             self._single["defaultMode"] = value
 
     def _take_variables(self, source: str, value: object) -> None:
-        if not self._fits(source, "env", value, dict):
+        if not isinstance(value, dict):
+            self._misfit(source, "env", dict)
             return
-        assert isinstance(value, dict)  # noqa: S101  # the line above says so; this tells the type checker
-        for name, content in value.items():
-            if isinstance(content, bool | int | float):
-                content = _shown(content)
+        for name, given in value.items():
+            content = _shown(given) if isinstance(given, bool | int | float) else given
             if not isinstance(content, str) or not name or "=" in name or "\0" in name + content:
                 self._warnings.append(
-                    f"Ignoring the variable {name[:100]!r} of the {source} settings: no environment can hold it."
+                    f"Ignoring the variable {_shown(name)} of the {source} settings: no environment can hold it."
                 )
             else:
                 self._variables[name] = content
@@ -240,70 +234,29 @@ class _Reader:
                 f"Ignoring dangerouslySkipPermissions of the {source} settings: only your own settings.json can set it."
             )
 
+    def _may_give(self, source: str) -> bool:
+        """Whether a source may give permissions: a project that came from elsewhere only if it is trusted."""
+        return source != "project" or self._is_trusted()
+
     def _is_trusted(self) -> bool:
         if self._environment.get(TRUST_VARIABLE) == "1":
             return True
-        try:
-            register = _parse(_bounded(self._config_folder / ".claude.json", REGISTER_LIMIT_BYTES))
-            project = register["projects"][str(self._cwd)]
-            return project["hasTrustDialogAccepted"] is True
-        except (OSError, ValueError, KeyError, TypeError):
-            return False
+        return any(trusts(register, str(self._cwd)) for register in self._registers())
 
-    def _untrusted(self, count: int) -> str:
+    def _registers(self) -> tuple[Path, ...]:
+        """Where it is written down which folders are trusted: in the folder of settings, or beside the usual one."""
+        home = self._environment.get("HOME")
+        usual = home and not self._environment.get("CLAUDE_CONFIG_DIR")
+        inside = self._config_folder / ".claude.json"
+        return (inside, Path(home) / ".claude.json") if home and usual else (inside,)
+
+    def _untrusted(self, count: int, what: str) -> str:
         entries = "entry" if count == 1 else "entries"
-        register = self._config_folder / ".claude.json"
         return (
-            f"Ignoring {count} permissions.allow {entries} from .claude/settings.json: this workspace has not been"
-            f" trusted. Set {TRUST_VARIABLE}=1 if you trust it, or"
-            f" projects[{_shown(str(self._cwd))}].hasTrustDialogAccepted: true in {register}."
+            f"Ignoring {count} {what} {entries} from .claude/settings.json: this workspace has not been trusted."
+            f" If you trust it, set {TRUST_VARIABLE}=1, or set projects[{_shown(str(self._cwd))}]"
+            f".hasTrustDialogAccepted: true in {self._registers()[-1]}."
         )
-
-
-def _extra(text: str, cwd: Path) -> dict[str, Any]:
-    """The settings of the flag: JSON, or the name of a file."""
-    if text.lstrip().startswith("{"):
-        try:
-            return _parse(text.encode("utf-8", "surrogateescape"))
-        except ValueError as error:
-            raise UsageError(f"Invalid JSON provided to --settings: {error}") from None
-    path = cwd / text
-    try:
-        return _parse(_bounded(path, SETTINGS_LIMIT_BYTES))
-    except FileNotFoundError:
-        raise UsageError(f"Settings file not found: {path}") from None
-    except OSError as error:
-        raise UsageError(f"Settings file cannot be read: {path}: {_cause(error)}") from None
-    except ValueError as error:
-        raise UsageError(f"Settings file cannot be used: {path}: {error}") from None
-
-
-def _bounded(path: Path, limit_bytes: int) -> bytes:
-    """The bytes of a plain file; a pipe would wait for ever, a huge file would fill the memory."""
-    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
-    with open(fd, "rb") as file:
-        if not stat.S_ISREG(os.fstat(fd).st_mode):
-            raise ValueError("not a file")
-        data = file.read(limit_bytes + 1)
-    if len(data) > limit_bytes:
-        raise ValueError(f"larger than {limit_bytes // (1024 * 1024)} MB")
-    return data
-
-
-def _parse(data: bytes) -> dict[str, Any]:
-    try:
-        value = msgspec.json.decode(data.removeprefix(b"\xef\xbb\xbf"))
-    except RecursionError:
-        raise ValueError("nested too deeply") from None
-    except ValueError as error:
-        raise ValueError(f"not valid JSON ({error})") from None
-    if not isinstance(value, dict):
-        raise ValueError("not a JSON object")
-    return value
-
-
-def _cause(error: Exception) -> str:
-    return (error.strerror if isinstance(error, OSError) else None) or str(error)
 
 
 def _shown(value: object) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Final
 
@@ -41,10 +41,10 @@ def resolve(path: str, cwd: str, home: str) -> str | None:
     whole = os.path.join(cwd, path)
     try:
         resolved = os.path.realpath(whole)
-        # A loop of links stays in what realpath gives back.
-        return None if os.path.islink(resolved) else resolved
     except (OSError, ValueError):
         return None
+    # A loop of links stays in what realpath gives back.
+    return None if any(os.path.islink(part) for part in _parts(resolved)) else resolved
 
 
 def is_inside(path: str, folders: Iterable[str]) -> bool:
@@ -126,6 +126,13 @@ def _anchor(pattern: str, cwd: str, home: str) -> tuple[str, str]:
         if not pattern.startswith("../"):
             return folder, "/" + pattern
     return folder, pattern
+
+
+def _parts(path: str) -> Iterator[str]:
+    """A path and every folder above it."""
+    while path not in ("/", ""):
+        yield path
+        path = os.path.dirname(path)
 
 
 @lru_cache(maxsize=512)

@@ -34,6 +34,10 @@ CONTROL: Final = "Contains control characters"
 _CONTROL = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f\x85\xa0\u1680\u2000-\u200f\u2028-\u202f\u205f\u2060\u3000\ufeff\ud800-\udfff]"
 )
+# The grammar loses a word that is a single dash; it is shown a letter in its place (words are read from the text).
+_DASH = re.compile(rb"(?<=[ \t])-(?=[ \t\n;|&)<>]|\Z)")
+# Letters that have no meaning of their own to bash, and spaces.
+_SIMPLE = re.compile(r"[A-Za-z0-9_./ :@%+,=-]+\Z")
 _GAP = re.compile(r"(?:[ \t\n]|\\\n)*\Z")
 # `"$(cat <<'EOF' … EOF)"`: text of several lines as one word. What it stands for is known to the letter.
 _TEXT_BLOCK = re.compile(r"\"\$\(cat <<-?(?:'(?P<end>\w+)'|\"(?P<end2>\w+)\")\n(?P<body>(?:.*\n)*?)(?P=end)\n\s*\)\"\Z")
@@ -77,9 +81,20 @@ def read_script(text: str, home: str) -> Script:
         return Script((), (TOO_LONG,), is_broken=True)
     if _CONTROL.search(text):
         return Script((), (CONTROL,), is_broken=True)
+    simple = _simple(text)
+    if simple is not None:
+        return simple
     reader = _Reader(text, home)
     reader.read()
     return reader.script()
+
+
+def _simple(text: str) -> Script | None:
+    """A command of plain words, which needs no grammar to be read: most are, and the grammar takes time to load."""
+    words = text.split()
+    if not words or not _SIMPLE.match(text) or "=" in words[0] or words[0] in _KEYWORDS:
+        return None
+    return Script((Command(tuple(plain(word) for word in words), text=text.strip()),))
 
 
 class _Reader:
@@ -105,7 +120,7 @@ class _Reader:
 
     def read(self) -> None:
         """Parse and walk."""
-        root = _parser().parse(self._bytes).root_node
+        root = _parser().parse(_DASH.sub(b"a", self._bytes)).root_node
         if root.has_error:
             self._broken(PARSE_ERROR)
         if not self._is_shallow(root):
