@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from pathlib import Path
 
 from bridle.errors import DiskError, RunExists, UsageError
@@ -77,6 +76,8 @@ def create_run(runs: Path, new: NewRun, *, proof: str, ulid: str, created_at: st
         _fill(unfinished, run, new, proof=proof, ulid=ulid, created_at=created_at)
         _name(unfinished, run)
     except BaseException:
+        import shutil  # brings compression libraries along, for a folder that was hardly ever begun
+
         shutil.rmtree(unfinished, ignore_errors=True)
         raise
     disk.sync_folder(runs)
