@@ -27,12 +27,12 @@ _TEXT_ONLY = ("title", "description")
 # A replay digests the arguments of every call, and making an encoder takes four times as long as using it: so the
 # interpreter's own encoder is made once. Where there is none, the slow way gives the same text.
 _SORTED = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False)
+_MAKE = json.encoder.c_make_encoder
+_FLAGS = (True, False, False)  # sort keys, skip none, no NaN
 _chunks = (
-    json.encoder.c_make_encoder(
-        None, _SORTED.default, json.encoder.encode_basestring_ascii, None, ":", ",", True, False, False
-    )
-    if json.encoder.c_make_encoder is not None
-    else None
+    None
+    if _MAKE is None
+    else _MAKE(None, _SORTED.default, json.encoder.encode_basestring_ascii, None, ":", ",", *_FLAGS)
 )
 
 

@@ -175,9 +175,6 @@ class View:
         if packed.seal is not None and packed.seal.seq == self._state.standing.seq:
             self._names_crc = packed.seal.names_crc
         else:
-            if packed.seal is not None and packed.seal.seq == len(packed.entries):
-            self._names_crc = packed.seal.names_crc
-        else:
             self._names_crc = names.names_crc((entry.seq, entry.ulid) for entry in packed.entries)
         self._end = packed.end
         self._mark = packed.seal.mark if packed.seal is not None else None
