@@ -27,7 +27,7 @@ _TEXT_ONLY = ("title", "description")
 # A replay digests the arguments of every call, and making an encoder takes four times as long as using it: so the
 # interpreter's own encoder is made once. Where there is none, the slow way gives the same text.
 _SORTED = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False)
-_MAKE = json.encoder.c_make_encoder
+_MAKE = getattr(json.encoder, "c_make_encoder", None)
 _FLAGS = (True, False, False)  # sort keys, skip none, no NaN
 _chunks = (
     None
