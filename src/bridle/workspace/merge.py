@@ -35,14 +35,20 @@ async def merge(git: Git, other: str, text: str) -> Merged | Conflicts:
     base = (await git.run("merge-base", ours, theirs, accepts=(0, 1)))[1].strip()
     if base == theirs:
         return Merged(ours, was_needed=False)
-    code, said = await git.run("merge-tree", "--write-tree", "-z", "--name-only", ours, theirs, accepts=(0, 1))
-    tree, *rest = said.split("\0")
-    if code == 1:
-        return _conflicts(rest)
+    tree = await merged_tree(git, ours, theirs)
+    if isinstance(tree, Conflicts):
+        return tree
     flags = [*await git.identity(), "-c", "commit.gpgsign=false"]
     commit = (await git.run(*flags, "commit-tree", tree, "-p", ours, "-p", theirs, "-F", "-", given=text.encode()))[1]
     await _check_out(git, ours, commit.strip())
     return Merged(commit.strip())
+
+
+async def merged_tree(git: Git, ours: str, theirs: str) -> str | Conflicts:
+    """The tree that comes of two commits and what they have in common; no file is touched for it."""
+    code, said = await git.run("merge-tree", "--write-tree", "-z", "--name-only", ours, theirs, accepts=(0, 1))
+    tree, *rest = said.split("\0")
+    return _conflicts(rest) if code == 1 else tree
 
 
 async def _check_out(git: Git, before: str, after: str) -> None:

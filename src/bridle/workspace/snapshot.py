@@ -6,12 +6,13 @@ A repository inside the working copy is kept as the commit it is at, not with it
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from pathlib import Path
 
 from bridle.errors import GitError
 from bridle.ground import disk, ids
-from bridle.workspace.git import FALLBACK_ADDRESS, FALLBACK_NAME, Git
+from bridle.workspace.git import FALLBACK_ADDRESS, FALLBACK_NAME, Git, check_branch
 
 REFS = "refs/bridle/snapshots/"
 
@@ -44,13 +45,12 @@ class Snapshot:
 async def take(git: Git, *, name: str | None = None, why: str = "snapshot") -> Snapshot:
     """Keep everything as it is now."""
     name = ids.check_id(name, what="snapshot") if name is not None else ids.new_id()
-    filters = await _no_filters(git)
     head, branch = await git.head(), await git.branch()
-    real = await git.git_path("index")
-    index_tree = await _index_tree(git, real)
-    tree = await _tree(git, real, filters)
-    index_commit = await _commit(git, index_tree, [head] if head else [], f"{why}: the index")
-    commit = await _commit(git, tree, [parent for parent in (head, index_commit) if parent], why)
+    index_tree = await _index_tree(git)
+    async with index_of_all(git) as variables:
+        tree = await git.text("write-tree", variables=variables)
+    index_commit = await commit_tree(git, index_tree, [head] if head else [], f"{why}: the index")
+    commit = await commit_tree(git, tree, [parent for parent in (head, index_commit) if parent], why)
     await git.run("update-ref", REFS + name, commit)
     return Snapshot(name, commit, tree, index_tree, head, branch)
 
@@ -72,7 +72,7 @@ async def restore(git: Git, snapshot: Snapshot, *, moves_head: bool = True) -> N
 
     Whatever was there before the restore and is in no commit is gone: take a snapshot first to keep it.
     """
-    filters = await _no_filters(git)
+    filters = await no_filters(git)
     if moves_head and snapshot.head is not None and await git.head() != snapshot.head:
         await git.run("update-ref", "-m", "bridle: restore", "HEAD", snapshot.head)
     # All that is there now counts as tracked for a moment, so that what the snapshot does not have is removed.
@@ -92,40 +92,39 @@ async def drop(git: Git, snapshot: Snapshot) -> None:
     await git.run("update-ref", "-d", snapshot.ref, snapshot.commit)
 
 
-async def _index_tree(git: Git, real: Path) -> str:
-    """The index as a tree; unmerged entries of a merge under way cannot be one."""
-    try:
-        return await git.text("write-tree")
-    except GitError as error:
-        if not await git.names("diff", "--name-only", "--diff-filter=U", "-z"):
-            raise
-        raise GitError(
-            f"{real.parent} has a merge or a rebase under way, with conflicts",
-            remedy="Finish it (git merge --continue) or leave it (git merge --abort) first.",
-        ) from error
+async def keep_as_branch(git: Git, snapshot: Snapshot, name: str, why: str) -> str:
+    """Put what a snapshot holds on a branch, for a person to look at and to merge; gives the commit."""
+    commit = snapshot.head
+    if commit is None or snapshot.tree != await git.text("rev-parse", f"{commit}^{{tree}}"):
+        commit = await commit_tree(git, snapshot.tree, [snapshot.head] if snapshot.head else [], why)
+    await git.run("update-ref", f"refs/heads/{check_branch(name)}", commit)
+    return commit
 
 
-async def _tree(git: Git, real: Path, filters: list[str]) -> str:
-    """All files as a tree, by an index that nobody else sees."""
+@asynccontextmanager
+async def index_of_all(git: Git) -> AsyncIterator[dict[str, str]]:
+    """An index that nobody else sees, with all files of the working copy in it; gives the variable that names it."""
+    real = await git.git_path("index")
     own = real.with_name(f"bridle-{ids.new_token()}.index")
     variables = {"GIT_INDEX_FILE": str(own)}
     try:
         if real.exists():  # what git knows about unchanged files is worth keeping: they need not be read again
             disk.write_atomic(own, real.read_bytes())
-        await git.run(*filters, "add", "-A", variables=variables)
-        return await git.text("write-tree", variables=variables)
+        await git.run(*await no_filters(git), "add", "-A", variables=variables)
+        yield variables
     finally:
         own.unlink(missing_ok=True)
         own.with_name(own.name + ".lock").unlink(missing_ok=True)
 
 
-async def _commit(git: Git, tree: str, parents: list[str], why: str) -> str:
+async def commit_tree(git: Git, tree: str, parents: list[str], why: str) -> str:
+    """A commit of ours that is on no branch."""
     words = [word for parent in parents for word in ("-p", parent)]
     _, text = await git.run("commit-tree", tree, *words, "-m", f"bridle: {why}", variables=_WHO)
     return text.strip()
 
 
-async def _no_filters(git: Git) -> list[str]:
+async def no_filters(git: Git) -> list[str]:
     """Flags that make git keep files byte for byte: no conversion of line ends, no filters (large file storage)."""
     pattern = r"^filter\..*\.(clean|smudge|process|required)$"
     code, text = await git.run("config", "--name-only", "--get-regexp", pattern, accepts=(0, 1))
@@ -133,3 +132,16 @@ async def _no_filters(git: Git) -> list[str]:
     for name in dict.fromkeys(text.split() if code == 0 else []):
         flags += ["-c", f"{name}={'false' if name.endswith('.required') else ''}"]
     return flags
+
+
+async def _index_tree(git: Git) -> str:
+    """The index as a tree; unmerged entries of a merge under way cannot be one."""
+    try:
+        return await git.text("write-tree")
+    except GitError as error:
+        if not await git.names("diff", "--name-only", "--diff-filter=U", "-z"):
+            raise
+        raise GitError(
+            f"{git.folder} has a merge or a rebase under way, with conflicts",
+            remedy="Finish it (git merge --continue) or leave it (git merge --abort) first.",
+        ) from error

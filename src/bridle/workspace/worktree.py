@@ -23,11 +23,10 @@ class Worktree:
     branch: str | None
 
 
-async def add(git: Git, name: str, *, at: str = "HEAD", branch: str | None = None) -> Worktree:
-    """Make a working copy at a commit, on a new branch or on none."""
+async def add(git: Git, name: str, *, at: str = "HEAD", branch: str | None = None, is_empty: bool = False) -> Worktree:
+    """Make a working copy at a commit, on a new branch or on none; an empty one waits for a snapshot's files."""
     ids.check_id(name, what="worktree")
-    root = disk.make_private_folder(await git.common_folder() / FOLDER)
-    folder = root / name
+    folder = disk.make_private_folder(await _root(git)) / name
     if folder.exists():
         raise UsageError(f"there is a worktree {name!r} already", remedy=f"Remove {folder}, or choose another name.")
     commit = await git.object(f"{at}^{{commit}}")
@@ -35,13 +34,14 @@ async def add(git: Git, name: str, *, at: str = "HEAD", branch: str | None = Non
         raise UsageError(f"there is no commit {at!r} to make a worktree of")
     await git.run("worktree", "prune")
     words = ["-b", check_branch(branch)] if branch is not None else ["--detach"]
+    words += ["--no-checkout"] if is_empty else []
     await git.run("-c", "core.hooksPath=/dev/null", "worktree", "add", "--quiet", *words, str(folder), commit)
     return Worktree(name, folder, branch)
 
 
 async def ours(git: Git) -> list[Worktree]:
     """The worktrees that were made here and are still there."""
-    root = await git.common_folder() / FOLDER
+    root = await _root(git)
     found: list[Worktree] = []
     for block in (await git.text("worktree", "list", "--porcelain")).split("\n\n"):
         fields = dict(line.partition(" ")[::2] for line in block.splitlines())
@@ -55,7 +55,7 @@ async def ours(git: Git) -> list[Worktree]:
 async def remove(git: Git, worktree: Worktree) -> None:
     """Take a worktree away with all that is in it; one that was not made here is refused."""
     ids.check_id(worktree.name, what="worktree")
-    root = await git.common_folder() / FOLDER
+    root = await _root(git)
     if worktree.folder != root / worktree.name:
         raise UsageError(f"{worktree.folder} was not made by Bridle and is left alone")
     if worktree.folder.exists():
@@ -63,3 +63,8 @@ async def remove(git: Git, worktree: Worktree) -> None:
     if worktree.folder.exists():  # git has forgotten it already
         shutil.rmtree(worktree.folder)
     await git.run("worktree", "prune")
+
+
+async def _root(git: Git) -> Path:
+    """Where all of them are; without links in it, as git itself tells them."""
+    return (await git.common_folder()).resolve() / FOLDER
