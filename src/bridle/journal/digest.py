@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-try:  # the interpreter's own code: in one module since Python 3.12, in another before
-    from _sha2 import sha256 as _sha256  # type: ignore[import-not-found, unused-ignore]  # it has no stub
-except ImportError:
-    try:
-        from _sha256 import sha256 as _sha256  # type: ignore[import-not-found, unused-ignore]  # it has no stub
-    except ImportError:  # a Python that was built without
-        from hashlib import sha256 as _sha256
+from types import ModuleType
 
 
 def sha256(data: bytes) -> str:
     """The digest, as hexadecimal digits."""
     return str(_sha256(data).hexdigest())
+
+
+def _module() -> ModuleType:
+    # The interpreter's own code: in one module since Python 3.12, in another before, in none where it was built so.
+    for name in ("_sha2", "_sha256"):
+        try:
+            return __import__(name)
+        except ImportError:
+            continue
+    return __import__("hashlib")
+
+
+_sha256 = _module().sha256
