@@ -18,6 +18,7 @@ from bridle.agent.control import ControlDesk, Welcome
 from bridle.agent.conversation import Conversation, Manner, Persona
 from bridle.agent.debug_log import DebugLog
 from bridle.agent.events import Opening
+from bridle.agent.house import Limits
 from bridle.agent.input import Inbox
 from bridle.agent.model import names
 from bridle.agent.model.answering import Answering
@@ -45,7 +46,6 @@ from bridle.agent.tools.shell_tools import shell_tools
 from bridle.agent.tools.skill import SkillTool
 from bridle.agent.tools.tool import Tool
 from bridle.agent.tools.toolbox import Toolbox
-from bridle.agent.turn import Limits
 from bridle.errors import InternalError, UsageError
 from bridle.ground import clock
 

@@ -6,9 +6,9 @@ from typing import Any
 
 from bridle.agent import events
 from bridle.agent.session import Noted, Session
+from bridle.agent.spoken import REJECTED, Spoken
 from bridle.agent.tools.tool import as_block
 from bridle.agent.tools.toolbox import Done
-from bridle.agent.turn import REJECTED, Spoken
 from bridle.errors import ModelFailure
 
 Content = str | list[dict[str, Any]]

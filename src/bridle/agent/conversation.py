@@ -13,6 +13,7 @@ import msgspec
 from bridle.agent import events, results
 from bridle.agent.book import Book
 from bridle.agent.compaction import NOTHING_TO_COMPACT, Compactor
+from bridle.agent.house import Limits
 from bridle.agent.input import Inbox, Said
 from bridle.agent.model.answering import Answering
 from bridle.agent.model.ask import Ask
@@ -26,7 +27,7 @@ from bridle.agent.side_question import words
 from bridle.agent.speaker import Speaker
 from bridle.agent.structured import StructuredOutput
 from bridle.agent.tools.toolbox import Done, Prepared, Toolbox
-from bridle.agent.turn import Limits, TurnUnderWay
+from bridle.agent.turn import TurnUnderWay
 from bridle.errors import Error
 from bridle.ground import clock
 
@@ -92,7 +93,7 @@ class Conversation:
         attached: Callable[[str], list[str]],
     ) -> None:
         self.manner, self.persona, self.book = manner, persona, book
-        self._toolbox, self._structured = toolbox, structured
+        self.toolbox, self.structured = toolbox, structured
         self._connect, self._speaker, self.inbox = connect, speaker, inbox
         self._shell_folder, self._attached = shell_folder, attached
         self._emit_to: Callable[[dict[str, Any]], None] = speaker.event
@@ -100,8 +101,8 @@ class Conversation:
         self.totals = Totals()
         self.last: Ending | None = None
         self.signal: int | None = None
-        self.catch_up: Callable[[], None] = lambda: None
-        """Tells what has happened in the background; called before a call's result is told."""
+        self.on_catch_up: Callable[[], None] = lambda: None
+        """Tells what has happened in the background."""
         self.notices: list[str] = []
         """What happened in the background and the model has not been told."""
         self._client: Answering | None = None
@@ -115,6 +116,26 @@ class Conversation:
     def session_id(self) -> str:
         """The id of the session."""
         return self.book.session.id
+
+    @property
+    def ledger(self) -> Book:
+        """Where what was said is written down."""
+        return self.book
+
+    @property
+    def limits(self) -> Limits:
+        """Where a turn ends without an answer."""
+        return self.manner.limits
+
+    @property
+    def shows_frames(self) -> bool:
+        """Whether the pieces of an answer are shown as they come."""
+        return self.manner.shows_frames
+
+    @property
+    def shown_model(self) -> str:
+        """The model's name as `init` shows it."""
+        return self.persona.model.shown
 
     # Turns
 
@@ -179,7 +200,7 @@ class Conversation:
             noted = self._note(said, called)
             if self.manner.replays:
                 self.replay(said, noted.uuid)
-            under_way = self._under_way(tally, noted.uuid)
+            under_way = TurnUnderWay(self, tally, prompt_uuid=noted.uuid)
             ending = await self._held(under_way)
             await self.book.keep()
         except Error as error:
@@ -215,32 +236,7 @@ class Conversation:
             if self._has_fallen_back:
                 self.persona.model, self._has_fallen_back = model, False
 
-    def _under_way(self, tally: Turn, prompt_uuid: str) -> TurnUnderWay:
-        return TurnUnderWay(
-            ask=self._ask,
-            toolbox=self._toolbox,
-            policy=self._policy,
-            run=self._run,
-            ledger=self.book,
-            emit=self.emit,
-            pace=self._speaker.output.caught_up,
-            session_id=self.session_id,
-            tally=tally,
-            totals=self.totals,
-            count=self._count,
-            limits=self.manner.limits,
-            structured=self._structured,
-            shows_frames=self.manner.shows_frames,
-            meanwhile=self._take_meanwhile,
-            catch_up=self.catch_up,
-            now=_now,
-            on_fallback=self._fall_back,
-            shown_model=lambda: self.persona.model.shown,
-            make_room=self._make_room,
-            prompt_uuid=prompt_uuid,
-        )
-
-    async def _ask(self, *, tool_choice: dict[str, Any] | None) -> AsyncGenerator[Piece, None]:
+    async def ask(self, *, tool_choice: dict[str, Any] | None) -> AsyncGenerator[Piece, None]:
         client = await self._connected()
         if self._shortener.is_due(self.persona.model):
             await self._shortener.shorten(client, self._request(None), "auto")
@@ -265,7 +261,7 @@ class Conversation:
             model=self.persona.model,
             messages=tuple(self._messages()),
             system=tuple(system),
-            tools=tuple(self._toolbox.definitions()),
+            tools=tuple(self.toolbox.definitions()),
             # A model that is told which tool to call cannot think before it.
             thinking_tokens=0 if tool_choice is not None else self.manner.thinking_tokens,
             effort=self.manner.effort,
@@ -285,7 +281,7 @@ class Conversation:
         )
         return await words(await self._connected(), ask, self._add)
 
-    async def _make_room(self) -> bool:
+    async def make_room(self) -> bool:
         return await self._shortener.shorten(await self._connected(), self._request(None), "auto")
 
     def _messages(self) -> list[dict[str, Any]]:
@@ -298,15 +294,15 @@ class Conversation:
         listing = [{"role": "system", "content": self.persona.listing}] if self.persona.listing else []
         return [opened, *listing, *rest]
 
-    async def _run(self, call: Prepared) -> Done:
-        done = await self._toolbox.run(call, self._policy)
+    async def run(self, call: Prepared) -> Done:
+        done = await self.toolbox.run(call, self.policy)
         self.book.session.moved(self._shell_folder())
         return done
 
-    def _policy(self) -> Policy:
+    def policy(self) -> Policy:
         return with_shell_folder(self.persona.policy, self._shell_folder())
 
-    def _count(self, model: str, usage: dict[str, Any]) -> None:
+    def count(self, model: str, usage: dict[str, Any]) -> None:
         self._add(model, usage)
         self._shortener.saw(usage)
 
@@ -315,7 +311,7 @@ class Conversation:
         mine = self.persona.model
         self.totals.ledger.add(mine if model in ("", mine.id) else resolve(model, {}), usage)
 
-    def _fall_back(self, piece: FellBack) -> dict[str, Any]:
+    def fall_back(self, piece: FellBack) -> dict[str, Any]:
         self.persona.model, self._has_fallen_back = piece.model, True
         return {
             "trigger": piece.trigger,
@@ -324,7 +320,7 @@ class Conversation:
             "content": piece.content,
         }
 
-    def _take_meanwhile(self) -> None:
+    def take_meanwhile(self) -> None:
         """Tell the model what the user wrote while its calls ran."""
         while self.inbox.messages:
             said = self.inbox.messages.popleft()
@@ -334,6 +330,14 @@ class Conversation:
 
         for notice in self.take_notices():
             self.book.noticed(notice)
+
+    def catch_up(self) -> None:
+        """Tell what has happened in the background, before a call's result is told."""
+        self.on_catch_up()
+
+    async def pace(self) -> None:
+        """Wait for a reader that is too far behind."""
+        await self._speaker.output.caught_up()
 
     def take_notices(self) -> list[str]:
         """What the model must be told, once."""

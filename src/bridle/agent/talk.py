@@ -36,7 +36,7 @@ class Talk:
         self._conversation, self._background, self._skills = conversation, background, skills
         self._inline = inline
         self._inbox = conversation.inbox
-        conversation.catch_up = self._catch_up
+        conversation.on_catch_up = self._catch_up
 
     async def run(self, first: Said | None) -> None:
         """Talk until the end. `first` is the prompt of a run that does not listen to standard input."""
