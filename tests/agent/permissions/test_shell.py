@@ -113,7 +113,7 @@ def test_what_is_known_is_no_doubt(text: str) -> None:
         "a &\\\n& b",
         "cat <<E'F'\nx\nEF\nb",
         "cat <<A <<B\nA\nB",
-        "a $ b",
+        "<<<$ r\\m",
         'a "$(e\\\nvil)"',
         'a $"b"',
         "a 'b",

@@ -42,10 +42,7 @@ def _change(program: str, arguments: Arguments) -> Touches | None:
     if program in ("cp", "mv"):
         if len(names) < 2:
             return None
-        sources, target = names[:-1], names[-1]
-        return (
-            Touches(reads=sources, writes=(target,)) if program == "cp" else Touches(removes=sources, writes=(target,))
-        )
+        return _transfer(program, names[:-1], names[-1])
     return Touches(reads=arguments.paths, writes=names)
 
 
