@@ -15,7 +15,7 @@ from bridle.agent.book import Book
 from bridle.agent.compaction import Compactor
 from bridle.agent.context import Context, Scope, gather, opening
 from bridle.agent.control import ControlDesk, Welcome
-from bridle.agent.conversation import Conversation, Manner, Persona
+from bridle.agent.conversation import Conversation
 from bridle.agent.debug_log import DebugLog
 from bridle.agent.events import Opening
 from bridle.agent.house import Limits
@@ -28,6 +28,7 @@ from bridle.agent.permissions.decide import bypass_refusal, decide
 from bridle.agent.permissions.offer import offered
 from bridle.agent.permissions.policy import Allowed, Policy
 from bridle.agent.permissions.rules import Rule, parse_rule
+from bridle.agent.persona import Manner, Persona
 from bridle.agent.prompt import Wording, first_sections, given, read_file, system
 from bridle.agent.protocol import PROTOCOL_VERSION
 from bridle.agent.session import Session

@@ -6,24 +6,23 @@ import asyncio
 import signal
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable
-from typing import Any, cast
+from typing import Any
 
 import msgspec
 
 from bridle.agent import events, results
+from bridle.agent.asking import Asking
 from bridle.agent.book import Book
 from bridle.agent.compaction import NOTHING_TO_COMPACT, Compactor
 from bridle.agent.house import Limits
 from bridle.agent.input import Inbox, Said
 from bridle.agent.model.answering import Answering
-from bridle.agent.model.ask import Ask
-from bridle.agent.model.names import Model, resolve
+from bridle.agent.model.names import Model
 from bridle.agent.model.pieces import FellBack, Piece
 from bridle.agent.permissions.policy import Policy, with_shell_folder
+from bridle.agent.persona import Called, Manner, Persona
 from bridle.agent.results import Ending, Totals, Turn
 from bridle.agent.session import Noted, new_uuid
-from bridle.agent.shortening import Shortener
-from bridle.agent.side_question import words
 from bridle.agent.speaker import Speaker
 from bridle.agent.structured import StructuredOutput
 from bridle.agent.tools.toolbox import Done, Prepared, Toolbox
@@ -35,43 +34,6 @@ MEANWHILE = "While you were working, the user wrote:\n{text}\n\nTake this into a
 
 # What a shell reports for a program that a signal ended.
 _SIGNAL_CODE = 128
-
-
-class Manner(msgspec.Struct, frozen=True):
-    """How the conversation is held, from the command line."""
-
-    is_stream: bool
-    """Whether the host talks over standard input."""
-    shows_frames: bool = False
-    replays: bool = False
-    limits: Limits = msgspec.field(default_factory=Limits)
-    effort: str | None = None
-    thinking_tokens: int | None = None
-    fallbacks: tuple[Model, ...] = ()
-
-
-class Persona(msgspec.Struct):
-    """Who the model is asked to be and what it may do; a control request may change it between requests."""
-
-    model: Model
-    policy: Policy
-    system: Callable[[], Awaitable[list[dict[str, Any]]]]
-    """The system prompt, made when the first request needs it."""
-    reminder: Callable[[], Awaitable[list[dict[str, Any]]]]
-    """What stands before the first words of the user."""
-    opening: Callable[[], events.Opening]
-    """What `init` says now."""
-    listing: str | None = None
-    """What the model is told about skills."""
-
-
-class Called(msgspec.Struct, frozen=True):
-    """A skill that the user called by its name."""
-
-    shown: str
-    """How the call is written down."""
-    body: str
-    """What the model reads."""
 
 
 class Conversation:
@@ -94,23 +56,29 @@ class Conversation:
     ) -> None:
         self.manner, self.persona, self.book = manner, persona, book
         self.toolbox, self.structured = toolbox, structured
-        self._connect, self._speaker, self.inbox = connect, speaker, inbox
+        self._speaker, self.inbox = speaker, inbox
         self._shell_folder, self._attached = shell_folder, attached
         self._emit_to: Callable[[dict[str, Any]], None] = speaker.event
-        self._shortener = Shortener(book, compactor, emit=self.emit, count=self._add)
         self.totals = Totals()
+        self._asking = Asking(
+            book=book,
+            persona=persona,
+            toolbox=toolbox,
+            totals=self.totals,
+            compactor=compactor,
+            connect=connect,
+            emit=self.emit,
+        )
         self.last: Ending | None = None
         self.signal: int | None = None
         self.on_catch_up: Callable[[], None] = lambda: None
         """Tells what has happened in the background."""
         self.notices: list[str] = []
         """What happened in the background and the model has not been told."""
-        self._client: Answering | None = None
         self._task: asyncio.Task[Ending] | None = None
         self._is_cut = False
         self._is_latched = False
         self._has_fallen_back = False
-        self._head: tuple[list[dict[str, Any]], list[dict[str, Any]]] | None = None
 
     @property
     def session_id(self) -> str:
@@ -164,7 +132,7 @@ class Conversation:
                 return
             kept: list[dict[str, Any]] = []
             self._emit_to, done = kept.append, False
-            done = await self._shortener.shorten(await self._connected(), self._request(None), "manual", instructions)
+            done = await self._asking.shorten(self.manner, "manual", instructions)
             await self.book.keep()
         except Error as error:
             ending = _broken(error.message)
@@ -236,82 +204,34 @@ class Conversation:
             if self._has_fallen_back:
                 self.persona.model, self._has_fallen_back = model, False
 
-    async def ask(self, *, tool_choice: dict[str, Any] | None) -> AsyncGenerator[Piece, None]:
-        client = await self._connected()
-        if self._shortener.is_due(self.persona.model):
-            await self._shortener.shorten(client, self._request(None), "auto")
-        stream = cast("AsyncGenerator[Piece, None]", client.answer(self._request(tool_choice)))
-        try:
-            async for piece in stream:
-                yield piece
-        finally:
-            await stream.aclose()
-
-    async def _connected(self) -> Answering:
-        """The model's client, and what every request begins with; both are made when they are first needed."""
-        if self._client is None:
-            self._client = await self._connect()
-        if self._head is None:
-            self._head = (await self.persona.system(), await self.persona.reminder())
-        return self._client
-
-    def _request(self, tool_choice: dict[str, Any] | None) -> Ask:
-        system = self._head[0] if self._head is not None else []
-        return Ask(
-            model=self.persona.model,
-            messages=tuple(self._messages()),
-            system=tuple(system),
-            tools=tuple(self.toolbox.definitions()),
-            # A model that is told which tool to call cannot think before it.
-            thinking_tokens=0 if tool_choice is not None else self.manner.thinking_tokens,
-            effort=self.manner.effort,
-            tool_choice=tool_choice,
-            fallbacks=self.manner.fallbacks,
-            session_id=self.session_id,
-        )
-
-    async def aside(self, model: Model, question: str) -> str:
-        """Ask a model something beside the conversation; what it costs counts."""
-        ask = Ask(
-            model=model,
-            messages=({"role": "user", "content": question},),
-            thinking_tokens=0,
-            fallbacks=self.manner.fallbacks,
-            session_id=self.session_id,
-        )
-        return await words(await self._connected(), ask, self._add)
+    def ask(self, *, tool_choice: dict[str, Any] | None) -> AsyncGenerator[Piece, None]:
+        """Ask the model with the history as it is."""
+        return self._asking.answer(self.manner, tool_choice)
 
     async def make_room(self) -> bool:
-        return await self._shortener.shorten(await self._connected(), self._request(None), "auto")
+        """Put a summary in the place of what does not fit."""
+        return await self._asking.shorten(self.manner, "auto")
 
-    def _messages(self) -> list[dict[str, Any]]:
-        """The history as it is sent: with the reminder before the first words, and the listing after them."""
-        first, *rest = self.book.messages
-        content = first["content"]
-        blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
-        reminder = self._head[1] if self._head is not None else []
-        opened = {"role": first["role"], "content": [*reminder, *blocks]}
-        listing = [{"role": "system", "content": self.persona.listing}] if self.persona.listing else []
-        return [opened, *listing, *rest]
+    async def aside(self, model: Model, question: str) -> str:
+        """Ask a model something beside the conversation."""
+        return await self._asking.aside(self.manner, model, question)
 
     async def run(self, call: Prepared) -> Done:
+        """Run a tool call, if it may run."""
         done = await self.toolbox.run(call, self.policy)
         self.book.session.moved(self._shell_folder())
         return done
 
     def policy(self) -> Policy:
+        """What may run now."""
         return with_shell_folder(self.persona.policy, self._shell_folder())
 
     def count(self, model: str, usage: dict[str, Any]) -> None:
-        self._add(model, usage)
-        self._shortener.saw(usage)
-
-    def _add(self, model: str, usage: dict[str, Any]) -> None:
-        """Add an answer to the totals, under the name that the run shows for its model."""
-        mine = self.persona.model
-        self.totals.ledger.add(mine if model in ("", mine.id) else resolve(model, {}), usage)
+        """Count an answer."""
+        self._asking.count(model, usage)
 
     def fall_back(self, piece: FellBack) -> dict[str, Any]:
+        """Another model steps in for the rest of the turn."""
         self.persona.model, self._has_fallen_back = piece.model, True
         return {
             "trigger": piece.trigger,
@@ -346,7 +266,7 @@ class Conversation:
 
     def context_text(self) -> str:
         """How full the model's window is, in words."""
-        model, used = self.persona.model, self._shortener.used_tokens
+        model, used = self.persona.model, self._asking.used_tokens
         share = round(100 * used / model.context_window)
         return f"## Context Usage\n\n**Model:** {model.shown}\n**Tokens:** {used} / {model.context_window} ({share}%)"
 
@@ -388,8 +308,7 @@ class Conversation:
 
     async def close(self) -> None:
         """Let go of the model's connections."""
-        if self._client is not None:
-            await self._client.close()
+        await self._asking.close()
 
 
 def merged(messages: list[Said]) -> Said:

@@ -6,8 +6,9 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 from bridle.agent import events
-from bridle.agent.conversation import Called, Conversation, merged
+from bridle.agent.conversation import Conversation, merged
 from bridle.agent.input import Said
+from bridle.agent.persona import Called
 from bridle.agent.session import new_uuid
 from bridle.agent.skills import Skills
 from bridle.agent.tools import background as tasks
