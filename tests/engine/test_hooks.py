@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import sys
 import time
 from pathlib import Path
@@ -449,9 +450,48 @@ def test_another_hook_than_recorded_has_diverged(tmp_path: Path, witness: Path) 
     count = len(bench.entries())
     for wrong in (ASKS.replace('"n": 1', '"n": 7'), ASKS.replace('"custom", {"n": 1}', '"other", {"n": 1}')):
         bench.write(wrong)
-        with pytest.raises(Exception, match=r"process\.py:\d+: hook call H000001 .* the journal has of type 'custom'"):
+        with pytest.raises(
+            Exception, match=r"process\.py:\d+: hook call H000001 .* the journal has one of type 'custom'"
+        ):
             bench.iterate()
     assert len(bench.entries()) == count
+
+
+def test_a_hook_that_an_edit_moved_back_is_not_run_again(tmp_path: Path, witness: Path) -> None:
+    """Its result is recorded before the new step that the process now waits for first."""
+    put(user_hooks(), "custom", "a.sh", COUNTER)
+    source = "async def process(inputs, ctx):\n    return (await ctx.hook('custom'))['output']['count']\n"
+    bench = Bench(tmp_path, source.replace("return", "await ctx.task(step, 1, key='last'); return"))
+    bench.iterate()
+    bench.post("last")
+    bench.write(
+        source.replace("return", "count =") + "    await ctx.task(step, 1, key='last')\n    await ctx.task(step, 2)\n"
+    )
+    bench.iterate()
+    bench.write(
+        "async def process(inputs, ctx):\n"
+        "    await ctx.task(step, 0, key='first')\n"
+        "    found = await ctx.hook('custom')\n"
+        "    await ctx.task(step, 1, key='last')\n"
+        "    await ctx.task(step, 2)\n"
+        "    return found['output']['count']\n"
+    )
+    assert [action.effect.step_id for action in bench.iterate().actions] == ["first"]
+    bench.post("first")
+    assert [action.effect.step_id for action in bench.iterate().actions] == ["S000001"]
+    bench.post("1")
+    assert bench.iterate().output == 1
+    assert runs_of(witness) == 1
+
+
+@pytest.mark.parametrize("hook_type", ["../x", "", 7])
+def test_a_type_that_is_no_name_is_refused_where_the_process_asks(tmp_path: Path, hook_type: object) -> None:
+    bench = Bench(tmp_path, f"async def process(inputs, ctx):\n    await ctx.hook({hook_type!r})\n")
+    found = bench.iterate()
+    assert found.status == "failed"
+    assert found.error is not None
+    assert re.search(r"the hook type .* \(at .*process\.py:10\)", found.error["message"])
+    assert bench.types() == ["RUN_FAILED"]
 
 
 def test_results_that_come_in_while_a_hook_runs_are_delivered_before_its_own(tmp_path: Path, witness: Path) -> None:

@@ -7,7 +7,6 @@ a replay asks for the very same; the moment of the request stands in the definit
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
@@ -45,8 +44,7 @@ class Wish(NamedTuple):
     sleep: SleepTarget | None = None
 
 
-@dataclass(frozen=True)
-class SleepTarget:
+class SleepTarget(NamedTuple):
     """The moment at which a sleep ends."""
 
     epoch_ms: int

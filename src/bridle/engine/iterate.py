@@ -15,11 +15,13 @@ from pathlib import Path
 from typing import Any
 
 from bridle.engine import hook_files, iteration, notes, process
+from bridle.engine.answers import Run
 from bridle.engine.effects import BREAKPOINT
 from bridle.engine.herald import Herald
 from bridle.engine.hooks import Fired, Hooks
 from bridle.engine.iteration import Iteration
-from bridle.engine.replay import Ask, Call, Replay, Run
+from bridle.engine.news import Ask, Call
+from bridle.engine.replay import Replay
 from bridle.errors import JournalBroken, RunError
 from bridle.ground import clock
 from bridle.ground.lock import FileLock
@@ -67,7 +69,11 @@ class Engine:
             herald.tell(hook_files.ON_ITERATION_START, {"iteration": number, "state": state.standing.state})
         path = self._folder / LOCK_FILE
         with FileLock.hold(path, holder=OWNER, wait_seconds=self._wait_seconds):
-            found = self._run_to_rest(herald)
+            try:
+                found = self._run_to_rest(herald)
+            except BaseException:
+                self.close()  # what it asked for may be kept in part: the next iteration begins anew
+                raise
         self._tell(found, herald, took_ms=round((self._now() - began).total_seconds() * 1000))
         return replace(found, remarks=(*found.remarks, *herald.remarks), hook_status=herald.status)
 
@@ -90,7 +96,7 @@ class Engine:
                 if ran is not None:
                     writer.append(notes.HOOK_RESOLVED, {"hookId": ran[0].hook_id, "result": ran[1].as_json()})
                 replay = self._caught_up(writer, state)
-                call = None if replay.halt_asked else replay.next_call
+                call = None if replay.answers.halt_asked else replay.answers.next_call
                 if call is None:
                     return self._conclude(replay, writer, state, number)
             payload = call.payload if isinstance(call.payload, Mapping) else {"payload": call.payload}
@@ -101,7 +107,7 @@ class Engine:
         replay = self._current_replay(state)
         replay.catch_up(self._store, writer, state)
         self._keep(replay, writer, state)
-        while not replay.halt_asked and (due := replay.due_sleeps):
+        while not replay.answers.halt_asked and (due := replay.answers.due_sleeps):
             for effect_id in due:
                 stamp = clock.iso(self._now())
                 writer.resolve(effect_id, Posted(OK, value=None, started_at=stamp, finished_at=stamp))
@@ -128,19 +134,19 @@ class Engine:
         if known != replay.process.digest:
             note = {"sha256": replay.process.digest} | ({"previous": known} if known else {})
             writer.append(notes.PROCESS_CODE, note)
-        for item in replay.news:
+        for item in replay.answers.news:
             if not isinstance(item, Ask):
                 writer.append(item.entry_type, item.data)
             elif not item.promise.cancelled():  # asked for and given up within one turn: nobody wants it
                 writer.request(item.request)
                 self._requested.append(state.effects[item.request.effect_id])
-        replay.news.clear()
+        replay.answers.news.clear()
         replay.recall.learn(state)
 
     def _conclude(self, replay: Replay, writer: Writer, state: State, number: int) -> Iteration:
         """Write the end of the run if this is it, and say where it stands."""
         remarks = tuple(replay.remarks)
-        if (halt := replay.halt_asked) is not None:
+        if (halt := replay.answers.halt_asked) is not None:
             data = {"reason": halt.reason} | ({"payload": halt.payload} if halt.payload is not None else {})
             writer.append(RUN_HALTED, data)
             self.close()
@@ -149,7 +155,9 @@ class Engine:
             return self._failed(replay.error, writer, state, number, remarks)
         if replay.returned:
             return self._completed(replay, writer, state, number, remarks)
-        actions = iteration.next_actions(self._store, (state.effects[effect_id] for effect_id in replay.pending))
+        actions = iteration.next_actions(
+            self._store, (state.effects[effect_id] for effect_id in replay.answers.pending)
+        )
         status, reason = iteration.standing(actions)
         return self._answer(number, status, reason, actions=actions, remarks=remarks)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
@@ -12,23 +11,16 @@ from bridle.journal.entries import PROCESS_LOG, Effect, Entry
 from bridle.journal.state import State, text_field
 
 
-@dataclass
 class HookCall:
     """One call of `ctx.hook`, as recorded."""
 
-    hook_id: str
-    hook_type: str
-    payload_digest: str
-    result: Any = None
-    is_resolved: bool = False
-
-
-@dataclass(frozen=True)
-class HookResult:
-    """The moment at which a hook's result came in."""
-
-    hook_id: str
-    seq: int
+    def __init__(self, hook_id: str, hook_type: str, payload_digest: str) -> None:
+        self.hook_id = hook_id
+        self.hook_type = hook_type
+        self.payload_digest = payload_digest
+        self.result: Any = None
+        self.resolved_at = 0
+        """The number of the entry that has its result; 0 while there is none."""
 
 
 class Recall:
@@ -46,7 +38,7 @@ class Recall:
         """How many words of `ctx.log` are kept."""
         self.code: str | None = None
         """The digest of the process's file, as last noted."""
-        self._hook_results: list[HookResult] = []
+        self._answered: list[HookCall] = []
         self._known_effects = self._known_notes = self._delivered = self._delivered_hooks = 0
 
     def learn(self, state: State) -> None:
@@ -61,13 +53,10 @@ class Recall:
     def deliveries(self, state: State) -> Iterator[Effect | HookCall]:
         """What has a result that was not handed out before, in the order of the journal."""
         effects = state.resolved[self._delivered :]
-        hooks = self._hook_results[self._delivered_hooks :]
-        self._delivered, self._delivered_hooks = len(state.resolved), len(self._hook_results)
-        if not hooks:
-            return iter(effects)
-        both = [(_resolved_at(effect), 0, effect) for effect in effects]
-        both += [(result.seq, 1, self.hooks[result.hook_id]) for result in hooks]  # type: ignore[misc]  # one list
-        return (item for _, _, item in sorted(both, key=lambda one: one[:2]))
+        hooks = self._answered[self._delivered_hooks :]
+        self._delivered, self._delivered_hooks = len(state.resolved), len(self._answered)
+        both: list[Effect | HookCall] = [*effects, *hooks]
+        return iter(sorted(both, key=_resolved_at) if hooks else effects)
 
     def _learn_note(self, entry: Entry) -> None:
         data: Any = entry.data
@@ -80,13 +69,15 @@ class Recall:
             self.hooks[hook_id] = HookCall(hook_id, data["hookType"], data["payloadDigest"])
         elif entry.type == notes.HOOK_RESOLVED:
             hook = self.hooks[text_field(entry, "hookId")]
-            hook.result, hook.is_resolved = data["result"], True
-            self._hook_results.append(HookResult(hook.hook_id, entry.seq))
+            hook.result, hook.resolved_at = data["result"], entry.seq
+            self._answered.append(hook)
         elif entry.type == notes.PROCESS_CODE:
             self.code = text_field(entry, "sha256")
         elif entry.type == PROCESS_LOG and data.get("logSeq", 0) > 0:
             self.logged = max(self.logged, data["logSeq"])
 
 
-def _resolved_at(effect: Effect) -> int:
-    return effect.resolution.seq if effect.resolution is not None else 0
+def _resolved_at(item: Effect | HookCall) -> int:
+    if isinstance(item, HookCall):
+        return item.resolved_at
+    return item.resolution.seq if item.resolution is not None else 0
