@@ -125,11 +125,28 @@ def test_an_old_pack_put_back_is_caught_up_with(tmp_path: Path) -> None:
     goes_on(run)
 
 
-def test_the_pack_of_another_run_is_seen_through(tmp_path: Path) -> None:
+@pytest.mark.parametrize("more", [0, 1])
+def test_the_pack_of_another_run_is_seen_through(more: int, tmp_path: Path) -> None:
     run, other = new_run(tmp_path / "one"), new_run(tmp_path / "other")
-    append(other)
+    for _ in range(more):
+        append(other)
     shutil.copy(other / PACK, run / PACK)
     goes_on(run)
+
+
+def test_after_a_writer_that_died_the_folder_is_listed_whatever_its_mark_says(tmp_path: Path) -> None:
+    made = long_run(tmp_path, "r", resolved=1, pending=1)
+    with FileStore(made.run).write("test") as writer:
+        writer.append("BRIDLE_X", {})
+    journal, lock = made.run / layout.JOURNAL, made.run / layout.LOCK_FILE
+    mark = journal.stat().st_mtime_ns
+    made.seq, made._ulid = made.seq + 1, FileReader(made.run).standing().ulid
+    made.append("STOP_HOOK_INVOKED", {"sessionId": "s"})
+    os.utime(journal, ns=(mark, mark))
+    lock.write_text('{"pid": 4194305, "holder": "task:post", "since": "2026-11-15T00:00:00.000Z"}\n', encoding="utf-8")
+    with FileStore(made.run).write("test") as writer:
+        assert writer.append("BRIDLE_X", {}).seq == made.seq + 1
+    assert told(made.run) == truth(made.run)
 
 
 def test_a_journal_put_back_to_an_earlier_day_is_believed(tmp_path: Path) -> None:
