@@ -25,8 +25,8 @@ from bridle.loop.ledger import (
     Ledger,
     TaskBook,
 )
-from bridle.loop.limits import Limits
 from bridle.loop.receipt import receipt
+from bridle.loop.settings import Settings
 
 # What of a failing check's output goes into the arguments of the next iteration; all of it is in its log.
 FAILURE_CHARACTERS = 16_000
@@ -64,7 +64,7 @@ class Loop:
         self._inputs = inputs
         self._plan: dict[str, Any] = inputs["plan"]
         self._settings: dict[str, Any] = inputs["settings"]
-        self._limits = Limits(**self._settings["limits"])
+        self._limits = Settings.from_json(self._settings).limits()
         self._tasks = {task["title"]: task for task in self._plan["tasks"]}
         self.ledger = Ledger(
             {

@@ -1,0 +1,108 @@
+"""The performers that move the branch: prepare, commit, roll back. Each can be repeated: what was done is found."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from bridle.errors import UsageError
+from bridle.loop.bench import Bench
+from bridle.loop.ledger import UNVERIFIED
+from bridle.run.logs import exclude_from_git
+from bridle.workspace import snapshot
+from bridle.workspace.commit import commit, message, trailers_of
+from bridle.workspace.git import Git, check_branch
+
+RUN = "Bridle-Run"
+TASK = "Bridle-Task"
+ITERATION = "Bridle-Iteration"
+COST = "Bridle-Cost"
+CHECKS = "Bridle-Checks"
+
+
+def branch_of(run: str) -> str:
+    """The branch of a run."""
+    return check_branch(f"bridle/{run.lower()}")
+
+
+async def prepare(_args: dict[str, Any], bench: Bench) -> dict[str, Any]:
+    """Check out the run's branch, which is made where it is not there yet."""
+    exclude_from_git(bench.workspace)
+    git, branch = bench.git, branch_of(bench.run)
+    if await git.branch() != branch:
+        exists = await git.object(f"refs/heads/{branch}") is not None
+        words = [branch] if exists else ["-b", branch, bench.base]
+        await git.run("-c", "core.hooksPath=/dev/null", "checkout", "--quiet", *words)
+    return {"branch": branch, "base": bench.base}
+
+
+async def make_commit(args: dict[str, Any], bench: Bench) -> dict[str, Any]:
+    """One commit for a task, with trailers; one that was made before a crash is found by them."""
+    git = bench.git
+    found = await find(git, bench, str(args["task"]), int(args["iteration"]))
+    if found is not None:
+        return {"commit": found, "tree": await _tree(git, found), "found": True, "folded": []}
+    folded = await _fold_foreign(git, bench)
+    made = await commit(git, _message(args, bench))
+    if made is None:  # nothing has changed since the last commit: the verdict stands on that one
+        head = await git.head()
+        return {"commit": None, "tree": await _tree(git, head) if head else None, "found": False, "folded": folded}
+    return {"commit": made, "tree": await _tree(git, made), "found": False, "folded": folded}
+
+
+async def roll_back(args: dict[str, Any], bench: Bench) -> dict[str, Any]:
+    """Put everything back as it was before the work; what was there is kept in a snapshot of its own."""
+    git = bench.git
+    wanted = await snapshot.find(git, str(args["snapshot"]))
+    if wanted is None:
+        raise UsageError(f"the snapshot {args['snapshot']} is gone", remedy="Restore the working copy by hand.")
+    kept = f"{args['snapshot']}-undone"
+    if await snapshot.find(git, kept) is None:  # a second attempt must not overwrite what the first one kept
+        await snapshot.take(git, name=kept, why=f"undone: {args.get('why') or ''}")
+    await snapshot.restore(git, wanted)
+    return {"restored": wanted.commit, "kept": kept}
+
+
+async def find(git: Git, bench: Bench, task: str, iteration: int) -> str | None:
+    """The commit of a task's iteration, by its trailers."""
+    head = await git.head()
+    if head is None:
+        return None
+    text = await git.text("rev-list", f"{bench.base}..{head}")
+    for one in text.split():
+        said = await trailers_of(git, one)
+        if said.get(RUN) == bench.run and said.get(TASK) == _plain(task) and said.get(ITERATION) == str(iteration):
+            return one
+    return None
+
+
+async def _fold_foreign(git: Git, bench: Bench) -> list[str]:
+    """Take back the commits that an agent made itself; their work stays, and goes into the task's commit."""
+    folded: list[str] = []
+    text = await git.text("rev-list", "--first-parent", f"{bench.base}..HEAD")
+    for one in text.split():
+        if (await trailers_of(git, one)).get(RUN) == bench.run:
+            break
+        folded.append(one)
+    if folded:
+        await git.run("reset", "--quiet", "--soft", f"{folded[-1]}^")
+    return folded
+
+
+def _message(args: dict[str, Any], bench: Bench) -> str:
+    count = int(args.get("checks") or 0)
+    trailers = {
+        RUN: bench.run,
+        TASK: str(args["task"]),
+        ITERATION: str(args["iteration"]),
+        COST: f"{float(args.get('cost_usd') or 0):.4f} USD",
+        CHECKS: f"{count} passed" if count and args.get("verdict") != UNVERIFIED else "none",
+    }
+    return bench.mask.apply(message(str(args["task"]), "", trailers))
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.split())
+
+
+async def _tree(git: Git, one: str) -> str:
+    return await git.text("rev-parse", f"{one}^{{tree}}")
