@@ -44,10 +44,10 @@ def signature(results: Sequence[Mapping[str, Any]], tree: str) -> tuple[str, ...
     return (tree, *failing)
 
 
-def is_stuck(signatures: Sequence[tuple[str, ...]]) -> bool:
+def is_stuck(signatures: Sequence[tuple[str, ...]], *, after: int = STUCK_AFTER) -> bool:
     """Whether the last iterations failed in the same way and changed nothing."""
-    last = list(signatures)[-STUCK_AFTER:]
-    return len(last) == STUCK_AFTER and len(set(last)) == 1
+    last = list(signatures)[-after:]
+    return len(last) == after and len(set(last)) == 1
 
 
 def failed_of(results: Sequence[Mapping[str, Any]], whose: str) -> list[Mapping[str, Any]]:

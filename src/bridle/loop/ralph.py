@@ -64,7 +64,7 @@ class Loop:
         self._inputs = inputs
         self._plan: dict[str, Any] = inputs["plan"]
         self._settings: dict[str, Any] = inputs["settings"]
-        self._limits = Settings.from_json(self._settings).limits()
+        self._limits = Settings.from_json(self._settings).limits
         self._tasks = {task["title"]: task for task in self._plan["tasks"]}
         self.ledger = Ledger(
             {
@@ -72,6 +72,7 @@ class Loop:
                 for title, task in self._tasks.items()
             }
         )
+        self._stuck_after = int(self._settings.get("stuck_after") or decide.STUCK_AFTER)
         self._agents = list(self._settings["agents"])
         self._parked: dict[str, asyncio.Future[Any]] = {}
         self._news_after = 0
@@ -235,9 +236,9 @@ class Loop:
 
     async def _after_try(self, task: TaskBook) -> None:
         """Whether there is another try."""
-        if decide.is_stuck(task.signatures):
+        if decide.is_stuck(task.signatures, after=self._stuck_after):
             task.verdict = STUCK
-            task.reason = f"{decide.STUCK_AFTER} times the same failure, and no new change: {task.reason}"
+            task.reason = f"{self._stuck_after} times the same failure, and no new change: {task.reason}"
         elif task.tries >= self._limits.tries:
             task.verdict = FAILED
             task.reason = f"{task.tries} tries are used up: {task.reason}"
