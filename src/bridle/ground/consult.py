@@ -6,6 +6,7 @@ For programs that may start others, or outlive us to somebody's harm, there is `
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -91,12 +92,20 @@ async def _keep_beginning(process: asyncio.subprocess.Process, kept: bytearray) 
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:
-    """Have it gone, also when we are cancelled while we wait for that."""
-    if process.returncode is not None:
-        return
+    """Have it gone and its pipes closed, also when we are cancelled while we wait for that."""
+    if process.returncode is None:
+        with contextlib.suppress(ProcessLookupError):  # it has ended by itself meanwhile
+            process.kill()
+    gone = asyncio.ensure_future(_emptied(process))
     try:
-        process.kill()
-    except ProcessLookupError:
-        return  # it has ended by itself meanwhile
-    gone = asyncio.ensure_future(process.wait())
-    await asyncio.wait({gone}, timeout=KILL_SECONDS)
+        await asyncio.wait({gone}, timeout=KILL_SECONDS)
+    finally:
+        gone.cancel()
+
+
+async def _emptied(process: asyncio.subprocess.Process) -> None:
+    """Read its pipes to their ends: only then asyncio lets go of them."""
+    for pipe in (process.stdout, process.stderr):
+        while pipe is not None and await pipe.read(_CHUNK_BYTES):
+            pass
+    await process.wait()

@@ -274,6 +274,7 @@ def test_broken_pages_are_read_as_far_as_they_go(html: str) -> None:
 
 def test_hidden_parts_stay_hidden_and_the_rest_is_shown() -> None:
     assert html_text("<p>a<style>p{}</style>b</p><noscript>no</noscript><template><p>no</p></template>c") == "ab\n\nc"
+    assert html_text("<svg><g>no</g>no<svg></svg>no</svg>shown") == "shown"
     assert html_text("<p>one<br>two</p><hr><p> three  four </p>") == "one\ntwo\n\n---\n\nthree four"
 
 
