@@ -40,7 +40,7 @@ soak:
 	@$(MAKE) test BRIDLE_SIZES=soak
 
 check: $(INSTALLED) lint
-	@$(BIN)/pytest tests/test_layers.py tests/test_deny_list.py tests/cli/test_docs.py
+	@$(BIN)/pytest tests/test_layers.py tests/test_deny_list.py tests/cli/test_docs.py tests/loop/test_docs.py
 
 lint: $(INSTALLED)
 	@$(BIN)/ruff format --quiet --check --diff
@@ -56,6 +56,7 @@ bench: $(INSTALLED) $(PEER_ENVIRONMENTS)
 
 docs: $(INSTALLED)
 	@$(BIN)/python -m tools.command_reference
+	@$(BIN)/python -m tools.settings_reference
 
 # The real programs that the tests start; see tools/real_parts.py.
 real: $(INSTALLED)

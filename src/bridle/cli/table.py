@@ -82,7 +82,12 @@ FOR_PEOPLE = (
     Command(
         "demo", "The whole main job on a sample repository: no account, no network.", step=5, exit_codes=LOOP_CODES
     ),
-    Command("init", "Look at this repository and write bridle.toml and a first plan.", step=5),
+    Command(
+        "init",
+        "Look at this repository and write bridle.toml and a first plan.",
+        step=5,
+        module="bridle.cli.commands.init",
+    ),
     Command("plan", "Let an agent read, ask its questions and write PLAN.md.", step=5),
     Command("run", "The loop over a plan's tasks until each is verified done.", step=5, exit_codes=LOOP_CODES),
     Command("status", "Where a run stands.", step=5),

@@ -61,13 +61,15 @@ class Settings:
     )
     max_cost_usd: float = setting(
         MONEY,
-        "The whole run, in USD; it ends before the iteration that would cost more.",
+        "USD for the whole run, which ends before the iteration that would cost more.",
         default=limits.COST_USD,
         name="max_cost",
     )
-    max_iterations: int = setting(count(1), "Iterations of the whole run.", default=limits.ITERATIONS)
-    max_seconds: float = setting(DURATION, "The whole run.", default=limits.SECONDS, name="max_time")
-    tries: int = setting(count(1), "Iterations that may leave a task not done.", default=limits.TRIES)
+    max_iterations: int = setting(count(1), "Iterations for the whole run.", default=limits.ITERATIONS)
+    max_seconds: float = setting(DURATION, "Time for the whole run.", default=limits.SECONDS, name="max_time")
+    tries: int = setting(
+        count(1), "Iterations that may leave a task not done, before it has failed.", default=limits.TRIES
+    )
     parallel: int = setting(count(1), "Tasks that are worked on side by side, each in a worktree.", default=1)
     worktree: bool = setting(FLAG, "Work in a worktree, and leave the working copy as it is.", default=False)
     checks: tuple[str, ...] = setting(
@@ -84,9 +86,11 @@ class Settings:
         default="working",
     )
     # A suite of a quarter of an hour is a long one; what takes longer hangs more often than it works.
-    check_seconds: float = setting(DURATION, "One check.", default=15 * 60.0, name="check_timeout")
+    check_seconds: float = setting(DURATION, "Time for one check.", default=15 * 60.0, name="check_timeout")
     # Installing everything anew over a slow line.
-    setup_seconds: float = setting(DURATION, "One command of the setup.", default=30 * 60.0, name="setup_timeout")
+    setup_seconds: float = setting(
+        DURATION, "Time for one command of the setup.", default=30 * 60.0, name="setup_timeout"
+    )
     red_first: bool = setting(
         FLAG, "A task whose own check passes before any work is a fault of the plan.", default=False
     )
@@ -108,18 +112,21 @@ class Settings:
     notify: tuple[str, ...] = setting(
         TEXTS, "Where to send word at the end: addresses as the library apprise takes them.", default=()
     )
-    agent_seconds: float = setting(DURATION, "One run of an agent.", default=RUN_SECONDS, name="agent_timeout")
+    agent_seconds: float = setting(DURATION, "Time for one run of an agent.", default=RUN_SECONDS, name="agent_timeout")
     idle_seconds: float = setting(
-        DURATION, "An agent that prints nothing, while no tool is at work.", default=IDLE_SECONDS, name="idle_timeout"
+        DURATION,
+        "How long an agent may print nothing while no tool is at work.",
+        default=IDLE_SECONDS,
+        name="idle_timeout",
     )
     tool_idle_seconds: float = setting(
         DURATION,
-        "An agent that prints nothing, while a tool is at work.",
+        "How long an agent may print nothing while a tool is at work.",
         default=TOOL_IDLE_SECONDS,
         name="tool_idle_timeout",
     )
     after_result_seconds: float = setting(
-        DURATION, "An agent that stays after its result.", default=AFTER_RESULT_SECONDS, name="after_result"
+        DURATION, "How long an agent may stay after its result.", default=AFTER_RESULT_SECONDS, name="after_result"
     )
     prompt_task: int = setting(count(100), "Characters of the task's own words in a prompt.", default=20_000)
     prompt_agents: int = setting(count(0), "Characters of AGENTS.md in a prompt.", default=12_000)
