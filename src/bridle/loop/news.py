@@ -1,0 +1,46 @@
+"""What a person says while a run is under way: hints, other limits, a task to try again. Kept in the run's journal."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from bridle.journal.store import Store
+
+HINT = "BRIDLE_LOOP_HINT"
+LIMITS = "BRIDLE_LOOP_LIMITS"
+RETRY = "BRIDLE_LOOP_RETRY"
+OWNER = "loop"
+
+
+@dataclass(frozen=True)
+class News:
+    """Reads what was said since an iteration last heard of it."""
+
+    store: Store
+
+    def since(self, after: int) -> dict[str, Any]:
+        """Everything newer than that entry, and the number to ask with next time."""
+        hints: list[str] = []
+        retries: list[str] = []
+        limits: dict[str, Any] = {}
+        last = after
+        for entry in self.store.state().notes:
+            if entry.seq <= after:
+                continue
+            if entry.type == HINT:
+                hints.append(str(entry.data.get("text") or ""))
+            elif entry.type == RETRY:
+                retries.append(str(entry.data.get("task") or ""))
+            elif entry.type == LIMITS:
+                limits |= {str(name): value for name, value in entry.data.items()}
+            else:
+                continue
+            last = entry.seq
+        return {"after": last, "hints": hints, "retries": retries, "limits": limits}
+
+
+def say(store: Store, entry_type: str, data: dict[str, Any]) -> None:
+    """Keep what a person said; the next iteration hears it."""
+    with store.write(OWNER) as writer:
+        writer.append(entry_type, data)

@@ -1,0 +1,237 @@
+"""The performer of an iteration: the prompt, one fresh agent, and what its ending means."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from bridle.errors import DiskError
+from bridle.ground import clock, disk, ids
+from bridle.loop import kinds, progress, prompt
+from bridle.loop.bench import Bench
+from bridle.loop.news import News
+from bridle.loop.plan import Task
+from bridle.run.request import Auth, Limits, Mode, Permission, Reasoning, Request
+from bridle.run.runner import Finished, run
+from bridle.wire.category import Category
+from bridle.workspace import snapshot
+from bridle.workspace.snapshot import Snapshot
+
+AGENTS_FILE = "AGENTS.md"
+# What of it can go into a prompt at all; its own cap is much smaller.
+AGENTS_LIMIT_BYTES = 1024 * 1024
+PROMPTS = "prompts"
+# What of an agent's last words is kept for people.
+SAID_CHARACTERS = 2000
+
+
+async def work(args: dict[str, Any], bench: Bench, news: News) -> dict[str, Any]:
+    """Run one agent on a task; whatever comes of it is a value."""
+    task = next(task for task in bench.plan.tasks if task.title == args["task"])
+    before = await _snapshot(bench, args)
+    heard = news.since(int(args.get("after") or 0))
+    packed = _pack(task, args, bench, heard["hints"])
+    kept = _keep_prompt(bench, args, packed.text)
+    asked = _request(packed.text, args, bench)
+    bench.say(f"{task.title}: iteration {args['iteration']} with {asked.agent}")
+    finished = await run(asked, environment=bench.environment, say=bench.say)
+    after = await snapshot.take(bench.git, name=f"{before.name}-after", why="after an iteration")
+    answer = _answer(finished)
+    value = {
+        **_ending(finished, answer),
+        **answer,
+        **_figures(finished),
+        "changed": after.tree != before.tree or after.head != before.head,
+        "tree": after.tree,
+        "snapshot": before.name,
+        "denials": [_denial(one) for one in finished.record.permission_denials],
+        "log": str(finished.log_path) if finished.log_path else None,
+        "prompt": str(kept.relative_to(bench.run_folder)),
+        "cut": list(packed.cut),
+        "news": heard,
+    }
+    _note_progress(bench, args, value)
+    return value
+
+
+async def summarize(args: dict[str, Any], bench: Bench) -> dict[str, Any]:
+    """Fold old progress into a summary, by a small model that can only read."""
+    text = progress.read(bench.workspace)
+    if not text.strip():
+        return {}
+    settings = bench.settings
+    asked = Request(
+        prompt=SUMMARIZE.format(text=bench.mask.apply(text)),
+        cwd=bench.folder,
+        agent=settings.agents[0],
+        mode=Mode.SUMMARIZER,
+        task="summarize",
+        model=settings.summarize_model,
+        reasoning=Reasoning.HIGH,
+        json_schema={"type": "object", "properties": {"summary": {"type": "string"}}, "required": ["summary"]},
+        auth=Auth(settings.auth),
+        limits=_limits(bench),
+    )
+    finished = await run(asked, environment=bench.environment, say=bench.say)
+    data = finished.record.structured_output
+    summary = data.get("summary") if isinstance(data, Mapping) else None
+    if isinstance(summary, str) and summary.strip() and not finished.outcome.run_error:
+        progress.fold(bench.workspace, key=f"{bench.run}/summary/{args['iteration']}", summary=summary)
+    return _figures(finished)
+
+
+SUMMARIZE = """\
+Below is the progress of a long piece of work in this repository, iteration by iteration. Fold it into a summary that
+whoever comes next can go on with: what is done, what failed and why, what was decided, what is open. Leave out what no
+longer matters. At most thirty lines.
+
+{text}"""
+
+
+def request_of(task: Task, args: dict[str, Any], bench: Bench) -> tuple[prompt.Packed, Request]:
+    """The prompt and the agent run of an iteration, without running it: what `--dry-run` shows."""
+    packed = _pack(task, args, bench, [])
+    return packed, _request(packed.text, args, bench)
+
+
+async def _snapshot(bench: Bench, args: dict[str, Any]) -> Snapshot:
+    """What was there before the iteration; one that a crash broke off has taken it already."""
+    slug = ids.safe_name(str(args["task"]), limit=40).lower()
+    name = f"{bench.run.lower()}-{slug}-{args['iteration']}"
+    found = await snapshot.find(bench.git, name)
+    return found or await snapshot.take(bench.git, name=name, why="before an iteration")
+
+
+def _pack(task: Task, args: dict[str, Any], bench: Bench, hints: list[str]) -> prompt.Packed:
+    around = prompt.Surroundings(
+        agents_file=_agents_file(bench.folder),
+        progress=progress.read(bench.workspace),
+        failure=str(args.get("failure") or ""),
+        notes=tuple(str(note) for note in args.get("notes") or ()),
+        hints=tuple(hints),
+        answer=args.get("answer"),
+    )
+    checks = (*task.checks, *bench.plan.guard)
+    packed = prompt.pack(prompt.sections(task, bench.plan, around, bench.settings, checks))
+    return prompt.Packed(bench.mask.apply(packed.text), packed.cut)
+
+
+def _agents_file(folder: Path) -> str | None:
+    path = folder / AGENTS_FILE
+    if not path.is_file():
+        return None
+    try:
+        return disk.read_bounded(path, AGENTS_LIMIT_BYTES).decode("utf-8", "replace")
+    except DiskError:
+        return None  # too large for any prompt, or not ours to read: the agent can look for itself
+
+
+def _keep_prompt(bench: Bench, args: dict[str, Any], text: str) -> Path:
+    folder = disk.make_private_folder(bench.run_folder / PROMPTS)
+    path = folder / f"{ids.safe_name(str(args['task']), limit=40)}-{args['iteration']}.md"
+    disk.write_atomic(path, text.encode("utf-8", "surrogateescape"))
+    return path
+
+
+def _request(text: str, args: dict[str, Any], bench: Bench) -> Request:
+    settings = bench.settings
+    resume = args.get("session_id")
+    return Request(
+        prompt=text,
+        cwd=bench.folder,
+        agent=str(args.get("agent") or settings.agents[0]),
+        mode=Mode.CODER,
+        task=ids.safe_name(str(args["task"]), limit=40),
+        resume=resume if isinstance(resume, str) and resume else None,
+        model=settings.model,
+        reasoning=Reasoning(settings.reasoning),
+        json_schema=prompt.SCHEMA,
+        auth=Auth(settings.auth),
+        permission=Permission(settings.permission),
+        limits=_limits(bench),
+        denials_fail=False,
+    )
+
+
+def _limits(bench: Bench) -> Limits:
+    settings = bench.settings
+    return Limits(
+        run_seconds=settings.agent_seconds,
+        idle_seconds=settings.idle_seconds,
+        tool_idle_seconds=settings.tool_idle_seconds,
+        after_result_seconds=settings.after_result_seconds,
+    )
+
+
+def _answer(finished: Finished) -> dict[str, Any]:
+    """The named fields of what the agent said."""
+    data = finished.record.structured_output
+    given: Mapping[str, Any] = data if isinstance(data, Mapping) else {}
+    text = finished.outcome.final_text
+    summary = given.get("summary")
+    patterns = given.get("patterns")
+    question = given.get("question")
+    return {
+        "summary": str(summary) if isinstance(summary, str) else text[-SAID_CHARACTERS:],
+        "done": given.get("done") is True or str(summary).strip() == "DONE",
+        "question": question.strip() if isinstance(question, str) else "",
+        "patterns": [str(one) for one in patterns] if isinstance(patterns, list) else [],
+        "session_id": finished.record.session_id,
+    }
+
+
+def _ending(finished: Finished, answer: dict[str, Any]) -> dict[str, Any]:
+    """What kind of ending it was; none but `ok` is the task's own fault."""
+    outcome, record = finished.outcome, finished.record
+    said = str(finished.unusable or outcome.error or "")[:SAID_CHARACTERS]
+    ending = kinds.OK
+    if finished.unusable is not None:
+        ending = kinds.UNUSABLE
+    elif outcome.category is Category.USAGE_LIMIT:
+        ending = kinds.LIMIT
+    elif outcome.category is Category.RATE_LIMIT or record_overloaded(outcome.error):
+        ending = kinds.TRANSIENT
+    elif outcome.category is Category.AUTH:
+        ending = kinds.UNUSABLE
+    elif answer["question"] or outcome.category is Category.INTERACTIVE:
+        ending = kinds.QUESTION
+    elif outcome.run_error and outcome.category in (Category.PROCESS, Category.PARSE, Category.TIMEOUT):
+        ending = kinds.CRASHED
+    resets_at = clock.iso(datetime.fromtimestamp(record.resets_at, UTC)) if record.resets_at else None
+    return {"ending": ending, "said": said, "resets_at": resets_at if ending == kinds.LIMIT else None}
+
+
+def record_overloaded(error: str | None) -> bool:
+    """Whether the words of an error speak of an endpoint that has no room."""
+    words = (error or "").lower()
+    return "529" in words or "overloaded" in words
+
+
+def _figures(finished: Finished) -> dict[str, Any]:
+    usage = finished.record.usage
+    return {
+        "cost_usd": finished.cost.usd or 0.0,
+        "input_tokens": usage.input_tokens if usage is not None else 0,
+        "output_tokens": usage.output_tokens if usage is not None else 0,
+        "seconds": round(finished.duration_seconds, 3),
+        "attempts": finished.attempts,
+    }
+
+
+def _denial(one: Mapping[str, Any]) -> str:
+    given = one.get("tool_input")
+    what = given.get("command") or given.get("file_path") if isinstance(given, Mapping) else None
+    return f"{one.get('tool_name')}: {str(what or given)[:200]}"
+
+
+def _note_progress(bench: Bench, args: dict[str, Any], value: dict[str, Any]) -> None:
+    if value["ending"] == kinds.OK:
+        progress.add(
+            bench.workspace,
+            key=f"{bench.run}/{args['task']}/{args['iteration']}",
+            title=f"{args['task']}, iteration {args['iteration']}",
+            summary=bench.mask.apply(str(value["summary"])),
+            patterns=[bench.mask.apply(one) for one in value["patterns"]],
+        )
