@@ -50,6 +50,7 @@ def _open_folder() -> Iterator[Path]:
         (b"end\n", "end\n", "end", b"end"),
         (b"a\0b\n", "b", "c", b"a\0c\n"),
         (b"x = '$1 \\1 \\g<0>'\n", "x", "$& \\0 \\g<0>", b"$& \\0 \\g<0> = '$1 \\1 \\g<0>'\n"),
+        (b"x\r\n\ny\n", "x", "\\1 \\g<0>", b"\\1 \\g<0>\r\n\ny\n"),
         (b"a(b[c.*\n", "(b[c.*", "ok", b"aok\n"),
         ("say “hi” now\n".encode(), 'say "hi"', 'say "ho"', "say “ho” now\n".encode()),
         ("it’s ‘so’\n".encode(), "it's 'so'", "it's 'not' it", "it’s ‘not’ it\n".encode()),

@@ -109,9 +109,13 @@ def _replaced(found: Found, old: str, new: str, *, everywhere: bool) -> str:
     # What is taken away as a whole line takes its line end with it.
     if not new and not everywhere and not old.endswith("\n") and old + "\n" in text:
         old += "\n"
+    raw, newline = found.text.raw, found.text.newline
+    inserted = new.replace("\r\n", "\n").replace("\n", newline)
+    if raw.count("\r\n") in (0, raw.count("\n")):
+        return raw.replace(old.replace("\n", newline), inserted, -1 if everywhere else 1)
+    # Both endings stand in the file, and the old text does not say which it means.
     pattern = re.compile(r"\r?\n".join(map(re.escape, old.split("\n"))))
-    inserted = new.replace("\r\n", "\n").replace("\n", found.text.newline)
-    return pattern.sub(lambda _: inserted, found.text.raw, count=0 if everywhere else 1)
+    return pattern.sub(lambda _: inserted, raw, count=0 if everywhere else 1)
 
 
 def _done(request: _Request, old_string: str, old: str, new: str) -> Answer:

@@ -12,8 +12,8 @@ from typing import Any
 # How many unchanged lines a hunk shows before and after a change.
 _CONTEXT = 3
 # Two long texts with little in common have no short way, and looking for it takes time with the square of its length.
-# After so many steps (about half a second) the rest is shown as replaced.
-_STEP_LIMIT = 400_000
+# After so many lines looked at (about half a second) the rest is shown as replaced.
+_STEP_LIMIT = 300_000
 # A patch with more lines than this is of no use to anybody, and the original shows none for texts of that size.
 _LINE_LIMIT = 20_000
 _NO_NEWLINE = "\\ No newline at end of file"
@@ -111,14 +111,14 @@ def _way(old: list[str], new: list[str]) -> list[str]:
         for diagonal in range(max(lowest, -length), min(highest, length) + 1):
             if (diagonal - length) % 2:
                 continue
-            taken += 1
-            if taken > _STEP_LIMIT:
-                return []
             branched = _branch(best, diagonal, old, new)
             if branched is None:
                 best.pop(diagonal, None)
                 continue
             place = _slide(branched, diagonal, old, new)
+            taken += 1 + place[0] - branched[0]
+            if taken > _STEP_LIMIT:
+                return []
             if _is_end(place, diagonal, old, new):
                 return _unrolled(place)
             best[diagonal] = place
