@@ -213,8 +213,8 @@ def _figures(finished: Finished) -> dict[str, Any]:
     usage = finished.record.usage
     return {
         "cost_usd": finished.cost.usd or 0.0,
-        "input_tokens": usage.input_tokens if usage is not None else 0,
-        "output_tokens": usage.output_tokens if usage is not None else 0,
+        "input_tokens": usage.input_tokens,
+        "output_tokens": usage.output_tokens,
         "seconds": round(finished.duration_seconds, 3),
         "attempts": finished.attempts,
     }
