@@ -180,6 +180,18 @@ def test_a_join_that_was_killed_half_way_is_finished(tmp_path: Path, done: int) 
     assert picture(repo.folder)["many/00.txt"][1] == str(changes["many/00.txt"]).encode()
 
 
+def test_a_join_is_not_finished_over_what_a_person_wrote_since(tmp_path: Path) -> None:
+    repo = repository(tmp_path / "r")
+    other, base = lent(repo)
+    write(other.folder, {"a.txt": "theirs\n", "b.txt": "new\n"})
+    found = planned(repo, other, base)
+    assert isinstance(found, Join)
+    write(repo.folder, {"a.txt": "theirs\nand a person's\n"})
+    before = picture(repo.folder)
+    assert asyncio.run(join.finish(repo, found)) is None
+    assert picture(repo.folder) == before
+
+
 def test_a_join_is_not_finished_on_another_commit(tmp_path: Path) -> None:
     repo = repository(tmp_path / "r")
     other, base = lent(repo)

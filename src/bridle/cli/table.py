@@ -26,6 +26,20 @@ LOOP_CODES = {
     5: EXIT_MEANINGS[5],
     130: "interrupted; state is safe and the resume command is printed",
 }
+DRIVE_CODES = {
+    0: "the run completed",
+    1: "the run failed or was halted, or cannot go on as its process stands",
+    2: EXIT_MEANINGS[2],
+    3: EXIT_MEANINGS[3],
+    4: "waiting for a person, or for somebody else to post a result",
+    5: EXIT_MEANINGS[5],
+    130: LOOP_CODES[130],
+}
+ANSWER_CODES = {
+    0: "the answer is in the journal",
+    1: EXIT_MEANINGS[1],
+    2: "it was no answer, or there is nothing to answer; nothing was changed. With --resume also the codes of drive",
+}
 ASK_CODES = {
     0: "success, also a degraded one",
     1: "the outcome is an error",
@@ -95,8 +109,20 @@ FOR_PEOPLE = (
     Command("stop", "Stop a run cleanly.", step=5),
     Command("hint", "Steer the next iteration of a run.", step=5),
     Command("retry", "Try a task of a run again.", step=5),
-    Command("answer", "Answer a breakpoint or a parked question.", step=4),
-    Command("drive", "Perform a run's pending effects from outside.", step=4, exit_codes=LOOP_CODES),
+    Command(
+        "answer",
+        "Answer a breakpoint or a parked question.",
+        step=4,
+        module="bridle.cli.commands.answer",
+        exit_codes=ANSWER_CODES,
+    ),
+    Command(
+        "drive",
+        "Perform a run's pending effects from outside.",
+        step=4,
+        module="bridle.cli.commands.drive",
+        exit_codes=DRIVE_CODES,
+    ),
     Command(
         "replay",
         "Run it again from its journal, with no agent; say where it differs.",

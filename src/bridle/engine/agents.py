@@ -1,112 +1,165 @@
-"""Effects that are agents: one fresh agent for each, through the runner, and what came of it as a value."""
+"""Effects that are agents: one fresh agent for each, through the runner, and what came of it as a value.
+
+The value is the agent's structured answer where the task has a schema, else its last words. What it cost, which session
+it was and where its log is stand in the result's metadata.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
-from bridle.engine.effects import SKILL
-from bridle.errors import BadTask
-from bridle.run.request import Limits, Mode, Permission, Reasoning, Request
+from bridle.engine.asking import Manner, request
+from bridle.engine.perform import LIMIT, UNUSABLE, Job, Unperformed, masked
+from bridle.engine.place import Lent, Places
+from bridle.engine.under_way import DELIVERED
+from bridle.errors import AgentNotReady, JournalBroken
+from bridle.ground import clock, disk
+from bridle.journal import layout
+from bridle.journal.entries import ERROR, OK, Posted
 from bridle.run.runner import Finished, run
+from bridle.wire.category import Category
+from bridle.workspace.merge import Conflicts
+from bridle.workspace.snapshot import Snapshot
 
-Say = Callable[[str], None]
+DELIVERY_FILE = "delivered.json"
 
-
-@dataclass(frozen=True)
-class Manner:
-    """How agents are run where a task says nothing about it."""
-
-    agent: str = "claude"
-    model: str | None = None
-    reasoning: Reasoning | None = None
-    permission: Permission = Permission.ACCEPT_EDITS
-    limits: Limits = Limits()
+# Not the task's failure: the same agent will do when the account or the budget allows it.
+_LIMITS = frozenset({Category.RATE_LIMIT, Category.USAGE_LIMIT})
 
 
-def request(task: Mapping[str, Any], manner: Manner, *, cwd: Path, name: str, own_folder: bool) -> Request:
-    """The agent run that a task asks for; BadTask where it has no prompt."""
-    kind = str(task.get("kind"))
-    section = task.get(kind)
-    given: Mapping[str, Any] = section if isinstance(section, Mapping) else {"prompt": section}
-    execution = task.get("execution")
-    more: Mapping[str, Any] = execution if isinstance(execution, Mapping) else {}
-    schema = given.get("outputSchema") or given.get("schema")
-    try:
-        return Request(
-            prompt=_prompt(kind, given, task),
-            cwd=cwd,
-            agent=str(given.get("agent") or more.get("harness") or manner.agent),
-            mode=Mode(given.get("mode") or Mode.CODER),
-            task=name,
-            system_prompt=_text(given.get("systemPrompt")),
-            allowed_tools=_tools(given.get("allowedTools")),
-            model=_text(given.get("model")) or _text(more.get("model")) or manner.model,
-            reasoning=Reasoning(given["reasoning"]) if given.get("reasoning") else manner.reasoning,
-            json_schema=schema if isinstance(schema, Mapping) else None,
-            permission=manner.permission,
-            limits=manner.limits,
-            own_folder=own_folder,
+class AgentPerformer:
+    """Performs effects of the kinds agent and skill."""
+
+    may_repeat = True
+    """An agent starts afresh each time and finds what an earlier one left."""
+
+    def __init__(self, manner: Manner, places: Places) -> None:
+        self._manner = manner
+        self._places = places
+
+    async def perform(self, job: Job) -> Posted | Unperformed:
+        """Run one agent; where others may be at work too, in a working copy of its own."""
+        if job.known.delivered is not None:
+            return await self._bring_in(job, job.known.delivered)
+        asked, started = request(job, self._manner), clock.iso(clock.now())
+        if job.attempt > 1:
+            await self._places.salvage(job)
+        lent = await self._places.lend(job) if job.is_side_by_side else None
+        if lent is None:
+            async with self._places.here():
+                finished = await run(asked, environment=job.environment, say=job.say)
+            return _verdict(job, finished, started)
+        own = replace(asked, cwd=lent.folder, own_folder=True, home=job.repository)
+        finished = await run(own, environment=job.environment, say=job.say)
+        return await self._take_back(job, lent, _verdict(job, finished, started))
+
+    async def clear(self, job: Job) -> None:
+        """Take away the working copy, and the record of what was done in it."""
+        if job.is_side_by_side or job.attempt > 1 or job.known.delivered is not None:
+            await self._places.clear(job.effect.effect_id)
+        (job.folder() / DELIVERY_FILE).unlink(missing_ok=True)
+
+    async def _take_back(self, job: Job, lent: Lent, posted: Posted | Unperformed) -> Posted | Unperformed:
+        """Note what was done before it is brought in: whatever happens then, no agent has to do it again."""
+        if isinstance(posted, Unperformed):
+            return posted
+        work = await self._places.look(lent)
+        if posted.status == ERROR:
+            return await self._refused(job, lent.base, work, posted)
+        result = {"value": posted.value, "metadata": posted.metadata}
+        moments = {"startedAt": posted.started_at, "finishedAt": posted.finished_at}
+        disk.write_json_atomic(job.folder() / DELIVERY_FILE, {**result, **moments})
+        note = {
+            "effectId": job.effect.effect_id,
+            "attempt": job.attempt,
+            "base": lent.base.commit,
+            "head": lent.base.head,
+            "tree": work.tree,
+            "changed": work.tree != lent.base.tree,
+            "ref": f"{layout.TASKS}/{job.effect.effect_id}/{DELIVERY_FILE}",
+        }
+        await job.note(DELIVERED, note)
+        return await self._bring_in(job, note)
+
+    async def _bring_in(self, job: Job, note: Mapping[str, Any]) -> Posted:
+        """Join what was delivered into the repository."""
+        delivery = disk.read_json(job.run / str(note["ref"]))
+        if not isinstance(delivery, dict):
+            raise JournalBroken(f"{job.run / str(note['ref'])}, which the journal speaks of, is not there")
+        job = replace(job, attempt=int(note["attempt"]))
+        work = await self._places.find(job)
+        in_the_way = await self._places.bring_in(job, note["base"], note["tree"])
+        workspace: dict[str, Any] = {"changed": note["changed"]}
+        if in_the_way is not None or work.head != note["head"]:
+            why = f"{job.name}: not joined" if in_the_way is not None else f"{job.name}: with the agent's own commits"
+            workspace["branch"] = await self._places.keep(job, work, why)
+        return _delivered(delivery, in_the_way, workspace)
+
+    async def _refused(self, job: Job, base: Snapshot, work: Snapshot, posted: Posted) -> Posted:
+        """An agent failed: what it has changed is not brought in, but not lost either."""
+        if work.tree == base.tree and work.head == base.head:
+            return posted
+        branch = await self._places.keep(job, work, f"{job.name}: what an agent left that failed")
+        told: dict[str, Any] = dict(posted.error or {})
+        told["data"] = {**told.get("data", {}), "workspace": {"changed": True, "branch": branch}}
+        return Posted(ERROR, error=told, started_at=posted.started_at, finished_at=posted.finished_at)
+
+
+def _verdict(job: Job, finished: Finished, started: str) -> Posted | Unperformed:
+    """What came of an agent: a value, an error, or nothing that could be blamed on the effect."""
+    outcome, ended = finished.outcome, clock.iso(clock.now())
+    if finished.unusable is not None:
+        return Unperformed(UNUSABLE, finished.unusable)
+    is_refused = finished.attempts == 0 and outcome.category is Category.BUDGET
+    if outcome.failed and (outcome.category in _LIMITS or is_refused):
+        return Unperformed(
+            LIMIT, AgentNotReady(f"{job.name}: {outcome.reason or outcome.error}", remedy=_when(finished))
         )
-    except ValueError as error:
-        raise BadTask(f"the task {name!r} of kind {kind} cannot be run: {error}") from error
+    metadata = masked(_metadata(job, finished), job.mask)
+    if outcome.failed:
+        message = job.mask.apply(str(outcome.reason or outcome.error or "the agent failed and did not say why"))
+        category = outcome.category.value if outcome.category else None
+        told = {"name": "AgentFailed", "message": message, "data": {"category": category, **metadata}}
+        return Posted(ERROR, error=told, started_at=started, finished_at=ended)
+    answer = finished.record.structured_output if finished.record.has_structured_output else outcome.final_text
+    return Posted(OK, value=masked(answer, job.mask), metadata=metadata, started_at=started, finished_at=ended)
 
 
-async def perform(asked: Request, environment: Mapping[str, str], say: Say) -> Finished:
-    """Run the agent to its end."""
-    return await run(asked, environment=environment, say=say)
-
-
-def value(finished: Finished) -> dict[str, Any]:
-    """What a process gets for an agent that did its work."""
-    record, outcome = finished.record, finished.outcome
+def _metadata(job: Job, finished: Finished) -> dict[str, Any]:
+    record, tokens = finished.record, finished.record.usage
     return {
-        "text": outcome.final_text,
-        "structured": record.structured_output,
         "sessionId": record.session_id,
+        "model": record.model,
         "costUsd": finished.cost.usd,
+        "inputTokens": tokens.input_tokens,
+        "outputTokens": tokens.output_tokens,
         "seconds": round(finished.duration_seconds, 3),
-        "attempts": finished.attempts,
+        "starts": finished.attempts,
+        "attempt": job.attempt,
         "log": str(finished.log_path) if finished.log_path else None,
     }
 
 
-def error(finished: Finished) -> dict[str, Any]:
-    """What a process gets for one that did not."""
-    outcome = finished.outcome
-    message = str(finished.unusable or outcome.error or "the agent failed and did not say why")
-    data = {"category": outcome.category.value if outcome.category else None, **value(finished)}
-    return {"name": "AgentFailed", "message": message, "data": data}
+def _delivered(delivery: dict[str, Any], in_the_way: Conflicts | None, workspace: dict[str, Any]) -> Posted:
+    started, ended = str(delivery["startedAt"]), str(delivery["finishedAt"])
+    metadata = {**(delivery["metadata"] or {}), "workspace": workspace}
+    if in_the_way is None:
+        return Posted(OK, value=delivery["value"], metadata=metadata, started_at=started, finished_at=ended)
+    paths = ", ".join(in_the_way.paths) or in_the_way.said
+    told = {
+        "name": "WorkspaceConflict",
+        "message": f"the agent's work could not be joined into the repository: {paths}",
+        "data": {"conflicts": list(in_the_way.paths), "value": delivery["value"], **metadata},
+    }
+    return Posted(ERROR, error=told, started_at=started, finished_at=ended)
 
 
-def _prompt(kind: str, given: Mapping[str, Any], task: Mapping[str, Any]) -> str:
-    """The words for the agent: its own, or put together from the parts that the format knows."""
-    if kind == SKILL:
-        name = given.get("name") or given.get("skill")
-        if not name:
-            raise BadTask("a task of kind skill names no skill", remedy="Give skill: {'name': …}.")
-        return f"Use the skill {name}. Context: {given.get('context') or given.get('args') or task.get('inputs')}"
-    prompt = given.get("prompt")
-    if isinstance(prompt, str) and prompt.strip():
-        return prompt
-    if isinstance(prompt, Mapping):
-        parts = [f"{part}: {_lines(prompt[part])}" for part in prompt if prompt[part]]
-        if parts:
-            return "\n\n".join(parts)
-    raise BadTask("a task of kind agent has no prompt", remedy="Give agent: {'prompt': 'what to do'}.")
+def _when(finished: Finished) -> str:
+    resets_at = finished.record.resets_at
+    if resets_at is None:
+        return "Drive the run again later; nothing is lost."
+    from datetime import UTC, datetime
 
-
-def _lines(value: object) -> str:
-    if isinstance(value, (list, tuple)):
-        return "\n".join(f"- {item}" for item in value)
-    return str(value)
-
-
-def _text(value: object) -> str | None:
-    return value if isinstance(value, str) and value else None
-
-
-def _tools(value: object) -> tuple[str, ...] | None:
-    return tuple(str(tool) for tool in value) if isinstance(value, (list, tuple)) else None
+    return f"Drive the run again after {clock.iso(datetime.fromtimestamp(resets_at, UTC))}; nothing is lost."

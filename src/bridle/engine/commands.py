@@ -7,40 +7,79 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from bridle.engine.effects import NODE, PYTHON, SHELL
-from bridle.errors import BadTask, ProcessError
-from bridle.ground import disk, ids, process
-from bridle.ground.process import Child, Patience, Spawn
+from bridle.engine.perform import Job, masked
+from bridle.engine.printed import Printed
+from bridle.errors import BadTask, DiskError, ProcessError
+from bridle.ground import clock, disk, ids, process
+from bridle.ground.process import Child, Patience, Spawn, SpawnFailure
+from bridle.journal.entries import OK, Output, Posted
 
 # What a command may take that says nothing about it: the format's own default for node.
 LIMIT_SECONDS = 900.0
-# What of each end of its output is part of the value.
-SHOWN_BYTES = 32 * 1024
-# What of it is kept in files beside the result; a command that prints more is not read for it.
-KEPT_BYTES = 256 * 1024 * 1024
+# A result that is longer is no result but a file, and has a better place in the repository.
+RESULT_LIMIT_BYTES = 64 * 1024 * 1024
 STDOUT_FILE = "stdout.log"
 STDERR_FILE = "stderr.log"
 
 KINDS = frozenset({SHELL, PYTHON, NODE})
 
 
+class CommandPerformer:
+    """Performs one of these kinds, in the repository."""
+
+    may_repeat = False
+    """A command that was cut off may have done half of its work."""
+
+    async def perform(self, job: Job) -> Posted:
+        """Run the command of the task."""
+        started = clock.iso(clock.now())
+        kind, section = job.effect.kind, _section(job)
+        own = {str(name): str(value) for name, value in _mapping(section.get("env")).items()}
+        spawn = Spawn(
+            argv(kind, job.task),
+            job.repository / str(section.get("cwd") or "."),
+            {**job.environment, **own},
+            ids.new_token(),
+            talk=True,
+        )
+        inputs = json.dumps(job.task.get("inputs"), ensure_ascii=False).encode("utf-8", "surrogateescape")
+        folder, limit = job.folder(), _limit_seconds(section)
+        _put_inputs(job, inputs)
+        with Printed(folder / STDOUT_FILE, job.mask) as stdout, Printed(folder / STDERR_FILE, job.mask) as stderr:
+            exit_code = await _run(spawn, inputs, limit, stdout, stderr)
+        value = {"success": exit_code == 0, "exitCode": exit_code, "stdout": stdout.text, "stderr": stderr.text}
+        if exit_code is None:
+            value["error"] = f"ended after {limit:g} seconds"
+        return Posted(
+            OK,
+            value=value | _result(job, stdout.path, kind),
+            started_at=started,
+            finished_at=clock.iso(clock.now()),
+            stdout=Output(ref=str(stdout.path.relative_to(job.run))),
+            stderr=Output(ref=str(stderr.path.relative_to(job.run))),
+        )
+
+    async def clear(self, job: Job) -> None:
+        """Nothing is left of a command but its output."""
+
+
 def argv(kind: str, task: Mapping[str, Any]) -> tuple[str, ...]:
     """The words to run; BadTask where the definition has none."""
     section = task.get(kind)
-    given: Mapping[str, Any] = section if isinstance(section, Mapping) else {"command": section}
+    given = _mapping(section) if isinstance(section, Mapping) else {"command": section}
     if kind == SHELL:
         return _shell(given)
     entry = given.get("entry") or given.get("file")
-    words = [str(word) for word in given.get("args") or ()]
-    if kind == PYTHON and isinstance(given.get("code"), str):
-        return (sys.executable, "-c", given["code"], *words)
+    words = tuple(str(word) for word in given.get("args") or ())
+    code = given.get("code")
+    if kind == PYTHON and isinstance(code, str):
+        return (sys.executable, "-c", code, *words)
     if not isinstance(entry, str) or not entry:
         raise BadTask(f"a task of kind {kind} names no file", remedy=f"Give {kind}: {{'entry': 'path', 'args': […]}}.")
     return (sys.executable if kind == PYTHON else "node", entry, *words)
@@ -55,37 +94,9 @@ def _shell(given: Mapping[str, Any]) -> tuple[str, ...]:
     raise BadTask("a task of kind shell has no command", remedy="Give shell: {'command': 'make test'} or a list.")
 
 
-@dataclass(frozen=True)
-class Printed:
-    """What a command left: how it ended, the two ends of what it printed, and the files with all of it."""
-
-    exit_code: int | None
-    stdout: str
-    stderr: str
-    stdout_file: Path
-    stderr_file: Path
-
-
-async def perform(
-    kind: str, task: Mapping[str, Any], *, cwd: Path, environment: Mapping[str, str], folder: Path
-) -> tuple[dict[str, Any], Printed]:
-    """Run the command of a task; its value, and what it printed, which goes to files in `folder`."""
-    section = task.get(kind)
-    given: Mapping[str, Any] = section if isinstance(section, Mapping) else {}
-    where = cwd / str(given["cwd"]) if given.get("cwd") else cwd
-    limit = _limit_seconds(given)
-    own = {str(name): str(value) for name, value in (given.get("env") or {}).items()}
-    spawn = Spawn(argv(kind, task), where, {**environment, **own}, ids.new_token(), talk=True)
-    inputs = json.dumps(task.get("inputs"), ensure_ascii=False).encode("utf-8", "surrogateescape")
-    with _Log(folder / STDOUT_FILE) as stdout, _Log(folder / STDERR_FILE) as stderr:
-        exit_code = await _run(spawn, inputs, limit, stdout, stderr)
-        printed = Printed(exit_code, stdout.text, stderr.text, stdout.path, stderr.path)
-    return _value(kind, printed, limit), printed
-
-
-async def _run(spawn: Spawn, inputs: bytes, limit_seconds: float, stdout: _Log, stderr: _Log) -> int | None:
+async def _run(spawn: Spawn, inputs: bytes, limit_seconds: float, stdout: Printed, stderr: Printed) -> int | None:
     """Run it to its end; None where its time was over. Whatever it started ends with it."""
-    child = await process.start(spawn, on_chunk=stdout.add, on_stderr=stderr.add)
+    child = await _start(spawn, stdout, stderr)
     exit_code = None
     feeding = asyncio.create_task(_feed(child, inputs, limit_seconds))
     try:
@@ -101,7 +112,19 @@ async def _run(spawn: Spawn, inputs: bytes, limit_seconds: float, stdout: _Log, 
         if exit_code is None:
             await child.stop(patience=Patience())
         await child.close()
+    if isinstance(child.tap_error, DiskError):
+        raise child.tap_error
     return exit_code
+
+
+async def _start(spawn: Spawn, stdout: Printed, stderr: Printed) -> Child:
+    """Start it; a program or a folder that is not there is the task's own fault, a full machine is not."""
+    try:
+        return await process.start(spawn, on_chunk=stdout.add, on_stderr=stderr.add)
+    except ProcessError as error:
+        if isinstance(error.payload, SpawnFailure) and error.payload.about != "machine":
+            raise BadTask(error.message, remedy=error.remedy) from error
+        raise
 
 
 async def _feed(child: Child, inputs: bytes, limit_seconds: float) -> None:
@@ -112,62 +135,45 @@ async def _feed(child: Child, inputs: bytes, limit_seconds: float) -> None:
     await child.close_stdin()
 
 
-class _Log:
-    """A private file with what a command printed, up to a limit, and the two ends of it at hand."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self._fd = -1
-        self._size = 0
-        self._head, self._tail = bytearray(), bytearray()
-
-    def __enter__(self) -> _Log:
-        self._fd = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        os.close(self._fd)
-
-    def add(self, chunk: bytes) -> None:
-        """Take in what was printed; called from the thread that reads."""
-        room = max(0, KEPT_BYTES - self._size)
-        if room:
-            disk.write_all(self._fd, chunk[:room])
-        self._size += len(chunk)
-        missing = max(0, SHOWN_BYTES - len(self._head))
-        self._head += chunk[:missing]
-        self._tail = (self._tail + chunk[missing:])[-SHOWN_BYTES:]
-
-    @property
-    def text(self) -> str:
-        """All of it where it is short; else its two ends."""
-        left_out = self._size - len(self._head) - len(self._tail)
-        gap = f"\n… {left_out} bytes left out …\n".encode() if left_out > 0 else b""
-        return (self._head + gap + self._tail).decode("utf-8", "replace")
+def _put_inputs(job: Job, inputs: bytes) -> None:
+    """Write the inputs where the task wants them as a file."""
+    path = _io_path(job, "inputJsonPath")
+    if path is not None:
+        disk.make_private_folder(path.parent)
+        disk.write_atomic(path, inputs + b"\n")
 
 
-def _value(kind: str, done: Printed, limit: float) -> dict[str, Any]:
-    value: dict[str, Any] = {
-        "success": done.exit_code == 0,
-        "exitCode": done.exit_code,
-        "stdout": done.stdout,
-        "stderr": done.stderr,
-    }
-    if done.exit_code is None:
-        value["error"] = f"ended after {limit:g} seconds"
-    if kind != SHELL and done.exit_code == 0:
-        try:
-            value["result"] = json.loads(done.stdout)
-        except ValueError:
-            pass  # it printed words and no document
-    return value
+def _result(job: Job, stdout: Path, kind: str) -> dict[str, Any]:
+    """The document that a program left: in the file that the task names, else on standard output."""
+    named = _io_path(job, "outputJsonPath")
+    path = named if named is not None and named.exists() else stdout
+    if kind == SHELL and path is stdout:
+        return {}
+    try:
+        return {"result": masked(json.loads(disk.read_bounded(path, RESULT_LIMIT_BYTES)), job.mask)}
+    except (DiskError, ValueError, RecursionError):
+        return {}  # it printed words and no document
 
 
-def _limit_seconds(given: Mapping[str, Any]) -> float:
-    wish = given.get("timeoutMs")
+def _io_path(job: Job, name: str) -> Path | None:
+    """A file that the task names, from the run's folder; it may not lead out of there."""
+    given = _mapping(job.task.get("io")).get(name)
+    if not isinstance(given, str) or not given:
+        return None
+    path = (job.run / given).resolve()
+    if not path.is_relative_to(job.run.resolve()):
+        raise BadTask(f"io.{name} {given!r} of task {job.effect.task_id} leads out of the run's folder")
+    return path
+
+
+def _section(job: Job) -> Mapping[str, Any]:
+    return _mapping(job.task.get(job.effect.kind))
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _limit_seconds(section: Mapping[str, Any]) -> float:
+    wish = section.get("timeoutMs")
     return wish / 1000 if isinstance(wish, (int, float)) and not isinstance(wish, bool) and wish > 0 else LIMIT_SECONDS
-
-
-def environment_of(outer: Mapping[str, str], *, run_id: str, effect_id: str) -> dict[str, str]:
-    """What a command finds in its environment: everything, and which effect it is."""
-    return {**outer, "BRIDLE_RUN_ID": run_id, "BRIDLE_EFFECT_ID": effect_id}

@@ -1,7 +1,7 @@
 """The driver: performs the effects that a run waits for, from outside, until the run ends or somebody else must act.
 
 Nothing is begun that is not in the journal, and everything that was done is in it: `requested`, then `started`, then
-`resolved`. What was under way when a driver died is found as such by the next one.
+`resolved`. What was under way when a driver ended is found as such by the next one.
 """
 
 from __future__ import annotations
@@ -13,37 +13,49 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from bridle.engine import agents, commands, hook_files, inbox, under_way
+from bridle.engine import inbox, perform, under_way
+from bridle.engine.agents import AgentPerformer
+from bridle.engine.asking import Manner as AgentManner
+from bridle.engine.commands import KINDS as COMMAND_KINDS
+from bridle.engine.commands import CommandPerformer
 from bridle.engine.effects import AGENT, BREAKPOINT, SKILL, SLEEP
 from bridle.engine.hooks import Hooks
 from bridle.engine.iterate import Engine
 from bridle.engine.iteration import COMPLETED, FAILED, HALTED, NONE, Action, Iteration
-from bridle.engine.place import Place, Places
-from bridle.errors import EffectError, Error, UsageError
-from bridle.ground import clock, disk
-from bridle.ground.lock import FileLock
-from bridle.journal import layout
-from bridle.journal.entries import ERROR, OK, Output, Posted
+from bridle.engine.perform import Performer, Say
+from bridle.engine.place import Places
+from bridle.engine.under_way import UnderWay
+from bridle.engine.work import Work
+from bridle.errors import EffectResolved, Error, LockHeld, UsageError
+from bridle.ground import census, clock
+from bridle.ground.aside import in_thread, undisturbed
+from bridle.ground.lock import FileLock, Holder
 from bridle.journal.store import Store
+from bridle.wire.mask import Mask, secret_values
 
-OWNER = "drive"
 LOCK_FILE = "bridle-drive.lock"
 
 # Another driver that is on its way out needs no longer.
 LOCK_SECONDS = 2.0
+# The keeper gives what a killed driver had started a second, and then kills it; on a loaded machine that takes longer.
+KEEPER_SECONDS = 30.0
 # How often the journal is looked at for what others wrote: an answer, a posted result.
-POLL_SECONDS = 0.5
-# Agents at once where nobody says otherwise: more would only wait for the same account and the same disk.
+POLL_SECONDS = 0.25
+# Effects at once where nobody says otherwise: more agents would only wait for the same account and the same disk.
 CONCURRENCY = 4
+# A run that takes longer than a working day is looked at by somebody before it goes on.
+LIMIT_SECONDS = 8 * 60 * 60.0
 
 AGENT_KINDS = frozenset({AGENT, SKILL})
-PERFORMED = AGENT_KINDS | commands.KINDS
 
 ASK = "ask"
 APPROVE = "approve"
 REJECT = "reject"
 
 WAITING = "waiting"
+LIMIT = perform.LIMIT
+UNUSABLE = perform.UNUSABLE
+_ENDED = frozenset({COMPLETED, FAILED, HALTED, NONE})
 
 
 @dataclass(frozen=True)
@@ -55,20 +67,33 @@ class Manner:
     concurrency: int = CONCURRENCY
     waits: bool = False
     """Whether to wait for people and other programs; else the driver ends when only they can go on."""
-    agents: agents.Manner = field(default_factory=agents.Manner)
+    limit_seconds: float = LIMIT_SECONDS
+    agents: AgentManner = field(default_factory=AgentManner)
+
+    def __post_init__(self) -> None:
+        if self.breakpoints not in (ASK, APPROVE, REJECT):
+            raise UsageError(f"{self.breakpoints!r} is no policy for breakpoints", remedy="Use ask, approve or reject.")
+        if self.concurrency < 1:
+            raise UsageError(f"{self.concurrency} effects at once is none at all", remedy="Give 1 or more.")
 
 
 @dataclass(frozen=True)
 class Driven:
     """Where the run stands when the driver ends."""
 
-    iteration: Iteration
     status: str
-    """`completed`, `failed`, `halted`, or `waiting`."""
+    """`completed`, `failed`, `halted`, `none`, `waiting`, `limit` or `unusable`."""
+    iteration: Iteration
     performed: int
-    waits_for: tuple[inbox.Question, ...] = ()
+    """How many effects this driver resolved."""
+    cost_usd: float
+    """What their agents cost, as far as that is known."""
+    questions: tuple[inbox.Question, ...] = ()
+    """What waits for a person."""
     left: tuple[Action, ...] = ()
     """Effects of kinds that this driver does not know; whoever made them must post their results."""
+    trouble: Error | None = None
+    """Which limit was reached, or which agent cannot be used."""
 
 
 class Driver:
@@ -76,220 +101,235 @@ class Driver:
 
     def __init__(
         self,
-        store: Store,
+        open_store: Callable[[], Store],
         folder: Path,
         hooks: Hooks,
         manner: Manner,
         *,
         environment: Mapping[str, str],
-        say: Callable[[str], None] = lambda _line: None,
+        say: Say = lambda _line: None,
+        performers: Mapping[str, Performer] | None = None,
     ) -> None:
-        self._store, self._folder, self._hooks, self._manner = store, folder, hooks, manner
-        self._environment, self._say = environment, say
-        self._engine = Engine(store, folder, hooks)
-        self._running: dict[str, asyncio.Task[None]] = {}
-        self._slots = asyncio.Semaphore(max(1, manner.concurrency))
-        self._places = Places(hooks.repository, environment)
-        self._asked: set[str] = set()
-        self._performed = 0
+        mask = Mask(secret_values(environment))
+        self._say: Say = lambda line: say(mask.apply(line))
+        self._folder, self._manner = folder, manner
+        self._store = open_store()
+        self._engine = Engine(open_store(), folder, hooks)  # a store of its own: it works in another thread
+        self._places = Places(hooks.repository, environment, self._say)
+        standard: dict[str, Performer] = dict.fromkeys(AGENT_KINDS, AgentPerformer(manner.agents, self._places))
+        standard |= dict.fromkeys(COMMAND_KINDS, CommandPerformer())
+        self._performers = {**standard, **(performers or {})}
+        self._work = Work(
+            self._store,
+            folder,
+            hooks,
+            self._performers,
+            concurrency=manner.concurrency,
+            environment={**environment, "BRIDLE_RUN_ID": folder.name, "BRIDLE_RUN_DIR": str(folder)},
+            mask=mask,
+            say=self._say,
+        )
+        self._known: dict[str, UnderWay] = {}
+        """What earlier drivers had begun."""
+        self._told: set[str] = set()
 
     async def drive(self) -> Driven:
         """Go on until the run ends, or until only others can go on."""
-        disk.make_private_folder(self._folder)
-        lock = FileLock.hold(self._folder / LOCK_FILE, holder="bridle drive", wait_seconds=LOCK_SECONDS)
+        self._store.metadata()  # a folder that is no run is refused before anything is made in it
+        lock = await self._lock()
         try:
-            return await self._drive()
+            lock.outlive_us()
+            state = self._store.state()
+            self._known = under_way.read(state)
+            if lock.predecessor is not None:
+                await self._places.sweep({effect.effect_id for effect in state.resolved})
+            return await self._until_it_ends()
         finally:
-            for task in self._running.values():
-                task.cancel()
-            if self._running:
-                await asyncio.wait(self._running.values())
+            await undisturbed(asyncio.ensure_future(self._work.end()))
             self._engine.close()
             lock.release()
 
-    async def _drive(self) -> Driven:
-        while True:
-            found = await asyncio.to_thread(self._engine.iterate)
-            if found.status in (COMPLETED, FAILED, HALTED, NONE):
-                return Driven(found, found.status, self._performed)
-            seen = self._store.standing().seq
-            waits_for = await self._begin(found)
-            left = tuple(action for action in found.actions if self._is_left(action))
-            sleeps = [action for action in found.actions if action.effect.kind == SLEEP]
-            if not self._running and not sleeps and not self._manner.waits and self._is_still(seen):
-                return Driven(found, WAITING, self._performed, tuple(waits_for), left)
-            await self._wait(seen, found.until_ms)
+    async def _lock(self) -> FileLock:
+        """One driver at a run. The lock of one that was killed is waited for: what it had started is being ended."""
+        try:
+            return await self._hold(LOCK_SECONDS)
+        except LockHeld as refusal:
+            holder = refusal.payload
+            if not isinstance(holder, Holder) or _is_alive(holder.pid):
+                raise LockHeld(
+                    f"the run {self._folder.name} has a driver already: {refusal.message}",
+                    remedy="Wait until it is done, or end that process; then drive the run again.",
+                    payload=holder,
+                ) from refusal
+        self._say("the last driver of this run was killed; waiting until what it had started has ended")
+        return await self._hold(KEEPER_SECONDS)
 
-    async def _begin(self, found: Iteration) -> list[inbox.Question]:
-        """Begin what can be begun; give back what waits for a person."""
-        begun = under_way.read(self._store.state())
-        waits_for: list[inbox.Question] = []
+    async def _hold(self, seconds: float) -> FileLock:
+        def hold() -> FileLock:
+            return FileLock.hold(self._folder / LOCK_FILE, holder="bridle drive", wait_seconds=seconds)
+
+        return await undisturbed(in_thread(hold, name="waiting for the driver's lock"))
+
+    async def _until_it_ends(self) -> Driven:
+        deadline = clock.monotonic() + self._manner.limit_seconds
+        while True:
+            found = await self._iterate()
+            if found.status in _ENDED:
+                return self._driven(found.status, found)
+            if self._work.is_stopping:
+                return await self._stopped(found)
+            mark = self._mark()
+            if not _ids(found) <= mark.pending:
+                continue  # a hook, or somebody else, has posted a result meanwhile
+            questions = await self._begin(found)
+            if questions is None:
+                continue
+            if self._work.is_at_rest and found.until_ms is None and not self._manner.waits:
+                return self._waiting(WAITING, found, questions)
+            if not await self._something_happens(mark, found.until_ms, deadline):
+                trouble = UsageError(f"driving took longer than its limit of {self._manner.limit_seconds:g} seconds")
+                return self._waiting(LIMIT, found, questions, trouble)
+
+    async def _iterate(self) -> Iteration:
+        """One iteration; where the process cannot go on, what is under way comes to its end first."""
+        try:
+            found = await undisturbed(in_thread(self._engine.iterate, name="iterating"))
+        except Error:
+            await self._work.drain()
+            raise
+        for remark in found.remarks:
+            if remark not in self._told:
+                self._told.add(remark)
+                self._say(remark)
+        if found.status not in _ENDED:
+            await self._work.give_up(_ids(found))
+        return found
+
+    async def _begin(self, found: Iteration) -> list[inbox.Question] | None:
+        """Begin what can be begun; gives what waits for a person, or None where a policy has answered something."""
+        questions: list[inbox.Question] = []
+        has_answered = False
         for action in found.actions:
             effect = action.effect
-            if effect.effect_id in self._running:
+            if self._work.is_under_way(effect.effect_id):
                 continue
             if effect.kind == BREAKPOINT:
-                waits_for += await self._breakpoint(action)
-            elif effect.kind in PERFORMED:
-                known = begun.get(effect.effect_id, under_way.UnderWay())
-                if known.question is not None:
-                    waits_for.append(inbox.Question(effect.effect_id, "doubt", effect.label, known.question))
-                elif known.attempts and not under_way.may_repeat(effect, dict(action.task), known):
-                    question = await self._doubt(action, known)
-                    waits_for.append(question)
-                else:
-                    task = self._perform(action, known, side_by_side=_shares(found, action))
-                    self._running[effect.effect_id] = asyncio.create_task(task)
-        return waits_for
+                has_answered |= await self._answer(action)
+                questions.append(inbox.breakpoint_question(effect, action.task))
+            elif effect.kind in self._performers:
+                question = await self._perform(found, action)
+                questions += [] if question is None else [question]
+        return None if has_answered else questions
 
-    async def _breakpoint(self, action: Action) -> list[inbox.Question]:
-        """Ask a person, or let the policy answer; the hooks are told once."""
-        effect_id = action.effect.effect_id
+    async def _answer(self, action: Action) -> bool:
+        """Let the policy answer a breakpoint, where there is one; whether it did."""
         if self._manner.breakpoints == ASK:
-            return [one for one in inbox.questions(self._store) if one.effect_id == effect_id]
-        if effect_id not in self._asked:
-            self._asked.add(effect_id)
-            approved = self._manner.breakpoints == APPROVE
-            words = f"decided by the policy --breakpoints {self._manner.breakpoints}"
-            await asyncio.to_thread(inbox.answer, self._store, effect_id, words, approved=approved, by=inbox.BY_POLICY)
-            self._say(f"{action.effect.label or effect_id}: {words}")
-        return []
-
-    async def _doubt(self, action: Action, known: under_way.UnderWay) -> inbox.Question:
-        """Ask a person about an effect that a dead driver had begun."""
-        effect = action.effect
-        text = under_way.question(effect)
-        await asyncio.to_thread(
-            self._note, under_way.DOUBT, {"effectId": effect.effect_id, "attempt": known.attempts, "question": text}
-        )
-        return inbox.Question(effect.effect_id, "doubt", effect.label, text, ("again",))
-
-    async def _perform(self, action: Action, known: under_way.UnderWay, *, side_by_side: bool) -> None:
-        """Do one effect: noted before, resolved after, whatever comes of it."""
-        effect = action.effect
-        async with self._slots:
-            place = await self._places.take(effect.effect_id, known, alone=side_by_side and effect.kind in AGENT_KINDS)
-            note = {"effectId": effect.effect_id, "attempt": known.attempts + 1, "kind": effect.kind, **place.as_note()}
-            await asyncio.to_thread(self._note, under_way.STARTED, note)
-            self._say(f"{effect.kind} {effect.label or effect.task_id}: started")
-            started = clock.iso(clock.now())
-            await self._tell(hook_files.ON_TASK_START, {"effectId": effect.effect_id, "kind": effect.kind})
-            posted = await self._posted(action, place, started)
-            await self._resolve(action, posted)
-
-    async def _posted(self, action: Action, place: Place, started: str) -> Posted:
-        """Perform, and put what came of it into words; an error of ours is the effect's error too."""
-        try:
-            if action.effect.kind in AGENT_KINDS:
-                return await self._agent(action, place, started)
-            return await self._command(action, place, started)
-        except Error as error:
-            told = {"name": type(error).__name__, "message": error.message}
-            return Posted(ERROR, error=told, started_at=started, finished_at=clock.iso(clock.now()))
-
-    async def _command(self, action: Action, place: Place, started: str) -> Posted:
-        effect = action.effect
-        folder = disk.make_private_folder(self._folder / layout.TASKS / effect.effect_id)
-        value, printed = await commands.perform(
-            effect.kind, action.task, cwd=place.folder, environment=self._variables(effect.effect_id), folder=folder
-        )
-        return Posted(
-            OK,
-            value=value,
-            started_at=started,
-            finished_at=clock.iso(clock.now()),
-            stdout=Output(ref=str(printed.stdout_file.relative_to(self._folder))),
-            stderr=Output(ref=str(printed.stderr_file.relative_to(self._folder))),
-        )
-
-    async def _agent(self, action: Action, place: Place, started: str) -> Posted:
-        effect = action.effect
-        name = effect.label or effect.task_id
-        asked = agents.request(action.task, self._manner.agents, cwd=place.folder, name=name, own_folder=place.is_own)
-        finished = await agents.perform(asked, self._variables(effect.effect_id), self._say)
-        ended = clock.iso(clock.now())
-        if finished.unusable is not None:
-            raise finished.unusable
-        if finished.outcome.run_error:
-            return Posted(ERROR, error=agents.error(finished), started_at=started, finished_at=ended)
-        value = agents.value(finished)
-        joined = await self._places.give_back(place, f"bridle: {name}")
-        if joined is not None:
-            value["workspace"] = joined
-        return Posted(OK, value=value, started_at=started, finished_at=ended)
-
-    async def _resolve(self, action: Action, posted: Posted) -> None:
+            return False
+        approved = self._manner.breakpoints == APPROVE
+        words = f"decided by the policy --breakpoints {self._manner.breakpoints}"
         effect_id = action.effect.effect_id
+
+        def answer() -> None:
+            inbox.answer(self._store, effect_id, words, approved=approved, by=inbox.BY_POLICY)
+
         try:
-            await asyncio.to_thread(self._post, effect_id, posted)
-        except EffectError as error:  # somebody else has posted a result meanwhile: theirs stands
-            self._say(f"{effect_id}: {error.message}")
-            return
-        self._performed += 1
-        self._say(f"{action.effect.kind} {action.effect.label or action.effect.task_id}: {posted.status}")
-        await self._tell(hook_files.ON_TASK_COMPLETE, {"effectId": effect_id, "status": posted.status})
+            await undisturbed(in_thread(answer, name="answering a breakpoint"))
+        except EffectResolved:
+            return True  # a person was faster
+        self._say(f"breakpoint {action.effect.label or effect_id}: {words}")
+        return True
 
-    def _post(self, effect_id: str, posted: Posted) -> None:
-        with self._store.write(OWNER) as writer:
-            writer.resolve(effect_id, posted)
+    async def _perform(self, found: Iteration, action: Action) -> inbox.Question | None:
+        """Begin an effect, or ask a person first where it was under way and may not be done twice."""
+        effect = action.effect
+        known = self._known.get(effect.effect_id, UnderWay())
+        if known.question is not None:  # an answer may have come since
+            known = under_way.read(self._store.state()).get(effect.effect_id, known)
+        may_repeat = self._performers[effect.kind].may_repeat or action.task.get("idempotent") is True
+        if known.question is None and known.attempts and not known.is_wanted_again and not may_repeat:
+            text = under_way.question(effect)
+            await self._work.note(
+                under_way.DOUBT, {"effectId": effect.effect_id, "attempt": known.attempts, "question": text}
+            )
+            known = UnderWay(known.attempts, text)
+        self._known[effect.effect_id] = known
+        if known.question is not None:
+            return inbox.doubt(effect, known.question)
+        is_side_by_side = self._manner.concurrency > 1 and _has_company(found, action)
+        self._work.begin(action, known, is_side_by_side=is_side_by_side)
+        return None
 
-    def _note(self, entry_type: str, data: dict[str, Any]) -> None:
-        with self._store.write(OWNER) as writer:
-            writer.append(entry_type, data)
-
-    async def _tell(self, hook_type: str, payload: dict[str, Any]) -> None:
-        fired = await self._hooks.fire(hook_type, {**payload, "runId": self._folder.name})
-        for fault in fired.faults:
-            self._say(fault)
-
-    async def _wait(self, seen: int, until_ms: int | None) -> None:
-        """Wait for an effect of ours, the end of a sleep, or an entry of somebody else's."""
-        while True:
-            limit = POLL_SECONDS
+    async def _something_happens(self, mark: _Mark, until_ms: int | None, deadline: float) -> bool:
+        """Wait for the end of an effect or a sleep, or for what others write; False when the limit is reached."""
+        while clock.monotonic() < deadline:
+            limit = min(POLL_SECONDS, max(0.0, deadline - clock.monotonic()))
             if until_ms is not None:
                 limit = min(limit, max(0.0, until_ms / 1000 - clock.now().timestamp()))
-            if self._running:
-                done, _ = await asyncio.wait(self._running.values(), timeout=limit, return_when=asyncio.FIRST_COMPLETED)
-                for task in done:
-                    task.result()
-                self._running = {name: task for name, task in self._running.items() if task not in done}
-                if done:
-                    return
-            else:
-                await asyncio.sleep(limit)
+            if await self._work.wait(limit) or self._mark() != mark:
+                return True
             if until_ms is not None and clock.now().timestamp() * 1000 >= until_ms:
-                return
-            if not self._is_still(seen):
-                return
+                return True
+        return False
 
-    def _is_still(self, seen: int) -> bool:
-        """Whether nobody has written anything since."""
-        return self._store.standing().seq == seen
+    def _mark(self) -> _Mark:
+        """What tells whether there is news for the process, or an answer to a question of ours."""
+        standing = self._store.standing()
+        asks = any(known.question for known in self._known.values())
+        return _Mark(frozenset(standing.pending), standing.end, standing.seq if asks else 0)
 
-    def _is_left(self, action: Action) -> bool:
-        return action.effect.kind not in PERFORMED | {BREAKPOINT, SLEEP}
+    async def _stopped(self, found: Iteration) -> Driven:
+        """Something keeps effects from being performed: what is under way comes to its end, nothing is begun."""
+        await self._work.drain()
+        if self._work.fault is not None:
+            raise self._work.fault
+        unperformed = self._work.unperformed
+        assert unperformed is not None  # noqa: S101  # for the type checker: it is one or the other
+        return self._driven(unperformed.why, found, trouble=unperformed.error)
 
-    def _variables(self, effect_id: str) -> dict[str, str]:
-        return commands.environment_of(self._environment, run_id=self._folder.name, effect_id=effect_id)
+    def _waiting(
+        self, status: str, found: Iteration, questions: list[inbox.Question], trouble: Error | None = None
+    ) -> Driven:
+        known = {BREAKPOINT, SLEEP, *self._performers}
+        left = tuple(action for action in found.actions if action.effect.kind not in known)
+        return self._driven(status, found, questions=tuple(questions), left=left, trouble=trouble)
+
+    def _driven(self, status: str, found: Iteration, **more: Any) -> Driven:
+        return Driven(status, found, self._work.performed, round(self._work.cost_usd, 6), **more)
+
+
+@dataclass(frozen=True)
+class _Mark:
+    pending: frozenset[str]
+    end: str | None
+    seq: int
 
 
 async def drive(
-    store: Store,
+    open_store: Callable[[], Store],
     folder: Path,
     hooks: Hooks,
     manner: Manner | None = None,
     *,
     environment: Mapping[str, str] | None = None,
-    say: Callable[[str], None] = lambda _line: None,
+    say: Say = lambda _line: None,
+    performers: Mapping[str, Performer] | None = None,
 ) -> Driven:
-    """Drive a run; see Driver."""
-    if manner is not None and manner.breakpoints not in (ASK, APPROVE, REJECT):
-        raise UsageError(f"{manner.breakpoints!r} is no policy for breakpoints", remedy="Use ask, approve or reject.")
+    """Drive a run until it ends, or until only others can go on; `performers` adds kinds of effects, or replaces."""
     outer = os.environ if environment is None else environment
-    return await Driver(store, folder, hooks, manner or Manner(), environment=outer, say=say).drive()
+    driver = Driver(open_store, folder, hooks, manner or Manner(), environment=outer, say=say, performers=performers)
+    return await driver.drive()
 
 
-def _shares(found: Iteration, action: Action) -> bool:
+def _has_company(found: Iteration, action: Action) -> bool:
     """Whether another agent can be at work at the same time."""
     others = (one for one in found.actions if one.effect.effect_id != action.effect.effect_id)
     return any(one.effect.kind in AGENT_KINDS for one in others)
+
+
+def _ids(found: Iteration) -> set[str]:
+    return {action.effect.effect_id for action in found.actions}
+
+
+def _is_alive(pid: int) -> bool:
+    found = census.look(pid)
+    return found is not None and found.is_alive

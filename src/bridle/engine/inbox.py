@@ -21,6 +21,7 @@ from bridle.journal.store import Store
 OWNER = "answer"
 BY_PERSON = "human"
 BY_POLICY = "policy"
+DOUBT = "doubt"
 
 APPROVES = frozenset({"approve", "approved", "yes", "y", "ok", "okay", "accept", "accepted", "ship it", "lgtm", "go"})
 REJECTS = frozenset({"reject", "rejected", "no", "n", "deny", "denied", "refuse", "refused", "stop", "cancel"})
@@ -54,9 +55,9 @@ def questions(store: Store) -> list[Question]:
         effect = state.effects[effect_id]
         known = begun.get(effect_id)
         if effect.kind == BREAKPOINT:
-            found.append(_breakpoint(effect, store.task(effect_id)))
+            found.append(breakpoint_question(effect, store.task(effect_id)))
         elif known is not None and known.question is not None:
-            found.append(Question(effect_id, "doubt", effect.label, known.question, ("again",)))
+            found.append(doubt(effect, known.question))
     return found
 
 
@@ -71,7 +72,7 @@ def answer(
     if not effect.is_pending:
         raise EffectResolved(f"effect {effect_id} has its answer already", remedy="bridle task:show tells which.")
     if effect.kind == BREAKPOINT:
-        value = reply(text, _breakpoint(effect, store.task(effect_id)), approved=approved, by=by)
+        value = reply(text, breakpoint_question(effect, store.task(effect_id)), approved=approved, by=by)
         _post(store, effect_id, value)
         return value
     known = under_way.read(state).get(effect_id)
@@ -90,20 +91,37 @@ def answer(
 def reply(text: str, question: Question, *, approved: bool | None, by: str) -> dict[str, Any]:
     """The value of a breakpoint for an answer; what could mean either is refused."""
     option = next((one for one in question.options if _plain(one) == _plain(text)), None)
-    meant = approved if approved is not None else _meaning(option or text)
-    if approved is None and not text.strip():
-        raise UsageError("an empty answer decides nothing", remedy="Say approve or reject, in words or by flag.")
+    said = _meaning(text)
+    if approved is not None and said is not None and approved != said:
+        raise UsageError(f"{text!r} says one thing and the flag another", remedy="Leave one of them out.")
+    meant = said if approved is None else approved
     if meant is None and option is None:
-        raise UsageError(
-            f"{text!r} is neither a yes nor a no",
-            remedy="Add --approve or --reject; your words are kept with it either way.",
-        )
-    value: dict[str, Any] = {"approved": bool(meant), "response": text, "respondedBy": by}
+        what = f"{text!r} is neither a yes nor a no" if text.strip() else "an empty answer decides nothing"
+        raise UsageError(what, remedy="Add --approve or --reject; your words are kept with it either way.")
+    value: dict[str, Any] = {"approved": meant is True, "response": text, "respondedBy": by}
     if option is not None:
         value["option"] = option
-    if not value["approved"]:
+    if not value["approved"] and text.strip():
         value["feedback"] = text
     return value
+
+
+def breakpoint_question(effect: Effect, task: Mapping[str, Any]) -> Question:
+    """What a breakpoint asks."""
+    payload = _payload(task)
+    text, options = effect.label or BREAKPOINT, tuple[str, ...]()
+    if isinstance(payload, Mapping):
+        text = str(payload.get("question") or payload.get("title") or text)
+        given = payload.get("options")
+        options = tuple(_option(one) for one in given) if isinstance(given, (list, tuple)) else ()
+    elif isinstance(payload, str) and payload:
+        text = payload
+    return Question(effect.effect_id, BREAKPOINT, effect.label, text, options, payload)
+
+
+def doubt(effect: Effect, text: str) -> Question:
+    """What is asked about an effect that was under way."""
+    return Question(effect.effect_id, DOUBT, effect.label, text, ("again",))
 
 
 def _meaning(text: str) -> bool | None:
@@ -115,19 +133,13 @@ def _plain(text: str) -> str:
     return re.sub(r"\s+", " ", text).strip(" .!\t\n").lower()
 
 
-def _breakpoint(effect: Effect, task: Mapping[str, Any]) -> Question:
-    metadata = task.get("metadata")
-    section = task.get("breakpoint")
-    payload = metadata.get("payload") if isinstance(metadata, Mapping) else None
-    if payload is None and isinstance(section, Mapping):
-        payload = section.get("payload")
-    text, options = effect.label or "breakpoint", tuple[str, ...]()
-    if isinstance(payload, Mapping):
-        text = str(payload.get("question") or payload.get("title") or text)
-        options = tuple(_option(one) for one in payload.get("options") or ())
-    elif isinstance(payload, str) and payload:
-        text = payload
-    return Question(effect.effect_id, BREAKPOINT, effect.label, text, options, payload)
+def _payload(task: Mapping[str, Any]) -> Any:
+    """What a process gave the breakpoint, wherever the format keeps it."""
+    for name in ("metadata", "breakpoint"):
+        section = task.get(name)
+        if isinstance(section, Mapping) and section.get("payload") is not None:
+            return section["payload"]
+    return None
 
 
 def _option(value: object) -> str:

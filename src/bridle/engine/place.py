@@ -1,94 +1,203 @@
-"""Where an effect works: in the repository itself, or in a working copy of its own while others are at work too."""
+"""Where an agent works: in the repository itself, or in a working copy of its own while others are at work too.
+
+A working copy of its own looks just like the repository at that moment, with everything that is not committed. What the
+agent changed there is joined into the repository when it is done; nothing is committed and no branch of a person moves.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from bridle.engine.under_way import UnderWay
-from bridle.errors import GitError, UsageError
-from bridle.workspace import worktree
-from bridle.workspace.commit import commit, message
+from bridle.engine.perform import Job, Say
+from bridle.engine.under_way import JOINING
+from bridle.errors import GitError, ProcessError, UsageError
+from bridle.ground import disk, ids
+from bridle.workspace import join, snapshot, worktree
 from bridle.workspace.git import Git
-from bridle.workspace.merge import Conflicts, merge
+from bridle.workspace.join import Join
+from bridle.workspace.merge import Conflicts
+from bridle.workspace.snapshot import Snapshot
+from bridle.workspace.worktree import Worktree
 
-BRANCH = "bridle/effect/"
+# Branches with work that could not be joined, or that a dead attempt left: for a person to look at.
+KEPT = "bridle/kept/"
+# Somebody who writes to the repository all the time is not waited for.
+JOIN_TRIES = 5
+
+_READY = "bridle-ready"
 
 
 @dataclass(frozen=True)
-class Place:
-    """A folder to work in."""
+class Lent:
+    """A working copy for one attempt at one effect."""
 
+    name: str
     folder: Path
-    worktree: worktree.Worktree | None = None
-    base: str | None = None
-
-    @property
-    def is_own(self) -> bool:
-        """Whether nobody else works there."""
-        return self.worktree is not None
-
-    def as_note(self) -> dict[str, Any]:
-        """What the journal says about it."""
-        if self.worktree is None:
-            return {}
-        return {"worktree": self.worktree.name, "base": self.base}
+    """Where the agent starts: the same place in it as the run's repository has in its own working copy."""
+    worktree: Worktree
+    base: Snapshot
+    """What it began with."""
 
 
 class Places:
-    """Hands out places, and brings the work done in them back; one merge at a time."""
+    """Lends working copies, and brings back what was done in them; one at a time."""
 
-    def __init__(self, repository: Path, environment: Mapping[str, str]) -> None:
+    def __init__(self, repository: Path, environment: Mapping[str, str], say: Say) -> None:
         self._repository = repository
-        self._git = Git(repository, environment)
-        self._merging = asyncio.Lock()
+        self._environment = environment
+        self._say = say
+        self._free = asyncio.Lock()
+        self._top: Git | None = None
 
-    async def take(self, effect_id: str, known: UnderWay, *, alone: bool) -> Place:
-        """A place for an effect; `alone` wants one of its own, which needs a repository with a commit."""
-        if known.worktree is not None:
-            await self._drop(known.worktree)  # what an attempt that died left there is not what this one begins with
-        if not alone:
-            return Place(self._repository)
+    @asynccontextmanager
+    async def here(self) -> AsyncIterator[Path]:
+        """The repository itself, for one agent, or one join, at a time."""
+        async with self._free:
+            yield self._repository
+
+    async def lend(self, job: Job) -> Lent | None:
+        """A working copy for this attempt; None where there is no commit yet to make one of, or no git at all."""
+        name = _name(job)
         try:
-            base = await self._git.head()
-        except GitError:
-            base = None
-        if base is None:
-            return Place(self._repository)
-        made = await worktree.add(self._git, effect_id.lower(), at=base, branch=BRANCH + effect_id.lower())
-        return Place(made.folder, made, base)
-
-    async def give_back(self, place: Place, why: str) -> dict[str, Any] | None:
-        """Bring the work of a place of its own into the repository; conflicts are told, and the branch stays."""
-        if place.worktree is None:
+            git = await self._git()
+            if await git.head() is None:
+                return None
+            base = await snapshot.take(git, name=f"{name}-base", why="what an agent begins with")
+            made = await worktree.add(git, name, at=base.head or "HEAD", is_empty=True)
+            own = Git(made.folder, self._environment)
+            await snapshot.restore(own, base, moves_head=False)
+            disk.write_atomic(await own.git_path(_READY), b"")
+        except (GitError, ProcessError, UsageError) as error:
+            self._say(f"agents take turns in {self._repository}, since no working copy can be made: {error.message}")
             return None
-        made = await commit(Git(place.folder), message(why))
-        branch = place.worktree.branch
-        if made is None:
-            await self._drop(place.worktree.name)
-            return {"changed": False}
-        async with self._merging:
-            done = await self._merge(made, why)
-        if isinstance(done, dict):
-            await worktree.remove(self._git, place.worktree)
-            return {"changed": True, "commit": made, "branch": branch, **done}
-        await self._drop(place.worktree.name)
-        return {"changed": True, "commit": made, "merged": done}
+        folder = made.folder / self._repository.resolve().relative_to(git.folder)
+        return Lent(name, disk.make_private_folder(folder), made, base)
 
-    async def _merge(self, made: str, why: str) -> str | dict[str, Any]:
+    async def look(self, lent: Lent) -> Snapshot:
+        """What the working copy holds now."""
+        own = Git(lent.worktree.folder, self._environment)
+        return await snapshot.take(own, name=f"{lent.name}-work", why="what an agent has done")
+
+    async def find(self, job: Job) -> Snapshot:
+        """The same, for work that was delivered before the driver ended."""
+        git = await self._git()
+        found = await snapshot.find(git, f"{_name(job)}-work")
+        if found is None:
+            raise GitError(
+                f"the work of effect {job.effect.effect_id} is no longer in {git.folder}",
+                remedy="Post its result with task:post, or bring the ref back.",
+            )
+        return found
+
+    async def bring_in(self, job: Job, base: str, tree: str) -> Conflicts | None:
+        """Join a tree into the repository; what stands against it, where something does."""
+        git = await self._git()
+        async with self._free:
+            if await self._finished(git, job):
+                return None
+            found: Join | Conflicts | None = None
+            for _ in range(JOIN_TRIES):
+                found = await join.plan(git, base, tree)
+                if isinstance(found, Conflicts):
+                    return found
+                if not found.is_needed:
+                    return None
+                note = {"effectId": job.effect.effect_id, "attempt": job.attempt}
+                await job.note(JOINING, {**note, "head": found.head, "ours": found.ours, "tree": found.tree})
+                if await join.carry_out(git, found):
+                    return None
+            return Conflicts((), f"somebody else keeps writing to {git.folder}")
+
+    async def keep(self, job: Job, work: Snapshot, why: str) -> str:
+        """Put work on a branch for a person; gives the branch."""
+        return await self._keep(_name(job), work, why)
+
+    async def salvage(self, job: Job) -> None:
+        """Take away what dead attempts left; what an agent had changed there is kept on a branch."""
+        for left in await self._left_by(_stem(job.effect.effect_id)):
+            branch = await self._keep_left(left)
+            if branch is not None:
+                self._say(f"{job.name}: what an earlier attempt left is kept on the branch {branch}")
+            await worktree.remove(await self._git(), left)
+
+    async def clear(self, effect_id: str) -> None:
+        """Take away every working copy that was lent for an effect, and the refs that kept its work."""
+        stem = _stem(effect_id)
         try:
-            done = await merge(self._git, made, message(f"{why} (merged)"))
-        except (GitError, UsageError) as error:
-            return {"merged": None, "problem": error.message}
-        if isinstance(done, Conflicts):
-            return {"merged": None, "conflicts": list(done.paths)}
-        return done.commit
+            for left in await self._left_by(stem):
+                await worktree.remove(await self._git(), left)
+            await self._drop_refs(stem)
+        except (GitError, ProcessError) as error:  # the result is in: what is left takes room and nothing else
+            self._say(f"what was lent for effect {effect_id} could not be cleared away: {error.message}")
 
-    async def _drop(self, name: str) -> None:
-        """Take away a worktree and its branch, both made here."""
-        folder = await self._git.common_folder() / worktree.FOLDER / name
-        await worktree.remove(self._git, worktree.Worktree(name, folder, BRANCH + name))
-        await self._git.run("branch", "-D", "--quiet", BRANCH + name, accepts=(0, 1))
+    async def sweep(self, over: set[str]) -> None:
+        """After a crash: take away what was lent for effects that are over."""
+        try:
+            left = await worktree.ours(await self._git())
+        except (GitError, ProcessError, UsageError):
+            return  # no repository, so nothing was lent
+        stems = {_stem(effect_id): effect_id for effect_id in over}
+        for effect_id in {stems[stem] for one in left if (stem := one.name.rpartition("-")[0]) in stems}:
+            await self.clear(effect_id)
+
+    async def _finished(self, git: Git, job: Job) -> bool:
+        """Whether a join that was under way when its driver ended is done now."""
+        note = job.known.joining
+        if note is None:
+            return False
+        kept = await join.finish(git, Join(note["head"], note["ours"], note["tree"]))
+        if kept is not None:
+            self._say(f"{job.name}: its join was cut off and is finished now; what was there before is {kept}")
+        return kept is not None
+
+    async def _keep_left(self, left: Worktree) -> str | None:
+        """The branch with what an agent left in a working copy; None where there was no agent, or no change."""
+        own = Git(left.folder, self._environment)
+        base = await snapshot.find(await self._git(), f"{left.name}-base")
+        try:
+            is_ready = (await own.git_path(_READY)).exists()
+        except GitError:
+            is_ready = False
+        if base is None or not is_ready:
+            return None  # it was never lent to anybody
+        work = await snapshot.take(own, name=f"{left.name}-work", why="what an attempt left")
+        if work.tree == base.tree and work.head == base.head:
+            return None
+        return await self._keep(left.name, work, "what an attempt left that did not come to its end")
+
+    async def _keep(self, name: str, work: Snapshot, why: str) -> str:
+        await snapshot.keep_as_branch(await self._git(), work, KEPT + name, why)
+        return KEPT + name
+
+    async def _left_by(self, stem: str) -> list[Worktree]:
+        try:
+            found = await worktree.ours(await self._git())
+        except UsageError:  # no repository
+            return []
+        return [one for one in found if one.name.rpartition("-")[0] == stem]
+
+    async def _drop_refs(self, stem: str) -> None:
+        git = await self._git()
+        for line in (await git.text("for-each-ref", "--format=%(refname) %(objectname)", snapshot.REFS)).splitlines():
+            name, _, commit = line.partition(" ")
+            if name.removeprefix(snapshot.REFS).startswith(f"{stem}-"):
+                await git.run("update-ref", "-d", name, commit)
+
+    async def _git(self) -> Git:
+        if self._top is None:
+            inside = Git(self._repository, self._environment)
+            self._top = Git((await inside.top()).resolve(), self._environment)
+        return self._top
+
+
+def _stem(effect_id: str) -> str:
+    """An effect's id as part of the names of what is lent for it."""
+    return ids.safe_name(effect_id).lower()
+
+
+def _name(job: Job) -> str:
+    return f"{_stem(job.effect.effect_id)}-{job.attempt}"

@@ -2,70 +2,61 @@
 
 | type | data | when |
 |---|---|---|
-| BRIDLE_EFFECT_STARTED | effectId, attempt, kind, [worktree, base] | before an effect is performed |
-| BRIDLE_EFFECT_DOUBT | effectId, attempt, question | it was under way when its driver died, and may not be done twice unasked |
-| BRIDLE_EFFECT_AGAIN | effectId, respondedBy | a person, or a policy, says that it is to be done again |
+| BRIDLE_EFFECT_STARTED | effectId, attempt, kind | before an effect is performed |
+| BRIDLE_EFFECT_DELIVERED | effectId, attempt, base, head, tree, changed, ref | an agent in its own copy is done |
+| BRIDLE_EFFECT_JOINING | effectId, attempt, head, ours, tree | before its work is brought into the repository |
+| BRIDLE_EFFECT_DOUBT | effectId, attempt, question | it was under way and may not be repeated unasked |
+| BRIDLE_EFFECT_AGAIN | effectId, respondedBy | a person says that it is to be done again |
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
 
-from bridle.engine.effects import AGENT, SKILL
-from bridle.journal.entries import Effect
-from bridle.journal.state import State
+from bridle.journal.entries import Effect, Entry
+from bridle.journal.state import State, broken
 
 STARTED = "BRIDLE_EFFECT_STARTED"
+DELIVERED = "BRIDLE_EFFECT_DELIVERED"
+JOINING = "BRIDLE_EFFECT_JOINING"
 DOUBT = "BRIDLE_EFFECT_DOUBT"
 AGAIN = "BRIDLE_EFFECT_AGAIN"
-
-# An agent starts afresh each time and finds what an earlier one left; a command may have done its work already.
-REPEATABLE_KINDS = frozenset({AGENT, SKILL})
 
 
 @dataclass(frozen=True)
 class UnderWay:
-    """An effect that somebody has begun and nobody has resolved."""
+    """What is known of an effect that somebody may have begun and nobody has resolved."""
 
     attempts: int = 0
     """How often it was begun."""
     question: str | None = None
     """What a person must decide first."""
-    worktree: str | None = None
-    """The working copy of the last attempt, where it had one of its own."""
-    base: str | None = None
-    """The commit that it began with."""
-    may_repeat: bool = False
-    """Whether somebody said since the last attempt that it is to be done again."""
+    is_wanted_again: bool = False
+    """Whether a person said since the last attempt that it is to be done again."""
+    delivered: Mapping[str, Any] | None = None
+    """The note of work that is done and only has to be brought in."""
+    joining: Mapping[str, Any] | None = None
+    """The note of how that was begun."""
 
 
 def read(state: State) -> dict[str, UnderWay]:
     """The effects that were begun and still wait, by their id."""
     found: dict[str, UnderWay] = {}
     for entry in state.notes:
-        effect_id = entry.data.get("effectId")
-        if not isinstance(effect_id, str) or effect_id not in state.standing.pending:
+        if entry.type not in _STEPS:
             continue
-        known = found.get(effect_id, UnderWay())
-        if entry.type == STARTED:
-            found[effect_id] = UnderWay(
-                known.attempts + 1, None, _text(entry.data.get("worktree")), _text(entry.data.get("base"))
-            )
-        elif entry.type == DOUBT:
-            question = _text(entry.data.get("question"))
-            found[effect_id] = UnderWay(known.attempts, question, known.worktree, known.base)
-        elif entry.type == AGAIN:
-            found[effect_id] = UnderWay(known.attempts, None, known.worktree, known.base, may_repeat=True)
+        effect_id = entry.data.get("effectId")
+        if not isinstance(effect_id, str):
+            raise broken(entry, "names no effect")
+        if effect_id in state.standing.pending:
+            found[effect_id] = _STEPS[entry.type](found.get(effect_id, UnderWay()), entry)
     return found
 
 
-def may_repeat(effect: Effect, task: dict[str, object], known: UnderWay) -> bool:
-    """Whether an effect that was under way may be done again without asking anybody."""
-    return known.may_repeat or effect.kind in REPEATABLE_KINDS or task.get("idempotent") is True
-
-
 def question(effect: Effect) -> str:
-    """What a person is asked about an effect whose driver died."""
+    """What a person is asked about an effect whose driver ended in the midst of it."""
     name = effect.label or effect.task_id
     return (
         f"{effect.kind} effect {name!r} was under way when its driver ended, and may have done its work already."
@@ -73,5 +64,24 @@ def question(effect: Effect) -> str:
     )
 
 
-def _text(value: object) -> str | None:
-    return value if isinstance(value, str) else None
+def _started(known: UnderWay, _entry: Entry) -> UnderWay:
+    return UnderWay(known.attempts + 1)
+
+
+def _doubt(known: UnderWay, entry: Entry) -> UnderWay:
+    return replace(known, question=str(entry.data.get("question")), is_wanted_again=False)
+
+
+def _again(known: UnderWay, _entry: Entry) -> UnderWay:
+    return replace(known, question=None, is_wanted_again=True)
+
+
+def _delivered(known: UnderWay, entry: Entry) -> UnderWay:
+    return replace(known, delivered=entry.data)
+
+
+def _joining(known: UnderWay, entry: Entry) -> UnderWay:
+    return replace(known, joining=entry.data)
+
+
+_STEPS = {STARTED: _started, DOUBT: _doubt, AGAIN: _again, DELIVERED: _delivered, JOINING: _joining}

@@ -63,16 +63,32 @@ async def carry_out(git: Git, join: Join) -> bool:
 async def finish(git: Git, join: Join) -> str | None:
     """Go on with a join that may have been killed half way; gives the ref that keeps what was there before.
 
-    None where another commit is checked out since: then it must be planned anew.
+    None where something else has happened to these files since: then it must be planned anew.
     """
     if await git.head() != join.head:
         return None
     kept = await snapshot.take(git, why="before a join was finished")
+    if not await _is_half_way(git, join, kept.tree):
+        await snapshot.drop(git, kept)
+        return None
     for name in await _differing(git, join, "D"):
         with suppress(OSError):  # gone already, or what stands there now is put in order below
             (git.folder / name).unlink()
     await _write(git, join.tree, await _differing(git, join, "d"))
     return kept.ref
+
+
+async def _is_half_way(git: Git, join: Join, now: str) -> bool:
+    """Whether each file is as it was, as it shall be, or what a kill leaves in between: cut off, or gone."""
+    concerned = set(await snapshot.changes(git, join.ours, join.tree))
+    touched = concerned & set(await snapshot.changes(git, join.ours, now))
+    odd = touched & set(await snapshot.changes(git, now, join.tree))
+    there = set(await git.names("ls-tree", "-r", "-z", "--name-only", now)) if odd else set()
+    for name in odd & there:
+        wanted = (await git.run("cat-file", "blob", f"{join.tree}:{name}", accepts=(0, 128)))[1]
+        if not wanted.startswith((await git.run("cat-file", "blob", f"{now}:{name}", accepts=(0, 128)))[1]):
+            return False
+    return True
 
 
 async def _differing(git: Git, join: Join, how: str) -> list[str]:

@@ -1,0 +1,84 @@
+"""What the commands for people share: which run is meant, words on stderr, and an end on request."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+T = TypeVar("T")
+Decorated = Callable[..., Any]
+
+INTERRUPTED = 130
+
+
+def run_argument(function: Decorated) -> Decorated:
+    """The argument RUN: a run's id, the beginning of it, its folder, or `last`."""
+    return click.argument("run", metavar="[RUN]", default="last")(function)
+
+
+def runs_dir_option(function: Decorated) -> Decorated:
+    """The option that says where runs are."""
+    text = "Where runs are.  [default: $BABYSITTER_RUNS_DIR, else .a5c/runs]"
+    return click.option("--runs-dir", metavar="DIR", help=text)(function)
+
+
+def json_option(function: Decorated) -> Decorated:
+    """The option for programs."""
+    return click.option("--json", "as_json", is_flag=True, help="Print one JSON document on stdout.")(function)
+
+
+def chosen_run(argument: str, runs_dir: str | None) -> Path:
+    """The folder of the run that a person means."""
+    from bridle.journal.find import choose_run, runs_folder
+
+    return choose_run(argument, runs_folder(runs_dir, os.environ))
+
+
+def shown_run(run: Path) -> str:
+    """How to name a run in the next command: by its id where that is enough, else by its folder."""
+    import shlex
+
+    from bridle.journal.find import runs_folder
+
+    return shlex.quote(run.name if run.parent == runs_folder(None, os.environ) else str(run))
+
+
+def say(line: str) -> None:
+    """A line for the person at the terminal."""
+    from bridle.views.summary import harmless
+
+    print(f"bridle: {harmless(line)}", file=sys.stderr, flush=True)
+
+
+def show(text: str) -> None:
+    """Print text that may come from an agent or a file: nothing in it moves a cursor, and any terminal can take it."""
+    import io
+
+    from bridle.views.summary import harmless
+
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
+    print(harmless(text))
+
+
+def run_until_told(work: Coroutine[Any, Any, T]) -> T | None:
+    """Run it; None where SIGINT, SIGTERM or a closed terminal ended it, which it was given time to do cleanly."""
+    import asyncio
+    import signal
+
+    async def guarded() -> T:
+        task = asyncio.ensure_future(work)
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            loop.add_signal_handler(number, task.cancel)
+        return await task
+
+    try:
+        return asyncio.run(guarded())
+    except asyncio.CancelledError:
+        return None
