@@ -93,7 +93,7 @@ class Loop:
             elif self._parked:
                 await asyncio.wait(self._parked.values(), return_when=asyncio.FIRST_COMPLETED)
             elif all(book.verdict in GOOD for book in self.ledger.tasks.values()):
-                return self._receipt()
+                return self.receipt()
             else:
                 await self._pause(kinds.WHY_ENDED, "not every task ended well", exit_code=1)
 
@@ -326,7 +326,7 @@ class Loop:
 
     async def _pause(self, why: str, reason: str, *, exit_code: int) -> None:
         """Wait for `resume` or `retry`: with other limits, or with a task to try again."""
-        args = {"why": why, "reason": reason, "exit_code": exit_code, "receipt": self._receipt()}
+        args = {"why": why, "reason": reason, "exit_code": exit_code, "receipt": self.receipt()}
         self._take_news(await self._ctx.task(_PAUSE, args, label=f"paused: {reason}") or {})
 
     def _take_news(self, news: dict[str, Any]) -> None:
@@ -359,7 +359,8 @@ class Loop:
         began = self._began or self._ctx.now()
         return float((self._ctx.now() - began).total_seconds())
 
-    def _receipt(self) -> dict[str, Any]:
+    def receipt(self) -> dict[str, Any]:
+        """The run as it stands."""
         return receipt(self._inputs, self.ledger, self._limits, seconds=self._elapsed())
 
 
