@@ -12,7 +12,7 @@ from random import Random
 import pytest
 
 from bridle.errors import EffectResolved, JournalBroken
-from bridle.journal import layout, pack
+from bridle.journal import layout, names, pack, unpack
 from bridle.journal.files import FileStore
 from bridle.journal.reader import WORTH_PACKING_ENTRIES, FileReader
 from bridle.journal.state import fold
@@ -55,6 +55,15 @@ def test_the_pack_is_made_by_writers_and_tells_the_truth(tmp_path: Path) -> None
     run = new_run(tmp_path)
     assert (run / PACK).exists()
     goes_on(run)
+
+
+def test_after_every_turn_the_pack_knows_the_folder(tmp_path: Path) -> None:
+    run = new_run(tmp_path)
+    for deed in (append, post, append):
+        deed(run)
+        tail = unpack.read_tail(run / PACK, FileReader(run).load)
+        assert tail is not None
+        assert tail.seal.mark == names.mark_of(run / layout.JOURNAL) is not None
 
 
 def test_a_pack_that_is_gone_is_not_missed(tmp_path: Path) -> None:

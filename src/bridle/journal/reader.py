@@ -145,7 +145,8 @@ class FileReader:
         except (LockHeld, DiskError):
             return
         with lock:
-            if view.is_current() and lock.predecessor is None:
+            # Where the last writer died the mark is not enough, and its note is gone once we let the lock go.
+            if view.is_current() if lock.predecessor is None else view.catch_up():
                 grow_quietly(view)
 
 

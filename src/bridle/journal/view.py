@@ -105,10 +105,9 @@ class View:
                     f"the journal {self._place.journal} changed while it was read",
                     remedy="Somebody writes to it without its lock. Run the command again.",
                 )
-            lines_of, learned = self._lines_of, self._learned
-            self.__dict__.update(whole.__dict__)
-            self._lines_of, self._learned = lines_of, learned
-        assert self._state is not None  # noqa: S101  # of_state always has one
+            self._state, self.packed, self.lacking, self._end = whole.state, whole.packed, whole.lacking, whole._end
+            if whole._mark != self._mark:
+                self._mark, self._is_our_mark = whole._mark, whole._is_our_mark
         return self._state
 
     def is_current(self) -> bool:
