@@ -30,15 +30,11 @@ class Difference:
         return f"{self.path}: real {_short(self.real)}, ours {_short(self.ours)}"
 
 
-def differences(scenario: Scenario, real: Seen, ours: Seen) -> list[Difference]:
-    """Every place at which two programs differ in a scenario."""
-    shapes = (shape(scenario, real), shape(scenario, ours))
-    for pair in zip(*(found["request"] for found in shapes), strict=False):
-        # Of a tool that only one of them offers, that is difference enough.
-        offered_by_both = pair[0]["schema"].keys() & pair[1]["schema"].keys()
-        for request in pair:
-            request["schema"] = {name: request["schema"][name] for name in sorted(offered_by_both)}
-    return list(_walk("", *shapes))
+def differences(real: dict[str, Any], ours: dict[str, Any]) -> list[Difference]:
+    """Every place at which two programs differ, by their shapes."""
+    pairs = zip(real["request"], ours["request"], strict=False)
+    common = [request["schema"].keys() & other["schema"].keys() for request, other in pairs]
+    return list(_walk("", _with_schemas(real, common), _with_schemas(ours, common)))
 
 
 def shape(scenario: Scenario, seen: Seen) -> dict[str, Any]:
@@ -52,6 +48,15 @@ def shape(scenario: Scenario, seen: Seen) -> dict[str, Any]:
     if scenario.transcript:
         found["transcript"] = [[clean(line) for line in _kept(lines)] for lines in seen.transcripts]
     return found
+
+
+def _with_schemas(found: dict[str, Any], common: list[set[str]]) -> dict[str, Any]:
+    """With the schemas of the tools that both offer: of one that only one offers, that is difference enough."""
+    requests = [
+        {**request, "schema": {name: request["schema"][name] for name in sorted(names)}}
+        for request, names in zip(found["request"], common, strict=False)
+    ]
+    return {**found, "request": requests + found["request"][len(requests) :]}
 
 
 def _started(scenario: Scenario, start: Started, clean: Any) -> dict[str, Any]:
@@ -73,9 +78,8 @@ def _started(scenario: Scenario, start: Started, clean: Any) -> dict[str, Any]:
 
 def _label(event: dict[str, Any]) -> str:
     """An event's kind, and what it carries."""
-    content = event.get("message", {}).get("content") if isinstance(event.get("message"), dict) else None
-    blocks = [block.get("type") for block in content] if isinstance(content, list) else []
     inner = event["event"].get("type") if isinstance(event.get("event"), dict) else None
+    blocks = [block.get("type") for block in _blocks(event)]
     return " ".join(str(part) for part in (kind_of(event), inner, *blocks) if part)
 
 
@@ -89,7 +93,7 @@ def _in_order_of_calls(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
     for place, event in enumerate(answers):
         following = answers[place + 1] if place + 1 < len(answers) else {}
         ordered.append(event)
-        if event.get("message", {}).get("id") != following.get("message", {}).get("id"):
+        if _message(event).get("id") != _message(following).get("id"):
             called = {block.get("id") for before in ordered for block in _blocks(before)}
             ordered += [result for result in results if _answered(result) in called]
             results = [result for result in results if _answered(result) not in called]
@@ -97,15 +101,20 @@ def _in_order_of_calls(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _blocks(event: dict[str, Any]) -> list[dict[str, Any]]:
-    content = event.get("message", {}).get("content")
+    content = _message(event).get("content")
     return [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
+
+
+def _message(event: dict[str, Any]) -> dict[str, Any]:
+    message = event.get("message")
+    return message if isinstance(message, dict) else {}
 
 
 def _answered(event: dict[str, Any]) -> str | None:
     """The call that a result answers."""
     if event.get("type") != "user":
         return None
-    return next((block["tool_use_id"] for block in _blocks(event) if block.get("type") == "tool_result"), None)
+    return next((str(block.get("tool_use_id")) for block in _blocks(event) if block.get("type") == "tool_result"), None)
 
 
 def _other_lines(start: Started, clean: Any) -> list[str]:
@@ -120,7 +129,7 @@ def _other_lines(start: Started, clean: Any) -> list[str]:
 
 
 def _unique(start: Started) -> bool:
-    ids = [event["uuid"] for event in start.events if "uuid" in event]
+    ids = [json.dumps(event["uuid"]) for event in start.events if "uuid" in event]
     return len(ids) == len(set(ids))
 
 
@@ -174,13 +183,12 @@ def _kept(lines: tuple[dict[str, Any], ...]) -> Iterator[dict[str, Any]]:
 
 
 def _walk(path: str, real: Any, ours: Any) -> Iterator[Difference]:
-    if isinstance(real, dict) and isinstance(ours, dict):
+    if path.rpartition(".")[2] in SETS and _is_named(real) and _is_named(ours):
+        yield from _walk_sets(path, _by_name(real), _by_name(ours))
+    elif isinstance(real, dict) and isinstance(ours, dict):
         for key in [*real, *(key for key in ours if key not in real)]:
             yield from _walk(f"{path}.{key}" if path else key, real.get(key, ABSENT), ours.get(key, ABSENT))
     elif isinstance(real, list) and isinstance(ours, list):
-        if path.rpartition(".")[2] in SETS and all(isinstance(item, str) for item in real + ours):
-            yield from _walk_sets(path, set(real), set(ours))
-            return
         for place in range(max(len(real), len(ours))):
             pair = (items[place] if place < len(items) else ABSENT for items in (real, ours))
             yield from _walk(f"{path}[{place}]", *pair)
@@ -188,9 +196,20 @@ def _walk(path: str, real: Any, ours: Any) -> Iterator[Difference]:
         yield Difference(path, real, ours)
 
 
-def _walk_sets(path: str, real: set[str], ours: set[str]) -> Iterator[Difference]:
-    for name in sorted(real ^ ours):
-        yield Difference(f"{path}{{{name}}}", name if name in real else ABSENT, name if name in ours else ABSENT)
+def _is_named(items: Any) -> bool:
+    return isinstance(items, dict) or (isinstance(items, list) and all(isinstance(item, str) for item in items))
+
+
+def _by_name(items: Any) -> dict[str, Any]:
+    return items if isinstance(items, dict) else {name: name for name in items}
+
+
+def _walk_sets(path: str, real: dict[str, Any], ours: dict[str, Any]) -> Iterator[Difference]:
+    for name in sorted(real.keys() | ours.keys()):
+        if name in real and name in ours:
+            yield from _walk(f"{path}.{name}", real[name], ours[name])
+        else:
+            yield Difference(f"{path}{{{name}}}", real.get(name, ABSENT), ours.get(name, ABSENT))
 
 
 def _short(value: Any) -> str:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
@@ -32,9 +32,10 @@ class Listed:
 
     def fits(self, difference: Difference) -> bool:
         """Whether a difference is the one of this row."""
-        found = (difference.path, _written(difference.real), _written(difference.ours))
-        return all(
-            _like(value, pattern) for value, pattern in zip(found, (self.path, self.real, self.ours), strict=True)
+        return (
+            _is_like(difference.path, self.path)
+            and _is_like(_written(difference.real), self.real)
+            and _is_like(_written(difference.ours), self.ours)
         )
 
 
@@ -89,6 +90,11 @@ def _written(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def _like(value: str, pattern: str) -> bool:
+def _is_like(value: str, pattern: str) -> bool:
     """Whether a text fits a pattern in which only `*` is special."""
-    return fnmatchcase(value.replace("\n", "\\n"), pattern.replace("[", "[[]").replace("?", "[?]"))
+    return pattern == "*" or _compiled(pattern).fullmatch(value.replace("\n", "\\n")) is not None
+
+
+@functools.cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(".*".join(map(re.escape, pattern.split("*"))), re.DOTALL)

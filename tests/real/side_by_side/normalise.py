@@ -7,7 +7,7 @@ number was, or a session that changes is still seen.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from tests.real.side_by_side.play import Seen
@@ -28,49 +28,10 @@ NUMBERS = frozenset(
 )
 # Each program has its own, and says so.
 VERSIONS = frozenset({"claude_code_version", "version"})
-# Shown in no particular order.
-SETS = frozenset({"agents", "skills", "slash_commands", "tools"})
-# What the vendor's program brings along for its own customers: its names are no part of the contract.
-_SKILLS = frozenset(
-    {
-        "batch",
-        "claude-api",
-        "code-review",
-        "debug",
-        "deep-research",
-        "fewer-permission-prompts",
-        "keybindings-help",
-        "loop",
-        "run",
-        "run-skill-generator",
-        "simplify",
-        "update-config",
-        "verify",
-    }
-)
-_COMMANDS = frozenset(
-    {
-        "clear",
-        "compact",
-        "config",
-        "context",
-        "goal",
-        "heapdump",
-        "init",
-        "insights",
-        "reload-skills",
-        "review",
-        "security-review",
-        "team-onboarding",
-        "usage",
-    }
-)
-VENDORS_OWN = {
-    "commands": _SKILLS | _COMMANDS,
-    "agents": frozenset({"claude", "Explore", "general-purpose", "Plan", "statusline-setup"}),
-    "skills": _SKILLS,
-    "slash_commands": _SKILLS | _COMMANDS,
-}
+# Shown in no particular order: names, or things that have one.
+SETS = frozenset({"agents", "commands", "models", "skills", "slash_commands", "tools"})
+# Words for people who choose from a list.
+WORDS = frozenset({"description", "displayName"})
 # Sums of prices differ in the last bits by the order in which they were added.
 DIGITS = 9
 
@@ -98,8 +59,7 @@ def normalised(seen: Seen) -> Callable[[Any], Any]:
         if isinstance(value, dict):
             return {text(name): clean(item, name) for name, item in value.items()}
         if isinstance(value, list | tuple):
-            kept = [item for item in value if _name_of(item) not in VENDORS_OWN.get(key, ())]
-            return sorted(kept) if _is_set(key, kept) else [clean(item) for item in kept]
+            return _as_set(value, clean) if key in SETS else [clean(item) for item in value]
         if isinstance(value, bool) or value is None:
             return value
         if isinstance(value, int | float):
@@ -122,9 +82,15 @@ def _names(seen: Seen) -> Iterator[tuple[str, str]]:
             yield found, f"<{kind}-{number}>"
 
 
-def _name_of(item: Any) -> Any:
-    return item.get("name") if isinstance(item, dict) else item if isinstance(item, str) else None
+def _as_set(items: Sequence[Any], clean: Callable[[Any], Any]) -> Any:
+    """Names in their order, or things by their names and without the words that describe them."""
+    if all(isinstance(item, str) for item in items):
+        return sorted(items)
+    named = [item for item in items if isinstance(item, dict) and (item.get("name") or item.get("value"))]
+    if len(named) < len(items):
+        return [clean(item) for item in items]
+    return {str(item.get("name") or item.get("value")): clean(_wordless(item)) for item in named}
 
 
-def _is_set(key: str, items: list[Any]) -> bool:
-    return key in SETS and all(isinstance(item, str) for item in items)
+def _wordless(item: dict[str, Any]) -> dict[str, Any]:
+    return {key: "<words>" if key in WORDS and isinstance(value, str) else value for key, value in item.items()}

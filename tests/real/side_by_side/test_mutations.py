@@ -11,16 +11,17 @@ import pytest
 
 from tests.real.parts import claude_program
 from tests.real.side_by_side.catalogue import scenarios
-from tests.real.side_by_side.compare import differences
-from tests.real.side_by_side.listed import listed, unlisted
-from tests.real.side_by_side.normalise import NUMBERS, VERSIONS
+from tests.real.side_by_side.compare import differences, shape
+from tests.real.side_by_side.listed import Listed, listed, unlisted, vanished
+from tests.real.side_by_side.normalise import NUMBERS, VERSIONS, WORDS
 from tests.real.side_by_side.play import Seen, kind_of, play
+from tests.real.side_by_side.scenario import Scenario
 from tests.real.side_by_side.test_side_by_side import AGENT
 
-pytestmark = pytest.mark.real
+# In one worker: the programs are run once for all of these tests.
+pytestmark = [pytest.mark.real, pytest.mark.xdist_group("side-by-side mutations")]
 
 SCENARIOS = scenarios()
-ROWS = listed()
 # Between them they have an event of every kind.
 NAMES = (
     "partial messages with a thought",
@@ -50,37 +51,39 @@ KINDS = {
     "control_response",
 }
 # What differs from run to run is not compared, but that it is there and of its type is.
-UNCOMPARED = NUMBERS | VERSIONS
+UNCOMPARED = NUMBERS | VERSIONS | WORDS
 
 
 @dataclass(frozen=True)
 class Pair:
-    """What both programs did in one scenario."""
+    """What the real program gave in one scenario, and what ours did."""
 
-    name: str
-    real: Seen
+    scenario: Scenario
+    real: dict[str, Any]
     ours: Seen
+    rows: list[Listed]
 
-    def new_differences(self, ours: Seen) -> list[Any]:
-        """What differs beyond the listed, if ours had been this."""
-        return unlisted(differences(SCENARIOS[self.name], self.real, ours), ROWS, self.name)
+    def surprises(self, ours: Seen) -> list[Any]:
+        """What would differ beyond what is listed, and what is listed and would not differ, if ours had been this."""
+        found = differences(self.real, shape(self.scenario, ours))
+        name = self.scenario.name
+        return [*unlisted(found, self.rows, name), *vanished(found, self.rows, name)]
 
     def events_only(self) -> Pair:
         """The same without the requests, which take longer to compare than all the rest."""
-        return Pair(self.name, *(replace(seen, requests=(), transcripts=()) for seen in (self.real, self.ours)))
+        real = {**self.real, "request": []}
+        ours = replace(self.ours, requests=())
+        return Pair(self.scenario, real, ours, [row for row in self.rows if row.path.startswith("start")])
 
 
 @pytest.fixture(scope="module")
 def pairs(tmp_path_factory: pytest.TempPathFactory) -> list[Pair]:
     found = []
-    for name in NAMES:
+    for scenario in (SCENARIOS[name] for name in NAMES):
         folder = tmp_path_factory.mktemp("pair")
-        seen = [play(program, SCENARIOS[name], folder / side) for program, side in PROGRAMS]
-        found.append(Pair(name, *seen))
+        real = shape(scenario, play(claude_program(), scenario, folder / "real"))
+        found.append(Pair(scenario, real, play(AGENT, scenario, folder / "ours"), listed()))
     return found
-
-
-PROGRAMS = ((claude_program(), "real"), (AGENT, "ours"))
 
 
 def test_the_comparison_sees_a_change_in_any_field(
@@ -88,13 +91,13 @@ def test_the_comparison_sees_a_change_in_any_field(
 ) -> None:
     kinds, tried, missed = set(), 0, []
     for pair in (pair.events_only() for pair in pairs):
-        assert pair.new_differences(pair.ours) == []
-        for place, event in enumerate(pair.ours.starts[0].events):
+        assert pair.surprises(pair.ours) == []
+        for place, event in first_of_each_kind(pair.ours):
             kinds.add(kind_of(event))
             for path, changed in mutations(event):
                 tried += 1
-                if not pair.new_differences(with_event(pair.ours, place, changed)):
-                    missed.append(f"{pair.name}: {kind_of(event)} {path}")
+                if not pair.surprises(with_event(pair.ours, place, changed)):
+                    missed.append(f"{pair.scenario.name}: {kind_of(event)} {path}")
     assert missed == []
     assert kinds >= KINDS
     record_property("count", f"fields changed and seen by the side-by-side comparison: {tried:,}")
@@ -109,8 +112,8 @@ def test_the_comparison_sees_an_event_that_is_missing_doubled_or_moved(pairs: li
             twice = events[: place + 1] + events[place:]
             moved = (*without[:-1], events[place], *without[-1:]) if place < len(events) - 1 else events[-1:] + without
             for what, changed in (("missing", without), ("twice", twice), ("moved", moved)):
-                if changed != events and not pair.new_differences(with_events(pair.ours, changed)):
-                    missed.append(f"{pair.name}: {what}: {kind_of(events[place])}")
+                if changed != events and not pair.surprises(with_events(pair.ours, changed)):
+                    missed.append(f"{pair.scenario.name}: {what}: {kind_of(events[place])}")
     assert missed == []
 
 
@@ -122,7 +125,7 @@ def test_the_comparison_sees_an_event_that_is_missing_doubled_or_moved(pairs: li
 def test_the_comparison_sees_another_end(changes: dict[str, Any], pairs: list[Pair]) -> None:
     for pair in pairs:
         changed = replace(pair.ours, starts=(replace(pair.ours.starts[0], **changes),))
-        assert pair.new_differences(changed) != []
+        assert pair.surprises(changed) != []
 
 
 def test_the_comparison_sees_another_request(pairs: list[Pair]) -> None:
@@ -141,17 +144,24 @@ def test_the_comparison_sees_another_request(pairs: list[Pair]) -> None:
         {"messages": [*first, {**last, "content": [*last["content"], {"type": "text", "text": "more"}]}]},
         {"messages": [*first, last, {"role": "assistant", "content": "more"}]},
     ]
-    missed = [
-        change for change in changes if not pair.new_differences(replace(pair.ours, requests=({**request, **change},)))
-    ]
+    missed = [change for change in changes if not pair.surprises(replace(pair.ours, requests=({**request, **change},)))]
     assert missed == []
-    assert pair.new_differences(replace(pair.ours, requests=()))
-    assert pair.new_differences(replace(pair.ours, requests=(request, request)))
+    assert pair.surprises(replace(pair.ours, requests=()))
+    assert pair.surprises(replace(pair.ours, requests=(request, request)))
 
 
 def test_the_comparison_sees_another_file(pairs: list[Pair]) -> None:
     pair = pairs[0]
-    assert pair.new_differences(replace(pair.ours, files={**pair.ours.files, "made.txt": "644 x"}))
+    assert pair.surprises(replace(pair.ours, files={**pair.ours.files, "made.txt": "644 x"}))
+
+
+def first_of_each_kind(seen: Seen) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The first event of each kind, and the last, which may have other fields."""
+    events = list(enumerate(seen.starts[0].events))
+    firsts = {kind_of(event): place for place, event in reversed(events)}
+    lasts = {kind_of(event): place for place, event in events}
+    for place in sorted({*firsts.values(), *lasts.values()}):
+        yield place, events[place][1]
 
 
 def mutations(event: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -9,7 +9,7 @@ import pytest
 
 from tests.real.parts import claude_program
 from tests.real.side_by_side.catalogue import scenarios
-from tests.real.side_by_side.compare import differences
+from tests.real.side_by_side.compare import differences, shape
 from tests.real.side_by_side.listed import listed, unlisted, vanished
 from tests.real.side_by_side.play import play
 
@@ -24,9 +24,9 @@ WITH_ITSELF = ("editing files", "tools side by side", "two turns", "a session is
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_the_agent_does_what_the_real_one_does(name: str, tmp_path: Path) -> None:
     scenario, rows = SCENARIOS[name], listed()
-    real = play(claude_program(), scenario, tmp_path / "real")
-    ours = play(AGENT, scenario, tmp_path / "ours")
-    found = differences(scenario, real, ours)
+    real = shape(scenario, play(claude_program(), scenario, tmp_path / "real"))
+    ours = shape(scenario, play(AGENT, scenario, tmp_path / "ours"))
+    found = differences(real, ours)
     new, gone = unlisted(found, rows, name), vanished(found, rows, name)
     assert not new, "not in docs/agent-differences.md:\n" + "\n".join(map(str, new))
     assert not gone, "in docs/agent-differences.md, but so no longer:\n" + "\n".join(map(str, gone))
@@ -35,8 +35,8 @@ def test_the_agent_does_what_the_real_one_does(name: str, tmp_path: Path) -> Non
 @pytest.mark.parametrize("name", WITH_ITSELF)
 def test_the_real_one_does_not_differ_from_itself(name: str, tmp_path: Path) -> None:
     scenario = SCENARIOS[name]
-    seen = [play(claude_program(), scenario, tmp_path / folder) for folder in ("real", "ours")]
-    assert differences(scenario, *seen) == []
+    once, again = (play(claude_program(), scenario, tmp_path / folder) for folder in ("real", "ours"))
+    assert differences(shape(scenario, once), shape(scenario, again)) == []
 
 
 def test_every_listed_difference_names_a_scenario() -> None:
