@@ -194,3 +194,69 @@ def _apply(folder: Path, changes: list[tuple[str, bytes | None]]) -> None:
         path.unlink(missing_ok=True)
         if content is not None:
             write(folder, {name: content})
+
+
+def test_a_change_in_the_second_of_the_last_commit_is_seen(tmp_path: Path) -> None:
+    repo = repository(tmp_path / "r")
+    an_hour_ago = (1_700_000_000, 1_700_000_000)
+    os.utime(repo.folder / "a.txt", an_hour_ago)
+    git(repo.folder, "update-index", "--refresh")
+    write(repo.folder, {"a.txt": "two\n"})  # the same size
+    for changed in ("a.txt", ".git/index"):
+        os.utime(repo.folder / changed, an_hour_ago)
+    taken = asyncio.run(snapshot.take(repo))
+    assert git(repo.folder, "show", f"{taken.commit}:a.txt") == "two\n"
+
+
+def test_files_that_the_index_was_told_not_to_look_at_are_looked_at(tmp_path: Path) -> None:
+    repo = repository(tmp_path / "r")
+    git(repo.folder, "update-index", "--assume-unchanged", "a.txt")
+    git(repo.folder, "update-index", "--skip-worktree", "sub/b.txt")
+    write(repo.folder, {"a.txt": "hidden\n", "sub/b.txt": "hidden too\n"})
+    taken = asyncio.run(snapshot.take(repo))
+    assert git(repo.folder, "show", f"{taken.commit}:a.txt") == "hidden\n"
+    assert git(repo.folder, "show", f"{taken.commit}:sub/b.txt") == "hidden too\n"
+
+
+def test_what_a_sparse_checkout_leaves_out_is_not_taken_for_deleted(tmp_path: Path) -> None:
+    repo = repository(tmp_path / "r")
+    git(repo.folder, "sparse-checkout", "set", "--no-cone", "/a.txt", "/.gitignore")
+    assert not (repo.folder / "sub/b.txt").exists()
+    taken = asyncio.run(snapshot.take(repo))
+    assert git(repo.folder, "show", f"{taken.commit}:sub/b.txt") == "two\n"
+
+
+def test_a_repository_without_a_commit_inside_the_working_copy_is_passed_over(tmp_path: Path) -> None:
+    repo = repository(tmp_path / "r")
+    write(repo.folder, {"new.txt": "new\n", "one (1)/x": "x", "two/x": "x"})
+    git(repo.folder / "one (1)", "init", "-q")
+    git(repo.folder / "two", "init", "-q")
+    taken = asyncio.run(snapshot.take(repo))
+    assert git(repo.folder, "ls-tree", "-r", "--name-only", taken.commit).split() == [
+        ".gitignore",
+        "a.txt",
+        "new.txt",
+        "sub/b.txt",
+    ]
+    write(repo.folder, {"a.txt": "ruined\n"})
+    asyncio.run(snapshot.restore(repo, taken))
+    assert (repo.folder / "a.txt").read_text() == "one\n"
+    assert (repo.folder / "two/x").read_text() == "x"
+
+
+def test_an_index_as_committed_makes_the_tree_of_a_commit(tmp_path: Path) -> None:
+    repo = repository(tmp_path / "r")
+    git(repo.folder, "config", "filter.shout.clean", "tr a-z A-Z")
+    write(repo.folder, {".gitattributes": "*.txt filter=shout\n", "a.txt": "changed\n"})
+
+    async def trees() -> tuple[str, str]:
+        async with snapshot.index_of_all(repo) as variables:
+            raw = await repo.text("write-tree", variables=variables)
+        async with snapshot.index_of_all(repo, as_committed=True) as variables:
+            return raw, await repo.text("write-tree", variables=variables)
+
+    raw, committed = asyncio.run(trees())
+    assert git(repo.folder, "show", f"{raw}:a.txt") == "changed\n"
+    git(repo.folder, "add", "-A")
+    assert committed == git(repo.folder, "write-tree").strip()
+    assert git(repo.folder, "show", f"{committed}:a.txt") == "CHANGED\n"

@@ -6,15 +6,33 @@ A repository inside the working copy is kept as the commit it is at, not with it
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+import os
+import re
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 from bridle.errors import GitError
 from bridle.ground import disk, ids
 from bridle.workspace.git import FALLBACK_ADDRESS, FALLBACK_NAME, Git, check_branch
 
 REFS = "refs/bridle/snapshots/"
+
+# Settings under which git looks at the files themselves, whatever the repository has been told to take for granted.
+HONEST = (
+    *("-c", "core.fsmonitor=false"),
+    *("-c", "core.untrackedCache=false"),
+    *("-c", "core.ignoreStat=false"),
+    *("-c", "core.checkStat=default"),
+    *("-c", "core.trustctime=true"),
+    *("-c", "advice.addEmbeddedRepo=false"),
+)
+
+# What git says about a repository inside the working copy that has nothing to point at yet.
+_NO_COMMIT = re.compile(r"error: '(.+?)' does not have a commit checked out")
+# More of them than a slip of the hand explains.
+_NESTED_LIMIT = 16
 
 _WHO = {
     "GIT_AUTHOR_NAME": FALLBACK_NAME,
@@ -76,7 +94,7 @@ async def restore(git: Git, snapshot: Snapshot, *, moves_head: bool = True) -> N
     if moves_head and snapshot.head is not None and await git.head() != snapshot.head:
         await git.run("update-ref", "-m", "bridle: restore", "HEAD", snapshot.head)
     # All that is there now counts as tracked for a moment, so that what the snapshot does not have is removed.
-    await git.run(*filters, "add", "-A")
+    await add_all(git, {}, filters)
     await git.run(*filters, "read-tree", "--reset", "-u", snapshot.tree)
     await git.run("read-tree", "--reset", snapshot.index_tree)
     await git.run(*filters, "update-index", "-q", "--refresh", accepts=(0, 1))
@@ -102,19 +120,67 @@ async def keep_as_branch(git: Git, snapshot: Snapshot, name: str, why: str) -> s
 
 
 @asynccontextmanager
-async def index_of_all(git: Git) -> AsyncIterator[dict[str, str]]:
-    """An index that nobody else sees, with all files of the working copy in it; gives the variable that names it."""
+async def index_of_all(
+    git: Git, *, as_committed: bool = False, at: Path | None = None
+) -> AsyncIterator[dict[str, str]]:
+    """An index that nobody else sees, with all files of the working copy in it; gives the variable that names it.
+
+    `as_committed`: with the conversions that a commit makes, so that its tree is that of a commit; else byte for byte.
+    `at`: where to keep it, for a caller who will be back after a crash.
+    """
     real = await git.git_path("index")
-    own = real.with_name(f"bridle-{ids.new_token()}.index")
+    own = at or real.with_name(f"bridle-{ids.new_token()}.index")
     variables = {"GIT_INDEX_FILE": str(own)}
     try:
-        if real.exists():  # what git knows about unchanged files is worth keeping: they need not be read again
-            disk.write_atomic(own, real.read_bytes())
-        await git.run(*await no_filters(git), "add", "-A", variables=variables)
+        _copy_index(real, own)
+        await _uncover(git, variables)
+        await add_all(git, variables, [] if as_committed else await no_filters(git))
         yield variables
     finally:
         own.unlink(missing_ok=True)
         own.with_name(own.name + ".lock").unlink(missing_ok=True)
+
+
+async def add_all(git: Git, variables: Mapping[str, str], flags: Sequence[str] = ()) -> list[str]:
+    """Put all files of the working copy into an index; gives what cannot be: repositories without any commit."""
+    left_out: list[str] = []
+    while True:
+        words = ["--", ":/", *(f":(exclude,literal){name}" for name in left_out)] if left_out else []
+        try:
+            await git.run(*flags, *HONEST, "add", "-A", *words, variables=variables)
+        except GitError as error:
+            found = _NO_COMMIT.search(error.message)
+            if found is None or len(left_out) >= _NESTED_LIMIT:
+                raise
+            left_out.append(found[1].rstrip("/"))
+        else:
+            return left_out
+
+
+def _copy_index(real: Path, own: Path) -> None:
+    """What git knows about unchanged files is worth keeping: they need not be read again."""
+    try:
+        before = real.stat()
+        disk.replace_cache(own, real.read_bytes())
+    except FileNotFoundError:
+        return
+    # Git trusts what it knows about a file only if the index is younger than the file; a copy that looks younger than
+    # it is would hide a change made in the same second.
+    os.utime(own, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+
+async def _uncover(git: Git, variables: Mapping[str, str]) -> None:
+    """Look at files, too, that the index was told not to look at. What a sparse checkout leaves out stays out."""
+    marked = [
+        (line[0], line[2:])
+        for line in await git.names("ls-files", "-v", "-z", variables=variables)
+        if line[0] == "S" or line[0].islower()
+    ]
+    shown = [name for mark, name in marked if mark not in "Ss" or os.path.lexists(git.folder / name)]
+    if shown:
+        given = b"\0".join(os.fsencode(name) for name in shown)
+        for flag in ("--no-assume-unchanged", "--no-skip-worktree"):
+            await git.run("update-index", flag, "-z", "--stdin", given=given, variables=variables)
 
 
 async def commit_tree(git: Git, tree: str, parents: list[str], why: str) -> str:
