@@ -31,7 +31,7 @@ def check_heredoc(node: Node, data: bytes) -> tuple[str | None, bool]:
     first_line = data.find(b"\n", start) + 1
     body_start = bodies[0].start_byte if bodies else end.start_byte
     expected = _end_of_heredoc(data, first_line, word, strips_tabs=opening[0].startswith("<<-"))
-    if expected != end.start_byte or data[first_line:body_start].strip(b"\t"):
+    if expected != end.start_byte or data[first_line:body_start].strip(b" \t\n"):
         return UNREADABLE, True
     body = data[first_line : end.start_byte]
     is_expanded = opening["bare"] is not None and any(sign in body for sign in (b"$", b"`", b"\\"))
