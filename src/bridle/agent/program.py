@@ -43,8 +43,12 @@ def run(arguments: list[str]) -> int:
         _tell(f"Error: {error}")
     except BrokenPipeError:
         return READER_GONE
+    except OSError as error:
+        _tell(f"Error: {error.strerror or error}" + (f": {error.filename}" if error.filename else ""))
     except KeyboardInterrupt:
         return 128 + signal.SIGINT
+    except Exception as error:  # noqa: BLE001  # the edge: whatever it is, it ends here as words and a code
+        _tell(f"Error: a mistake of bridle-agent's own: {type(error).__name__}: {error}")
     return 1
 
 
