@@ -68,8 +68,8 @@ def text() -> str:
     for flag in FLAGS:
         if flag.fate is Fate.USED:
             lines.append(f"  {_shown(flag)}\n      {SAYS[flag.key]}")
-    passed = ", ".join(flag.names[-1] for flag in FLAGS if flag.fate is Fate.PASSED)
-    refused = ", ".join(flag.names[-1] for flag in FLAGS if flag.fate is Fate.REFUSED)
+    passed = ", ".join(name for flag in FLAGS if flag.fate is Fate.PASSED for name in flag.names)
+    refused = ", ".join(name for flag in FLAGS if flag.fate is Fate.REFUSED for name in flag.names)
     lines += ["", f"Accepted and passed over: {passed}", f"Not part of this program: {refused}"]
     return "\n".join(lines)
 

@@ -1,0 +1,229 @@
+"""The program from outside: what it makes of bad input, and how it ends when the machine is against it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bridle.stage.script import load_script
+from bridle.stage.server import Stage
+from bridle.stage.thread import running
+
+AGENT = Path(sys.executable).parent / "bridle-agent"
+STREAM = ["--output-format", "stream-json", "--verbose"]
+LIMIT_SECONDS = 60
+
+
+@dataclass(frozen=True)
+class Place:
+    stage: Stage
+    home: Path
+    workspace: Path
+
+    def environment(self, **more: str) -> dict[str, str]:
+        return {
+            "PATH": os.environ["PATH"],
+            "HOME": str(self.home),
+            "CLAUDE_CONFIG_DIR": str(self.home / ".claude"),
+            "BRIDLE_HOME": str(self.home / ".bridle"),
+            "ANTHROPIC_API_KEY": "dummy",
+            "ANTHROPIC_BASE_URL": self.stage.url,
+            "CLAUDE_CODE_MAX_RETRIES": "0",
+            **more,
+        }
+
+    def run(self, *arguments: str, given: bytes = b"", **more: str) -> subprocess.CompletedProcess[bytes]:
+        return subprocess.run(
+            [str(AGENT), *arguments],
+            input=given,
+            capture_output=True,
+            cwd=self.workspace,
+            env=self.environment(**more),
+            timeout=LIMIT_SECONDS,
+            check=False,
+        )
+
+    def shell(self, redirection: str) -> subprocess.CompletedProcess[bytes]:
+        """The program started by a shell that does something to its streams."""
+        return subprocess.run(
+            ["/bin/sh", "-c", f'"$0" -p hi --output-format stream-json --verbose {redirection}', str(AGENT)],
+            capture_output=True,
+            cwd=self.workspace,
+            env=self.environment(),
+            timeout=LIMIT_SECONDS,
+            check=False,
+        )
+
+    def prompts(self) -> list[str]:
+        """The last words of the user in each request."""
+        bodies = [request.body for request in self.stage.requests if request.path == "/v1/messages"]
+        return [body["messages"][-1]["content"][-1]["text"] for body in bodies]
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Iterator[Place]:
+    home, workspace = tmp_path / "home", tmp_path / "workspace"
+    home.mkdir()
+    workspace.mkdir()
+    with running(load_script({"otherwise": {"blocks": ["fine"]}})) as stage:
+        yield Place(stage, home, workspace)
+
+
+def test_a_prompt_of_any_bytes_and_size_is_sent(place: Place) -> None:
+    for given in (b"x" * 3_000_000, b"\xff\xfehello\xff", b"a\0b", "hé 🎉".encode()):
+        done = place.run("-p", given=given)
+        assert (done.returncode, done.stdout, done.stderr) == (0, b"fine\n", b"")
+        assert place.prompts()[-1] == given.decode("utf-8", "replace")
+
+
+def test_an_argument_that_is_no_text_is_sent_as_far_as_it_is(place: Place) -> None:
+    done = place.run("-p", os.fsdecode(b"h\xe9llo"))
+    assert (done.returncode, done.stdout) == (0, b"fine\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["-p"], "Input must be provided"),
+        (["-p", "   "], "Input must be provided"),
+        (["-p", "x", "--frobnicate"], "unknown option '--frobnicate'"),
+        (["-p", "x", "--agent", "rev"], "not part of bridle-agent"),
+        (["-p", "x", "--settings", "{bad"], "--settings"),
+        (["-p", "x", "--setting-sources", "moon"], "moon"),
+        (["-p", "x", "--mcp-config", "/nope.json"], "MCP config file not found: /nope.json"),
+        (["-p", "x", "--json-schema", "{not json"], "--json-schema is not valid JSON"),
+        (["-p", "x", "--json-schema", '{"type":"nope"}'], "not a valid JSON Schema"),
+        (["-p", "x", "--session-id", "foo"], "Must be a valid UUID"),
+        (["-p", "x", "--system-prompt", "a", "--system-prompt-file", "b"], "Cannot use both"),
+        (["-p", "x", "--append-system-prompt-file", "/nope"], "not found"),
+        (["auth"], "usage: bridle-agent auth"),
+    ],
+)
+def test_what_cannot_be_run_is_refused_before_anything_is_asked(place: Place, arguments: list[str], said: str) -> None:
+    done = place.run(*arguments)
+    assert (done.returncode, done.stdout) == (1, b"")
+    assert said in done.stderr.decode()
+    assert place.prompts() == []
+
+
+def test_a_stream_of_streams_that_are_not_there_ends_with_words(place: Place) -> None:
+    for redirection, said in ((">&- < /dev/null", "Bad file descriptor"), ("> /dev/full < /dev/null", "No space left")):
+        done = place.shell(redirection)
+        assert done.returncode == 1
+        assert said in done.stderr.decode()
+        assert "Traceback" not in done.stderr.decode()
+    done = place.shell("<&-")
+    assert done.returncode == 0
+    assert json.loads(done.stdout.splitlines()[-1])["result"] == "fine"
+
+
+def test_a_transcript_that_cannot_be_kept_fails_the_turn_and_says_why(place: Place) -> None:
+    (place.home / "file").write_text("x")
+    done = place.run("-p", "x", *STREAM, CLAUDE_CONFIG_DIR=str(place.home / "file"))
+    result = json.loads(done.stdout.splitlines()[-1])
+    assert done.returncode == 1
+    assert (result["subtype"], result["is_error"]) == ("error_during_execution", True)
+    assert "could not be" in result["errors"][0]
+
+
+def test_a_folder_that_is_gone_is_told(place: Place) -> None:
+    gone = place.workspace / "gone"
+    gone.mkdir()
+    done = subprocess.run(
+        ["/bin/sh", "-c", 'rmdir "$1" && exec "$0" -p x', str(AGENT), str(gone)],
+        cwd=gone,
+        env=place.environment(),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=LIMIT_SECONDS,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert "No such file or directory" in done.stderr.decode()
+    assert "Traceback" not in done.stderr.decode()
+
+
+def test_the_version_is_one_that_clients_take_and_says_which_program_it_is(place: Place) -> None:
+    for flag in ("--version", "-v"):
+        said = place.run(flag).stdout.decode()
+        assert said.startswith("2.1.197 (bridle-agent ")
+
+
+def test_the_help_names_every_flag(place: Place) -> None:
+    from bridle.agent.flags import FLAGS
+
+    said = place.run("--help").stdout.decode()
+    assert [name for flag in FLAGS for name in flag.names if name not in said] == []
+
+
+def test_what_is_passed_over_stands_in_the_debug_log_alone(place: Place) -> None:
+    log = place.home / "debug.txt"
+    done = place.run("-p", "x", "--ide", "--debug-file", str(log))
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert "--ide is accepted and passed over" in log.read_text()
+    assert log.stat().st_mode & 0o777 == 0o600
+
+
+def user(text: str, **more: Any) -> bytes:
+    return json.dumps({"type": "user", "message": {"role": "user", "content": text}, **more}).encode() + b"\n"
+
+
+def control(request_id: str, **request: Any) -> bytes:
+    return json.dumps({"type": "control_request", "request_id": request_id, "request": request}).encode() + b"\n"
+
+
+def talk(place: Place, *lines: bytes) -> list[dict[str, Any]]:
+    done = place.run("--input-format", "stream-json", *STREAM, given=b"".join(lines))
+    assert done.stderr == b""
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def test_control_requests_are_answered_and_what_nobody_knows_gets_an_error(place: Place) -> None:
+    events = talk(
+        place,
+        control("1", subtype="initialize", hooks=None, appendSystemPrompt="SHOUT"),
+        control("2", subtype="set_model", model="haiku"),
+        control("3", subtype="set_permission_mode", mode="acceptEdits"),
+        control("4", subtype="set_permission_mode", mode="bypassPermissions"),
+        control("5", subtype="teleport"),
+        control("6", subtype="set_max_thinking_tokens", max_thinking_tokens=-1),
+        user("hi"),
+    )
+    answers = {
+        event["response"]["request_id"]: event["response"] for event in events if event["type"] == "control_response"
+    }
+    assert {name: answer["subtype"] for name, answer in answers.items()} == {
+        "1": "success",
+        "2": "success",
+        "3": "success",
+        "4": "error",
+        "5": "error",
+        "6": "error",
+    }
+    assert set(answers["1"]["response"]) >= {"commands", "agents", "models", "output_style", "account", "pid"}
+    assert answers["5"]["error"] == "Unsupported control request subtype: teleport"
+    [init] = [event for event in events if event.get("subtype") == "init"]
+    assert (init["model"], init["permissionMode"]) == ("claude-haiku-4-5-20251001", "acceptEdits")
+    body = place.stage.requests[-1].body
+    assert any("SHOUT" in block["text"] for block in body["system"])
+
+
+def test_an_interrupt_that_comes_before_its_turn_ends_that_turn(place: Place) -> None:
+    events = talk(place, user("hi"), control("1", subtype="interrupt"))
+    results = [event for event in events if event["type"] == "result"]
+    assert len(results) == 1
+
+
+def test_a_hook_of_the_settings_is_named_in_the_debug_log(place: Place) -> None:
+    log = place.home / "debug.txt"
+    hooks = {"hooks": {"PreToolUse": [{"hooks": [{"type": "command", "command": "exit 2"}]}]}}
+    place.run("-p", "x", "--settings", json.dumps(hooks), "--debug-file", str(log))
+    assert "PreToolUse" in log.read_text()
