@@ -1,0 +1,1 @@
+"""The `demo` layer; see docs/architecture.md."""
