@@ -8,6 +8,7 @@ from pathlib import Path
 
 from bridle.loop.plan import Plan
 from bridle.loop.settings import Settings
+from bridle.loop.watching import Watch, unwatched
 from bridle.run.direnv import workspace_variables
 from bridle.wire.mask import Mask, secret_values
 from bridle.workspace.git import Git
@@ -41,6 +42,8 @@ class Bench:
     """The workspace that keeps logs and progress, where the working copy is only lent; None: that copy."""
     say: Say = _say_nothing
     """A line for the person who watches."""
+    watch: Watch = unwatched
+    """What happens, as it happens, for whoever shows it."""
 
     @property
     def run(self) -> str:
@@ -75,11 +78,12 @@ def bench(
     base: str,
     run_folder: Path,
     say: Say = _say_nothing,
+    watch: Watch = unwatched,
 ) -> Bench:
     """The bench of a working copy, whose top folder this is."""
     mask = Mask(secret_values(environment))
     git = Git(folder, environment)
-    return Bench(git, folder, environment, settings, plan, base, run_folder, mask, say=say)
+    return Bench(git, folder, environment, settings, plan, base, run_folder, mask, say=say, watch=watch)
 
 
 async def with_direnv(given: Bench) -> Bench:

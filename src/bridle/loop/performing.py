@@ -10,6 +10,7 @@ from bridle.engine.perform import Job, Performer, Unperformed, masked
 from bridle.ground import clock
 from bridle.journal.entries import OK, Posted
 from bridle.loop.bench import Bench
+from bridle.loop.watching import Began, Ended
 
 Act = Callable[[dict[str, Any], Bench], Awaitable[dict[str, Any]]]
 
@@ -29,9 +30,12 @@ class BenchPerformer:
     async def perform(self, job: Job) -> Posted | Unperformed:
         """Do it; its value has no secret in it."""
         started = clock.iso(clock.now())
-        arguments = job.task.get("inputs")
-        value = await self.act(dict(arguments) if isinstance(arguments, Mapping) else {}, self.bench)
-        return Posted(OK, value=masked(value, job.mask), started_at=started, finished_at=clock.iso(clock.now()))
+        inputs = job.task.get("inputs")
+        args = dict(inputs) if isinstance(inputs, Mapping) else {}
+        self.bench.watch(Began(job.effect.kind, args))
+        value = masked(await self.act(args, self.bench), job.mask)
+        self.bench.watch(Ended(job.effect.kind, args, value))
+        return Posted(OK, value=value, started_at=started, finished_at=clock.iso(clock.now()))
 
     async def clear(self, job: Job) -> None:
         """Nothing is left to take away."""

@@ -13,6 +13,7 @@ from bridle.loop import kinds, progress, prompt
 from bridle.loop.bench import Bench
 from bridle.loop.news import News
 from bridle.loop.plan import Task
+from bridle.loop.watching import Saw
 from bridle.run.request import Auth, Limits, Mode, Permission, Reasoning, Request
 from bridle.run.runner import Finished, run
 from bridle.wire.category import Category
@@ -35,8 +36,12 @@ async def work(args: dict[str, Any], bench: Bench, news: News) -> dict[str, Any]
     packed = _pack(task, args, bench, heard["hints"])
     kept = _keep_prompt(bench, args, packed.text)
     asked = _request(packed.text, args, bench)
-    bench.say(f"{task.title}: iteration {args['iteration']} with {asked.agent}")
-    finished = await run(asked, environment=bench.environment, say=bench.say)
+    finished = await run(
+        asked,
+        environment=bench.environment,
+        say=bench.say,
+        on_event=lambda event: bench.watch(Saw(task.title, event)),
+    )
     after = await snapshot.take(bench.git, name=f"{before.name}-after", why="after an iteration")
     answer = _answer(finished)
     value = {
