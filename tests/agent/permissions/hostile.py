@@ -128,6 +128,9 @@ COMMANDS = (
         "text of several lines, known to the letter",
     ),
     Row("git commit -m \"$(cat <<'EOF'\nx\nEOF\nrm x\n)\"", ASK, ASK, DENY, "a command behind the text"),
+    Row("git commit -m \"$(cat <<'EOF'\nx\nEOF\nrm x\nEOF\n)\"", ASK, ASK, DENY, "the first end is the end"),
+    Row("git commit -m \"$(cat <<-'EOF'\n\tEOF\nevil\nEOF\n)\"", ASK, ASK, ASK, "an end behind a tab"),
+    Row("git commit -m \"$(cat <<'EOF'\nx) y\nEOF\n)\"", ASK, ASK, ASK, "old shells end at the parenthesis"),
     Row('git commit -m "$(cat <<EOF\n$(rm x)\nEOF\n)"', ASK, ASK, DENY, "an unquoted here-document is expanded"),
     # Expansions
     Row("$X", ASK, ASK, ASK, "the program is not known"),

@@ -1,4 +1,4 @@
-"""Where a here-document ends, by bash's own rule."""
+"""Where a here-document ends, by bash's own rule; and one whose text is known to the letter."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 UNREADABLE: Final = "Contains a here-document that cannot be read"
 EXPANDED: Final = "Heredoc with unquoted delimiter undergoes shell expansion"
 
+_BLOCK = re.compile(r"\"\$\(cat <<'(\w+)'\n")
 _HEREDOC = re.compile(r"<<-?[ \t]*(?:'(?P<single>\w+)'|\"(?P<double>\w+)\"|(?P<bare>\w+))(?=[ \t\n;|&<>)])")
 
 
@@ -36,6 +37,33 @@ def check_heredoc(node: Node, data: bytes) -> tuple[str | None, bool]:
     body = data[first_line : end.start_byte]
     is_expanded = opening["bare"] is not None and any(sign in body for sign in (b"$", b"`", b"\\"))
     return (EXPANDED if is_expanded else None), False
+
+
+def text_block(word: str) -> str | None:
+    """What `"$(cat <<'EOF' … EOF)"` stands for: text of several lines as one word, in which nothing is expanded.
+
+    None for everything that is not exactly that. A closing parenthesis too many ends it early for old shells.
+    """
+    opening = _BLOCK.match(word)
+    if opening is None:
+        return None
+    lines = word[opening.end() :].split("\n")
+    if opening[1] not in lines:
+        return None
+    end = lines.index(opening[1])
+    body, rest = lines[:end], "\n".join(lines[end + 1 :])
+    if rest.strip(" \t\n") != ')"' or _closes_too_much("\n".join(body)):
+        return None
+    return "\n".join(body).rstrip("\n")
+
+
+def _closes_too_much(text: str) -> bool:
+    depth = 0
+    for letter in text:
+        depth += (letter == "(") - (letter == ")")
+        if depth < 0:
+            return True
+    return False
 
 
 def _end_of_heredoc(data: bytes, start: int, word: bytes, *, strips_tabs: bool) -> int:

@@ -9,17 +9,31 @@ pattern. Parts that were found are reported all the same, so that a rule that fo
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
-from bridle.agent.permissions.heredoc import check_heredoc
+from bridle.agent.permissions.grammar import (
+    ARITHMETIC,
+    COMPOUND,
+    KEYWORDS,
+    REDIRECTS,
+    STATEMENTS,
+    TOKENS,
+    WORDS,
+    evaluates,
+    expansion,
+    has_space,
+    leaves,
+    parser,
+    runs_something,
+    words_of_test,
+)
+from bridle.agent.permissions.heredoc import check_heredoc, text_block
 from bridle.agent.permissions.script import Command, Redirect, Script
 from bridle.agent.permissions.words import PARSE_ERROR, UNREADABLE, Word, plain, read_word
 
 if TYPE_CHECKING:
-    from tree_sitter import Node, Parser  # only the names are needed; the library is loaded with the first command
+    from tree_sitter import Node  # only the name is needed; the library is loaded with the first command
 
 # A longer command is a file that somebody should have written first; the time to read one grows with its length.
 LIMIT_CHARACTERS: Final = 50_000
@@ -36,43 +50,9 @@ _CONTROL = re.compile(
 )
 # The grammar loses a word that is a single dash; it is shown a letter in its place (words are read from the text).
 _DASH = re.compile(rb"(?<=[ \t])-(?=[ \t\n;|&)<>]|\Z)")
+_GAP = re.compile(r"(?:[ \t\n]|\\\n)*\Z")
 # Letters that have no meaning of their own to bash, and spaces.
 _SIMPLE = re.compile(r"[A-Za-z0-9_./ :@%+,=-]+\Z")
-_GAP = re.compile(r"(?:[ \t\n]|\\\n)*\Z")
-# `"$(cat <<'EOF' … EOF)"`: text of several lines as one word. What it stands for is known to the letter.
-_TEXT_BLOCK = re.compile(r"\"\$\(cat <<-?(?:'(?P<end>\w+)'|\"(?P<end2>\w+)\")\n(?P<body>(?:.*\n)*?)(?P=end)\n\s*\)\"\Z")
-# `${name}`, with a default or a part cut off: no index, no offset, no transformation of its value.
-_PLAIN_EXPANSION = re.compile(rb"\$\{#?\w+(?:(?::?[-+=?]|##?|%%?)[^\[\]@]*)?\}\Z", re.DOTALL)
-_ARITHMETIC = re.compile(r"\$\(\([0-9+*/% ()-]*\)\)\Z")
-
-# Kinds of statements whose parts all count, and nothing else does.
-_COMPOUND: Final = frozenset(
-    {
-        "program",
-        "list",
-        "pipeline",
-        "subshell",
-        "compound_statement",
-        "if_statement",
-        "elif_clause",
-        "else_clause",
-        "while_statement",
-        "do_group",
-        "negated_command",
-    }
-)
-_SIGNS: Final = "&& || | |& ; ;; ( ) { } ! if then elif else fi while until do done for in case esac"
-_TOKENS: Final = frozenset({"\n", *_SIGNS.split()})
-_WORD_KINDS: Final = """
-word string raw_string concatenation number simple_expansion expansion command_substitution process_substitution
-arithmetic_expansion ansi_c_string translated_string brace_expression $ test_operator extglob_pattern regex
-variable_name special_variable_name array subscript
-"""
-_WORDS: Final = frozenset(_WORD_KINDS.split())
-_REDIRECTS: Final = frozenset({"file_redirect", "heredoc_redirect", "herestring_redirect"})
-# Words of the grammar of bash; where the tree has one as a program's name, it has read the command in another way.
-_KEYWORD_NAMES: Final = "if then elif else fi while until do done for in case esac select function { } ! [[ ]]"
-_KEYWORDS: Final = frozenset(_KEYWORD_NAMES.split())
 
 
 def read_script(text: str, home: str) -> Script:
@@ -92,7 +72,7 @@ def read_script(text: str, home: str) -> Script:
 def _simple(text: str) -> Script | None:
     """A command of plain words, which needs no grammar to be read: most are, and the grammar takes time to load."""
     words = text.split()
-    if not words or not _SIMPLE.match(text) or "=" in words[0] or words[0] in _KEYWORDS:
+    if not words or not _SIMPLE.match(text) or "=" in words[0] or words[0] in KEYWORDS:
         return None
     return Script((Command(tuple(plain(word) for word in words), text=text.strip()),))
 
@@ -120,7 +100,7 @@ class _Reader:
 
     def read(self) -> None:
         """Parse and walk."""
-        root = _parser().parse(_DASH.sub(b"a", self._bytes)).root_node
+        root = parser().parse(_DASH.sub(b"a", self._bytes)).root_node
         if root.has_error:
             self._broken(PARSE_ERROR)
         if not self._is_shallow(root):
@@ -143,9 +123,9 @@ class _Reader:
     def _check_gaps(self, root: Node) -> None:
         """Between two tokens there is white space and nothing else; a line is continued only between words."""
         end = root.start_byte if root.parent is not None else 0
-        for leaf in _leaves(root):
+        for leaf in leaves(root):
             gap = self._bytes[end : leaf.start_byte].decode(errors="replace")
-            if not _GAP.match(gap) or ("\\\n" in gap and not _has_space(gap, self._bytes[end - 1 : end])):
+            if not _GAP.match(gap) or ("\\\n" in gap and not has_space(gap, self._bytes[end - 1 : end])):
                 self._broken(UNREADABLE)
             end = leaf.end_byte
         rest = self._bytes[end : root.end_byte if root.parent is not None else len(self._bytes)]
@@ -156,7 +136,7 @@ class _Reader:
 
     def _statement(self, node: Node) -> None:
         kind = node.type
-        if kind in _COMPOUND:
+        if kind in COMPOUND:
             self._compound(node)
         elif kind == "command":
             self._command(node, ())
@@ -189,7 +169,7 @@ class _Reader:
                 before = None
                 if child.type == "&":
                     self._background = True
-                elif child.type not in _TOKENS:
+                elif child.type not in TOKENS:
                     self._broken(f"Contains {node.type}")
         if node.type == "while_statement" and before is None and not node.named_children:
             self._broken(PARSE_ERROR)
@@ -202,8 +182,8 @@ class _Reader:
         return b"\n" in gap.replace(b"\\\n", b"") or self._bytes[before.end_byte - 1 : before.end_byte] == b"\n"
 
     def _redirected(self, node: Node) -> None:
-        bodies = [child for child in node.named_children if child.type not in _REDIRECTS]
-        redirects = tuple(child for child in node.named_children if child.type in _REDIRECTS)
+        bodies = [child for child in node.named_children if child.type not in REDIRECTS]
+        redirects = tuple(child for child in node.named_children if child.type in REDIRECTS)
         if len(bodies) == 1 and bodies[0].type == "command":
             self._command(bodies[0], redirects)
             return
@@ -227,9 +207,9 @@ class _Reader:
                 assignments.append(self._assignment(child))
             elif child.type == "command_name":
                 words += child.children if child.child_count == 1 else [child]
-            elif child.type in _REDIRECTS:
+            elif child.type in REDIRECTS:
                 self._redirect(child, redirects, words)
-            elif child.type in _WORDS:
+            elif child.type in WORDS:
                 words.append(child)
             elif child.type == "subshell":
                 self._unknown(child)
@@ -239,7 +219,7 @@ class _Reader:
         words.sort(key=lambda word: word.start_byte)
         self._check_neighbours(words)
         read = tuple(self._word(word) for word in words)
-        if read and read[0].text in _KEYWORDS:
+        if read and read[0].text in KEYWORDS:
             self._broken(f"Contains {read[0].text} where it cannot be understood")
         text = self._slice(node if not outer or node.parent is None else node.parent)
         self._commands.append(Command(read, tuple(assignments), tuple(redirects), text.strip(), node.start_byte))
@@ -258,7 +238,7 @@ class _Reader:
 
     def _assignment(self, node: Node) -> tuple[str, Word | None]:
         name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
-        if name is None or name.type != "variable_name" or (value is not None and value.type not in _WORDS):
+        if name is None or name.type != "variable_name" or (value is not None and value.type not in WORDS):
             self._broken("Contains an assignment that cannot be read")
             self._descend(node)
             return self._slice(node).partition("=")[0], None
@@ -279,14 +259,14 @@ class _Reader:
         if text.startswith("[["):
             self._double_test(node, text)
             return
-        pieces = list(_words_of_test(node))
+        pieces = list(words_of_test(node))
         self._check_neighbours(pieces)
         words = tuple(self._word(piece) for piece in pieces)
         self._commands.append(Command(words, text=text, place=node.start_byte))
 
     def _double_test(self, node: Node, text: str) -> None:
         if any(part in text for part in ("$", "`", "<(", ">(")):
-            self._unknown(node, _expansion(node) or "Contains test_command")
+            self._unknown(node, expansion(node) or "Contains test_command")
         elif re.search(r"\s-(?:eq|ne|lt|le|gt|ge|v|R|o)\s", text) and not re.fullmatch(
             r"\[\[\s+-?\d+\s+-(?:eq|ne|lt|le|gt|ge)\s+-?\d+\s+\]\]", text
         ):
@@ -297,7 +277,7 @@ class _Reader:
         for child in node.children:
             if child.type == "do_group":
                 self._statement(child)
-            elif child.type in _WORDS:
+            elif child.type in WORDS:
                 self._word(child, is_data=True)
             elif child.type not in ("for", "in", ";", "\n"):
                 self._broken(f"Contains {child.type}")
@@ -307,7 +287,7 @@ class _Reader:
         for child in node.children:
             if child.type == "case_item":
                 self._case(child)
-            elif child.type in _WORDS:
+            elif child.type in WORDS:
                 self._word(child, is_data=True)
             elif child.is_named:
                 self._statement(child)
@@ -326,7 +306,7 @@ class _Reader:
         strays: list[Node] = []
         found: list[Redirect] = []
         for child in node.named_children:
-            if child.type in _REDIRECTS:
+            if child.type in REDIRECTS:
                 self._redirect(child, found, strays)
         if strays:
             self._broken("Contains words after a redirection that cannot be placed")
@@ -353,9 +333,9 @@ class _Reader:
                 continue
             if not child.is_named and not operator:
                 operator = child.type
-            elif target is None and child.type in _WORDS:
+            elif target is None and child.type in WORDS:
                 target = child
-            elif child.type in _WORDS:
+            elif child.type in WORDS:
                 words.append(child)
             else:
                 self._unknown(child)
@@ -378,9 +358,9 @@ class _Reader:
         for child in node.children:
             if child.type == "heredoc_body":
                 self._descend(child)
-            elif child.type in _REDIRECTS:
+            elif child.type in REDIRECTS:
                 self._redirect(child, found, words)
-            elif child.type in _WORDS:
+            elif child.type in WORDS:
                 words.append(child)
             elif child.is_named and child.type not in ("heredoc_start", "heredoc_end", "file_descriptor"):
                 self._statement(child)
@@ -392,11 +372,11 @@ class _Reader:
     def _word(self, node: Node, *, in_assignment: bool = False, is_data: bool = False) -> Word:
         """The word of a node; whatever it would run is taken too."""
         text = self._slice(node)
-        block = _TEXT_BLOCK.match(text)
+        block = text_block(text)
         if block is not None and not is_data:
             self._commands.append(Command((plain("cat"),), text="cat", place=node.start_byte))
-            return Word(text, block["body"].rstrip("\n"))
-        if _ARITHMETIC.match(text):
+            return Word(text, block)
+        if ARITHMETIC.match(text):
             return Word(text, None)  # a number: one word, and no option or path
         word = read_word(text, self._home)
         if in_assignment and word.value is not None and "~" in text:
@@ -407,9 +387,9 @@ class _Reader:
 
     def _take_unknown(self, node: Node, word: Word, *, is_data: bool) -> None:
         doubt = word.doubt or f"Contains {node.type}"
-        if word.is_broken or _evaluates(node):
+        if word.is_broken or evaluates(node):
             self._broken(doubt)
-        elif not is_data or _runs_something(node):
+        elif not is_data or runs_something(node):
             self._doubts.append(doubt)
         self._descend(node)
 
@@ -420,84 +400,8 @@ class _Reader:
     def _descend(self, node: Node) -> None:
         """Take every statement below a node that is itself not understood."""
         for child in node.children:
-            if child.type in _STATEMENTS:
+            if child.type in STATEMENTS:
                 self._check_gaps(child)
                 self._statement(child)
             else:
                 self._descend(child)
-
-
-_STATEMENTS: Final = frozenset(
-    {"command", "redirected_statement", "declaration_command", "function_definition", "test_command"}
-)
-
-
-@lru_cache(maxsize=1)
-def _parser() -> Parser:
-    import tree_sitter
-    import tree_sitter_bash
-
-    return tree_sitter.Parser(tree_sitter.Language(tree_sitter_bash.language()))
-
-
-_ATOMS: Final = frozenset(
-    {"string", "raw_string", "ansi_c_string", "comment", "heredoc_body", "heredoc_start", "regex"}
-)
-
-
-def _leaves(node: Node) -> Iterator[Node]:
-    stack = [node]
-    while stack:
-        current = stack.pop()
-        if current.child_count == 0 or current.type in _ATOMS:
-            if current.end_byte > current.start_byte:
-                yield current
-        else:
-            stack += reversed(current.children)
-
-
-def _has_space(gap: str, before: bytes) -> bool:
-    """Whether a continued line has white space beside it, so that no word goes on over its end."""
-    return bool(gap.replace("\\\n", "")) or before in (b"", b"\n")
-
-
-def _words_of_test(node: Node) -> Iterator[Node]:
-    for child in node.children:
-        if child.child_count and child.type not in _WORDS:
-            yield from _words_of_test(child)
-        else:
-            yield child
-
-
-def _runs_something(node: Node) -> bool:
-    return any(below.type in ("command_substitution", "process_substitution", "ERROR") for below in _all(node))
-
-
-def _evaluates(node: Node) -> bool:
-    """Whether something below a node takes the value of a variable for code: an index, a number, a prompt."""
-    for below in _all(node):
-        text = below.text or b""
-        if below.type in ("arithmetic_expansion", "subscript", "array") and not _ARITHMETIC.match(text.decode()):
-            return True
-        if below.type == "expansion" and not _PLAIN_EXPANSION.match(text.strip()):
-            return True
-    return False
-
-
-def _all(node: Node) -> Iterator[Node]:
-    stack = [node]
-    while stack:
-        current = stack.pop()
-        yield current
-        stack += current.children
-
-
-def _expansion(node: Node) -> str | None:
-    """The measured name of the first thing in a node that the shell would expand."""
-    for child in node.children:
-        if child.type in ("simple_expansion", "expansion", "command_substitution", "process_substitution"):
-            return f"Contains {child.type}"
-        below = _expansion(child)
-        if below:
-            return below
-    return None

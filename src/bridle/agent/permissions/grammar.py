@@ -1,0 +1,111 @@
+"""The grammar of bash as tree-sitter has it: which kinds of nodes there are, and how to find one's way among them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from tree_sitter import Node, Parser  # only the names are needed; the library is loaded with the first command
+
+# Kinds of statements whose parts all count, and nothing else does.
+_COMPOUND_KINDS: Final = """
+program list pipeline subshell compound_statement if_statement elif_clause else_clause while_statement do_group
+negated_command
+"""
+COMPOUND: Final = frozenset(_COMPOUND_KINDS.split())
+_SIGNS: Final = "&& || | |& ; ;; ( ) { } ! if then elif else fi while until do done for in case esac"
+TOKENS: Final = frozenset({"\n", *_SIGNS.split()})
+_WORD_KINDS: Final = """
+word string raw_string concatenation number simple_expansion expansion command_substitution process_substitution
+arithmetic_expansion ansi_c_string translated_string brace_expression $ test_operator extglob_pattern regex
+variable_name special_variable_name array subscript
+"""
+WORDS: Final = frozenset(_WORD_KINDS.split())
+REDIRECTS: Final = frozenset({"file_redirect", "heredoc_redirect", "herestring_redirect"})
+# Words of the grammar of bash; where the tree has one as a program's name, it has read the command in another way.
+_KEYWORD_NAMES: Final = "if then elif else fi while until do done for in case esac select function { } ! [[ ]]"
+KEYWORDS: Final = frozenset(_KEYWORD_NAMES.split())
+STATEMENTS: Final = frozenset(
+    {"command", "redirected_statement", "declaration_command", "function_definition", "test_command"}
+)
+_ATOMS: Final = frozenset(
+    {"string", "raw_string", "ansi_c_string", "comment", "heredoc_body", "heredoc_start", "regex"}
+)
+
+# `${name}`, with a default or a part cut off: no index, no offset, no transformation of its value.
+_PLAIN_EXPANSION = re.compile(rb"\$\{#?\w+(?:(?::?[-+=?]|##?|%%?)[^\[\]@]*)?\}\Z", re.DOTALL)
+# An expansion to a number that depends on nothing.
+ARITHMETIC = re.compile(r"\$\(\([0-9+*/% ()-]*\)\)\Z")
+
+
+@lru_cache(maxsize=1)
+def parser() -> Parser:
+    """The parser of bash; loading it takes time, and only commands that are more than plain words need it."""
+    import tree_sitter
+    import tree_sitter_bash
+
+    return tree_sitter.Parser(tree_sitter.Language(tree_sitter_bash.language()))
+
+
+def leaves(node: Node) -> Iterator[Node]:
+    """Every token below a node, in order; what is quoted, and text, as a whole."""
+    stack = [node]
+    while stack:
+        current = stack.pop()
+        if current.child_count == 0 or current.type in _ATOMS:
+            if current.end_byte > current.start_byte:
+                yield current
+        else:
+            stack += reversed(current.children)
+
+
+def has_space(gap: str, before: bytes) -> bool:
+    """Whether a continued line has white space beside it, so that no word goes on over its end."""
+    return bool(gap.replace("\\\n", "")) or before in (b"", b"\n")
+
+
+def words_of_test(node: Node) -> Iterator[Node]:
+    """The words of `[ … ]`, which the grammar has as an expression."""
+    for child in node.children:
+        if child.child_count and child.type not in WORDS:
+            yield from words_of_test(child)
+        else:
+            yield child
+
+
+def runs_something(node: Node) -> bool:
+    """Whether something below a node is a command."""
+    return any(below.type in ("command_substitution", "process_substitution", "ERROR") for below in _all(node))
+
+
+def evaluates(node: Node) -> bool:
+    """Whether something below a node takes the value of a variable for code: an index, a number, a prompt."""
+    for below in _all(node):
+        text = below.text or b""
+        if below.type in ("arithmetic_expansion", "subscript", "array") and not ARITHMETIC.match(text.decode()):
+            return True
+        if below.type == "expansion" and not _PLAIN_EXPANSION.match(text.strip()):
+            return True
+    return False
+
+
+def _all(node: Node) -> Iterator[Node]:
+    stack = [node]
+    while stack:
+        current = stack.pop()
+        yield current
+        stack += current.children
+
+
+def expansion(node: Node) -> str | None:
+    """The measured name of the first thing in a node that the shell would expand."""
+    for child in node.children:
+        if child.type in ("simple_expansion", "expansion", "command_substitution", "process_substitution"):
+            return f"Contains {child.type}"
+        below = expansion(child)
+        if below:
+            return below
+    return None
