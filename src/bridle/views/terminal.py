@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import cache
 from typing import TYPE_CHECKING, TextIO
 
 from bridle.views.cards import Cards
 from bridle.views.lines import BLANK, Line
 from bridle.views.page import Look
+from bridle.views.paint import joined, style
 from bridle.wire.items import AnyItem, Call, Notice, State, Thought, Words
 from bridle.wire.mask import Mask
 from bridle.wire.transcript import Transcript
@@ -16,35 +16,11 @@ from bridle.wire.transcript import Transcript
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.live import Live
-    from rich.style import Style
-    from rich.text import Text
 
 PLAIN_WIDTH = 100
 PLAIN_GUIDE = "| "
 # Each print of rich costs as much as dozens of lines; this many pieces at a time fill a few screens.
 PRINTED_SEGMENTS = 500
-
-_STYLES = {
-    "": "",
-    "answer": "",
-    "dot": "bold green",
-    "code": "cyan",
-    "output": "",
-    "summary": "bold",
-    "question": "bold yellow",
-    "user": "bold blue",
-    "thought": "dim italic",
-    "added": "green",
-    "removed": "red",
-    "hunk": "cyan",
-    "dim": "dim",
-    "guide": "magenta",
-    "state.running": "cyan",
-    "state.ok": "green",
-    "state.error": "red",
-    "state.denied": "yellow",
-    "state.interrupted": "magenta",
-}
 
 
 class PlainView:
@@ -92,7 +68,7 @@ class ColourView:
     def close(self) -> None:
         """Give the terminal back."""
         if self._live is not None:
-            self._live.update(_joined([]), refresh=True)
+            self._live.update(joined([]), refresh=True)
             self._live.stop()
             self._live = None
 
@@ -101,7 +77,7 @@ class ColourView:
 
         waiting: list[Segment] = []
         for one in lines:
-            waiting += (Segment(piece, _style(name)) for piece, name in one.segments if piece)
+            waiting += (Segment(piece, style(name)) for piece, name in one.segments if piece)
             waiting.append(Segment.line())
             if len(waiting) > PRINTED_SEGMENTS:
                 self._console.print(Segments(waiting), end="", crop=False, soft_wrap=True)
@@ -117,7 +93,7 @@ class ColourView:
         if self._live is None:
             self._live = Live(console=self._console, auto_refresh=False, transient=True)
             self._live.start()
-        self._live.update(_joined(lines), refresh=True)
+        self._live.update(joined(lines), refresh=True)
 
 
 class _Order:
@@ -177,27 +153,3 @@ def look_for(*, is_terminal: bool, width: int | None, terminal_width: int, full:
     if is_terminal:
         return Look(width=width or terminal_width, full=full, thinking=thinking)
     return Look(width=width or PLAIN_WIDTH, full=full, thinking=thinking, guide=PLAIN_GUIDE)
-
-
-def _styled(one: Line) -> Text:
-    """Text with styles and never with markup: what an agent wrote is not looked at for tags."""
-    from rich.text import Text
-
-    text = Text(end="\n")
-    for piece, name in one.segments:
-        text.append(piece, _style(name))
-    return text
-
-
-@cache
-def _style(name: str) -> Style:
-    from rich.style import Style
-
-    known = name.removeprefix("label.")
-    return Style.parse(_STYLES[known] + " bold" if name != known else _STYLES[known])
-
-
-def _joined(lines: list[Line]) -> Text:
-    from rich.text import Text
-
-    return Text("\n", no_wrap=True, end="").join(_styled(one) for one in lines)

@@ -1,0 +1,153 @@
+"""A run of the loop while it is under way, line by line: for a pipe, for a log, and above the live view."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from bridle.loop import kinds
+from bridle.loop.watching import Began, Ended, Progress, Saw
+from bridle.views.spans import money, span
+from bridle.views.summary import harmless
+from bridle.wire.blocks import Text, ToolUse
+from bridle.wire.clip import Clip
+from bridle.wire.events import Assistant, Event
+from bridle.wire.mask import Mask
+from bridle.wire.record import MAIN
+from bridle.wire.summary import summarise
+
+# Of an agent's words and of a question: what fits into two lines of a wide terminal.
+WORDS_CHARACTERS = 200
+# Of an id that git takes as well as the whole one.
+COMMIT_CHARACTERS = 10
+_INDENT = "      "
+
+Print = Callable[[str], None]
+
+
+class Teller:
+    """Prints a line or a few for each thing that happens; nothing in them is secret or moves a cursor."""
+
+    def __init__(
+        self, titles: Sequence[str], folder: Path, *, mask: Mask, write: Print, shows_tools: bool = True
+    ) -> None:
+        self._numbers = {title: number for number, title in enumerate(titles, start=1)}
+        self._words = AgentWords(folder, mask)
+        self._mask = mask
+        self._write = write
+        self._shows_tools = shows_tools
+
+    def tell(self, progress: Progress) -> None:
+        """Print what is worth a line."""
+        for line in self._lines(progress):
+            self._write(harmless(self._mask.apply(line)))
+
+    def _lines(self, progress: Progress) -> Iterator[str]:
+        match progress:
+            case Began(kinds.WORK, args):
+                number = self._numbers.get(str(args["task"]), 0)
+                yield (
+                    f"[{number}/{len(self._numbers)}] {args['task']}: iteration {args['iteration']} ({args['agent']})"
+                )
+            case Began(kinds.SUMMARIZE, _):
+                yield "folding the progress so far into a summary"
+            case Saw(_, event) if self._shows_tools:
+                yield from (f"{_INDENT}{line}" for line in self._words.of(event))
+            case Ended(kind, args, value):
+                yield from (f"{_INDENT}{line}" for line in _ended(kind, args, value))
+            case _:
+                return
+
+
+class AgentWords:
+    """What an agent says and calls, in one line each."""
+
+    def __init__(self, folder: Path, mask: Mask) -> None:
+        self._here = f"{folder}/"
+        self._clip = Clip(mask)
+
+    def of(self, event: Event) -> Iterator[str]:
+        """The lines of one event; those of a sub-agent are left to `bridle show`."""
+        if not isinstance(event, Assistant) or event.parent_tool_use_id is not MAIN:
+            return
+        for block in event.message.blocks:
+            if isinstance(block, ToolUse) and block.name != STRUCTURED_OUTPUT:
+                yield f"> {self.call(block)}"
+            elif isinstance(block, Text) and block.text.strip():
+                yield self._clip.line(block.text, WORDS_CHARACTERS)
+
+    def call(self, block: ToolUse) -> str:
+        """A tool call; files of the working copy are named from its top."""
+        return f"{block.name} {summarise(block.arguments, self._clip).replace(self._here, '')}".rstrip()
+
+
+# The call by which an agent answers in a schema: its fields are told when it has ended.
+STRUCTURED_OUTPUT = "StructuredOutput"
+
+
+def _ended(kind: str, args: Mapping[str, Any], value: Mapping[str, Any]) -> Iterator[str]:
+    match kind:
+        case kinds.PREPARE:
+            yield f"on the branch {value.get('branch')}"
+        case kinds.WORK:
+            yield from _worked(value)
+        case kinds.CHECK:
+            yield from _checked(args, value)
+        case kinds.PROTECT:
+            for one in value.get("undone") or ():
+                yield f"a change to {one.get('path')} was undone: {one.get('what')}"
+            for one in value.get("reported") or ():
+                yield f"note: {one.get('path')}: {one.get('what')}"
+        case kinds.COMMIT:
+            yield from _committed(value)
+        case kinds.ROLLBACK:
+            yield f"its work was taken back: {args.get('why')}"
+        case _:
+            return
+
+
+def _worked(value: Mapping[str, Any]) -> Iterator[str]:
+    """How the agent ended; whether it is right is for the checks to say."""
+    spent = f"{money(value.get('cost_usd'))}, {span(value.get('seconds'))}"
+    said = " ".join(str(value.get("summary") or "").split())[:WORDS_CHARACTERS]
+    match value.get("ending"):
+        case kinds.LIMIT:
+            until = value.get("resets_at")
+            yield f"the account's limit is used up{f' until {until}' if until else ''} ({spent})"
+        case kinds.TRANSIENT:
+            yield f"the endpoint has no room at the moment: {value.get('said')}"
+        case kinds.UNUSABLE:
+            yield f"the agent cannot be used: {value.get('said')}"
+        case kinds.CRASHED:
+            yield f"the agent died: {value.get('said') or 'without a word'} ({spent})"
+        case kinds.QUESTION:
+            yield f"the agent asks: {value.get('question') or value.get('said')} ({spent})"
+        case _:
+            changed = "" if value.get("changed") else ", nothing was changed"
+            yield f"{'says that it is done' if value.get('done') else 'ended'}: {said or '–'} ({spent}{changed})"
+    for denial in value.get("denials") or ():
+        yield f"refused: {denial}"
+
+
+def _checked(args: Mapping[str, Any], value: Mapping[str, Any]) -> Iterator[str]:
+    results = value.get("results") or []
+    if args.get("when") == "before":
+        if value.get("passed"):
+            yield f"{args.get('task')}: its own checks pass before any work"
+        return
+    for one in results:
+        code = one.get("exit_code")
+        ended = "passed" if code == 0 else "took too long" if code is None else f"failed ({code})"
+        whose = one.get("of")
+        of = "" if whose in ("task", "guard") else f" of {whose!r}"
+        yield f"check{of} {ended}: {one.get('command')} ({span(one.get('seconds'))})"
+
+
+def _committed(value: Mapping[str, Any]) -> Iterator[str]:
+    if value.get("refused"):
+        yield f"the commit was refused: {str(value['refused'])[:WORDS_CHARACTERS]}"
+    elif value.get("commit"):
+        yield f"committed {str(value['commit'])[:COMMIT_CHARACTERS]}"
+    if value.get("folded"):
+        yield f"{len(value['folded'])} commits of the agent's own went into it"

@@ -1,0 +1,33 @@
+"""Lengths of time and amounts of money, as a person reads them. Pure."""
+
+from __future__ import annotations
+
+# Below this an amount in cents would read as nothing.
+_SMALL_USD = 1.0
+
+
+def span(seconds: object) -> str:
+    """A length of time in its two largest units: `0.3 s`, `42 s`, `3 min 5 s`, `2 h 10 min`."""
+    value = float(seconds) if isinstance(seconds, (int, float)) else 0.0
+    if value < 10:
+        return f"{value:.1f} s"
+    whole = int(value)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s" if whole % 60 else f"{whole // 60} min"
+    hours, minutes = divmod(whole // 60, 60)
+    return f"{hours} h {minutes} min" if minutes else f"{hours} h"
+
+
+def clock(seconds: float) -> str:
+    """A length of time that is counted on the screen: `0:07`, `12:40`, `1:02:03`."""
+    whole = max(0, int(seconds))
+    hours, rest = divmod(whole, 3600)
+    return f"{hours}:{rest // 60:02}:{rest % 60:02}" if hours else f"{rest // 60}:{rest % 60:02}"
+
+
+def money(usd: object) -> str:
+    """An amount: to the cent above a dollar, to a hundredth of a cent below."""
+    value = float(usd) if isinstance(usd, (int, float)) else 0.0
+    return f"{value:.2f} USD" if value >= _SMALL_USD else f"{value:.4f} USD"
