@@ -292,6 +292,8 @@ COMMANDS = (
     Row("uniq a b", ASK, ASK, ASK, "the second name is written"),
     Row("wc --files0-from=x", ASK, ASK, ASK, "names of files from a file"),
     Row("jq env notes.txt", ASK, ASK, ASK, "shows every secret of the environment"),
+    Row("ps aux", ALLOW, ALLOW, ALLOW, "only lists"),
+    Row("ps auxe", ASK, ASK, ASK, "shows the environment of every process"),
     Row("tee a", ASK, ASK, ASK, "writes"),
     Row("curl http://x", ASK, ASK, DENY, "a rule forbids it"),
     # Paths

@@ -280,6 +280,30 @@ def test_a_wildcard_that_an_option_hides_behind_is_not_followed(work: Path) -> N
     assert isinstance(decide("Bash", {"command": "sort ./*.txt"}, policy_for(work)), Allowed)
 
 
+def test_a_search_that_follows_links_is_allowed_while_no_link_leads_out(work: Path) -> None:
+    commands = ["grep -R x .", "grep -Rn x src", "rg -L x", "find -L . -name x", "find . -follow", "diff src ."]
+
+    def allowed() -> list[str]:
+        return [
+            command
+            for command in commands
+            if isinstance(decide("Bash", {"command": command}, policy_for(work)), Allowed)
+        ]
+
+    assert allowed() == commands
+    (work / "src" / "inner").symlink_to(work / "notes.txt")
+    assert allowed() == commands
+    (work / "src" / "out").symlink_to(work.parent)
+    assert allowed() == []
+    assert isinstance(decide("Bash", {"command": "grep -r x ."}, policy_for(work)), Allowed)
+
+
+def test_where_the_shell_stands_outside_nothing_is_read_without_a_rule(work: Path) -> None:
+    policy = with_shell_folder(policy_for(work, "Bash(make)"), str(work.parent))
+    assert isinstance(decide("Bash", {"command": "ls"}, policy), Asks)
+    assert isinstance(decide("Bash", {"command": "make"}, policy), Allowed)
+
+
 def test_the_target_of_a_copy_is_looked_at_below_a_folder_too(work: Path) -> None:
     policy = policy_for(work, mode="acceptEdits")
     assert isinstance(decide("Bash", {"command": "cp notes.txt src"}, policy), Allowed)
@@ -318,6 +342,9 @@ def test_no_pattern_allows_to_remove_the_ground_one_stands_on(rule: str, work: P
         ("FOO=1 make *", "FOO=1 make x", True),
         ("make *", "FOO=1 make x", False),
         ("make *", "CI=1 make x", True),
+        ("export *", "export PATH=.", False),
+        ("export *", "export LANG=C x=1", True),
+        ("export PATH=. *", "export PATH=.", True),
     ],
 )
 def test_a_rule_for_a_wrapper_must_name_what_is_run(rule: str, command: str, is_allowed: bool, work: Path) -> None:

@@ -10,7 +10,7 @@ from bridle.agent.permissions import texts
 from bridle.agent.permissions.changes import change_touches
 from bridle.agent.permissions.files import EDITING_MODES, may_change, may_read
 from bridle.agent.permissions.git import git_folders, is_bare_repository, runs_more
-from bridle.agent.permissions.paths import STREAMS, glob_matches, is_inside, is_protected, resolve
+from bridle.agent.permissions.paths import STREAMS, glob_matches, is_inside, is_protected, links_below, resolve
 from bridle.agent.permissions.patterns import Pattern, compile_rule, matches
 from bridle.agent.permissions.policy import Allowed, Asks, Policy, Verdict
 from bridle.agent.permissions.problem import Problem, ask, suggest
@@ -19,7 +19,7 @@ from bridle.agent.permissions.rules import names_tool
 from bridle.agent.permissions.script import Command, Script
 from bridle.agent.permissions.shell import read_script
 from bridle.agent.permissions.touches import Touches
-from bridle.agent.permissions.variables import is_harmless, is_own
+from bridle.agent.permissions.variables import DECLARERS, is_harmless, is_own
 from bridle.agent.permissions.words import Word, plain
 from bridle.agent.permissions.wrappers import EVALUATORS, LIMIT_WRAPPERS, is_carrier, see_through
 
@@ -130,6 +130,11 @@ class _Judge:
         program = words[0].value or ""
         if program in EVALUATORS:
             return False
+        if program in DECLARERS:
+            pairs = [(word.value or "").partition("=") for word in rest]
+            return all(
+                not sign or is_harmless(name, plain(value)) or is_own(name, plain(value)) for name, sign, value in pairs
+            )
         if program == "git":
             return not runs_more((words[0], *rest))
         if program == "find":
@@ -189,6 +194,8 @@ class _Judge:
             return [self._no_rule(command)]
         if touches.objection is not None:
             return [self._no_rule(command, touches.objection)]
+        if not is_inside(self._start, self._policy.working_folders):
+            return [self._no_rule(command)]  # without any path, it would read where the shell stands
         if touches.is_git and is_bare_repository(self._start):
             return [Problem(command.text, texts.GIT_ELSEWHERE)]
         return self._paths(command, touches)
@@ -202,12 +209,12 @@ class _Judge:
     def _paths(self, command: Command, touches: Touches) -> list[Problem]:
         problems: list[Problem] = []
         for word in touches.reads:
-            problems += self._read(command, word)
+            problems += self._read(command, word, follows=touches.follows)
         for word in (*touches.writes, *touches.removes):
             problems += self._write(command, word)
         return problems[:1]
 
-    def _read(self, command: Command, word: Word) -> list[Problem]:
+    def _read(self, command: Command, word: Word, *, follows: bool) -> list[Problem]:
         if word.value == "-":
             return []
         for resolved in self._resolved(word):
@@ -215,7 +222,17 @@ class _Judge:
                 return [self._no_rule(command)]
             if resolved not in STREAMS and not may_read(resolved, self._policy):
                 return [self._path_problem(command, resolved, "read")]
+            if follows:
+                return self._links(command, resolved)
         return []
+
+    def _links(self, command: Command, folder: str) -> list[Problem]:
+        """Where a command that follows links would get to."""
+        links = links_below(folder)
+        if links is None:
+            return [self._no_rule(command)]
+        outside = next((link for link in links if not may_read(link, self._policy)), None)
+        return [self._path_problem(command, outside, "read")] if outside else []
 
     def _write(self, command: Command, word: Word) -> list[Problem]:
         if self._folders != [self._start]:

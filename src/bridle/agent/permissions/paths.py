@@ -26,6 +26,8 @@ _PROTECTED: Final = frozenset(_PROTECTED_NAMES.split())
 STREAMS: Final = frozenset({"/dev/null", "/dev/stdin", "/dev/stdout", "/dev/stderr"})
 # More files than this are not looked at one by one for one wildcard.
 LIMIT_MATCHES: Final = 2_000
+# Looking through this many takes some tens of milliseconds.
+LIMIT_ENTRIES: Final = 20_000
 
 
 def resolve(path: str, cwd: str, home: str) -> str | None:
@@ -78,6 +80,25 @@ def glob_matches(pattern: str, glob_at: int, cwd: str) -> list[str] | None:
             nearer += [f"{folder}{entry}/" for entry in entries]
         found = nearer
     return [path.rstrip("/") for path in found]
+
+
+def links_below(folder: str) -> list[str] | None:
+    """Where the links in a folder and in all folders below it lead; None if there is too much to look at."""
+    found: list[str] = []
+    left, folders = LIMIT_ENTRIES, [folder]
+    while folders:
+        try:
+            entries = list(os.scandir(folders.pop()))
+        except NotADirectoryError:
+            continue
+        except OSError:
+            return None
+        left -= len(entries)
+        if left < 0:
+            return None
+        found += [os.path.realpath(entry.path) for entry in entries if entry.is_symlink()]
+        folders += [entry.path for entry in entries if entry.is_dir(follow_symlinks=False)]
+    return found
 
 
 def _entries(folder: str, pattern: str) -> list[str] | None:

@@ -10,13 +10,14 @@ from typing import Final
 from bridle.agent.permissions import table
 from bridle.agent.permissions.options import Arguments, known_options, parse
 from bridle.agent.permissions.touches import Touches
-from bridle.agent.permissions.words import Word
+from bridle.agent.permissions.words import Word, plain
 
 _SED_PRINT = re.compile(r"(?:(?:\d+|\$)(?:,(?:\d+|\$))?p)(?:;(?:\d+|\$)(?:,(?:\d+|\$))?p)*\Z")
 _JQ_SAFE = re.compile(r"[A-Za-z0-9_.\[\]{}|,\"' ():?<>=!*/+-]*\Z")
 _JQ_UNSAFE = re.compile(
     r"\b(?:env|input|inputs|import|include|input_filename|debug|halt|halt_error|modulemeta|get_search_list)\b"
 )
+_HERE: Final = (plain("."),)
 _TEST_PATH: Final = frozenset(f"-{letter}" for letter in "abcdefghkLNOprsSuwxG")
 _TEST_PLAIN: Final = frozenset(
     {"=", "==", "!=", "-n", "-z", "-eq", "-ne", "-lt", "-le", "-gt", "-ge", "!", "-a", "-o", "(", ")"}
@@ -34,7 +35,7 @@ def read_touches(words: Sequence[Word]) -> Touches | None:
     if special is not None:
         return special(rest)
     listed = _table(table.READERS_TEXT).get(program)
-    return _listed(listed[0], listed[1], rest) if listed else None
+    return _listed(program, listed[0], listed[1], rest) if listed else None
 
 
 @lru_cache(maxsize=8)
@@ -47,7 +48,7 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-def _listed(kind: str, text: str, words: Sequence[Word]) -> Touches | None:
+def _listed(program: str, kind: str, text: str, words: Sequence[Word]) -> Touches | None:
     options = known_options(text)
     if kind == "text" and not options.takes_all and any(not word.is_plain for word in words):
         return None
@@ -64,7 +65,10 @@ def _listed(kind: str, text: str, words: Sequence[Word]) -> Touches | None:
         if not given and names and names[0].glob_at >= 0:
             return None  # the first name that it expands to would be the pattern, and the others files
         names = names if given else names[1:]
-    return Touches(reads=(*names, *arguments.paths)) if all(name.value is not None for name in names) else None
+    if any(name.value is None for name in names):
+        return None
+    follows = program == "diff" or bool(table.FOLLOWING.get(program, frozenset()) & arguments.options)
+    return Touches(reads=(*(names or (_HERE if follows else ())), *arguments.paths), follows=follows)
 
 
 def _printf(words: Sequence[Word]) -> Touches | None:
@@ -78,6 +82,16 @@ def _date(words: Sequence[Word]) -> Touches | None:
         place = values.index("-d")
         del values[place : place + 2]
     return Touches() if all(value is not None and known.fullmatch(value) for value in values) else None
+
+
+def _ps(words: Sequence[Word]) -> Touches | None:
+    """The list of processes, but not their environments, which `e` without a dash shows."""
+    arguments = parse(
+        words, known_options("-a -A -e -f -F -j -l -L -o: -p: -u: -x --forest --sort= --pid= --no-headers")
+    )
+    if arguments is None or not all(re.fullmatch(r"[afjlmtuwx]+|\d+", name.value or "") for name in arguments.names):
+        return None
+    return Touches()
 
 
 def _cd(words: Sequence[Word]) -> Touches | None:
@@ -147,7 +161,8 @@ def _find(words: Sequence[Word]) -> Touches | None:
         if value in table.FIND_WITH_PATH:
             reads.append(words[place])
         place += 1
-    return Touches(reads=tuple(reads))
+    follows = any(word.value in table.FOLLOWING["find"] for word in words)
+    return Touches(reads=tuple(reads) or _HERE, follows=follows)
 
 
 def _find_objection(action: str) -> Touches | None:
@@ -221,6 +236,7 @@ _SPECIAL: Final = {
     "git": _git,
     "jq": _jq,
     "printf": _printf,
+    "ps": _ps,
     "sed": _sed,
     "test": _test,
     "type": _type,

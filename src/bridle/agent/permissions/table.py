@@ -102,7 +102,6 @@ arch none
 nproc none --all
 uptime none -p -s
 free none -b -g -h -k -m -s: -t -w
-ps text -a -A -e -f -F -j -l -L -o: -p: -u: -x --forest --sort= --pid= --no-headers
 which text -a -s
 cal text -1 -3 -j -m -s -y
 tty none -s
@@ -138,7 +137,7 @@ blame names
 branch bare
     -a -l -r -v -vv -q --all --list --remotes --verbose --show-current --color? --no-color --sort= --format=
     --contains= --no-contains= --merged= --no-merged= --points-at= --column? --no-column --abbrev=
-cat-file names -e -p -s -t --textconv
+cat-file names -e -p -s -t
 count-objects bare -v -H
 describe names
     --all --tags --long --always --dirty? --abbrev= --match= --exclude= --contains --first-parent
@@ -180,12 +179,9 @@ whatchanged names SHOWING
 
 # Subcommands that read only with one of these words behind them.
 GIT_WITH: Final = {
-    "bisect": ("log", "view"),
-    "config": ("--get", "--get-all", "--get-regexp"),
-    "notes": ("list", "show"),
+    "config": ("--get",),
     "remote": ("-v", "--verbose", "get-url", ""),
     "stash": ("list", "show"),
-    "submodule": ("status", "summary"),
     "worktree": ("list",),
 }
 
@@ -211,6 +207,14 @@ FIND_WITH_TEXT: Final = """
 -lname -maxdepth -mindepth -mmin -mtime -name -path -perm -printf -regex -regextype -size -type -uid -used
 -user -wholename -xtype
 """
+# Options with which a program goes through links, to wherever they lead; `diff` does so in every folder.
+FOLLOWING: Final = {
+    "egrep": frozenset({"-R"}),
+    "fgrep": frozenset({"-R"}),
+    "find": frozenset({"-L", "-follow"}),
+    "grep": frozenset({"-R"}),
+    "rg": frozenset({"-L", "--follow"}),
+}
 FIND_WITH_PATH: Final = frozenset({"-newer", "-anewer", "-cnewer", "-samefile"})
 
 # What changes files in the folders it names, and nothing else: accepted where edits are. Options of cp and mv can turn

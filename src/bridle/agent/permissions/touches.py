@@ -14,6 +14,8 @@ class Touches(msgspec.Struct, frozen=True):
     writes: tuple[Word, ...] = ()
     removes: tuple[Word, ...] = ()
     """What is gone afterwards: removed, or moved away."""
+    follows: bool = False
+    """Whether links below a folder are followed."""
     is_git: bool = False
     goes_to: Word | None = None
     """The folder that the shell stands in afterwards."""

@@ -14,6 +14,8 @@ LC_CTYPE LC_MESSAGES LC_NUMERIC LC_TIME LINES NODE_ENV NO_COLOR PYTHONDONTWRITEB
 PYTHONUNBUFFERED PYTHONUTF8 RUST_BACKTRACE RUST_LOG TERM TZ
 """
 _HARMLESS_VARIABLES: Final = frozenset(_HARMLESS_NAMES.split())
+# What sets variables for the rest of a command, and for every program in it.
+DECLARERS: Final = frozenset({"declare", "export", "local", "readonly", "typeset"})
 _HARMLESS_VALUE = re.compile(r"[A-Za-z0-9_.,:@+=-]*\Z")
 _OWN_VARIABLE = re.compile(r"[a-z][a-z0-9_]*\Z")
 
