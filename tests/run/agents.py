@@ -103,6 +103,10 @@ def play(step):
                 time.sleep(value["seconds"])
             os._exit(0)
         os.wait()
+    elif verb == "obey":
+        for order in sys.argv[-1].splitlines():
+            if order.startswith("$ ") and os.system(order[2:]) != 0:
+                os._exit(1)
     elif verb == "on_start":
         number, steps = value
         if starts() == number:
@@ -265,6 +269,10 @@ class Script:
     def daemon(self, *, seconds: float = 600, holds_output: bool = False, ignores: bool = False) -> Script:
         """Fork twice with setsid in between, and leave what comes of it behind."""
         return self._add("daemon", {"seconds": seconds, "holds_output": holds_output, "ignores": ignores})
+
+    def obey(self) -> Script:
+        """Run each line of its prompt that begins with `$ `, in its working folder; a line that fails ends it."""
+        return self._add("obey", None)
 
     def on_start(self, number: int, then: Script) -> Script:
         """Do this only when it is started for the number-th time, counted from 1."""

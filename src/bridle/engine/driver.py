@@ -175,6 +175,7 @@ class Driver:
         while True:
             found = await self._iterate()
             if found.status in _ENDED:
+                await self._work.close()
                 return self._driven(found.status, found)
             if self._work.is_stopping:
                 return await self._stopped(found)
@@ -201,8 +202,7 @@ class Driver:
             if remark not in self._told:
                 self._told.add(remark)
                 self._say(remark)
-        if found.status not in _ENDED:
-            await self._work.give_up(_ids(found))
+        await self._work.give_up(_ids(found))
         return found
 
     async def _begin(self, found: Iteration) -> list[inbox.Question] | None:

@@ -51,6 +51,9 @@ class Places:
         self._environment = environment
         self._say = say
         self._free = asyncio.Lock()
+        """The repository's own files: for one agent, or one join, at a time."""
+        self._books = asyncio.Lock()
+        """Git's list of working copies: two that change it at once are in each other's way."""
         self._top: Git | None = None
 
     @asynccontextmanager
@@ -61,17 +64,17 @@ class Places:
 
     async def lend(self, job: Job) -> Lent | None:
         """A working copy for this attempt; None where there is no commit yet to make one of, or no git at all."""
-        name = _name(job)
+        name, git = _name(job), await self._git()
+        if git is None or await git.head() is None:
+            return None
         try:
-            git = await self._git()
-            if await git.head() is None:
-                return None
             base = await snapshot.take(git, name=f"{name}-base", why="what an agent begins with")
-            made = await worktree.add(git, name, at=base.head or "HEAD", is_empty=True)
+            async with self._books:
+                made = await worktree.add(git, name, at=base.head or "HEAD", is_empty=True)
             own = Git(made.folder, self._environment)
             await snapshot.restore(own, base, moves_head=False)
             disk.write_atomic(await own.git_path(_READY), b"")
-        except (GitError, ProcessError, UsageError) as error:
+        except GitError as error:
             self._say(f"agents take turns in {self._repository}, since no working copy can be made: {error.message}")
             return None
         folder = made.folder / self._repository.resolve().relative_to(git.folder)
@@ -85,17 +88,17 @@ class Places:
     async def find(self, job: Job) -> Snapshot:
         """The same, for work that was delivered before the driver ended."""
         git = await self._git()
-        found = await snapshot.find(git, f"{_name(job)}-work")
+        found = await snapshot.find(git, f"{_name(job)}-work") if git is not None else None
         if found is None:
             raise GitError(
-                f"the work of effect {job.effect.effect_id} is no longer in {git.folder}",
-                remedy="Post its result with task:post, or bring the ref back.",
+                f"the work of effect {job.effect.effect_id} is no longer in {self._repository}",
+                remedy="Bring its repository back, or post its result with task:post.",
             )
         return found
 
     async def bring_in(self, job: Job, base: str, tree: str) -> Conflicts | None:
         """Join a tree into the repository; what stands against it, where something does."""
-        git = await self._git()
+        git = await self._sure_git()
         async with self._free:
             if await self._finished(git, job):
                 return None
@@ -122,24 +125,26 @@ class Places:
             branch = await self._keep_left(left)
             if branch is not None:
                 self._say(f"{job.name}: what an earlier attempt left is kept on the branch {branch}")
-            await worktree.remove(await self._git(), left)
+            async with self._books:
+                await worktree.remove(await self._sure_git(), left)
 
     async def clear(self, effect_id: str) -> None:
         """Take away every working copy that was lent for an effect, and the refs that kept its work."""
-        stem = _stem(effect_id)
+        stem, git = _stem(effect_id), await self._git()
+        if git is None:
+            return
         try:
-            for left in await self._left_by(stem):
-                await worktree.remove(await self._git(), left)
-            await self._drop_refs(stem)
-        except (GitError, ProcessError) as error:  # the result is in: what is left takes room and nothing else
+            async with self._books:
+                for left in await self._left_by(stem):
+                    await worktree.remove(git, left)
+                await _drop_refs(git, stem)
+        except GitError as error:  # the result is in: what is left takes room and nothing else
             self._say(f"what was lent for effect {effect_id} could not be cleared away: {error.message}")
 
     async def sweep(self, over: set[str]) -> None:
         """After a crash: take away what was lent for effects that are over."""
-        try:
-            left = await worktree.ours(await self._git())
-        except (GitError, ProcessError, UsageError):
-            return  # no repository, so nothing was lent
+        git = await self._git()
+        left = await worktree.ours(git) if git is not None else []
         stems = {_stem(effect_id): effect_id for effect_id in over}
         for effect_id in {stems[stem] for one in left if (stem := one.name.rpartition("-")[0]) in stems}:
             await self.clear(effect_id)
@@ -157,7 +162,7 @@ class Places:
     async def _keep_left(self, left: Worktree) -> str | None:
         """The branch with what an agent left in a working copy; None where there was no agent, or no change."""
         own = Git(left.folder, self._environment)
-        base = await snapshot.find(await self._git(), f"{left.name}-base")
+        base = await snapshot.find(await self._sure_git(), f"{left.name}-base")
         try:
             is_ready = (await own.git_path(_READY)).exists()
         except GitError:
@@ -170,28 +175,36 @@ class Places:
         return await self._keep(left.name, work, "what an attempt left that did not come to its end")
 
     async def _keep(self, name: str, work: Snapshot, why: str) -> str:
-        await snapshot.keep_as_branch(await self._git(), work, KEPT + name, why)
+        await snapshot.keep_as_branch(await self._sure_git(), work, KEPT + name, why)
         return KEPT + name
 
     async def _left_by(self, stem: str) -> list[Worktree]:
-        try:
-            found = await worktree.ours(await self._git())
-        except UsageError:  # no repository
-            return []
+        git = await self._git()
+        found = await worktree.ours(git) if git is not None else []
         return [one for one in found if one.name.rpartition("-")[0] == stem]
 
-    async def _drop_refs(self, stem: str) -> None:
-        git = await self._git()
-        for line in (await git.text("for-each-ref", "--format=%(refname) %(objectname)", snapshot.REFS)).splitlines():
-            name, _, commit = line.partition(" ")
-            if name.removeprefix(snapshot.REFS).startswith(f"{stem}-"):
-                await git.run("update-ref", "-d", name, commit)
-
-    async def _git(self) -> Git:
+    async def _git(self) -> Git | None:
+        """The repository's working copy, at its top; None where there is none, or no git."""
         if self._top is None:
-            inside = Git(self._repository, self._environment)
-            self._top = Git((await inside.top()).resolve(), self._environment)
+            try:
+                top = await Git(self._repository, self._environment).top()
+            except (UsageError, ProcessError):
+                return None
+            self._top = Git(top.resolve(), self._environment)
         return self._top
+
+    async def _sure_git(self) -> Git:
+        git = await self._git()
+        if git is None:
+            raise GitError(f"{self._repository} is no git repository any more", remedy="Bring it back.")
+        return git
+
+
+async def _drop_refs(git: Git, stem: str) -> None:
+    for line in (await git.text("for-each-ref", "--format=%(refname) %(objectname)", snapshot.REFS)).splitlines():
+        name, _, commit = line.partition(" ")
+        if name.removeprefix(snapshot.REFS).startswith(f"{stem}-"):
+            await git.run("update-ref", "-d", name, commit)
 
 
 def _stem(effect_id: str) -> str:

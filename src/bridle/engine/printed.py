@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
 
 from bridle.ground import disk
@@ -27,7 +28,9 @@ class Printed:
         self._head, self._tail = bytearray(), bytearray()
 
     def __enter__(self) -> Printed:
-        self._fd = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        with suppress(OSError):  # of an earlier attempt; whatever else is in the way is told by the next line
+            self.path.unlink()
+        self._fd = disk.create_exclusive(self.path)
         return self
 
     def __exit__(self, *_: object) -> None:

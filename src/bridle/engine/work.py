@@ -103,6 +103,11 @@ class Work:
             await asyncio.wait([self._running[effect_id] for effect_id in unwanted])
             self._collect()
 
+    async def close(self) -> None:
+        """The run has ended: what is under way ends now, but what is done is put in order first."""
+        await self.give_up(())
+        await self.drain()
+
     async def drain(self) -> None:
         """Let what is under way come to its end; what still waits for its turn is not begun."""
         while self._running:
