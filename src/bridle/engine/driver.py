@@ -69,6 +69,8 @@ class Manner:
     """Whether to wait for people and other programs; else the driver ends when only they can go on."""
     limit_seconds: float = LIMIT_SECONDS
     agents: AgentManner = field(default_factory=AgentManner)
+    quiet: frozenset[str] = frozenset()
+    """Kinds whose performers tell of themselves; only what went wrong with them is said."""
 
     def __post_init__(self) -> None:
         if self.breakpoints not in (ASK, APPROVE, REJECT):
@@ -128,6 +130,7 @@ class Driver:
             environment={**environment, "BRIDLE_RUN_ID": folder.name, "BRIDLE_RUN_DIR": str(folder)},
             mask=mask,
             say=self._say,
+            quiet=manner.quiet,
         )
         self._known: dict[str, UnderWay] = {}
         """What earlier drivers had begun."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +36,7 @@ class Work:
         environment: Mapping[str, str],
         mask: Mask,
         say: Say,
+        quiet: Collection[str] = (),
     ) -> None:
         self.performed = 0
         """How many effects were resolved."""
@@ -46,7 +47,7 @@ class Work:
         self.fault: Error | None = None
         """What went wrong with the machine, the same."""
         self._store, self._run, self._hooks, self._performers = store, run, hooks, performers
-        self._environment, self._mask, self._say = environment, mask, say
+        self._environment, self._mask, self._say, self._quiet = environment, mask, say, quiet
         self._slots = asyncio.Semaphore(concurrency)
         self._running: dict[str, asyncio.Task[None]] = {}
         self._ends_by_itself: set[str] = set()
@@ -152,7 +153,8 @@ class Work:
             if job.known.delivered is None:
                 effect_id, kind = job.effect.effect_id, job.effect.kind
                 await self.note(under_way.STARTED, {"effectId": effect_id, "attempt": job.attempt, "kind": kind})
-                self._say(f"{kind} {job.name}: started" + (f" (attempt {job.attempt})" if job.attempt > 1 else ""))
+                if kind not in self._quiet:
+                    self._say(f"{kind} {job.name}: started" + (f" (attempt {job.attempt})" if job.attempt > 1 else ""))
                 await self._tell(hook_files.ON_TASK_START, job.effect.request.data)
             done = await self._performed(performer, job)
             if isinstance(done, Unperformed):
@@ -182,7 +184,8 @@ class Work:
             return
         self.performed += 1
         self.cost_usd += _cost(posted)
-        self._say(f"{job.effect.kind} {job.name}: {_told(posted)}")
+        if job.effect.kind not in self._quiet or posted.error is not None:
+            self._say(f"{job.effect.kind} {job.name}: {_told(posted)}")
         await self._tell(hook_files.ON_TASK_COMPLETE, entry.data)
 
     async def _tell(self, hook_type: str, payload: Mapping[str, object]) -> None:
