@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -178,10 +178,8 @@ def _refuse_duplicates(drafts: Iterable[_Draft], problems: Problems) -> None:
 def _tasks(drafts: Sequence[_Draft], may_edit: Sequence[str], problems: Problems) -> tuple[Task, ...]:
     titles = Titles(draft.title for draft in drafts if draft.title)
     needs = {draft.title: _found_needs(draft, titles, problems) for draft in drafts}
-    lines = {draft.title: draft.line for draft in drafts}
-    for ring in cycles(needs):
-        told = " → ".join(repr(title) for title in ring)
-        problems.add(lines[ring[0]], f"these tasks wait for each other: {told}; take one `Needs:` away")
+    if len(needs) == len(drafts):  # where two tasks share a title, nobody can say who waits for whom
+        refuse_cycles(needs, {draft.title: draft.line for draft in drafts}, problems)
     done = {draft.title for draft in drafts if draft.is_ticked}
     return tuple(
         Task(
@@ -196,6 +194,14 @@ def _tasks(drafts: Sequence[_Draft], may_edit: Sequence[str], problems: Problems
         for draft in drafts
         if not draft.is_ticked
     )
+
+
+def refuse_cycles(needs: Mapping[str, Sequence[str]], lines: Mapping[str, int], problems: Problems) -> None:
+    """Tasks that wait for each other would wait for ever."""
+    for ring in cycles(needs):
+        told = " → ".join(repr(title) for title in ring)
+        words = f"these tasks wait for each other: {told}; take one of these needs away"
+        problems.add(lines[ring[0]], "this task needs itself" if len(ring) == 2 else words)
 
 
 def _found_needs(draft: _Draft, titles: Titles, problems: Problems) -> list[str]:

@@ -4,27 +4,33 @@ from __future__ import annotations
 
 import difflib
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
+from itertools import islice
 
 _NUMBER = re.compile(
     r"(?:(?:task|step|story)[ ]+)?#?(\d{1,6})[.):]?[ ]+(?=\S)|(?:task|step|story)[ ]+(\d{1,6})[ ]*[-–—:.)]+[ ]*"
 )
 _NOTHING = frozenset({"", "none", "nothing", "n/a", "-", "–", "—"})
+_BETWEEN = re.compile(r",(?: and)? | (?:and|&) ")
+_EDGES = " .:,"
 # Each is told to a person, who mends the first few and looks again.
 _MOST_CYCLES = 10
 
 
 def title_key(title: str) -> str:
     """What two titles have in common that a person would call the same."""
-    return re.sub(r"\s*[,;]\s*", ", ", " ".join(re.sub(r"[`*_\"“”]", "", title).split())).casefold().strip(" .:")
+    return _plain(title).casefold()
 
 
 class Titles:
     """The titles of a plan, and every other way to name them that means one of them alone."""
 
     def __init__(self, titles: Iterable[str], ids: Mapping[str, str] | None = None) -> None:
-        self._by_key = {title_key(title): title for title in titles}
+        self._by_key: dict[str, str] = {}
+        for title in titles:
+            self._by_key.setdefault(title_key(title), title)
         others: dict[str, set[str]] = {}
         for title in self._by_key.values():
             for name in _other_names(title_key(title)):
@@ -34,26 +40,27 @@ class Titles:
         for name, meant in others.items():
             if len(meant) == 1:
                 self._by_key.setdefault(name, *meant)
+        self._longest = max(map(len, self._by_key), default=0)
 
     def find(self, words: str) -> tuple[list[str], list[str]]:
-        """The titles that are named, and what names none. A title may hold commas: the longest one wins."""
-        parts = re.split(r"[,;]", words)
+        """The titles that are named, and what names none. A title may hold commas or `and`: the longest one wins."""
+        text = _plain(words)
+        marks = [(mark.start(), mark.end()) for mark in _BETWEEN.finditer(text)]
+        marks.append((len(text), len(text)))
         found: list[str] = []
         unknown: list[str] = []
         start = 0
-        while start < len(parts):
-            end = next((end for end in range(len(parts), start, -1) if self._title(parts[start:end])), None)
-            title = self._title(parts[start:end]) if end is not None else None
-            if title is not None and end is not None:
+        while start < len(text):
+            known = self._longest_at(text, start, marks)
+            if known is not None:
+                title, start = known
                 found.append(title)
-                start = end
-                continue
-            joined = self._joined_by_and(parts[start])
-            found += joined
-            name = " ".join(parts[start].split())
-            if not joined and title_key(name) not in _NOTHING:
-                unknown.append(name)
-            start += 1
+            else:
+                later = islice(marks, bisect_left(marks, (start, start)), None)
+                end, after = next(mark for mark in later if self._may_end(text, mark, marks))
+                if title_key(text[start:end]) not in _NOTHING:
+                    unknown.append(text[start:end])
+                start = after
         return found, unknown
 
     def near(self, words: str) -> list[str]:
@@ -61,14 +68,26 @@ class Titles:
         keys = difflib.get_close_matches(title_key(words), self._by_key, n=3, cutoff=0.5)
         return list(dict.fromkeys(self._by_key[key] for key in keys))
 
-    def _title(self, parts: Sequence[str]) -> str | None:
-        return self._by_key.get(title_key(", ".join(part.strip() for part in parts)))
+    def _longest_at(self, text: str, start: int, marks: Sequence[tuple[int, int]]) -> tuple[str, int] | None:
+        """The longest title that begins there, and where the next one may begin."""
+        first = bisect_left(marks, (start, start))
+        last = bisect_right(marks, (start + self._longest + len(_EDGES), len(text)))
+        for end, after in reversed(marks[first:last]):
+            title = self._by_key.get(text[start:end].strip(_EDGES).casefold())
+            if title is not None:
+                return title, after
+        return None
 
-    def _joined_by_and(self, part: str) -> list[str]:
-        """`A and B` where it is no title itself and both are."""
-        pieces = re.split(r"\s+(?:and|&)\s+|^\s*and\s+", part)
-        found = [self._by_key.get(title_key(piece)) for piece in pieces if piece.strip()]
-        return [title for title in found if title is not None] if all(found) else []
+    def _may_end(self, text: str, mark: tuple[int, int], marks: Sequence[tuple[int, int]]) -> bool:
+        """Whether what names no title ends here: at a comma, at the end, or at an `and` that a title follows."""
+        end, after = mark
+        return end == after or text[end] == "," or self._longest_at(text, after, marks) is not None
+
+
+def _plain(words: str) -> str:
+    """Without the marks of emphasis and quotation, with single spaces and one kind of comma."""
+    unmarked = re.sub(r"[`*_\"“”]", "", words)
+    return re.sub(r"\s*[,;]\s*", ", ", " ".join(unmarked.split())).strip(_EDGES)
 
 
 def cycles(needs: Mapping[str, Sequence[str]]) -> list[list[str]]:

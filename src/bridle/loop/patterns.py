@@ -18,9 +18,9 @@ def checked_pattern(text: str) -> str:
     while pattern.startswith("./"):
         pattern = pattern[2:].lstrip("/")
     if not pattern or pattern == ".":
-        raise ValueError(f"{text.strip() or 'it'!r} names no file" if text.strip() else "it names no file")
+        raise ValueError(f"{text.strip()!r} names no file")
     if pattern.startswith(("/", "~")) or re.match(r"[A-Za-z]:[\\/]", pattern):
-        raise ValueError(f"{pattern!r} is not below the repository; write it as seen from the repository's top")
+        raise ValueError(f"{pattern!r} is not below the repository")
     if ".." in re.split(r"[\\/]", pattern):
         raise ValueError(f"{pattern!r} leads out of the repository")
     return pattern

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bridle.loop.json_spans import Span, elements, member_spans
-from bridle.loop.markdown_plan import CONTROL, TITLE_LIMIT_CHARACTERS, refuse_controls
-from bridle.loop.needs import Titles, cycles, title_key
+from bridle.loop.markdown_plan import CONTROL, TITLE_LIMIT_CHARACTERS, refuse_controls, refuse_cycles
+from bridle.loop.needs import Titles, title_key
 from bridle.loop.plan import PRD, Item, Plan, Task
 from bridle.loop.problems import Problems
 
@@ -165,10 +165,7 @@ def _refuse_duplicates(stories: Sequence[_Story], problems: Problems) -> None:
 def _tasks(stories: Sequence[_Story], problems: Problems) -> tuple[Task, ...]:
     titles = Titles((story.title for story in stories), {story.id: story.title for story in stories if story.id})
     needs = {story.title: _needs(story, titles, problems) for story in stories}
-    lines = {story.title: story.line for story in stories}
-    for ring in cycles(needs):
-        told = " → ".join(repr(title) for title in ring)
-        problems.add(lines[ring[0]], f"these stories wait for each other: {told}")
+    refuse_cycles(needs, {story.title: story.line for story in stories}, problems)
     last = max((story.priority for story in stories if story.priority is not None), default=0) + 1
     done = {story.title for story in stories if story.passes}
     tasks = [

@@ -32,11 +32,22 @@ def titles(value: str) -> str:
 def patterns(value: str) -> list[str]:
     """The patterns of files, separated by commas."""
     _refuse_long(value)
-    found = [one.strip().strip("`").strip() for one in _split_outside_braces(value)]
-    return [checked_pattern(one) for one in found if one]
+    found: list[str] = []
+    wrong: list[str] = []
+    for one in _split_outside_braces(value):
+        pattern = one.strip().strip("`").strip()
+        try:
+            found += [checked_pattern(pattern)] if pattern else []
+        except ValueError as error:
+            wrong.append(str(error))
+    if wrong:
+        raise ValueError("; ".join(wrong))
+    return found
 
 
 def _in_backticks(value: str) -> list[str]:
+    if not value.strip("` "):
+        raise ValueError("the command is empty")
     found = [match[2] for match in _SPAN.finditer(value)]
     rest = _SPAN.sub(" ", value)
     if not found or not _BETWEEN.fullmatch(rest):
