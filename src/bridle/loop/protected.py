@@ -1,0 +1,78 @@
+"""What no task may change unless its plan says so: whole files, parts of files, and names that must stay free. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+MAKE = "make"
+NPM = "npm"
+TOML = "toml"
+INI = "ini"
+CONFTEST = "conftest"
+
+
+@dataclass(frozen=True)
+class Part:
+    """What of one file defines a check."""
+
+    path: str
+    kind: str
+    """How the file is read: `make`, `npm`, `toml`, `ini`, `conftest`."""
+    names: tuple[str, ...] = ()
+    """Targets and `$variables`, scripts and keys, tables, sections."""
+    is_optional: bool = False
+    """The tool reads it where it is there, and runs without it: what an agent adds is looked at, too."""
+
+    def words(self) -> str:
+        """For people."""
+        return f"{self.path}: {', '.join(self.names)}" if self.names else self.path
+
+
+@dataclass(frozen=True)
+class Protected:
+    """Everything that is protected in a run."""
+
+    files: Mapping[str, str] = field(default_factory=dict)
+    """Whole files, each with the reason."""
+    parts: tuple[Part, ...] = ()
+    absent: Mapping[str, str] = field(default_factory=dict)
+    """Files that were not there and would change what a check does, each with the reason."""
+    conftest_folders: tuple[str, ...] = ()
+    """Below these, a conftest.py that appears is looked at."""
+
+    def lines(self) -> list[str]:
+        """For people and prompts, one line each."""
+        return [*self.files, *(part.words() for part in self.parts if not part.is_optional)]
+
+    def as_json(self) -> dict[str, Any]:
+        """For the record of the run's start."""
+        return {
+            "files": dict(self.files),
+            "parts": [[part.path, part.kind, list(part.names), part.is_optional] for part in self.parts],
+            "absent": dict(self.absent),
+            "conftest_folders": list(self.conftest_folders),
+        }
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> Protected:
+        """What `as_json` gave."""
+        return cls(
+            dict(value["files"]),
+            tuple(Part(path, kind, tuple(names), optional) for path, kind, names, optional in value["parts"]),
+            dict(value["absent"]),
+            tuple(value["conftest_folders"]),
+        )
+
+
+@dataclass(frozen=True)
+class Mended:
+    """A file whose protected part was put back."""
+
+    text: str | None
+    """The whole file as it must be; None where it must not be there."""
+    what: tuple[str, ...]
+    """What was changed in it, in words."""
+    is_whole: bool = False
+    """Other changes of the file are gone, too: the part could not be told from them."""
