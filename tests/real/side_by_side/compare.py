@@ -42,7 +42,7 @@ def shape(scenario: Scenario, seen: Seen) -> dict[str, Any]:
     clean = normalised(seen)
     found: dict[str, Any] = {
         "start": [_started(scenario, start, clean) for start in seen.starts],
-        "request": [clean(request) for request in _requests(seen, scenario.words)],
+        "request": [clean(request) for request in _requests(scenario, seen)],
         "file": clean(seen.files),
     }
     if scenario.transcript:
@@ -133,12 +133,14 @@ def _unique(start: Started) -> bool:
     return len(ids) == len(set(ids))
 
 
-def _requests(seen: Seen, words: tuple[str, ...]) -> Iterator[dict[str, Any]]:
+def _requests(scenario: Scenario, seen: Seen) -> Iterator[dict[str, Any]]:
     """What each request asks for: not the words of the prompt, of the descriptions and of the reminders."""
     before: list[dict[str, Any]] = []
     for body in seen.requests:
         whole = json.dumps(body, ensure_ascii=False)
         said = list(_said(body["messages"]))
+        if scenario.any_order:
+            said = [{**message, "content": sorted(message["content"], key=_call_of)} for message in said]
         goes_on = before != [] and said[: len(before)] == before
         yield {
             **{key: body.get(key, ABSENT) for key in ASKED_FOR},
@@ -146,9 +148,14 @@ def _requests(seen: Seen, words: tuple[str, ...]) -> Iterator[dict[str, Any]]:
             "schema": {tool["name"]: _wordless(tool.get("input_schema")) for tool in body.get("tools", [])},
             "messages_as_before": len(before) if goes_on else 0,
             "messages": said[len(before) :] if goes_on else said,
-            "holds": {word: json.dumps(word, ensure_ascii=False)[1:-1] in whole for word in words},
+            "holds": {word: json.dumps(word, ensure_ascii=False)[1:-1] in whole for word in scenario.words},
         }
         before = said
+
+
+def _call_of(block: dict[str, Any]) -> str:
+    """The call that a block of a message answers; other blocks stay where they are."""
+    return str(block.get("tool_use_id", ""))
 
 
 def _wordless(schema: Any) -> Any:

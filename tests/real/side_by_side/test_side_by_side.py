@@ -13,14 +13,13 @@ from tests.real.side_by_side.compare import differences, shape
 from tests.real.side_by_side.listed import listed, unlisted, vanished
 from tests.real.side_by_side.play import play
 
-pytestmark = pytest.mark.real
-
 AGENT = Path(sys.executable).parent / "bridle-agent"
 SCENARIOS = scenarios()
 # One of each sort: tools one after the other, tools at once, several turns, several starts.
 WITH_ITSELF = ("editing files", "tools side by side", "two turns", "a session is copied")
 
 
+@pytest.mark.real
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_the_agent_does_what_the_real_one_does(name: str, tmp_path: Path) -> None:
     scenario, rows = SCENARIOS[name], listed()
@@ -32,6 +31,7 @@ def test_the_agent_does_what_the_real_one_does(name: str, tmp_path: Path) -> Non
     assert not gone, "in docs/agent-differences.md, but so no longer:\n" + "\n".join(map(str, gone))
 
 
+@pytest.mark.real
 @pytest.mark.parametrize("name", WITH_ITSELF)
 def test_the_real_one_does_not_differ_from_itself(name: str, tmp_path: Path) -> None:
     scenario = SCENARIOS[name]
