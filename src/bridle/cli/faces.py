@@ -1,0 +1,184 @@
+"""What a person sees of a run while it is under way: lines in a pipe, a live view on a terminal. Always on stderr."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Protocol, Self
+
+from bridle.cli.keyboard import keys
+from bridle.errors import Error
+from bridle.ground import clock
+from bridle.journal.files import FileStore
+from bridle.loop import kinds, naps
+from bridle.loop.plan import Plan
+from bridle.loop.recall import stand
+from bridle.loop.watching import Began, Progress, Saw
+from bridle.views.run_lines import Teller
+from bridle.views.run_screen import SPINS, Screen
+from bridle.views.summary import harmless
+from bridle.wire.mask import Mask, secret_values
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.live import Live
+
+    from bridle.wire.record import Record
+
+SKIP_KEY = "s"
+
+
+class Face(Protocol):
+    """Shows a run from the beginning to the end of an `async with` block."""
+
+    def say(self, line: str) -> None:
+        """Show a line."""
+        ...
+
+    def watch(self, progress: Progress) -> None:
+        """Show what has happened."""
+        ...
+
+    async def __aenter__(self) -> Self: ...
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
+
+
+def face_of(run: Path, environment: Mapping[str, str]) -> Face:
+    """The face that fits where stderr goes to."""
+    inputs = FileStore(run).inputs()
+    plan = Plan.from_json(inputs["plan"]) if isinstance(inputs, dict) and "plan" in inputs else None
+    titles = tuple(task.title for task in plan.tasks) if plan is not None else ()
+    folder = Path(str(inputs["repository"])) if isinstance(inputs, dict) and "repository" in inputs else run
+    mask = Mask(secret_values(environment))
+    is_live = sys.stderr.isatty() and os.environ.get("TERM", "dumb") != "dumb"
+    return LiveFace(run, folder, titles, mask) if is_live else LineFace(folder, titles, mask)
+
+
+class LineFace:
+    """A line for each thing, one after the other."""
+
+    def __init__(self, folder: Path, titles: tuple[str, ...], mask: Mask) -> None:
+        self._teller = Teller(titles, folder, mask=mask, write=_write)
+
+    def say(self, line: str) -> None:
+        """Show a line."""
+        _write(harmless(line))
+
+    def watch(self, progress: Progress) -> None:
+        """Show what has happened."""
+        self._teller.tell(progress)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        return None
+
+
+class LiveFace:
+    """The tasks and what is done now at the bottom of the terminal, and what is over above it."""
+
+    def __init__(self, run: Path, folder: Path, titles: tuple[str, ...], mask: Mask) -> None:
+        self._store = FileStore(run)
+        self._screen = Screen(folder, mask=mask, began_seconds=self._began(), price=self._price)
+        self._teller = Teller(titles, folder, mask=mask, write=self._above, shows_tools=False)
+        self._agent = ""
+        self._seen = -1
+        self._console: Console | None = None
+        self._live: Live | None = None
+        self._ticking: asyncio.Task[None] | None = None
+        self._stack = ExitStack()
+
+    def say(self, line: str) -> None:
+        """Show a line above the view."""
+        self._above(harmless(line))
+
+    def watch(self, progress: Progress) -> None:
+        """Show what has happened."""
+        if isinstance(progress, Began) and progress.kind == kinds.WORK:
+            self._agent = str(progress.args.get("agent") or "")
+        self._screen.take(progress, now=clock.now().timestamp())
+        if not isinstance(progress, Saw):
+            self._teller.tell(progress)
+
+    async def __aenter__(self) -> Self:
+        from rich.console import Console
+        from rich.live import Live
+
+        self._console = Console(file=sys.stderr, highlight=False, markup=False, emoji=False)
+        self._live = self._stack.enter_context(Live(console=self._console, auto_refresh=False, transient=True))
+        if self._stack.enter_context(keys(self._press)):
+            self._screen.key = f"press {SKIP_KEY} to try now"
+        self._ticking = asyncio.create_task(self._tick())
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        if self._ticking is not None:
+            self._ticking.cancel()
+            await asyncio.wait({self._ticking})
+        self._live = None
+        self._stack.close()
+
+    async def _tick(self) -> None:
+        """Draw again and again until the run is over; the journal is read when it has grown."""
+        while True:
+            await self._look()
+            self._draw()
+            await asyncio.sleep(1 / SPINS)
+
+    async def _look(self) -> None:
+        try:
+            seq = self._store.standing().seq
+            if seq != self._seen:
+                document, _ = await stand(self._store)
+                self._screen.stand(document, naps.current(self._store))
+                self._seen = seq
+        except Error:
+            return  # whoever drives the run meets the same error and says it; the picture stays as it is
+
+    def _draw(self) -> None:
+        from bridle.views.paint import joined
+
+        if self._live is None or self._console is None:
+            return
+        width, height = self._console.size
+        lines = self._screen.lines(now=clock.now().timestamp(), width=width - 1, height=height - 2)
+        self._live.update(joined(lines), refresh=True)
+
+    def _press(self, key: str) -> None:
+        if key.lower() != SKIP_KEY:
+            return
+        nap = naps.current(self._store)
+        if nap is not None and naps.end(FileStore(self._store.run), nap):
+            self.say("the wait is over: it is tried again now")
+
+    def _above(self, line: str) -> None:
+        from rich.text import Text
+
+        if self._console is None:
+            _write(line)
+        else:
+            self._console.print(Text(line))
+
+    def _began(self) -> float:
+        from datetime import datetime
+
+        created = self._store.metadata().get("createdAt")
+        return datetime.fromisoformat(created).timestamp() if isinstance(created, str) else clock.now().timestamp()
+
+    def _price(self, record: Record) -> float | None:
+        from bridle.run.budget import cost_of
+
+        return cost_of(record, self._agent).usd
+
+
+def _write(line: str) -> None:
+    print(f"bridle: {line}", file=sys.stderr, flush=True)

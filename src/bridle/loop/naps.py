@@ -1,0 +1,47 @@
+"""The waits of a run: until a usage limit is lifted, or an endpoint has room again. A person can end one early."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from bridle.engine.effects import SLEEP
+from bridle.errors import EffectError
+from bridle.ground import clock
+from bridle.journal.entries import OK, Posted
+from bridle.journal.store import Store
+
+OWNER = "loop"
+
+
+@dataclass(frozen=True)
+class Nap:
+    """A wait until a moment."""
+
+    effect_id: str
+    until_seconds: float
+    """Since 1970."""
+    why: str
+
+
+def current(store: Store) -> Nap | None:
+    """What the run waits for, where it is only the time that must pass."""
+    for effect_id, one in store.standing().pending.items():
+        if one.kind == SLEEP:
+            task = store.task(effect_id)
+            when = task.get("sleep")
+            target = when.get("targetEpochMs") if isinstance(when, Mapping) else None
+            if isinstance(target, int):
+                return Nap(effect_id, target / 1000, str(task.get("title") or "a moment"))
+    return None
+
+
+def end(store: Store, nap: Nap) -> bool:
+    """End a wait now; False where it is over already."""
+    stamp = clock.iso(clock.now())
+    try:
+        with store.write(OWNER) as writer:
+            writer.resolve(nap.effect_id, Posted(OK, value=None, started_at=stamp, finished_at=stamp))
+    except EffectError:
+        return False
+    return True
