@@ -70,7 +70,7 @@ class LineFace:
 
     def say(self, line: str) -> None:
         """Show a line."""
-        _write(harmless(line))
+        _write(f"bridle: {harmless(line)}")
 
     def watch(self, progress: Progress) -> None:
         """Show what has happened."""
@@ -181,4 +181,4 @@ class LiveFace:
 
 
 def _write(line: str) -> None:
-    print(f"bridle: {line}", file=sys.stderr, flush=True)
+    print(line, file=sys.stderr, flush=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from bridle.loop.checks import TIMED_OUT
 from bridle.views.lines import BLANK, Line, cells, fitted, line, wrapped
 from bridle.views.spans import money, span
 from bridle.views.summary import harmless
@@ -88,7 +89,7 @@ def _evidence(task: Mapping[str, Any], width: int) -> Iterator[Line]:
     checks = task["checks"]
     failed = [check for check in checks if check["exit_code"] != 0]
     for check in failed:
-        code = "no answer in time" if check["exit_code"] is None else f"exit code {check['exit_code']}"
+        code = "took too long" if check["exit_code"] == TIMED_OUT else f"exit code {check['exit_code']}"
         command = _command(check, width - len(_INDENT) - 2 - len(code) - 4)
         yield Line(((f"{_INDENT}✗ ", "state.error"), (f"{command}  ({code})", "")))
         yield from _output(str(check.get("output") or ""), width)

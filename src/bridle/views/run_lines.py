@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from bridle.loop import kinds
+from bridle.loop.checks import TIMED_OUT
 from bridle.loop.watching import Began, Ended, Progress, Saw
 from bridle.views.spans import money, span
 from bridle.views.summary import harmless
@@ -136,12 +137,22 @@ def _checked(args: Mapping[str, Any], value: Mapping[str, Any]) -> Iterator[str]
         if value.get("passed"):
             yield f"{args.get('task')}: its own checks pass before any work"
         return
+    others = [one for one in results if one.get("of") not in ("task", "guard")]
     for one in results:
-        code = one.get("exit_code")
-        ended = "passed" if code == 0 else "took too long" if code is None else f"failed ({code})"
-        whose = one.get("of")
-        of = "" if whose in ("task", "guard") else f" of {whose!r}"
-        yield f"check{of} {ended}: {one.get('command')} ({span(one.get('seconds'))})"
+        if one not in others or one.get("exit_code") != 0:
+            yield _check(one)
+    passed = [one for one in others if one.get("exit_code") == 0]
+    if passed:
+        seconds = sum(float(one.get("seconds") or 0) for one in passed)
+        yield f"checks of other tasks passed: {len(passed)} ({span(seconds)})"
+
+
+def _check(one: Mapping[str, Any]) -> str:
+    code = one.get("exit_code")
+    ended = "passed" if code == 0 else "took too long" if code == TIMED_OUT else f"failed ({code})"
+    whose = one.get("of")
+    of = "" if whose in ("task", "guard") else f" of {whose!r}"
+    return f"check{of} {ended}: {one.get('command')} ({span(one.get('seconds'))})"
 
 
 def _committed(value: Mapping[str, Any]) -> Iterator[str]:

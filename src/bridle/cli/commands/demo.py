@@ -1,0 +1,102 @@
+"""`bridle demo`: the whole main job on a sample repository, with no account and no network."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from bridle.cli.demo.scene import Scene
+    from bridle.stage.server import Stage
+
+# How long the scripted model seems to think, where somebody watches: long enough to read a line.
+WATCHED_SECONDS = 0.4
+
+
+@click.command("demo", short_help="The whole main job on a sample repository: no account, no network.")
+@click.option(
+    "--folder",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Where the sample goes: a new or an empty folder.  [default: a temporary one]",
+)
+@click.option("--keep/--no-keep", default=True, show_default=True, help="Leave the folder there, to look at.")
+@click.option("--json", "as_json", is_flag=True, help="Print the receipt as one JSON document on stdout.")
+def command(*, folder: Path | None, keep: bool, as_json: bool) -> int:
+    """See Bridle at work: a small package whose tests fail, a plan of four tasks, and a run until all are verified.
+
+    Only the model is not real: its words come from a script on this machine. The agent that hears them, its edits, the
+    tests that Bridle runs, and the commits are.
+    """
+    from bridle.cli.demo.scene import build, choose_folder, clear
+
+    place = choose_folder(folder)
+    scene = asyncio.run(build(place, os.environ))
+    code = _play(scene, as_json=as_json, keep=keep)
+    if not keep:
+        clear(place)
+    return code
+
+
+def _play(scene: Scene, *, as_json: bool, keep: bool) -> int:
+    """Run the plan against the stage, and say what was seen."""
+    from bridle.cli import looping
+    from bridle.cli.demo.script import script
+    from bridle.loop import start
+    from bridle.loop.argument import read_plan
+    from bridle.loop.bridle_toml import load_settings
+    from bridle.stage.script import load_script
+    from bridle.stage.thread import running
+
+    seconds = WATCHED_SECONDS if sys.stderr.isatty() else 0.0
+    with running(load_script(script(scene.repository, delay_seconds=seconds))) as stage:
+        environment = scene.environment(stage.url, os.environ)
+        settings = load_settings(scene.repository, Path(environment["BRIDLE_HOME"]), {"agent": "bridle-agent"})
+        plan = read_plan("PLAN.md", scene.repository, settings)
+        beginning = asyncio.run(start.look(scene.repository, plan, settings, environment))
+        run = asyncio.run(start.create(beginning, looping.runs_of(beginning.repository), environment))
+        for line in _introduction(scene, len(plan.tasks), settings.limits.words()):
+            click.echo(line, err=True)
+        code = looping.drive(run, as_json=as_json, environment=environment)
+        misfits = _misfits(stage)
+    for line in [*misfits, *(_where_to_look(scene, run) if keep else [])]:
+        click.echo(line, err=True)
+    return code
+
+
+def _introduction(scene: Scene, tasks: int, limits: str) -> list[str]:
+    return [
+        f"The sample repository is {scene.repository}: a small package whose tests fail.",
+        f"PLAN.md in it has {tasks} tasks, and bridle-agent works on them: {limits}.",
+        "The model's words are scripted and come from this machine, so no account is used and nothing is paid; the",
+        "costs below are what the same tokens would have cost. Edits, test runs and commits are real.",
+        "",
+    ]
+
+
+def _where_to_look(scene: Scene, run: Path) -> list[str]:
+    """What a person can try next."""
+    return [
+        "",
+        f"Look around: cd {scene.repository}",
+        "  git log --stat        the commits, with the cost and the checks of each in its trailers",
+        "  bridle status         this receipt again",
+        "  bridle show           the last conversation; all of them are in .ralph/logs/claude",
+        f"  bridle replay {run.name}  every decision again from the journal, with no agent",
+        f"  bridle audit {run.name}   whether a byte of that journal was changed",
+        "",
+        "Then, in a repository of your own: bridle init",
+    ]
+
+
+def _misfits(stage: Stage) -> list[str]:
+    """What the script had no answer for: the repository was not what it expects."""
+    refused = [request for request in stage.requests if (request.answer or "").endswith("otherwise")]
+    told: list[str] = [f"the stage: {problem}" for problem in stage.problems]
+    if refused:
+        told.append(f"the script had no answer for {len(refused)} requests: the repository is not what it expects")
+    return told

@@ -1,0 +1,103 @@
+"""Where the demo takes place: a repository, a home that is nobody's, and an environment made from nothing."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import sys
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from bridle.cli.demo.sample import FILES
+from bridle.errors import DiskError, UsageError
+from bridle.ground import disk
+from bridle.workspace.git import Git
+
+REPOSITORY = "till"
+_KEY = "not-a-key"  # the stage asks for none
+_AGENT = '#!/bin/sh\nexec {python} -c "from bridle.cli.main import agent; agent()" "$@"\n'
+_IDENTITY = ("-c", "user.name=Bridle demo", "-c", "user.email=demo@localhost")
+# What a terminal and a locale need; nothing of the person's settings, accounts or proxies.
+_KEPT = ("LANG", "LC_ALL", "LC_CTYPE", "TERM", "TZ", "COLORTERM", "NO_COLOR", "TMPDIR")
+
+
+@dataclass(frozen=True)
+class Scene:
+    """The folder of one demo."""
+
+    folder: Path
+
+    @property
+    def repository(self) -> Path:
+        """The sample repository."""
+        return self.folder / REPOSITORY
+
+    @property
+    def home(self) -> Path:
+        """The home folder of everything that the demo starts."""
+        return self.folder / "home"
+
+    @property
+    def agent(self) -> Path:
+        """The program `bridle-agent` of this very Bridle."""
+        return self.folder / "bin" / "bridle-agent"
+
+    def environment(self, url: str, inherited: Mapping[str, str]) -> dict[str, str]:
+        """Everything that agents and checks are given; the model is at that address."""
+        own = os.path.dirname(sys.executable)  # so that python3 is the one that Bridle runs on
+        return {
+            **{name: inherited[name] for name in _KEPT if name in inherited},
+            "PATH": os.pathsep.join((own, inherited.get("PATH", os.defpath))),
+            "HOME": str(self.home),
+            "BRIDLE_HOME": str(self.home / ".bridle"),
+            "BRIDLE_BRIDLE_AGENT": str(self.agent),
+            "CLAUDE_CONFIG_DIR": str(self.home / ".claude"),
+            "ANTHROPIC_BASE_URL": url,
+            "ANTHROPIC_API_KEY": _KEY,
+            "GIT_CONFIG_NOSYSTEM": "1",
+        }
+
+
+def choose_folder(given: Path | None) -> Path:
+    """The folder to work in: the one that was named, which must be empty or new, or a temporary one."""
+    if given is None:
+        return Path(tempfile.mkdtemp(prefix="bridle-demo-")).resolve()
+    folder = given.absolute()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if any(folder.iterdir()):
+            raise UsageError(f"{folder} is not empty", remedy="Name a new folder, or an empty one.")
+    except (FileExistsError, NotADirectoryError) as error:
+        raise UsageError(f"{folder} is no folder", remedy="Name a new folder, or an empty one.") from error
+    except OSError as error:
+        raise UsageError(f"{folder} cannot be used: {error.strerror}") from error
+    return folder.resolve()
+
+
+async def build(folder: Path, inherited: Mapping[str, str]) -> Scene:
+    """Write the sample repository with its one commit, and what belongs around it."""
+    scene = Scene(folder)
+    for path in (scene.repository, scene.home, scene.agent.parent):
+        path.mkdir()
+    program = _AGENT.format(python=shlex.quote(sys.executable))
+    disk.write_new(scene.agent, program.encode(), mode=0o755)
+    for name, text in FILES.items():
+        path = scene.repository / name
+        path.parent.mkdir(exist_ok=True)
+        disk.write_new(path, text.encode(), mode=0o644)
+    git = Git(scene.repository, scene.environment("", inherited))
+    await git.run("init", "--quiet", "--initial-branch=main")
+    await git.run("add", "--all")
+    await git.run(*_IDENTITY, "commit", "--quiet", "--message", "A till, with tests that fail")
+    return scene
+
+
+def clear(folder: Path) -> None:
+    """Take a demo away again."""
+    try:
+        shutil.rmtree(folder)
+    except OSError as error:
+        raise DiskError(f"{folder} could not be removed: {error.strerror}", remedy="Remove it by hand.") from error
