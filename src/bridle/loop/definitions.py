@@ -11,7 +11,9 @@ from bridle.loop.patterns import matches
 from bridle.loop.protected import CONFTEST, INI, MAKE, NPM, TOML, Part, Protected
 from bridle.loop.runners import (
     ALIASES,
+    ALL_PACKAGES,
     FOLDER_FLAGS,
+    PACKAGE_FLAGS,
     PYTEST,
     RUNNERS,
     SCRIPT_LISTS,
@@ -159,7 +161,8 @@ class _Finder:
 
     def _scripts(self, program: str, rest: Simple, why: str, depth: int) -> None:
         folder = _folder_of(rest)
-        skipped = _values(rest.words, FOLDER_FLAGS | {"-w", "--workspace", "--filter"})
+        chosen = _values(rest.words, PACKAGE_FLAGS)
+        skipped = {*chosen, *_values(rest.words, FOLDER_FLAGS)}
         words = [word for word in rest.words if not word.startswith("-") and word not in skipped]
         if program in SCRIPT_LISTS:
             names = words
@@ -169,9 +172,8 @@ class _Finder:
             names = [SHORT_SCRIPTS.get(words[0], words[0])]
         else:
             names = []
-        for path in self._packages(
-            folder, is_everywhere=bool(skipped) or program in SCRIPT_LISTS or "-r" in rest.words
-        ):
+        is_everywhere = bool(chosen) or program in SCRIPT_LISTS or bool(ALL_PACKAGES & set(rest.words))
+        for path in self._packages(folder, is_everywhere=is_everywhere):
             for name in names:
                 self._script(path, name, why, depth)
 

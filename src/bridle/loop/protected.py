@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,6 +11,14 @@ NPM = "npm"
 TOML = "toml"
 INI = "ini"
 CONFTEST = "conftest"
+
+# Of a makefile: the goal of a make that is given none.
+FIRST_GOAL = "the first goal"
+# Of a makefile: what says of every goal how it is made.
+OF_EVERY_GOAL = frozenset(
+    {"$.DEFAULT_GOAL", "$.RECIPEPREFIX", "$.SHELLFLAGS", "$MAKE", "$MAKEFILES", "$MAKEFLAGS", "$SHELL"}
+    | {"%", ".DEFAULT", ".IGNORE", ".ONESHELL", "include", FIRST_GOAL}
+)
 
 
 @dataclass(frozen=True)
@@ -27,7 +35,10 @@ class Part:
 
     def words(self) -> str:
         """For people."""
-        return f"{self.path}: {', '.join(self.names)}" if self.names else self.path
+        shown = [
+            name for name in self.names if name not in OF_EVERY_GOAL and not name.startswith((".PHONY:", ".IGNORE:"))
+        ]
+        return f"{self.path} ({', '.join(shown)})" if shown else self.path
 
 
 @dataclass(frozen=True)
@@ -42,9 +53,15 @@ class Protected:
     conftest_folders: tuple[str, ...] = ()
     """Below these, a conftest.py that appears is looked at."""
 
-    def lines(self) -> list[str]:
-        """For people and prompts, one line each."""
-        return [*self.files, *(part.words() for part in self.parts if not part.is_optional)]
+    @property
+    def paths(self) -> list[str]:
+        """Every file that is protected, as a whole or in part, whether or not it is there."""
+        return sorted({*self.files, *(part.path for part in self.parts)})
+
+    def lines(self, present: Collection[str]) -> list[str]:
+        """For people and prompts: a line for each of those that are there."""
+        parts = [part.words() for part in self.parts if part.path in present and not part.is_optional]
+        return [*(path for path in self.files if path in present), *parts]
 
     def as_json(self) -> dict[str, Any]:
         """For the record of the run's start."""

@@ -66,3 +66,6 @@ SHORT_SCRIPTS = {"t": "test", "tst": "test", "test": "test", "start": "start", "
 SCRIPT_LISTS = frozenset({"run-s", "run-p", "npm-run-all", "turbo", "nx", "lerna"})
 # Flags of these programs that name the folder to work in.
 FOLDER_FLAGS = frozenset({"-C", "--prefix", "--cwd", "--dir", "--directory"})
+# Flags that choose packages of the repository by name, and those that mean all of them.
+PACKAGE_FLAGS = frozenset({"-w", "--workspace", "--filter", "-F"})
+ALL_PACKAGES = frozenset({"-r", "--recursive", "-ws", "--workspaces"})

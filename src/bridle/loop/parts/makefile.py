@@ -11,17 +11,11 @@ from dataclasses import dataclass
 
 from bridle.loop.parts import blocks
 from bridle.loop.parts.blocks import Block
-from bridle.loop.protected import Mended
+from bridle.loop.protected import FIRST_GOAL, OF_EVERY_GOAL, Mended
 
 # In the order in which make looks for them.
 FILE_NAMES = ("GNUmakefile", "makefile", "Makefile")
 
-# What says of every rule how it is carried out.
-ALWAYS = frozenset(
-    f"${name}" for name in ("SHELL", ".SHELLFLAGS", "MAKEFLAGS", "MAKEFILES", "MAKE", ".DEFAULT_GOAL", ".RECIPEPREFIX")
-) | {"include", ".IGNORE", ".ONESHELL", ".DEFAULT", "%"}
-# The goal of a make that is given none.
-FIRST = "the first goal"
 # Targets whose prerequisites say something about a goal.
 _ABOUT_GOALS = (".PHONY", ".IGNORE")
 
@@ -58,7 +52,7 @@ def uses(texts: Iterable[str], goals: Sequence[str]) -> Goal:
     """What these goals, or the first one of the file, use: other targets, variables, and the lines they run."""
     known = [block for text in texts for block in read(text)]
     wanted = list(goals) or _default_goals(known)
-    names = {*ALWAYS, *(() if goals else (FIRST,))}
+    names = set(OF_EVERY_GOAL if not goals else OF_EVERY_GOAL - {FIRST_GOAL})
     recipes: list[str] = []
     while wanted:
         name = wanted.pop()
@@ -122,7 +116,7 @@ def read(text: str) -> list[Block]:
             names = _rule_names(rule, lines[position + 1 : end], tuple(around))
             first = None if has_first else next((name for name in names if name[0] != "." and "%" not in name), None)
             if first is not None:
-                names, has_first = {**names, FIRST: first}, True
+                names, has_first = {**names, FIRST_GOAL: first}, True
         found.append(Block("".join(lines[position:end]), names))
         position = end
     return found
@@ -193,7 +187,7 @@ def _default_goals(known: Sequence[Block]) -> list[str]:
         chosen = block.names.get("$.DEFAULT_GOAL")
         if isinstance(chosen, _Value):
             return chosen.value.split()
-    return [str(block.names[FIRST]) for block in known if FIRST in block.names][:1]
+    return [str(block.names[FIRST_GOAL]) for block in known if FIRST_GOAL in block.names][:1]
 
 
 def _included(block: Block) -> list[str]:
