@@ -19,6 +19,7 @@ from bridle.loop import kinds, naps
 from bridle.loop.plan import Plan
 from bridle.loop.recall import stand
 from bridle.loop.watching import Began, Progress, Saw
+from bridle.views.lines import Line, broken
 from bridle.views.run_lines import Teller
 from bridle.views.run_screen import SPINS, Screen
 from bridle.views.summary import harmless
@@ -66,7 +67,7 @@ class LineFace:
     """A line for each thing, one after the other."""
 
     def __init__(self, folder: Path, titles: tuple[str, ...], mask: Mask) -> None:
-        self._teller = Teller(titles, folder, mask=mask, write=_write)
+        self._teller = Teller(titles, folder, mask=mask, write=lambda one: _write(one.plain))
 
     def say(self, line: str) -> None:
         """Show a line."""
@@ -99,7 +100,7 @@ class LiveFace:
 
     def say(self, line: str) -> None:
         """Show a line above the view."""
-        self._above(harmless(line))
+        self._above(Line((("bridle: ", "dim"), (harmless(line), ""))))
 
     def watch(self, progress: Progress) -> None:
         """Show what has happened."""
@@ -160,13 +161,14 @@ class LiveFace:
         if nap is not None and naps.end(FileStore(self._store.run), nap):
             self.say("the wait is over: it is tried again now")
 
-    def _above(self, line: str) -> None:
-        from rich.text import Text
+    def _above(self, line: Line) -> None:
+        from bridle.views.paint import joined
 
         if self._console is None:
-            _write(line)
+            _write(line.plain)
         else:
-            self._console.print(Text(line))
+            text = joined(broken(line, self._console.width))
+            self._console.print(text)
 
     def _began(self) -> float:
         from datetime import datetime

@@ -41,6 +41,7 @@ async def work(args: dict[str, Any], bench: Bench, news: News) -> dict[str, Any]
         environment=bench.environment,
         say=bench.say,
         on_event=lambda event: bench.watch(Saw(task.title, event)),
+        is_announced=False,  # which program and who pays is said once, before the first
     )
     after = await snapshot.take(bench.git, name=f"{before.name}-after", why="after an iteration")
     answer = _answer(finished)

@@ -64,8 +64,17 @@ class Finished:
 class AgentRun:
     """One run of one agent: iterate over `events`, then read `finished`."""
 
-    def __init__(self, request: Request, *, environment: Mapping[str, str], say: Say = lambda _line: None) -> None:
+    def __init__(
+        self,
+        request: Request,
+        *,
+        environment: Mapping[str, str],
+        say: Say = lambda _line: None,
+        is_announced: bool = True,
+    ) -> None:
+        """Without an announcement whoever asks says which program it is and who pays, or has said so before."""
         self.request = request
+        self._is_announced = is_announced
         self.finished: Finished | None = None
         self._environment = environment
         self._say = say
@@ -120,7 +129,8 @@ class AgentRun:
         request = self.request
         expected = self._expected_session()
         name = ids.safe_name(request.task)  # in one line, whatever the task is called
-        self._say(f"{request.agent} ({program.path}): {request.mode} {name}, auth: {command.auth}")
+        if self._is_announced:
+            self._say(f"{request.agent} ({program.path}): {request.mode} {name}, auth: {command.auth}")
         if request.permission is Permission.BYPASS:
             self._say(f"permissions are bypassed; sandbox: {detect(self._environment) or 'none was detected'}")
         self._exclude()
@@ -278,9 +288,10 @@ async def run(
     environment: Mapping[str, str],
     say: Say = lambda _line: None,
     on_event: Callable[[Event], None] = lambda _event: None,
+    is_announced: bool = True,
 ) -> Finished:
     """Run an agent to its end and return what came of it."""
-    return await AgentRun(request, environment=environment, say=say).to_end(on_event)
+    return await AgentRun(request, environment=environment, say=say, is_announced=is_announced).to_end(on_event)
 
 
 def _check(request: Request) -> None:

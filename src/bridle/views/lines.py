@@ -39,6 +39,19 @@ def indented(lines: Iterable[Line], prefix: str, style: str = "") -> Iterator[Li
         yield Line(((prefix, style), *one.segments))
 
 
+def broken(one: Line, width: int) -> list[Line]:
+    """A line in as many as it takes; those after the first have the style of its last piece."""
+    if cells(one.plain) <= width:
+        return [one]
+    style = one.segments[-1][1]
+    first, *rest = wrapped(one.plain, width)
+    kept, room = [], len(first)
+    for text, name in one.segments:
+        kept.append((text[:room], name))
+        room = max(0, room - len(text))
+    return [Line(tuple(kept)), *(line(text, style) for text in rest)]
+
+
 def cells(text: str) -> int:
     """How many cells of a terminal a text takes."""
     return len(text) if text.isascii() else _measure(text)

@@ -9,6 +9,7 @@ from typing import Any
 from bridle.loop import kinds
 from bridle.loop.checks import TIMED_OUT
 from bridle.loop.watching import Began, Ended, Progress, Saw
+from bridle.views.lines import Line, Segment, line
 from bridle.views.spans import money, span
 from bridle.views.summary import harmless
 from bridle.wire.blocks import Text, ToolUse
@@ -24,14 +25,14 @@ WORDS_CHARACTERS = 200
 COMMIT_CHARACTERS = 10
 _INDENT = "      "
 
-Print = Callable[[str], None]
+Write = Callable[[Line], None]
 
 
 class Teller:
     """Prints a line or a few for each thing that happens; nothing in them is secret or moves a cursor."""
 
     def __init__(
-        self, titles: Sequence[str], folder: Path, *, mask: Mask, write: Print, shows_tools: bool = True
+        self, titles: Sequence[str], folder: Path, *, mask: Mask, write: Write, shows_tools: bool = True
     ) -> None:
         self._numbers = {title: number for number, title in enumerate(titles, start=1)}
         self._words = AgentWords(folder, mask)
@@ -41,22 +42,21 @@ class Teller:
 
     def tell(self, progress: Progress) -> None:
         """Print what is worth a line."""
-        for line in self._lines(progress):
-            self._write(harmless(self._mask.apply(line)))
+        for text, style in self._lines(progress):
+            self._write(line(harmless(self._mask.apply(text)), style))
 
-    def _lines(self, progress: Progress) -> Iterator[str]:
+    def _lines(self, progress: Progress) -> Iterator[Segment]:
         match progress:
             case Began(kinds.WORK, args):
                 number = self._numbers.get(str(args["task"]), 0)
-                yield (
-                    f"[{number}/{len(self._numbers)}] {args['task']}: iteration {args['iteration']} ({args['agent']})"
-                )
+                place = f"[{number}/{len(self._numbers)}]"
+                yield f"{place} {args['task']}: iteration {args['iteration']} ({args['agent']})", "summary"
             case Began(kinds.SUMMARIZE, _):
-                yield "folding the progress so far into a summary"
+                yield "folding the progress so far into a summary", "dim"
             case Saw(_, event) if self._shows_tools:
-                yield from (f"{_INDENT}{line}" for line in self._words.of(event))
+                yield from ((f"{_INDENT}{words}", "dim") for words in self._words.of(event))
             case Ended(kind, args, value):
-                yield from (f"{_INDENT}{line}" for line in _ended(kind, args, value))
+                yield from ((f"{_INDENT}{words}", style) for words, style in _ended(kind, args, value))
             case _:
                 return
 
@@ -87,78 +87,77 @@ class AgentWords:
 STRUCTURED_OUTPUT = "StructuredOutput"
 
 
-def _ended(kind: str, args: Mapping[str, Any], value: Mapping[str, Any]) -> Iterator[str]:
+def _ended(kind: str, args: Mapping[str, Any], value: Mapping[str, Any]) -> Iterator[Segment]:
     match kind:
         case kinds.PREPARE:
-            yield f"on the branch {value.get('branch')}"
+            yield f"on the branch {value.get('branch')}", "dim"
         case kinds.WORK:
             yield from _worked(value)
         case kinds.CHECK:
             yield from _checked(args, value)
         case kinds.PROTECT:
             for one in value.get("undone") or ():
-                yield f"a change to {one.get('path')} was undone: {one.get('what')}"
+                yield f"a change to {one.get('path')} was undone: {one.get('what')}", "state.denied"
             for one in value.get("reported") or ():
-                yield f"note: {one.get('path')}: {one.get('what')}"
+                yield f"note: {one.get('path')}: {one.get('what')}", "state.denied"
         case kinds.COMMIT:
             yield from _committed(value)
         case kinds.ROLLBACK:
-            yield f"its work was taken back: {args.get('why')}"
+            yield f"its work was taken back: {args.get('why')}", "state.denied"
         case _:
             return
 
 
-def _worked(value: Mapping[str, Any]) -> Iterator[str]:
+def _worked(value: Mapping[str, Any]) -> Iterator[Segment]:
     """How the agent ended; whether it is right is for the checks to say."""
     spent = f"{money(value.get('cost_usd'))}, {span(value.get('seconds'))}"
-    said = " ".join(str(value.get("summary") or "").split())[:WORDS_CHARACTERS]
+    said = " ".join(str(value.get("said") or "without a word").split())[:WORDS_CHARACTERS]
     match value.get("ending"):
         case kinds.LIMIT:
             until = value.get("resets_at")
-            yield f"the account's limit is used up{f' until {until}' if until else ''} ({spent})"
+            yield f"the account's limit is used up{f' until {until}' if until else ''} ({spent})", "question"
         case kinds.TRANSIENT:
-            yield f"the endpoint has no room at the moment: {value.get('said')}"
+            yield f"the endpoint has no room at the moment: {said}", "question"
         case kinds.UNUSABLE:
-            yield f"the agent cannot be used: {value.get('said')}"
+            yield f"the agent cannot be used: {said}", "state.error"
         case kinds.CRASHED:
-            yield f"the agent died: {value.get('said') or 'without a word'} ({spent})"
+            yield f"the agent died: {said} ({spent})", "state.error"
         case kinds.QUESTION:
-            yield f"the agent asks: {value.get('question') or value.get('said')} ({spent})"
+            yield f"the agent asks: {value.get('question') or said} ({spent})", "question"
         case _:
+            summary = " ".join(str(value.get("summary") or "–").split())[:WORDS_CHARACTERS]
             changed = "" if value.get("changed") else ", nothing was changed"
-            yield f"{'says that it is done' if value.get('done') else 'ended'}: {said or '–'} ({spent}{changed})"
+            yield f"{'says that it is done' if value.get('done') else 'ended'}: {summary} ({spent}{changed})", ""
     for denial in value.get("denials") or ():
-        yield f"refused: {denial}"
+        yield f"refused: {denial}", "state.denied"
 
 
-def _checked(args: Mapping[str, Any], value: Mapping[str, Any]) -> Iterator[str]:
-    results = value.get("results") or []
+def _checked(args: Mapping[str, Any], value: Mapping[str, Any]) -> Iterator[Segment]:
+    """The task's own checks and the guard one by one; those of other tasks only where one fails."""
     if args.get("when") == "before":
         if value.get("passed"):
-            yield f"{args.get('task')}: its own checks pass before any work"
+            yield f"{args.get('task')}: its own checks pass before any work", "state.ok"
         return
-    others = [one for one in results if one.get("of") not in ("task", "guard")]
-    for one in results:
-        if one not in others or one.get("exit_code") != 0:
-            yield _check(one)
-    passed = [one for one in others if one.get("exit_code") == 0]
-    if passed:
-        seconds = sum(float(one.get("seconds") or 0) for one in passed)
-        yield f"checks of other tasks passed: {len(passed)} ({span(seconds)})"
+    results = value.get("results") or []
+    others = [one for one in results if one.get("of") not in ("task", "guard") and one.get("exit_code") == 0]
+    yield from (_check(one) for one in results if one not in others)
+    if others:
+        seconds = sum(float(one.get("seconds") or 0) for one in others)
+        yield f"checks of other tasks passed: {len(others)} ({span(seconds)})", "state.ok"
 
 
-def _check(one: Mapping[str, Any]) -> str:
-    code = one.get("exit_code")
+def _check(one: Mapping[str, Any]) -> Segment:
+    code, whose = one.get("exit_code"), one.get("of")
     ended = "passed" if code == 0 else "took too long" if code == TIMED_OUT else f"failed ({code})"
-    whose = one.get("of")
     of = "" if whose in ("task", "guard") else f" of {whose!r}"
-    return f"check{of} {ended}: {one.get('command')} ({span(one.get('seconds'))})"
+    style = "state.ok" if code == 0 else "state.error"
+    return f"check{of} {ended}: {one.get('command')} ({span(one.get('seconds'))})", style
 
 
-def _committed(value: Mapping[str, Any]) -> Iterator[str]:
+def _committed(value: Mapping[str, Any]) -> Iterator[Segment]:
     if value.get("refused"):
-        yield f"the commit was refused: {str(value['refused'])[:WORDS_CHARACTERS]}"
+        yield f"the commit was refused: {str(value['refused'])[:WORDS_CHARACTERS]}", "state.error"
     elif value.get("commit"):
-        yield f"committed {str(value['commit'])[:COMMIT_CHARACTERS]}"
+        yield f"committed {str(value['commit'])[:COMMIT_CHARACTERS]}", "code"
     if value.get("folded"):
-        yield f"{len(value['folded'])} commits of the agent's own went into it"
+        yield f"{len(value['folded'])} commits of the agent's own went into it", "dim"
