@@ -59,8 +59,9 @@ def _play(scene: Scene, *, as_json: bool, keep: bool) -> int:
         plan = read_plan("PLAN.md", scene.repository, settings)
         beginning = asyncio.run(start.look(scene.repository, plan, settings, environment))
         run = asyncio.run(start.create(beginning, looping.runs_of(beginning.repository), environment))
-        for line in _introduction(scene, len(plan.tasks), settings.limits.words()):
+        for line in _introduction(scene, len(plan.tasks)):
             click.echo(line, err=True)
+        looping.introduce(run, beginning, environment)
         code = looping.drive(run, as_json=as_json, environment=environment)
         misfits = _misfits(stage)
     for line in [*misfits, *(_where_to_look(scene, run) if keep else [])]:
@@ -68,12 +69,14 @@ def _play(scene: Scene, *, as_json: bool, keep: bool) -> int:
     return code
 
 
-def _introduction(scene: Scene, tasks: int, limits: str) -> list[str]:
+def _introduction(scene: Scene, tasks: int) -> list[str]:
     return [
-        f"The sample repository is {scene.repository}: a small package whose tests fail.",
-        f"PLAN.md in it has {tasks} tasks, and bridle-agent works on them: {limits}.",
-        "The model's words are scripted and come from this machine, so no account is used and nothing is paid; the",
-        "costs below are what the same tokens would have cost. Edits, test runs and commits are real.",
+        f"The sample repository is {scene.repository}",
+        f"It is a small package whose tests fail, with a plan of {tasks} tasks.",
+        "",
+        "The model's words are scripted and come from this machine: no account is used,",
+        "nothing is paid, and the costs are what the same tokens would have cost.",
+        "The agent, its edits, the test runs and the commits are real.",
         "",
     ]
 
