@@ -58,10 +58,9 @@ def _play(scene: Scene, *, as_json: bool, keep: bool) -> int:
         settings = load_settings(scene.repository, Path(environment["BRIDLE_HOME"]), {"agent": "bridle-agent"})
         plan = read_plan("PLAN.md", scene.repository, settings)
         beginning = asyncio.run(start.look(scene.repository, plan, settings, environment))
-        run = asyncio.run(start.create(beginning, looping.runs_of(beginning.repository), environment))
         for line in _introduction(scene, len(plan.tasks)):
             click.echo(line, err=True)
-        looping.introduce(run, beginning, environment)
+        run = looping.begin(beginning, environment)
         code = looping.drive(run, as_json=as_json, environment=environment)
         misfits = _misfits(stage)
     for line in [*misfits, *(_where_to_look(scene, run) if keep else [])]:
