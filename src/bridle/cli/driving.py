@@ -41,12 +41,11 @@ def drive_run(run: Path, manner: Manner, ways: Ways) -> int:
         if ways.as_json:
             print_json({"run": run.name, "runDir": str(run), "status": "interrupted", "resume": go_on}, pretty=True)
         return INTERRUPTED
-    mask = Mask(secret_values(os.environ))
     if ways.as_json:
-        print_json(masked(_document(run, driven, go_on), mask), pretty=True)
+        print_json(masked(_document(run, driven, go_on), Mask(secret_values(os.environ))), pretty=True)
     else:
         for line in _lines(run, driven, go_on):
-            show(mask.apply(line))
+            show(line)
     if driven.trouble is not None:
         say("; ".join(filter(None, (driven.trouble.message, driven.trouble.remedy))))
     return EXIT_CODES[driven.status]

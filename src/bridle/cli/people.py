@@ -50,20 +50,24 @@ def shown_run(run: Path) -> str:
 
 def say(line: str) -> None:
     """A line for the person at the terminal."""
-    from bridle.views.summary import harmless
-
-    print(f"bridle: {harmless(line)}", file=sys.stderr, flush=True)
+    print(f"bridle: {clean(line)}", file=sys.stderr, flush=True)
 
 
 def show(text: str) -> None:
-    """Print text that may come from an agent or a file: nothing in it moves a cursor, and any terminal can take it."""
+    """Print text that may come from an agent or a file, in any terminal."""
     import io
-
-    from bridle.views.summary import harmless
 
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")
-    print(harmless(text))
+    print(clean(text))
+
+
+def clean(text: str) -> str:
+    """The text without secrets, and without anything that moves a cursor."""
+    from bridle.views.summary import harmless
+    from bridle.wire.mask import Mask, secret_values
+
+    return harmless(Mask(secret_values(os.environ)).apply(text))
 
 
 def run_until_told(work: Coroutine[Any, Any, T]) -> T | None:

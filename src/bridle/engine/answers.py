@@ -7,9 +7,9 @@ the order of the program, for whoever holds the pen. Nothing here writes.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from bridle.engine import effects, notes, plain
 from bridle.engine.effects import SleepTarget, Wish
@@ -21,8 +21,7 @@ from bridle.engine.tasks import TaskContext, caller_place
 from bridle.errors import BadTask, ProcessDiverged, UsageError
 from bridle.ground import clock, ids
 from bridle.journal.digest import sha256
-from bridle.journal.entries import OK, PROCESS_LOG, Effect, Request
-from bridle.journal.store import Store, Writer
+from bridle.journal.entries import OK, PROCESS_LOG, Effect, Entry, Request, Result
 
 RESTORE = "Nothing was changed. Restore the code and iterate again, or start a new run."
 
@@ -36,6 +35,30 @@ class Run(NamedTuple):
     inputs: Any
 
 
+class Records(Protocol):
+    """What is read of a store."""
+
+    def task(self, effect_id: str) -> Mapping[str, object]:
+        """What an effect was asked for with."""
+        ...
+
+    def inputs_digest(self, effect: Effect) -> str:
+        """The digest of its arguments."""
+        ...
+
+    def result(self, effect: Effect) -> Result:
+        """Its result."""
+        ...
+
+
+class Namer(Protocol):
+    """Who gives new effects their ids."""
+
+    def new_id(self) -> str:
+        """An id that is greater than all before."""
+        ...
+
+
 class Answers:
     """Answers one execution of a process."""
 
@@ -44,9 +67,11 @@ class Answers:
         """In the order of the program; whoever writes them empties the list."""
         self.halt_asked: Halt | None = None
         self.diverged: ProcessDiverged | None = None
+        self.is_stopped = False
+        """Whether what the process does from here on counts no more."""
         self.steps = Steps()
-        self.store: Store
-        self.writer: Writer
+        self.store: Records
+        self.writer: Namer
         self._run = run
         self._loop = loop
         self._recall = recall
@@ -57,11 +82,6 @@ class Answers:
         self._calls: dict[str, tuple[Call, Promise]] = {}
         self._early_hooks: set[str] = set()
         self._turn = self._hooks = self._words = self._ids = 0
-
-    @property
-    def is_stopped(self) -> bool:
-        """Whether what the process does from here on counts no more."""
-        return self.diverged is not None or self.halt_asked is not None
 
     @property
     def pending(self) -> list[str]:
@@ -79,6 +99,12 @@ class Answers:
     def next_call(self) -> Call | None:
         """The native hook that the process waits for longest."""
         return next((call for call, promise in self._calls.values() if not promise.done()), None)
+
+    def has_asked(self, recorded: Effect | HookCall) -> bool:
+        """Whether the process has come to a step, or to a call of a hook, that is recorded."""
+        if isinstance(recorded, HookCall):
+            return recorded.hook_id in self._calls
+        return self.steps.was_taken(recorded.step_id)
 
     def deliver(self, item: Effect | HookCall) -> None:
         """Begin a turn: keep the promise of a result that came in."""
@@ -129,7 +155,7 @@ class Answers:
         elif (recorded.hook_type, recorded.payload_digest) != (hook_type, payload_digest):
             more = " with another payload" if recorded.hook_type == hook_type else ""
             asked = f"hook call {hook_id} is of type {hook_type!r} with {plain.shown(payload)}"
-            self._diverge(asked, f"one of type {recorded.hook_type!r}{more}")
+            self._diverge(asked, f"one of type {recorded.hook_type!r}{more}", recorded.request)
         elif hook_id in self._early_hooks:
             promise.set_result(plain.own(recorded.result))
         self._calls[hook_id] = (Call(hook_id, hook_type, payload, label, limit_seconds), promise)
@@ -165,7 +191,7 @@ class Answers:
         plain.digest(payload, ("the payload of", "ctx.halt"))
         if not self.is_stopped:
             self.halt_asked = Halt(reason, payload)
-            self._loop.stop_for_good()
+            self._stop()
         return Promise(loop=self._loop)
 
     # ---- inside
@@ -188,7 +214,9 @@ class Answers:
         """Take the recorded effect for what is asked, if that is what it is."""
         if effect.task_id != wish.task_id or not self._is_same(effect, wish):
             recorded = self.store.task(effect.effect_id).get("inputs")
-            self._diverge_at(effect.step_id, wish, f"task {effect.task_id!r} with {plain.shown(recorded)}")
+            self._diverge_at(
+                wish, f"task {effect.task_id!r} with {plain.shown(recorded)}", effect.step_id, effect.request
+            )
             return
         if wish.sleep is not None:
             self._sleeps[effect.effect_id] = wish.sleep
@@ -208,9 +236,9 @@ class Answers:
         )
 
     def _recognise_passed(self, step_id: str, wish: Wish, promise: Promise) -> None:
-        recorded = self._recall.passed[step_id].data
-        if wish.sleep is None or wish.sleep.epoch_ms != recorded.get("targetEpochMs"):
-            self._diverge_at(step_id, wish, f"task {effects.SLEEP_TASK!r} until {recorded.get('iso')}")
+        entry = self._recall.passed[step_id]
+        if wish.sleep is None or wish.sleep.epoch_ms != entry.data.get("targetEpochMs"):
+            self._diverge_at(wish, f"task {effects.SLEEP_TASK!r} until {entry.data.get('iso')}", step_id, entry)
         else:
             promise.set_result(None)
 
@@ -240,15 +268,19 @@ class Answers:
         if wish.sleep is not None:
             self._sleeps[effect_id] = wish.sleep
 
-    def _diverge_at(self, step_id: str, wish: Wish, recorded: str) -> None:
-        self._diverge(f"step {step_id} asks for task {wish.task_id!r} with {plain.shown(wish.inputs)}", recorded)
+    def _diverge_at(self, wish: Wish, recorded: str, step_id: str, entry: Entry) -> None:
+        asked = f"step {step_id} asks for task {wish.task_id!r} with {plain.shown(wish.inputs)}"
+        self._diverge(asked, recorded, entry)
 
-    def _diverge(self, asked: str, recorded: str) -> None:
+    def _diverge(self, asked: str, recorded: str, entry: Entry) -> None:
         """Stop here: the process goes no further and cannot notice."""
         self.diverged = ProcessDiverged(
-            f"{caller_place()}: {asked}, but the journal has {recorded} there",
-            remedy=RESTORE,
+            f"{caller_place()}: {asked}, but the journal has {recorded} there", remedy=RESTORE, payload=entry
         )
+        self._stop()
+
+    def _stop(self) -> None:
+        self.is_stopped = True
         self._loop.stop_for_good()
 
 

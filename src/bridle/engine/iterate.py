@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -75,7 +74,7 @@ class Engine:
                 self.close()  # what it asked for may be kept in part: the next iteration begins anew
                 raise
         self._tell(found, herald, took_ms=round((self._now() - began).total_seconds() * 1000))
-        return replace(found, remarks=(*found.remarks, *herald.remarks), hook_status=herald.status)
+        return found._replace(remarks=(*found.remarks, *herald.remarks), hook_status=herald.status)
 
     def close(self) -> None:
         """Leave the process where it is; nothing of it runs again."""
@@ -122,7 +121,7 @@ class Engine:
         if replay is not None and replay.process.is_current() and journal_id == self._journal_id:
             return replay
         self.close()
-        loaded = process.load(*_entry(self._store.metadata(), self._folder))
+        loaded = process.load(*entry_of(self._store.metadata(), self._folder))
         inputs = self._store.inputs()
         run = Run(self._run_id, self._process_id, str(self._folder), {} if inputs is None else inputs)
         self._replay, self._journal_id = Replay(loaded, run, now=self._now), journal_id
@@ -167,7 +166,7 @@ class Engine:
         try:
             output_ref = writer.keep_output(replay.value)
         except (TypeError, ValueError, RecursionError) as error:
-            fault = RunError(f"what the process returned cannot be written as JSON: {error}")
+            fault = RunError(f"{iteration.NOT_JSON}: {error}")
             return self._failed(fault, writer, state, number, remarks)
         writer.append(RUN_COMPLETED, {"outputRef": output_ref})
         self.close()
@@ -239,7 +238,7 @@ def iterate(
         engine.close()
 
 
-def _entry(metadata: Mapping[str, object], folder: Path) -> tuple[Path, str]:
+def entry_of(metadata: Mapping[str, object], folder: Path) -> tuple[Path, str]:
     """Where the process of a run is; its path is relative to the run's folder."""
     version, entrypoint = metadata.get("layoutVersion"), metadata.get("entrypoint")
     if version != layout.LAYOUT_VERSION:

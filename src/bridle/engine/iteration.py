@@ -5,9 +5,7 @@ from __future__ import annotations
 import os
 import traceback
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from hashlib import sha1
-from typing import Any
+from typing import Any, NamedTuple
 
 from bridle.engine.effects import BREAKPOINT, SLEEP, WAITING_KINDS
 from bridle.errors import EffectFailed
@@ -22,6 +20,8 @@ FAILED = "failed"
 HALTED = "halted"
 NONE = "none"
 
+NOT_JSON = "what the process returned cannot be written as JSON"
+
 # What is kept of a traceback: the calls around the error. The whole of a deep recursion helps nobody.
 STACK_FRAMES = 20
 
@@ -30,8 +30,7 @@ _ACTIONS = {EXECUTED: "executed-tasks", WAITING: "waiting"}
 _GROUP_DIGITS = 16
 
 
-@dataclass(frozen=True)
-class Action:
+class Action(NamedTuple):
     """One effect that waits to be performed, as the format describes it."""
 
     effect: Effect
@@ -71,8 +70,7 @@ class Action:
         return section.get("targetEpochMs") if isinstance(section, Mapping) else None
 
 
-@dataclass(frozen=True)
-class Iteration:
+class Iteration(NamedTuple):
     """The answer of `run:iterate`."""
 
     run_id: str
@@ -92,7 +90,7 @@ class Iteration:
     """Why a halted one was halted: reason, and what was given with it."""
     remarks: tuple[str, ...] = ()
     """Words for people: errors in the process that nobody awaited, and the like."""
-    hook_status: str = field(default="skipped", compare=False)
+    hook_status: str = "skipped"
 
     @property
     def until_ms(self) -> int | None:
@@ -196,6 +194,8 @@ def _group(effects: list[Effect]) -> str | None:
     """The format's id for effects that wait together."""
     if len(effects) < 2:
         return None
+    from hashlib import sha1  # brings a cryptographic library along, which a run of single steps does not need
+
     keys = "".join(f"{effect.key}|" for effect in effects)
     return sha1(keys.encode(), usedforsecurity=False).hexdigest()[:_GROUP_DIGITS]
 

@@ -14,7 +14,9 @@ from bridle.journal.state import State, text_field
 class HookCall:
     """One call of `ctx.hook`, as recorded."""
 
-    def __init__(self, hook_id: str, hook_type: str, payload_digest: str) -> None:
+    def __init__(self, hook_id: str, hook_type: str, payload_digest: str, request: Entry) -> None:
+        self.request = request
+        """The entry that says so."""
         self.hook_id = hook_id
         self.hook_type = hook_type
         self.payload_digest = payload_digest
@@ -66,7 +68,7 @@ class Recall:
             self.passed[text_field(entry, "stepId")] = entry
         elif entry.type == notes.HOOK_REQUESTED:
             hook_id = text_field(entry, "hookId")
-            self.hooks[hook_id] = HookCall(hook_id, data["hookType"], data["payloadDigest"])
+            self.hooks[hook_id] = HookCall(hook_id, data["hookType"], data["payloadDigest"], entry)
         elif entry.type == notes.HOOK_RESOLVED:
             hook = self.hooks[text_field(entry, "hookId")]
             hook.result, hook.resolved_at = data["result"], entry.seq

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 
-from bridle.engine.answers import RESTORE, Answers, Run
+from bridle.engine.answers import RESTORE, Answers, Namer, Records, Run
 from bridle.engine.context import Context
 from bridle.engine.loop import ReplayLoop
 from bridle.engine.process import Process
@@ -22,7 +22,6 @@ from bridle.engine.recall import Recall
 from bridle.errors import ProcessDiverged
 from bridle.ground import clock
 from bridle.journal.state import State
-from bridle.journal.store import Store, Writer
 
 
 class Replay:
@@ -36,7 +35,7 @@ class Replay:
         self._main: asyncio.Task[Any] | None = None
         self.answers = Answers(run, self._loop, self.recall, now)
 
-    def catch_up(self, store: Store, writer: Writer, state: State) -> None:
+    def catch_up(self, store: Records, writer: Namer, state: State) -> None:
         """Take in what is new in the journal and run to rest; ProcessDiverged if the process asks otherwise."""
         answers = self.answers
         answers.store, answers.writer = store, writer
@@ -95,5 +94,6 @@ class Replay:
                     f"{self.process.path}:{line}: the process returns without asking for step {step_id}, "
                     f"but the journal has task {effect.task_id!r} there",
                     remedy=RESTORE,
+                    payload=effect.request,
                 )
         return None

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from bridle.engine.tasks import caller_place
 from bridle.errors import BadTask
 
@@ -12,8 +10,6 @@ STEP_LIMIT = 999_999
 
 # Room for a path or a title; the key stands in messages and in every entry.
 KEY_LIMIT_CHARACTERS = 200
-
-_NUMBERED = re.compile(r"S\d+")
 
 
 class Steps:
@@ -39,9 +35,17 @@ class Steps:
             )
         return key
 
+    def was_taken(self, step_id: str) -> bool:
+        """Whether a step has been called, by its number or by its key."""
+        return not self.lies_ahead(step_id) if _is_number(step_id) else step_id in self._places
+
     def lies_ahead(self, step_id: str) -> bool:
         """Whether a numbered step has not been called yet; one with a key may never be."""
-        return _NUMBERED.fullmatch(step_id) is not None and int(step_id[1:]) > self._count
+        return _is_number(step_id) and int(step_id[1:]) > self._count
+
+
+def _is_number(step_id: str) -> bool:
+    return step_id[:1] == "S" and step_id[1:].isascii() and step_id[1:].isdigit()
 
 
 def _check_key(key: object, place: str) -> None:
@@ -54,7 +58,7 @@ def _check_key(key: object, place: str) -> None:
         fault = f"is longer than {KEY_LIMIT_CHARACTERS} characters"
     elif not key.isprintable():
         fault = "has characters that cannot be shown"
-    elif _NUMBERED.fullmatch(key):
+    elif _is_number(key):
         fault = "looks like the number of a step"
     if fault is not None:
         raise BadTask(f"the key {key!r} at {place} {fault}", remedy="Use a short name, such as 'review'.")

@@ -1,0 +1,326 @@
+"""Looks at every file of a run: is it there, is it whole, does it say what the others say. Changes nothing.
+
+What is wrong names its file. What was merely left behind, by a writer that was killed or by another implementation, is
+named too and is no fault.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from bridle.errors import DiskError, JournalBroken
+from bridle.ground import disk
+from bridle.journal import codec, documents, layout, names, unpack
+from bridle.journal.digest import sha256
+from bridle.journal.entries import ERROR, OK, RUN_COMPLETED, RUN_CREATED, Effect, Entry
+from bridle.journal.reader import ENTRY_LIMIT_BYTES, FileReader
+from bridle.journal.state import State, file_name
+from bridle.journal.tasks import FILE_LIMIT_BYTES
+from bridle.journal.ulid import next_ulid
+
+_DIGEST_IN_NAME = re.compile(r"-([0-9a-f]{64})\.json\Z")
+_SAME = (("effectId", "effectId"), ("taskId", "taskId"), ("invocationKey", "invocationKey"))
+
+
+class Finding:
+    """One file, and what is to be said of it."""
+
+    __slots__ = ("fault", "file")
+
+    def __init__(self, file: str, fault: str) -> None:
+        self.file = file
+        """From the run's folder."""
+        self.fault = fault
+
+
+class Report:
+    """What an audit found."""
+
+    __slots__ = ("effects", "entries", "files", "leftovers", "wrong")
+
+    def __init__(self) -> None:
+        self.entries = 0
+        self.effects = 0
+        self.files = 0
+        """How many files were read."""
+        self.wrong: list[Finding] = []
+        self.leftovers: list[Finding] = []
+
+    @property
+    def is_good(self) -> bool:
+        return not self.wrong
+
+
+def audit(run: Path) -> Report:
+    """Look at a run; RunNotFound where there is none."""
+    return _Audit(run).report
+
+
+class _Audit:
+    def __init__(self, run: Path) -> None:
+        self.report = Report()
+        self._run = run
+        self._reader = FileReader(run)
+        self._state = State()
+        self._entries: list[Entry] = []
+        metadata = self._metadata()
+        self._journal()
+        self._ends(metadata)
+        for effect in self._state.effects.values():
+            self._task(effect)
+            self._result(effect)
+            self._blobs(effect)
+        self._pack()
+        self._leftovers()
+        self.report.entries, self.report.effects = len(self._entries), len(self._state.effects)
+
+    # ---- the run as a whole
+
+    def _metadata(self) -> Mapping[str, object]:
+        try:
+            metadata = self._reader.metadata()
+        except JournalBroken as error:
+            self._wrong(layout.RUN_FILE, error.message)
+            return {}
+        self.report.files += 1
+        if metadata.get("layoutVersion") != layout.LAYOUT_VERSION:
+            self._wrong(
+                layout.RUN_FILE, f"its layout is {metadata.get('layoutVersion')!r}, not {layout.LAYOUT_VERSION!r}"
+            )
+        return metadata
+
+    def _journal(self) -> None:
+        """Every file that claims to be an entry, in order; after a fault the rest is looked at all the same."""
+        journal = self._run / layout.JOURNAL
+        try:
+            claims = names.listed(journal)
+        except OSError as error:
+            self._wrong(layout.JOURNAL, f"it cannot be listed: {error.strerror}")
+            return
+        for expected, name in enumerate(claims, 1):
+            entry = self._entry(journal / name, expected)
+            if entry is None:
+                continue
+            self._entries.append(entry)
+            try:
+                self._state.apply(self._renumbered(entry))
+            except JournalBroken as error:
+                self._wrong(f"{layout.JOURNAL}/{name}", error.message)
+
+    def _entry(self, path: Path, expected: int) -> Entry | None:
+        file, parsed = f"{layout.JOURNAL}/{path.name}", codec.parse_name(path.name)
+        if parsed is None:
+            self._wrong(file, "its name is not that of an entry")
+            return None
+        seq, ulid = parsed
+        if seq != expected:
+            self._wrong(file, f"it is out of sequence (expected {expected}, found {seq})")
+        if self._entries and ulid <= self._entries[-1].ulid:
+            self._wrong(file, f"its id does not rise ({ulid} after {self._entries[-1].ulid})")
+        try:
+            text = disk.read_bounded(path, ENTRY_LIMIT_BYTES)
+            self.report.files += 1
+            return codec.decode(seq, ulid, text)
+        except (DiskError, codec.BadText) as error:
+            self._wrong(file, str(error))
+            return None
+
+    def _renumbered(self, entry: Entry) -> Entry:
+        """The entry as it would stand if those before it were in order: their faults are told already."""
+        last = self._state.standing
+        ulid = entry.ulid if entry.ulid > last.ulid else next_ulid(last.ulid, now_ms=0, random=bytes(10))
+        return Entry(last.seq + 1, ulid, entry.type, entry.recorded_at, entry.data)
+
+    def _ends(self, metadata: Mapping[str, object]) -> None:
+        created, ended = self._state.created, self._state.ended
+        if self._entries and self._entries[0].type != RUN_CREATED:
+            self._wrong(_name(self._entries[0]), f"the first entry is {self._entries[0].type} and not {RUN_CREATED}")
+        if created is not None:
+            if metadata and created.data.get("runId") != metadata.get("runId"):
+                self._wrong(layout.RUN_FILE, f"it is of the run {metadata.get('runId')}, the journal of another")
+            ref = created.data.get("inputsRef")
+            if isinstance(ref, str):
+                self._read(ref)
+        if ended is not None and ended.type == RUN_COMPLETED:
+            ref = ended.data.get("outputRef")
+            if isinstance(ref, str):
+                self._read(ref)
+
+    # ---- one effect
+
+    def _task(self, effect: Effect) -> None:
+        data = effect.request.data
+        where = _text(data.get("taskDefRef")) or f"{layout.TASKS}/{effect.effect_id}/{layout.TASK_FILE}"
+        document = self._read_object(where)
+        if document is None:
+            return
+        self._compare(where, document, data, (*_SAME, ("stepId", "stepId"), ("kind", "kind")))
+        written = data.get("invocationHash")
+        if written is not None and written != sha256(effect.key.encode("utf-8", "surrogatepass")):
+            self._wrong(_name(effect.request), "its invocationHash is not that of its key")
+        for ref in {_text(data.get("inputsRef")), _text(document.get("inputsRef"))} - {None}:
+            self._read(str(ref))
+
+    def _result(self, effect: Effect) -> None:
+        resolution = effect.resolution
+        if resolution is None:
+            unspoken = self._run / layout.TASKS / effect.effect_id / layout.RESULT_FILE
+            if os.path.lexists(unspoken):
+                self._left(unspoken, "a result that no entry speaks of; the next one takes its place")
+            return
+        data = resolution.data
+        where = _text(data.get("resultRef")) or f"{layout.TASKS}/{effect.effect_id}/{layout.RESULT_FILE}"
+        document = self._read_object(where)
+        for name in ("stdoutRef", "stderrRef"):
+            ref = _text(data.get(name))
+            if ref is not None:
+                self._exists(ref)
+        if document is None:
+            return
+        self._compare(where, document, {**effect.request.data, **data}, (*_SAME, ("status", "status")))
+        self._value(where, document)
+        if data.get("status") == ERROR and "error" in data and document.get("error") != data["error"]:
+            self._wrong(where, f"its error is not the one in {_name(resolution)}")
+
+    def _value(self, where: str, document: Mapping[str, object]) -> None:
+        ref = _text(document.get("resultRef"))
+        if ref is not None:
+            self._read(ref)
+        elif document.get("status") == OK and not {"result", "value"} & set(document):
+            self._wrong(where, "it is ok and holds no result")
+        elif "result" in document and "value" in document and document["result"] != document["value"]:
+            self._wrong(where, "its result and its value, which are the same by the format, differ")
+
+    def _blobs(self, effect: Effect) -> None:
+        """The name of a blob tells what must be in it."""
+        folder = self._run / layout.TASKS / effect.effect_id / layout.BLOBS
+        for name in sorted(os.listdir(folder)) if folder.is_dir() else ():
+            digest = _DIGEST_IN_NAME.search(name)
+            if digest is None:
+                continue
+            try:
+                text = disk.read_bounded(folder / name, FILE_LIMIT_BYTES)
+            except DiskError as error:
+                self._wrong(self._shown(folder / name), error.message)
+                continue
+            self.report.files += 1
+            if sha256(text) != digest[1]:
+                self._wrong(self._shown(folder / name), "its content does not match the digest in its name")
+
+    def _compare(
+        self,
+        where: str,
+        document: Mapping[str, object],
+        data: Mapping[str, object],
+        fields: tuple[tuple[str, str], ...],
+    ) -> None:
+        for own, other in fields:
+            if other in data and document.get(own) != data[other]:
+                self._wrong(where, f"its {own} is {document.get(own)!r}, and {data[other]!r} in the journal")
+
+    # ---- the cache
+
+    def _pack(self) -> None:
+        """What the cache says that commands answer by: it must be what the files say."""
+        path = self._run / layout.STATE / layout.PACK_FILE
+        if not path.exists():
+            return
+        packed, file = unpack.read_all(path, self._reader.load), self._shown(path)
+        self.report.files += 1
+        remedy = "bridle run:rebuild-state RUN makes it anew"
+        if packed.seal is not None and packed.entries != self._entries[: len(packed.entries)]:
+            self._wrong(file, f"it does not say what the journal says; {remedy}")
+            return
+        for effect_id, value in packed.values.items():
+            if self._differs(effect_id, value):
+                self._wrong(file, f"its result of effect {effect_id} is not the one in its file; {remedy}")
+        for effect_id, digest in packed.digests.items():
+            effect = self._state.effects.get(effect_id)
+            if effect is None:
+                continue
+            try:
+                found = documents.digest_of(self._reader.tasks.task(effect_id).get("inputs"))
+            except JournalBroken:
+                continue  # told already
+            if found != digest:
+                self._wrong(file, f"its digest of the inputs of effect {effect_id} is not that of its file; {remedy}")
+
+    def _differs(self, effect_id: str, value: object) -> bool:
+        effect = self._state.effects.get(effect_id)
+        if effect is None or effect.resolution is None:
+            return True
+        try:
+            return self._reader.tasks.result(effect).value != value
+        except JournalBroken:
+            return False  # told already
+
+    # ---- what nobody speaks of
+
+    def _leftovers(self) -> None:
+        for path in self._odd_files():
+            self._left(path, "left on its way by a writer that was killed")
+        if os.path.lexists(self._run / layout.FOREIGN_LOCK_FILE):
+            self._left(self._run / layout.FOREIGN_LOCK_FILE, "a lock of another implementation")
+        tasks = self._run / layout.TASKS
+        for name in sorted(os.listdir(tasks)) if tasks.is_dir() else ():
+            if name not in self._state.effects and not name.startswith("."):
+                self._left(tasks / name, "no entry asks for this effect")
+
+    def _odd_files(self) -> Iterator[Path]:
+        for folder, _, files in os.walk(self._run):
+            for name in sorted(files):
+                is_ours = name.startswith(disk.TEMPORARY_PREFIX) and name.endswith(disk.TEMPORARY_SUFFIX)
+                if is_ours or ".tmp-" in name:
+                    yield Path(folder) / name
+
+    # ---- reading
+
+    def _read(self, ref: str) -> object | None:
+        path = self._inside(ref)
+        if path is None:
+            return None
+        try:
+            value = self._reader.tasks.read(path)
+        except JournalBroken as error:
+            self._wrong(ref, error.message)
+            return None
+        self.report.files += 1
+        return value
+
+    def _read_object(self, ref: str) -> Mapping[str, object] | None:
+        value = self._read(ref)
+        if value is not None and not isinstance(value, dict):
+            self._wrong(ref, "it is not an object")
+            return None
+        return value
+
+    def _exists(self, ref: str) -> None:
+        path = self._inside(ref)
+        if path is not None and not path.is_file():
+            self._wrong(ref, "it is not there, though the journal speaks of it")
+
+    def _inside(self, ref: str) -> Path | None:
+        if os.path.isabs(ref) or ".." in Path(ref).parts:
+            self._wrong(ref, "the reference leads out of the run's folder")
+            return None
+        return self._run / ref
+
+    def _wrong(self, file: str, fault: str) -> None:
+        self.report.wrong.append(Finding(file, fault))
+
+    def _left(self, path: Path, what: str) -> None:
+        self.report.leftovers.append(Finding(self._shown(path), what))
+
+    def _shown(self, path: Path) -> str:
+        return str(path.relative_to(self._run))
+
+
+def _name(entry: Entry) -> str:
+    return f"{layout.JOURNAL}/{file_name(entry.seq, entry.ulid)}"
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) and value else None
