@@ -92,9 +92,4 @@ def _goes_on(line: Line, item: Line) -> bool:
 
 def _text(lines: Sequence[Line]) -> str:
     """The lines as they stand, without blank ones at both ends."""
-    texts = [line.text.rstrip() for line in lines]
-    while texts and not texts[0]:
-        texts.pop(0)
-    while texts and not texts[-1]:
-        texts.pop()
-    return "\n".join(texts)
+    return "\n".join(line.text.rstrip() for line in lines).strip("\n")

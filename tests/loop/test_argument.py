@@ -1,0 +1,183 @@
+"""What `bridle run` was given is a file, a folder or a goal by the rule; and the file's bytes are read as they are."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from bridle.errors import PlanError
+from bridle.loop.argument import LIMIT_BYTES, read_plan
+from bridle.loop.goal import TITLE_CHARACTERS, parse_goal
+from bridle.loop.plan import GOAL, MARKDOWN, PRD, Plan
+from bridle.loop.settings import Settings
+
+PLAN = "# T\nChecks: `make`\n## A\nDo it.\n- [ ] one\nCheck: `true`\n## B\nNeeds: A\n"
+SETTINGS = Settings(checks=("make test",), setup=("make deps",))
+
+
+def read(argument: str | None, cwd: Path) -> Plan:
+    return read_plan(argument, cwd, SETTINGS)
+
+
+def refused(argument: str | None, cwd: Path) -> str:
+    with pytest.raises(PlanError) as caught:
+        read(argument, cwd)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["missing.md", "missing.json", "missing.MD", "plans/missing", "/missing", "a b/c d"])
+def test_a_name_of_a_file_that_is_not_there_is_refused(tmp_path: Path, name: str) -> None:
+    assert refused(name, tmp_path).startswith(f"there is no such file: {name}")
+
+
+def test_a_missing_file_suggests_its_neighbours(tmp_path: Path) -> None:
+    (tmp_path / "PLAN.md").write_text(PLAN)
+    assert "Did you mean PLAN.md?" in refused("PLNA.md", tmp_path)
+
+
+def test_a_goal_with_a_slash_is_told_why_it_is_no_goal(tmp_path: Path) -> None:
+    assert "Words with a slash" in refused("mend src/app.py and go home", tmp_path)
+
+
+def test_a_folder_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "plans").mkdir()
+    (tmp_path / "odd.md").mkdir()
+    for name in ("plans", "plans/", ".", "odd.md"):
+        assert "is a folder" in refused(name, tmp_path)
+
+
+def test_any_name_of_an_existing_file_is_that_file(tmp_path: Path) -> None:
+    (tmp_path / "todo").write_text(PLAN)
+    plan = read("todo", tmp_path)
+    assert (plan.kind, plan.source, plan.path) == (MARKDOWN, "todo", str(tmp_path / "todo"))
+
+
+def test_a_name_that_ends_in_json_is_read_as_stories(tmp_path: Path) -> None:
+    (tmp_path / "Stories.JSON").write_text('{"userStories": [{"title": "A"}]}')
+    plan = read("Stories.JSON", tmp_path)
+    assert (plan.kind, plan.guard, plan.setup) == (PRD, ("make test",), ("make deps",))
+
+
+def test_anything_else_is_a_goal_with_the_checks_of_the_settings(tmp_path: Path) -> None:
+    plan = read("make it faster", tmp_path)
+    assert (plan.kind, plan.path, plan.guard, plan.setup) == (GOAL, None, ("make test",), ("make deps",))
+    assert [(task.title, task.body) for task in plan.tasks] == [("make it faster", "make it faster")]
+    assert plan.warnings == ()
+
+
+@pytest.mark.parametrize("goal", ["", "  ", "\n\t\n"])
+def test_an_empty_goal_is_refused(tmp_path: Path, goal: str) -> None:
+    assert "the goal is empty" in refused(goal, tmp_path)
+
+
+@pytest.mark.parametrize("goal", ["do\0it", "do \x1b[31mit", "half \udcff"])
+def test_a_goal_with_control_characters_is_refused(tmp_path: Path, goal: str) -> None:
+    refused(goal, tmp_path)
+
+
+def test_a_long_goal_keeps_every_word_and_has_a_short_title() -> None:
+    words = "Rewrite " + "the parser " * 40
+    plan = parse_goal(f"{words}\nand more")
+    (task,) = plan.tasks
+    assert len(task.title) <= TITLE_CHARACTERS
+    assert task.title.endswith("parser…") or task.title.endswith("the…")
+    assert task.body == f"{words}\nand more"
+    assert plan.text == f"{words}\nand more"
+    assert parse_goal("x" * 500).tasks[0].title == "x" * (TITLE_CHARACTERS - 1) + "…"
+
+
+def test_the_title_of_a_goal_is_its_first_sentence() -> None:
+    assert parse_goal("Mend v1.2 of it. Then rest.").title == "Mend v1.2 of it"
+    assert parse_goal("...").title == "..."
+
+
+def test_a_goal_without_checks_warns_that_nothing_verifies_it() -> None:
+    assert "unverified" in parse_goal("do it").warnings[0]
+
+
+def test_without_an_argument_the_usual_names_are_tried(tmp_path: Path) -> None:
+    assert "holds no PLAN.md or prd.json" in refused(None, tmp_path)
+    (tmp_path / "prd.json").write_text('{"userStories": [{"title": "A"}]}')
+    assert read(None, tmp_path).kind == PRD
+    (tmp_path / "PLAN.md").write_text(PLAN)
+    assert read(None, tmp_path).kind == MARKDOWN
+
+
+def test_a_plan_takes_the_setup_of_the_settings_but_not_their_checks(tmp_path: Path) -> None:
+    (tmp_path / "PLAN.md").write_text("## A\n")
+    plan = read("PLAN.md", tmp_path)
+    assert (plan.guard, plan.setup) == ((), ("make deps",))
+    (tmp_path / "PLAN.md").write_text("Setup: own\n## A\n")
+    assert read("PLAN.md", tmp_path).setup == ("own",)
+
+
+@pytest.mark.parametrize("ends", ["\n", "\r\n", "\r\r\n"])
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+def test_line_ends_and_the_editors_mark_change_nothing(tmp_path: Path, ends: str, mark: str) -> None:
+    (tmp_path / "plain.md").write_bytes(PLAN.encode())
+    (tmp_path / "other.md").write_bytes((mark + PLAN.replace("\n", ends)).encode())
+    plain, other = read("plain.md", tmp_path), read("other.md", tmp_path)
+    assert other.tasks == plain.tasks
+    assert (other.title, other.guard) == (plain.title, plain.guard)
+    assert other.text == PLAN.replace("\n", ends)
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (b"## A\n\xff\xfe", "PLAN.md:2: this is not UTF-8"),
+        ("## A\n".encode("utf-16"), "PLAN.md:1: this is not UTF-8"),
+        (b"## A\nx\0y\n", "PLAN.md:2: there is the control character '\\x00'"),
+        (b"## A\n\n\x1b[31m\n", "PLAN.md:3: there is the control character '\\x1b'"),
+        (b"## A\rCheck: x\n", "PLAN.md:1: there is a carriage return within the line"),
+        ("## A\x85\n".encode(), "PLAN.md:1: there is the control character '\\x85'"),
+        (b"", "there is no task"),
+    ],
+)
+def test_bytes_that_are_no_plan_are_refused_with_their_line(tmp_path: Path, data: bytes, words: str) -> None:
+    (tmp_path / "PLAN.md").write_bytes(data)
+    assert words in refused("PLAN.md", tmp_path)
+
+
+def test_a_command_that_is_not_what_it_looks_like_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "PLAN.md").write_text("## A\nCheck: `make \u202etset`\n", encoding="utf-8")
+    assert "direction of writing" in refused("PLAN.md", tmp_path)
+
+
+def test_a_plan_above_the_cap_is_refused_and_one_at_the_cap_is_not(tmp_path: Path) -> None:
+    path = tmp_path / "PLAN.md"
+    path.write_bytes(b"## A\n" + b"x" * (LIMIT_BYTES - 5))
+    assert len(read("PLAN.md", tmp_path).text) == LIMIT_BYTES
+    path.write_bytes(b"## A\n" + b"x" * (LIMIT_BYTES - 4))
+    assert "larger than 1024 KiB" in refused("PLAN.md", tmp_path)
+
+
+def test_what_is_no_regular_file_is_refused_and_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.md")
+    assert "not a regular file" in refused("pipe.md", tmp_path)
+
+
+def test_a_link_to_a_plan_is_that_plan(tmp_path: Path) -> None:
+    (tmp_path / "real").write_text(PLAN)
+    (tmp_path / "link.md").symlink_to("real")
+    assert read("link.md", tmp_path).title == "T"
+
+
+def test_a_long_title_or_command_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "PLAN.md").write_text(f"## {'x' * 201}\nCheck: {'y' * 4001}\n## {'z' * 200}\n")
+    words = refused("PLAN.md", tmp_path)
+    assert "PLAN.md:1: this title is longer than 200 characters" in words
+    assert "PLAN.md:2: `Check:` cannot be read: this is longer than 4000 characters" in words
+    assert "PLAN.md:3" not in words
+
+
+def test_many_problems_are_counted_and_the_first_are_told(tmp_path: Path) -> None:
+    (tmp_path / "PLAN.md").write_text("## A\n" + "Check:\n\n" * 100)
+    with pytest.raises(PlanError) as caught:
+        read("PLAN.md", tmp_path)
+    assert "and 70 more" in str(caught.value)
+    assert isinstance(caught.value.payload, list)
+    assert len(caught.value.payload) == 100
+    assert caught.value.payload[0]["line"] == 2
