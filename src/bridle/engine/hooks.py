@@ -12,9 +12,8 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from bridle.engine import trust
 from bridle.engine.hook_files import ON_BREAKPOINT, REPOSITORY, Script, find_scripts
@@ -31,8 +30,7 @@ VARIABLE_LIMIT_BYTES = 100 * 1024
 OUTPUT_LIMIT_BYTES = 64 * 1024
 
 
-@dataclass(frozen=True)
-class Ran:
+class Ran(NamedTuple):
     """How one hook ended."""
 
     script: Script
@@ -46,8 +44,7 @@ class Ran:
         return self.exit_code == 0
 
 
-@dataclass(frozen=True)
-class Fired:
+class Fired(NamedTuple):
     """What became of all hooks of one type."""
 
     hook_type: str
@@ -94,14 +91,22 @@ class Fired:
         return {"hookType": self.hook_type, "status": self.status, "hooks": hooks, "output": self.output}
 
 
-@dataclass(frozen=True)
 class Hooks:
     """The hooks of one repository, its user and the plugin."""
 
-    repository: Path
-    environment: Mapping[str, str] = field(repr=False)
-    plugin_root: Path | None = None
-    enabled: bool = True
+    __slots__ = ("enabled", "environment", "plugin_root", "repository")
+
+    def __init__(
+        self,
+        repository: Path,
+        environment: Mapping[str, str],
+        plugin_root: Path | None = None,
+        enabled: bool = True,  # noqa: FBT001, FBT002  # one more place to look, or none at all
+    ) -> None:
+        self.repository = repository
+        self.environment = environment
+        self.plugin_root = plugin_root
+        self.enabled = enabled
 
     def scripts(self, hook_type: str) -> list[Script]:
         """Every hook of the type, in order; trusted or not."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from typing import Any
 
 from bridle.engine.tasks import caller_place
@@ -35,8 +36,16 @@ def copied(value: Any, what: What) -> Any:
 def own(value: Any) -> Any:
     """A copy for the process, which may change what it is given."""
     if isinstance(value, dict):
-        return {key: own(item) for key, item in value.items()}
-    return [own(item) for item in value] if isinstance(value, list) else value
+        made: dict[Any, Any] | list[Any] = value.copy()
+        places: Iterable[Any] = value.items()
+    elif isinstance(value, list):
+        made, places = value.copy(), enumerate(value)
+    else:
+        return value
+    for place, item in places:
+        if item.__class__ is dict or item.__class__ is list:
+            made[place] = own(item)
+    return made
 
 
 def shown(value: Any) -> str:

@@ -10,8 +10,6 @@ import os
 import sys
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from hashlib import sha256
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -19,6 +17,7 @@ from typing import Any
 from bridle.engine import tasks
 from bridle.errors import DiskError, ProcessNotLoaded
 from bridle.ground import disk
+from bridle.journal.digest import sha256
 
 DEFAULT_EXPORT = "process"
 
@@ -34,22 +33,32 @@ _INSTALLED = ("site-packages", "dist-packages")
 Function = Callable[[Any, Any], Coroutine[Any, Any, Any]]
 
 
-@dataclass
 class Process:
     """An imported process, with the modules that it brought along."""
 
-    path: Path
-    export: str
-    digest: str
-    """SHA-256 of its file."""
-    function: Function
-    modules: dict[str, ModuleType] = field(repr=False)
-    registry: tasks.Registry = field(repr=False)
+    def __init__(
+        self,
+        path: Path,
+        export: str,
+        digest: str,
+        function: Function,
+        modules: dict[str, ModuleType],
+        registry: tasks.Registry,
+    ) -> None:
+        self.path = path
+        self.export = export
+        self.digest = digest
+        """SHA-256 of its file."""
+        self.function = function
+        self.modules = modules
+        """Its own ones: the file itself, and those beside it that were imported."""
+        self._registry = registry
+        self._stamps: dict[str, tuple[int, int] | None] = {}
 
     @contextmanager
     def active(self) -> Iterator[None]:
         """Let its imports find its own modules; afterwards they are out of everybody's way."""
-        with _imports(self.path.parent, self.modules, self.registry):
+        with _imports(self.path.parent, self.modules, self._registry):
             yield
 
     def is_current(self) -> bool:
@@ -64,8 +73,6 @@ class Process:
             file = getattr(module, "__file__", None)
             if file is not None:
                 self._stamps.setdefault(file, _stamp(file))
-
-    _stamps: dict[str, tuple[int, int] | None] = field(default_factory=dict, repr=False)
 
 
 def split_entry(entry: str) -> tuple[str, str]:
@@ -86,7 +93,7 @@ def load(path: Path, export: str = DEFAULT_EXPORT) -> Process:
     with _imports(path.parent, modules, registry):
         module = _import(path, source)
         function = _function(module, path, export)
-    process = Process(path, export, sha256(source).hexdigest(), function, modules, registry)
+    process = Process(path, export, sha256(source), function, modules, registry)
     process.note_files()
     return process
 

@@ -6,17 +6,15 @@ The function is called once for each effect, when it is first asked for; replays
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
-from hashlib import sha256
 from pathlib import PurePosixPath
 from typing import Any
 
 from bridle.errors import BadTask
 from bridle.ground import ids
 from bridle.journal import codec
+from bridle.journal.digest import sha256
 
 Definition = dict[str, Any]
 Impl = Callable[[Any, "TaskContext"], Mapping[str, Any]]
@@ -27,23 +25,34 @@ OrMade = Any
 NODE_TIMEOUT_MS = 900_000
 
 # Variables with such names hold secrets; a definition is written to a file and shown to agents.
-_SECRET_NAME = re.compile(r"SECRET|TOKEN|PASSWORD|KEY", re.IGNORECASE)
+_SECRET_WORDS = ("SECRET", "TOKEN", "PASSWORD", "KEY")
 _SECTIONS = ("io", "node", "breakpoint", "orchestratorTask", "sleep", "metadata")
 
 
-@dataclass(frozen=True)
 class TaskContext:
     """What the function of a task may know of the effect that it defines."""
 
-    effect_id: str
-    invocation_key: str
-    task_id: str
-    run_id: str
-    run_dir: str
-    label: str | None = None
-    labels: tuple[str, ...] = ()
-    blobs: dict[str, bytes] = field(default_factory=dict, compare=False)
-    """The texts of what `create_blob_ref` was given, by file name; written before the definition."""
+    __slots__ = ("blobs", "effect_id", "invocation_key", "label", "labels", "run_dir", "run_id", "task_id")
+
+    def __init__(
+        self,
+        effect_id: str,
+        invocation_key: str,
+        task_id: str,
+        run_id: str,
+        run_dir: str,
+        label: str | None = None,
+        labels: tuple[str, ...] = (),
+    ) -> None:
+        self.effect_id = effect_id
+        self.invocation_key = invocation_key
+        self.task_id = task_id
+        self.run_id = run_id
+        self.run_dir = run_dir
+        self.label = label
+        self.labels = labels
+        self.blobs: dict[str, bytes] = {}
+        """The texts of what `create_blob_ref` was given, by file name; written before the definition."""
 
     @property
     def tasks_dir(self) -> str:
@@ -66,22 +75,35 @@ class TaskContext:
         """Keep a value as a file of its own beside the definition; returns the reference to put into it."""
         ids.check_id(name, what="blob name")
         text = codec.pretty(value)
-        file = f"{name}-{sha256(text).hexdigest()}.json"
+        file = f"{name}-{sha256(text)}.json"
         self.blobs[file] = text
         return self.to_task_relative_path(f"blobs/{file}")
 
 
-@dataclass(frozen=True)
 class DefinedTask:
     """A task that a process can ask for; made by `define_task`."""
 
-    task_id: str
-    impl: Impl
-    kind: str | None = None
-    labels: tuple[str, ...] = ()
-    description: str | None = None
-    defined_at: str = field(default="", compare=False)
-    """File and line."""
+    __slots__ = ("defined_at", "description", "impl", "kind", "labels", "task_id")
+
+    def __init__(
+        self,
+        task_id: str,
+        impl: Impl,
+        kind: str | None = None,
+        labels: tuple[str, ...] = (),
+        description: str | None = None,
+        defined_at: str = "",
+    ) -> None:
+        self.task_id = task_id
+        self.impl = impl
+        self.kind = kind
+        self.labels = labels
+        self.description = description
+        self.defined_at = defined_at
+        """File and line."""
+
+    def __repr__(self) -> str:
+        return f"DefinedTask({self.task_id!r}, {self.defined_at})"
 
     def define(self, arguments: Any, task: TaskContext) -> Definition:
         """The definition for these arguments, checked and completed."""
@@ -245,7 +267,7 @@ def _common(kind: str, task_id: str, more: Mapping[str, OrMade], arguments: Any,
 def _put_environment(node: Definition, definition: Definition, env: Mapping[str, str] | None) -> None:
     if env is None:
         return
-    secret = sorted(name for name in env if _SECRET_NAME.search(name))
+    secret = sorted(name for name in env if any(word in name.upper() for word in _SECRET_WORDS))
     node["env"] = {name: value for name, value in env.items() if name not in secret}
     if secret:
         definition["metadata"] = {**definition.get("metadata", {}), "redactedEnvKeys": secret}

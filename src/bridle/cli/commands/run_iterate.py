@@ -19,8 +19,6 @@ _OPTIONS = (
 
 
 def _run(given: Given) -> int:
-    from dataclasses import replace
-
     from bridle.engine.hook_files import repository_of
     from bridle.engine.hooks import Hooks
     from bridle.engine.iterate import iterate
@@ -33,7 +31,7 @@ def _run(given: Given) -> int:
     hooks = Hooks(repository_of(run), os.environ, Path(plugin) if plugin else None, enabled=not given.has("--no-hooks"))
     found = iterate(FileStore(run), run, hooks)
     if number is not None:
-        found = replace(found, number=number)
+        found = found._replace(number=number)
     for remark in found.remarks:
         print(f"bridle: {remark}", file=sys.stderr)
     if given.has("--json"):
