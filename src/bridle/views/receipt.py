@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from bridle.loop.checks import TIMED_OUT
+from bridle.loop.command import TIMED_OUT
 from bridle.views.lines import BLANK, Line, cells, fitted, line, wrapped
 from bridle.views.spans import money, span
 from bridle.views.summary import harmless

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from bridle.loop import kinds
-from bridle.loop.checks import TIMED_OUT
+from bridle.loop.command import TIMED_OUT
 from bridle.loop.watching import Began, Ended, Progress, Saw
 from bridle.views.lines import Line, Segment, line
 from bridle.views.spans import money, span
