@@ -6,6 +6,7 @@ hand and, like every value, never changed once made.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 
 # The format's own entry types.
@@ -35,9 +36,9 @@ Data = Mapping[str, object]
 class Entry:
     """One thing that happened in a run, at its place in the order of all."""
 
-    __slots__ = ("data", "recorded_at", "seq", "type", "ulid")
+    __slots__ = ("_data", "recorded_at", "seq", "type", "ulid")
 
-    def __init__(self, seq: int, ulid: str, entry_type: str, recorded_at: str, data: Data) -> None:
+    def __init__(self, seq: int, ulid: str, entry_type: str, recorded_at: str, data: Data | bytes) -> None:
         self.seq = seq
         """1 for the first, without a gap."""
         self.ulid = ulid
@@ -45,7 +46,14 @@ class Entry:
         self.type = entry_type
         self.recorded_at = recorded_at
         """What the writer's clock said, as text; clocks step back, so it orders nothing."""
-        self.data = data
+        self._data = data
+
+    @property
+    def data(self) -> Data:
+        """What happened, in its own fields; given as JSON it is parsed when first looked at, which is mostly never."""
+        if isinstance(self._data, bytes):
+            self._data = json.loads(self._data)
+        return self._data  # type: ignore[return-value]  # an object, as its writer made sure
 
     def __repr__(self) -> str:
         return f"Entry({self.seq}, {self.ulid}, {self.type}, {self.recorded_at}, {dict(self.data)})"
@@ -100,25 +108,20 @@ class Request:
 class Effect:
     """One thing that a process asked for, with what the journal says of it."""
 
-    __slots__ = ("effect_id", "key", "kind", "request", "resolution", "step_id", "task_id")
+    __slots__ = ("effect_id", "key", "kind", "request", "resolution", "status", "step_id", "task_id")
 
     def __init__(self, request: Entry, effect_id: str, key: str, step_id: str, task_id: str, kind: str) -> None:
         self.request = request
         """The EFFECT_REQUESTED entry."""
         self.resolution: Entry | None = None
         """The EFFECT_RESOLVED entry, once there is one."""
+        self.status = REQUESTED
+        """`requested`, `resolved_ok` or `resolved_error`."""
         self.effect_id = effect_id
         self.key = key
         self.step_id = step_id
         self.task_id = task_id
         self.kind = kind
-
-    @property
-    def status(self) -> str:
-        """`requested`, `resolved_ok` or `resolved_error`."""
-        if self.resolution is None:
-            return REQUESTED
-        return RESOLVED_OK if self.resolution.data["status"] == OK else RESOLVED_ERROR
 
     @property
     def is_pending(self) -> bool:

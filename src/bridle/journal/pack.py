@@ -3,13 +3,19 @@
 It is a log of lines, each with a checksum of its own:
 
     ["c", version, seq, ulid, end, stops, {effectId: [kind, seq, ulid]}]   a checkpoint: the standing at this place
-    ["e", seq, ulid, type, recordedAt, data, extra?]                       an entry; with it, where small, the value
-                                                                           of its result or the digest of its inputs
+    ["q", seq, ulid, at, effectId, key, stepId, taskId, kind, digest]      an entry that asks for an effect, with the
+                                                                           digest of its inputs or null
+    ["r", seq, ulid, at, effectId, status, value?]                         one that resolves it, with the value where
+                                                                           that is small
+    ["e", seq, ulid, at, type]                                             any other entry
     ["l", seq, ulid]                                                       an entry too large to stand here
     ["x", effectId, value] ["d", effectId, digest]                         a value, a digest, learned later
     ["s", seq, namesCrc, inode, time, checkpoint, crc]                     a seal: the folder as the pack knows it,
                                                                            where the last checkpoint begins, and the
                                                                            checksum of all that stands before
+
+Behind an entry's fields comes, after a tab, its whole data: nobody who only wants to know where things stand has to
+parse it.
 
 The last line is a seal, so its end tells a reader where to begin: where a run stands is in the lines since the last
 checkpoint, however long the file is. Lines are only ever appended. A line that was torn, lost or overwritten does not
@@ -22,11 +28,11 @@ from collections.abc import Iterator
 from zlib import crc32
 
 from bridle.journal import codec
-from bridle.journal.entries import Entry
+from bridle.journal.entries import EFFECT_REQUESTED, EFFECT_RESOLVED, Entry
 from bridle.journal.names import Mark
-from bridle.journal.state import Pending, Standing
+from bridle.journal.state import Pending, Standing, requested_effect
 
-VERSION = 1
+VERSION = 2
 
 # Longer lines would make the end of the file slow to read; such an entry is read from its own file.
 LINE_LIMIT_BYTES = 64 * 1024
@@ -72,14 +78,17 @@ class End:
 
 def entry_line(entry: Entry, *, value: object = None, has_value: bool = False, digest: str | None = None) -> bytes:
     """The line of an entry, with the value of its result or the digest of its inputs where they are known."""
-    fields: list[object] = ["e", entry.seq, entry.ulid, entry.type, entry.recorded_at, entry.data]
-    if digest is not None:
-        fields.append(digest)
-    if has_value:
-        text = codec.compact(value)
-        if len(text) <= VALUE_LIMIT_BYTES:
+    place, data = [entry.seq, entry.ulid, entry.recorded_at], entry.data
+    if entry.type == EFFECT_REQUESTED:
+        effect = requested_effect(entry)
+        fields = ["q", *place, effect.effect_id, effect.key, effect.step_id, effect.task_id, effect.kind, digest]
+    elif entry.type == EFFECT_RESOLVED:
+        fields = ["r", *place, data["effectId"], data["status"]]
+        if has_value and len(codec.compact(value)) <= VALUE_LIMIT_BYTES:
             fields.append(value)
-    line = _line(fields)
+    else:
+        fields = ["e", *place, entry.type]
+    line = _line(fields, codec.compact(data))
     return line if len(line) <= LINE_LIMIT_BYTES else _line(["l", entry.seq, entry.ulid])
 
 
@@ -117,7 +126,7 @@ def text_of(line: bytes) -> bytes:
 def standing_of(record: object) -> Standing:
     """The standing that a checkpoint holds."""
     match record:
-        case ["c", 1, int(seq), str(ulid), None | str() as end, int(stops), dict(pending)]:
+        case ["c", 2, int(seq), str(ulid), None | str() as end, int(stops), dict(pending)]:
             standing = Standing()
             standing.seq, standing.ulid, standing.end, standing.stops = seq, ulid, end, stops
             standing.pending = dict(_pending(pending))
@@ -144,6 +153,10 @@ def seal_of(record: object) -> Seal:
             raise codec.BadText("the last line is not a seal")
 
 
-def _line(fields: list[object]) -> bytes:
-    text = codec.compact(fields).encode()
+def _line(fields: list[object], data: str | None = None) -> bytes:
+    text = codec.compact(fields) if data is None else f"{codec.compact(fields)}\t{data}"
+    return _signed(text.encode())
+
+
+def _signed(text: bytes) -> bytes:
     return b"%08x %s\n" % (crc32(text), text)

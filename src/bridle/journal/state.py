@@ -17,6 +17,8 @@ from bridle.journal.entries import (
     OK,
     OWN_PREFIX,
     PROCESS_LOG,
+    RESOLVED_ERROR,
+    RESOLVED_OK,
     RUN_COMPLETED,
     RUN_CREATED,
     RUN_FAILED,
@@ -146,42 +148,47 @@ class State:
     def apply(self, entry: Entry) -> None:
         """Take the next entry in; one that cannot follow leaves the state as it was."""
         if entry.type == EFFECT_REQUESTED:
-            effect = self._requested(entry)
-            self.standing.request(entry, effect.effect_id, effect.kind)
-            self.effects[effect.effect_id] = self.by_key[effect.key] = effect
+            self.request(requested_effect(entry))
         elif entry.type == EFFECT_RESOLVED:
-            effect = self._resolved(entry)
-            self.standing.resolve(entry, effect.effect_id)
-            effect.resolution = entry
-            self.resolved.append(effect)
+            self.resolve(entry, text_field(entry, "effectId"), entry.data.get("status"))
         else:
-            self.standing.note(entry)
-            if entry.type.startswith(OWN_PREFIX) or entry.type == PROCESS_LOG:
-                self.notes.append(entry)
-            elif entry.type in _ENDS:
-                self.ended = entry
-            elif entry.type == RUN_CREATED and self.created is None:
-                self.created = entry
-        self.last = entry
+            self.note(entry)
 
-    def _requested(self, entry: Entry) -> Effect:
-        effect = requested_effect(entry)
-        if effect.effect_id in self.effects:
-            raise broken(entry, f"asks for the effect {effect.effect_id} a second time")
+    def request(self, effect: Effect) -> None:
+        """Take in an effect that was asked for."""
+        entry, effect_id = effect.request, effect.effect_id
+        if effect_id in self.effects:
+            raise broken(entry, f"asks for the effect {effect_id} a second time")
         if effect.key in self.by_key:
             raise broken(entry, f"uses the invocation key {effect.key!r} a second time")
-        return effect
+        self.standing.request(entry, effect_id, effect.kind)
+        self.effects[effect_id] = self.by_key[effect.key] = effect
+        self.last = entry
 
-    def _resolved(self, entry: Entry) -> Effect:
-        effect_id = text_field(entry, "effectId")
+    def resolve(self, entry: Entry, effect_id: str, status: object) -> None:
+        """Take in the entry that resolves an effect."""
         effect = self.effects.get(effect_id)
         if effect is None:
             raise broken(entry, f"resolves the effect {effect_id}, which nobody asked for")
         if effect.resolution is not None:
             raise broken(entry, f"resolves the effect {effect_id} a second time")
-        if entry.data.get("status") not in (OK, ERROR):
-            raise broken(entry, f"has the status {entry.data.get('status')!r}, which is neither ok nor error")
-        return effect
+        if status not in (OK, ERROR):
+            raise broken(entry, f"has the status {status!r}, which is neither ok nor error")
+        self.standing.resolve(entry, effect_id)
+        effect.resolution, effect.status = entry, RESOLVED_OK if status == OK else RESOLVED_ERROR
+        self.resolved.append(effect)
+        self.last = entry
+
+    def note(self, entry: Entry) -> None:
+        """Take in any other entry."""
+        self.standing.note(entry)
+        if entry.type.startswith(OWN_PREFIX) or entry.type == PROCESS_LOG:
+            self.notes.append(entry)
+        elif entry.type in _ENDS:
+            self.ended = entry
+        elif entry.type == RUN_CREATED and self.created is None:
+            self.created = entry
+        self.last = entry
 
 
 def fold(entries: Iterable[Entry]) -> State:

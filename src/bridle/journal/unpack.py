@@ -12,12 +12,15 @@ from zlib import crc32
 
 from bridle.errors import JournalBroken
 from bridle.journal import codec, pack
-from bridle.journal.entries import EFFECT_RESOLVED, Entry
+from bridle.journal.entries import EFFECT_REQUESTED, EFFECT_RESOLVED, Effect, Entry
 from bridle.journal.pack import End, Seal
-from bridle.journal.state import Standing
+from bridle.journal.state import Standing, State
 
 Load = Callable[[int, str], Entry]
 """Reads an entry's own file."""
+
+# Between an entry's fields and its data; JSON on one line has none.
+_TAB = b"\t"
 
 # Garbage can look like anything: these are what reading it may raise.
 _GARBAGE = (OSError, codec.BadText, JournalBroken, ValueError, TypeError, KeyError, IndexError, AttributeError)
@@ -37,9 +40,10 @@ class Tail:
 class Packed:
     """Everything that the pack holds, up to the first line that is not whole."""
 
-    __slots__ = ("digests", "end", "entries", "seal", "values")
+    __slots__ = ("digests", "end", "entries", "seal", "state", "values")
 
     def __init__(self) -> None:
+        self.state = State()
         self.entries: list[Entry] = []
         self.values: dict[str, object] = {}
         self.digests: dict[str, str] = {}
@@ -85,9 +89,8 @@ def _read_tail(fd: int, load: Load) -> Tail:
     lines = behind.split(b"\n")
     standing = pack.standing_of(codec.parse(pack.text_of(lines[0])))
     for line in lines[1:-1]:
-        fields = codec.parse(pack.text_of(line))
-        if isinstance(fields, list) and fields[0] in ("e", "l"):
-            standing.apply(_entry(fields, load))
+        text, _, data = pack.text_of(line).partition(_TAB)
+        _stand(standing, codec.parse(text), data, load)
     if standing.seq != seal.seq:
         raise codec.BadText("the seal is of another place")
     crc = crc32(lines[-2] + b"\n", seal.crc)
@@ -95,26 +98,55 @@ def _read_tail(fd: int, load: Load) -> Tail:
     return Tail(standing, seal, place)
 
 
+def _stand(standing: Standing, record: object, data: bytes, load: Load) -> None:
+    """Take one line into the standing."""
+    match record:
+        case ["q", int(seq), str(ulid), str(at), str(effect_id), _, _, _, str(kind), _]:
+            standing.request(Entry(seq, ulid, EFFECT_REQUESTED, at, data), effect_id, kind)
+        case ["r", int(seq), str(ulid), str(at), str(effect_id), *_]:
+            standing.resolve(Entry(seq, ulid, EFFECT_RESOLVED, at, data), effect_id)
+        case ["e", int(seq), str(ulid), str(at), str(entry_type)]:
+            standing.note(Entry(seq, ulid, entry_type, at, data))
+        case ["l", int(seq), str(ulid)]:
+            standing.apply(load(seq, ulid))
+
+
 def _read_lines(text: bytes, packed: Packed, load: Load) -> None:
-    texts = _sealed_texts(text, packed) or _whole_texts(text)
+    parts = [body.partition(_TAB) for body in _sealed_texts(text, packed) or _whole_texts(text)]
     # One call for all lines: parsing them one by one takes twice as long.
-    records = codec.parse(b"[" + b",".join(texts) + b"]")
+    records = codec.parse(b"[" + b",".join([part[0] for part in parts]) + b"]")
     if not isinstance(records, list) or not records or pack.standing_of(records[0]).seq != 0:
         raise codec.BadText("it does not begin at the beginning")
-    for record in records:
-        tag = record[0]
-        if tag == "e":
-            entry = Entry(record[1], record[2], record[3], record[4], record[5])
-            packed.entries.append(entry)
-            if len(record) == 7:
-                known = packed.values if entry.type == EFFECT_RESOLVED else packed.digests
-                known[record[5]["effectId"]] = record[6]
-        elif tag == "l":
-            packed.entries.append(load(record[1], record[2]))
-        elif tag == "x":
+    for record, part in zip(records, parts, strict=True):
+        _take(record, part[2], packed, load)
+
+
+def _take(record: list, data: bytes, packed: Packed, load: Load) -> None:  # type: ignore[type-arg]  # any JSON
+    """Take one line in; its checksum says that we wrote it, so its fields are what they should be."""
+    tag, state = record[0], packed.state
+    if tag == "q":
+        entry = Entry(record[1], record[2], EFFECT_REQUESTED, record[3], data)
+        state.request(Effect(entry, record[4], record[5], record[6], record[7], record[8]))
+        if record[9] is not None:
+            packed.digests[record[4]] = record[9]
+    elif tag == "r":
+        entry = Entry(record[1], record[2], EFFECT_RESOLVED, record[3], data)
+        state.resolve(entry, record[4], record[5])
+        if len(record) == 7:
+            packed.values[record[4]] = record[6]
+    elif tag == "e":
+        entry = Entry(record[1], record[2], record[4], record[3], data)
+        state.note(entry)
+    elif tag == "l":
+        entry = load(record[1], record[2])
+        state.apply(entry)
+    else:
+        if tag == "x":
             packed.values[record[1]] = record[2]
         elif tag == "d":
             packed.digests[record[1]] = record[2]
+        return
+    packed.entries.append(entry)
 
 
 def _sealed_texts(text: bytes, packed: Packed) -> list[bytes] | None:
@@ -143,12 +175,3 @@ def _whole_texts(text: bytes) -> list[bytes]:
             break
         texts.append(body)
     return texts
-
-
-def _entry(record: list[object], load: Load) -> Entry:
-    seq, ulid = record[1], record[2]
-    if not isinstance(seq, int) or not isinstance(ulid, str):
-        raise codec.BadText("an entry has no place")
-    if record[0] == "l":
-        return load(seq, ulid)
-    return Entry(seq, ulid, *record[3:6])  # type: ignore[arg-type]  # its checksum says that we wrote it

@@ -165,12 +165,7 @@ class View:
     def _take_pack(self, packed: unpack.Packed) -> bool:
         if not packed.entries:
             return False
-        self._state = State()
-        try:
-            for entry in packed.entries:
-                self._state.apply(entry)
-        except JournalBroken:
-            return False
+        self._state = packed.state
         if packed.seal is not None and packed.seal.seq == self._state.standing.seq:
             self._names_crc = packed.seal.names_crc
         else:
