@@ -61,6 +61,7 @@ READ_CODES = {
     2: "wrong usage, or the log could not be read",
 }
 COMPARE_CODES = {0: "it agrees", 1: "it differs", 2: EXIT_MEANINGS[2]}
+AUDIT_CODES = {0: "everything is in order", 1: "something is wrong; its file is named", 2: EXIT_MEANINGS[2]}
 READY_CODES = {0: "ready", 1: "something is missing", 2: EXIT_MEANINGS[2]}
 PROGRAM_CODES = {0: EXIT_MEANINGS[0], 1: "failed or refused; the error code on stderr says why"}
 ITERATE_CODES = {
@@ -127,9 +128,16 @@ FOR_PEOPLE = (
         "replay",
         "Run it again from its journal, with no agent; say where it differs.",
         step=4,
+        module="bridle.cli.commands.replay",
         exit_codes=COMPARE_CODES,
     ),
-    Command("audit", "Verify a run's checksums, sequence and receipts.", step=4, exit_codes=COMPARE_CODES),
+    Command(
+        "audit",
+        "Verify a run's checksums, sequence and receipts.",
+        step=4,
+        module="bridle.cli.commands.audit",
+        exit_codes=AUDIT_CODES,
+    ),
     Command(
         "ask",
         "One agent run, streamed for a person.",
@@ -175,7 +183,13 @@ FOR_PEOPLE = (
         module="bridle.cli.commands.shim",
     ),
     Command("fleet", "Many runs on many machines.", step=9),
-    Command("doctor", "What is installed, what is missing, how to mend it.", step=4, exit_codes=READY_CODES),
+    Command(
+        "doctor",
+        "What is installed, what is missing, how to mend it.",
+        step=4,
+        module="bridle.cli.commands.doctor",
+        exit_codes=READY_CODES,
+    ),
     Command("clean", "Remove old logs and runs, by age, asked first.", step=5),
 )
 
@@ -268,3 +282,6 @@ FOR_PROGRAMS = (
 )
 
 COMMANDS = {command.name: command for command in FOR_PEOPLE + FOR_PROGRAMS}
+
+# Agents and hooks start these many times a minute: they end by the shortest way.
+STARTED_OFTEN = frozenset(command.name for command in FOR_PROGRAMS)
