@@ -28,7 +28,7 @@ SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 # Turns of it in a second; the screen is drawn about as often.
 SPINS = 8
 # What the screen needs besides the tasks: its head, two lines of what is done now, and the figures below.
-_OTHER_LINES = 7
+_OTHER_LINES = 8
 _WORDS = {
     kinds.PREPARE: "making the branch",
     kinds.CHECK: "running the checks",
@@ -83,7 +83,7 @@ class Screen:
     def lines(self, *, now: float, width: int, height: int) -> list[Line]:
         """The picture, in at most so many lines of so many cells."""
         tasks = list(self._receipt.get("tasks") or ())
-        shown = [self._head(tasks, now), *self._tasks(tasks, now, width, max(3, height - _OTHER_LINES))]
+        shown = [BLANK, self._head(tasks, now), *self._tasks(tasks, now, width, max(3, height - _OTHER_LINES))]
         shown += [BLANK, self._figures(now)]
         if self._nap is not None:
             shown.append(self._waits(self._nap, now))

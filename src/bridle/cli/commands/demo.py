@@ -63,7 +63,7 @@ def _play(scene: Scene, *, as_json: bool, keep: bool) -> int:
         run = looping.begin(beginning, environment)
         code = looping.drive(run, as_json=as_json, environment=environment)
         misfits = _misfits(stage)
-    for line in [*misfits, *(_where_to_look(scene, run) if keep else [])]:
+    for line in [*misfits, *(_where_to_look(scene) if keep else [])]:
         click.echo(line, err=True)
     return code
 
@@ -80,16 +80,16 @@ def _introduction(scene: Scene, tasks: int) -> list[str]:
     ]
 
 
-def _where_to_look(scene: Scene, run: Path) -> list[str]:
+def _where_to_look(scene: Scene) -> list[str]:
     """What a person can try next."""
     return [
         "",
         f"Look around: cd {scene.repository}",
-        "  git log --stat        the commits, with the cost and the checks of each in its trailers",
-        "  bridle status         this receipt again",
-        "  bridle show           the last conversation; all of them are in .ralph/logs/claude",
-        f"  bridle replay {run.name}  every decision again from the journal, with no agent",
-        f"  bridle audit {run.name}   whether a byte of that journal was changed",
+        "  git log --stat   one commit a task; its trailers name run, cost and checks",
+        "  bridle status    this receipt again",
+        "  bridle show      the last conversation; all are in .ralph/logs/claude",
+        "  bridle replay    every decision again from the journal, with no agent",
+        "  bridle audit     whether a byte of that journal was changed",
         "",
         "Then, in a repository of your own: bridle init",
     ]
