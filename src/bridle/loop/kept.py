@@ -20,7 +20,7 @@ PROGRAM = "100755"
 LINK = "120000"
 
 # A file that a check names is a few kilobytes; one of this size is data, and is not kept for every run.
-LIMIT_BYTES = 64 * 1024 * 1024
+LIMIT_BYTES = 8 * 1024 * 1024
 
 
 @dataclass(frozen=True)

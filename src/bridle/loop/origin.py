@@ -29,6 +29,7 @@ FILE = "bridle-origin.json"
 REFS = "refs/bridle/origins/"
 OUR_FOLDER = ".ralph"
 OWN_CHECK = ".ralph/check"
+THE_PLAN = "it is the plan"
 
 # What Bridle itself writes while it runs.
 _OURS = (".ralph/logs/", ".ralph/state/", ".ralph/progress.md")
@@ -110,7 +111,7 @@ def find_protected(bench: Bench, names: list[str]) -> Protected:
     files |= {name: "it is Bridle's" for name in names if name.startswith(f"{OUR_FOLDER}/")}
     files |= {name: "it holds Bridle's settings" for name in names if Path(name).name == FILE_NAME}
     if (own := _plan_path(bench)) is not None:
-        files[own] = "it is the plan"
+        files[own] = THE_PLAN
     absent = dict(found.absent)
     for path, why in ((FILE_NAME, "it would hold Bridle's settings"), (OWN_CHECK, "it would be a check")):
         if path not in files:
@@ -145,6 +146,9 @@ async def _keep(bench: Bench, paths: list[str]) -> dict[str, Entry]:
     """Put the bytes of these files into the repository, where nothing collects them; gives those that are there."""
     digest = kept.digest_of(bench.base)
     entries = {path: entry for path in paths if (entry := kept.entry_at(bench.folder, path, digest=digest))}
+    for path in paths:
+        if path not in entries and (bench.folder / path).is_file():
+            bench.say(f"{path} is larger than {kept.LIMIT_BYTES} bytes, and is not protected")
     for path, entry in entries.items():
         if entry.mode == kept.LINK or "\n" in path:
             given = os.fsencode(os.readlink(bench.folder / path)) if entry.mode == kept.LINK else None

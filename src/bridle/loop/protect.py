@@ -1,0 +1,244 @@
+"""The performer of `bridle.protect`: undoes what an agent may not change, and tells what a person should know."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from bridle.ground import disk
+from bridle.loop import kept, origin
+from bridle.loop.bench import Bench
+from bridle.loop.commits import RUN
+from bridle.loop.hidden import hidden_files
+from bridle.loop.kept import Entry
+from bridle.loop.origin import Origin
+from bridle.loop.patterns import matches
+from bridle.loop.suites import may_hold_tests
+from bridle.loop.undo import Repair, Version, apply, repairs
+from bridle.loop.verify import work_tree
+from bridle.loop.weakened import Report, weakened
+from bridle.workspace import snapshot
+
+UNDONE_FOLDER = "bridle-undone"
+# Files that are read to see what became of tests; an agent that changes more has left no test as it was.
+TEST_FILES = 500
+TEST_FILE_BYTES = 1024 * 1024
+# Read at once; what one git may print is bounded.
+BATCH_BYTES = 4 * 1024 * 1024
+REPOSITORY = "160000"
+
+
+async def protect(args: Mapping[str, Any], bench: Bench) -> dict[str, Any]:
+    """Put back every protected part that was changed; tell what became of tests.
+
+    Done again after a crash, it gives the same answer: what was undone is written down before it is undone.
+    """
+    start = origin.read(bench, digest=args.get("origin"))
+    may_edit = [str(pattern) for pattern in args.get("may_edit") or ()]
+    last = await _last_commit(bench)
+    versions = await _versions(bench, start, last, str(args.get("snapshot") or ""))
+    conftests = await _conftests(bench, start)
+    wanted = await repairs(bench, start, versions, may_edit, conftests)
+    undone = _noted(bench, args, wanted)
+    apply(bench, wanted)
+    tree = await work_tree(bench)
+    changes = await _changes(bench, last or start.work, tree)
+    taken_out = [one.path for one in changes if one.is_gone and one.path in versions and _is_left(bench, one.path)]
+    taken_out = [path for path in taken_out if not any(matches(pattern, path) for pattern in may_edit)]
+    if taken_out:
+        await bench.git.run("add", "--force", "--", *(f":(literal,top){path}" for path in taken_out))
+        words = "it was taken out of git and hidden from it, and it is protected"
+        undone = _noted(bench, args, [Repair(path, words, None) for path in taken_out])
+        tree = await work_tree(bench)
+        changes = await _changes(bench, last or start.work, tree)
+    reported = [*await _tests(bench, changes), *await _others(bench, changes)]
+    return {
+        "tree": tree,
+        "changed": any(one.path not in start.untracked for one in changes),
+        "undone": undone,
+        "reported": [asdict(report) for report in reported],
+    }
+
+
+@dataclass(frozen=True)
+class Change:
+    """One file that differs between two trees."""
+
+    path: str
+    mode: str
+    before: str
+    after: str
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether it is in the first one alone."""
+        return set(self.after) == {"0"}
+
+    @property
+    def is_new(self) -> bool:
+        """Whether it is in the second one alone."""
+        return set(self.before) == {"0"}
+
+
+async def _last_commit(bench: Bench) -> str | None:
+    """The newest commit that was made for a task of this run; those of agents are passed over."""
+    form = f"%H%x00%(trailers:key={RUN},valueonly,separator=%x00)%x00"
+    text = await bench.git.text("log", "--first-parent", f"--format={form}", f"{bench.base}..HEAD")
+    for line in text.splitlines():
+        commit, *runs = line.split("\0")
+        if bench.run in runs:
+            return commit
+    return None
+
+
+async def _versions(bench: Bench, start: Origin, last: str | None, before: str) -> dict[str, Version]:
+    """Every protected file as it must be: as the run began, or, where a task may edit it, as the last commit has it."""
+    versions = {path: Version(entry) for path, entry in start.kept.items()}
+    allowed = [pattern for task in bench.plan.tasks for pattern in task.may_edit]
+    edited = [path for path in start.protected.paths if any(matches(pattern, path) for pattern in allowed)]
+    if last is not None and edited:
+        for path in await _listed(bench, start.work, edited):
+            versions.pop(path, None)  # deleted by a task that might, unless the commit has it
+        versions |= await _committed(bench, last, edited)
+    if bench.settings.tick:
+        versions |= await _ticked(bench, start, before)
+    return versions
+
+
+async def _committed(bench: Bench, commit: str, paths: Sequence[str]) -> dict[str, Version]:
+    """These files as a commit has them, with the bytes that a checkout would write."""
+    found = {}
+    for path, mode in (await _listed(bench, commit, paths)).items():
+        _, text = await bench.git.run("cat-file", "--filters", f"{commit}:{path}")
+        data = text.encode("utf-8", "surrogateescape")
+        found[path] = Version(Entry(mode, kept.object_id(data, kept.digest_of(commit))), data)
+    return found
+
+
+async def _listed(bench: Bench, tree: str, paths: Sequence[str]) -> dict[str, str]:
+    """Those of these files that are in a tree, and their modes."""
+    found = {}
+    for line in await bench.git.names("ls-tree", "-z", "--full-tree", tree, "--", *paths):
+        facts, _, path = line.partition("\t")
+        mode, kind, _ = facts.split()
+        if kind == "blob":
+            found[path] = mode
+    return found
+
+
+async def _ticked(bench: Bench, start: Origin, before: str) -> dict[str, Version]:
+    """The plan as it was before the iteration: Bridle itself ticks boxes in it."""
+    plan = next((path for path, why in start.protected.files.items() if why == origin.THE_PLAN), None)
+    taken = await snapshot.find(bench.git, before) if before and plan is not None else None
+    if plan is None or taken is None:
+        return {}
+    code, text = await bench.git.run("cat-file", "blob", f"{taken.commit}:{plan}", accepts=(0, 128))
+    if code != 0:
+        return {}
+    data = text.encode("utf-8", "surrogateescape")
+    mode = start.kept[plan].mode if plan in start.kept else kept.FILE
+    return {plan: Version(Entry(mode, kept.object_id(data, kept.digest_of(taken.commit))), data)}
+
+
+async def _conftests(bench: Bench, start: Origin) -> list[str]:
+    """The files of that name that are there now, in folders that are tested."""
+    folders = start.protected.conftest_folders
+    if not folders:
+        return []
+    words = ("ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", ":(top,glob)**/conftest.py")
+    names = dict.fromkeys(await bench.git.names(*words))
+    return [name for name in names if any(not folder or name.startswith(f"{folder}/") for folder in folders)]
+
+
+def _noted(bench: Bench, args: Mapping[str, Any], wanted: Sequence[Repair]) -> list[dict[str, str]]:
+    """What this effect undoes, in all its attempts, written down before it is done."""
+    key = f"{bench.folder}\0{args.get('task')}\0{args.get('iteration')}".encode("utf-8", "surrogateescape")
+    path = bench.run_folder / UNDONE_FOLDER / f"{hashlib.sha256(key).hexdigest()[:32]}.json"
+    known = disk.read_json(path)
+    noted: dict[str, str] = dict(known) if isinstance(known, dict) else {}
+    new = {repair.path: repair.what for repair in wanted if repair.path not in noted}
+    if new:
+        disk.make_private_folder(path.parent)
+        disk.write_json_atomic(path, noted | new)
+    return [{"path": name, "what": what} for name, what in (noted | new).items()]
+
+
+async def _changes(bench: Bench, before: str, after: str) -> list[Change]:
+    fields = await bench.git.names("diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", before, after)
+    return [
+        Change(path, facts.split()[1], facts.split()[2], facts.split()[3])
+        for facts, path in zip(fields[::2], fields[1::2], strict=True)
+    ]
+
+
+def _is_left(bench: Bench, path: str) -> bool:
+    return os.path.lexists(bench.folder / path)
+
+
+async def _tests(bench: Bench, changes: Sequence[Change]) -> list[Report]:
+    """What became of the tests in the files that were changed."""
+    chosen = [one for one in changes if may_hold_tests(one.path)][:TEST_FILES]
+    texts = await _texts(bench, {one for change in chosen for one in (change.before, change.after)})
+    before = {one.path: texts[one.before] for one in chosen if one.before in texts}
+    after = {one.path: texts[one.after] for one in chosen if one.after in texts}
+    return weakened(before, after)
+
+
+async def _texts(bench: Bench, objects: set[str]) -> dict[str, str]:
+    """What is in these files, where they are no longer than a file that a person writes."""
+    wanted = sorted(one for one in objects if set(one) != {"0"})
+    given = "".join(f"{one}\n" for one in wanted).encode()
+    form = "%(objectname) %(objecttype) %(objectsize)"
+    _, listed = await bench.git.run("cat-file", f"--batch-check={form}", given=given) if wanted else (0, "")
+    found: dict[str, str] = {}
+    batch: list[str] = []
+    size_bytes = 0
+    for name, kind, size in (line.split() for line in listed.splitlines()):
+        if kind != "blob" or int(size) > TEST_FILE_BYTES:
+            continue
+        if size_bytes + int(size) > BATCH_BYTES:
+            found |= await _batch(bench, batch)
+            batch, size_bytes = [], 0
+        batch.append(name)
+        size_bytes += int(size)
+    return found | await _batch(bench, batch)
+
+
+async def _batch(bench: Bench, objects: Sequence[str]) -> dict[str, str]:
+    """What is in these files, by one git."""
+    if not objects:
+        return {}
+    given = "".join(f"{one}\n" for one in objects).encode()
+    _, text = await bench.git.run("cat-file", "--batch=%(objectsize)", given=given)
+    data = text.encode("utf-8", "surrogateescape")
+    found = {}
+    position = 0
+    for name in objects:
+        start = data.index(b"\n", position) + 1
+        position = start + int(data[position : start - 1])
+        found[name] = data[start:position].decode("utf-8", "replace")
+        position += 1  # the end of a line that git adds
+    return found
+
+
+async def _others(bench: Bench, changes: Sequence[Change]) -> list[Report]:
+    """What a check sees and a commit does not hold."""
+    reports = [
+        Report(one.path, "it is a repository of its own: checks see its files, and the commit does not hold them")
+        for one in changes
+        if one.mode == REPOSITORY and one.is_new
+    ]
+    reports += [
+        Report(one.path, "it is still there, but was taken out of git: checks see it, and the commit does not hold it")
+        for one in changes
+        if one.is_gone and _is_left(bench, one.path) and not (bench.folder / one.path).is_dir()
+    ]
+    rules = [one for one in changes if Path(one.path).name == ".gitignore" and not one.is_gone]
+    if rules:
+        old = await _texts(bench, {one.before for one in rules})
+        reports += await hidden_files(bench, {one.path: old.get(one.before, "") for one in rules})
+    return reports
