@@ -249,6 +249,7 @@ def test_values_and_digests_learned_once_are_in_the_pack_afterwards(tmp_path: Pa
         writer.append("BRIDLE_X", {})
     expected = {effect.effect_id: store.result(effect) for effect in store.state().resolved}
     digests = {effect.effect_id: store.inputs_digest(effect) for effect in store.state().resolved}
+    assert b'["x"' not in (made.run / PACK).read_bytes(), "many of them stand beside their entries"
     shutil.rmtree(made.run / layout.TASKS)
     fresh = FileReader(made.run)
     assert {effect.effect_id: fresh.result(effect) for effect in fresh.state().resolved} == expected

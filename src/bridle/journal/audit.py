@@ -139,15 +139,17 @@ class _Audit:
         if self._entries and self._entries[0].type != RUN_CREATED:
             self._wrong(_name(self._entries[0]), f"the first entry is {self._entries[0].type} and not {RUN_CREATED}")
         if created is not None:
+            self._unchanged(layout.RUN_FILE, created, layout.RUN_DIGEST)
             if metadata and created.data.get("runId") != metadata.get("runId"):
                 self._wrong(layout.RUN_FILE, f"it is of the run {metadata.get('runId')}, the journal of another")
-            ref = created.data.get("inputsRef")
-            if isinstance(ref, str):
-                self._read(ref)
+            self._document(created, "inputsRef", layout.INPUTS_DIGEST)
         if ended is not None and ended.type == RUN_COMPLETED:
-            ref = ended.data.get("outputRef")
-            if isinstance(ref, str):
-                self._read(ref)
+            self._document(ended, "outputRef", layout.OUTPUT_DIGEST)
+
+    def _document(self, entry: Entry, field: str, digest_field: str) -> None:
+        ref = _text(entry.data.get(field))
+        if ref is not None and self._read(ref) is not None:
+            self._unchanged(ref, entry, digest_field)
 
     # ---- one effect
 
@@ -157,6 +159,7 @@ class _Audit:
         document = self._read_object(where)
         if document is None:
             return
+        self._unchanged(where, effect.request, layout.TASK_DIGEST)
         self._compare(where, document, data, (*_SAME, ("stepId", "stepId"), ("kind", "kind")))
         written = data.get("invocationHash")
         if written is not None and written != sha256(effect.key.encode("utf-8", "surrogatepass")):
@@ -180,8 +183,10 @@ class _Audit:
                 self._exists(ref)
         if document is None:
             return
+        self._unchanged(where, resolution, layout.RESULT_DIGEST)
         self._compare(where, document, {**effect.request.data, **data}, (*_SAME, ("status", "status")))
         self._value(where, document)
+        self._printed(document)
         if data.get("status") == ERROR and "error" in data and document.get("error") != data["error"]:
             self._wrong(where, f"its error is not the one in {_name(resolution)}")
 
@@ -193,6 +198,15 @@ class _Audit:
             self._wrong(where, "it is ok and holds no result")
         elif "result" in document and "value" in document and document["result"] != document["value"]:
             self._wrong(where, "its result and its value, which are the same by the format, differ")
+
+    def _printed(self, document: Mapping[str, object]) -> None:
+        """What a command printed, where whoever ran it noted its digest."""
+        metadata = document.get("metadata")
+        for name in ("stdout", "stderr"):
+            ref = _text(document.get(f"{name}Ref"))
+            digest = metadata.get(f"{name}Sha256") if isinstance(metadata, dict) else None
+            if ref is not None and digest is not None and self._digest(ref) not in (None, digest):
+                self._wrong(ref, "it was changed after it was written")
 
     def _blobs(self, effect: Effect) -> None:
         """The name of a blob tells what must be in it."""
@@ -296,6 +310,19 @@ class _Audit:
             self._wrong(ref, "it is not an object")
             return None
         return value
+
+    def _unchanged(self, ref: str, entry: Entry, field: str) -> None:
+        """Compare a file with the digest that an entry carries of it; the format's other writers give none."""
+        written = entry.data.get(field)
+        if written is not None and self._digest(ref) not in (None, written):
+            self._wrong(ref, f"it was changed after {_name(entry)} was written")
+
+    def _digest(self, ref: str) -> str | None:
+        path = self._inside(ref)
+        try:
+            return None if path is None else sha256(disk.read_bounded(path, FILE_LIMIT_BYTES))
+        except DiskError:
+            return None  # that it cannot be read is told already
 
     def _exists(self, ref: str) -> None:
         path = self._inside(ref)

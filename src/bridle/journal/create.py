@@ -8,6 +8,7 @@ from pathlib import Path
 from bridle.errors import DiskError, RunExists, UsageError
 from bridle.ground import disk, ids
 from bridle.journal import codec, layout
+from bridle.journal.digest import sha256
 from bridle.journal.entries import RUN_CREATED
 from bridle.journal.state import file_name
 from bridle.journal.tasks import make_durable
@@ -93,13 +94,12 @@ def _fill(folder: Path, run: Path, new: NewRun, *, proof: str, ulid: str, create
     metadata = _metadata(new, entrypoint(new, run), proof=proof, created_at=created_at)
     data = _created_data(new, metadata)
     try:
-        documents = {
-            layout.IGNORE_FILE: layout.IGNORED.encode(),
-            layout.RUN_FILE: codec.pretty(metadata),
-            f"{layout.JOURNAL}/{file_name(1, ulid)}": codec.encode(RUN_CREATED, created_at, data),
-        }
+        documents = {layout.IGNORE_FILE: layout.IGNORED.encode(), layout.RUN_FILE: codec.pretty(metadata)}
+        data[layout.RUN_DIGEST] = sha256(documents[layout.RUN_FILE])
         if new.has_inputs:
             documents[layout.INPUTS_FILE] = codec.pretty(new.inputs)
+            data[layout.INPUTS_DIGEST] = sha256(documents[layout.INPUTS_FILE])
+        documents[f"{layout.JOURNAL}/{file_name(1, ulid)}"] = codec.encode(RUN_CREATED, created_at, data)
     except (TypeError, ValueError) as error:
         raise UsageError(f"what the run should be created with is not JSON: {error}") from error
     disk.make_private_folder(folder)

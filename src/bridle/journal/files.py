@@ -17,7 +17,8 @@ from bridle.ground import disk
 from bridle.ground.lock import FileLock
 from bridle.ground.stamp import iso
 from bridle.journal import codec, documents, layout, names, pack, turn
-from bridle.journal.entries import EFFECT_REQUESTED, EFFECT_RESOLVED, OK, Entry, Posted, Request
+from bridle.journal.digest import sha256
+from bridle.journal.entries import EFFECT_REQUESTED, EFFECT_RESOLVED, OK, RUN_COMPLETED, Entry, Posted, Request
 from bridle.journal.post import check_unused, pending_effect
 from bridle.journal.reader import FileReader, grow_quietly
 from bridle.journal.state import Standing, State, file_name
@@ -83,6 +84,7 @@ class FileWriter:
         self._view = View.of_standing(store.place, trusts_mark=not is_after_a_crash)
         self.epoch = self._view.standing.seq + 1
         self._last_id = ""
+        self._output_digest: str | None = None
         self._last_type: str | None = None
         self._is_over = False
         self._has_failed = False
@@ -107,6 +109,8 @@ class FileWriter:
 
     def append(self, entry_type: str, data: Mapping[str, object]) -> Entry:
         """Append one entry, durably."""
+        if entry_type == RUN_COMPLETED and self._output_digest is not None:
+            data = {**data, layout.OUTPUT_DIGEST: self._output_digest}
         return self._append(entry_type, data)
 
     def request(self, request: Request) -> Entry:
@@ -115,6 +119,7 @@ class FileWriter:
         check_unused(self.state, request)
         kept = self._store.tasks.keep_task(request)
         data = documents.requested_data(request, task_ref=kept.ref, inputs_ref=kept.inputs_ref)
+        data[layout.TASK_DIGEST] = kept.sha256
         return self._append(EFFECT_REQUESTED, data, digest=documents.digest_of(request.inputs))
 
     def resolve(self, effect_id: str, posted: Posted, *, key: str | None = None) -> Entry:
@@ -128,13 +133,15 @@ class FileWriter:
         data = documents.resolved_data(
             effect_id, posted, result_ref=kept.ref, stdout_ref=kept.stdout_ref, stderr_ref=kept.stderr_ref
         )
+        data[layout.RESULT_DIGEST] = kept.sha256
         return self._append(EFFECT_RESOLVED, data, value=posted.value, has_value=posted.status == OK)
 
     def keep_output(self, value: object) -> str:
         """Write what the process returned; gives the reference that RUN_COMPLETED carries."""
-        path = self._store.run / layout.OUTPUT_REF
+        path, text = self._store.run / layout.OUTPUT_REF, codec.pretty(value)
         disk.make_private_folder(path.parent)
-        disk.write_atomic(path, codec.pretty(value))
+        disk.write_atomic(path, text)
+        self._output_digest = sha256(text)
         return layout.OUTPUT_REF
 
     def rebuild(self) -> State:

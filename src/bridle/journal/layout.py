@@ -41,3 +41,10 @@ PACK_FILE = "bridle.pack"
 
 DEFAULT_EXPORT = "process"
 PROOF_SALT = "babysitter-completion-secret-v1"
+
+# Fields of our own in the format's entries: the SHA-256 of the file that the entry speaks of.
+TASK_DIGEST = "taskSha256"
+RESULT_DIGEST = "resultSha256"
+OUTPUT_DIGEST = "outputSha256"
+INPUTS_DIGEST = "inputsSha256"
+RUN_DIGEST = "runSha256"

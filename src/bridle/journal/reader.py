@@ -12,8 +12,9 @@ from pathlib import Path
 
 from bridle.errors import DiskError, LockHeld, RunNotFound
 from bridle.ground import disk
-from bridle.journal import codec, documents, layout, names, pack, turn, unpack
+from bridle.journal import codec, documents, layout, names, turn, unpack
 from bridle.journal.entries import OK, Effect, Entry, Result
+from bridle.journal.learned import Learned
 from bridle.journal.post import check_key
 from bridle.journal.state import Standing, State, broken, file_name, requested_effect
 from bridle.journal.tasks import TaskFiles
@@ -39,7 +40,7 @@ class FileReader:
         self._values: dict[str, object] = {}
         self._digests: dict[str, str] = {}
         self._remembered: unpack.Packed | None = None
-        self._learned: list[bytes] = []
+        self._learned = Learned()
 
     def metadata(self) -> Mapping[str, object]:
         """What run.json says; RunNotFound where there is none."""
@@ -100,7 +101,7 @@ class FileReader:
         if digest is None:
             digest = documents.digest_of(self.task(effect.effect_id).get("inputs"))
             self._digests[effect.effect_id] = digest
-            self._learned.append(pack.digest_line(effect.effect_id, digest))
+            self._learned.digests[effect.effect_id] = digest
         return digest
 
     def result(self, effect: Effect) -> Result:
@@ -110,7 +111,7 @@ class FileReader:
         result = self.tasks.result(effect)
         if result.status == OK:
             self._values[effect.effect_id] = result.value
-            self._learned.append(pack.value_line(effect.effect_id, result.value))
+            self._learned.values[effect.effect_id] = result.value
         return result
 
     def output(self) -> object:
@@ -131,9 +132,9 @@ class FileReader:
         if packed is not self._remembered:
             self._remembered, self._values, self._digests = packed, packed.values, packed.digests
 
-    def take_learned(self) -> list[bytes]:
-        """The lines for what was read from files of their own since this was last asked for."""
-        learned, self._learned = self._learned, []
+    def take_learned(self) -> Learned:
+        """What was read from files of their own since this was last asked for."""
+        learned, self._learned = self._learned, Learned()
         return learned
 
     def _leave_pack(self, view: View) -> None:

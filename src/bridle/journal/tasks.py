@@ -12,6 +12,7 @@ from pathlib import Path
 from bridle.errors import DiskError, JournalBroken
 from bridle.ground import disk, ids
 from bridle.journal import codec, documents, layout
+from bridle.journal.digest import sha256
 from bridle.journal.entries import ERROR, OK, Effect, Output, Posted, Request, Result
 
 # A blob is one value that an agent produced. A larger one is no result but a mistake.
@@ -21,12 +22,20 @@ FILE_LIMIT_BYTES = 1024 * 1024 * 1024
 class Kept:
     """Where the files of a task or a result are, as the entry names them."""
 
-    __slots__ = ("inputs_ref", "ref", "stderr_ref", "stdout_ref")
+    __slots__ = ("inputs_ref", "ref", "sha256", "stderr_ref", "stdout_ref")
 
     def __init__(
-        self, ref: str, *, inputs_ref: str | None = None, stdout_ref: str | None = None, stderr_ref: str | None = None
+        self,
+        ref: str,
+        text: bytes,
+        *,
+        inputs_ref: str | None = None,
+        stdout_ref: str | None = None,
+        stderr_ref: str | None = None,
     ) -> None:
         self.ref = ref
+        self.sha256 = sha256(text)
+        """Of the document: the entry carries it, so that a change to the file is found."""
         self.inputs_ref = inputs_ref
         self.stdout_ref = stdout_ref
         self.stderr_ref = stderr_ref
@@ -43,9 +52,9 @@ class TaskFiles:
         for name, text in request.blobs.items():
             self._write(request.effect_id, f"{layout.BLOBS}/{ids.check_id(name, what='the blob name')}", text)
         inputs_ref = self._keep_blob(request.effect_id, "inputs", request.inputs)
-        document = documents.task_document(request, inputs_ref=inputs_ref)
-        ref = self._write(request.effect_id, layout.TASK_FILE, codec.pretty(document))
-        return Kept(ref, inputs_ref=inputs_ref)
+        text = codec.pretty(documents.task_document(request, inputs_ref=inputs_ref))
+        ref = self._write(request.effect_id, layout.TASK_FILE, text)
+        return Kept(ref, text, inputs_ref=inputs_ref)
 
     def keep_result(self, effect: Effect, posted: Posted) -> Kept:
         """Write result.json, what was printed, and a blob where the value is too large."""
@@ -56,8 +65,9 @@ class TaskFiles:
         document = documents.result_document(
             effect, posted, result_ref=result_ref, stdout_ref=stdout_ref, stderr_ref=stderr_ref
         )
-        ref = self._write(effect_id, layout.RESULT_FILE, codec.pretty(document))
-        return Kept(ref, stdout_ref=stdout_ref, stderr_ref=stderr_ref)
+        text = codec.pretty(document)
+        ref = self._write(effect_id, layout.RESULT_FILE, text)
+        return Kept(ref, text, stdout_ref=stdout_ref, stderr_ref=stderr_ref)
 
     def task(self, effect_id: str) -> dict[str, object]:
         """What task.json says, with its inputs where they are in a blob."""

@@ -15,7 +15,8 @@ from zlib import crc32
 from bridle.errors import JournalBroken
 from bridle.ground import disk
 from bridle.journal import layout, names, pack, unpack
-from bridle.journal.entries import Entry
+from bridle.journal.entries import EFFECT_REQUESTED, EFFECT_RESOLVED, Entry
+from bridle.journal.learned import Learned
 from bridle.journal.state import Standing, State
 
 
@@ -50,8 +51,7 @@ class View:
         """The entries that the pack lacks."""
         self._lines_of: dict[int, bytes] = {}
         """Lines that say more of an entry than the entry itself does, by its number."""
-        self._learned: list[bytes] = []
-        """Lines about values and digests that the pack lacks."""
+        self._learned = Learned()
 
     @classmethod
     def of_standing(cls, place: Place, *, trusts_mark: bool = True) -> View:
@@ -139,9 +139,9 @@ class View:
         """Let the pack say more of an entry than the entry itself does."""
         self._lines_of[entry.seq] = line
 
-    def learn(self, lines: list[bytes]) -> None:
+    def learn(self, learned: Learned) -> None:
         """Let the pack know values and digests that were read from files of their own."""
-        self._learned += lines
+        self._learned = learned
 
     def set_mark(self, *, looked: names.Mark | None) -> None:
         """Mark the folder as known, unless somebody has touched it since it was looked at."""
@@ -154,13 +154,14 @@ class View:
         """Let the pack say what is known. Only the holder of the run's lock may."""
         if not self._is_our_mark and self._mark is not None and names.is_settled(self._mark):
             self.set_mark(looked=self._mark)
-        elif not self.lacking and not self._learned:
+        elif not self.lacking and not self._learned.count:
             return  # nothing that the next reader would gain by
-        if self._end is None:
+        # Values in lines of their own are slower to read than beside their entries: many of them are put there.
+        if self._end is None or 0 < len(self.packed.entries) < 4 * self._learned.count:
             self._write_pack()
         else:
             self._append_to_pack(self._end)
-        self.lacking, self._learned = [], []
+        self.lacking, self._learned = [], Learned()
 
     def _take_pack(self, packed: unpack.Packed) -> bool:
         if not packed.entries:
@@ -177,16 +178,14 @@ class View:
         return True
 
     def _write_pack(self) -> None:
-        """Write it anew. What it knew of values and digests is kept; the entries are all there are."""
+        """Write it anew: every entry, with what is known of its value and its inputs beside it."""
         disk.make_private_folder(self._place.pack.parent)
         head = pack.checkpoint_line(Standing())
-        known = [pack.entry_line(entry) for entry in self.packed.entries]
-        known += [pack.value_line(*item) for item in self.packed.values.items()]
-        known += [pack.digest_line(*item) for item in self.packed.digests.items()]
-        text = head + b"".join(known)
-        end = pack.End(size=len(text), crc=crc32(text), checkpoint=0, checkpoint_bytes=len(head))
+        end = pack.End(size=len(head), crc=crc32(head), checkpoint=0, checkpoint_bytes=len(head))
+        self._learned = Learned(self.packed.values | self._learned.values, self.packed.digests | self._learned.digests)
+        self.lacking = self.packed.entries + self.lacking
         more, self._end = self._lines(end)
-        disk.replace_cache(self._place.pack, text + more)
+        disk.replace_cache(self._place.pack, head + more)
 
     def _append_to_pack(self, end: pack.End) -> None:
         more, grown = self._lines(end)
@@ -200,8 +199,7 @@ class View:
 
     def _lines(self, end: pack.End) -> tuple[bytes, pack.End]:
         """What comes next: what lacks, a checkpoint if it is time, the seal; and where the pack ends then."""
-        lines = [self._lines_of.get(entry.seq) or pack.entry_line(entry) for entry in self.lacking]
-        text = b"".join(lines + self._learned)
+        text = b"".join([self._line_of(entry) for entry in self.lacking] + self._learned.lines())
         checkpoint, checkpoint_bytes = end.checkpoint, end.checkpoint_bytes
         behind = end.size + len(text) - checkpoint - checkpoint_bytes
         if behind > max(pack.CHECKPOINT_AFTER_BYTES, checkpoint_bytes):
@@ -214,3 +212,10 @@ class View:
         size = end.size + len(text) + len(seal)
         grown = pack.End(size=size, crc=crc32(seal, crc), checkpoint=checkpoint, checkpoint_bytes=checkpoint_bytes)
         return text + seal, grown
+
+    def _line_of(self, entry: Entry) -> bytes:
+        """The line of an entry, with what was learned about it."""
+        line = self._lines_of.get(entry.seq)
+        if line is None and self._learned.count and entry.type in (EFFECT_REQUESTED, EFFECT_RESOLVED):
+            return self._learned.line_of(entry)
+        return pack.entry_line(entry) if line is None else line

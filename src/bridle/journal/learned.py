@@ -1,0 +1,34 @@
+"""What a reader learned from files of their own and the pack should know next time."""
+
+from __future__ import annotations
+
+from bridle.journal import pack
+from bridle.journal.entries import EFFECT_REQUESTED, Entry
+
+
+class Learned:
+    """Values of results and digests of inputs that were read from files of their own."""
+
+    __slots__ = ("digests", "values")
+
+    def __init__(self, values: dict[str, object] | None = None, digests: dict[str, str] | None = None) -> None:
+        self.values = values or {}
+        self.digests = digests or {}
+
+    @property
+    def count(self) -> int:
+        """How many there are."""
+        return len(self.values) + len(self.digests)
+
+    def line_of(self, entry: Entry) -> bytes:
+        """The line of an entry that asks for an effect or resolves it; what stands in it is learned no more."""
+        effect_id = str(entry.data["effectId"])
+        if entry.type == EFFECT_REQUESTED:
+            return pack.entry_line(entry, digest=self.digests.pop(effect_id, None))
+        has_value = effect_id in self.values
+        return pack.entry_line(entry, value=self.values.pop(effect_id, None), has_value=has_value)
+
+    def lines(self) -> list[bytes]:
+        """Lines of their own for the rest."""
+        values = [pack.value_line(effect_id, value) for effect_id, value in self.values.items()]
+        return values + [pack.digest_line(effect_id, digest) for effect_id, digest in self.digests.items()]
