@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from bridle.errors import UsageError
+from bridle.loop import origin
 from bridle.loop.bench import Bench
 from bridle.loop.ledger import UNVERIFIED
 from bridle.run.logs import exclude_from_git
@@ -32,7 +33,8 @@ async def prepare(_args: dict[str, Any], bench: Bench) -> dict[str, Any]:
         exists = await git.object(f"refs/heads/{branch}") is not None
         words = [branch] if exists else ["-b", branch, bench.base]
         await git.run("-c", "core.hooksPath=/dev/null", "checkout", "--quiet", *words)
-    return {"branch": branch, "base": bench.base}
+    start = await origin.record(bench)
+    return {"branch": branch, "base": bench.base, "protected": start.lines(), "origin": start.digest}
 
 
 async def make_commit(args: dict[str, Any], bench: Bench) -> dict[str, Any]:
