@@ -70,6 +70,11 @@ def _read_file(path: Path, *, is_repository: bool) -> tuple[dict[str, Any], list
         return {}, [error.message]
     except UnicodeDecodeError as error:
         return {}, [f"{path}: it is not UTF-8 (byte {error.start}); save it as UTF-8"]
+    return read_text(text, path, is_repository=is_repository)
+
+
+def read_text(text: str, path: Path, *, is_repository: bool) -> tuple[dict[str, Any], list[str]]:
+    """The values of a file's text by their keys, and what is wrong with the others, with file and line."""
     try:
         values = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
