@@ -64,7 +64,7 @@ def _task(task: Mapping[str, Any], title_cells: int, width: int) -> Iterator[Lin
     mark, style = MARKS.get(verdict, FAILED_MARK)
     title = fitted(" ".join(str(task["title"]).split()), title_cells)
     figures = ""
-    if task["iterations"]:
+    if task["iterations"] and width >= 4 + title_cells + 2 + _VERDICT_CELLS + 2 + _FIGURES_CELLS:
         figures = f"{_count(task['iterations'], 'iteration'):<14} {money(task['cost_usd']):>11}"
     yield Line(
         (
@@ -142,7 +142,7 @@ def _wrapped(text: str, width: int, style: str = "") -> Iterator[Line]:
 
 
 def _command(check: Mapping[str, Any], width: int) -> str:
-    return fitted(" ".join(str(check["command"]).split()), max(20, width))
+    return fitted(" ".join(str(check["command"]).split()), max(10, width))
 
 
 def _title_cells(tasks: Sequence[Mapping[str, Any]], width: int) -> int:

@@ -119,7 +119,7 @@ class Screen:
         mark, style = MARKS.get(task["verdict"], FAILED_MARK)
         if is_current:
             mark, style = _spin(now), "state.running"
-        title = " ".join(str(task["title"]).split())
+        title = _clean(" ".join(str(task["title"]).split()), self._mask)
         facts = _facts_of(task, is_current=is_current)
         title = fitted(title, max(12, width - 6 - cells(facts)))
         yield Line(((f"  {mark} ", style), (title, "summary" if is_current else ""), (f"  {facts}", "dim")))
@@ -152,7 +152,7 @@ class Screen:
         ]
         record = self._facts.record
         if record.resets_at is not None:
-            parts.append(f"usage limit resets at {_moment(record.resets_at)}")
+            parts.append(f"limit resets {_moment(record.resets_at)}")
         return line("  " + " · ".join(parts), "dim")
 
     def _waits(self, nap: Nap, now: float) -> Line:
@@ -212,7 +212,13 @@ def _within(one: Line, width: int, mask: Mask) -> Line:
     pieces: list[tuple[str, str]] = []
     room = width
     for text, style in one.segments:
-        clean = fitted(harmless(mask.apply(text)).replace("\n", " ").replace("\t", " "), room) if room > 0 else ""
-        pieces.append((clean, style))
-        room -= cells(clean)
+        # Two cells are the least that a cut text takes.
+        kept = fitted(_clean(text, mask), room) if room > 1 else ""
+        pieces.append((kept, style))
+        room -= cells(kept)
     return Line(tuple(pieces))
+
+
+def _clean(text: str, mask: Mask) -> str:
+    """Before any cut: half a secret is not known as one."""
+    return harmless(mask.apply(text)).replace("\n", " ").replace("\t", " ")

@@ -1,0 +1,113 @@
+"""The receipt as a person reads it: every verdict, every figure, at any width, and harmless to the terminal."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from bridle.loop.command import TIMED_OUT
+from bridle.views.lines import cells
+from bridle.views.receipt import lines
+from tests.views.receipts import check, receipt, task
+
+COMMANDS = ("git ", "bridle ", "bridle/")
+
+
+def text(*tasks: dict[str, Any], reason: str = "", width: int = 80, **more: Any) -> str:
+    return "\n".join(lines(receipt(*tasks, **more), reason, width=width))
+
+
+def test_a_run_that_went_well_is_one_screen_with_its_commits_checks_and_ways_out() -> None:
+    done = task(
+        "Prices", commit="1a2b3c4d5e6f7890", checks=[check("python3 -m unittest tests/test_prices.py"), check("true")]
+    )
+    again = task("Rebates", iterations=2, tries=1, commit="2b3c4d5e6f789012", checks=[check("make rebates")])
+    assert text(done, again) == (
+        "✓ PLAN.md: 2 of 2 tasks verified\n"
+        "\n"
+        "  ✓ Prices            done               1 iteration     0.0500 USD\n"
+        "      1a2b3c4d5e  python3 -m unittest tests/test_pri… and 1 more passed in 0.2 s\n"
+        "  ✓ Rebates           done               2 iterations    0.0500 USD\n"
+        "      2b3c4d5e6f  make rebates passed in 0.1 s\n"
+        "\n"
+        "  3 of 50 iterations, 2 min 7 s of 8 h, 0.2500 USD of 20\n"
+        "  12,345 tokens in, 67 out\n"
+        "\n"
+        "  branch     bridle/01run (2 commits)\n"
+        "  look       git log --stat -n 2 bridle/01run\n"
+        "  take over  git checkout main && git merge bridle/01run\n"
+        "  undo       git checkout main && git branch -D bridle/01run"
+    )
+
+
+def test_a_failed_task_shows_its_reason_and_the_end_of_what_its_check_printed() -> None:
+    output = "".join(f"line {number}\n" for number in range(20)) + "AssertionError: 2 != 3\n\n"
+    failed = task("Rebates", "failed", reason="5 tries are used up", checks=[check("make test", 1, output=output)])
+    shown = text(failed, verdict="failed", wasted_usd=0.05)
+    assert "✗ Rebates" in shown
+    assert "      5 tries are used up" in shown
+    assert "      ✗ make test  (exit code 1)\n" in shown
+    assert "        AssertionError: 2 != 3\n" in shown
+    assert "line 15" in shown
+    assert "line 14" not in shown
+    assert "0.0500 USD went into work that is not verified" in shown
+    assert shown.endswith("go on      bridle resume 01RUN")
+
+
+def test_a_check_that_took_too_long_is_not_shown_as_an_exit_code() -> None:
+    slow = task("Rebates", "failed", checks=[check("make test", TIMED_OUT)])
+    assert "✗ make test  (took too long)" in text(slow, verdict="failed")
+
+
+def test_a_question_is_shown_with_the_command_that_answers_it() -> None:
+    asks = task("Rebates", "needs you", question="Round up or down?", effect="01EFFECT")
+    shown = text(asks, verdict="needs you")
+    assert "      it asks: Round up or down?\n" in shown
+    assert 'bridle answer 01EFFECT "…"' in shown
+
+
+def test_a_change_that_was_undone_is_named() -> None:
+    assert "a change to tests/test_a.py was undone" in text(task("A", undone=["tests/test_a.py"]))
+
+
+def test_why_a_run_ended_stands_in_its_first_line() -> None:
+    head = text(task("A", "pending"), verdict="pending", reason="50 iterations are used up").splitlines()[0]
+    assert head == "· PLAN.md: 0 of 1 task verified (50 iterations are used up)"
+
+
+@pytest.mark.parametrize(
+    ("verdict", "mark"),
+    [
+        ("done", "✓"),
+        ("done (guard only)", "✓"),
+        ("already satisfied", "✓"),
+        ("unverified", "?"),
+        ("failed", "✗"),
+        ("stuck", "✗"),
+        ("needs you", "!"),
+        ("blocked", "·"),
+        ("pending", "·"),
+    ],
+)
+def test_every_verdict_has_its_mark_and_its_word(verdict: str, mark: str) -> None:
+    assert f"  {mark} A                 {verdict}" in text(task("A", verdict))
+
+
+@pytest.mark.parametrize("width", [60, 80, 100, 120, 200])
+def test_no_line_but_a_command_to_copy_is_wider_than_the_terminal(width: int) -> None:
+    long = "a very long title " * 20
+    busy = task(long, "failed", reason="why " * 100, checks=[check("x" * 300, 1, output="y" * 500)], undone=["z" * 150])
+    wide = task("漢字の長い題名" * 20, commit="1" * 40, checks=[check("漢" * 200)] * 3)
+    for line in lines(receipt(busy, wide, verdict="failed"), "because", width=width):
+        assert cells(line) <= width or any(mark in line for mark in COMMANDS), line
+
+
+def test_what_an_agent_wrote_cannot_drive_the_terminal() -> None:
+    evil = "\x1b[2J\x1b]0;owned\x07\u202e"
+    worst = task(
+        f"A{evil}", "needs you", reason=evil, question=evil, effect="01E", checks=[check(evil, 1, output=evil)]
+    )
+    shown = text(worst, verdict="needs you", reason=evil)
+    assert all(character.isprintable() or character == "\n" for character in shown)
+    assert "\\x1b[2J" in shown

@@ -1,0 +1,145 @@
+"""A run under way, line by line: who works, what it does, what the checks say."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bridle.loop import kinds
+from bridle.loop.watching import Began, Ended, Progress, Saw
+from bridle.views.run_lines import Teller
+from bridle.wire.decode import Decoder
+from bridle.wire.mask import Mask
+from tests.views.test_live import assistant, text
+
+SECRET = "hunter2-secret"
+FOLDER = Path("/home/me/shop")
+WORK = {"task": "Rebates", "iteration": 2, "agent": "claude"}
+
+
+def told(*progress: Progress, shows_tools: bool = True) -> list[str]:
+    lines: list[str] = []
+    teller = Teller(
+        ("Prices", "Rebates"),
+        FOLDER,
+        mask=Mask((SECRET,)),
+        write=lambda line: lines.append(line.plain),
+        shows_tools=shows_tools,
+    )
+    for one in progress:
+        teller.tell(one)
+    return lines
+
+
+def saw(*lines: dict[str, Any]) -> list[Progress]:
+    data = b"".join(json.dumps(line).encode() + b"\n" for line in lines)
+    return [Saw("Rebates", event) for event in Decoder().feed(data)]
+
+
+def uses(name: str, **given: Any) -> dict[str, Any]:
+    return {"type": "tool_use", "id": f"t-{name}", "name": name, "input": given}
+
+
+def worked(**value: Any) -> Ended:
+    known = {"ending": kinds.OK, "summary": "", "done": False, "changed": True, "cost_usd": 0.05, "seconds": 3.0}
+    return Ended(kinds.WORK, WORK, known | value)
+
+
+def result(command: str, of: str = "task", exit_code: int = 0) -> dict[str, Any]:
+    return {"command": command, "of": of, "exit_code": exit_code, "seconds": 0.5}
+
+
+def checked(*results: dict[str, Any], when: str = "after") -> Ended:
+    passed = all(one["exit_code"] == 0 for one in results)
+    return Ended(kinds.CHECK, {"task": "Rebates", "when": when}, {"passed": passed, "results": list(results)})
+
+
+def test_an_iteration_begins_with_its_place_in_the_plan_and_its_agent() -> None:
+    assert told(Began(kinds.WORK, WORK)) == ["[2/2] Rebates: iteration 2 (claude)"]
+
+
+def test_tools_and_first_words_are_lines_and_files_are_named_from_the_top() -> None:
+    events = saw(
+        assistant("m1", text("I look.\nAnd more."), uses("Read", file_path="/home/me/shop/till/rebate.py")),
+        assistant("m2", uses("StructuredOutput", summary="never shown twice")),
+    )
+    assert told(*events) == ["      I look. …", "      > Read till/rebate.py"]
+    assert told(*events, shows_tools=False) == []
+
+
+def test_an_agent_that_says_it_is_done_has_only_said_so() -> None:
+    assert told(worked(done=True, summary="All of it.\nReally.")) == [
+        "      says that it is done: All of it. Really. (0.0500 USD, 3.0 s)"
+    ]
+
+
+def test_an_agent_that_changed_nothing_is_told_of() -> None:
+    assert told(worked(changed=False)) == ["      ended: – (0.0500 USD, 3.0 s, nothing was changed)"]
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ({"ending": kinds.LIMIT, "resets_at": "2026-11-15T14:00:00Z"}, "limit is used up until 2026-11-15T14:00:00Z"),
+        ({"ending": kinds.TRANSIENT, "said": "Overloaded"}, "the endpoint has no room at the moment: Overloaded"),
+        ({"ending": kinds.UNUSABLE, "said": "not logged in"}, "the agent cannot be used: not logged in"),
+        ({"ending": kinds.CRASHED}, "the agent died: without a word"),
+        ({"ending": kinds.QUESTION, "question": "Which one?"}, "the agent asks: Which one?"),
+        ({"denials": ["Bash: rm -rf /"]}, "refused: Bash: rm -rf /"),
+    ],
+)
+def test_every_other_ending_has_its_words(value: dict[str, Any], expected: str) -> None:
+    assert any(expected in line for line in told(worked(**value)))
+
+
+def test_checks_are_told_one_by_one_and_those_of_other_tasks_together_while_they_pass() -> None:
+    own, guard = result("make rebates", exit_code=1), result("make lint", "guard")
+    assert told(checked(own, guard, result("make a", "Prices"), result("make b", "Prices"))) == [
+        "      check failed (1): make rebates (0.5 s)",
+        "      check passed: make lint (0.5 s)",
+        "      checks of other tasks passed: 2 (1.0 s)",
+    ]
+
+
+def test_a_check_of_another_task_that_fails_is_named_with_its_task() -> None:
+    assert "      check of 'Prices' failed (2): make a (0.5 s)" in told(checked(result("make a", "Prices", 2)))
+
+
+def test_a_look_before_any_work_is_news_only_where_it_passes() -> None:
+    assert told(checked(result("make rebates", exit_code=1), when="before")) == []
+    assert told(checked(result("make rebates"), when="before")) == [
+        "      Rebates: its own checks pass before any work"
+    ]
+
+
+def test_commits_undone_changes_and_work_taken_back_are_told() -> None:
+    undone = {"undone": [{"path": "tests/a.py", "what": "a check names it"}], "reported": []}
+    lines = told(
+        Ended(kinds.PROTECT, {}, undone),
+        Ended(kinds.COMMIT, {}, {"commit": "1a2b3c4d5e6f7890", "folded": ["x", "y"]}),
+        Ended(kinds.COMMIT, {}, {"refused": "no"}),
+        Ended(kinds.ROLLBACK, {"why": "it broke 'Prices'"}, {}),
+    )
+    assert lines == [
+        "      a change to tests/a.py was undone: a check names it",
+        "      committed 1a2b3c4d5e",
+        "      2 commits of the agent's own went into it",
+        "      the commit was refused: no",
+        "      its work was taken back: it broke 'Prices'",
+    ]
+
+
+def test_secrets_and_control_characters_of_an_agent_reach_no_line() -> None:
+    evil = f"\x1b[2J{SECRET}\u202e"
+    lines = told(
+        *saw(assistant("m1", text(evil), uses("Bash", command=evil))),
+        worked(done=True, summary=evil, denials=[evil]),
+        checked(result(evil, exit_code=1)),
+    )
+    assert len(lines) == 5
+    for line in lines:
+        assert SECRET not in line
+        assert line.isprintable()

@@ -1,0 +1,121 @@
+"""The live view of a run: the task list, what is done now, what it has used, and what it waits for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from bridle.loop import kinds
+from bridle.loop.naps import Nap
+from bridle.loop.watching import Began, Ended
+from bridle.views.lines import cells
+from bridle.views.run_screen import Screen
+from bridle.wire.mask import Mask
+from tests.views.receipts import receipt, task
+from tests.views.test_live import answer, assistant, text
+from tests.views.test_run_lines import FOLDER, SECRET, saw, uses
+
+BEGAN = 1_000_000.0
+
+
+def screen(*tasks: dict[str, Any], nap: Nap | None = None, **more: Any) -> Screen:
+    made = Screen(FOLDER, mask=Mask((SECRET,)), began_seconds=BEGAN, price=lambda record: 0.0371)
+    made.stand(receipt(*tasks, verdict="pending", **more), nap)
+    return made
+
+
+def drawn(shown: Screen, *, seconds: float = 67, width: int = 80, height: int = 40) -> list[str]:
+    return [line.plain for line in shown.lines(now=BEGAN + seconds, width=width, height=height)]
+
+
+def began(title: str = "Rebates") -> Began:
+    return Began(kinds.WORK, {"task": title, "iteration": 2, "agent": "claude"})
+
+
+def test_the_whole_picture_of_an_agent_at_work() -> None:
+    shown = screen(
+        task("Prices", cost_usd=0.0509),
+        task("Rebates", "pending", iterations=2, tries=1),
+        task("Slip", "pending", iterations=0, cost_usd=0.0),
+        iterations=3,
+    )
+    shown.take(began(), now=BEGAN + 60)
+    for event in saw(assistant("m1", text("I look."), uses("Read", file_path=f"{FOLDER}/till/rebate.py"))):
+        shown.take(event, now=BEGAN + 61)
+    assert drawn(shown) == [
+        "",
+        "PLAN.md  1 of 3 tasks, 1:07",
+        "  ✓ Prices  done, 0.0509 USD",
+        "  ⠦ Rebates  1 try failed",
+        "      claude, iteration 2, 0:07, about 0.0371 USD",
+        "      > Read till/rebate.py",
+        "  · Slip",
+        "",
+        "  iteration 3 of 50 · 0.2500 USD of 20 · 1:07 of 8:00:00",
+    ]
+
+
+def test_a_tool_that_has_ended_gives_way_to_the_last_words() -> None:
+    shown = screen(task("Rebates", "pending"))
+    shown.take(began(), now=BEGAN)
+    events = saw(assistant("m1", text("I look."), uses("Read", file_path="a")), answer("t-Read", "x", is_error=False))
+    for event in events:
+        shown.take(event, now=BEGAN)
+    lines = drawn(shown)
+    assert "      I look." in lines
+    assert not any("Read" in line for line in lines)
+
+
+def test_checks_and_commits_are_what_is_done_now() -> None:
+    shown = screen(task("Rebates", "pending"))
+    shown.take(Began(kinds.CHECK, {"task": "Rebates"}), now=BEGAN + 60)
+    assert "      running the checks, 0:07" in drawn(shown)
+    shown.take(Ended(kinds.CHECK, {"task": "Rebates"}, {}), now=BEGAN + 61)
+    assert not any("running" in line for line in drawn(shown))
+
+
+def test_a_wait_is_counted_down_and_the_key_is_named_where_there_is_one() -> None:
+    shown = screen(task("Rebates", "pending"), nap=Nap("01E", BEGAN + 67 + 125, "usage limit: Rebates"))
+    assert drawn(shown)[-1].startswith("  waiting for usage limit: Rebates: 2:05 left, until ")
+    assert "press" not in drawn(shown)[-1]
+    shown.key = "press s to try now"
+    assert drawn(shown)[-1].endswith("; press s to try now")
+
+
+def test_a_reset_that_the_agent_told_of_is_shown_beside_the_figures() -> None:
+    shown = screen(task("Rebates", "pending"))
+    shown.take(began(), now=BEGAN)
+    info = {"status": "allowed_warning", "resetsAt": 1_000_500, "rateLimitType": "five_hour"}
+    for event in saw({"type": "rate_limit_event", "rate_limit_info": info, "session_id": "s"}):
+        shown.take(event, now=BEGAN)
+    assert "limit resets " in drawn(shown)[-1]
+
+
+def test_a_long_plan_is_shown_around_the_task_that_is_worked_on() -> None:
+    shown = screen(*(task(f"Task {number}", "pending") for number in range(200)))
+    shown.take(began("Task 120"), now=BEGAN)
+    lines = drawn(shown, height=24)
+    assert len(lines) <= 24
+    assert any("Task 120" in line for line in lines)
+    assert any(line.endswith("above") for line in lines)
+    assert any(line.endswith("below") for line in lines)
+    assert any("iteration" in line and "USD of 20" in line for line in lines)
+
+
+def test_before_anything_is_known_there_is_a_picture_too() -> None:
+    shown = Screen(Path("/x"), mask=Mask(()), began_seconds=BEGAN)
+    shown.take(Began(kinds.PREPARE, {}), now=BEGAN)
+    assert any("making the branch" in line for line in drawn(shown))
+
+
+def test_nothing_of_an_agent_is_wider_than_the_terminal_secret_or_able_to_drive_it() -> None:
+    evil = f"\x1b[2J{SECRET}\u202e漢字 " * 40
+    shown = screen(task(evil, "pending"), task("B" * 300, "failed", reason=evil))
+    shown.take(Began(kinds.WORK, {"task": evil, "iteration": 1, "agent": evil}), now=BEGAN)
+    for event in saw(assistant("m1", text(evil), uses("Bash", command=evil))):
+        shown.take(event, now=BEGAN)
+    for width in (20, 40, 79):
+        for line in drawn(shown, width=width, height=10):
+            assert cells(line) <= width
+            assert line.isprintable()
+            assert SECRET not in line
