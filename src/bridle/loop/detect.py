@@ -47,7 +47,7 @@ def _make(folder: Path) -> Found:
 def _runners(folder: Path) -> Found:
     """Other runners of named tasks."""
     for name in ("justfile", "Justfile", ".justfile"):
-        recipes = set(re.findall(r"^@?([A-Za-z0-9_-]+)[^:=\n]*:(?!=)", read(folder, name), re.MULTILINE))
+        recipes = set(re.findall(r"^@?([A-Za-z0-9_-]+)[^:\n]*:(?!=)", read(folder, name), re.MULTILINE))
         if recipes:
             return _targets(recipes, "just", f"{name} has a recipe")
     for name in ("Taskfile.yml", "Taskfile.yaml"):
