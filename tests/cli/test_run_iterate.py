@@ -169,3 +169,10 @@ def test_a_process_in_a_repository_elsewhere_is_found_from_the_runs_folder(tmp_p
     done = bridle("run:iterate", tmp_path / "runs" / "r", "--json", cwd=Path("/"))
     assert document(done)["status"] == "completed"
     assert json.loads((tmp_path / "runs" / "r" / "state" / "output.json").read_text()) == ["in"]
+
+
+def test_a_process_may_import_what_needs_tls(tmp_path: Path) -> None:
+    """asyncio is loaded without it, which nobody else is to notice."""
+    bench = Bench(tmp_path, f"import ssl, urllib.request\nCONTEXT = ssl.create_default_context()\n{ONE}")
+    done = bridle("run:iterate", bench.run, "--json")
+    assert document(done)["status"] == "executed", done.stderr

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from bridle.engine.process import load, split_entry
+from bridle.engine.process import check, load, split_entry
 from bridle.errors import ProcessNotLoaded
 
 GOOD = "async def process(inputs, ctx):\n    return 1\n"
@@ -188,3 +189,33 @@ def test_a_process_is_current_until_one_of_its_files_changes(tmp_path: Path) -> 
     assert loaded.is_current()
     beside.unlink()
     assert not loaded.is_current()
+
+
+@pytest.mark.parametrize(
+    ("text", "is_loaded"),
+    [
+        (f"import asyncio\n{GOOD}", False),
+        (f"from asyncio import gather\n{GOOD}", True),
+        (f"import asyncio\nLOCK = asyncio.Lock()\n{GOOD}", True),
+        (f"import asyncio, asyncio.events\n{GOOD}", True),
+    ],
+)
+def test_a_check_loads_asyncio_only_if_the_process_looks_into_it(tmp_path: Path, text: str, *, is_loaded: bool) -> None:
+    path = written(tmp_path, text)
+    code = f"""
+import sys
+from pathlib import Path
+from bridle.engine.process import check
+digest = check(Path({str(path)!r}))
+print(len(digest), "asyncio.base_events" in sys.modules)
+import asyncio
+assert asyncio.run(asyncio.sleep(0, 5)) == 5
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
+    assert (done.stdout, done.stderr) == (f"64 {is_loaded}\n", "")
+
+
+def test_a_check_finds_what_a_load_finds(tmp_path: Path) -> None:
+    with pytest.raises(ProcessNotLoaded, match="KeyError"):
+        check(written(tmp_path, f"import asyncio\n{{}}['x']\n{GOOD}"))
+    assert check(written(tmp_path, GOOD)) == load(tmp_path / "process.py").digest

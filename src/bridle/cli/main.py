@@ -22,20 +22,19 @@ READER_GONE = 141
 
 def main() -> None:
     """The program `bridle`."""
-    sys.exit(run(sys.argv[1:]))
+    code = run(sys.argv[1:])
+    if any([command.name] == sys.argv[1:2] for command in table.FOR_PROGRAMS):
+        _leave(code)  # agents and hooks start these many times a minute
+    sys.exit(code)
 
 
 def agent() -> None:
     """The program `bridle-agent`, which is the command `bridle agent`; started often, so by the shortest way."""
-    import os
-
     if None in (sys.stdin, sys.stdout, sys.stderr):
         _stand_in_for_closed_streams()
     from bridle.agent.main import main as run_agent
 
-    code = _flushed(run_agent(sys.argv[1:]))
-    sys.stderr.flush()
-    os._exit(code)  # everything is written and ended; taking the interpreter apart would only cost time
+    _leave(_flushed(run_agent(sys.argv[1:])))
 
 
 def run(arguments: list[str]) -> int:
@@ -43,6 +42,17 @@ def run(arguments: list[str]) -> int:
     if None in (sys.stdin, sys.stdout, sys.stderr):
         _stand_in_for_closed_streams()
     return _flushed(_guarded(arguments))
+
+
+def _leave(code: int) -> None:
+    """End at once: everything is written and ended, and taking the interpreter apart would only cost time."""
+    import os
+
+    try:
+        sys.stderr.flush()
+    except (OSError, ValueError):
+        pass  # nobody is there to read it
+    os._exit(code)
 
 
 def exit_code(error: type[Exception]) -> int:

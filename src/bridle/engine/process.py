@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import contextmanager
+from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -98,6 +99,30 @@ def load(path: Path, export: str = DEFAULT_EXPORT) -> Process:
     return process
 
 
+def check(path: Path, export: str = DEFAULT_EXPORT) -> str:
+    """Import a process only to see that it can be; gives the digest of its file."""
+    sys.meta_path.insert(0, _LoadedLater)
+    try:
+        return load(path, export).digest
+    finally:
+        sys.meta_path.remove(_LoadedLater)
+
+
+class _LoadedLater:
+    """Finds asyncio so that it is loaded once somebody looks into it: most processes do so only when they run."""
+
+    @staticmethod
+    def find_spec(name: str, path: Sequence[str] | None, _target: ModuleType | None = None) -> ModuleSpec | None:
+        if name != "asyncio":
+            return None
+        from importlib.util import LazyLoader
+
+        spec = PathFinder.find_spec(name, path)
+        if spec is not None and spec.loader is not None:
+            spec.loader = LazyLoader(spec.loader)
+        return spec
+
+
 def _read(path: Path) -> bytes:
     if path.suffix in (".js", ".mjs", ".cjs", ".ts", ".mts"):
         raise ProcessNotLoaded(
@@ -173,8 +198,9 @@ def _imports(folder: Path, modules: dict[str, ModuleType], registry: tasks.Regis
         sys.dont_write_bytecode = writes_bytecode
         sys.path[:] = path_before
         for name in sys.modules.keys() - before:
-            module = sys.modules[name]
-            if name == _MODULE_NAME or _is_inside(getattr(module, "__file__", None), folder):
+            # Past the module's own way to look things up, which would load what is to be loaded later.
+            file = object.__getattribute__(sys.modules[name], "__dict__").get("__file__")
+            if name == _MODULE_NAME or _is_inside(file, folder):
                 modules[name] = sys.modules.pop(name)
 
 

@@ -83,9 +83,9 @@ def _new_run(given: Given) -> NewRun:
 
 def _check_process(new: NewRun) -> str:
     """Import the process once, so that a run of something that cannot run is never made; the digest of its file."""
-    from bridle.engine.process import load
+    from bridle.engine.process import check
 
-    return load(new.entry, new.export).digest
+    return check(new.entry, new.export)
 
 
 def _read_inputs(name: str) -> object:

@@ -19,6 +19,7 @@ _OPTIONS = (
 
 
 def _run(given: Given) -> int:
+    _import_asyncio()
     from bridle.engine.hook_files import repository_of
     from bridle.engine.hooks import Hooks
     from bridle.engine.iterate import iterate
@@ -39,6 +40,20 @@ def _run(given: Given) -> int:
     else:
         print("[run:iterate] " + "\n".join(found.lines()))
     return 1 if found.status in (FAILED, HALTED) else 0
+
+
+def _import_asyncio() -> None:
+    """Load asyncio without TLS: a process opens no connection, and OpenSSL would be a tenth of an iteration.
+
+    asyncio works without it, as on a Python that was built so; whoever imports `ssl` later gets it.
+    """
+    if "ssl" in sys.modules or "asyncio" in sys.modules:
+        return
+    sys.modules["ssl"] = None  # type: ignore[assignment]  # what the import system takes for "there is none"
+    try:
+        import asyncio  # noqa: F401  # for all that are to come
+    finally:
+        del sys.modules["ssl"]
 
 
 command = Light("Replay a run's process and list the effects it waits for.", _run, arguments=("RUN",), options=_OPTIONS)
