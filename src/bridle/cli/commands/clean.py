@@ -1,0 +1,110 @@
+"""`bridle clean`: remove old logs and runs, by age, asked first."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from bridle.errors import UsageError
+
+if TYPE_CHECKING:
+    from bridle.loop.cleaning import Old
+
+# Of the runs that are listed before the question.
+_SHOWN = 20
+
+
+@click.command("clean", short_help="Remove old logs and runs, by age, asked first.")
+@click.option("--keep", metavar="DURATION", help="What is younger stays: 90s, 15m, 8h, 30d.  [default: 30d]")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--dry-run", is_flag=True, help="Only say what would go.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document on stdout.")
+def command(*, keep: str | None, yes: bool, dry_run: bool, as_json: bool) -> int:
+    """Remove logs and runs of this repository that nobody has changed for long.
+
+    Only files of .ralph/logs, run folders, and the snapshots of those runs go. Branches, commits and everything else
+    stay, and so does a run that somebody is at work on.
+    """
+    from bridle.engine.trust import home_of
+    from bridle.ground import clock
+    from bridle.journal.find import runs_folder
+    from bridle.loop.bridle_toml import load_settings
+    from bridle.loop.cleaning import find_old
+
+    settings = load_settings(Path.cwd(), home_of(os.environ), {"keep": keep})
+    top = _top(Path.cwd())
+    runs = runs_folder(None, os.environ) if "BABYSITTER_RUNS_DIR" in os.environ else top / ".a5c/runs"
+    old = find_old(top, runs, before=clock.now().timestamp() - settings.keep_seconds)
+    document: dict[str, Any] = {
+        "logs": len(old.logs),
+        "runs": [run.path.name for run in old.runs],
+        "bytes": old.size_bytes,
+        "removed": False,
+        "kept": [],
+    }
+    if not (old.logs or old.runs or old.leftovers):
+        click.echo(f"bridle: nothing here is older than {_days(settings.keep_seconds)}", err=True)
+    else:
+        for line in _told(old, settings.keep_seconds):
+            click.echo(line, err=True)
+        if not dry_run:
+            _ask(yes=yes, as_json=as_json)
+            document |= _remove(old, top)
+    if as_json:
+        click.echo(json.dumps(document))
+    return 0
+
+
+def _remove(old: Old, top: Path) -> dict[str, Any]:
+    from bridle.loop.cleaning import remove
+    from bridle.workspace.git import Git
+
+    cleaned = asyncio.run(remove(old, Git(top) if (top / ".git").exists() else None))
+    for words in cleaned.kept:
+        click.echo(f"bridle: left alone: {words}", err=True)
+    click.echo(f"bridle: removed {_count(cleaned.logs, 'log')} and {_count(len(cleaned.runs), 'run')}", err=True)
+    return {"removed": True, "runs": list(cleaned.runs), "kept": list(cleaned.kept)}
+
+
+def _told(old: Old, keep_seconds: float) -> list[str]:
+    counted = f"{_count(len(old.logs), 'log')} and {_count(len(old.runs), 'run')}"
+    lines = [f"older than {_days(keep_seconds)}: {counted}, {old.size_bytes / 1_000_000:.1f} MB"]
+    lines += [f"  run {run.path.name}, last changed {_moment(run.changed_at)}" for run in old.runs[:_SHOWN]]
+    return [*lines, f"  … and {len(old.runs) - _SHOWN} more"] if len(old.runs) > _SHOWN else lines
+
+
+def _ask(*, yes: bool, as_json: bool) -> None:
+    """Go on only if somebody says yes."""
+    if yes:
+        return
+    if as_json or not sys.stdin.isatty():
+        raise UsageError("nobody is there to ask, and nothing was removed", remedy="Use --yes, or --dry-run to look.")
+    if not click.confirm("Remove them?", default=False, err=True):
+        raise UsageError("nothing was removed")
+
+
+def _top(folder: Path) -> Path:
+    """The top of the repository that the folder is in; the folder itself outside of one."""
+    return next((one for one in (folder, *folder.parents) if (one / ".git").exists()), folder)
+
+
+def _moment(seconds: float) -> str:
+    from datetime import UTC, datetime
+
+    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d}"
+
+
+def _days(seconds: float) -> str:
+    from bridle.loop.duration import show_duration
+
+    return _count(int(seconds // 86400), "day") if seconds >= 86400 and seconds % 86400 == 0 else show_duration(seconds)
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
