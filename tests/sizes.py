@@ -32,6 +32,8 @@ class Sizes:
     """Moments at which a run is killed to see that it ends the same afterwards."""
     power_cuts_at_each_moment: int
     """Ways in which a disk forgets what was not synced, tried after each step of a write."""
+    changed_bytes_in_each_file: int
+    """Bytes that are changed in each file of a run, one at a time, to see that an audit finds each."""
     random_kills: int
     """Times that a writer is killed at any moment and the run goes on."""
     storm_posts: int
@@ -49,6 +51,7 @@ TEST = Sizes(
     loud_child_bytes=50_000_000,
     kill_points=20,
     power_cuts_at_each_moment=6,
+    changed_bytes_in_each_file=4,
     random_kills=50,
     storm_posts=6,
     turns_in_one_process=1_000,
@@ -62,6 +65,7 @@ SOAK = Sizes(
     loud_child_bytes=500_000_000,
     kill_points=500,
     power_cuts_at_each_moment=60,
+    changed_bytes_in_each_file=200,
     random_kills=500,
     storm_posts=100,
     turns_in_one_process=10_000,

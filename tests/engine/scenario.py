@@ -25,7 +25,8 @@ from tests.engine.runs import STAMP, Bench
 SECTION = re.compile(r"^=== (.+)$", re.MULTILINE)
 RESULT = "result"
 # What differs in each run and means nothing to the reader.
-NOISE = ("effectId", "invocationHash", "taskDefRef", "resultRef", "startedAt", "finishedAt", "stack")
+DIGESTS = ("taskSha256", "resultSha256", "outputSha256", "inputsSha256", "runSha256")
+NOISE = ("effectId", "invocationHash", "taskDefRef", "resultRef", "startedAt", "finishedAt", "stack", *DIGESTS)
 
 
 @dataclass(frozen=True)

@@ -114,7 +114,7 @@ def finish(bench: Bench) -> None:
 
 def facts(run: Path) -> list[Any]:
     """Everything in the journal but what differs in each run."""
-    noise = ("effectId", "taskDefRef", "resultRef", "now", "startedAt", "finishedAt")
+    noise = ("effectId", "taskDefRef", "taskSha256", "resultRef", "resultSha256", "now", "startedAt", "finishedAt")
     entries = list(FileReader(run).entries())
     assert [entry.seq for entry in entries] == list(range(1, len(entries) + 1))
     told = [(entry.type, {key: part for key, part in entry.data.items() if key not in noise}) for entry in entries]

@@ -61,6 +61,7 @@ class CommandPerformer:
             value=value | _result(job, stdout.path, kind),
             started_at=started,
             finished_at=clock.iso(clock.now()),
+            metadata={"stdoutSha256": stdout.digest, "stderrSha256": stderr.digest},
             stdout=Output(ref=str(stdout.path.relative_to(job.run))),
             stderr=Output(ref=str(stderr.path.relative_to(job.run))),
         )

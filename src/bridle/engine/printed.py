@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
+from hashlib import sha256
 from pathlib import Path
 
 from bridle.ground import disk
@@ -24,6 +25,7 @@ class Printed:
         # Beyond what is shown, as far as a secret can reach: one that is cut in two is masked all the same.
         self._end_bytes = SHOWN_CHARACTERS + 4 * mask.reach
         self._fd = -1
+        self._sum = sha256()
         self._size = 0
         self._head, self._tail = bytearray(), bytearray()
 
@@ -44,10 +46,16 @@ class Printed:
         room = max(0, KEPT_BYTES - self._size)
         if room:
             disk.write_all(self._fd, chunk[:room])
+            self._sum.update(chunk[:room])
         self._size += len(chunk)
         missing = max(0, self._end_bytes - len(self._head))
         self._head += chunk[:missing]
         self._tail = (self._tail + chunk[missing:])[-self._end_bytes :]
+
+    @property
+    def digest(self) -> str:
+        """The SHA-256 of the file."""
+        return self._sum.hexdigest()
 
     @property
     def text(self) -> str:

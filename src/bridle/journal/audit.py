@@ -66,6 +66,8 @@ class _Audit:
         self._reader = FileReader(run)
         self._state = State()
         self._entries: list[Entry] = []
+        self._last = (0, "")
+        """The number and the id of the file before."""
         metadata = self._metadata()
         self._journal()
         self._ends(metadata)
@@ -100,8 +102,8 @@ class _Audit:
         except OSError as error:
             self._wrong(layout.JOURNAL, f"it cannot be listed: {error.strerror}")
             return
-        for expected, name in enumerate(claims, 1):
-            entry = self._entry(journal / name, expected)
+        for name in claims:
+            entry = self._entry(journal / name)
             if entry is None:
                 continue
             self._entries.append(entry)
@@ -110,16 +112,17 @@ class _Audit:
             except JournalBroken as error:
                 self._wrong(f"{layout.JOURNAL}/{name}", error.message)
 
-    def _entry(self, path: Path, expected: int) -> Entry | None:
+    def _entry(self, path: Path) -> Entry | None:
         file, parsed = f"{layout.JOURNAL}/{path.name}", codec.parse_name(path.name)
         if parsed is None:
             self._wrong(file, "its name is not that of an entry")
             return None
-        seq, ulid = parsed
-        if seq != expected:
-            self._wrong(file, f"it is out of sequence (expected {expected}, found {seq})")
-        if self._entries and ulid <= self._entries[-1].ulid:
-            self._wrong(file, f"its id does not rise ({ulid} after {self._entries[-1].ulid})")
+        (seq, ulid), (last_seq, last_ulid) = parsed, self._last
+        self._last = parsed
+        if seq != last_seq + 1:
+            self._wrong(file, f"it is out of sequence (expected {last_seq + 1}, found {seq})")
+        if ulid <= last_ulid:
+            self._wrong(file, f"its id does not rise ({ulid} after {last_ulid})")
         try:
             text = disk.read_bounded(path, ENTRY_LIMIT_BYTES)
             self.report.files += 1

@@ -1,0 +1,185 @@
+"""An audit looks at every file of a run: one changed byte is found and its file named; nothing is changed."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from bridle.errors import RunNotFound
+from bridle.journal import codec, layout
+from bridle.journal.audit import Report, audit
+from bridle.journal.create import NewRun, create_run
+from bridle.journal.entries import Output, Posted
+from bridle.journal.files import FileStore
+from tests.journal.samples import NAMES, contents, sample
+from tests.journal.steps import MOMENT, a_request, failure, ids, ok
+from tests.sizes import SIZES
+
+
+def made(folder: Path) -> Path:
+    """A completed run with effects of every sort behind it."""
+    new = NewRun(run_id="r", process_id="demo", entry=folder / "p.py", has_inputs=True, inputs={"a": [1, "é"]})
+    run = create_run(folder / "runs", new, proof="0" * 32, ulid=ids(1)[0], created_at=MOMENT)
+    with FileStore(run).write("test") as writer:
+        effects = [writer.new_id() for _ in range(4)]
+        for number, effect_id in enumerate(effects, 1):
+            writer.request(a_request(effect_id, number, inputs={"big": "x" * 1_100_000} if number == 4 else None))
+        printed = Output(text="printed\n")
+        writer.resolve(
+            effects[0], Posted("ok", value={"n": 1.5}, started_at=MOMENT, finished_at=MOMENT, stdout=printed)
+        )
+        writer.resolve(effects[1], failure("ExitError", "exit 1"))
+        writer.resolve(effects[2], ok("y" * 1_100_000))
+        writer.resolve(effects[3], ok(None))
+        writer.append("RUN_COMPLETED", {"outputRef": writer.keep_output({"sum": 5})})
+    return run
+
+
+def audited(run: Path) -> Report:
+    before = contents(run)
+    report = audit(run)
+    assert contents(run) == before, "an audit changes nothing"
+    return report
+
+
+def faults(report: Report) -> dict[str, str]:
+    return {finding.file: finding.fault for finding in report.wrong}
+
+
+def test_a_good_run_is_in_order(tmp_path: Path) -> None:
+    report = audited(made(tmp_path))
+    assert faults(report) == {}
+    assert (report.entries, report.effects) == (10, 4)
+    assert report.leftovers == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_runs_of_the_other_implementation_are_audited_too(name: str, tmp_path: Path) -> None:
+    run = sample(name, tmp_path)
+    assert faults(audited(run)) == {}
+    entry = sorted((run / "journal").iterdir())[1]
+    entry.write_bytes(entry.read_bytes().replace(b'"recordedAt": "20', b'"recordedAt": "21'))
+    assert next(iter(faults(audited(run)))) == f"journal/{entry.name}"
+
+
+def test_one_changed_byte_anywhere_is_found_and_its_file_is_named(tmp_path: Path) -> None:
+    run = made(tmp_path)
+    chance = Random(2026)  # noqa: S311  # the same bytes each time
+    truth = [name for name in contents(run) if name != ".gitignore" and not name.startswith("state/state.json")]
+    truth = [name for name in truth if name not in ("bridle.lock", "state/bridle.pack") and not name.endswith(".log")]
+    assert len(truth) == 1 + 1 + 10 + 4 + 4 + 2 + 1
+    tried = 0
+    for name in truth:
+        path = run / name
+        data = path.read_bytes()
+        for offset in {
+            0,
+            len(data) - 1,
+            *(chance.randrange(len(data)) for _ in range(SIZES.changed_bytes_in_each_file)),
+        }:
+            path.write_bytes(data[:offset] + bytes([data[offset] ^ 1]) + data[offset + 1 :])
+            found = faults(audit(run))
+            assert name in found, f"{name} at {offset}: {data[max(0, offset - 20) : offset + 20]!r}"
+            tried += 1
+        path.write_bytes(data)
+    assert tried >= 3 * len(truth)
+    assert faults(audited(run)) == {}
+
+
+@pytest.mark.parametrize("name", ["run.json", "inputs.json", "state/output.json"])
+def test_a_missing_document_is_named(tmp_path: Path, name: str) -> None:
+    run = made(tmp_path)
+    (run / name).unlink()
+    if name == "run.json":
+        with pytest.raises(RunNotFound):
+            audit(run)
+    else:
+        assert name in faults(audited(run))
+
+
+@pytest.mark.parametrize("kind", ["task.json", "result.json", "blobs", "stdout.log"])
+def test_a_missing_file_of_an_effect_is_named(tmp_path: Path, kind: str) -> None:
+    run = made(tmp_path)
+    path = next(path for path in sorted((run / "tasks").rglob("*")) if path.is_file() and kind in str(path))
+    path.unlink()
+    assert str(path.relative_to(run)) in faults(audited(run))
+
+
+def test_gaps_and_ids_that_fall_are_named_and_the_rest_is_looked_at(tmp_path: Path) -> None:
+    run = made(tmp_path)
+    journal = run / "journal"
+    first, second, third, *_ = sorted(journal.iterdir())
+    second.unlink()
+    falls = third.rename(journal / f"000003.{ids(1)[0]}.json")
+    (journal / "notes.json").write_text("{}")
+    report = audited(run)
+    told = [(finding.file, finding.fault) for finding in report.wrong]
+    assert told[0] == ("journal/notes.json", "its name is not that of an entry")
+    assert told[1] == (f"journal/{falls.name}", "it is out of sequence (expected 2, found 3)")
+    assert told[2] == (f"journal/{falls.name}", f"its id does not rise ({ids(1)[0]} after {ids(1)[0]})")
+    assert first.name not in str(told)
+    assert report.entries == 9, "the rest is looked at all the same"
+
+
+def test_an_entry_that_cannot_follow_is_named(tmp_path: Path) -> None:
+    run = made(tmp_path)
+    last = sorted((run / "journal").iterdir())[-1]
+    text = codec.encode("EFFECT_RESOLVED", MOMENT, {"effectId": "E9", "status": "ok"})
+    (run / "journal" / f"000011.{last.name[7:-6]}Z.json").write_bytes(text)
+    (fault,) = faults(audited(run)).values()
+    assert "E9, which nobody asked for" in fault
+
+
+def test_a_cache_that_says_something_else_is_named(tmp_path: Path) -> None:
+    run, other = made(tmp_path / "one"), made(tmp_path / "two")
+    shutil.copy(other / "state/bridle.pack", run / "state/bridle.pack")
+    assert "rebuild-state" in faults(audited(run))["state/bridle.pack"]
+    (run / "state/bridle.pack").write_bytes(b"garbage")
+    assert faults(audited(run)) == {}, "a cache that nobody can use misleads nobody"
+
+
+def test_a_reference_that_leads_out_is_named_and_not_followed(tmp_path: Path) -> None:
+    run = made(tmp_path)
+    (tmp_path / "outside.json").write_text("{}")
+    entry = next(path for path in (run / "journal").iterdir() if b"EFFECT_RESOLVED" in path.read_bytes())
+    value = json.loads(entry.read_bytes())
+    value["data"]["resultRef"] = "../../outside.json"
+    entry.write_bytes(codec.encode(value["type"], value["recordedAt"], value["data"]))
+    assert faults(audited(run))["../../outside.json"] == "the reference leads out of the run's folder"
+
+
+def test_what_was_left_behind_is_named_and_is_no_fault(tmp_path: Path) -> None:
+    run = made(tmp_path)
+    (run / "run.lock").write_text("")
+    (run / "journal/000009.X.json.tmp-1-2").write_text("")
+    (run / ".bridle-0123.tmp").write_text("")
+    (run / "tasks/ORPHAN").mkdir()
+    with FileStore(run).write("test") as writer:
+        effect_id = writer.new_id()
+        writer.request(a_request(effect_id, 9))
+    (run / "tasks" / effect_id / layout.RESULT_FILE).write_text("{}")
+    report = audited(run)
+    assert faults(report) == {}
+    assert {finding.file for finding in report.leftovers} == {
+        *("run.lock", "journal/000009.X.json.tmp-1-2", "tasks/ORPHAN", f"tasks/{effect_id}/result.json"),
+        *((".bridle-0123.tmp",) if (run / ".bridle-0123.tmp").exists() else ()),
+    }
+
+
+def test_a_layout_that_nobody_here_knows_is_named(tmp_path: Path) -> None:
+    run = sample("run-completed", tmp_path)
+    path = run / "run.json"
+    path.write_text(path.read_text().replace("2026.01-storage-preview", "2031.01"))
+    assert "2031.01" in faults(audited(run))["run.json"]
+
+
+def test_a_folder_that_cannot_be_listed_is_named(tmp_path: Path) -> None:
+    run = made(tmp_path)
+    shutil.rmtree(run / "journal")
+    assert "journal" in faults(audited(run))
+    assert os.listdir(run / "tasks")
