@@ -26,6 +26,19 @@ LOOP_CODES = {
     5: EXIT_MEANINGS[5],
     130: "interrupted; state is safe and the resume command is printed",
 }
+PLAN_CODES = {
+    0: "the plan is written",
+    1: "the agent failed, or its plan cannot be used",
+    2: "wrong usage, or the file is there already; nothing was started",
+    4: "the agent asks something, and nobody answered",
+    5: EXIT_MEANINGS[5],
+    130: EXIT_MEANINGS[130],
+}
+CLEAN_CODES = {
+    0: "what is old is gone, or nothing is old",
+    1: "something could not be removed",
+    2: "wrong usage, or nobody said yes; nothing was removed",
+}
 DRIVE_CODES = {
     0: "the run completed",
     1: "the run failed or was halted, or cannot go on as its process stands",
@@ -95,7 +108,11 @@ class Command:
 
 FOR_PEOPLE = (
     Command(
-        "demo", "The whole main job on a sample repository: no account, no network.", step=5, exit_codes=LOOP_CODES
+        "demo",
+        "The whole main job on a sample repository: no account, no network.",
+        step=5,
+        module="bridle.cli.commands.demo",
+        exit_codes=LOOP_CODES,
     ),
     Command(
         "init",
@@ -103,7 +120,13 @@ FOR_PEOPLE = (
         step=5,
         module="bridle.cli.commands.init",
     ),
-    Command("plan", "Let an agent read, ask its questions and write PLAN.md.", step=5),
+    Command(
+        "plan",
+        "Let an agent read, ask its questions and write PLAN.md.",
+        step=5,
+        module="bridle.cli.commands.plan",
+        exit_codes=PLAN_CODES,
+    ),
     Command("run", "The loop over a plan's tasks until each is verified done.", step=5, exit_codes=LOOP_CODES),
     Command("status", "Where a run stands.", step=5),
     Command("resume", "Go on with a run after a crash or an interruption.", step=5, exit_codes=LOOP_CODES),
@@ -190,7 +213,13 @@ FOR_PEOPLE = (
         module="bridle.cli.commands.doctor",
         exit_codes=READY_CODES,
     ),
-    Command("clean", "Remove old logs and runs, by age, asked first.", step=5),
+    Command(
+        "clean",
+        "Remove old logs and runs, by age, asked first.",
+        step=5,
+        module="bridle.cli.commands.clean",
+        exit_codes=CLEAN_CODES,
+    ),
 )
 
 FOR_PROGRAMS = (
@@ -282,6 +311,3 @@ FOR_PROGRAMS = (
 )
 
 COMMANDS = {command.name: command for command in FOR_PEOPLE + FOR_PROGRAMS}
-
-# Agents and hooks start these many times a minute: they end by the shortest way.
-STARTED_OFTEN = frozenset(command.name for command in FOR_PROGRAMS)

@@ -1,0 +1,102 @@
+"""What the commands of the loop share: which run is meant, how it is driven, and what is printed at its end."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import sys
+from collections.abc import Coroutine, Mapping
+from pathlib import Path
+from typing import Any
+
+from bridle.cli.faces import face_of
+from bridle.engine.trust import home_of
+from bridle.journal.find import LAST, choose_run, runs_folder
+from bridle.loop.introduce import introduce
+from bridle.loop.start import INTERRUPTED, Beginning, Ended, create, go_on, standing
+from bridle.views import receipt as receipts
+from bridle.views.summary import harmless
+
+
+def say(line: str) -> None:
+    """A line for the person who watches."""
+    print(f"bridle: {harmless(line)}", file=sys.stderr, flush=True)
+
+
+def home() -> Path:
+    """The user's own folder."""
+    return home_of(os.environ)
+
+
+def runs_of(folder: Path) -> Path:
+    """Where the runs of a repository are."""
+    return runs_folder(None, os.environ) if not folder.is_absolute() else runs_folder(str(folder / ".a5c/runs"), {})
+
+
+def chosen(argument: str | None) -> Path:
+    """The run that a person means."""
+    return choose_run(argument or LAST, runs_folder(None, os.environ))
+
+
+def begin(beginning: Beginning, environment: Mapping[str, str]) -> Path:
+    """Make the run, and say what is about to happen: the agents and who pays, the bounds, the branch."""
+    settings, tasks = beginning.settings, len(beginning.plan.tasks)
+    for line in introduce(settings, beginning.repository, environment):
+        say(line)
+    run = asyncio.run(create(beginning, runs_of(beginning.repository), environment))
+    say(f"run {run.name}: {tasks} {'task' if tasks == 1 else 'tasks'}; {settings.limits.words()}")
+    say("Ctrl-C is safe: `bridle resume` goes on")
+    return run
+
+
+def drive(run: Path, *, as_json: bool, with_hooks: bool = True, environment: Mapping[str, str] | None = None) -> int:
+    """Drive a run to its end, print its receipt, and give the exit code."""
+    outer = dict(os.environ) if environment is None else environment
+    try:
+        ended = asyncio.run(_until_told_to_end(_shown(run, outer, with_hooks=with_hooks)))
+    except (asyncio.CancelledError, KeyboardInterrupt):
+        document = asyncio.run(standing(run))
+        show(document, "interrupted; nothing is lost", as_json=as_json)
+        return INTERRUPTED
+    show(ended.receipt, ended.reason, as_json=as_json)
+    return ended.exit_code
+
+
+def show(document: dict[str, Any], reason: str, *, as_json: bool) -> None:
+    """Print a receipt."""
+    if as_json:
+        print(json.dumps(document, ensure_ascii=False))
+        return
+    if sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb":
+        _paint(document, reason)
+        return
+    for line in receipts.lines(document, reason):
+        print(line)
+
+
+def _paint(document: dict[str, Any], reason: str) -> None:
+    from rich.console import Console
+
+    from bridle.views.lines import BLANK
+    from bridle.views.paint import joined
+
+    console = Console(highlight=False, markup=False, emoji=False)
+    # A command that is too long for the terminal is broken by the terminal alone, so that it can be copied.
+    console.print(joined([BLANK, *receipts.styled(document, reason, width=console.width)]), soft_wrap=True)
+
+
+async def _shown(run: Path, environment: Mapping[str, str], *, with_hooks: bool) -> Ended:
+    """Drive the run, and show it meanwhile."""
+    async with face_of(run, environment) as face:
+        return await go_on(run, environment, face.say, with_hooks=with_hooks, watch=face.watch)
+
+
+async def _until_told_to_end(work: Coroutine[Any, Any, Ended]) -> Ended:
+    """Let SIGTERM and a closed terminal end the run as Ctrl-C does: cleanly."""
+    task = asyncio.ensure_future(work)
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        loop.add_signal_handler(number, task.cancel)
+    return await task

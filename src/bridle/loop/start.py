@@ -1,0 +1,197 @@
+"""A run of the loop, from its plan to its receipt: made, driven, gone on with."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from bridle.engine.driver import LIMIT, UNUSABLE, Driven, Manner, drive
+from bridle.engine.hooks import Hooks
+from bridle.errors import UsageError
+from bridle.ground import clock, ids
+from bridle.journal.create import NewRun, create_run
+from bridle.journal.entries import OK, Posted
+from bridle.journal.files import FileStore
+from bridle.loop import checks, commits, kinds, news, protect, ralph, work
+from bridle.loop.bench import Bench, bench, with_direnv
+from bridle.loop.commits import branch_of
+from bridle.loop.performing import Act, performers
+from bridle.loop.plan import Plan
+from bridle.loop.recall import stand
+from bridle.loop.receipt import exit_code
+from bridle.loop.settings import Settings
+from bridle.loop.watching import Watch, unwatched
+from bridle.workspace import snapshot
+from bridle.workspace.git import Git
+
+PROCESS_ID = "bridle/loop"
+# A check of the repository's own, where it has one; run like any other of the guard.
+OWN_CHECK = ".ralph/check"
+
+INTERRUPTED = 130
+LIMIT_REACHED = 3
+NEEDS_YOU = 4
+AGENT_UNUSABLE = 5
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Ended:
+    """What a run came to, this time."""
+
+    receipt: dict[str, Any]
+    exit_code: int
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Beginning:
+    """Everything that a new run is made of."""
+
+    repository: Path
+    plan: Plan
+    settings: Settings
+    base: str
+    came_from: str | None
+
+
+async def look(cwd: Path, plan: Plan, settings: Settings, environment: Mapping[str, str]) -> Beginning:
+    """See whether a run can begin here; UsageError says why not. Nothing is written."""
+    git = Git(cwd, environment)
+    top = await git.top()
+    git = Git(top, environment)
+    base = await git.head()
+    if base is None:
+        raise UsageError(f"{top} has no commit yet", remedy="Make one first: git add -A && git commit -m start")
+    changed = await git.names("status", "--porcelain", "-z", "--untracked-files=no")
+    if changed and not settings.allow_dirty:
+        shown = ", ".join(name[3:] for name in changed[:5])
+        raise UsageError(
+            f"{top} has changes that are not committed: {shown}",
+            remedy="Commit or stash them, or use --allow-dirty, which keeps a snapshot of them first.",
+        )
+    return Beginning(top, _with_own_check(plan, top), settings, base, await git.branch())
+
+
+async def create(beginning: Beginning, runs: Path, environment: Mapping[str, str]) -> Path:
+    """Make the run; its plan and settings are frozen into it."""
+    run_id = ids.new_id()
+    git = Git(beginning.repository, environment)
+    if beginning.settings.allow_dirty:
+        await snapshot.take(git, name=f"{run_id.lower()}-start", why="what was there before the run")
+    inputs = {
+        "run": run_id,
+        "repository": str(beginning.repository),
+        "base": beginning.base,
+        "branch": branch_of(run_id),
+        "came_from": beginning.came_from,
+        "plan": beginning.plan.as_json(),
+        "settings": beginning.settings.as_json(),
+    }
+    new = NewRun(
+        run_id=run_id,
+        process_id=PROCESS_ID,
+        entry=Path(ralph.__file__),
+        request=beginning.plan.title,
+        has_inputs=True,
+        inputs=inputs,
+    )
+    return create_run(runs, new, proof=ids.new_token(), ulid=ids.new_id(), created_at=clock.iso(clock.now()))
+
+
+async def go_on(
+    run: Path, environment: Mapping[str, str], say: Say, *, with_hooks: bool = True, watch: Watch = unwatched
+) -> Ended:
+    """Drive a run until it ends or somebody else must act, and give its receipt."""
+    store = FileStore(run)
+    inputs = store.inputs()
+    if not isinstance(inputs, dict) or "plan" not in inputs:
+        raise UsageError(f"{run} is no run of the loop", remedy="`bridle drive` goes on with runs of other processes.")
+    place = replace(await bench_of(run, inputs, environment, say), watch=watch)
+    settings = place.settings
+    driven = await drive(
+        lambda: FileStore(run),
+        run,
+        Hooks(place.folder, environment, enabled=with_hooks),
+        Manner(
+            breakpoints=settings.breakpoints,
+            concurrency=1,
+            limit_seconds=settings.max_seconds,
+            quiet=frozenset(kinds.PERFORMED),
+        ),
+        environment=environment,
+        say=say,
+        performers=performers(_acts(news.News(FileStore(run))), place),
+    )
+    return await _ended(store, driven)
+
+
+async def standing(run: Path) -> dict[str, Any]:
+    """The receipt of a run as it stands; nothing is done."""
+    document, waits_for = await stand(FileStore(run))
+    by_label = {effect.label: effect.effect_id for effect in waits_for}
+    for task in document.get("tasks", ()):
+        if "question" in task:
+            task["effect"] = by_label.get(f"needs-you: {task['title']}")
+    return document
+
+
+def release(store: FileStore, said: dict[str, Any]) -> bool:
+    """Let a paused run go on with what a person said; False where it does not pause."""
+    state = store.state()
+    paused = [effect_id for effect_id, one in state.standing.pending.items() if one.kind == kinds.PAUSE]
+    stamp = clock.iso(clock.now())
+    for effect_id in paused:
+        with store.write("resume") as writer:
+            writer.resolve(effect_id, Posted(OK, value=said, started_at=stamp, finished_at=stamp))
+    return bool(paused)
+
+
+async def bench_of(run: Path, inputs: dict[str, Any], environment: Mapping[str, str], say: Say) -> Bench:
+    """The bench of a run."""
+    made = bench(
+        Path(inputs["repository"]),
+        environment=environment,
+        settings=Settings.from_json(inputs["settings"]),
+        plan=Plan.from_json(inputs["plan"]),
+        base=str(inputs["base"]),
+        run_folder=run,
+        say=say,
+    )
+    return await with_direnv(made)
+
+
+def _acts(heard: news.News) -> dict[str, Act]:
+    return {
+        kinds.PREPARE: commits.prepare,
+        kinds.CHECK: checks.check,
+        kinds.PROTECT: protect.protect,
+        kinds.WORK: lambda args, place: work.work(args, place, heard),
+        kinds.COMMIT: commits.make_commit,
+        kinds.ROLLBACK: commits.roll_back,
+        kinds.SUMMARIZE: work.summarize,
+    }
+
+
+async def _ended(store: FileStore, driven: Driven) -> Ended:
+    receipt, waits_for = await stand(store)
+    paused = next((effect for effect in waits_for if effect.kind == kinds.PAUSE), None)
+    if paused is not None:
+        said = store.task(paused.effect_id).get("inputs")
+        code = said.get("exit_code") if isinstance(said, dict) else 1
+        reason = str(said.get("reason") or "") if isinstance(said, dict) else ""
+        return Ended(receipt, int(code or 1), reason)
+    if driven.status == LIMIT:
+        return Ended(receipt, LIMIT_REACHED, str(driven.trouble or ""))
+    if driven.status == UNUSABLE:
+        return Ended(receipt, AGENT_UNUSABLE, str(driven.trouble or ""))
+    return Ended(receipt, exit_code(receipt))
+
+
+def _with_own_check(plan: Plan, top: Path) -> Plan:
+    own = top / OWN_CHECK
+    return replace(plan, guard=(*plan.guard, OWN_CHECK)) if own.is_file() and os.access(own, os.X_OK) else plan
