@@ -26,6 +26,43 @@ def test_what_a_program_prints_and_how_it_ends_is_told() -> None:
     assert _run(code) == Consulted(b"yes False\n", b"!\n", 1)
 
 
+def _given(code: str, given: bytes, *, seconds: float = HANG_SECONDS) -> Consulted:
+    argv = (sys.executable, "-I", "-c", code)
+    return asyncio.run(
+        consult(argv, cwd=Path.cwd(), environment={}, limit_seconds=seconds, limit_bytes=20_000_000, given=given)
+    )
+
+
+def test_a_program_gets_what_it_is_given() -> None:
+    given = b"a line\n" * 500_000
+    told = _given("import sys; sys.stdout.buffer.write(sys.stdin.buffer.read())", given)
+    assert (told.stdout, told.exit_code) == (given, 0)
+
+
+def test_a_program_that_does_not_read_what_it_is_given_is_none_the_worse() -> None:
+    told = _given("import sys; sys.stdin.close(); print('done')", b"x" * 10_000_000)
+    assert (told.stdout, told.exit_code) == (b"done\n", 0)
+
+
+def test_a_program_that_hangs_over_what_it_is_given_is_ended() -> None:
+    told = _given("import time; time.sleep(600)", b"x" * 10_000_000, seconds=0.5)
+    assert (told.exit_code, told.is_late) == (None, True)
+
+
+def test_a_program_apart_has_a_session_of_its_own() -> None:
+    code = "import os; print(os.getsid(0) == os.getpid())"
+
+    async def asked(*, apart: bool) -> bytes:
+        argv = (sys.executable, "-I", "-c", code)
+        told = await consult(
+            argv, cwd=Path.cwd(), environment={}, limit_seconds=HANG_SECONDS, limit_bytes=100, apart=apart
+        )
+        return told.stdout
+
+    assert asyncio.run(asked(apart=True)) == b"True\n"
+    assert asyncio.run(asked(apart=False)) == b"False\n"
+
+
 def test_a_program_that_takes_too_long_is_ended_and_what_it_said_is_kept() -> None:
     told = _run("import time; print('first', flush=True); time.sleep(600)", seconds=1.0)
     assert (told.stdout, told.exit_code, told.is_late) == (b"first\n", None, True)

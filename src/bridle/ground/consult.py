@@ -1,4 +1,5 @@
-"""Ask a small program that starts nothing itself, such as a search: quick, bounded, and gone when nobody waits.
+"""Ask a small program that starts nothing of its own for long, such as a search or git: quick, bounded, and gone when
+nobody waits.
 
 For programs that may start others, or outlive us to somebody's harm, there is `capture`, which watches over them.
 """
@@ -35,17 +36,28 @@ class Consulted:
 
 
 async def consult(
-    argv: tuple[str, ...], *, cwd: Path, environment: Mapping[str, str], limit_seconds: float, limit_bytes: int
+    argv: tuple[str, ...],
+    *,
+    cwd: Path,
+    environment: Mapping[str, str],
+    limit_seconds: float,
+    limit_bytes: int,
+    given: bytes | None = None,
+    apart: bool = False,
 ) -> Consulted:
-    """Run the program with no input; when its time is over or it prints too much, it is ended."""
+    """Run the program with what it is given, or no input; when its time is over or it prints too much, it is ended.
+
+    `apart`: a Ctrl-C in the terminal is not for it.
+    """
     try:
         process = await asyncio.create_subprocess_exec(
             *argv,
             cwd=cwd,
             env=environment,
-            stdin=asyncio.subprocess.DEVNULL,
+            stdin=asyncio.subprocess.DEVNULL if given is None else asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
+            start_new_session=apart,
         )
     except OSError as error:
         raise ProcessError(
@@ -54,24 +66,40 @@ async def consult(
             payload=error.errno,
         ) from error
     try:
-        return await _listen(process, limit_seconds, limit_bytes)
+        return await _listen(process, given, limit_seconds, limit_bytes)
     finally:
         await _end(process)
 
 
-async def _listen(process: asyncio.subprocess.Process, limit_seconds: float, limit_bytes: int) -> Consulted:
+async def _listen(
+    process: asyncio.subprocess.Process, given: bytes | None, limit_seconds: float, limit_bytes: int
+) -> Consulted:
     stdout, stderr = bytearray(), bytearray()
     is_late = False
     try:
         async with asyncio.timeout(limit_seconds), asyncio.TaskGroup() as group:
             group.create_task(_keep(process, stdout, limit_bytes))
             group.create_task(_keep_beginning(process, stderr))
+            if given is not None:
+                group.create_task(_feed(process, given))
             await process.wait()
     except TimeoutError:
         is_late = True
     is_cut = len(stdout) > limit_bytes
     exit_code = None if is_late or is_cut else process.returncode
     return Consulted(bytes(stdout[:limit_bytes]), bytes(stderr), exit_code, is_late, is_cut)
+
+
+async def _feed(process: asyncio.subprocess.Process, given: bytes) -> None:
+    """Give it its input; a program that does not read it all is none the worse for it."""
+    assert process.stdin is not None  # noqa: S101  # for the type checker: it was asked for
+    try:
+        process.stdin.write(given)
+        await process.stdin.drain()
+        process.stdin.close()
+        await process.stdin.wait_closed()
+    except (BrokenPipeError, ConnectionResetError):
+        pass  # it ended, or closed its input, before it had read everything: its own choice
 
 
 async def _keep(process: asyncio.subprocess.Process, kept: bytearray, limit_bytes: int) -> None:
@@ -96,6 +124,8 @@ async def _end(process: asyncio.subprocess.Process) -> None:
     if process.returncode is None:
         with contextlib.suppress(ProcessLookupError):  # it has ended by itself meanwhile
             process.kill()
+    if process.stdin is not None:
+        process.stdin.close()
     gone = asyncio.ensure_future(_emptied(process))
     try:
         await asyncio.wait({gone}, timeout=KILL_SECONDS)

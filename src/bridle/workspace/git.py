@@ -8,10 +8,13 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from bridle.errors import GitError, UsageError
-from bridle.ground.capture import capture
+from bridle.ground.consult import consult
 
 # Adding a very large tree takes a minute on a slow disk; a git that takes longer waits for something.
 LIMIT_SECONDS = 300.0
+
+# The names of all files of the largest repositories that people work in.
+OUTPUT_LIMIT_BYTES = 64 * 1024 * 1024
 
 # Commits that Bridle makes where the person has not told git who they are.
 FALLBACK_NAME = "Bridle"
@@ -37,17 +40,21 @@ class Git:
         variables: Mapping[str, str] | None = None,
     ) -> tuple[int, str]:
         """Run it; the exit code and what it printed. GitError where the code is not one of those accepted."""
-        done = await capture(
+        done = await consult(
             ("git", *words),
             cwd=self.folder,
             environment={**self._environment, **(variables or {})},
             limit_seconds=LIMIT_SECONDS,
+            limit_bytes=OUTPUT_LIMIT_BYTES,
             given=given,
+            apart=True,
         )
         if done.exit_code in accepts and done.exit_code is not None:
             return done.exit_code, done.stdout.decode("utf-8", "surrogateescape")
         said = (done.stderr + done.stdout).decode("utf-8", "replace").strip()[-_LAST_WORDS_CHARACTERS:]
         ended = f"exited {done.exit_code}" if done.exit_code is not None else f"took over {LIMIT_SECONDS:g} seconds"
+        if done.is_cut:
+            ended = f"printed over {OUTPUT_LIMIT_BYTES} bytes"
         raise GitError(
             f"`git {' '.join(words[:6])}` in {self.folder} {ended}: {said or 'no word of why'}",
             remedy="Run the same command there by hand to see what is wrong.",
