@@ -10,11 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bridle.cli.commands.ask import AGENTS as ASKED
 from bridle.errors import SettingsError
 from bridle.loop.bridle_toml import LIMIT_BYTES, find_file, load_settings, read_text
 from bridle.loop.duration import parse_duration, show_duration
 from bridle.loop.limits import Limits
-from bridle.loop.settings import KEYS, Settings
+from bridle.loop.settings import AGENTS, KEYS, Settings
 from bridle.loop.toml_lines import line_of
 
 
@@ -249,3 +250,7 @@ def test_every_key_of_a_file_is_found_on_its_line(given: dict[str, object]) -> N
     text = "\n# x = 1\n".join(lines)
     assert tomllib.loads(text) == given
     assert [line_of(text, name) for name in given] == [1 + 2 * index for index in range(len(lines))]
+
+
+def test_the_loop_can_use_every_agent_that_can_be_asked() -> None:
+    assert AGENTS == ASKED
