@@ -24,14 +24,13 @@ export PIP_NO_INPUT := 1
 
 BIN := .venv/bin
 INSTALLED := .venv/.installed
-RECORDING := tests/recordings/claude-2.1.197/12-subagent.ndjson
 PEERS := sdk clauditor
 # The official SDK is a peer of the benchmarks and drives our agent in the tests.
 SDK := .cache/venv-bench-sdk/.installed
 PEER_ENVIRONMENTS := $(PEERS:%=.cache/venv-bench-%/.installed)
 
 demo: $(INSTALLED)
-	@$(BIN)/bridle show $(RECORDING)
+	@$(BIN)/bridle demo $(ARGS)
 
 test: $(INSTALLED) $(SDK) real lint
 	@$(BIN)/pytest -n $(WORKERS) --dist loadgroup $(ARGS)

@@ -1,0 +1,181 @@
+"""`bridle demo`, as a person starts it: real edits, real checks, real commits, and only the model's words scripted."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bridle.cli.demo.sample import FILES
+from bridle.cli.demo.script import UNEXPECTED, script
+from bridle.stage.script import load_script
+from bridle.stage.thread import running
+
+BRIDLE = Path(sys.executable).parent / "bridle"
+# It takes ten seconds on a quiet machine, and must be over in a minute; this is for one that is very busy.
+LIMIT_SECONDS = 240.0
+pytestmark = pytest.mark.xdist_group("demo")  # one demo for all of them
+TITLES = ["Prices as people write them", "Count what is in the basket", "Rebates", "Print the slip"]
+
+
+def bridle(*arguments: str, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [str(BRIDLE), *arguments],
+        capture_output=True,
+        text=True,
+        cwd=cwd,
+        env=os.environ | environment,
+        timeout=LIMIT_SECONDS,
+        check=False,
+    )
+
+
+def git(folder: Path, *words: str) -> str:
+    done = subprocess.run(["git", *words], cwd=folder, capture_output=True, text=True, timeout=60, check=True)
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, subprocess.CompletedProcess[str]]:
+    """One demo for all that is to be seen of it; settings and accounts of the person must not reach it."""
+    folder = tmp_path_factory.mktemp("demo") / "here"
+    foreign = {
+        "ANTHROPIC_BASE_URL": "http://127.0.0.1:9",
+        "ANTHROPIC_API_KEY": "sk-of-the-person-000000",
+        "HTTP_PROXY": "http://127.0.0.1:9",
+        "GIT_AUTHOR_NAME": "Somebody Else",
+        "BRIDLE_BRIDLE_AGENT": "/bin/false",
+    }
+    return folder / "till", bridle("demo", "--folder", str(folder), "--json", cwd=folder.parent, **foreign)
+
+
+def test_the_demo_ends_well_with_a_receipt_of_four_verified_tasks(
+    demo: tuple[Path, subprocess.CompletedProcess[str]],
+) -> None:
+    _, done = demo
+    assert done.returncode == 0, done.stderr
+    receipt: dict[str, Any] = json.loads(done.stdout)
+    assert [task["title"] for task in receipt["tasks"]] == TITLES
+    assert {task["verdict"] for task in receipt["tasks"]} == {"done"}
+    assert receipt["verdict"] == "done"
+    assert all(check["exit_code"] == 0 for task in receipt["tasks"] for check in task["checks"])
+
+
+def test_one_task_fails_its_check_first_and_is_corrected_by_the_next_iteration(
+    demo: tuple[Path, subprocess.CompletedProcess[str]],
+) -> None:
+    _, done = demo
+    tries = {task["title"]: (task["iterations"], task["tries"]) for task in json.loads(done.stdout)["tasks"]}
+    assert tries == {title: (2, 1) if title == "Rebates" else (1, 0) for title in TITLES}
+    said = done.stderr.index("it is simple enough to be right")
+    failed = done.stderr.index("check failed (1): python3 -m unittest tests/test_rebate.py")
+    passed = done.stderr.index("check passed: python3 -m unittest tests/test_rebate.py")
+    assert said < failed < passed
+
+
+def test_each_task_is_one_commit_with_its_trailers_and_the_branch_it_came_from_has_not_moved(
+    demo: tuple[Path, subprocess.CompletedProcess[str]],
+) -> None:
+    repository, done = demo
+    receipt = json.loads(done.stdout)
+    assert git(repository, "log", "--reverse", "--format=%s", "main..HEAD").splitlines() == TITLES
+    assert git(repository, "rev-list", "--count", "main").strip() == "1"
+    assert git(repository, "branch", "--show-current").strip() == receipt["branch"]
+    assert git(repository, "log", "-1", "--format=%(trailers:key=Bridle-Checks,valueonly)").strip() == "5 passed"
+    assert git(repository, "status", "--porcelain") == ""
+
+
+def test_the_suite_that_failed_before_passes_after(demo: tuple[Path, subprocess.CompletedProcess[str]]) -> None:
+    repository, _ = demo
+    after = subprocess.run(
+        [sys.executable, "-m", "unittest"], cwd=repository, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert after.returncode == 0, after.stderr
+    assert "Ran 13 tests" in after.stderr
+    git(repository, "checkout", "--quiet", "--detach", "main")
+    before = subprocess.run(
+        [sys.executable, "-m", "unittest"], cwd=repository, capture_output=True, text=True, timeout=60, check=False
+    )
+    git(repository, "checkout", "--quiet", "-")
+    assert before.returncode == 1, before.stderr
+    assert "FAILED" in before.stderr
+
+
+def test_it_says_plainly_what_is_scripted_and_where_to_look(
+    demo: tuple[Path, subprocess.CompletedProcess[str]],
+) -> None:
+    repository, done = demo
+    assert "The model's words are scripted" in done.stderr
+    assert f"cd {repository}" in done.stderr
+    for command in ("git log --stat", "bridle status", "bridle show", "bridle replay", "bridle audit", "bridle init"):
+        assert command in done.stderr
+
+
+def test_what_it_tells_a_person_to_try_works(demo: tuple[Path, subprocess.CompletedProcess[str]]) -> None:
+    repository, _ = demo
+    for command in ("show", "replay", "audit"):
+        done = bridle(command, cwd=repository)
+        assert done.returncode == 0, f"bridle {command}: {done.stderr}"
+
+
+def test_no_key_and_no_proxy_of_the_person_reached_the_agent(
+    demo: tuple[Path, subprocess.CompletedProcess[str]],
+) -> None:
+    repository, done = demo
+    kept = [path for path in repository.parent.rglob("*") if path.is_file() and ".git" not in path.parts]
+    assert len(kept) > len(FILES)
+    assert not [path for path in kept if b"sk-of-the-person" in path.read_bytes()]
+    assert git(repository, "log", "-1", "--format=%an").strip() != "Somebody Else"
+    assert "sk-of-the-person" not in done.stdout + done.stderr
+
+
+def test_a_folder_with_something_in_it_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
+    (tmp_path / "mine.txt").write_text("mine")
+    done = bridle("demo", "--folder", str(tmp_path), cwd=tmp_path)
+    assert done.returncode == 2
+    assert "is not empty" in done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
+
+
+def test_a_file_in_the_place_of_the_folder_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "mine.txt").write_text("mine")
+    done = bridle("demo", "--folder", str(tmp_path / "mine.txt" / "below"), cwd=tmp_path)
+    assert done.returncode == 2
+    assert (tmp_path / "mine.txt").read_text() == "mine"
+
+
+def test_the_script_refuses_a_repository_that_is_not_the_sample(tmp_path: Path) -> None:
+    """The same agent and the same script; but somebody has changed the line that the script edits."""
+    for name, text in FILES.items():
+        path = tmp_path / "till" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text.replace("int(rest or 0)", "int(rest or '0')"))
+    with running(load_script(script(tmp_path / "till"))) as stage:
+        done = subprocess.run(
+            [
+                str(BRIDLE.parent / "bridle-agent"),
+                *("-p", "--output-format", "json", "--tools=Read,Edit,Bash", "--allowedTools=Read,Edit,Bash"),
+                "## Task\n\n**Prices as people write them**",
+            ],
+            cwd=tmp_path / "till",
+            env=os.environ | {"ANTHROPIC_BASE_URL": stage.url, "ANTHROPIC_API_KEY": "dummy"},
+            capture_output=True,
+            text=True,
+            timeout=LIMIT_SECONDS,
+            check=False,
+        )
+        answers = [request.answer for request in stage.requests]
+    assert answers[-1] == "conversations[0].otherwise"
+    assert done.returncode == 1
+    assert UNEXPECTED.format("in the task 'Prices as people write them'")[:60] in done.stdout
+
+
+def test_a_request_that_is_none_of_the_demo_is_refused() -> None:
+    document = script(Path("/nowhere"))
+    assert document["otherwise"]["kind"] == "error"
+    assert all(one["otherwise"]["kind"] == "error" for one in document["conversations"])
