@@ -147,7 +147,16 @@ class Conversation:
                 self.emit(event)
         if done:
             self.replay(Said("<local-command-stdout>Compacted </local-command-stdout>"), new_uuid())
+        elif ending.subtype == "success":
+            ending = msgspec.structs.replace(ending, text=self._tell_why(statuses[-1]))
         self.finish(ending, tally)
+
+    def _tell_why(self, status: dict[str, Any]) -> str:
+        """Say why the conversation was not made shorter."""
+        why = str(status["compact_error"])
+        message = events.synthetic_message(why, message_id=new_uuid())
+        self.emit(events.synthetic(message, session_id=self.session_id, uuid=new_uuid()))
+        return why
 
     def _begin(self) -> Turn:
         tally = Turn(started=time.monotonic())

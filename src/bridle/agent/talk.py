@@ -133,9 +133,12 @@ class Talk:
             case Finished():
                 patch = {"status": news.status, "end_time": news.end_time_ms}
                 self._system("task_updated", {"task_id": news.task_id, "patch": patch})
-                ids = {"task_id": news.task_id, "tool_use_id": news.call_id}
-                self._system("task_notification", {**ids, **tasks.shown(news)})
-                if not self._background.is_told(news.task_id):
+                is_told = self._background.is_told(news.task_id)
+                # Who waited for the end and got it with the output needs no notice; who stopped a task gets one.
+                if not is_told or news.status == "killed":
+                    ids = {"task_id": news.task_id, "tool_use_id": news.call_id}
+                    self._system("task_notification", {**ids, **tasks.shown(news)})
+                if not is_told:
                     self._conversation.notices.append(tasks.notice(news))
                 self._inbox.changed.set()
 

@@ -26,6 +26,8 @@ CUT_OFF = (
     "no apology, no repetition. If much is left, do it in smaller steps."
 )
 
+# Stops that come in the middle of an answer: its length is reached, or the model's window.
+CUT_SHORT = ("max_tokens", "model_context_window_exceeded")
 # A model that is cut off more often than this in one answer will not come to an end.
 CONTINUATIONS = 3
 # A model that says nothing is asked once more; then nothing is its answer.
@@ -100,7 +102,7 @@ class TurnUnderWay:
         reason = spoken.ended.stop_reason if spoken.ended is not None else None
         if reason == "refusal" and spoken.ended is not None:
             return self._refused(spoken, spoken.ended)
-        if reason == "max_tokens" and self._continuations < CONTINUATIONS:
+        if reason in CUT_SHORT and self._continuations < CONTINUATIONS:
             self._continuations += 1
             ledger.told(CUT_OFF, new_uuid(), is_meta=True)
             return None
