@@ -148,9 +148,16 @@ def _requests(scenario: Scenario, seen: Seen) -> Iterator[dict[str, Any]]:
             "schema": {tool["name"]: _wordless(tool.get("input_schema")) for tool in body.get("tools", [])},
             "messages_as_before": len(before) if goes_on else 0,
             "messages": said[len(before) :] if goes_on else said,
+            "is_marked_for_the_cache": _is_marked(body["messages"]),
             "holds": {word: json.dumps(word, ensure_ascii=False)[1:-1] in whole for word in scenario.words},
         }
         before = said
+
+
+def _is_marked(messages: list[dict[str, Any]]) -> bool:
+    """Whether the next request can have all of this one from the cache."""
+    last = next(message for message in reversed(messages) if message["role"] != "system")
+    return isinstance(last["content"], list) and "cache_control" in last["content"][-1]
 
 
 def _call_of(block: dict[str, Any]) -> str:

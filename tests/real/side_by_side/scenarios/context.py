@@ -50,6 +50,25 @@ SCENARIOS = (
     Scenario("tools that nobody knows", (prompt("go", "--tools", "Read,NoSuchTool"),), (FINE,)),
     Scenario("a bare start", (prompt("go", "--bare"),), (FINE,), files=NOTES, words=NOTE_WORDS),
     Scenario(
+        "another system prompt from a file",
+        (prompt("go", "--system-prompt-file", "<workspace>/rules.txt"),),
+        (FINE,),
+        files={"rules.txt": "SPEAK-LIKE-A-HORSE"},
+        words=("SPEAK-LIKE-A-HORSE",),
+    ),
+    Scenario(
+        "flags that clients pass",
+        (
+            prompt(
+                "go",
+                *("--setting-sources=user,project,local", "--strict-mcp-config", "--mcp-config", '{"mcpServers":{}}'),
+                *("--include-hook-events", "--no-chrome", "--name", "a name", "--debug-file", "<home>/debug.txt"),
+                *("--allow-dangerously-skip-permissions", "--exclude-dynamic-system-prompt-sections"),
+            ),
+        ),
+        (FINE,),
+    ),
+    Scenario(
         "a skill",
         (prompt("go"),),
         (calls("Skill", skill="greet", args="Alice"), calls("Skill", skill="nosuch"), says("Greeted.")),

@@ -146,6 +146,32 @@ SCENARIOS = (
         (calls("Bash", command="touch started; sleep 60"), says("Second.")),
     ),
     Scenario(
+        "another model between turns",
+        (
+            dialogue(
+                message("one"),
+                AwaitEvent("result"),
+                control("r1", subtype="set_model", model="haiku"),
+                AwaitEvent("control_response"),
+                message("two"),
+            ),
+        ),
+        (says("First."), says("Second.")),
+    ),
+    Scenario(
+        "another mode between turns",
+        (
+            dialogue(
+                message("one"),
+                AwaitEvent("result"),
+                control("r1", subtype="set_permission_mode", mode="acceptEdits"),
+                AwaitEvent("control_response"),
+                message("two"),
+            ),
+        ),
+        (calls("Bash", command="touch one"), says("First."), calls("Bash", command="touch two"), says("Second.")),
+    ),
+    Scenario(
         "an interrupt between turns",
         (
             dialogue(

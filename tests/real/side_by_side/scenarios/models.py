@@ -25,6 +25,9 @@ SCENARIOS = (
     asked("thoughts of a length on sonnet", "--model", "sonnet", MAX_THINKING_TOKENS="16384"),
     asked("no thoughts", "--model", "haiku", MAX_THINKING_TOKENS="0"),
     asked("no thoughts on the default model", MAX_THINKING_TOKENS="0"),
+    asked("thoughts of a length by a flag", "--model", "haiku", "--max-thinking-tokens", "5000"),
+    asked("thoughts forbidden by a flag", "--model", "haiku", "--thinking", "disabled"),
+    asked("thoughts of the model's choice by a flag", "--model", "sonnet", "--thinking", "adaptive"),
     asked("little effort", "--effort", "low"),
     asked("an answer of a length", "--model", "haiku", CLAUDE_CODE_MAX_OUTPUT_TOKENS="5000"),
 )

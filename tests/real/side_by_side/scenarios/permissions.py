@@ -43,6 +43,11 @@ SCENARIOS = (
         WISHES,
         files=FILES,
     ),
+    Scenario(
+        "everything is allowed by the mode",
+        (prompt("go", "--permission-mode", "bypassPermissions", IS_SANDBOX="1"),),
+        (touch("one.txt"), says("Done.")),
+    ),
     Scenario("everything is allowed outside of a sandbox", (prompt("go", "--dangerously-skip-permissions"),), WISHES),
     Scenario(
         "rules with patterns",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.real.side_by_side.scenario import STREAM, Scenario, Start, calls, prompt, says
+from tests.real.side_by_side.scenario import STREAM, Scenario, Start, calls, error, prompt, says
 
 ONE = "aaaaaaaa-0000-4000-8000-000000000001"
 TWO = "aaaaaaaa-0000-4000-8000-000000000002"
@@ -40,6 +40,33 @@ SCENARIOS = (
         (says("never"),),
     ),
     Scenario("a session that is not there", (prompt("one", "--resume", ONE),), (says("never"),)),
+    Scenario(
+        "a session that is too short to be made shorter",
+        (prompt("one", "--session-id", ONE), prompt("/compact", "--resume", ONE)),
+        (says("First."), says("never")),
+    ),
+    Scenario(
+        "a session that cannot be made shorter",
+        (prompt("one", "--session-id", ONE), prompt("two", "--resume", ONE), prompt("/compact", "--resume", ONE)),
+        (says("First."), says("Second."), error(400, message="no such luck")),
+    ),
+    Scenario(
+        "a session is made shorter",
+        (
+            prompt("one", "--session-id", ONE, "--allowedTools", "Bash"),
+            prompt("two", "--resume", ONE),
+            prompt("/compact", "--resume", ONE),
+            prompt("three", "--resume", ONE),
+        ),
+        (
+            calls("Bash", command="echo hi"),
+            says("First."),
+            says("Second."),
+            says("<summary>They greeted.</summary>"),
+            says("Third."),
+        ),
+        words=("They greeted.",),
+    ),
     Scenario("nothing to go on with", (prompt("one", "-c"),), (says("First."),)),
     Scenario(
         "a session that is not kept",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.real.side_by_side.scenario import Scenario, call, calls, prompt, says
+from tests.real.side_by_side.scenario import AwaitEvent, Scenario, call, calls, dialogue, message, prompt, says
 
 W = "<workspace>"
 FILES = ("--allowedTools", "Read,Write,Edit,NotebookEdit")
@@ -277,6 +277,29 @@ SCENARIOS = (
             bash("sleep 0.5; echo finished", run_in_background=True, description="bg"),
             says("It runs."),
             says("It has ended."),
+        ),
+    ),
+    Scenario(
+        "work in the background that does not end",
+        (prompt("go", *TASKS),),
+        (bash("sleep 60", run_in_background=True), says("It runs."), says("It has ended.")),
+    ),
+    Scenario(
+        "work in the background that ends between turns",
+        (dialogue(message("one"), AwaitEvent("result", 2), message("two"), more=TASKS),),
+        (bash("sleep 0.5; exit 3", run_in_background=True), says("It runs."), says("It has ended."), says("Second.")),
+    ),
+    Scenario(
+        "work in the background that is waited for",
+        (prompt("go", *TASKS),),
+        (
+            bash("sleep 0.3; echo done", run_in_background=True),
+            {
+                "capture": {"task": {"from": "tool_results", "pattern": "with ID: (\\w+)"}},
+                **calls("TaskOutput", task_id="${task}", block=True, timeout=10000),
+            },
+            says("It has ended."),
+            says("Again."),
         ),
     ),
     Scenario(

@@ -52,6 +52,51 @@ SCENARIOS = (
     ),
     Scenario("an answer without content", (prompt("go"),), (says(), says("Here."))),
     Scenario("an answer without content for ever", (prompt("go"),), (says(),) * 9),
+    Scenario(
+        "a stop in the middle of the model's own work",
+        (prompt("go"),),
+        (says("Half", stop_reason="pause_turn"), says("Rest.")),
+    ),
+    Scenario(
+        "a window that is full",
+        (prompt("go"),),
+        (says("Half", stop_reason="model_context_window_exceeded"), says("Rest.")),
+    ),
+    Scenario(
+        "a call that hits the length of the answer",
+        (prompt("go", "--allowedTools", "Bash"),),
+        ({**calls("Bash", command="echo hi"), "stop_reason": "max_tokens"}, says("Done."), says("Again.")),
+    ),
+    Scenario(
+        "a call that is cut by the length of the answer",
+        (prompt("go", "--allowedTools", "Bash"),),
+        (
+            {
+                "blocks": ["So.", {"type": "tool_use", "name": "Bash", "input": {}, "raw_input": '{"command": "ec'}],
+                "stop_reason": "max_tokens",
+            },
+            says("Done."),
+            says("Again."),
+        ),
+    ),
+    Scenario(
+        "a call with an ordinary stop",
+        (prompt("go", "--allowedTools", "Bash"),),
+        ({**calls("Bash", command="echo hi"), "stop_reason": "end_turn"}, says("Done.")),
+    ),
+    Scenario(
+        "an overload inside of every answer",
+        (prompt("go"),),
+        ({"kind": "overloaded_in_stream", "blocks": ["Half of it"], "after_events": 3, "times": "forever"},),
+    ),
+    Scenario(
+        "answers that always break off",
+        (prompt("go"),),
+        ({"kind": "drop_connection", "blocks": ["Half of a sentence"], "after_events": 4, "times": "forever"},),
+    ),
+    Scenario(
+        "an answer that is no answer", (prompt("go"),), ({"kind": "malformed", "text": "<html>", "times": "forever"},)
+    ),
     Scenario("another stop", (prompt("go"),), (says("Here", stop_reason="stop_sequence", stop_sequence="END"),)),
     Scenario(
         "another model after overloads",
