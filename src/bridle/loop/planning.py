@@ -137,8 +137,9 @@ def answers_prompt(questions: Sequence[str], answers: Sequence[str], *, may_ask:
 def read_answer(structured: object, name: str, *, may_ask: bool) -> Answer:
     """What the agent's answer is; a plan that cannot be read is told with everything that is wrong with it."""
     given: Mapping[str, Any] = structured if isinstance(structured, Mapping) else {}
-    questions = given.get("questions")
-    asked = [" ".join(one.split()) for one in questions or () if isinstance(one, str) and one.strip()]
+    listed = given.get("questions")
+    questions = listed if isinstance(listed, list) else []
+    asked = [" ".join(one.split()) for one in questions if isinstance(one, str) and one.strip()]
     text = given.get("plan")
     if isinstance(text, str) and text.strip():
         whole = _unfenced(text.strip()) + "\n"

@@ -1,0 +1,241 @@
+"""`bridle plan`: an agent reads, asks in the terminal, hears the answers in the same session, and a plan is written."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import select
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bridle.loop import planning
+from bridle.loop.argument import read_plan
+from bridle.loop.settings import Settings
+from bridle.stage.script import load_script
+from bridle.stage.server import Stage
+from bridle.stage.thread import running
+from tests.real.scene import Answer, calls, says
+
+BRIDLE = Path(sys.executable).parent / "bridle"
+# Each turn is an agent start of a second or two; this is a hang.
+LIMIT_SECONDS = 120.0
+PLAN = """\
+# Rate limits
+
+Assumed: per key.
+
+Checks: `true`
+
+## Token bucket
+Write it.
+Check: `test -s limits.py`
+
+## Wire it in
+Needs: Token bucket
+Check: `test -s api.py`
+"""
+
+
+@dataclass(frozen=True)
+class Place:
+    """A repository with a stage for its agent."""
+
+    stage: Stage
+    folder: Path
+
+    def plan(self, *arguments: str, stdin: str | None = "", **environment: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [str(BRIDLE), "plan", *arguments],
+            input=stdin,
+            capture_output=True,
+            text=True,
+            cwd=self.folder,
+            env=self.environment(**environment),
+            timeout=LIMIT_SECONDS,
+            check=False,
+        )
+
+    def environment(self, **more: str) -> dict[str, str]:
+        agent = {"BRIDLE_CLAUDE": str(BRIDLE.parent / "bridle-agent")}
+        endpoint = {"ANTHROPIC_BASE_URL": self.stage.url, "ANTHROPIC_API_KEY": "dummy-key-000"}
+        return os.environ | agent | endpoint | more
+
+    def bodies(self) -> list[dict[str, Any]]:
+        return [request.body for request in self.stage.requests if request.path == "/v1/messages"]
+
+
+@contextmanager
+def place(folder: Path, *answers: Answer) -> Iterator[Place]:
+    repository = folder / "shop"
+    repository.mkdir()
+    subprocess.run(["git", "init", "-q", str(repository)], check=True, timeout=60)
+    (repository / "README.md").write_text("A shop.\n")
+    script = {"answers": list(answers), "otherwise": {"kind": "error", "status": 400, "message": "not in the script"}}
+    with running(load_script(script)) as stage:
+        yield Place(stage, repository)
+
+
+def answers(*questions: str, plan: str = "") -> Answer:
+    return calls("StructuredOutput", questions=list(questions), plan=plan)
+
+
+def texts(body: dict[str, Any]) -> str:
+    return json.dumps(body["messages"], ensure_ascii=False)
+
+
+def test_questions_are_asked_one_by_one_and_answered_in_the_same_session(tmp_path: Path) -> None:
+    look = calls("Read", file_path=str(tmp_path / "shop/README.md"))
+    with place(tmp_path, look, answers("Per key or per user?", "How many?"), answers(plan=PLAN)) as here:
+        done = here.plan("Limit the rate", "--json", stdin="per key\n\n")
+        bodies = here.bodies()
+    assert done.returncode == 0, done.stderr
+    assert "1/2 Per key or per user?" in done.stderr
+    assert "2/2 How many?" in done.stderr
+    assert "> Read README.md" in done.stderr
+    plan = read_plan("PLAN.md", here.folder, Settings())
+    assert [task.title for task in plan.tasks] == ["Token bucket", "Wire it in"]
+    document = json.loads(done.stdout)
+    assert document["plan"] == str(here.folder / "PLAN.md")
+    assert [task["checks"] for task in document["tasks"]] == [["test -s limits.py"], ["test -s api.py"]]
+    # The last request holds the whole conversation: the goal, what was read, and both answers.
+    last = texts(bodies[-1])
+    assert "Limit the rate" in last
+    assert "A shop." in last
+    assert "Per key or per user?\\n-> per key" in last
+    assert "How many?\\n-> no answer; decide it yourself" in last
+
+
+def test_a_plan_that_cannot_be_read_goes_back_with_everything_that_is_wrong(tmp_path: Path) -> None:
+    wrong = "# X\n\n## A\nNeeds: Nobody\nCheck: `true`\n\n## A\nCheck: `true`\n"
+    with place(tmp_path, answers(plan=wrong), answers(plan=f"```markdown\n{PLAN}```")) as here:
+        done = here.plan("Limit the rate")
+        told = texts(here.bodies()[-1])
+    assert done.returncode == 0, done.stderr
+    assert "The plan cannot be used as it is" in told
+    assert "Nobody" in told
+    assert (here.folder / "PLAN.md").read_text() == PLAN
+
+
+def test_an_agent_that_never_writes_a_usable_plan_ends_with_1_and_no_file(tmp_path: Path) -> None:
+    wrong = [answers(plan="no task in here") for _ in range(planning.CORRECTIONS + 1)]
+    with place(tmp_path, *wrong) as here:
+        done = here.plan("Limit the rate", "--json")
+    assert done.returncode == 1
+    assert json.loads(done.stdout)["plan"] is None
+    assert "cannot be used" in json.loads(done.stdout)["error"]
+    assert not (here.folder / "PLAN.md").exists()
+
+
+def test_nobody_answers_and_the_question_is_left_with_exit_code_4(tmp_path: Path) -> None:
+    with place(tmp_path, answers("Per key or per user?")) as here:
+        done = here.plan("Limit the rate", "--json")
+    assert done.returncode == 4, done.stderr
+    assert json.loads(done.stdout)["questions"] == ["Per key or per user?"]
+    assert not (here.folder / "PLAN.md").exists()
+
+
+def test_without_questions_the_agent_is_told_to_decide(tmp_path: Path) -> None:
+    with place(tmp_path, answers("May I ask?"), answers(plan=PLAN)) as here:
+        done = here.plan("Limit the rate", "--no-questions", stdin=None)
+        first = texts(here.bodies()[0])
+    assert done.returncode == 0, done.stderr
+    assert "Nobody is there to answer" in first
+    assert "The agent asks" not in done.stderr
+
+
+def test_a_goal_on_standard_input_leaves_nobody_to_ask(tmp_path: Path) -> None:
+    with place(tmp_path, answers(plan=PLAN)) as here:
+        done = here.plan("-", stdin="Limit the rate\n")
+        first = texts(here.bodies()[0])
+    assert done.returncode == 0, done.stderr
+    assert "Limit the rate" in first
+    assert "Nobody is there to answer" in first
+
+
+def test_a_plan_that_is_there_is_never_overwritten_and_no_agent_is_started(tmp_path: Path) -> None:
+    with place(tmp_path, says("never asked")) as here:
+        (here.folder / "PLAN.md").write_text("mine")
+        done = here.plan("Limit the rate")
+        assert here.stage.requests == ()
+    assert done.returncode == 2
+    assert (here.folder / "PLAN.md").read_text() == "mine"
+
+
+def test_the_hooks_for_a_finished_plan_hear_of_it_where_they_are_trusted(tmp_path: Path) -> None:
+    with place(tmp_path, answers(plan=PLAN)) as here:
+        hooks = Path(os.environ["HOME"]) / ".config/babysitter/hooks" / planning.POST_PLANNING
+        hooks.mkdir(parents=True)
+        (hooks / "note.sh").write_text(f"cat > {tmp_path}/heard.json\n")
+        done = here.plan("Limit the rate")
+    assert done.returncode == 0, done.stderr
+    heard = json.loads((tmp_path / "heard.json").read_text())
+    assert heard["hookType"] == "post-planning"
+    assert heard["planPath"] == str(here.folder / "PLAN.md")
+    assert heard["tasks"] == ["Token bucket", "Wire it in"]
+
+
+def test_a_missing_agent_is_said_with_exit_code_5(tmp_path: Path) -> None:
+    with place(tmp_path) as here:
+        done = here.plan("Limit the rate", BRIDLE_CLAUDE="/nowhere/claude")
+    assert done.returncode == 5
+    assert "/nowhere/claude" in done.stderr
+
+
+def test_an_agent_whose_answer_has_no_form_cannot_plan(tmp_path: Path) -> None:
+    with place(tmp_path) as here:
+        done = here.plan("Limit the rate", "--agent", "codex")
+    assert done.returncode == 2
+    assert "codex cannot plan" in done.stderr
+
+
+def test_ctrl_c_at_a_question_ends_it_with_130_and_no_file(tmp_path: Path) -> None:
+    """On a terminal of its own, as a person sits at it."""
+    with place(tmp_path, answers("Per key or per user?")) as here:
+        master, slave = pty.openpty()
+        child = subprocess.Popen(
+            [str(BRIDLE), "plan", "Limit the rate"],
+            stdin=slave,
+            stdout=slave,
+            stderr=slave,
+            cwd=here.folder,
+            env=here.environment(),
+            start_new_session=True,
+            preexec_fn=_own_terminal,
+        )
+        os.close(slave)
+        seen = b""
+        while b"Per key or per user?" not in seen:
+            assert select.select([master], [], [], LIMIT_SECONDS)[0], seen
+            seen += os.read(master, 65536)
+        os.write(master, b"\x03")
+        assert child.wait(LIMIT_SECONDS) == 130
+        os.close(master)
+    assert not (here.folder / "PLAN.md").exists()
+
+
+def _own_terminal() -> None:
+    import fcntl
+    import termios
+
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+
+
+@pytest.mark.parametrize("given", [None, {}, [], {"plan": 3}, {"questions": "x"}, {"questions": [1, ""], "plan": " "}])
+def test_an_answer_without_a_question_or_a_plan_is_sent_back(given: object) -> None:
+    answer = planning.read_answer(given, "PLAN.md", may_ask=True)
+    assert isinstance(answer, planning.Unusable)
+    assert "neither" in answer.problems
+
+
+def test_questions_count_only_while_they_are_allowed() -> None:
+    given = {"questions": ["Which  one?"], "plan": ""}
+    assert planning.read_answer(given, "PLAN.md", may_ask=True) == planning.Questions(("Which one?",))
+    assert isinstance(planning.read_answer(given, "PLAN.md", may_ask=False), planning.Unusable)
