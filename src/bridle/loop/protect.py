@@ -46,7 +46,7 @@ async def protect(args: Mapping[str, Any], bench: Bench) -> dict[str, Any]:
     undone = _noted(bench, args, wanted)
     apply(bench, wanted)
     tree = await work_tree(bench)
-    changes = await _changes(bench, last or start.work, tree)
+    changes = await _changes(bench, start, last, tree)
     taken_out = [one.path for one in changes if one.is_gone and one.path in versions and _is_left(bench, one.path)]
     taken_out = [path for path in taken_out if not any(matches(pattern, path) for pattern in may_edit)]
     if taken_out:
@@ -54,11 +54,11 @@ async def protect(args: Mapping[str, Any], bench: Bench) -> dict[str, Any]:
         words = "it was taken out of git and hidden from it, and it is protected"
         undone = _noted(bench, args, [Repair(path, words, None) for path in taken_out])
         tree = await work_tree(bench)
-        changes = await _changes(bench, last or start.work, tree)
+        changes = await _changes(bench, start, last, tree)
     reported = [*await _tests(bench, changes), *await _others(bench, changes)]
     return {
         "tree": tree,
-        "changed": any(one.path not in start.untracked for one in changes),
+        "changed": bool(changes),
         "undone": undone,
         "reported": [asdict(report) for report in reported],
     }
@@ -167,11 +167,15 @@ def _noted(bench: Bench, args: Mapping[str, Any], wanted: Sequence[Repair]) -> l
     return [{"path": name, "what": what} for name, what in (noted | new).items()]
 
 
-async def _changes(bench: Bench, before: str, after: str) -> list[Change]:
-    fields = await bench.git.names("diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", before, after)
+async def _changes(bench: Bench, start: Origin, last: str | None, tree: str) -> list[Change]:
+    """What differs from the last commit of the run, or from its start; the person's own files are none of the work."""
+    words = ("diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev")
+    fields = await bench.git.names(*words, last or start.work, tree)
+    own = frozenset(start.untracked)
     return [
         Change(path, facts.split()[1], facts.split()[2], facts.split()[3])
         for facts, path in zip(fields[::2], fields[1::2], strict=True)
+        if path not in own
     ]
 
 

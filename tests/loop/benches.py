@@ -1,0 +1,99 @@
+"""Real repositories with a plan, and a bench in them: what the performers of the loop work with in tests."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from bridle.loop import origin
+from bridle.loop.bench import Bench, bench
+from bridle.loop.checks import check
+from bridle.loop.plan import Plan, Task
+from bridle.loop.protect import protect
+from bridle.loop.settings import Settings
+from bridle.run.logs import exclude_from_git
+from tests.workspace.repositories import git, write
+
+RUN = "01jrun"
+
+
+@dataclass
+class Scene:
+    """One repository, its plan and its run."""
+
+    bench: Bench
+    heard: list[str] = field(default_factory=list)
+
+    @property
+    def folder(self) -> Path:
+        return self.bench.folder
+
+    def read(self, name: str) -> str:
+        return (self.folder / name).read_text()
+
+    def write(self, files: Mapping[str, str | bytes]) -> None:
+        write(self.folder, dict(files))
+
+    def git(self, *words: str) -> str:
+        return git(self.folder, *words)
+
+    def start(self) -> origin.Origin:
+        return asyncio.run(origin.record(self.bench))
+
+    def protect(self, *, may_edit: Sequence[str] = (), iteration: int = 1, **more: object) -> dict[str, Any]:
+        args = {"task": "T", "iteration": iteration, "snapshot": None, "may_edit": list(may_edit), **more}
+        return asyncio.run(protect(args, self.bench))
+
+    def check(self, *commands: str, task: str = "T", when: str = "after") -> dict[str, Any]:
+        listed = [{"command": command, "of": "task"} for command in commands]
+        return asyncio.run(check({"task": task, "iteration": 1, "when": when, "checks": listed}, self.bench))
+
+    def commit(self, title: str = "T") -> str:
+        """A commit as the harness makes it."""
+        self.git("add", "-A")
+        self.git("commit", "-q", "-m", f"{title}\n\nBridle-Run: {RUN}\nBridle-Task: {title}\nBridle-Iteration: 1")
+        return self.git("rev-parse", "HEAD").strip()
+
+
+def scene(
+    folder: Path,
+    files: Mapping[str, str | bytes],
+    *,
+    checks: Sequence[str] = (),
+    guard: Sequence[str] = (),
+    may_edit: Sequence[str] = (),
+    setup: Sequence[str] = (),
+    untracked: Mapping[str, str | bytes] | None = None,
+    environment: Mapping[str, str] | None = None,
+    plan_path: str | None = None,
+    **settings: Any,
+) -> Scene:
+    """A repository with one commit of these files, and a plan of two tasks with these checks."""
+    folder.mkdir(parents=True)
+    git(folder, "init", "-q", "-b", "main")
+    write(folder, dict(files))
+    for name in files:
+        if name.endswith(".sh"):
+            (folder / name).chmod(0o755)
+    git(folder, "add", "-A")
+    git(folder, "commit", "-q", "--allow-empty", "-m", "first")
+    exclude_from_git(folder)
+    write(folder, dict(untracked or {}))
+    tasks = (Task("T", checks=tuple(checks)), Task("Other", may_edit=tuple(may_edit)))
+    path = str(folder / plan_path) if plan_path else None
+    plan = Plan("P", "", tasks, guard=tuple(guard), setup=tuple(setup), path=path)
+    heard: list[str] = []
+    made = bench(
+        folder,
+        environment=dict(os.environ) | dict(environment or {}),
+        settings=Settings(**settings),
+        plan=plan,
+        base=git(folder, "rev-parse", "HEAD").strip(),
+        run_folder=folder / ".a5c" / "runs" / RUN,
+        say=heard.append,
+    )
+    return Scene(made, heard)
