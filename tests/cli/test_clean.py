@@ -1,0 +1,214 @@
+"""`bridle clean`: what is old goes, what is young, at work, or not ours stays."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from bridle.engine.driver import LOCK_FILE
+from bridle.ground.lock import FileLock
+from bridle.loop.cleaning import GOING_PREFIX
+
+BRIDLE = Path(sys.executable).parent / "bridle"
+LIMIT_SECONDS = 60.0
+DAY = 86400.0
+OLD = 40 * DAY
+
+
+def bridle(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [str(BRIDLE), *arguments],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        cwd=cwd,
+        timeout=LIMIT_SECONDS,
+        check=False,
+    )
+
+
+def git(folder: Path, *words: str) -> str:
+    flags = ("-c", "user.name=T", "-c", "user.email=t@localhost")
+    done = subprocess.run(["git", *flags, *words], cwd=folder, capture_output=True, text=True, timeout=60, check=True)
+    return done.stdout
+
+
+@pytest.fixture
+def here(tmp_path: Path) -> Path:
+    """A repository with one commit."""
+    folder = tmp_path / "shop"
+    folder.mkdir()
+    git(folder, "init", "-q")
+    (folder / "a.txt").write_text("a")
+    git(folder, "add", "-A")
+    git(folder, "commit", "-q", "-m", "a")
+    return folder
+
+
+def age(path: Path, seconds: float) -> None:
+    """Make a file, or everything below a folder, look that old."""
+    moment = time.time() - seconds
+    for one in [path, *path.rglob("*")] if path.is_dir() else [path]:
+        os.utime(one, (moment, moment), follow_symlinks=False)
+
+
+def log(here: Path, name: str, seconds: float, folder: str = ".ralph/logs/claude") -> Path:
+    path = here / folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("x")
+    age(path, seconds)
+    return path
+
+
+def run(here: Path, name: str, seconds: float) -> Path:
+    """A real run, made by Bridle, and then made to look old."""
+    process = here / "process.py"
+    process.write_text("async def process(inputs, ctx):\n    return 1\n")
+    done = bridle(
+        "run:create", "--process-id", "p", "--entry", "./process.py#process", "--run-id", name, "--json", cwd=here
+    )
+    assert done.returncode == 0, done.stderr
+    folder = here / ".a5c/runs" / name
+    age(folder, seconds)
+    return folder
+
+
+def test_old_logs_go_with_everything_beside_them_and_young_ones_stay(here: Path) -> None:
+    old = [log(here, f"a{ending}", OLD) for ending in (".ndjson", ".stderr", ".times", ".meta.json")]
+    old.append(log(here, "c.log", OLD, ".ralph/logs/checks"))
+    young = [log(here, "b.ndjson", 29 * DAY), log(here, "d.log", 0, ".ralph/logs/checks")]
+    done = bridle("clean", "--yes", "--json", cwd=here)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["logs"] == 5
+    assert not [path for path in old if path.exists()]
+    assert all(path.exists() for path in young)
+
+
+def test_nothing_but_logs_and_runs_is_touched_however_old_it_is(here: Path) -> None:
+    log(here, "a.ndjson", OLD)
+    mine = [
+        log(here, "notes.txt", OLD),
+        log(here, "progress.md", OLD, ".ralph"),
+        log(here, "check", OLD, ".ralph"),
+        log(here, "budget.json", OLD, ".ralph/state"),
+        log(here, "hook.sh", OLD, ".a5c/hooks/on-run-start"),
+        log(here, "other.json", OLD, ".a5c/runs/not-a-run"),
+        here / "a.txt",
+    ]
+    age(here / "a.txt", OLD)
+    assert bridle("clean", "--yes", cwd=here).returncode == 0
+    assert all(path.exists() for path in mine)
+
+
+def test_an_old_run_goes_with_its_snapshots_and_its_branch_stays(here: Path) -> None:
+    old, young = run(here, "01OLD", OLD), run(here, "01YOUNG", DAY)
+    head = git(here, "rev-parse", "HEAD").strip()
+    for name in ("snapshots/01old-task-1", "taken-back/01old-x", "origins/01old", "snapshots/01young-task-1"):
+        git(here, "update-ref", f"refs/bridle/{name}", head)
+    git(here, "branch", "bridle/01old")
+    done = bridle("clean", "--yes", "--json", cwd=here)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["runs"] == ["01OLD"]
+    assert not old.exists()
+    assert young.exists()
+    assert git(here, "for-each-ref", "--format=%(refname)", "refs/bridle").split() == [
+        "refs/bridle/snapshots/01young-task-1"
+    ]
+    assert "bridle/01old" in git(here, "branch", "--list", "bridle/01old")
+
+
+def test_the_logs_of_a_run_that_stays_stay_too(here: Path) -> None:
+    folder = run(here, "01LONG", DAY)
+    age(folder / "run.json", OLD + DAY)
+    during, before = log(here, "during.ndjson", OLD), log(here, "before.ndjson", OLD + 2 * DAY)
+    assert bridle("clean", "--yes", cwd=here).returncode == 0
+    assert during.exists()
+    assert not before.exists()
+
+
+def test_a_run_that_somebody_is_at_work_on_is_left_alone(here: Path) -> None:
+    folder = run(here, "01BUSY", OLD)
+    lock = FileLock.hold(folder / LOCK_FILE, holder="bridle drive")
+    try:
+        age(folder, OLD)
+        done = bridle("clean", "--yes", "--json", cwd=here)
+    finally:
+        lock.release()
+    assert done.returncode == 0, done.stderr
+    assert folder.is_dir()
+    document = json.loads(done.stdout)
+    assert document["runs"] == []
+    assert "01BUSY" in document["kept"][0]
+
+
+def test_what_a_broken_off_cleaning_left_is_finished(here: Path) -> None:
+    half = here / ".a5c/runs" / f"{GOING_PREFIX}01HALF"
+    half.mkdir(parents=True)
+    (half / "run.json").write_text("{}")
+    assert bridle("clean", "--yes", cwd=here).returncode == 0
+    assert not half.exists()
+
+
+def test_a_link_in_the_place_of_a_folder_of_ours_is_not_followed(here: Path, tmp_path: Path) -> None:
+    theirs = tmp_path / "theirs"
+    precious = log(theirs, "a.ndjson", OLD, "claude")
+    (here / ".ralph").mkdir()
+    (here / ".ralph/logs").symlink_to(theirs)
+    linked = here / ".a5c/runs/01LINK"
+    linked.parent.mkdir(parents=True)
+    (theirs / "run.json").write_text("{}")
+    linked.symlink_to(theirs)
+    age(theirs, OLD)
+    done = bridle("clean", "--yes", "--json", cwd=here)
+    assert json.loads(done.stdout)["logs"] == 0
+    assert precious.exists()
+    assert linked.exists()
+
+
+def test_without_anybody_to_ask_nothing_is_removed(here: Path) -> None:
+    path = log(here, "a.ndjson", OLD)
+    done = bridle("clean", cwd=here)
+    assert done.returncode == 2
+    assert "--yes" in done.stderr
+    assert path.exists()
+
+
+def test_a_dry_run_only_says_what_would_go(here: Path) -> None:
+    path, folder = log(here, "a.ndjson", OLD), run(here, "01OLD", OLD)
+    done = bridle("clean", "--dry-run", "--json", cwd=here)
+    assert done.returncode == 0
+    assert json.loads(done.stdout)["removed"] is False
+    assert "1 log and 1 run" in done.stderr
+    assert path.exists()
+    assert folder.exists()
+
+
+@pytest.mark.parametrize(("answer", "code", "is_left"), [("y", 0, False), ("n", 2, True), ("", 2, True)])
+def test_a_person_is_asked_and_only_yes_means_yes(here: Path, answer: str, code: int, is_left: bool) -> None:
+    path = log(here, "a.ndjson", OLD)
+    master, slave = pty.openpty()
+    os.write(master, f"{answer}\n".encode())
+    done = subprocess.run(
+        [str(BRIDLE), "clean"], stdin=slave, capture_output=True, cwd=here, timeout=LIMIT_SECONDS, check=False
+    )
+    os.close(slave)
+    os.close(master)
+    assert done.returncode == code, done.stderr
+    assert path.exists() is is_left
+
+
+def test_the_age_is_that_of_the_settings_or_of_the_flag(here: Path) -> None:
+    path = log(here, "a.ndjson", 10 * DAY)
+    assert "nothing here is older than 30 days" in bridle("clean", "--yes", cwd=here).stderr
+    (here / "bridle.toml").write_text('keep = "9d"\n')
+    assert "1 log" in bridle("clean", "--dry-run", cwd=here).stderr
+    assert "nothing here" in bridle("clean", "--dry-run", "--keep", "11d", cwd=here).stderr
+    assert path.exists()
+    assert bridle("clean", "--keep", "nonsense", cwd=here).returncode == 2
