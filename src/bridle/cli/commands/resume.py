@@ -1,0 +1,49 @@
+"""`bridle resume`: go on with a run after a crash, an interruption or a limit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from bridle.cli.commands.run import limit_options
+
+
+@click.command("resume", short_help="Go on with a run after a crash or an interruption.")
+@click.argument("run", required=False)
+@limit_options
+@click.option("--no-hooks", is_flag=True, help="Run no native hooks, trusted or not.")
+@click.option("--json", "as_json", is_flag=True, help="Print the receipt as one JSON document on stdout.")
+def command(*, run: str | None, no_hooks: bool, as_json: bool, **flags: Any) -> int:
+    """Go on with RUN (default: the last one) at the place where it stopped; other bounds can be given."""
+    from bridle.cli import looping
+    from bridle.journal.files import FileStore
+    from bridle.loop import news, start
+    from bridle.loop.duration import parse_duration
+
+    folder = looping.chosen(run)
+    store = FileStore(folder)
+    bounds = {
+        "max_cost_usd": flags["max_cost"],
+        "max_iterations": flags["max_iterations"],
+        "max_seconds": None if flags["max_time"] is None else parse_duration(flags["max_time"]),
+        "tries": flags["tries"],
+    }
+    said = {name: value for name, value in bounds.items() if value is not None}
+    if said:
+        news.say(store, news.LIMITS, said)
+    if _may_go_on(store, has_bounds=bool(said)):
+        start.release(store, {"limits": said})
+    return looping.drive(folder, as_json=as_json, with_hooks=not no_hooks)
+
+
+def _may_go_on(store: Any, *, has_bounds: bool) -> bool:
+    """Whether a pause ends: at a limit with other bounds, without an agent at once, with every task ended never."""
+    from bridle.loop import kinds
+
+    state = store.state()
+    for effect_id, one in state.standing.pending.items():
+        if one.kind == kinds.PAUSE:
+            why = (store.task(effect_id).get("inputs") or {}).get("why")
+            return why == kinds.WHY_UNUSABLE or (why == kinds.WHY_LIMIT and has_bounds)
+    return False

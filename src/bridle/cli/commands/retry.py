@@ -1,0 +1,44 @@
+"""`bridle retry`: try a task of a run again."""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+
+@click.command("retry", short_help="Try a task of a run again.")
+@click.argument("task")
+@click.argument("run", required=False)
+@click.option("--resume", "goes_on", is_flag=True, help="Go on with the run at once.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document on stdout.")
+def command(*, task: str, run: str | None, goes_on: bool, as_json: bool) -> int:
+    """Give TASK (its title, or a part of it that is no other's) all its tries again, in RUN (default: the last one)."""
+    import asyncio
+
+    from bridle.cli import looping
+    from bridle.errors import UsageError
+    from bridle.journal.files import FileStore
+    from bridle.loop import news
+    from bridle.loop.ledger import GOOD
+    from bridle.loop.start import release, standing
+
+    folder = looping.chosen(run)
+    receipt = asyncio.run(standing(folder))
+    tasks = receipt.get("tasks", [])
+    exact = [one for one in tasks if one["title"] == task]
+    found = exact or [one for one in tasks if task.lower() in one["title"].lower()]
+    if len(found) != 1:
+        titles = ", ".join(one["title"] for one in found or tasks)
+        raise UsageError(f"{task!r} means {len(found)} tasks", remedy=f"Give one of: {titles}")
+    if found[0]["verdict"] in GOOD:
+        raise UsageError(f"{found[0]['title']!r} is {found[0]['verdict']} already", remedy="Nothing was changed.")
+    store, title = FileStore(folder), found[0]["title"]
+    if not release(store, {"retries": [title]}):
+        news.say(store, news.RETRY, {"task": title})
+    if goes_on:
+        return looping.drive(folder, as_json=as_json)
+    if as_json:
+        click.echo(json.dumps({"run": folder.name, "retry": title}))
+    looping.say(f"{title!r} will be tried again: bridle resume {folder.name}")
+    return 0

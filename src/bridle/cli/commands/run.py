@@ -1,0 +1,111 @@
+"""`bridle run`: the main job, over a plan's tasks until each is verified done."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import click
+
+from bridle.errors import UsageError
+
+
+def limit_options(function: Any) -> Any:
+    """The bounds that `run` and `resume` both take."""
+    for option in (
+        click.option("--tries", type=int, help="Tries for each task.  [default: 5]"),
+        click.option("--max-time", metavar="DURATION", help="The whole run: seconds, or 90s, 15m, 8h.  [default: 8h]"),
+        click.option("--max-iterations", type=int, help="Agent runs in all.  [default: 50]"),
+        click.option("--max-cost", type=float, metavar="USD", help="What the agents may cost.  [default: 20]"),
+    ):
+        function = option(function)
+    return function
+
+
+@click.command("run", short_help="The loop over a plan's tasks until each is verified done.")
+@click.argument("plan", required=False, metavar='[PLAN.md|prd.json|"goal"]')
+@click.option("--agent", multiple=True, help="Who does the work; several: the next one at a usage limit.")
+@click.option("--model", help="The model.  [default: sonnet]")
+@click.option("--reasoning", type=click.Choice(["none", "low", "med", "high"]), help="How much it thinks.")
+@limit_options
+@click.option("--parallel", type=int, help="Tasks at once.  [default: 1]")
+@click.option("--worktree", is_flag=True, default=None, help="Work in a working copy of its own.")
+@click.option("--red-first", is_flag=True, default=None, help="A task's own check must fail before any work.")
+@click.option("--breakpoints", type=click.Choice(["ask", "approve", "reject"]), help="Who answers breakpoints.")
+@click.option("--allow-dirty", is_flag=True, default=None, help="Begin with uncommitted changes; they are kept.")
+@click.option("--tick", is_flag=True, default=None, help="Tick finished tasks in the plan's file.")
+@click.option("--no-hooks", is_flag=True, help="Run no native hooks, trusted or not.")
+@click.option("--dry-run", is_flag=True, help="Show the first prompt and command; write nothing.")
+@click.option("--json", "as_json", is_flag=True, help="Print the receipt as one JSON document on stdout.")
+def command(*, plan: str | None, dry_run: bool, no_hooks: bool, as_json: bool, **flags: Any) -> int:
+    """Work on a plan, task by task, a fresh agent each time, until every task is verified done or a limit is reached.
+
+    Only checks that Bridle itself ran make a task done. One commit for each, on a branch of the run's own.
+    """
+    from bridle.cli import looping
+    from bridle.loop import start
+    from bridle.loop.argument import read_plan
+    from bridle.loop.bridle_toml import load_settings
+
+    given = {name: value for name, value in flags.items() if value is not None and value != ()}
+    if "agent" in given:
+        given["agent"] = [name for one in given["agent"] for name in one.split(",")]
+    settings = load_settings(Path.cwd(), looping.home(), given)
+    if settings.parallel > 1 or settings.worktree:
+        raise UsageError("--parallel and --worktree are not part of this version yet", remedy="Leave them out.")
+    wanted = read_plan(plan, Path.cwd(), settings)
+    beginning = asyncio.run(start.look(Path.cwd(), wanted, settings, dict(os.environ)))
+    if dry_run:
+        return _show(beginning, as_json=as_json)
+    run = looping.begin(beginning, dict(os.environ))
+    code = looping.drive(run, as_json=as_json, with_hooks=not no_hooks)
+    if settings.tick:
+        _tick(run, beginning)
+    return code
+
+
+def _show(beginning: Any, *, as_json: bool) -> int:
+    """What the first iteration would be: its prompt and its command. Nothing is written."""
+    from bridle.loop.bench import bench
+    from bridle.loop.work import request_of
+    from bridle.run.command import build
+
+    task = beginning.plan.tasks[0]
+    place = bench(
+        beginning.repository,
+        environment=dict(os.environ),
+        settings=beginning.settings,
+        plan=beginning.plan,
+        base=beginning.base,
+        run_folder=beginning.repository / ".a5c/runs/dry-run",
+    )
+    packed, request = request_of(task, {"task": task.title, "iteration": 1}, place)
+    command_line = build(request, request.agent, dict(os.environ)).argv
+    if as_json:
+        document = {
+            "task": task.title,
+            "prompt": packed.text,
+            "cut": list(packed.cut),
+            "agent": request.agent,
+            "command": list(command_line),
+            "limits": beginning.settings.limits.as_json(),
+        }
+        click.echo(json.dumps(document, ensure_ascii=False, default=str))
+    else:
+        click.echo(packed.text)
+        click.echo(f"agent: {request.agent}; {beginning.settings.limits.words()}", err=True)
+    return 0
+
+
+def _tick(run: Path, beginning: Any) -> None:
+    from bridle.loop.ledger import GOOD
+    from bridle.loop.start import standing
+    from bridle.loop.tick import tick
+
+    if beginning.plan.path is None:
+        return
+    receipt = asyncio.run(standing(run))
+    tick(Path(beginning.plan.path), [task["title"] for task in receipt["tasks"] if task["verdict"] in GOOD])

@@ -1,0 +1,19 @@
+"""`bridle status`: where a run of the loop stands."""
+
+from __future__ import annotations
+
+import click
+
+
+@click.command("status", short_help="Where a run stands.")
+@click.argument("run", required=False)
+@click.option("--json", "as_json", is_flag=True, help="Print the receipt as one JSON document on stdout.")
+def command(*, run: str | None, as_json: bool) -> int:
+    """Show the receipt of RUN (default: the last one) as it stands now. Nothing is done."""
+    import asyncio
+
+    from bridle.cli import looping
+    from bridle.loop.start import standing
+
+    looping.show(asyncio.run(standing(looping.chosen(run))), "", as_json=as_json)
+    return 0
