@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from bridle.errors import PlanError
@@ -70,6 +70,8 @@ def test_a_plan_is_read_or_refused_with_lines_that_exist(text: str) -> None:
 
 
 @given(valid)
+@example("## First\n- [ ] an item\n      Check: with words that look like another thing\n")
+@example("## First\nCheck: ``a `b` c``\nCheck: ` `` `\n")
 def test_a_plan_that_was_written_out_reads_back_as_the_same(text: str) -> None:
     plan = read(text)
     assume(plan is not None)
