@@ -8,9 +8,10 @@ from bridle.errors import UsageError
 from bridle.loop import origin
 from bridle.loop.bench import Bench
 from bridle.loop.ledger import UNVERIFIED
+from bridle.loop.verify import stage_work
 from bridle.run.logs import exclude_from_git
 from bridle.workspace import snapshot
-from bridle.workspace.commit import commit, message, trailers_of
+from bridle.workspace.commit import commit_index, message, trailers_of
 from bridle.workspace.git import Git, check_branch
 
 RUN = "Bridle-Run"
@@ -44,7 +45,8 @@ async def make_commit(args: dict[str, Any], bench: Bench) -> dict[str, Any]:
     if found is not None:
         return {"commit": found, "tree": await _tree(git, found), "found": True, "folded": []}
     folded = await _fold_foreign(git, bench)
-    made = await commit(git, _message(args, bench))
+    await stage_work(bench)  # the person's own untracked files are no part of the work
+    made = await commit_index(git, _message(args, bench))
     if made is None:  # nothing has changed since the last commit: the verdict stands on that one
         head = await git.head()
         return {"commit": None, "tree": await _tree(git, head) if head else None, "found": False, "folded": folded}

@@ -19,11 +19,16 @@ def message(subject: str, body: str = "", trailers: Mapping[str, str] | None = N
 
 
 async def commit(git: Git, text: str) -> str | None:
-    """Commit everything that is not ignored; None where nothing has changed.
+    """Commit everything that is not ignored; None where nothing has changed."""
+    await git.run("add", "-A")
+    return await commit_index(git, text)
+
+
+async def commit_index(git: Git, text: str) -> str | None:
+    """Commit what is staged; None where that is nothing new.
 
     No hook of the repository runs and nothing is signed: both may wait for a person.
     """
-    await git.run("add", "-A")
     head = await git.head()
     tree = await git.text("write-tree")
     if head is not None and tree == await git.text("rev-parse", f"{head}^{{tree}}"):
