@@ -7,13 +7,17 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Coroutine, Mapping
+from collections.abc import Coroutine, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from bridle.cli import notify
 from bridle.cli.faces import face_of
+from bridle.engine.iteration import COMPLETED
 from bridle.engine.trust import home_of
+from bridle.journal.files import FileStore
 from bridle.journal.find import LAST, choose_run, runs_folder
+from bridle.loop.bridle_toml import load_settings
 from bridle.loop.introduce import introduce
 from bridle.loop.start import INTERRUPTED, Beginning, Ended, create, go_on, standing
 from bridle.views import receipt as receipts
@@ -43,6 +47,8 @@ def chosen(argument: str | None) -> Path:
 def begin(beginning: Beginning, environment: Mapping[str, str]) -> Path:
     """Make the run, and say what is about to happen: the agents and who pays, the bounds, the branch."""
     settings, tasks = beginning.settings, len(beginning.plan.tasks)
+    if settings.notify:
+        notify.check_addresses(settings.notify)
     for line in introduce(settings, beginning.repository, environment):
         say(line)
     run = asyncio.run(create(beginning, runs_of(beginning.repository), environment))
@@ -51,9 +57,17 @@ def begin(beginning: Beginning, environment: Mapping[str, str]) -> Path:
     return run
 
 
-def drive(run: Path, *, as_json: bool, with_hooks: bool = True, environment: Mapping[str, str] | None = None) -> int:
-    """Drive a run to its end, print its receipt, and give the exit code."""
+def drive(
+    run: Path,
+    *,
+    as_json: bool,
+    with_hooks: bool = True,
+    environment: Mapping[str, str] | None = None,
+    addresses: Sequence[str] | None = None,
+) -> int:
+    """Drive a run to its end, print its receipt, send word of it, and give the exit code."""
     outer = dict(os.environ) if environment is None else environment
+    told = _addresses(run) if addresses is None else addresses
     try:
         ended = asyncio.run(_until_told_to_end(_shown(run, outer, with_hooks=with_hooks)))
     except (asyncio.CancelledError, KeyboardInterrupt):
@@ -61,6 +75,8 @@ def drive(run: Path, *, as_json: bool, with_hooks: bool = True, environment: Map
         show(document, "interrupted; nothing is lost", as_json=as_json)
         return INTERRUPTED
     show(ended.receipt, ended.reason, as_json=as_json)
+    if told:
+        asyncio.run(notify.send(told, ended.receipt, ended.reason, say))
     return ended.exit_code
 
 
@@ -74,6 +90,15 @@ def show(document: dict[str, Any], reason: str, *, as_json: bool) -> None:
         return
     for line in receipts.lines(document, reason):
         print(line)
+
+
+def _addresses(run: Path) -> Sequence[str]:
+    """Where to send word at the end; of a run that is complete already nobody needs to hear again."""
+    store = FileStore(run)
+    inputs = store.inputs()
+    if store.standing().end == COMPLETED or not isinstance(inputs, dict) or "repository" not in inputs:
+        return ()
+    return load_settings(Path(str(inputs["repository"])), home()).notify
 
 
 def _paint(document: dict[str, Any], reason: str) -> None:

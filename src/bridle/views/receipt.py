@@ -50,13 +50,22 @@ def styled(receipt: Mapping[str, Any], reason: str = "", *, width: int = PLAIN_W
     return [Line(tuple((harmless(text), style) for text, style in one.segments)) for one in shown]
 
 
-def _head(receipt: Mapping[str, Any], reason: str) -> Line:
+def headline(receipt: Mapping[str, Any], reason: str = "") -> str:
+    """The whole receipt in one line."""
+    return "".join(_headline(receipt, reason))
+
+
+def _headline(receipt: Mapping[str, Any], reason: str) -> tuple[str, str]:
     tasks = receipt["tasks"]
     verified = sum(task["verdict"] in _VERIFIED for task in tasks)
-    mark, style = MARKS.get(receipt["verdict"], FAILED_MARK)
-    words = f"{receipt['plan']}: {verified} of {_count(len(tasks), 'task')} verified"
     why = reason or ("" if receipt["verdict"] in _VERIFIED else receipt["verdict"])
-    return Line(((f"{mark} ", style), (words, "summary"), (f" ({why})" if why else "", style)))
+    return f"{receipt['plan']}: {verified} of {_count(len(tasks), 'task')} verified", f" ({why})" if why else ""
+
+
+def _head(receipt: Mapping[str, Any], reason: str) -> Line:
+    mark, style = MARKS.get(receipt["verdict"], FAILED_MARK)
+    words, why = _headline(receipt, reason)
+    return Line(((f"{mark} ", style), (words, "summary"), (why, style)))
 
 
 def _task(task: Mapping[str, Any], title_cells: int, width: int) -> Iterator[Line]:

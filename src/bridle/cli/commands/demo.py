@@ -61,7 +61,7 @@ def _play(scene: Scene, *, as_json: bool, keep: bool) -> int:
         for line in _introduction(scene, len(plan.tasks)):
             click.echo(line, err=True)
         run = looping.begin(beginning, environment)
-        code = looping.drive(run, as_json=as_json, environment=environment)
+        code = looping.drive(run, as_json=as_json, environment=environment, addresses=())
         misfits = _misfits(stage)
     for line in [*misfits, *(_where_to_look(scene) if keep else [])]:
         click.echo(line, err=True)
