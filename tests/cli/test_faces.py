@@ -1,0 +1,194 @@
+"""A run under way as a person sees it: live on a terminal, in lines through a pipe, and never harmful to either."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pty
+import re
+import select
+import struct
+import subprocess
+import termios
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from tests.loop.loops import BRIDLE, LIMIT_SECONDS, Loop, loop
+
+PLAN = "# Two\n\n## One\nCheck: `test -f one`\n\n## Two\nCheck: `test -f two`\n"
+WORKS = "open(task.lower(), 'w').close()"
+SECRET = "hunter2-of-the-person"
+# The account is used up at the first start, for an hour; and fine at the next.
+LIMITED = """
+if number == 1:
+    show(type="rate_limit_event", rate_limit_info={"status": "rejected", "resetsAt": int(time.time()) + 3600})
+    end("success", True, "You've hit your limit")
+open(task.lower(), 'w').close()
+"""
+LOUD = """
+words = "\\x1b[2J\\x1b]0;owned\\x07 hunter2-of-the-person \\u202e turned round"
+show(type="assistant", parent_tool_use_id=None, message={"id": "m", "role": "assistant", "model": "x", "content": [
+    {"type": "text", "text": words},
+    {"type": "tool_use", "id": "t", "name": "Bash", "input": {"command": words}}]})
+answer["summary"] = words
+open(task.lower(), 'w').close()
+"""
+
+
+class Terminal:
+    """A program on a terminal of its own, and all that it printed there."""
+
+    def __init__(self, child: subprocess.Popen[bytes], master: int) -> None:
+        self._child = child
+        self._master = master
+        self.seen = ""
+
+    def until(self, pattern: str) -> None:
+        """Read until this was printed."""
+        deadline = time.monotonic() + LIMIT_SECONDS
+        while not re.search(pattern, self.seen):
+            assert time.monotonic() < deadline, f"no {pattern!r} in {self.seen[-3000:]!r}"
+            assert self._read(), f"it ended without {pattern!r}: {self.seen[-3000:]!r}"
+
+    def press(self, keys: str) -> None:
+        os.write(self._master, keys.encode())
+
+    def end(self) -> int:
+        """Read to the end; the exit code."""
+        while self._read():
+            pass
+        return self._child.wait(LIMIT_SECONDS)
+
+    def modes(self) -> list[object]:
+        """How the terminal is set."""
+        return termios.tcgetattr(self._master)[:4]
+
+    def _read(self) -> bool:
+        if not select.select([self._master], [], [], LIMIT_SECONDS)[0]:
+            raise AssertionError(f"silence after {self.seen[-3000:]!r}")
+        try:
+            chunk = os.read(self._master, 65536)
+        except OSError:  # nobody holds the other side any more
+            return False
+        self.seen += chunk.decode("utf-8", "replace")
+        return bool(chunk)
+
+
+@contextmanager
+def terminal(
+    here: Loop, *arguments: str, program: tuple[str, ...] | None = None, **environment: str
+) -> Iterator[Terminal]:
+    """Run a command, or any program, on a terminal of 100 columns."""
+    master, slave = pty.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 100, 0, 0))
+    child = subprocess.Popen(
+        program or [str(BRIDLE), *arguments],
+        stdin=slave,
+        stdout=slave,
+        stderr=slave,
+        cwd=here.folder,
+        env=here.environment(**{"TERM": "xterm-256color", **environment}),
+        start_new_session=True,
+        preexec_fn=_own_terminal,
+    )
+    os.close(slave)
+    try:
+        yield Terminal(child, master)
+    finally:
+        child.kill()
+        child.wait(LIMIT_SECONDS)
+        os.close(master)
+
+
+def _own_terminal() -> None:
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+
+
+def plain(text: str) -> str:
+    """Without the sequences that rich itself writes."""
+    return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", text)
+
+
+def test_on_a_terminal_the_tasks_stand_at_the_bottom_and_the_receipt_comes_last(tmp_path: Path) -> None:
+    here = loop(tmp_path, PLAN, "time.sleep(0.5)\n" + WORKS)
+    with terminal(here, "run") as shown:
+        assert shown.end() == 0, shown.seen
+    text = plain(shown.seen)
+    assert re.search(r"[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏] One", text)
+    assert "claude, iteration 1" in text
+    assert "[1/2] One: iteration 1 (claude)" in text
+    assert "check passed: test -f one" in text
+    assert re.search(r"iteration 1 of 50 · 0\.0\d+ USD of 20", text)
+    assert "✓ PLAN.md: 2 of 2 tasks verified" in text[text.rindex("committed") :]
+
+
+def test_a_wait_for_a_usage_limit_is_counted_down_and_ended_by_a_key(tmp_path: Path) -> None:
+    here = loop(tmp_path, PLAN, LIMITED)
+    with terminal(here, "run") as shown:
+        before = shown.modes()
+        shown.until(r"waiting for usage limit: One: (1:00:0\d|59:\d\d) left, until \d\d:\d\d; press s to try now")
+        shown.press("x")
+        shown.press("s")
+        code = shown.end()
+        after = shown.modes()
+    assert code == 0, shown.seen[-2000:]
+    assert "the wait is over" in plain(shown.seen)
+    assert after == before
+    assert [call["task"] for call in here.calls()] == ["One", "One", "Two"]
+
+
+def test_ctrl_c_gives_the_terminal_back_and_says_how_to_go_on(tmp_path: Path) -> None:
+    here = loop(tmp_path, PLAN, LIMITED)
+    with terminal(here, "run") as shown:
+        before = shown.modes()
+        shown.until("press s to try now")
+        shown.press("\x03")
+        code = shown.end()
+        after = shown.modes()
+    assert code == 130
+    assert after == before
+    assert re.search(r"go on +bridle resume", plain(shown.seen))
+    assert shown.seen.rindex("\x1b[?25h") > shown.seen.rindex("\x1b[?25l")  # the cursor is there again
+
+
+def test_what_an_agent_writes_neither_drives_the_terminal_nor_shows_a_secret(tmp_path: Path) -> None:
+    here = loop(tmp_path, PLAN, LOUD)
+    with terminal(here, "run", MY_TOKEN=SECRET) as shown:
+        assert shown.end() == 0, shown.seen
+    piped = here.bridle("status", MY_TOKEN=SECRET)
+    for text in (shown.seen, piped.stdout):
+        assert SECRET not in text
+        assert "\x1b]0;" not in text
+        assert "\x1b[2J" not in text
+        assert "\u202e" not in text
+
+
+def test_in_a_pipe_everything_is_a_line_and_stdout_holds_the_receipt_alone(tmp_path: Path) -> None:
+    here = loop(tmp_path, PLAN, LOUD)
+    done = here.bridle("run", MY_TOKEN=SECRET)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("✓ PLAN.md: 2 of 2 tasks verified\n")
+    assert "[2/2] Two: iteration 1 (claude)\n" in done.stderr
+    assert "      > Bash \\x1b[2J" in done.stderr
+    for text in (done.stdout, done.stderr):
+        assert all(character.isprintable() or character == "\n" for character in text)
+        assert SECRET not in text
+
+
+def test_a_terminal_that_cannot_be_drawn_on_gets_lines(tmp_path: Path) -> None:
+    here = loop(tmp_path, PLAN, WORKS)
+    with terminal(here, "run", TERM="dumb") as shown:
+        assert shown.end() == 0
+    assert "\x1b" not in shown.seen
+    assert "[2/2] Two: iteration 1 (claude)" in shown.seen
+    assert "✓ PLAN.md: 2 of 2 tasks verified" in shown.seen
+
+
+def test_a_run_in_the_background_of_a_terminal_is_not_stopped_by_it(tmp_path: Path) -> None:
+    """A shell's job control stops a program that sets the terminal from the background."""
+    here = loop(tmp_path, PLAN, WORKS)
+    with terminal(here, "run", program=("bash", "-ic", f"{BRIDLE} run & wait %1; exit $?")) as shown:
+        assert shown.end() == 0, shown.seen
+    assert "2 of 2 tasks verified" in plain(shown.seen)
