@@ -184,14 +184,14 @@ MACHINE = Machine(Path("/work"), True, "linux", "Linux 6", "bash")
 
 
 def test_the_opening_says_the_date_and_shows_each_file_of_instructions() -> None:
-    files = (Instructions(Path("/work/CLAUDE.md"), PROJECT, "be brief"), Instructions(Path("/work/b.md"), PROJECT, "b"))
+    files = (Instructions(Path("/project/CLAUDE.md"), PROJECT, "be brief"), Instructions(Path("/project/b.md"), PROJECT, "b"))
     text = opening(Context(MACHINE, files), date="2026-11-15", sections={"skills": "- verify: see it work", "none": ""})
     assert text.startswith("<system-reminder>\n")
     assert text.endswith("</system-reminder>\n\n")
     order = [
         "# claudeMd\n",
-        f"Contents of /work/CLAUDE.md ({PROJECT}):\n\nbe brief\n\n",
-        f"Contents of /work/b.md ({PROJECT}):\n\nb\n",
+        f"Contents of /project/CLAUDE.md ({PROJECT}):\n\nbe brief\n\n",
+        f"Contents of /project/b.md ({PROJECT}):\n\nb\n",
         "# skills\n- verify: see it work\n",
         "# currentDate\nToday's date is 2026-11-15.\n",
     ]

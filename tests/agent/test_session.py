@@ -22,7 +22,7 @@ from tests.agent.samples import Line, lines_in
 from tests.sizes import SIZES
 
 LIMIT_SECONDS = 60
-ORIGIN = Origin("aaaaaaaa-0000-4000-8000-000000000001", "/work", "2.1.197")
+ORIGIN = Origin("aaaaaaaa-0000-4000-8000-000000000001", "/project", "2.1.197")
 
 
 def begun(folder: Path) -> Session:
@@ -295,9 +295,9 @@ def wait_until_it_writes(folder: Path, session_id: str) -> None:
 
 def test_a_session_moves_with_the_work(tmp_path: Path) -> None:
     session = begun(tmp_path)
-    session.moved("/work/src")
+    session.moved("/project/src")
     session.note("two")
-    assert [line["cwd"] for line in written(session)] == ["/work", "/work/src"]
+    assert [line["cwd"] for line in written(session)] == ["/project", "/project/src"]
 
 
 def test_files_of_a_session_are_for_their_owner_alone(tmp_path: Path) -> None:

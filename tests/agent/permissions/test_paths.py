@@ -42,7 +42,7 @@ def test_a_path_is_followed_through_links_as_the_kernel_does(work: Path) -> None
         "out/x": above / "outside" / "x",
         "deep/x": above / "outside" / "deep" / "x",
         "deep/../x": above / "outside" / "x",
-        "out/../work/a.txt": work / "a.txt",
+        f"out/../{work.name}/a.txt": work / "a.txt",
         "new/../../x": above / "x",
         "new/folder/x": work / "new" / "folder" / "x",
         "dangling": above / "not" / "there",
