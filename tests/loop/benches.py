@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -83,16 +84,38 @@ def scene(
     git(folder, "commit", "-q", "--allow-empty", "-m", "first")
     exclude_from_git(folder)
     write(folder, dict(untracked or {}))
-    tasks = (Task("T", checks=tuple(checks)), Task("Other", may_edit=tuple(may_edit)))
-    path = str(folder / plan_path) if plan_path else None
-    plan = Plan("P", "", tasks, guard=tuple(guard), setup=tuple(setup), path=path)
+    described = {
+        "checks": list(checks),
+        "guard": list(guard),
+        "may_edit": list(may_edit),
+        "setup": list(setup),
+        "plan_path": plan_path,
+        "environment": dict(environment or {}),
+        "settings": settings,
+    }
+    (folder / ".git" / DESCRIPTION).write_text(json.dumps(described))
+    return reopen(folder)
+
+
+DESCRIPTION = "scene.json"
+
+
+def reopen(folder: Path) -> Scene:
+    """The same scene in another process, or in a copy of its folder."""
+    described = json.loads((folder / ".git" / DESCRIPTION).read_text())
+    tasks = (Task("T", checks=tuple(described["checks"])), Task("Other", may_edit=tuple(described["may_edit"])))
+    path = str(folder / described["plan_path"]) if described["plan_path"] else None
+    plan = Plan("P", "", tasks, guard=tuple(described["guard"]), setup=tuple(described["setup"]), path=path)
+    settings: dict[str, Any] = {
+        name: tuple(v) if isinstance(v, list) else v for name, v in described["settings"].items()
+    }
     heard: list[str] = []
     made = bench(
         folder,
-        environment=dict(os.environ) | dict(environment or {}),
+        environment=dict(os.environ) | described["environment"],
         settings=Settings(**settings),
         plan=plan,
-        base=git(folder, "rev-parse", "HEAD").strip(),
+        base=git(folder, "rev-list", "--max-parents=0", "HEAD").strip(),
         run_folder=folder / ".a5c" / "runs" / RUN,
         say=heard.append,
     )

@@ -15,8 +15,7 @@ import pytest
 from bridle.errors import InternalError, JournalBroken
 from bridle.loop import origin
 from bridle.workspace import snapshot
-from bridle.workspace.git import Git
-from tests.loop.benches import Scene, scene
+from tests.loop.benches import Scene, reopen, scene
 from tests.workspace.repositories import picture
 
 MAKEFILE = """PY = python3
@@ -125,10 +124,7 @@ def began(tmp_path_factory: pytest.TempPathFactory) -> Scene:
 def here(began: Scene, tmp_path: Path) -> Scene:
     folder = tmp_path / "r"
     shutil.copytree(began.folder, folder, symlinks=True)
-    plan = replace(began.bench.plan, path=str(folder / "PLAN.md"))
-    run_folder = folder / began.bench.run_folder.relative_to(began.folder)
-    bench = replace(began.bench, git=Git(folder), folder=folder, plan=plan, run_folder=run_folder)
-    return Scene(bench)
+    return reopen(folder)
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ Nothing here asks git what has changed: it can be told not to look. Links are ne
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import shutil
@@ -84,36 +85,54 @@ def fault(folder: Path, path: str, was: Entry) -> str | None:
     return None
 
 
-def put_back(folder: Path, path: str, was: Entry, data: bytes) -> None:
-    """Make the file what it was; whatever stands in its way is removed, and no link is followed.
+def put_back(folder: Path, path: str, was: Entry, data: bytes, *, staging: Path) -> None:
+    """Make the file what it was, whole or not at all; what stands in its way is removed, and no link is followed.
 
-    Not written aside first: a killed attempt leaves nothing in the folder that could be taken for work, and the next
-    one writes it again.
+    It is written in `staging` first, where what a killed attempt leaves cannot be taken for work.
     """
     above = _in_the_way(folder, path)
     if above is not None:
         _remove(above)
     place = folder / path
-    if os.path.lexists(place):
+    if place.is_dir() and not place.is_symlink():
         _remove(place)
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
-        if was.mode == LINK:
-            os.symlink(os.fsdecode(data), place)
-            return
-        mode = 0o777 if was.mode == PROGRAM else 0o666
-        fd = os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW, mode)
+        if not _moved_in(_written(staging, was, data), place):
+            os.replace(_written(place.parent, was, data), place)  # the two folders are on different disks
+        disk.sync_folder(place.parent)
     except OSError as error:
         raise DiskError(
             f"{place} could not be put back: {error.strerror}",
             remedy="Check the owner and the permissions of the folder.",
             payload=error.errno,
         ) from error
+
+
+def _written(folder: Path, was: Entry, data: bytes) -> Path:
+    made = disk.temporary_name(folder)
+    if was.mode == LINK:
+        os.symlink(os.fsdecode(data), made)
+        return made
+    mode = 0o777 if was.mode == PROGRAM else 0o666
+    fd = os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW, mode)
     try:
         disk.write_all(fd, data)
         disk.sync(fd)
     finally:
         os.close(fd)
+    return made
+
+
+def _moved_in(made: Path, place: Path) -> bool:
+    try:
+        os.replace(made, place)
+    except OSError as error:
+        made.unlink()
+        if error.errno != errno.EXDEV:
+            raise
+        return False
+    return True
 
 
 def is_there(folder: Path, path: str) -> bool:

@@ -70,11 +70,12 @@ async def repairs(
 
 def apply(bench: Bench, wanted: Iterable[Repair]) -> None:
     """Do all of it; what was done before a crash is done again, to the same end."""
+    staging = disk.make_private_folder(bench.run_folder)
     for repair in wanted:
         if repair.entry is None:
             kept.take_away(bench.folder, repair.path)
         else:
-            kept.put_back(bench.folder, repair.path, repair.entry, repair.data)
+            kept.put_back(bench.folder, repair.path, repair.entry, repair.data, staging=staging)
 
 
 async def _whole(bench: Bench, path: str, version: Version, why: str) -> list[Repair]:

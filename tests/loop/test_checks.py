@@ -1,0 +1,296 @@
+"""A check is run to its end, with nothing left of it, on a tree that is known before and the same afterwards."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import psutil
+import pytest
+
+from bridle.errors import DiskError, InternalError
+from bridle.ground import clock
+from bridle.loop import output, verify
+from bridle.loop.output import HEAD_CHARACTERS, TAIL_CHARACTERS, Output
+from bridle.wire.mask import MASKED, Mask
+from tests.loop.benches import Scene, scene
+from tests.sizes import SIZES
+from tests.workspace.repositories import index, picture
+
+FILES: dict[str, str | bytes] = {"a.txt": "one\n", "sub/b.txt": "two\n", ".gitignore": "ignored/\n"}
+
+
+@pytest.fixture
+def here(tmp_path: Path) -> Scene:
+    made = scene(tmp_path / "r", FILES, untracked={"mine.txt": "mine\n"}, environment={"MY_API_KEY": "hunter2hunter2"})
+    made.start()
+    return made
+
+
+def test_how_each_check_ended_is_told(here: Scene) -> None:
+    told = here.check("echo out; echo err >&2; exit 3", "true")
+    assert told["passed"] is False
+    first, second = told["results"]
+    assert (first["command"], first["of"], first["exit_code"]) == ("echo out; echo err >&2; exit 3", "task", 3)
+    assert first["argv"] == ["/bin/sh", "-c", "echo out; echo err >&2; exit 3"]
+    assert first["output"] == "out\nerr\n"
+    assert (first["timed_out"], second["exit_code"]) == (False, 0)
+    assert first["seconds"] >= 0
+    assert here.check("true", "true")["passed"] is True
+
+
+def test_no_check_at_all_is_not_a_pass(here: Scene) -> None:
+    assert here.check()["passed"] is False
+
+
+def test_a_check_without_a_command_is_refused(here: Scene) -> None:
+    with pytest.raises(InternalError, match="without command or owner"):
+        asyncio.run(verify_args(here))
+
+
+async def verify_args(here: Scene) -> None:
+    from bridle.loop.checks import check
+
+    await check({"task": "T", "iteration": 1, "when": "after", "checks": [{"command": "true"}]}, here.bench)
+
+
+def test_the_log_is_raw_and_private_and_everything_else_is_masked(here: Scene) -> None:
+    told = here.check('printf "%s\\n" "$MY_API_KEY"')["results"][0]
+    log = here.folder / told["log"]
+    assert log.parent == here.folder / ".ralph/logs/checks"
+    assert log.name.endswith("-T-1.log")
+    assert log.read_text() == "hunter2hunter2\n"
+    assert stat.S_IMODE(log.stat().st_mode) == 0o600
+    assert told["output"] == f"{MASKED}\n"
+
+
+def test_a_check_runs_in_its_folder_with_the_persons_environment_and_no_input(here: Scene) -> None:
+    told = here.check('echo "$PWD"; pwd; cat; echo "${GIT_DIR-none}" "$MARK"; git rev-parse --show-toplevel')
+    assert told["results"][0]["output"].splitlines()[:2] == [str(here.folder)] * 2
+    bench = here.bench.with_variables({"GIT_DIR": "/nowhere", "MARK": "yes"})
+    told = Scene(bench).check('echo "${GIT_DIR-none}" "$MARK"; git rev-parse --show-toplevel')
+    assert told["results"][0]["output"].splitlines() == ["none yes", str(here.folder)]
+
+
+def test_a_check_that_hangs_is_ended_with_all_that_it_started(tmp_path: Path) -> None:
+    here = scene(tmp_path / "r", FILES, check_seconds=0.5)
+    here.start()
+    told = here.check("sleep 1234 & trap '' INT TERM; echo begun; while :; do sleep 1; done")["results"][0]
+    assert (told["exit_code"], told["timed_out"]) == (-1, True)
+    assert told["output"].startswith("begun\n")
+    assert told["output"].endswith("\n[ended after 0.5 seconds, the limit for one check]\n")
+    assert running("sleep", "1234") == []
+
+
+def test_a_daemon_that_a_check_leaves_behind_is_ended(here: Scene) -> None:
+    told = here.check("setsid sleep 4321 </dev/null >/dev/null 2>&1 & (sleep 4322 &) ; echo gone")["results"][0]
+    assert (told["exit_code"], told["output"]) == (0, "gone\n")
+    assert running("sleep", "4321") == running("sleep", "4322") == []
+
+
+def running(*argv: str) -> list[int]:
+    found = []
+    for process in psutil.process_iter():
+        try:
+            if process.cmdline() == list(argv) and process.status() != psutil.STATUS_ZOMBIE:
+                found.append(process.pid)
+        except psutil.Error:
+            continue
+    return found
+
+
+def test_a_check_that_kills_its_parent_does_not_kill_the_run(here: Scene) -> None:
+    told = here.check("kill -9 $PPID; sleep 4323", "kill -9 $$", "kill -1 $$", "true")
+    assert [one["exit_code"] for one in told["results"]] == [137, 137, 129, 0]
+    assert running("sleep", "4323") == []
+
+
+def test_a_check_that_prints_without_end_fills_neither_memory_nor_value(here: Scene) -> None:
+    size = SIZES.loud_child_bytes
+    before = psutil.Process().memory_info().rss
+    told = here.check(f"echo begin; head -c {size} /dev/zero | tr '\\0' x; echo; echo end")["results"][0]
+    assert told["exit_code"] == 0
+    assert len(told["output"]) < HEAD_CHARACTERS + TAIL_CHARACTERS + 100
+    assert told["output"].startswith("begin\nxxx")
+    assert told["output"].endswith("x\nend\n")
+    assert f"the middle of {size + 11} bytes is left out" in told["output"]
+    assert psutil.Process().memory_info().rss - before < 30_000_000
+    assert (here.folder / told["log"]).stat().st_size <= output.KEPT_BYTES + 1_000_000
+
+
+def test_colours_and_control_characters_are_in_the_log_alone(here: Scene) -> None:
+    told = here.check(r"printf '\033[31mred\033[0m\r\nx\000y\rz \033]8;;http://a\007link'")["results"][0]
+    assert told["output"] == "red\nxy\nz link"
+    assert b"\x1b[31m" in (here.folder / told["log"]).read_bytes()
+
+
+def test_a_log_that_cannot_be_written_is_said_at_once(here: Scene) -> None:
+    (here.folder / ".ralph/logs").mkdir(parents=True, exist_ok=True)
+    (here.folder / ".ralph/logs/checks").symlink_to("/tmp")
+    with pytest.raises(DiskError, match="is a link"):
+        here.check("true")
+
+
+# What is shown of an output
+
+
+def shown(
+    tmp_path: Path, data: bytes, mask: Mask, *, kept_bytes: int = output.KEPT_BYTES, chunk: int = 7_001
+) -> Output:
+    made = Output.create(tmp_path, clock.now(), "a task", 1, mask)
+    made._kept_bytes = kept_bytes
+    for start in range(0, len(data), chunk):
+        made.add(data[start : start + chunk])
+    made.close()
+    made.close()  # twice is fine
+    return made
+
+
+@pytest.mark.parametrize("chunk", [1_009, 1_000_000])
+def test_no_part_of_a_secret_is_shown_wherever_it_stands(tmp_path: Path, chunk: int) -> None:
+    secret = "".join(chr(ord("A") + n % 26) for n in range(400))
+    mask = Mask([secret])
+    made = Output.create(tmp_path, clock.now(), "x", 1, mask)
+    made.close()
+    size = 400_000
+    edges = (HEAD_CHARACTERS, made._head_bytes, size - made._tail_bytes, size - TAIL_CHARACTERS)
+    for offset in sorted(edge + shift for edge in edges for shift in (-399, -200, -1)):
+        text = shown(
+            tmp_path, ("." * offset + secret + "." * (size - offset - len(secret))).encode(), mask, chunk=chunk
+        ).text
+        assert not any(secret[n : n + 6] in text for n in range(26)), offset
+    crowded = shown(tmp_path, (secret * 1_000).encode(), mask, chunk=chunk).text
+    assert not any(secret[n : n + 6] in crowded for n in range(26))
+
+
+def test_a_log_over_its_limit_keeps_its_end(tmp_path: Path) -> None:
+    data = b"begin" + b"x" * 500_000 + b"end"
+    made = shown(tmp_path, data, Mask(), kept_bytes=1_000)
+    kept = made.path.read_bytes()
+    assert kept.startswith(data[:1_000])
+    assert kept.endswith(b"xend")
+    assert b"bytes left out" in kept
+    assert len(kept) < 200_000
+
+
+def test_logs_of_one_moment_have_names_of_their_own(tmp_path: Path) -> None:
+    moment = clock.now()
+    made = [Output.create(tmp_path, moment, "../x y/ä", 1, Mask()) for _ in range(3)]
+    for one in made:
+        one.close()
+    assert len({one.path for one in made}) == 3
+    assert {one.path.parent for one in made} == {tmp_path / ".ralph/logs/checks"}
+
+
+# The tree that checks ran on
+
+
+def test_the_tree_is_that_of_the_commit_that_is_made_of_the_work(here: Scene) -> None:
+    here.write({"a.txt": "changed\n", "new/c.txt": "new\n", "ignored/x": "i\n"})
+    (here.folder / "sub/b.txt").unlink()
+    told = here.check("true")
+    assert told["tree"] == asyncio.run(verify.stage_work(here.bench))
+    here.git("commit", "-q", "-m", "work")
+    assert told["tree"] == here.git("rev-parse", "HEAD^{tree}").strip()
+    assert here.git("ls-tree", "-r", "--name-only", "HEAD").split() == [".gitignore", "a.txt", "new/c.txt"]
+    assert here.git("status", "--porcelain") == "?? mine.txt\n"
+    assert here.check("true")["tree"] == told["tree"]
+
+
+def test_what_a_check_changes_is_told_and_taken_back(here: Scene) -> None:
+    here.write({"a.txt": "work\n", "staged.txt": "s\n"})
+    here.git("add", "staged.txt")
+    before, staged = picture(here.folder), index(here.folder)
+    spoils = "echo x > a.txt; rm -r sub mine.txt; mkdir made ignored; echo y > made/y; chmod +x .gitignore"
+    told = here.check(f"{spoils}; echo z > ignored/z")
+    assert sorted(told["changed"]) == [".gitignore", "a.txt", "made/y", "mine.txt", "sub/b.txt"]
+    assert told["changed_count"] == 5
+    assert told["passed"] is True
+    after = picture(here.folder)
+    assert after.pop("ignored/z") == ("file", b"z\n")
+    assert {name: one for name, one in after.items() if not name.startswith((".ralph", ".a5c"))} == before_files(before)
+    assert index(here.folder) == staged
+    assert here.check("true")["tree"] == told["tree"]
+    assert any("a.txt" in line for line in here.heard)
+
+
+def before_files(found: dict[str, tuple[str, bytes]]) -> dict[str, tuple[str, bytes]]:
+    return {name: one for name, one in found.items() if not name.startswith((".ralph", ".a5c"))}
+
+
+def test_what_is_taken_back_can_be_had_again(here: Scene) -> None:
+    here.check("echo precious > note.txt")
+    assert not (here.folder / "note.txt").exists()
+    kept = here.git("for-each-ref", "--format=%(refname)", "refs/bridle/taken-back").split()
+    assert [here.git("show", f"{ref}:note.txt") for ref in kept] == ["precious\n"]
+
+
+def test_a_check_that_deletes_the_repositorys_files_destroys_nothing(here: Scene) -> None:
+    here.write({"work.txt": "unsaved\n"})
+    told = here.check("rm -rf ./* ; ls", "cat a.txt work.txt")
+    assert [one["exit_code"] for one in told["results"]] == [0, 1]
+    assert here.read("work.txt") == "unsaved\n"
+    assert here.read("mine.txt") == "mine\n"
+
+
+def test_a_check_that_checks_out_another_branch_does_not_lead_the_next_commit_there(here: Scene) -> None:
+    here.write({"work.txt": "unsaved\n"})
+    told = here.check(
+        "git add -A && git -c user.name=x -c user.email=x@x commit -qm x && git checkout -q -b other HEAD~1"
+    )
+    assert ".git/HEAD" in told["changed"]
+    assert here.git("symbolic-ref", "HEAD") == "refs/heads/main\n"
+    assert here.read("work.txt") == "unsaved\n"
+    told = here.check("git checkout -q --detach")
+    assert told["changed"] == [".git/HEAD"]
+    here.git("checkout", "-q", "--detach")
+    assert here.check("git checkout -q main")["changed"] == [".git/HEAD"]
+    assert here.git("rev-parse", "--abbrev-ref", "HEAD") == "HEAD\n"
+
+
+def test_a_change_hidden_from_the_index_is_in_the_tree_all_the_same(here: Scene) -> None:
+    clean = here.check("true")["tree"]
+    here.git("update-index", "--assume-unchanged", "a.txt")
+    here.write({"a.txt": "two\n"})
+    hidden = here.check("true")["tree"]
+    here.git("update-index", "--no-assume-unchanged", "a.txt")
+    assert clean != hidden == here.check("true")["tree"]
+
+
+ROOT = Path(__file__).parents[2]
+# The Bridle that runs it is killed by its own check, which goes on.
+_KILLING = "rm a.txt work.txt; echo junk > junk.txt; kill -9 $BRIDLE_TO_KILL; sleep 4324"
+
+
+def test_what_was_there_before_a_check_that_was_cut_off_is_put_back(here: Scene) -> None:
+    here.write({"work.txt": "unsaved\n"})
+    args = {"task": "T", "iteration": 1, "checks": [{"command": _KILLING, "of": "task"}]}
+    code = (
+        "import asyncio, json, sys, os, pathlib; from tests.loop.benches import reopen;"
+        "from bridle.loop.checks import check;"
+        "os.environ['BRIDLE_TO_KILL'] = str(os.getpid());"
+        "asyncio.run(check(json.loads(sys.argv[2]), reopen(pathlib.Path(sys.argv[1])).bench))"
+    )
+    words = [sys.executable, "-c", code, str(here.folder), json.dumps(args)]
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, timeout=120, check=False)
+    assert done.returncode == -9, done.stderr.decode()
+    told = here.check("cat a.txt work.txt; ls")
+    assert told["results"][0]["output"].split() == ["one", "unsaved", "a.txt", "mine.txt", "sub", "work.txt"]
+    assert running("sleep", "4324") == []
+    assert any("a check was cut off" in line for line in here.heard)
+    refs = here.git("for-each-ref", "--format=%(refname)", "refs/bridle/snapshots").split()
+    assert "junk\n" in [here.git("show", f"{ref}:junk.txt") for ref in refs]
+
+
+def test_a_check_in_a_worktree_keeps_its_log_at_home(here: Scene) -> None:
+    here.git("worktree", "add", "-q", "--detach", str(here.folder.parent / "copy"))
+    copy = Scene(here.bench.in_copy(here.folder.parent / "copy"))
+    told = copy.check("pwd; git checkout -q -b inside")
+    assert told["results"][0]["output"] == f"{copy.folder}\n"
+    assert told["changed"] == [".git/HEAD"]
+    assert (here.folder / told["results"][0]["log"]).is_file()
+    assert not (copy.folder / ".ralph").exists()
