@@ -14,6 +14,7 @@ from bridle.loop.bench import Bench
 from bridle.loop.news import News
 from bridle.loop.plan import Task
 from bridle.loop.watching import Saw
+from bridle.run.command import CLAUDE_LIKE
 from bridle.run.request import Auth, Limits, Mode, Permission, Reasoning, Request
 from bridle.run.runner import Finished, run
 from bridle.wire.category import Category
@@ -151,7 +152,7 @@ def _request(text: str, args: dict[str, Any], bench: Bench) -> Request:
         mode=Mode.CODER,
         task=ids.safe_name(str(args["task"]), limit=40),
         resume=resume if isinstance(resume, str) and resume else None,
-        model=settings.model,
+        model=_model(str(args.get("agent") or settings.agents[0]), bench),
         reasoning=Reasoning(settings.reasoning),
         json_schema=prompt.SCHEMA,
         auth=Auth(settings.auth),
@@ -159,6 +160,12 @@ def _request(text: str, args: dict[str, Any], bench: Bench) -> Request:
         limits=_limits(bench),
         denials_fail=False,
     )
+
+
+def _model(agent: str, bench: Bench) -> str | None:
+    """The model to ask for; the default one means nothing to an agent of another kind."""
+    settings = bench.settings
+    return settings.model if agent in CLAUDE_LIKE or "model" in settings.chosen else None
 
 
 def _limits(bench: Bench) -> Limits:

@@ -57,6 +57,8 @@ def command(*, plan: str | None, dry_run: bool, no_hooks: bool, as_json: bool, *
     if settings.parallel > 1 or settings.worktree:
         raise UsageError("--parallel and --worktree are not part of this version yet", remedy="Leave them out.")
     wanted = read_plan(plan, Path.cwd(), settings)
+    for warning in wanted.warnings:
+        looping.say(str(warning))
     beginning = asyncio.run(start.look(Path.cwd(), wanted, settings, dict(os.environ)))
     if dry_run:
         return _show(beginning, as_json=as_json)
@@ -101,11 +103,11 @@ def _show(beginning: Any, *, as_json: bool) -> int:
 
 
 def _tick(run: Path, beginning: Any) -> None:
-    from bridle.loop.ledger import GOOD
+    from bridle.loop.receipt import VERIFIED
     from bridle.loop.start import standing
     from bridle.loop.tick import tick
 
     if beginning.plan.path is None:
         return
     receipt = asyncio.run(standing(run))
-    tick(Path(beginning.plan.path), [task["title"] for task in receipt["tasks"] if task["verdict"] in GOOD])
+    tick(Path(beginning.plan.path), [task["title"] for task in receipt["tasks"] if task["verdict"] in VERIFIED])
