@@ -10,7 +10,6 @@ import hashlib
 import os
 import posixpath
 import re
-import shutil
 import stat
 from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
@@ -144,7 +143,7 @@ async def _reuse(bench: Bench, copy: Worktree, tree: str) -> bool:
     known: Mapping[str, Any] = note["made"]
     for name in list(_walk(copy.folder)):
         if name not in tracked and name not in known:
-            _remove(copy.folder / name)
+            _remove(copy.folder, name)
     seen = _manifest_of(copy.folder)
     if any(seen.get(name) != facts for name, facts in known.items() if name not in tracked):
         bench.say("what the setup made has been changed since; it is run again")
@@ -237,8 +236,14 @@ async def _remove_unused(git: Git, root: Path, name: str) -> bool:
     return True
 
 
-def _remove(place: Path) -> None:
-    if place.is_dir() and not place.is_symlink():
-        shutil.rmtree(place)
-    else:
-        place.unlink(missing_ok=True)
+def _remove(folder: Path, name: str) -> None:
+    """Remove a file or a link, and the folders that are empty without it."""
+    place = folder / name
+    place.unlink(missing_ok=True)
+    for above in place.parents:
+        if above == folder:
+            return
+        try:
+            above.rmdir()
+        except OSError:
+            return  # something else is in it

@@ -1,0 +1,178 @@
+"""Checks in a fresh checkout: nothing of the working copy is there but the work, and a setup is not run for nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from bridle.loop import checkout
+from bridle.workspace.git import Git
+from tests.loop.benches import Scene, scene
+from tests.workspace.repositories import picture
+
+FILES: dict[str, str | bytes] = {
+    "app.txt": "one\n",
+    "uv.lock": "v1\n",
+    "old.txt": "old\n",
+    ".gitignore": "deps/\n*.log\n",
+}
+SETUP = ("mkdir -p deps && cp uv.lock deps/installed && echo run >> ../setup-count.txt",)
+
+
+@pytest.fixture
+def here(tmp_path: Path) -> Scene:
+    made = scene(tmp_path / "r", FILES, setup=SETUP, untracked={"mine.txt": "mine\n"}, clean="checkout")
+    made.start()
+    return made
+
+
+def setups(here: Scene) -> int:
+    count = asyncio.run(Git(here.folder).common_folder()) / "bridle-worktrees" / "setup-count.txt"
+    return len(count.read_text().split()) if count.exists() else 0
+
+
+def outputs(told: dict[str, object]) -> list[str]:
+    results = told["results"]
+    assert isinstance(results, list)
+    return [one["output"] for one in results]
+
+
+def test_only_the_work_is_there_and_what_the_setup_made(here: Scene) -> None:
+    here.write({"app.txt": "two\n", "new.txt": "new\n", "deps/of-the-working-copy": "x", "x.log": "x"})
+    (here.folder / "old.txt").unlink()
+    told = here.check("find . -type f -not -path './.git*' | sort; cat app.txt; pwd; echo $PWD; git status --porcelain")
+    *files, app, place, pwd = outputs(told)[0].split()
+    assert files == ["./app.txt", "./deps/installed", "./new.txt", "./uv.lock"]
+    assert (app, place) == ("two", pwd)
+    assert Path(place).parent == here.folder / ".git/bridle-worktrees"
+    assert told["passed"] is True
+    here.git("add", "app.txt", "new.txt", "old.txt")
+    assert told["tree"] == here.git("write-tree").strip()
+
+
+def test_the_setup_is_run_again_only_when_a_lock_file_changes(here: Scene) -> None:
+    assert here.check("cat deps/installed")["passed"]
+    here.write({"app.txt": "two\n"})
+    assert outputs(here.check("cat app.txt deps/installed")) == ["two\nv1\n"]
+    assert setups(here) == 1
+    here.write({"uv.lock": "v2\n"})
+    assert outputs(here.check("cat deps/installed")) == ["v2\n"]
+    assert setups(here) == 2
+    here.write({"uv.lock": "v1\n"})
+    assert outputs(here.check("cat deps/installed")) == ["v1\n"]
+    assert setups(here) == 2
+
+
+@pytest.mark.parametrize(
+    ("files", "changed", "counts"),
+    [
+        ({"package.json": "{}"}, "package.json", True),
+        ({"package.json": "{}", "package-lock.json": "1"}, "package.json", False),
+        ({"package.json": "{}", "package-lock.json": "1"}, "package-lock.json", True),
+        ({"sub/requirements-dev.txt": "a"}, "sub/requirements-dev.txt", True),
+        ({"sub/requirements-dev.txt": "a"}, "sub/app.txt", False),
+        ({"go.mod": "a", "go.sum": "b"}, "go.sum", True),
+    ],
+)
+def test_what_a_setup_depends_on(files: dict[str, str], changed: str, counts: bool) -> None:
+    before = dict.fromkeys(files, "1" * 40) | {changed: "1" * 40}
+    after = {**before, changed: "2" * 40}
+    assert (checkout._key(("x",), before) != checkout._key(("x",), after)) is counts
+    assert checkout._key(("x",), before) != checkout._key(("y",), before)
+
+
+def test_what_checks_leave_behind_is_gone_the_next_time(here: Scene) -> None:
+    leave = (
+        "echo x > junk.txt; mkdir -p build; echo y > build/y.log; echo z > deps/z; echo spoiled > app.txt; rm old.txt"
+    )
+    told = here.check(leave)
+    assert told["changed"] == ["app.txt", "junk.txt", "old.txt"]
+    seen = outputs(here.check("ls; ls deps; cat app.txt old.txt"))[0].split()
+    assert seen == ["app.txt", "deps", "old.txt", "uv.lock", "installed", "one", "old"]
+    assert setups(here) == 1
+    assert picture(here.folder)["app.txt"] == ("file", b"one\n")
+
+
+def test_a_check_that_hides_its_change_from_git_does_not_spoil_the_next(here: Scene) -> None:
+    here.check("git update-index --assume-unchanged app.txt; echo spoiled > app.txt; git config core.fsmonitor true")
+    assert outputs(here.check("cat app.txt")) == ["one\n"]
+
+
+def test_a_checkout_whose_installed_parts_were_changed_is_made_anew(here: Scene) -> None:
+    assert here.check("echo spoiled > deps/installed")["passed"]
+    assert outputs(here.check("cat deps/installed")) == ["v1\n"]
+    assert setups(here) == 2
+    assert any("it is run again" in line for line in here.heard)
+
+
+def test_a_setup_that_fails_is_a_check_that_failed_and_is_tried_again(tmp_path: Path) -> None:
+    setup = "test -e ../../../may && echo fine || { echo broken; exit 7; }"
+    here = scene(tmp_path / "r", FILES, setup=(setup,), clean="checkout")
+    here.start()
+    told = here.check("true")
+    assert told["passed"] is False
+    assert [(one["command"], one["of"], one["exit_code"], one["output"]) for one in told["results"]] == [
+        (setup, "guard", 7, "broken\n")
+    ]
+    here.write({"may": ""})
+    here.git("add", "may")
+    assert here.check("true")["passed"] is True
+
+
+def test_a_setup_that_was_cut_off_is_run_again(here: Scene) -> None:
+    assert here.check("true")["passed"]
+    for note in (here.folder / ".git/bridle-worktrees").glob("checks-*.json"):
+        note.unlink()  # it is written when the setup is over
+    assert here.check("cat deps/installed")["passed"]
+    assert setups(here) == 2
+
+
+def test_a_setup_that_writes_to_tracked_files_does_not_change_what_is_checked(tmp_path: Path) -> None:
+    here = scene(tmp_path / "r", FILES, setup=("echo changed > uv.lock; echo made > made.txt",), clean="checkout")
+    here.start()
+    assert outputs(here.check("cat uv.lock made.txt")) == ["v1\nmade\n"]
+    assert outputs(here.check("cat uv.lock made.txt")) == ["v1\nmade\n"]
+    assert here.check("true")["changed"] == []
+
+
+def test_variables_that_lead_into_the_working_copy_lead_into_the_checkout(here: Scene) -> None:
+    variables = {
+        "PATH": f"{here.folder}/deps{os.pathsep}{os.environ['PATH']}",
+        "VIRTUAL_ENV": f"{here.folder}/.venv",
+        "ELSEWHERE": f"{here.folder}-not/x",
+    }
+    told = Scene(here.bench.with_variables(variables)).check('echo "${PATH%%:*} $VIRTUAL_ENV $ELSEWHERE $PWD"')
+    path, venv, elsewhere, pwd = outputs(told)[0].split()
+    assert (path, venv, elsewhere) == (f"{pwd}/deps", f"{pwd}/.venv", f"{here.folder}-not/x")
+
+
+def test_two_checks_at_once_have_a_checkout_each(here: Scene) -> None:
+    other = replace(here.bench, run_folder=here.folder / ".a5c/runs/other")
+
+    async def story() -> list[str]:
+        from bridle.loop.checks import check
+
+        waits = "echo x > ../$NAME; for n in $(seq 200); do [ -e ../a -a -e ../b ] && break; sleep 0.05; done; pwd"
+        args = {"task": "T", "iteration": 1, "checks": [{"command": waits, "of": "task"}]}
+        told = await asyncio.gather(
+            *(check(args, bench.with_variables({"NAME": name})) for bench, name in ((here.bench, "a"), (other, "b")))
+        )
+        return [one["results"][0]["output"] for one in told]
+
+    assert len(set(asyncio.run(story()))) == 2
+    assert setups(here) == 2
+
+
+def test_only_the_last_few_checkouts_are_kept(here: Scene) -> None:
+    for version in range(checkout.KEPT_CHECKOUTS + 2):
+        here.write({"uv.lock": f"{version}\n"})
+        assert here.check("true")["passed"]
+    root = here.folder / ".git/bridle-worktrees"
+    assert len([one for one in root.iterdir() if one.is_dir()]) == checkout.KEPT_CHECKOUTS
+    assert len(here.git("worktree", "list").splitlines()) == checkout.KEPT_CHECKOUTS + 1
+    assert len(asyncio.run(checkout.forget_all(here.bench.git))) == checkout.KEPT_CHECKOUTS
+    assert len(here.git("worktree", "list").splitlines()) == 1
