@@ -36,6 +36,8 @@ class Sizes:
     """Bytes that are changed in each file of a run, one at a time, to see that an audit finds each."""
     random_kills: int
     """Times that a writer is killed at any moment and the run goes on."""
+    rounds_between_kills: int
+    """Rounds of commands and agents in a run whose driver is killed at any moment."""
     storm_posts: int
     """Results that each process of a storm posts to one run."""
     turns_in_one_process: int
@@ -53,6 +55,7 @@ TEST = Sizes(
     power_cuts_at_each_moment=6,
     changed_bytes_in_each_file=4,
     random_kills=50,
+    rounds_between_kills=8,
     storm_posts=6,
     turns_in_one_process=1_000,
 )
@@ -67,6 +70,7 @@ SOAK = Sizes(
     power_cuts_at_each_moment=60,
     changed_bytes_in_each_file=200,
     random_kills=500,
+    rounds_between_kills=40,
     storm_posts=100,
     turns_in_one_process=10_000,
 )

@@ -10,7 +10,7 @@ import pytest
 
 from bridle.workspace import join, snapshot, worktree
 from bridle.workspace.git import Git
-from bridle.workspace.join import Join
+from bridle.workspace.join import Finished, Join
 from bridle.workspace.merge import Conflicts
 from tests.workspace.repositories import git, index, picture, repository, write
 
@@ -170,13 +170,13 @@ def test_a_join_that_was_killed_half_way_is_finished(tmp_path: Path, done: int) 
     write(repo.folder, {"many/10.txt": str(changes["many/10.txt"])[:17]})
     (repo.folder / "many/11.txt").unlink()
     write(repo.folder, {"elsewhere.txt": "written by a person since\n"})
-    ref = asyncio.run(join.finish(repo, found))
+    finished = asyncio.run(join.finish(repo, found))
     now = picture(repo.folder)
     assert now.pop("elsewhere.txt")[1] == b"written by a person since\n"
     assert {name: value for name, value in now.items() if not name.startswith("ignored/")} == whole
-    assert ref is not None
-    assert git(repo.folder, "show", f"{ref}:many/10.txt") == str(changes["many/10.txt"])[:17]
-    assert asyncio.run(join.finish(repo, found)), "doing it twice is fine"
+    assert finished is not None
+    assert git(repo.folder, "show", f"{finished.kept}:many/10.txt") == str(changes["many/10.txt"])[:17]
+    assert asyncio.run(join.finish(repo, found)) == Finished(None), "doing it twice is fine"
     assert picture(repo.folder)["many/00.txt"][1] == str(changes["many/00.txt"]).encode()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -260,3 +261,16 @@ def test_an_index_as_committed_makes_the_tree_of_a_commit(tmp_path: Path) -> Non
     git(repo.folder, "add", "-A")
     assert committed == git(repo.folder, "write-tree").strip()
     assert git(repo.folder, "show", f"{committed}:a.txt") == "CHANGED\n"
+
+
+def test_an_index_that_a_killed_program_left_is_removed_and_that_of_a_living_one_stays(tmp_path: Path) -> None:
+    repo = repository(tmp_path / "r")
+    gone = subprocess.Popen(["true"])
+    gone.wait()
+    names = [f"bridle-{gone.pid}-{'0' * 32}.index", f"bridle-{gone.pid}-{'0' * 32}.index.lock"]
+    ours = [f"bridle-{os.getpid()}-{'0' * 32}.index", "bridle-notes.index", "index"]
+    write(repo.folder / ".git", dict.fromkeys([*names, *ours[:2]], ""))
+    asyncio.run(snapshot.clear_indexes(repo))
+    left = {path.name for path in (repo.folder / ".git").iterdir()}
+    assert left.isdisjoint(names)
+    assert set(ours) <= left

@@ -144,7 +144,10 @@ class Places:
     async def sweep(self, over: set[str]) -> None:
         """After a crash: take away what was lent for effects that are over."""
         git = await self._git()
-        left = await worktree.ours(git) if git is not None else []
+        if git is None:
+            return
+        await snapshot.clear_indexes(git)
+        left = await worktree.ours(git)
         stems = {_stem(effect_id): effect_id for effect_id in over}
         for effect_id in {stems[stem] for one in left if (stem := one.name.rpartition("-")[0]) in stems}:
             await self.clear(effect_id)
@@ -154,10 +157,10 @@ class Places:
         note = job.known.joining
         if note is None:
             return False
-        kept = await join.finish(git, Join(note["head"], note["ours"], note["tree"]))
-        if kept is not None:
-            self._say(f"{job.name}: its join was cut off and is finished now; what was there before is {kept}")
-        return kept is not None
+        done = await join.finish(git, Join(note["head"], note["ours"], note["tree"]))
+        if done is not None and done.kept is not None:
+            self._say(f"{job.name}: its join was cut off and is finished now; what was there before is {done.kept}")
+        return done is not None
 
     async def _keep_left(self, left: Worktree) -> str | None:
         """The branch with what an agent left in a working copy; None where there was no agent, or no change."""

@@ -11,7 +11,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from bridle.ground import ids
 from bridle.workspace import snapshot
 from bridle.workspace.git import Git
 from bridle.workspace.merge import Conflicts, merged_tree
@@ -32,6 +31,14 @@ class Join:
     def is_needed(self) -> bool:
         """Whether there is anything to do."""
         return self.ours != self.tree
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A join that is done now."""
+
+    kept: str | None
+    """The ref that keeps what was there before; None where nothing was left to do."""
 
 
 async def plan(git: Git, base: str, theirs: str) -> Join | Conflicts:
@@ -60,8 +67,8 @@ async def carry_out(git: Git, join: Join) -> bool:
     return True
 
 
-async def finish(git: Git, join: Join) -> str | None:
-    """Go on with a join that may have been killed half way; gives the ref that keeps what was there before.
+async def finish(git: Git, join: Join) -> Finished | None:
+    """Go on with a join that may have been killed half way.
 
     None where something else has happened to these files since: then it must be planned anew.
     """
@@ -71,11 +78,15 @@ async def finish(git: Git, join: Join) -> str | None:
     if not await _is_half_way(git, join, kept.tree):
         await snapshot.drop(git, kept)
         return None
+    concerned = set(await snapshot.changes(git, join.ours, join.tree))
+    if concerned.isdisjoint(await snapshot.changes(git, kept.tree, join.tree)):
+        await snapshot.drop(git, kept)
+        return Finished(None)
     for name in await _differing(git, join, "D"):
         with suppress(OSError):  # gone already, or what stands there now is put in order below
             (git.folder / name).unlink()
     await _write(git, join.tree, await _differing(git, join, "d"))
-    return kept.ref
+    return Finished(kept.ref)
 
 
 async def _is_half_way(git: Git, join: Join, now: str) -> bool:
@@ -120,7 +131,7 @@ def _holds_only(path: Path, going: set[str], top: Path) -> bool:
 
 async def _write(git: Git, tree: str, names: list[str]) -> None:
     """Make these files what they are in a tree, whatever stands in their place."""
-    own = (await git.git_path("index")).with_name(f"bridle-{ids.new_token()}.index")
+    own = snapshot.own_index_path(await git.git_path("index"))
     variables = {"GIT_INDEX_FILE": str(own)}
     try:
         await git.run("read-tree", tree, variables=variables)

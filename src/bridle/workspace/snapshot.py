@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bridle.errors import GitError
-from bridle.ground import disk, ids
+from bridle.ground import census, disk, ids
 from bridle.workspace.git import FALLBACK_ADDRESS, FALLBACK_NAME, Git, check_branch
 
 REFS = "refs/bridle/snapshots/"
@@ -34,6 +34,7 @@ _NO_COMMIT = re.compile(r"error: '(.+?)' does not have a commit checked out")
 # More of them than a slip of the hand explains.
 _NESTED_LIMIT = 16
 
+_OWN_INDEX = re.compile(r"bridle-(\d+)-[0-9a-f]{32}\.index(?:\.lock)?")
 _WHO = {
     "GIT_AUTHOR_NAME": FALLBACK_NAME,
     "GIT_AUTHOR_EMAIL": FALLBACK_ADDRESS,
@@ -129,7 +130,7 @@ async def index_of_all(
     `at`: where to keep it, for a caller who will be back after a crash.
     """
     real = await git.git_path("index")
-    own = at or real.with_name(f"bridle-{ids.new_token()}.index")
+    own = at or own_index_path(real)
     variables = {"GIT_INDEX_FILE": str(own)}
     try:
         _copy_index(real, own)
@@ -181,6 +182,21 @@ async def _uncover(git: Git, variables: Mapping[str, str]) -> None:
         given = b"\0".join(os.fsencode(name) for name in shown)
         for flag in ("--no-assume-unchanged", "--no-skip-worktree"):
             await git.run("update-index", flag, "-z", "--stdin", given=given, variables=variables)
+
+
+def own_index_path(real: Path) -> Path:
+    """A name for an index of our own, which tells whose it is."""
+    return real.with_name(f"bridle-{os.getpid()}-{ids.new_token()}.index")
+
+
+async def clear_indexes(git: Git) -> None:
+    """Remove the indexes that killed programs of ours left beside the real one."""
+    folder = (await git.git_path("index")).parent
+    for name in os.listdir(folder):
+        owner = _OWN_INDEX.fullmatch(name)
+        entry = census.look(int(owner[1])) if owner is not None else None
+        if owner is not None and (entry is None or not entry.is_alive):
+            (folder / name).unlink(missing_ok=True)
 
 
 async def commit_tree(git: Git, tree: str, parents: list[str], why: str) -> str:
