@@ -85,6 +85,15 @@ class Replay:
         """Leave the process where it is: nothing of it runs again, not even its `finally` blocks."""
         self._loop.abandon()
 
+    def dismiss(self) -> None:
+        """End the process here and forget it; only for one that is Bridle's own and does nothing when it is ended."""
+        self.answers.is_stopped = True
+        with self._loop.running():
+            for task in self._loop.unfinished():
+                task.cancel()
+            self._loop.rest()
+        self._loop.abandon()
+
     def _ended_early(self) -> ProcessDiverged | None:
         """The error for a process that returned without asking for what is recorded."""
         for step_id, effect in self.recall.effects.items():

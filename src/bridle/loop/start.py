@@ -13,7 +13,7 @@ from bridle.engine.hooks import Hooks
 from bridle.errors import UsageError
 from bridle.ground import clock, ids
 from bridle.journal.create import NewRun, create_run
-from bridle.journal.entries import OK, Posted
+from bridle.journal.entries import OK, Effect, Posted
 from bridle.journal.files import FileStore
 from bridle.loop import checks, commits, kinds, news, protect, ralph, work
 from bridle.loop.bench import Bench, bench, with_direnv
@@ -133,6 +133,11 @@ async def go_on(
 async def standing(run: Path) -> dict[str, Any]:
     """The receipt of a run as it stands; nothing is done."""
     document, waits_for = await stand(FileStore(run))
+    return _with_effects(document, waits_for)
+
+
+def _with_effects(document: dict[str, Any], waits_for: list[Effect]) -> dict[str, Any]:
+    """The receipt with the ids by which its questions are answered; the process itself does not know them."""
     by_label = {effect.label: effect.effect_id for effect in waits_for}
     for task in document.get("tasks", ()):
         if "question" in task:
@@ -179,6 +184,7 @@ def _acts(heard: news.News) -> dict[str, Act]:
 
 async def _ended(store: FileStore, driven: Driven) -> Ended:
     receipt, waits_for = await stand(store)
+    receipt = _with_effects(receipt, waits_for)
     paused = next((effect for effect in waits_for if effect.kind == kinds.PAUSE), None)
     if paused is not None:
         said = store.task(paused.effect_id).get("inputs")
