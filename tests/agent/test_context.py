@@ -184,7 +184,10 @@ MACHINE = Machine(Path("/work"), True, "linux", "Linux 6", "bash")
 
 
 def test_the_opening_says_the_date_and_shows_each_file_of_instructions() -> None:
-    files = (Instructions(Path("/project/CLAUDE.md"), PROJECT, "be brief"), Instructions(Path("/project/b.md"), PROJECT, "b"))
+    files = (
+        Instructions(Path("/project/CLAUDE.md"), PROJECT, "be brief"),
+        Instructions(Path("/project/b.md"), PROJECT, "b"),
+    )
     text = opening(Context(MACHINE, files), date="2026-11-15", sections={"skills": "- verify: see it work", "none": ""})
     assert text.startswith("<system-reminder>\n")
     assert text.endswith("</system-reminder>\n\n")
