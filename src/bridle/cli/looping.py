@@ -19,7 +19,7 @@ from bridle.journal.files import FileStore
 from bridle.journal.find import LAST, choose_run, runs_folder
 from bridle.loop.bridle_toml import load_settings
 from bridle.loop.introduce import introduce
-from bridle.loop.start import INTERRUPTED, Beginning, Ended, create, go_on, standing
+from bridle.loop.start import INTERRUPTED, PROCESS_ID, Beginning, Ended, create, go_on, standing
 from bridle.views import receipt as receipts
 from bridle.views.summary import harmless
 
@@ -42,6 +42,11 @@ def runs_of(folder: Path) -> Path:
 def chosen(argument: str | None) -> Path:
     """The run that a person means."""
     return choose_run(argument or LAST, runs_folder(None, os.environ))
+
+
+def is_loop(run: Path) -> bool:
+    """Whether it is a run of the loop, and not of some other process."""
+    return FileStore(run).metadata().get("processId") == PROCESS_ID
 
 
 def begin(beginning: Beginning, environment: Mapping[str, str]) -> Path:

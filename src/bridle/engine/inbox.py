@@ -22,6 +22,9 @@ OWNER = "answer"
 BY_PERSON = "human"
 BY_POLICY = "policy"
 DOUBT = "doubt"
+# What the payload of a breakpoint says where a yes or a no would be no answer.
+ASKS_FOR = "asksFor"
+WORDS = "words"
 
 APPROVES = frozenset({"approve", "approved", "yes", "y", "ok", "okay", "accept", "accepted", "ship it", "lgtm", "go"})
 REJECTS = frozenset({"reject", "rejected", "no", "n", "deny", "denied", "refuse", "refused", "stop", "cancel"})
@@ -39,6 +42,11 @@ class Question:
     text: str
     options: tuple[str, ...] = ()
     payload: Any = None
+
+    @property
+    def wants_words(self) -> bool:
+        """Whether any words answer it, and not only a yes or a no."""
+        return isinstance(self.payload, Mapping) and self.payload.get(ASKS_FOR) == WORDS
 
     def as_json(self) -> dict[str, Any]:
         """For programs."""
@@ -90,6 +98,10 @@ def answer(
 
 def reply(text: str, question: Question, *, approved: bool | None, by: str) -> dict[str, Any]:
     """The value of a breakpoint for an answer; what could mean either is refused."""
+    if question.wants_words and approved is None:
+        if not text.strip():
+            raise UsageError("an empty answer says nothing", remedy="Say what the agent needs to know.")
+        return {"approved": True, "response": text, "respondedBy": by}
     option = next((one for one in question.options if _plain(one) == _plain(text)), None)
     said = _meaning(text)
     if approved is not None and said is not None and approved != said:

@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from bridle import define_task
+from bridle.engine.inbox import ASKS_FOR, BY_POLICY, WORDS
 from bridle.loop import decide, kinds, limits
 from bridle.loop.ledger import (
     DONE,
@@ -32,6 +33,8 @@ from bridle.loop.settings import Settings
 FAILURE_CHARACTERS = 16_000
 # After the moment at which a limit is lifted; the endpoint's clock and ours are not the same.
 AFTER_RESET_SECONDS = 10
+# What an agent hears in the place of an answer where a policy answers questions.
+NOBODY_ANSWERS = "Nobody is there to answer. Decide it yourself, and say in your summary what you assumed."
 # Where nobody said when: as long as the shortest window of any account.
 UNKNOWN_RESET_SECONDS = 30 * 60
 
@@ -287,7 +290,7 @@ class Loop:
         question = str(work.get("question") or work.get("said") or "the agent waits for an answer")
         task.verdict, task.question, task.session_id = NEEDS_YOU, question, work.get("session_id")
         task.reason = "the agent asks"
-        payload = {"question": question, "task": task.title}
+        payload = {"question": question, "task": task.title, ASKS_FOR: WORDS}
         self._parked[task.title] = self._ctx.breakpoint(payload, label=f"needs-you: {task.title}")
 
     async def _hear_answers(self) -> None:
@@ -297,6 +300,8 @@ class Loop:
                 answer = promise.result()
                 task = self.ledger.tasks[title]
                 words = answer.get("response") if isinstance(answer, dict) else answer
+                if isinstance(answer, dict) and answer.get("respondedBy") == BY_POLICY:
+                    words = NOBODY_ANSWERS
                 task.verdict, task.question, task.answer = PENDING, None, str(words or "")
 
     # Steps

@@ -38,8 +38,9 @@ def command(
 ) -> int:
     """Answer what EFFECT of RUN asks; without EFFECT, show what waits for an answer.
 
-    EFFECT is an effect's id or the beginning of one. Your words are kept as they are. What is neither a yes nor a no
-    needs --approve or --reject; silence and empty words never approve anything.
+    EFFECT is an effect's id or the beginning of one. Your words are kept as they are. What an agent of the loop asks
+    is answered by any words; elsewhere what is neither a yes nor a no needs --approve or --reject. Silence and empty
+    words never answer anything.
     """
     from bridle.engine import inbox
     from bridle.journal.files import FileStore
@@ -58,8 +59,12 @@ def command(
 
 def _go_on(folder: Path, effect_id: str, value: dict[str, object], *, resume: bool, as_json: bool) -> int:
     from bridle.cli.light import print_json
+    from bridle.cli.looping import drive, is_loop
 
-    go_on = f"bridle drive {shown_run(folder)}"
+    is_ours = is_loop(folder)
+    go_on = f"bridle {'resume' if is_ours else 'drive'} {shown_run(folder)}"
+    if resume and is_ours:
+        return drive(folder, as_json=as_json)
     if resume:
         from bridle.cli.driving import Ways, drive_run
         from bridle.engine.driver import Manner
