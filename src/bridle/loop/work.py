@@ -15,6 +15,7 @@ from bridle.loop.news import News
 from bridle.loop.plan import Task
 from bridle.loop.watching import Saw
 from bridle.run.command import CLAUDE_LIKE
+from bridle.run.command import CLAUDE_LIKE
 from bridle.run.request import Auth, Limits, Mode, Permission, Reasoning, Request
 from bridle.run.runner import Finished, run
 from bridle.wire.category import Category
@@ -77,18 +78,19 @@ async def summarize(args: dict[str, Any], bench: Bench) -> dict[str, Any]:
         task="summarize",
         model=settings.summarize_model,
         reasoning=Reasoning.HIGH,
-        json_schema={"type": "object", "properties": {"summary": {"type": "string"}}, "required": ["summary"]},
+        json_schema=SUMMARY_SCHEMA if settings.agents[0] in CLAUDE_LIKE else None,
         auth=Auth(settings.auth),
         limits=_limits(bench),
     )
     finished = await run(asked, environment=bench.environment, say=bench.say)
     data = finished.record.structured_output
-    summary = data.get("summary") if isinstance(data, Mapping) else None
+    summary = data.get("summary") if isinstance(data, Mapping) else finished.outcome.final_text
     if isinstance(summary, str) and summary.strip() and not finished.outcome.run_error:
         progress.fold(bench.workspace, key=f"{bench.run}/summary/{args['iteration']}", summary=summary)
     return _figures(finished)
 
 
+SUMMARY_SCHEMA = {"type": "object", "properties": {"summary": {"type": "string"}}, "required": ["summary"]}
 SUMMARIZE = """\
 Below is the progress of a long piece of work in this repository, iteration by iteration. Fold it into a summary that
 whoever comes next can go on with: what is done, what failed and why, what was decided, what is open. Leave out what no
@@ -145,16 +147,17 @@ def _keep_prompt(bench: Bench, args: dict[str, Any], text: str) -> Path:
 def _request(text: str, args: dict[str, Any], bench: Bench) -> Request:
     settings = bench.settings
     resume = args.get("session_id")
+    agent = str(args.get("agent") or settings.agents[0])
     return Request(
         prompt=text,
         cwd=bench.folder,
-        agent=str(args.get("agent") or settings.agents[0]),
+        agent=agent,
         mode=Mode.CODER,
         task=ids.safe_name(str(args["task"]), limit=40),
         resume=resume if isinstance(resume, str) and resume else None,
         model=_model(str(args.get("agent") or settings.agents[0]), bench),
         reasoning=Reasoning(settings.reasoning),
-        json_schema=prompt.SCHEMA,
+        json_schema=prompt.SCHEMA if agent in CLAUDE_LIKE else None,  # others have no form for their answer
         auth=Auth(settings.auth),
         permission=Permission(settings.permission),
         limits=_limits(bench),
@@ -183,12 +186,13 @@ def _answer(finished: Finished) -> dict[str, Any]:
     data = finished.record.structured_output
     given: Mapping[str, Any] = data if isinstance(data, Mapping) else {}
     text = finished.outcome.final_text
-    summary = given.get("summary")
+    said = given.get("summary")
+    summary = said if isinstance(said, str) else text[-SAID_CHARACTERS:]
     patterns = given.get("patterns")
     question = given.get("question")
     return {
-        "summary": str(summary) if isinstance(summary, str) else text[-SAID_CHARACTERS:],
-        "done": given.get("done") is True or str(summary).strip() == "DONE",
+        "summary": summary,
+        "done": given.get("done") is True or summary.strip() == "DONE",
         "question": question.strip() if isinstance(question, str) else "",
         "patterns": [str(one) for one in patterns] if isinstance(patterns, list) else [],
         "session_id": finished.record.session_id,
