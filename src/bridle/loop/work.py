@@ -15,7 +15,6 @@ from bridle.loop.news import News
 from bridle.loop.plan import Task
 from bridle.loop.watching import Saw
 from bridle.run.command import CLAUDE_LIKE
-from bridle.run.command import CLAUDE_LIKE
 from bridle.run.request import Auth, Limits, Mode, Permission, Reasoning, Request
 from bridle.run.runner import Finished, run
 from bridle.wire.category import Category
