@@ -72,7 +72,7 @@ def failure_text(results: Sequence[Mapping[str, Any]]) -> str:
 
 def backoff_seconds(waits: int) -> float:
     """How long to wait for an endpoint that is overloaded: from five seconds, doubling to five minutes."""
-    return min(5.0 * float(2**waits), 300.0)
+    return min(5.0 * 2.0 ** min(waits, 10), 300.0)  # no float holds two to the power of any number
 
 
 def _needs_met(task: TaskBook, ledger: Ledger) -> bool:

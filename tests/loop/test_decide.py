@@ -1,0 +1,214 @@
+"""The decisions of the loop, its bounds and its receipt, as functions of what is known."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bridle.loop import decide
+from bridle.loop.ledger import (
+    BLOCKED,
+    DONE,
+    FAILED,
+    GOOD,
+    GUARD_ONLY,
+    NEEDS_YOU,
+    PENDING,
+    SATISFIED,
+    STUCK,
+    UNVERIFIED,
+    Ledger,
+    Spent,
+    TaskBook,
+)
+from bridle.loop.limits import Limits, expected_cost, reached
+from bridle.loop.receipt import VERIFIED, exit_code, receipt, verdict
+
+VERDICTS = (PENDING, DONE, GUARD_ONLY, SATISFIED, UNVERIFIED, FAILED, STUCK, NEEDS_YOU, BLOCKED)
+INPUTS = {"run": "01RUN", "branch": "bridle/01run", "base": "abc", "came_from": "main", "plan": {"source": "PLAN.md"}}
+
+
+def ledger(*tasks: TaskBook) -> Ledger:
+    return Ledger({task.title: task for task in tasks})
+
+
+def result(command: str, exit_code: int, of: str = "task", output: str = "") -> dict[str, Any]:
+    return {"command": command, "exit_code": exit_code, "of": of, "output": output, "seconds": 0.1}
+
+
+def title(task: TaskBook | None) -> str | None:
+    return None if task is None else task.title
+
+
+def test_the_next_task_is_the_first_of_the_plan_that_is_open() -> None:
+    assert title(decide.next_task(ledger(TaskBook("a", verdict=DONE), TaskBook("b"), TaskBook("c")))) == "b"
+
+
+def test_the_smallest_priority_goes_first_and_equals_keep_their_order() -> None:
+    assert title(decide.next_task(ledger(TaskBook("a", priority=2), TaskBook("b", priority=1)))) == "b"
+    assert title(decide.next_task(ledger(TaskBook("a", priority=1), TaskBook("b", priority=1)))) == "a"
+
+
+@pytest.mark.parametrize("before", VERDICTS)
+def test_a_task_waits_for_those_it_needs(before: str) -> None:
+    book = ledger(TaskBook("a", verdict=before), TaskBook("b", needs=("a",)))
+    expected = "b" if before in GOOD else "a" if before == PENDING else None
+    assert title(decide.next_task(book)) == expected
+
+
+@pytest.mark.parametrize("before", VERDICTS)
+def test_only_what_can_never_be_begun_is_blocked(before: str) -> None:
+    book = ledger(TaskBook("c", needs=("b",)), TaskBook("b", needs=("a",)), TaskBook("a", verdict=before))
+    marked = {task.title for task in decide.block(book)}
+    assert marked == ({"b", "c"} if before in (FAILED, STUCK, BLOCKED) else set())
+    assert {task.title for task in book.tasks.values() if task.verdict == BLOCKED and task.title != "a"} == marked
+
+
+def test_what_waited_for_a_task_is_open_again_when_that_is_tried_again() -> None:
+    book = ledger(TaskBook("a", verdict=FAILED), TaskBook("x", verdict=FAILED), TaskBook("b", needs=("a",)))
+    book.tasks["y"] = TaskBook("y", needs=("x",))
+    decide.block(book)
+    book.tasks["a"].verdict = PENDING
+    decide.unblock(book)
+    assert {name: task.verdict for name, task in book.tasks.items()} == {
+        "a": PENDING,
+        "x": FAILED,
+        "b": PENDING,
+        "y": BLOCKED,
+    }
+
+
+@given(st.lists(st.tuples(st.sampled_from(VERDICTS), st.sets(st.integers(0, 5), max_size=3)), min_size=1, max_size=6))
+def test_there_is_always_a_next_task_or_a_reason_for_none(tasks: list[tuple[str, set[int]]]) -> None:
+    """Needs point backwards, so that there are no rings."""
+    book = ledger(
+        *(
+            TaskBook(str(n), verdict=known, needs=tuple(str(m) for m in needs if m < n))
+            for n, (known, needs) in enumerate(tasks)
+        )
+    )
+    decide.block(book)
+    chosen = decide.next_task(book)
+    verdicts = {task.verdict for task in book.tasks.values()}
+    if chosen is None:
+        assert PENDING not in verdicts or NEEDS_YOU in verdicts
+    else:
+        assert chosen.verdict == PENDING
+        assert all(book.tasks[need].verdict in GOOD for need in chosen.needs)
+
+
+def test_a_failure_is_told_from_another_by_its_checks_and_its_tree() -> None:
+    red = [result("a", 1), result("b", 0)]
+    assert decide.signature(red, "t") == decide.signature([result("b", 0), result("a", 2)], "t")
+    assert decide.signature(red, "t") != decide.signature(red, "u")
+    assert decide.signature(red, "t") != decide.signature([result("a", 1), result("b", 1)], "t")
+
+
+def test_stuck_is_the_same_failure_so_many_times_in_a_row() -> None:
+    one, two = ("t", "a"), ("u", "a")
+    assert not decide.is_stuck([one, one], after=3)
+    assert decide.is_stuck([two, one, one, one], after=3)
+    assert not decide.is_stuck([one, one, two], after=3)
+    assert not decide.is_stuck([one, one, one, two], after=3)
+    assert decide.is_stuck([one, one], after=2)
+
+
+def test_broken_tasks_are_those_of_others_and_each_is_named_once() -> None:
+    results = [result("a", 1), result("g", 1, "guard"), result("x", 1, "X"), result("y", 2, "X"), result("z", 0, "Z")]
+    assert decide.broken_tasks(results) == ["X"]
+    assert [one["command"] for one in decide.failed_of(results, "guard")] == ["g"]
+
+
+def test_the_failure_for_the_next_prompt_holds_what_failed_and_nothing_else() -> None:
+    text = decide.failure_text([result("a", 1, output="BAD"), result("b", 0, output="GOOD")])
+    assert text == "$ a\n(exit code 1)\nBAD"
+
+
+def test_an_overloaded_endpoint_is_waited_for_from_five_seconds_to_five_minutes() -> None:
+    assert [decide.backoff_seconds(n) for n in range(8)] == [5, 10, 20, 40, 80, 160, 300, 300]
+    assert decide.backoff_seconds(5000) == 300
+
+
+def spent(*costs: float) -> Ledger:
+    book = ledger(TaskBook("a", spent=Spent(cost_usd=sum(costs))))
+    book.iterations, book.iteration_costs = len(costs), list(costs)
+    return book
+
+
+def test_a_run_may_begin_within_its_bounds() -> None:
+    assert reached(Limits(), spent(), elapsed_seconds=0) is None
+
+
+@pytest.mark.parametrize(
+    ("limits", "elapsed", "said"),
+    [
+        (Limits(max_iterations=2), 0, "2 iterations are used up"),
+        (Limits(max_seconds=60), 60, "the time is over"),
+        (Limits(max_cost_usd=2), 0, "are spent"),
+        (Limits(max_cost_usd=2.5), 0, "the next iteration would cost about 1.0000 USD"),
+    ],
+)
+def test_each_bound_stops_the_next_iteration_and_is_named(limits: Limits, elapsed: float, said: str) -> None:
+    assert said in str(reached(limits, spent(1, 1), elapsed_seconds=elapsed))
+
+
+def test_the_last_iteration_may_use_up_the_bound_exactly() -> None:
+    assert reached(Limits(max_cost_usd=3, max_iterations=3), spent(1, 1), elapsed_seconds=0) is None
+
+
+def test_the_next_iteration_is_taken_to_cost_what_the_dearest_of_the_last_three_did() -> None:
+    assert expected_cost(spent()) == 0
+    assert expected_cost(spent(9, 1, 3, 2)) == 3
+
+
+def test_other_bounds_change_only_what_they_name() -> None:
+    assert Limits(tries=2).changed({"max_iterations": 7, "tries": None, "foreign": 1}) == Limits(2 + 5, tries=2)
+
+
+def test_bounds_are_shown_in_words() -> None:
+    assert Limits().words() == "at most 50 iterations, 5 tries a task, 8 hours, 20 USD"
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "word", "code"),
+    [
+        ((DONE, GUARD_ONLY, SATISFIED), DONE, 0),
+        ((DONE, UNVERIFIED), UNVERIFIED, 1),
+        ((DONE, FAILED), FAILED, 1),
+        ((STUCK, PENDING), FAILED, 1),
+        ((BLOCKED,), FAILED, 1),
+        ((DONE, PENDING), PENDING, 1),
+        ((FAILED, NEEDS_YOU), NEEDS_YOU, 4),
+    ],
+)
+def test_the_whole_is_as_bad_as_its_worst_task(verdicts: tuple[str, ...], word: str, code: int) -> None:
+    book = ledger(*(TaskBook(str(n), verdict=one) for n, one in enumerate(verdicts)))
+    assert verdict(list(book.tasks.values())) == word
+    assert exit_code(receipt(INPUTS, book, Limits(), seconds=1)) == code
+
+
+def test_a_receipt_adds_up_what_was_spent_and_what_of_it_was_wasted() -> None:
+    book = ledger(
+        TaskBook("a", verdict=DONE, commit="c1", spent=Spent(0.5, 10, 1, 2.0), checks=[result("t", 0)]),
+        TaskBook("b", verdict=FAILED, spent=Spent(0.25, 5, 2, 1.0)),
+    )
+    book.aside.add({"cost_usd": 0.125, "input_tokens": 1, "seconds": None, "output_tokens": True})
+    document = receipt(INPUTS, book, Limits(), seconds=9.5)
+    assert (document["cost_usd"], document["wasted_usd"]) == (0.875, 0.375)
+    assert (document["input_tokens"], document["output_tokens"]) == (16, 3)
+    assert document["commits"] == ["c1"]
+    assert document["tasks"][0]["checks"] == [{"command": "t", "exit_code": 0, "seconds": 0.1, "output": ""}]
+    assert document["resume"] == "bridle resume 01RUN"
+    assert document["undo"] == "git checkout main && git branch -D bridle/01run"
+    assert "effect" not in document["tasks"][0]
+
+
+@given(st.lists(st.tuples(st.sampled_from(VERDICTS), st.integers(0, 1000)), min_size=1))
+def test_verified_and_wasted_work_are_the_whole_cost(tasks: list[tuple[str, int]]) -> None:
+    book = ledger(*(TaskBook(str(n), verdict=v, spent=Spent(cents / 100)) for n, (v, cents) in enumerate(tasks)))
+    document = receipt(INPUTS, book, Limits(), seconds=0)
+    worth = sum(task["cost_usd"] for task in document["tasks"] if task["verdict"] in VERIFIED)
+    assert document["wasted_usd"] + worth == pytest.approx(document["cost_usd"])
