@@ -19,7 +19,8 @@ from bridle.ground import disk, ids
 from bridle.loop import kept
 from bridle.loop.bench import Bench
 from bridle.loop.bridle_toml import FILE_NAME
-from bridle.loop.definitions import Look, definitions
+from bridle.loop.definitions import definitions
+from bridle.loop.findings import Look
 from bridle.loop.kept import Entry
 from bridle.loop.patterns import matches
 from bridle.loop.protected import Protected

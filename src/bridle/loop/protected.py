@@ -12,6 +12,10 @@ TOML = "toml"
 INI = "ini"
 CONFTEST = "conftest"
 
+THERE = "there"
+FREE = "free"
+CLOSED = "closed"
+
 # Of a makefile: the goal of a make that is given none.
 FIRST_GOAL = "the first goal"
 # Of a makefile: what says of every goal how it is made.
@@ -30,8 +34,8 @@ class Part:
     """How the file is read: `make`, `npm`, `toml`, `ini`, `conftest`."""
     names: tuple[str, ...] = ()
     """Targets and `$variables`, scripts and keys, tables, sections."""
-    is_optional: bool = False
-    """The tool reads it where it is there, and runs without it: what an agent adds is looked at, too."""
+    state: str = THERE
+    """`there` when the run began; or not there, and then `free` to be added within limits, or `closed`."""
 
     def words(self) -> str:
         """For people."""
@@ -60,14 +64,14 @@ class Protected:
 
     def lines(self, present: Collection[str]) -> list[str]:
         """For people and prompts: a line for each of those that are there."""
-        parts = [part.words() for part in self.parts if part.path in present and not part.is_optional]
+        parts = [part.words() for part in self.parts if part.path in present and part.state == THERE]
         return [*(path for path in self.files if path in present), *parts]
 
     def as_json(self) -> dict[str, Any]:
         """For the record of the run's start."""
         return {
             "files": dict(self.files),
-            "parts": [[part.path, part.kind, list(part.names), part.is_optional] for part in self.parts],
+            "parts": [[part.path, part.kind, list(part.names), part.state] for part in self.parts],
             "absent": dict(self.absent),
             "conftest_folders": list(self.conftest_folders),
         }
@@ -77,7 +81,7 @@ class Protected:
         """What `as_json` gave."""
         return cls(
             dict(value["files"]),
-            tuple(Part(path, kind, tuple(names), optional) for path, kind, names, optional in value["parts"]),
+            tuple(Part(path, kind, tuple(names), state) for path, kind, names, state in value["parts"]),
             dict(value["absent"]),
             tuple(value["conftest_folders"]),
         )

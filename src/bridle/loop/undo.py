@@ -16,7 +16,7 @@ from bridle.loop.kept import Entry
 from bridle.loop.origin import Origin
 from bridle.loop.parts import conftest, makefile, package_json, tables
 from bridle.loop.patterns import matches
-from bridle.loop.protected import CONFTEST, INI, MAKE, NPM, TOML, Mended, Part
+from bridle.loop.protected import CONFTEST, FREE, INI, MAKE, NPM, TOML, Mended, Part
 
 # A file that defines checks is small; what is longer is put back as a whole.
 TEXT_LIMIT_BYTES = 4 * 1024 * 1024
@@ -119,9 +119,9 @@ def _mend(part: Part, origin: str | None, current: str) -> Mended | None:
     if part.kind == CONFTEST:
         return conftest.mend(origin, current)
     if part.kind == TOML:
-        return tables.mend_toml(origin, current, part.names, is_optional=part.is_optional)
+        return tables.mend_toml(origin, current, part.names, is_optional=part.state == FREE)
     if part.kind == INI:
-        return tables.mend_ini(origin, current, part.names, is_optional=part.is_optional)
+        return tables.mend_ini(origin, current, part.names, is_optional=part.state == FREE)
     mend: Mapping[str, Callable[..., Mended | None]] = {MAKE: makefile.mend, NPM: package_json.mend}
     return mend[part.kind](origin, current, part.names) if origin is not None else None
 

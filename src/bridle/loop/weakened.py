@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from bridle.loop.suites import Suite, suite_of
+from bridle.loop.suite import Suite
+from bridle.loop.suites import suite_of
 
 # Enough names to see which tests are meant.
 _SHOWN = 5

@@ -1,0 +1,343 @@
+"""Parts of files: whatever is done to a text, its protected parts come back, and nothing else of it is touched."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bridle.loop.parts import conftest, makefile, package_json, tables
+from bridle.loop.parts.blocks import Block, Read
+from bridle.loop.protected import Mended
+
+MAKEFILE = """# a comment
+PY ?= python3
+FLAGS := -q \\
+\t-x
+export PATH := $(CURDIR)/bin:$(PATH)
+.PHONY: test lint
+include mk/common.mk
+
+define BANNER
+say hello
+endef
+
+all: build
+ifdef CI
+EXTRA = --ci
+else
+EXTRA = --local
+endif
+
+test check: build | dirs
+\t@$(PY) run.py $(FLAGS) $(EXTRA)
+
+# about the build
+build: a.c ; cc a.c
+dirs:
+\tmkdir -p out
+lint:
+\t$(call BANNER)
+\truff check .
+"""
+PACKAGE = """{
+  "name": "x",
+  "scripts": {
+    "test": "jest",
+    "build": "tsc"
+  },
+  "jest": { "bail": true },
+  "dependencies": { "a": "1" }
+}
+"""
+TOML = """# head
+[project]
+name = "x"
+
+[tool.pytest.ini_options]
+addopts = "-q"
+markers = [
+  "slow: takes long",
+]
+
+[tool.ruff]
+line-length = 100
+"""
+INI = "[metadata]\nname = x\n\n[tool:pytest]\naddopts = -q\n\n[mypy]\nstrict = true\n\n[mypy-foo.*]\nignore = true\n"
+CONFTEST = '''"""Fixtures."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__)
+
+
+@pytest.fixture
+def one(tmp_path):
+    # a comment
+    return 1
+
+
+class Thing:
+    pass
+
+
+def pytest_configure(config):
+    config.x = 1
+'''
+
+GOALS = makefile.uses([MAKEFILE], ["test"]).names
+KINDS: dict[str, tuple[str, Callable[[str], Mended | None]]] = {
+    "make": (MAKEFILE, lambda text: makefile.mend(MAKEFILE, text, GOALS)),
+    "npm": (PACKAGE, lambda text: package_json.mend(PACKAGE, text, ["scripts.test", "scripts.pretest", "jest"])),
+    "toml": (TOML, lambda text: tables.mend_toml(TOML, text, ["tool.pytest"])),
+    "ini": (INI, lambda text: tables.mend_ini(INI, text, ["tool:pytest", "mypy*"])),
+    "conftest": (CONFTEST, lambda text: conftest.mend(CONFTEST, text)),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_text_that_is_as_it_was_needs_nothing(kind: str) -> None:
+    text, mend = KINDS[kind]
+    assert mend(text) is None
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@given(data=st.data())
+def test_whatever_is_done_to_a_text_one_mending_is_enough(kind: str, data: st.DataObject) -> None:
+    text, mend = KINDS[kind]
+    lines = text.splitlines(keepends=True)
+    changed = "".join(
+        data.draw(st.lists(st.sampled_from([*lines, "x = 1\n", "test:\n\ttrue\n", "{", "[tool]\n"]), max_size=40))
+    )
+    start = data.draw(st.integers(0, len(changed)))
+    changed = changed[:start] + data.draw(st.text(max_size=8)) + changed[start:]
+    mended = mend(changed)
+    if mended is not None:
+        assert mended.what
+        assert mended.text is not None
+        assert mend(mended.text) is None
+
+
+READERS: list[Read] = [makefile.read, conftest.read]
+
+
+@pytest.mark.parametrize("read", READERS)
+@given(text=st.text(alphabet="ab:=\t\n \\#;$()%.@\r", max_size=60))
+def test_blocks_make_up_the_text_that_they_were_read_from(read: Read, text: str) -> None:
+    try:
+        found: Sequence[Block] = read(text)
+    except ValueError:
+        return
+    assert "".join(block.text for block in found) == text
+
+
+@pytest.mark.parametrize("text", [MAKEFILE, CONFTEST])
+def test_the_blocks_of_a_real_file_make_it_up(text: str) -> None:
+    read = makefile.read if text is MAKEFILE else conftest.read
+    assert "".join(block.text for block in read(text)) == text
+
+
+# Makefiles
+
+
+def test_a_goal_uses_its_prerequisites_and_variables() -> None:
+    used = makefile.uses([MAKEFILE], ["test"])
+    assert {"test", "build", "$PY", "$FLAGS", "$EXTRA", ".PHONY:test", "include"} <= set(used.names)
+    assert not {"lint", "all", "$BANNER", "$PATH"} & set(used.names)
+    assert used.recipes == ("python3 run.py -q -x --local", "mkdir -p out", "cc a.c")
+    assert used.includes == ("mk/common.mk",)
+
+
+def test_a_make_without_a_goal_means_the_first_one() -> None:
+    used = makefile.uses(["a:\n\techo a\nb:\n\techo b\n"], [])
+    assert used.recipes == ("echo a",)
+    mended = makefile.mend("a:\n\techo a\nb:\n\techo b\n", "b:\n\techo b\na:\n\techo a\n", used.names)
+    assert mended is not None
+    assert makefile.uses([mended.text or ""], []).recipes == ("echo a",)
+    chosen = makefile.uses([".DEFAULT_GOAL := b\na:\n\techo a\nb:\n\techo b\n"], [])
+    assert chosen.recipes == ("echo b",)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("PY ?= python3", "PY ?= true"),
+        ("PY ?= python3", "PY := python3"),
+        ("\t@$(PY) run.py", "\t-@$(PY) run.py"),
+        ("test check: build | dirs\n", "test check: build\n"),
+        ("include mk/common.mk\n", "include mk/common.mk\ninclude evil.mk\n"),
+        ("lint:\n", "test: PY = true\nlint:\n"),
+        ("lint:\n", ".IGNORE:\nlint:\n"),
+        ("lint:\n", "MAKEFLAGS += -i\nlint:\n"),
+        ("lint:\n", "override PY = true\nlint:\n"),
+        ("lint:\n", "define PY\ntrue\nendef\nlint:\n"),
+        ("EXTRA = --local", "EXTRA = --co"),
+        ("build: a.c ; cc a.c", "build: a.c ; true"),
+        (".PHONY: test lint", ".PHONY: lint"),
+        ("ifdef CI", "ifdef NEVER"),
+    ],
+)
+def test_a_change_to_what_a_goal_uses_is_taken_back(old: str, new: str) -> None:
+    assert old in MAKEFILE
+    mended = makefile.mend(MAKEFILE, MAKEFILE.replace(old, new, 1), GOALS)
+    assert mended is not None
+    assert mended.text is not None
+    assert makefile.mend(MAKEFILE, mended.text, GOALS) is None
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("\truff check .", "\truff check --fix ."),
+        ("# a comment", "# another comment"),
+        ("all: build", "all: build docs"),
+        (".PHONY: test lint", ".PHONY: test lint docs"),
+        ("lint:\n", "docs:\n\tmkdocs build\n\nlint:\n"),
+        ("say hello", "say bye"),
+        ("export PATH", "NEW = 1\nexport PATH"),
+        ("FLAGS := -q \\\n\t-x", "FLAGS := -q -x"),
+    ],
+)
+def test_other_changes_of_a_makefile_are_fine(old: str, new: str) -> None:
+    assert old in MAKEFILE
+    assert makefile.mend(MAKEFILE, MAKEFILE.replace(old, new, 1), GOALS) is None
+
+
+def test_what_an_agent_adds_stays_when_a_rule_is_put_back() -> None:
+    changed = MAKEFILE.replace("@$(PY) run.py", "@true").replace("lint:\n", "docs:\n\tmkdocs build\n\nlint:\n")
+    mended = makefile.mend(MAKEFILE, changed, GOALS)
+    assert mended is not None
+    assert (mended.text, mended.is_whole) == (MAKEFILE.replace("lint:\n", "docs:\n\tmkdocs build\n\nlint:\n"), False)
+    assert mended.what == ("test was changed",)
+
+
+# package.json
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"name": "x"},
+        {"name": "x", "scripts": "none"},
+        {"name": "x", "scripts": {}, "new": 1},
+        {"scripts": {"test": "true", "pretest": "x", "lint": "y"}, "jest": {}},
+        {"scripts": {"build": "tsc", "test": ["jest"]}, "jest": None},
+        {"scripts": {"pretest": "x"}},
+        {"scripts": {"a": "1", "pretest": "x", "b": "2"}, "jest": {"bail": True}},
+    ],
+)
+@pytest.mark.parametrize("indent", [None, 2, 4, "\t"])
+def test_scripts_and_keys_come_back_in_any_layout(changed: dict[str, object], indent: int | str | None) -> None:
+    mended = package_json.mend(PACKAGE, json.dumps(changed, indent=indent), ["scripts.test", "scripts.pretest", "jest"])
+    assert mended is not None
+    assert not mended.is_whole
+    made = json.loads(mended.text or "")
+    assert made["scripts"]["test"] == "jest"
+    assert "pretest" not in made["scripts"]
+    assert made["jest"] == {"bail": True}
+    other = {name: value for name, value in changed.items() if name not in ("scripts", "jest")}
+    assert {name: value for name, value in made.items() if name not in ("scripts", "jest")} == other
+
+
+def test_of_two_scripts_of_one_name_the_last_one_counts() -> None:
+    twice = '{"scripts": {"test": "jest", "test": "true"}, "jest": {"bail": true}}'
+    mended = package_json.mend(PACKAGE, twice, ["scripts.test"])
+    assert mended is not None
+    assert json.loads(mended.text or "")["scripts"]["test"] == "jest"
+
+
+# Tables and sections
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        TOML.replace('"-q"', '"--co"'),
+        TOML.replace("[tool.pytest.ini_options]", "[tool.pytest.other]"),
+        TOML.replace("[tool.ruff]", '["tool" . pytest.extra]\nx = 1\n[tool.ruff]'),
+        TOML.replace('[tool.pytest.ini_options]\naddopts = "-q"\n', "[tool.pytest.ini_options]\n"),
+        TOML + '\n[tool]\npytest.more = "x"\n',
+        'tool.pytest.ini_options.addopts = "--co"\n',
+        "broken = [",
+        "",
+    ],
+)
+def test_a_table_comes_back_whatever_became_of_it(changed: str) -> None:
+    mended = tables.mend_toml(TOML, changed, ["tool.pytest"])
+    assert mended is not None
+    assert tables.load_toml(mended.text or "")["tool.pytest.ini_options"]["addopts"] == "-q"
+
+
+def test_the_same_table_in_another_form_is_no_change() -> None:
+    same = TOML.replace('addopts = "-q"', "addopts = '-q'  # quiet").replace(
+        '[\n  "slow: takes long",\n]', '["slow: takes long"]'
+    )
+    assert same != TOML
+    assert tables.mend_toml(TOML, same, ["tool.pytest"]) is None
+
+
+def test_sections_by_pattern() -> None:
+    changed = (
+        INI.replace("ignore = true", "ignore = false").replace("name = x", "name = y") + "[mypy-bar.*]\nignore = true\n"
+    )
+    mended = tables.mend_ini(INI, changed, ["mypy*"])
+    assert mended is not None
+    assert mended.text == INI.replace("name = x", "name = y")
+    assert mended.what == ("[mypy-bar.*] was added", "[mypy-foo.*] was changed")
+
+
+# conftest.py
+
+
+@pytest.mark.parametrize(
+    "added",
+    [
+        "def pytest_collection_modifyitems(items):\n    items[:] = []\n",
+        "def pytest_sessionfinish(session):\n    session.exitstatus = 0\n",
+        "collect_ignore = ['x']\n",
+        "pytest_plugins = ['evil']\n",
+        "from evil import *\n",
+        "from evil import pytest_runtest_call\n",
+        "pytest.skip('all', allow_module_level=True)\n",
+        "os._exit(0)\n",
+        "@pytest.fixture(autouse=True)\ndef every():\n    pytest.skip('x')\n",
+        "HERE = None\n",
+        "class Thing:\n    x = 1\n",
+        "def one():\n    return 2\n",
+        "import sys; collect_ignore_glob = ['*']\n",
+    ],
+)
+def test_what_steers_the_test_run_may_not_be_added(added: str) -> None:
+    mended = conftest.mend(CONFTEST, f"{CONFTEST}\n\n{added}")
+    assert mended is not None
+    assert mended.text is not None
+    assert mended.text.rstrip() == CONFTEST.rstrip()
+
+
+@pytest.mark.parametrize(
+    "added",
+    [
+        "@pytest.fixture\ndef two():\n    return 2\n",
+        "@pytest.fixture(autouse=True)\ndef every(monkeypatch):\n    monkeypatch.setenv('A', 'b')\n",
+        "import json\n",
+        "import sys\nsys.path.insert(0, 'src')\n",
+        "OTHER = 1\n",
+        "os.environ.setdefault('A', 'b')\n",
+        "# a comment\n",
+    ],
+)
+def test_what_helps_tests_may_be_added(added: str) -> None:
+    assert conftest.mend(CONFTEST, f"{CONFTEST}\n\n{added}") is None
+
+
+def test_a_conftest_that_is_emptied_comes_back_with_its_imports() -> None:
+    mended = conftest.mend(CONFTEST, "")
+    assert mended is not None
+    compiled = compile(mended.text or "", "conftest.py", "exec")
+    assert {"pytest", "Path", "one", "Thing"} <= set(compiled.co_names)
