@@ -38,6 +38,10 @@ class Sizes:
     """Times that a writer is killed at any moment and the run goes on."""
     rounds_between_kills: int
     """Rounds of commands and agents in a run whose driver is killed at any moment."""
+    loop_tasks: int
+    """Tasks of a plan whose run is killed again and again."""
+    loop_kills: int
+    """Times that everything which works on that plan is killed."""
     storm_posts: int
     """Results that each process of a storm posts to one run."""
     turns_in_one_process: int
@@ -56,6 +60,8 @@ TEST = Sizes(
     changed_bytes_in_each_file=4,
     random_kills=50,
     rounds_between_kills=8,
+    loop_tasks=4,
+    loop_kills=5,
     storm_posts=6,
     turns_in_one_process=1_000,
 )
@@ -71,6 +77,8 @@ SOAK = Sizes(
     changed_bytes_in_each_file=200,
     random_kills=500,
     rounds_between_kills=40,
+    loop_tasks=50,
+    loop_kills=100,
     storm_posts=100,
     turns_in_one_process=10_000,
 )
