@@ -91,6 +91,7 @@ def found(*commands: str, files: Mapping[str, str] = FILES) -> Protected:
         ("npm test -w web", {"web/jest.config.js", "tests/t.js"}),
         ("cd web && npx jest", {"web/jest.config.js"}),
         ("rake test", {"Rakefile"}),
+        ("pip install -r data/in.txt && ./run.sh", {"run.sh"}),
         ("npm run nothing", set()),
         ("make nothing", set()),
     ],

@@ -14,6 +14,8 @@ from bridle.loop.runners import (
     ALIASES,
     ALL_PACKAGES,
     FOLDER_FLAGS,
+    INSTALLERS,
+    INSTALLING,
     PACKAGE_FLAGS,
     RUNNERS,
     SCRIPT_LISTS,
@@ -47,7 +49,7 @@ class _Finder:
             return
         self._seen.add((line, folder))
         for simple in simple_commands(line, folder):
-            for word in simple.words:
+            for word in () if _installs(simple) else simple.words:
                 self._word(word, simple.folder, why)
             for position, word in enumerate(simple.words):
                 self._program(word, Simple(simple.words[position + 1 :], simple.folder), why, depth)
@@ -172,6 +174,13 @@ class _Finder:
     def _test_name(self, word: str, folder: str, why: str) -> None:
         own = [path for one in module_paths(word) if self.look.is_file(path := join(folder, one))]
         self.found.files |= dict.fromkeys(own[:1], why)
+
+
+def _installs(simple: Simple) -> bool:
+    """Whether it is a command that installs what files list: to list more is work like any other."""
+    return any(word in INSTALLING for word in simple.words) and any(
+        posixpath.basename(word) in INSTALLERS for word in simple.words
+    )
 
 
 def _folder_of(rest: Simple) -> str:

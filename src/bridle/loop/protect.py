@@ -5,13 +5,14 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from bridle.ground import disk
 from bridle.loop import kept, origin
 from bridle.loop.bench import Bench
+from bridle.loop.changes import Change, changes_since, texts_of
 from bridle.loop.commits import RUN
 from bridle.loop.hidden import hidden_files
 from bridle.loop.kept import Entry
@@ -26,9 +27,6 @@ from bridle.workspace import snapshot
 UNDONE_FOLDER = "bridle-undone"
 # Files that are read to see what became of tests; an agent that changes more has left no test as it was.
 TEST_FILES = 500
-TEST_FILE_BYTES = 1024 * 1024
-# Read at once; what one git may print is bounded.
-BATCH_BYTES = 4 * 1024 * 1024
 REPOSITORY = "160000"
 
 
@@ -46,7 +44,7 @@ async def protect(args: Mapping[str, Any], bench: Bench) -> dict[str, Any]:
     undone = _noted(bench, args, wanted)
     apply(bench, wanted)
     tree = await work_tree(bench)
-    changes = await _changes(bench, start, last, tree)
+    changes = await changes_since(bench, last or start.work, tree, leave=start.untracked)
     taken_out = [one.path for one in changes if one.is_gone and one.path in versions and _is_left(bench, one.path)]
     taken_out = [path for path in taken_out if not any(matches(pattern, path) for pattern in may_edit)]
     if taken_out:
@@ -54,7 +52,7 @@ async def protect(args: Mapping[str, Any], bench: Bench) -> dict[str, Any]:
         words = "it was taken out of git and hidden from it, and it is protected"
         undone = _noted(bench, args, [Repair(path, words, None) for path in taken_out])
         tree = await work_tree(bench)
-        changes = await _changes(bench, start, last, tree)
+        changes = await changes_since(bench, last or start.work, tree, leave=start.untracked)
     reported = [*await _tests(bench, changes), *await _others(bench, changes)]
     return {
         "tree": tree,
@@ -62,26 +60,6 @@ async def protect(args: Mapping[str, Any], bench: Bench) -> dict[str, Any]:
         "undone": undone,
         "reported": [asdict(report) for report in reported],
     }
-
-
-@dataclass(frozen=True)
-class Change:
-    """One file that differs between two trees."""
-
-    path: str
-    mode: str
-    before: str
-    after: str
-
-    @property
-    def is_gone(self) -> bool:
-        """Whether it is in the first one alone."""
-        return set(self.after) == {"0"}
-
-    @property
-    def is_new(self) -> bool:
-        """Whether it is in the second one alone."""
-        return set(self.before) == {"0"}
 
 
 async def _last_commit(bench: Bench) -> str | None:
@@ -167,18 +145,6 @@ def _noted(bench: Bench, args: Mapping[str, Any], wanted: Sequence[Repair]) -> l
     return [{"path": name, "what": what} for name, what in (noted | new).items()]
 
 
-async def _changes(bench: Bench, start: Origin, last: str | None, tree: str) -> list[Change]:
-    """What differs from the last commit of the run, or from its start; the person's own files are none of the work."""
-    words = ("diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev")
-    fields = await bench.git.names(*words, last or start.work, tree)
-    own = frozenset(start.untracked)
-    return [
-        Change(path, facts.split()[1], facts.split()[2], facts.split()[3])
-        for facts, path in zip(fields[::2], fields[1::2], strict=True)
-        if path not in own
-    ]
-
-
 def _is_left(bench: Bench, path: str) -> bool:
     return os.path.lexists(bench.folder / path)
 
@@ -186,47 +152,10 @@ def _is_left(bench: Bench, path: str) -> bool:
 async def _tests(bench: Bench, changes: Sequence[Change]) -> list[Report]:
     """What became of the tests in the files that were changed."""
     chosen = [one for one in changes if may_hold_tests(one.path)][:TEST_FILES]
-    texts = await _texts(bench, {one for change in chosen for one in (change.before, change.after)})
+    texts = await texts_of(bench, {one for change in chosen for one in (change.before, change.after)})
     before = {one.path: texts[one.before] for one in chosen if one.before in texts}
     after = {one.path: texts[one.after] for one in chosen if one.after in texts}
     return weakened(before, after)
-
-
-async def _texts(bench: Bench, objects: set[str]) -> dict[str, str]:
-    """What is in these files, where they are no longer than a file that a person writes."""
-    wanted = sorted(one for one in objects if set(one) != {"0"})
-    given = "".join(f"{one}\n" for one in wanted).encode()
-    form = "%(objectname) %(objecttype) %(objectsize)"
-    _, listed = await bench.git.run("cat-file", f"--batch-check={form}", given=given) if wanted else (0, "")
-    found: dict[str, str] = {}
-    batch: list[str] = []
-    size_bytes = 0
-    for name, kind, size in (line.split() for line in listed.splitlines()):
-        if kind != "blob" or int(size) > TEST_FILE_BYTES:
-            continue
-        if size_bytes + int(size) > BATCH_BYTES:
-            found |= await _batch(bench, batch)
-            batch, size_bytes = [], 0
-        batch.append(name)
-        size_bytes += int(size)
-    return found | await _batch(bench, batch)
-
-
-async def _batch(bench: Bench, objects: Sequence[str]) -> dict[str, str]:
-    """What is in these files, by one git."""
-    if not objects:
-        return {}
-    given = "".join(f"{one}\n" for one in objects).encode()
-    _, text = await bench.git.run("cat-file", "--batch=%(objectsize)", given=given)
-    data = text.encode("utf-8", "surrogateescape")
-    found = {}
-    position = 0
-    for name in objects:
-        start = data.index(b"\n", position) + 1
-        position = start + int(data[position : start - 1])
-        found[name] = data[start:position].decode("utf-8", "replace")
-        position += 1  # the end of a line that git adds
-    return found
 
 
 async def _others(bench: Bench, changes: Sequence[Change]) -> list[Report]:
@@ -243,6 +172,6 @@ async def _others(bench: Bench, changes: Sequence[Change]) -> list[Report]:
     ]
     rules = [one for one in changes if Path(one.path).name == ".gitignore" and not one.is_gone]
     if rules:
-        old = await _texts(bench, {one.before for one in rules})
+        old = await texts_of(bench, {one.before for one in rules})
         reports += await hidden_files(bench, {one.path: old.get(one.before, "") for one in rules})
     return reports

@@ -1,4 +1,4 @@
-"""The settings of test runners and linters that a check uses: protected where they are, and kept out elsewhere. Pure."""
+"""Settings of the test runners and linters that a check uses: protected where they are, kept out elsewhere. Pure."""
 
 from __future__ import annotations
 

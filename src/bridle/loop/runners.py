@@ -69,3 +69,8 @@ FOLDER_FLAGS = frozenset({"-C", "--prefix", "--cwd", "--dir", "--directory"})
 # Flags that choose packages of the repository by name, and those that mean all of them.
 PACKAGE_FLAGS = frozenset({"-w", "--workspace", "--filter", "-F"})
 ALL_PACKAGES = frozenset({"-r", "--recursive", "-ws", "--workspaces"})
+# Programs that install what a file lists, and their words for it.
+INSTALLERS = frozenset(
+    {"pip", "pip3", "uv", "poetry", "pdm", "pipenv", "npm", "pnpm", "yarn", "bun", "bundle", "composer"}
+)
+INSTALLING = frozenset({"install", "sync", "ci", "add"})
