@@ -67,8 +67,20 @@ def test_a_question_is_shown_with_the_command_that_answers_it() -> None:
     assert 'bridle answer 01EFFECT "…"' in shown
 
 
-def test_a_change_that_was_undone_is_named() -> None:
-    assert "a change to tests/test_a.py was undone" in text(task("A", undone=["tests/test_a.py"]))
+def test_what_a_person_should_know_besides_the_verdict_is_named() -> None:
+    shown = text(
+        task(
+            "A",
+            undone=["tests/test_a.py", "tests/test_a.py"],
+            reported=[{"path": "tests/test_b.py", "what": "2 tests were deleted"}],
+            folded=["1a", "2b"],
+            cut=[{"iteration": 2, "section": "AGENTS.md", "characters": 30000, "kept": 12000}],
+        )
+    )
+    assert shown.count("a change to tests/test_a.py was undone") == 1
+    assert "look at tests/test_b.py: 2 tests were deleted" in shown
+    assert "2 commits of the agent's own went into its commit" in shown
+    assert "the prompt of iteration 2 was cut: AGENTS.md (12000 of 30000 characters)" in shown
 
 
 def test_why_a_run_ended_stands_in_its_first_line() -> None:

@@ -82,6 +82,12 @@ class TaskBook:
     """What a person said to the question, until the next iteration has heard it."""
     undone: list[str] = field(default_factory=list)
     """Protected parts that were put back."""
+    reported: list[dict[str, str]] = field(default_factory=list)
+    """What a person should look at: tests that were deleted, skipped or emptied."""
+    folded: list[str] = field(default_factory=list)
+    """Commits of the agent's own that went into the task's commit."""
+    cut: list[dict[str, Any]] = field(default_factory=list)
+    """What was left out of its prompts."""
 
     @property
     def is_open(self) -> bool:

@@ -166,6 +166,7 @@ class Loop:
         task.spent.add(work)
         self.ledger.iteration_costs.append(float(work.get("cost_usd") or 0.0))
         task.first_snapshot = task.first_snapshot or work.get("snapshot")
+        task.cut += [{"iteration": task.iterations, **one} for one in work.get("cut") or ()]
         task.notes = [f"A tool call was refused: {denial}" for denial in work.get("denials") or ()]
         task.answer = None
         self._take_news(work.get("news") or {})
@@ -216,6 +217,7 @@ class Loop:
             "tree": tree,
         }
         made = await self._ctx.task(_COMMIT, args, label=f"{task.title}: commit")
+        task.folded += made.get("folded") or []
         if made.get("refused"):
             task.failure = str(made["refused"])
             await self._not_done(task, "the commit was refused by a hook or by .ralph/check", tree=tree or "")
@@ -322,6 +324,10 @@ class Loop:
         for one in kept.get("undone") or ():
             task.undone.append(str(one["path"]))
             task.notes.append(f"Your change to {one['path']} was undone: {one['what']}.")
+        for one in kept.get("reported") or ():
+            told = {"path": str(one["path"]), "what": str(one["what"])}
+            if told not in task.reported:
+                task.reported.append(told)
         return kept
 
     async def _roll_back(self, task: TaskBook, snapshot: Any, why: str) -> None:

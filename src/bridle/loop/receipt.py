@@ -76,7 +76,8 @@ def _task(task: TaskBook) -> dict[str, Any]:
         "iterations": task.iterations,
         "tries": task.tries,
         "checks": [
-            {name: result.get(name) for name in ("command", "exit_code", "seconds", "output")} for result in task.checks
+            {name: result.get(name) for name in ("command", "of", "exit_code", "seconds", "output")}
+            for result in task.checks
         ],
         "commit": task.commit,
         "cost_usd": round(task.spent.cost_usd, 6),
@@ -84,8 +85,9 @@ def _task(task: TaskBook) -> dict[str, Any]:
         "output_tokens": task.spent.output_tokens,
         "seconds": round(task.spent.seconds, 3),
     }
-    if task.undone:
-        shown["undone"] = task.undone
+    for name in ("undone", "reported", "folded", "cut"):
+        if listed := getattr(task, name):
+            shown[name] = list(listed)
     if task.question is not None:
         shown |= {"effect": task.effect, "question": task.question}
     return shown

@@ -86,11 +86,23 @@ def _task(task: Mapping[str, Any], title_cells: int, width: int) -> Iterator[Lin
     if task["reason"] and verdict not in ("done", "pending"):
         yield from _wrapped(task["reason"], width)
     yield from _evidence(task, width)
-    for path in task.get("undone") or ():
-        yield from _wrapped(f"a change to {path} was undone: it is protected", width)
+    yield from (line for words in _remarks(task) for line in _wrapped(words, width, "state.denied"))
     if task.get("question"):
         yield from _wrapped(f"it asks: {task['question']}", width, "question")
         yield line(f'{_INDENT}answer:  bridle answer {task.get("effect") or "EFFECT"} "…"')
+
+
+def _remarks(task: Mapping[str, Any]) -> Iterator[str]:
+    """What a person should know of the work besides its verdict."""
+    for path in dict.fromkeys(task.get("undone") or ()):
+        yield f"a change to {path} was undone: it is protected"
+    for one in task.get("reported") or ():
+        yield f"look at {one['path']}: {one['what']}"
+    if folded := task.get("folded"):
+        yield f"{_count(len(folded), 'commit')} of the agent's own went into its commit"
+    for one in task.get("cut") or ():
+        kept = f"{one['kept']} of {one['characters']} characters"
+        yield f"the prompt of iteration {one['iteration']} was cut: {one['section']} ({kept})"
 
 
 def _evidence(task: Mapping[str, Any], width: int) -> Iterator[Line]:
