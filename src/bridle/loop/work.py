@@ -27,6 +27,8 @@ AGENTS_LIMIT_BYTES = 1024 * 1024
 PROMPTS = "prompts"
 # What of an agent's last words is kept for people.
 SAID_CHARACTERS = 2000
+# What ends an agent that has not come to its result.
+DEATHS = (Category.PROCESS, Category.PARSE, Category.TIMEOUT)
 
 
 async def work(args: dict[str, Any], bench: Bench, news: News) -> dict[str, Any]:
@@ -213,8 +215,8 @@ def _ending(finished: Finished, answer: dict[str, Any]) -> dict[str, Any]:
         ending = kinds.UNUSABLE
     elif answer["question"] or outcome.category is Category.INTERACTIVE:
         ending = kinds.QUESTION
-    elif outcome.run_error and outcome.category in (Category.PROCESS, Category.PARSE, Category.TIMEOUT):
-        ending = kinds.CRASHED
+    elif outcome.run_error and not record.results and outcome.category in DEATHS:
+        ending = kinds.CRASHED  # one that gave a result has ended by itself, whatever form its answer has
     resets_at = clock.iso(datetime.fromtimestamp(record.resets_at, UTC)) if record.resets_at else None
     return {"ending": ending, "said": said, "resets_at": resets_at if ending == kinds.LIMIT else None}
 
