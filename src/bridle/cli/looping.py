@@ -13,10 +13,12 @@ from typing import Any
 
 from bridle.cli import notify
 from bridle.cli.faces import face_of
+from bridle.cli.people import chosen_run
 from bridle.engine.iteration import COMPLETED
 from bridle.engine.trust import home_of
+from bridle.journal import layout
 from bridle.journal.files import FileStore
-from bridle.journal.find import LAST, choose_run, runs_folder
+from bridle.journal.find import LAST, runs_folder
 from bridle.loop.bridle_toml import load_settings
 from bridle.loop.introduce import introduce
 from bridle.loop.start import INTERRUPTED, PROCESS_ID, Beginning, Ended, create, go_on, standing
@@ -34,14 +36,9 @@ def home() -> Path:
     return home_of(os.environ)
 
 
-def runs_of(folder: Path) -> Path:
-    """Where the runs of a repository are."""
-    return runs_folder(None, os.environ) if not folder.is_absolute() else runs_folder(str(folder / ".a5c/runs"), {})
-
-
 def chosen(argument: str | None) -> Path:
     """The run that a person means."""
-    return choose_run(argument or LAST, runs_folder(None, os.environ))
+    return chosen_run(argument or LAST, None)
 
 
 def is_loop(run: Path) -> bool:
@@ -56,7 +53,7 @@ def begin(beginning: Beginning, environment: Mapping[str, str]) -> Path:
         notify.check_addresses(settings.notify)
     for line in introduce(settings, beginning.repository, environment):
         say(line)
-    run = asyncio.run(create(beginning, runs_of(beginning.repository), environment))
+    run = asyncio.run(create(beginning, _runs_of(beginning.repository), environment))
     say(f"run {run.name}: {tasks} {'task' if tasks == 1 else 'tasks'}; {settings.limits.words()}")
     say("Ctrl-C is safe: `bridle resume` goes on")
     return run
@@ -95,6 +92,11 @@ def show(document: dict[str, Any], reason: str, *, as_json: bool) -> None:
         return
     for line in receipts.lines(document, reason):
         print(line)
+
+
+def _runs_of(repository: Path) -> Path:
+    """Where the runs of a repository are, whatever the folder is that a person is in."""
+    return runs_folder(None, {layout.RUNS_FOLDER_VARIABLE: str(repository / layout.RUNS_FOLDER)} | dict(os.environ))
 
 
 def _addresses(run: Path) -> Sequence[str]:

@@ -32,20 +32,33 @@ def json_option(function: Decorated) -> Decorated:
     return click.option("--json", "as_json", is_flag=True, help="Print one JSON document on stdout.")(function)
 
 
+def runs_here(runs_dir: str | None = None) -> Path:
+    """Where the runs of this place are: as chosen, else at the top of the repository that a person is in."""
+    from bridle.journal import layout
+    from bridle.journal.find import runs_folder
+
+    if runs_dir or os.environ.get(layout.RUNS_FOLDER_VARIABLE):
+        return runs_folder(runs_dir, os.environ)
+    return runs_folder(str(top_of(Path.cwd()) / layout.RUNS_FOLDER), {})
+
+
+def top_of(folder: Path) -> Path:
+    """The top of the repository that a folder is in; the folder itself outside of one."""
+    return next((one for one in (folder, *folder.parents) if (one / ".git").exists()), folder)
+
+
 def chosen_run(argument: str, runs_dir: str | None) -> Path:
     """The folder of the run that a person means."""
-    from bridle.journal.find import choose_run, runs_folder
+    from bridle.journal.find import choose_run
 
-    return choose_run(argument, runs_folder(runs_dir, os.environ))
+    return choose_run(argument, runs_here(runs_dir))
 
 
 def shown_run(run: Path) -> str:
     """How to name a run in the next command: by its id where that is enough, else by its folder."""
     import shlex
 
-    from bridle.journal.find import runs_folder
-
-    return shlex.quote(run.name if run.parent == runs_folder(None, os.environ) else str(run))
+    return shlex.quote(run.name if run.parent == runs_here() else str(run))
 
 
 def say(line: str) -> None:

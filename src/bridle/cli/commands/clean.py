@@ -31,16 +31,15 @@ def command(*, keep: str | None, yes: bool, dry_run: bool, as_json: bool) -> int
     Only files of .ralph/logs, run folders, and the snapshots of those runs go. Branches, commits and everything else
     stay, and so does a run that somebody is at work on.
     """
+    from bridle.cli.people import runs_here, top_of
     from bridle.engine.trust import home_of
     from bridle.ground import clock
-    from bridle.journal.find import runs_folder
     from bridle.loop.bridle_toml import load_settings
     from bridle.loop.cleaning import find_old
 
     settings = load_settings(Path.cwd(), home_of(os.environ), {"keep": keep})
-    top = _top(Path.cwd())
-    runs = runs_folder(None, os.environ) if "BABYSITTER_RUNS_DIR" in os.environ else top / ".a5c/runs"
-    old = find_old(top, runs, before=clock.now().timestamp() - settings.keep_seconds)
+    top = top_of(Path.cwd())
+    old = find_old(top, runs_here(), before=clock.now().timestamp() - settings.keep_seconds)
     document: dict[str, Any] = {
         "logs": len(old.logs),
         "runs": [run.path.name for run in old.runs],
@@ -87,11 +86,6 @@ def _ask(*, yes: bool, as_json: bool) -> None:
         raise UsageError("nobody is there to ask, and nothing was removed", remedy="Use --yes, or --dry-run to look.")
     if not click.confirm("Remove them?", default=False, err=True):
         raise UsageError("nothing was removed")
-
-
-def _top(folder: Path) -> Path:
-    """The top of the repository that the folder is in; the folder itself outside of one."""
-    return next((one for one in (folder, *folder.parents) if (one / ".git").exists()), folder)
 
 
 def _moment(seconds: float) -> str:

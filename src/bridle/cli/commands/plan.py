@@ -106,7 +106,7 @@ def _write(path: Path, text: str) -> None:
 def _tell_hooks(path: Path, goal: str, plan: Plan, *, enabled: bool) -> None:
     import asyncio
 
-    from bridle.cli.people import say
+    from bridle.cli.people import say, top_of
     from bridle.engine.hooks import Hooks
     from bridle.loop.planning import POST_PLANNING
 
@@ -116,16 +116,11 @@ def _tell_hooks(path: Path, goal: str, plan: Plan, *, enabled: bool) -> None:
         "title": plan.title,
         "tasks": [task.title for task in plan.tasks],
     }
-    fired = asyncio.run(Hooks(_top(path.parent), os.environ, enabled=enabled).fire(POST_PLANNING, payload))
+    fired = asyncio.run(Hooks(top_of(path.parent), os.environ, enabled=enabled).fire(POST_PLANNING, payload))
     for fault in fired.faults:
         say(fault)
     if fired.untrusted is not None:
         say(f"the hooks in {fired.untrusted}/.a5c/hooks did not run: `bridle doctor --trust` lets them")
-
-
-def _top(folder: Path) -> Path:
-    """The top of the repository that the folder is in; the folder itself outside of one."""
-    return next((one for one in (folder, *folder.parents) if (one / ".git").exists()), folder)
 
 
 def _told(path: Path, plan: Plan) -> list[str]:

@@ -1,0 +1,56 @@
+"""Which run the commands of the loop mean, from wherever they are started."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+from tests.loop.loops import BRIDLE, LIMIT_SECONDS, Loop, loop
+
+PLAN = "# T\n\n## One\nCheck: `test -f one`\n"
+WORKS = "open(task.lower(), 'w').close()"
+
+
+def below(here: Loop, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """A command in a folder below the top."""
+    folder = here.folder / "deep/down"
+    folder.mkdir(parents=True, exist_ok=True)
+    return subprocess.run(
+        [str(BRIDLE), *arguments],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        cwd=folder,
+        env=here.environment(**environment),
+        timeout=LIMIT_SECONDS,
+        check=False,
+    )
+
+
+def test_a_run_is_found_from_every_folder_of_its_repository(tmp_path: Path) -> None:
+    here = loop(tmp_path, PLAN, WORKS)
+    run = json.loads(here.bridle("run", "--json").stdout)["run"]
+    for command in ("status", "resume"):
+        done = below(here, command, "--json")
+        assert done.returncode == 0, done.stderr
+        assert json.loads(done.stdout)["run"] == run
+    assert below(here, "replay", run[:12]).returncode == 0
+    assert below(here, "audit").returncode == 0
+
+
+def test_a_folder_of_runs_that_somebody_chose_is_used_by_all_commands(tmp_path: Path) -> None:
+    here = loop(tmp_path, PLAN, WORKS)
+    chosen = {"BABYSITTER_RUNS_DIR": str(tmp_path / "runs")}
+    done = here.bridle("run", "--json", **chosen)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "runs" / json.loads(done.stdout)["run"] / "run.json").is_file()
+    assert not (here.folder / ".a5c").exists()
+    assert here.bridle("status", "--json", **chosen).stdout == done.stdout
+
+
+def test_where_there_is_no_run_the_message_says_where_it_looked(tmp_path: Path) -> None:
+    here = loop(tmp_path, PLAN, WORKS)
+    done = here.bridle("status")
+    assert done.returncode == 2
+    assert str(here.folder / ".a5c/runs") in done.stderr
