@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -50,6 +51,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, subprocess.Com
         "HTTP_PROXY": "http://127.0.0.1:9",
         "GIT_AUTHOR_NAME": "Somebody Else",
         "BRIDLE_BRIDLE_AGENT": "/bin/false",
+        "BABYSITTER_RUNS_DIR": "/nonexistent/runs",
     }
     return folder / "till", bridle("demo", "--folder", str(folder), "--json", cwd=folder.parent, **foreign)
 
@@ -179,3 +181,22 @@ def test_a_request_that_is_none_of_the_demo_is_refused() -> None:
     document = script(Path("/nowhere"))
     assert document["otherwise"]["kind"] == "error"
     assert all(one["otherwise"]["kind"] == "error" for one in document["conversations"])
+
+
+def test_a_demo_that_is_not_kept_leaves_nothing_behind(tmp_path: Path) -> None:
+    """Interrupted at its first iteration, so that it is short; the folder goes all the same."""
+    folder = tmp_path / "gone"
+    child = subprocess.Popen(
+        [str(BRIDLE), "demo", "--folder", str(folder), "--no-keep"], stderr=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    assert child.stderr is not None
+    seen = b""
+    while b"iteration 1" not in seen:
+        line = child.stderr.readline()
+        assert line, seen.decode()
+        seen += line
+    child.send_signal(signal.SIGINT)
+    _, rest = child.communicate(timeout=LIMIT_SECONDS)
+    assert child.returncode == 130
+    assert b"start another one" in rest
+    assert not folder.exists()

@@ -53,7 +53,7 @@ def begin(beginning: Beginning, environment: Mapping[str, str]) -> Path:
         notify.check_addresses(settings.notify)
     for line in introduce(settings, beginning.repository, environment):
         say(line)
-    run = asyncio.run(create(beginning, _runs_of(beginning.repository), environment))
+    run = asyncio.run(create(beginning, _runs_of(beginning.repository, environment), environment))
     say(f"run {run.name}: {tasks} {'task' if tasks == 1 else 'tasks'}; {settings.limits.words()}")
     say("Ctrl-C is safe: `bridle resume` goes on")
     return run
@@ -94,9 +94,9 @@ def show(document: dict[str, Any], reason: str, *, as_json: bool) -> None:
         print(line)
 
 
-def _runs_of(repository: Path) -> Path:
+def _runs_of(repository: Path, environment: Mapping[str, str]) -> Path:
     """Where the runs of a repository are, whatever the folder is that a person is in."""
-    return runs_folder(None, {layout.RUNS_FOLDER_VARIABLE: str(repository / layout.RUNS_FOLDER)} | dict(os.environ))
+    return runs_folder(None, {layout.RUNS_FOLDER_VARIABLE: str(repository / layout.RUNS_FOLDER), **environment})
 
 
 def _addresses(run: Path) -> Sequence[str]:

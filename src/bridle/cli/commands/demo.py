@@ -63,7 +63,10 @@ def _play(scene: Scene, *, as_json: bool, keep: bool) -> int:
         run = looping.begin(beginning, environment)
         code = looping.drive(run, as_json=as_json, environment=environment, addresses=())
         misfits = _misfits(stage)
-    for line in [*misfits, *(_where_to_look(scene) if keep else [])]:
+    told = _where_to_look(scene) if keep else []
+    if code == start.INTERRUPTED:
+        told = ["", "The scripted model ended with the demo, so this run cannot go on: start another one."]
+    for line in [*misfits, *told]:
         click.echo(line, err=True)
     return code
 
