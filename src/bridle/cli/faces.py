@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from bridle.wire.record import Record
 
 SKIP_KEY = "s"
+# A long journal takes a while to read: the view rests ten times as long, and leaves the machine to the work.
+LOOK_SHARE = 10
 
 
 class Face(Protocol):
@@ -93,6 +95,7 @@ class LiveFace:
         self._teller = Teller(titles, folder, mask=mask, write=self._above, shows_tools=False)
         self._agent = ""
         self._seen = -1
+        self._look_again = 0.0
         self._console: Console | None = None
         self._live: Live | None = None
         self._ticking: asyncio.Task[None] | None = None
@@ -136,12 +139,14 @@ class LiveFace:
             await asyncio.sleep(1 / SPINS)
 
     async def _look(self) -> None:
+        began = clock.monotonic()
         try:
             seq = self._store.standing().seq
-            if seq != self._seen:
+            if seq != self._seen and began >= self._look_again:
                 document, _ = await stand(self._store)
                 self._screen.stand(document, naps.current(self._store))
                 self._seen = seq
+                self._look_again = clock.monotonic() + LOOK_SHARE * (clock.monotonic() - began)
         except Error:
             return  # whoever drives the run meets the same error and says it; the picture stays as it is
 
