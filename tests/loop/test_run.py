@@ -7,6 +7,8 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.loop.loops import Loop, loop
 
 TWO = "# Two\n\n## One\nCheck: `test -f one`\n\n## Two\nNeeds: One\nCheck: `test -f two`\n"
@@ -101,6 +103,13 @@ def test_an_agent_that_says_done_and_did_nothing_uses_up_its_tries(tmp_path: Pat
     assert document["wasted_usd"] == 0.02
     assert len(here.calls()) == 2
     agrees(here)
+
+
+def test_an_agent_that_says_nothing_and_changes_nothing_is_stuck_with_the_evidence(tmp_path: Path) -> None:
+    here = loop(tmp_path, ONE, "answer['done'] = False")
+    (task,) = run(here, 1)["tasks"]
+    assert (task["verdict"], task["iterations"]) == ("stuck", 3)
+    assert [(check["command"], check["exit_code"]) for check in task["checks"]] == [("test -f one", 1)]
 
 
 def test_a_protected_test_is_put_back_and_the_next_prompt_says_so(tmp_path: Path) -> None:
@@ -370,6 +379,22 @@ def test_commits_of_an_agent_are_folded_into_the_tasks_own(tmp_path: Path) -> No
     document = run(here, 0)
     assert here.git("log", "--reverse", "--format=%s", "main..HEAD").split() == ["One", "Two"]
     assert here.git("rev-list", "--reverse", "main..HEAD").split() == document["commits"]
+    agrees(here)
+
+
+@pytest.mark.parametrize(
+    "leaves",
+    ["git checkout -q main", "git checkout -q --detach", "git checkout -q -b mine && git branch -q -D @{-1}"],
+)
+def test_an_agent_that_leaves_the_branch_is_brought_back(tmp_path: Path, leaves: str) -> None:
+    here = loop(tmp_path, TWO, f"if number == 1: os.system({leaves!r})\n{WORKS}")
+    start = here.git("rev-parse", "main")
+    document = run(here, 0)
+    assert here.git("rev-parse", "main") == start
+    assert here.git("branch", "--show-current") == document["branch"]
+    assert here.git("rev-list", "--reverse", "main..HEAD").split() == document["commits"]
+    assert here.git("log", "--reverse", "--format=%s", "main..HEAD").split() == ["One", "Two"]
+    assert here.git("ls-tree", "--name-only", "HEAD").split() == ["PLAN.md", "one", "two"]
     agrees(here)
 
 

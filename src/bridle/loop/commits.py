@@ -38,9 +38,21 @@ async def prepare(_args: dict[str, Any], bench: Bench) -> dict[str, Any]:
     return {"branch": branch, "base": bench.base, "protected": start.lines(), "origin": start.digest}
 
 
+async def keep_branch(bench: Bench, *, head: str | None = None) -> bool:
+    """Put HEAD back on the run's branch where an agent has left it; the files stay as they are. True where it had."""
+    git, branch = bench.git, branch_of(bench.run)
+    if await git.branch() == branch:
+        return False
+    if head is not None and await git.object(f"refs/heads/{branch}") is None:
+        await git.run("update-ref", f"refs/heads/{branch}", head)  # it has deleted the branch
+    await git.run("symbolic-ref", "HEAD", f"refs/heads/{branch}")
+    return True
+
+
 async def make_commit(args: dict[str, Any], bench: Bench) -> dict[str, Any]:
     """One commit for a task, with trailers; one that was made before a crash is found by them."""
     git = bench.git
+    await keep_branch(bench)
     found = await find(git, bench, str(args["task"]), int(args["iteration"]))
     if found is not None:
         return {"commit": found, "tree": await _tree(git, found), "found": True, "folded": []}

@@ -119,9 +119,9 @@ class Loop:
     async def _is_satisfied(self, task: TaskBook) -> bool:
         """Look at a task's own checks before any work; with `red_first` a green one is a fault of the plan."""
         looked = await self._check(task, "before", self._own_checks(task))
+        task.checks = looked["results"]  # an iteration without a change counts with these
         if not looked["passed"]:
             return False
-        task.checks = looked["results"]
         if self._settings.get("red_first"):
             task.verdict, task.reason = FAILED, "its own check passes before any work, and --red-first forbids that"
         else:
@@ -168,6 +168,8 @@ class Loop:
         task.first_snapshot = task.first_snapshot or work.get("snapshot")
         task.cut += [{"iteration": task.iterations, **one} for one in work.get("cut") or ()]
         task.notes = [f"A tool call was refused: {denial}" for denial in work.get("denials") or ()]
+        if work.get("left_branch"):
+            task.notes.append("The branch was changed, and changed back: stay on the one that is checked out.")
         task.answer = None
         self._take_news(work.get("news") or {})
         return work

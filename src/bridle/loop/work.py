@@ -9,7 +9,7 @@ from typing import Any
 
 from bridle.errors import DiskError
 from bridle.ground import clock, disk, ids
-from bridle.loop import kinds, progress, prompt
+from bridle.loop import commits, kinds, progress, prompt
 from bridle.loop.bench import Bench
 from bridle.loop.news import News
 from bridle.loop.plan import Task
@@ -46,6 +46,7 @@ async def work(args: dict[str, Any], bench: Bench, news: News) -> dict[str, Any]
         on_event=lambda event: bench.watch(Saw(task.title, event)),
         is_announced=False,  # which program and who pays is said once, before the first
     )
+    has_left = await commits.keep_branch(bench, head=before.head)
     after = await snapshot.take(bench.git, name=f"{before.name}-after", why="after an iteration")
     answer = _answer(finished)
     value = {
@@ -60,6 +61,7 @@ async def work(args: dict[str, Any], bench: Bench, news: News) -> dict[str, Any]
         "prompt": str(kept.relative_to(bench.run_folder)),
         "cut": list(packed.cut),
         "news": heard,
+        "left_branch": has_left,
     }
     _note_progress(bench, args, value)
     return value
