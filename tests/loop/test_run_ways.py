@@ -167,6 +167,27 @@ def test_an_own_check_of_the_repository_guards_every_task(tmp_path: Path) -> Non
     assert (task["verdict"], task["iterations"]) == ("done", 2)
 
 
+def test_at_a_usage_limit_the_next_agent_takes_over_and_no_try_is_counted(tmp_path: Path) -> None:
+    agent = """
+    if os.path.basename(sys.argv[0]) == "claude":
+        show(type="rate_limit_event", rate_limit_info={"status": "rejected", "resetsAt": int(time.time()) + 3600})
+        end("success", True, "You've hit your limit")
+    open("one", "w").close()
+    """
+    here = loop(tmp_path, ONE, agent)
+    other = shutil.copy(here.beside / "claude", here.beside / "other")
+    agents = ("--agent", "claude,bridle-agent")
+    done = here.bridle("run", "PLAN.md", "--json", *agents, BRIDLE_BRIDLE_AGENT=str(other))
+    (task,) = receipt(done, 0)["tasks"]
+    assert (task["verdict"], task["iterations"], task["tries"]) == ("done", 2, 0)
+
+
+def test_retry_can_go_on_at_once(tmp_path: Path) -> None:
+    here = loop(tmp_path, TWO, "if number > 1: open(task.lower(), 'w').close()")
+    run(here, 1, "--tries", "1")
+    assert verdicts(receipt(here.bridle("retry", "one", "--resume", "--json"), 0)) == {"One": "done", "Two": "done"}
+
+
 def test_only_verified_tasks_are_ticked(tmp_path: Path) -> None:
     plan = "# Two\n\n## One\n- [ ] there\n\nCheck: `test -f one`\n\n## Two\n- [ ] there\n\nCheck: `test -f never`\n"
     here = loop(tmp_path, plan, WORKS)
