@@ -175,7 +175,8 @@ def test_a_join_that_was_killed_half_way_is_finished(tmp_path: Path, done: int) 
     assert now.pop("elsewhere.txt")[1] == b"written by a person since\n"
     assert {name: value for name, value in now.items() if not name.startswith("ignored/")} == whole
     assert finished is not None
-    assert git(repo.folder, "show", f"{finished.kept}:many/10.txt") == str(changes["many/10.txt"])[:17]
+    assert finished.kept is not None
+    assert git(repo.folder, "show", f"{finished.kept.ref}:many/10.txt") == str(changes["many/10.txt"])[:17]
     assert asyncio.run(join.finish(repo, found)) == Finished(None), "doing it twice is fine"
     assert picture(repo.folder)["many/00.txt"][1] == str(changes["many/00.txt"]).encode()
 

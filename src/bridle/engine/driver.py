@@ -145,6 +145,7 @@ class Driver:
             state = self._store.state()
             self._known = under_way.read(state)
             if lock.predecessor is not None:
+                self._say(f"the last driver of this run (process {lock.predecessor.pid}) was killed; going on")
                 await self._places.sweep({effect.effect_id for effect in state.resolved})
             return await self._until_it_ends()
         finally:
@@ -164,7 +165,7 @@ class Driver:
                     remedy="Wait until it is done, or end that process; then drive the run again.",
                     payload=holder,
                 ) from refusal
-        self._say("the last driver of this run was killed; waiting until what it had started has ended")
+        self._say("waiting until what the last driver of this run had started has ended")
         return await self._hold(KEEPER_SECONDS)
 
     async def _hold(self, seconds: float) -> FileLock:

@@ -7,6 +7,7 @@ agent changed there is joined into the repository when it is done; nothing is co
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -29,6 +30,8 @@ KEPT = "bridle/kept/"
 JOIN_TRIES = 5
 
 _READY = "bridle-ready"
+# The snapshots that are made for an attempt at an effect.
+_LENT_REF = re.compile(r"(.+)-\d+-(?:base|work|before)")
 
 
 @dataclass(frozen=True)
@@ -147,19 +150,22 @@ class Places:
         if git is None:
             return
         await snapshot.clear_indexes(git)
-        left = await worktree.ours(git)
-        stems = {_stem(effect_id): effect_id for effect_id in over}
-        for effect_id in {stems[stem] for one in left if (stem := one.name.rpartition("-")[0]) in stems}:
-            await self.clear(effect_id)
+        left = {one.name.rpartition("-")[0] for one in await worktree.ours(git)}
+        left |= {match[1] for name, _ in await _refs(git) if (match := _LENT_REF.fullmatch(name))}
+        for effect_id in over:
+            if _stem(effect_id) in left:
+                await self.clear(effect_id)
 
     async def _finished(self, git: Git, job: Job) -> bool:
         """Whether a join that was under way when its driver ended is done now."""
         note = job.known.joining
         if note is None:
             return False
-        done = await join.finish(git, Join(note["head"], note["ours"], note["tree"]))
+        name = f"{_name(job)}-before"
+        done = await join.finish(git, Join(note["head"], note["ours"], note["tree"]), name=name)
         if done is not None and done.kept is not None:
-            self._say(f"{job.name}: its join was cut off and is finished now; what was there before is {done.kept}")
+            branch = await self._keep(name, done.kept, "what was there before a join was finished")
+            self._say(f"{job.name}: its join was cut off and is finished now; what was there before is on {branch}")
         return done is not None
 
     async def _keep_left(self, left: Worktree) -> str | None:
@@ -204,10 +210,16 @@ class Places:
 
 
 async def _drop_refs(git: Git, stem: str) -> None:
-    for line in (await git.text("for-each-ref", "--format=%(refname) %(objectname)", snapshot.REFS)).splitlines():
-        name, _, commit = line.partition(" ")
-        if name.removeprefix(snapshot.REFS).startswith(f"{stem}-"):
-            await git.run("update-ref", "-d", name, commit)
+    for name, commit in await _refs(git):
+        match = _LENT_REF.fullmatch(name)
+        if match is not None and match[1] == stem:
+            await git.run("update-ref", "-d", snapshot.REFS + name, commit)
+
+
+async def _refs(git: Git) -> list[tuple[str, str]]:
+    """The snapshots that there are: their names and commits."""
+    lines = (await git.text("for-each-ref", "--format=%(refname) %(objectname)", snapshot.REFS)).splitlines()
+    return [(name.removeprefix(snapshot.REFS), commit) for name, commit in (line.split(" ") for line in lines)]
 
 
 def _stem(effect_id: str) -> str:

@@ -14,6 +14,7 @@ from pathlib import Path, PurePosixPath
 from bridle.workspace import snapshot
 from bridle.workspace.git import Git
 from bridle.workspace.merge import Conflicts, merged_tree
+from bridle.workspace.snapshot import Snapshot
 
 
 @dataclass(frozen=True)
@@ -37,8 +38,8 @@ class Join:
 class Finished:
     """A join that is done now."""
 
-    kept: str | None
-    """The ref that keeps what was there before; None where nothing was left to do."""
+    kept: Snapshot | None
+    """What was there before; None where nothing was left to do."""
 
 
 async def plan(git: Git, base: str, theirs: str) -> Join | Conflicts:
@@ -67,14 +68,14 @@ async def carry_out(git: Git, join: Join) -> bool:
     return True
 
 
-async def finish(git: Git, join: Join) -> Finished | None:
-    """Go on with a join that may have been killed half way.
+async def finish(git: Git, join: Join, *, name: str | None = None) -> Finished | None:
+    """Go on with a join that may have been killed half way; `name` is for the snapshot of what was there before.
 
     None where something else has happened to these files since: then it must be planned anew.
     """
     if await git.head() != join.head:
         return None
-    kept = await snapshot.take(git, why="before a join was finished")
+    kept = await snapshot.take(git, name=name, why="before a join was finished")
     if not await _is_half_way(git, join, kept.tree):
         await snapshot.drop(git, kept)
         return None
@@ -86,7 +87,7 @@ async def finish(git: Git, join: Join) -> Finished | None:
         with suppress(OSError):  # gone already, or what stands there now is put in order below
             (git.folder / name).unlink()
     await _write(git, join.tree, await _differing(git, join, "d"))
-    return Finished(kept.ref)
+    return Finished(kept)
 
 
 async def _is_half_way(git: Git, join: Join, now: str) -> bool:
