@@ -74,6 +74,14 @@ def test_checks_and_commits_are_what_is_done_now() -> None:
     assert not any("running" in line for line in drawn(shown))
 
 
+def test_between_two_steps_the_task_is_still_the_one_that_is_worked_on() -> None:
+    shown = screen(task("Rebates", "pending"))
+    shown.take(Ended(kinds.CHECK, {"task": "Rebates"}, {}), now=BEGAN)
+    assert "  ⠦ Rebates" in drawn(shown)
+    shown.stand(receipt(task("Rebates")), None)
+    assert "  ✓ Rebates  done, 0.0500 USD" in drawn(shown)
+
+
 def test_a_wait_is_counted_down_and_the_key_is_named_where_there_is_one() -> None:
     shown = screen(task("Rebates", "pending"), nap=Nap("01E", BEGAN + 67 + 125, "usage limit: Rebates"))
     assert drawn(shown)[-1].startswith("  waiting for usage limit: Rebates: 2:05 left, until ")

@@ -55,6 +55,7 @@ class Screen:
         self._nap: Nap | None = None
         self._doing: Began | None = None
         self._doing_since = began_seconds
+        self._last_task: str | None = None
         self._facts = Recorder()
         self._usd: float | None = None
         """What the agent at work has cost so far, about."""
@@ -73,7 +74,7 @@ class Screen:
                 self._said, self._tools, self._usd = "", {}, None
                 self._facts = Recorder()
             case Ended():
-                self._doing = None
+                self._doing, self._last_task = None, progress.args.get("task")
             case Saw(_, event):
                 self._facts.add(event)
                 self._see(event)
@@ -100,7 +101,7 @@ class Screen:
 
     def _tasks(self, tasks: list[Mapping[str, Any]], now: float, width: int, room: int) -> Iterator[Line]:
         """The tasks around the one that is worked on; what is above and below is counted."""
-        current = next((place for place, task in enumerate(tasks) if task["title"] == self._current), None)
+        current = next((place for place, task in enumerate(tasks) if self._is_current(task)), None)
         first, last = _window(len(tasks), len(tasks) if current is None else current, room)
         if first:
             yield line(f"  … {first} above", "dim")
@@ -113,7 +114,12 @@ class Screen:
 
     @property
     def _current(self) -> str | None:
-        return None if self._doing is None else self._doing.args.get("task")
+        """The task that something is done for; between two steps it is still the last one."""
+        return self._last_task if self._doing is None else self._doing.args.get("task")
+
+    def _is_current(self, task: Mapping[str, Any]) -> bool:
+        is_open = self._doing is not None or (task["verdict"] == "pending" and self._nap is None)
+        return is_open and task["title"] == self._current
 
     def _task(self, task: Mapping[str, Any], now: float, width: int, *, is_current: bool) -> Iterator[Line]:
         mark, style = MARKS.get(task["verdict"], FAILED_MARK)
