@@ -127,10 +127,13 @@ def _no_constant(name: str) -> NoReturn:
 
 
 def _is_deeper(value: Any, depth: int) -> bool:
-    if not isinstance(value, dict | list):
-        return False
-    inner = value.values() if isinstance(value, dict) else value
-    return depth == 0 or any(_is_deeper(item, depth - 1) for item in inner)
+    """Level by level: a conversation of thousands of messages is wide, and its every request is looked at."""
+    level = [value] if isinstance(value, dict | list) else []
+    while level and depth > 0:
+        inner = [item for holder in level for item in (holder.values() if isinstance(holder, dict) else holder)]
+        level = [item for item in inner if isinstance(item, dict | list)]
+        depth -= 1
+    return level != []
 
 
 def _model_page(models: tuple[str, ...]) -> dict[str, Any]:
