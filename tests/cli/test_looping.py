@@ -54,3 +54,32 @@ def test_where_there_is_no_run_the_message_says_where_it_looked(tmp_path: Path) 
     done = here.bridle("status")
     assert done.returncode == 2
     assert str(here.folder / ".a5c/runs") in done.stderr
+
+
+def test_a_missing_agent_is_said_before_anything_is_made(tmp_path: Path) -> None:
+    here = loop(tmp_path, PLAN, WORKS)
+    done = here.bridle("run", BRIDLE_CLAUDE="/nowhere/claude")
+    assert done.returncode == 5, done.stderr
+    assert "/nowhere/claude" in done.stderr
+    assert not (here.folder / ".a5c").exists()
+    assert here.git("branch", "--show-current") == "main"
+
+
+def test_who_works_who_pays_and_the_limits_are_said_before_the_start(tmp_path: Path) -> None:
+    here = loop(tmp_path, PLAN, WORKS)
+    done = here.bridle("run", "--max-cost", "3", ANTHROPIC_API_KEY="sk-forgotten-0000000000")
+    assert done.returncode == 0, done.stderr
+    before = done.stderr.split("[1/1]")[0]
+    assert (
+        f"agent claude ({here.beside / 'claude'}), auth: login (the inherited ANTHROPIC_API_KEY is not used" in before
+    )
+    assert "at most 50 iterations, 5 tries a task, 8 hours, 3 USD" in before
+    assert "sk-forgotten" not in done.stderr
+
+
+def test_an_agent_of_the_list_that_is_missing_is_named_and_the_others_work(tmp_path: Path) -> None:
+    here = loop(tmp_path, PLAN, WORKS)
+    done = here.bridle("run", "--agent", "codex,claude", "--json", BRIDLE_CODEX="/nowhere/codex")
+    assert done.returncode == 0, done.stderr
+    assert "/nowhere/codex" in done.stderr
+    assert json.loads(done.stdout)["verdict"] == "done"
