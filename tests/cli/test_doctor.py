@@ -1,0 +1,115 @@
+"""`bridle doctor`: what is there, what is missing, and whose hooks may run."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from bridle.engine import trust
+
+BRIDLE = str(Path(sys.executable).with_name("bridle"))
+LIMIT_SECONDS = 60
+
+
+def program(folder: Path, name: str, says: str, code: int = 0) -> None:
+    folder.mkdir(exist_ok=True)
+    path = folder / name
+    path.write_text(f"#!/bin/sh\necho '{says}'\nexit {code}\n")
+    path.chmod(0o755)
+
+
+def doctor(folder: Path, *arguments: str, path: Path | None = None, **variables: str) -> tuple[int, dict[str, Any]]:
+    environment = {**os.environ, **variables}
+    if path is not None:
+        environment["PATH"] = f"{path}:/usr/bin:/bin"
+    done = subprocess.run(
+        [BRIDLE, "doctor", "--json", *arguments],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=LIMIT_SECONDS,
+        check=False,
+    )
+    return done.returncode, json.loads(done.stdout)
+
+
+def states(document: dict[str, Any]) -> dict[str, str]:
+    return {part["name"]: part["state"] for part in document["parts"]}
+
+
+def test_everything_there_is_ready(tmp_path: Path) -> None:
+    tools = tmp_path / "tools"
+    for name, says in (("claude", "2.1.197 (Claude Code)"), ("git", "git version 2.40.1"), ("node", "v20.1.0")):
+        program(tools, name, says)
+    code, document = doctor(tmp_path, path=tools)
+    assert (code, document["ready"]) == (0, True)
+    assert states(document)["claude"] == "ok"
+    words = {part["name"]: part["message"] for part in document["parts"]}
+    assert words["claude"] == f"claude 2.1.197 ({tools}/claude, by PATH)"
+    assert "2.40.1" in words["git"]
+    assert words["bridle-agent"].startswith("bridle-agent ")
+
+
+def test_what_is_missing_is_named_with_how_to_mend_it(tmp_path: Path) -> None:
+    tools = tmp_path / "tools"
+    program(tools, "git", "git version 2.20.1")
+    program(tools, "node", "broken", code=1)
+    code, document = doctor(tmp_path, path=tools)
+    assert (code, document["ready"]) == (1, False)
+    found = states(document)
+    assert (found["claude"], found["git"], found["node"], found["codex"]) == ("missing", "missing", "note", "note")
+    remedies = {part["name"]: part["remedy"] for part in document["parts"]}
+    assert "npm install" in remedies["claude"]
+    assert "2.38" in remedies["git"]
+
+
+def test_an_agent_that_is_named_by_its_variable_is_found(tmp_path: Path) -> None:
+    program(tmp_path / "here", "my-claude", "9.9.9")
+    _, document = doctor(tmp_path, BRIDLE_CLAUDE=str(tmp_path / "here/my-claude"))
+    words = {part["name"]: part["message"] for part in document["parts"]}
+    assert words["claude"] == f"claude 9.9.9 ({tmp_path}/here/my-claude, by BRIDLE_CLAUDE)"
+
+
+def test_hooks_are_listed_and_trusted_once(tmp_path: Path) -> None:
+    repository = tmp_path / "repository"
+    hook = repository / ".a5c/hooks/on-run-start/a.sh"
+    hook.parent.mkdir(parents=True)
+    hook.write_text("true\n")
+    below = repository / "src"
+    below.mkdir()
+    _, before = doctor(below)
+    assert (before["repository"], before["trusted"], before["hooks"]) == (str(repository), False, [str(hook)])
+    assert states(before)["hooks"] == "note"
+    assert not trust.is_trusted(repository, Path(os.environ["BRIDLE_HOME"]))
+    _, after = doctor(below, "--trust")
+    assert after["trusted"]
+    assert states(after)["hooks"] == "ok"
+    assert trust.is_trusted(repository, Path(os.environ["BRIDLE_HOME"]))
+    assert states(doctor(tmp_path)[1])["hooks"] == "ok", "another folder has no hooks"
+
+
+def test_a_home_that_others_may_read_is_named(tmp_path: Path) -> None:
+    home = Path(os.environ["BRIDLE_HOME"])
+    home.mkdir(mode=0o700)
+    secret = home / "tokens.json"
+    secret.write_text("{}")
+    secret.chmod(0o644)
+    _, document = doctor(tmp_path)
+    (part,) = [part for part in document["parts"] if part["name"] == "home"]
+    assert (part["state"], str(secret) in part["message"]) == ("note", True)
+    secret.chmod(0o600)
+    assert states(doctor(tmp_path)[1])["home"] == "ok"
+
+
+def test_a_person_reads_one_line_for_each_part(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [BRIDLE, "doctor"], cwd=tmp_path, capture_output=True, text=True, timeout=LIMIT_SECONDS, check=False
+    )
+    assert done.returncode == 1
+    assert done.stdout.splitlines()[-1] == "something is missing"
+    assert any(line.startswith("missing  claude was not found") for line in done.stdout.splitlines())
