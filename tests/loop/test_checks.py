@@ -76,6 +76,12 @@ def test_a_check_runs_in_its_folder_with_the_persons_environment_and_no_input(he
     assert told["results"][0]["output"].splitlines() == ["none yes", str(here.folder)]
 
 
+def test_a_folder_has_the_name_that_it_was_given(here: Scene) -> None:
+    (here.folder.parent / "link").symlink_to(here.folder)
+    told = Scene(here.bench.in_copy(here.folder.parent / "link")).check("echo $PWD")
+    assert told["results"][0]["output"] == f"{here.folder.parent / 'link'}\n"
+
+
 def test_a_check_that_hangs_is_ended_with_all_that_it_started(tmp_path: Path) -> None:
     here = scene(tmp_path / "r", FILES, check_seconds=0.5)
     here.start()
@@ -126,6 +132,12 @@ def test_colours_and_control_characters_are_in_the_log_alone(here: Scene) -> Non
     told = here.check(r"printf '\033[31mred\033[0m\r\nx\000y\rz \033]8;;http://a\007link'")["results"][0]
     assert told["output"] == "red\nxy\nz link"
     assert b"\x1b[31m" in (here.folder / told["log"]).read_bytes()
+
+
+def test_a_secret_is_masked_in_whatever_form_it_is_printed(tmp_path: Path) -> None:
+    mask = Mask(["hunter2hunter2", "-----\r\nsecret\r\n-----"])
+    assert shown(tmp_path, b"a hunter\x1b[1m2hunter2\x1b[0m z", mask).text == f"a {MASKED} z"
+    assert shown(tmp_path, b"a -----\r\nsecret\r\n----- z", mask).text == f"a {MASKED} z"
 
 
 def test_a_log_that_cannot_be_written_is_said_at_once(here: Scene) -> None:
@@ -262,13 +274,11 @@ def test_a_change_hidden_from_the_index_is_in_the_tree_all_the_same(here: Scene)
 
 
 ROOT = Path(__file__).parents[2]
-# The Bridle that runs it is killed by its own check, which goes on.
-_KILLING = "rm a.txt work.txt; echo junk > junk.txt; kill -9 $BRIDLE_TO_KILL; sleep 4324"
 
 
-def test_what_was_there_before_a_check_that_was_cut_off_is_put_back(here: Scene) -> None:
-    here.write({"work.txt": "unsaved\n"})
-    args = {"task": "T", "iteration": 1, "checks": [{"command": _KILLING, "of": "task"}]}
+def _killed_by_its_check(here: Scene, command: str) -> None:
+    """A Bridle of its own that runs a check, which kills it and goes on."""
+    args = {"task": "T", "iteration": 1, "checks": [{"command": command, "of": "task"}]}
     code = (
         "import asyncio, json, sys, os, pathlib; from tests.loop.benches import reopen;"
         "from bridle.loop.checks import check;"
@@ -278,12 +288,25 @@ def test_what_was_there_before_a_check_that_was_cut_off_is_put_back(here: Scene)
     words = [sys.executable, "-c", code, str(here.folder), json.dumps(args)]
     done = subprocess.run(words, cwd=ROOT, capture_output=True, timeout=120, check=False)
     assert done.returncode == -9, done.stderr.decode()
+
+
+def test_what_was_there_before_a_check_that_was_cut_off_is_put_back(here: Scene) -> None:
+    here.write({"work.txt": "unsaved\n"})
+    _killed_by_its_check(here, "rm a.txt work.txt; echo junk > junk.txt; kill -9 $BRIDLE_TO_KILL; sleep 4324")
     told = here.check("cat a.txt work.txt; ls")
     assert told["results"][0]["output"].split() == ["one", "unsaved", "a.txt", "mine.txt", "sub", "work.txt"]
     assert running("sleep", "4324") == []
     assert any("a check was cut off" in line for line in here.heard)
     refs = here.git("for-each-ref", "--format=%(refname)", "refs/bridle/snapshots").split()
     assert "junk\n" in [here.git("show", f"{ref}:junk.txt") for ref in refs]
+
+
+def test_checks_wait_until_those_of_a_killed_bridle_are_gone(here: Scene) -> None:
+    stubborn = "trap '' TERM INT; kill -9 $BRIDLE_TO_KILL; while :; do echo junk > junk.txt; sleep 0.01; done"
+    _killed_by_its_check(here, stubborn)
+    told = here.check("sleep 0.3; ls")
+    assert told["results"][0]["output"].split() == ["a.txt", "mine.txt", "sub"]
+    assert told["changed"] == []
 
 
 def test_a_check_in_a_worktree_keeps_its_log_at_home(here: Scene) -> None:

@@ -62,7 +62,7 @@ def test_checks_killed_at_any_moment_end_the_same(here: Scene, record_property: 
     command = "cat app.py new.py mine.txt; ls; rm app.py new.py mine.txt; echo junk > junk.txt"
     checks = [{"command": command, "of": "task"}, {"command": "test ! -e app.py", "of": "guard"}]
     args = {"task": "T", "iteration": 1, "when": "after", "checks": checks}
-    told = killed(here, "check", args, SIZES.kill_points)
+    told = killed(here, "check", args, SIZES.kill_points // 2)
     assert told["moments"] > 50
     value = told["whole"]["value"]
     assert value["passed"] is True
@@ -73,6 +73,21 @@ def test_checks_killed_at_any_moment_end_the_same(here: Scene, record_property: 
         assert one["files"] == told["whole"]["files"], moment
         assert one["left"] == [], moment
     record_property("count", f"{len(told['killed'])} of {told['moments']} moments at which checking was killed")
+
+
+def test_checks_in_a_checkout_killed_at_any_moment_end_the_same(tmp_path: Path, record_property: Any) -> None:
+    files = {"a.txt": "1\n", "uv.lock": "1\n", ".gitignore": "deps/\n"}
+    here = scene(tmp_path / "r", files, setup=["mkdir deps; echo made > deps/x"], clean="checkout")
+    here.start()
+    here.write({"a.txt": "2\n"})
+    command = "cat a.txt deps/x; ls . deps; echo spoiled > a.txt; echo spoiled > deps/y"
+    args = {"task": "T", "iteration": 1, "when": "after", "checks": [{"command": command, "of": "task"}]}
+    told = killed(here, "check", args, SIZES.kill_points // 2)
+    assert told["whole"]["value"]["results"][0]["output"].startswith("2\nmade\n")
+    for moment, one in told["killed"].items():
+        assert _timeless(one["value"]) == _timeless(told["whole"]["value"]), moment
+        assert one["files"] == told["whole"]["files"], moment
+    record_property("count", f"{len(told['killed'])} of {told['moments']} moments at which a checkout was killed")
 
 
 def _timeless(value: dict[str, Any]) -> dict[str, Any]:
