@@ -120,11 +120,19 @@ def test_a_diverged_process_is_an_error_on_stderr(tmp_path: Path) -> None:
     assert bench.types() == ["EFFECT_REQUESTED"]
 
 
+def _rename_entry(bench: Bench, path: str) -> None:
+    file = bench.run / "run.json"
+    metadata = json.loads(file.read_text())
+    metadata["entrypoint"]["importPath"] = path
+    file.write_text(json.dumps(metadata))
+
+
 @pytest.mark.parametrize(
     ("break_it", "code"),
     [
         (lambda bench: bench.process.unlink(), "PROCESS_NOT_LOADED"),
         (lambda bench: bench.process.write_text("def process("), "PROCESS_NOT_LOADED"),
+        (lambda bench: _rename_entry(bench, "../../../process.mjs"), "PROCESS_NOT_LOADED"),
         (lambda bench: next((bench.run / "journal").iterdir()).write_text(""), "JOURNAL_BROKEN"),
         (lambda bench: (bench.run / "run.json").unlink(), "RUN_NOT_FOUND"),
         (lambda bench: (bench.run / "run.json").write_text('{"layoutVersion": "1"}'), "JOURNAL_BROKEN"),

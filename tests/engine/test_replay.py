@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import itertools
 import json
+import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -268,3 +270,29 @@ def test_steps_are_numbered_when_they_are_called_and_not_when_they_are_awaited(t
     found = bench.iterate()
     assert [action.effect.step_id for action in found.actions] == list(itertools.islice(numbered(), 3))
     assert [action.task["inputs"] for action in found.actions] == [1, 2, 3]
+
+
+def test_processes_on_several_threads_do_not_see_each_other(tmp_path: Path) -> None:
+    benches = []
+    for name in ("one", "two", "three"):
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / "beside.py").write_text(f"WORD = {name!r}\n")
+        source = """
+            async def process(inputs, ctx):
+                for number in range(20):
+                    import beside
+                    await ctx.task(step, {"word": beside.WORD, "number": number})
+                return beside.WORD
+            """
+        benches.append(Bench(folder, source, in_memory=True))
+
+    def work(bench: Bench) -> object:
+        for number in range(1, 21):
+            bench.iterate()
+            bench.post(str(number))
+        return bench.iterate().output
+
+    with ThreadPoolExecutor(len(benches)) as pool:
+        assert list(pool.map(work, benches)) == ["one", "two", "three"]
+    assert "beside" not in sys.modules

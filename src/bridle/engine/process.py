@@ -12,6 +12,7 @@ from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import contextmanager
 from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
+from threading import RLock
 from types import ModuleType
 from typing import Any
 
@@ -180,9 +181,18 @@ def place_in(error: BaseException, folder: Path) -> str | None:
     return place
 
 
+# What a process sees (imports, the output) is the whole interpreter's: one runs at a time, for some milliseconds.
+_alone = RLock()
+
+
 @contextmanager
 def _imports(folder: Path, modules: dict[str, ModuleType], registry: tasks.Registry) -> Iterator[None]:
     """Inside, imports see the folder first and its modules; new ones of the folder move into `modules`."""
+    with _alone:
+        yield from _swapped(folder, modules, registry)
+
+
+def _swapped(folder: Path, modules: dict[str, ModuleType], registry: tasks.Registry) -> Iterator[None]:
     before, path_before = set(sys.modules), list(sys.path)
     writes_bytecode, outer, stdout = sys.dont_write_bytecode, tasks.current_registry, sys.stdout
     sys.modules.update(modules)
