@@ -59,7 +59,8 @@ def test_nothing_is_left_behind_but_the_logs(tmp_path: Path) -> None:
     assert driven.drive().status == "completed"
     assert worktrees(driven.folder) == []
     assert refs(driven.folder) == []
-    assert list((driven.folder / ".git/bridle-worktrees").iterdir()) == []
+    assert [path.name for path in (driven.folder / ".ralph/worktrees").iterdir()] == [".gitignore"]
+    assert git(driven.folder, "status", "--porcelain") == "?? one\n"
     assert list((driven.folder / ".git").glob("bridle-*.index*")) == []
     assert len(logs_of(driven.folder)) == 2
     assert Path(driven.result("second")["metadata"]["log"]).exists()

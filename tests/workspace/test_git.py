@@ -127,6 +127,23 @@ def test_worktrees_come_and_go_and_those_of_others_stay(tmp_path: Path) -> None:
         asyncio.run(worktree.remove(repo, worktree.Worktree("mine", tmp_path / "mine", "mine")))
 
 
+def test_a_worktree_for_an_agent_is_in_the_working_copy_and_git_does_not_see_it(tmp_path: Path) -> None:
+    repo = repository(tmp_path / "r")
+    made = asyncio.run(worktree.add(repo, "effect-1", is_for_an_agent=True))
+    assert made.folder == (repo.folder / ".ralph/worktrees/effect-1").resolve()
+    assert git(repo.folder, "status", "--porcelain") == ""
+    assert [one.name for one in asyncio.run(worktree.ours(repo))] == ["effect-1"]
+    asyncio.run(worktree.remove(repo, made))
+    assert not made.folder.exists()
+
+
+def test_a_link_in_place_of_our_folder_is_refused(tmp_path: Path) -> None:
+    repo = repository(tmp_path / "r")
+    (repo.folder / ".ralph").symlink_to(tmp_path)
+    with pytest.raises(GitError, match="is a link"):
+        asyncio.run(worktree.add(repo, "effect-1", is_for_an_agent=True))
+
+
 def test_a_worktree_whose_folder_vanished_can_be_made_again(tmp_path: Path) -> None:
     import shutil
 

@@ -73,7 +73,8 @@ class Places:
         try:
             base = await snapshot.take(git, name=f"{name}-base", why="what an agent begins with")
             async with self._books:
-                made = await worktree.add(git, name, at=base.head or "HEAD", is_empty=True)
+                at = base.head or "HEAD"
+                made = await worktree.add(git, name, at=at, is_empty=True, is_for_an_agent=True)
             own = Git(made.folder, self._environment)
             await snapshot.restore(own, base, moves_head=False)
             disk.write_atomic(await own.git_path(_READY), b"")
