@@ -8,16 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bridle.cli.light import print_json
-from bridle.cli.people import INTERRUPTED, run_until_told, say, show, shown_run
+from bridle.cli.people import INTERRUPTED, print_document, run_until_told, say, show, shown_run
 from bridle.engine import driver
 from bridle.engine.driver import Driven, Manner
 from bridle.engine.hook_files import repository_of
 from bridle.engine.hooks import Hooks
 from bridle.engine.iteration import COMPLETED, FAILED, HALTED, NONE
-from bridle.engine.perform import masked
 from bridle.journal.files import FileStore
-from bridle.wire.mask import Mask, secret_values
 
 EXIT_CODES = {COMPLETED: 0, FAILED: 1, HALTED: 1, NONE: 1, driver.LIMIT: 3, driver.WAITING: 4, driver.UNUSABLE: 5}
 
@@ -39,10 +36,10 @@ def drive_run(run: Path, manner: Manner, ways: Ways) -> int:
     if driven is None:
         say(f"interrupted; everything that is done is kept. Go on with: {go_on}")
         if ways.as_json:
-            print_json({"run": run.name, "runDir": str(run), "status": "interrupted", "resume": go_on}, pretty=True)
+            print_document({"run": run.name, "runDir": str(run), "status": "interrupted", "resume": go_on})
         return INTERRUPTED
     if ways.as_json:
-        print_json(masked(_document(run, driven, go_on), Mask(secret_values(os.environ))), pretty=True)
+        print_document(_document(run, driven, go_on))
     else:
         for line in _lines(run, driven, go_on):
             show(line)

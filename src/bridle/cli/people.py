@@ -75,6 +75,15 @@ def show(text: str) -> None:
     print(clean(text))
 
 
+def print_document(value: object) -> None:
+    """Print one JSON document, without secrets."""
+    from bridle.cli.light import print_json
+    from bridle.engine.perform import masked
+    from bridle.wire.mask import Mask, secret_values
+
+    print_json(masked(value, Mask(secret_values(os.environ))), pretty=True)
+
+
 def clean(text: str) -> str:
     """The text without secrets, and without anything that moves a cursor."""
     from bridle.views.summary import harmless

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bridle.cli.people import chosen_run, json_option, runs_dir_option, show, shown_run
+from bridle.cli.people import chosen_run, json_option, print_document, runs_dir_option, show, shown_run
 from bridle.errors import EffectNotFound, UsageError
 
 if TYPE_CHECKING:
@@ -58,7 +58,6 @@ def command(
 
 
 def _go_on(folder: Path, effect_id: str, value: dict[str, object], *, resume: bool, as_json: bool) -> int:
-    from bridle.cli.light import print_json
     from bridle.cli.looping import drive, is_loop
 
     is_ours = is_loop(folder)
@@ -71,17 +70,15 @@ def _go_on(folder: Path, effect_id: str, value: dict[str, object], *, resume: bo
 
         return drive_run(folder, Manner(), Ways(as_json))
     if as_json:
-        print_json({"run": folder.name, "effectId": effect_id, "value": value, "resume": go_on}, pretty=True)
+        print_document({"run": folder.name, "effectId": effect_id, "value": value, "resume": go_on})
     else:
         show(f"answered; go on with: {go_on}")
     return 0
 
 
 def _list(folder: Path, found: list[Question], *, as_json: bool) -> int:
-    from bridle.cli.light import print_json
-
     if as_json:
-        print_json({"run": folder.name, "questions": [question.as_json() for question in found]}, pretty=True)
+        print_document({"run": folder.name, "questions": [question.as_json() for question in found]})
         return 0
     if not found:
         show(f"{folder.name}: nothing waits for an answer")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from bridle.cli.people import chosen_run, json_option, run_argument, runs_dir_option, show
+from bridle.cli.people import chosen_run, json_option, print_document, run_argument, runs_dir_option, show
 
 WRONG = 1
 
@@ -19,7 +19,6 @@ def command(*, run: str, runs_dir: str | None, as_json: bool) -> int:
     What is wrong is named with its file, and the exit code is 1. What was merely left behind is named too. A run that
     another implementation of the format made is looked at in the same way.
     """
-    from bridle.cli.light import print_json
     from bridle.journal.audit import audit
 
     folder = chosen_run(run, runs_dir)
@@ -35,7 +34,7 @@ def command(*, run: str, runs_dir: str | None, as_json: bool) -> int:
             "wrong": [{"file": one.file, "fault": one.fault} for one in report.wrong],
             "leftovers": [{"file": one.file, "what": one.fault} for one in report.leftovers],
         }
-        print_json(document, pretty=True)
+        print_document(document)
         return 0 if report.is_good else WRONG
     for finding in report.wrong:
         show(f"wrong: {folder / finding.file}: {finding.fault}")

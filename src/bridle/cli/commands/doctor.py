@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from bridle.cli.people import json_option, runs_dir_option, show
+from bridle.cli.people import json_option, print_document, runs_dir_option, show
 
 NOT_READY = 1
 
@@ -24,7 +24,6 @@ def command(*, trusts: bool, runs_dir: str | None, as_json: bool) -> int:
     import asyncio
 
     from bridle.cli import checkup
-    from bridle.cli.light import print_json
     from bridle.engine import trust
     from bridle.engine.hook_files import repository_of
     from bridle.journal.find import runs_folder
@@ -47,7 +46,7 @@ def command(*, trusts: bool, runs_dir: str | None, as_json: bool) -> int:
                 {"name": part.name, "state": part.state, "message": part.words, "remedy": part.remedy} for part in parts
             ],
         }
-        print_json(document, pretty=True)
+        print_document(document)
     else:
         for part in parts:
             show(f"{part.state:<8} {part.words}" + (f"\n         {part.remedy}" if part.remedy else ""))

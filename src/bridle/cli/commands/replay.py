@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from bridle.cli.people import chosen_run, json_option, run_argument, runs_dir_option, say, show
+from bridle.cli.people import chosen_run, json_option, print_document, run_argument, runs_dir_option, say, show
 
 DIFFERS = 1
 
@@ -19,7 +19,6 @@ def command(*, run: str, runs_dir: str | None, as_json: bool) -> int:
     Each decision is compared with the recorded one. Where one differs, the entry that records it, the file and the line
     are named, and the exit code is 1.
     """
-    from bridle.cli.light import print_json
     from bridle.engine.compare import compare
 
     folder = chosen_run(run, runs_dir)
@@ -36,7 +35,7 @@ def command(*, run: str, runs_dir: str | None, as_json: bool) -> int:
             "codeChanged": found.code_changed,
             "differences": [difference.as_json() for difference in found.differences],
         }
-        print_json(document, pretty=True)
+        print_document(document)
         return 0 if found.agrees else DIFFERS
     if found.code_changed:
         say("the file of the process has changed since the run was last iterated")
