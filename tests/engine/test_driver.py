@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import stat
 import sys
 from datetime import UTC, datetime, timedelta
@@ -172,6 +173,21 @@ def test_an_agents_value_is_its_structured_answer_where_there_is_a_schema(tmp_pa
     (start,) = driven.agent.starts
     assert start["environment"]["BRIDLE_EFFECT_ID"] == driven.effect("judge")
     assert start["environment"]["BRIDLE_RUN_ID"] == "r1"
+
+
+def test_a_task_may_say_which_agent_and_which_model(tmp_path: Path) -> None:
+    driven = new_drive(
+        tmp_path,
+        """
+        async def process(inputs, ctx):
+            section = {"prompt": {"role": "a tester", "task": "look", "instructions": ["one", "two"]}, "model": "haiku"}
+            return await ctx.task(free, {"kind": "agent", "agent": section, "execution": {"harness": "claude-code"}})
+        """,
+    )
+    assert driven.drive().status == "completed"
+    (start,) = driven.agent.starts
+    assert "--model=haiku" in start["argv"]
+    assert start["argv"][-1] == "role:\na tester\n\ntask:\nlook\n\ninstructions:\n- one\n- two"
 
 
 def test_an_agent_that_fails_is_an_error_with_its_category(tmp_path: Path) -> None:
@@ -564,3 +580,21 @@ def test_wrong_manners_are_refused(tmp_path: Path) -> None:
         driven.drive(breakpoints="maybe")
     with pytest.raises(UsageError, match="none at all"):
         driven.drive(concurrency=0)
+
+
+def test_the_first_worked_process_of_the_docs_is_driven_to_its_end(tmp_path: Path) -> None:
+    planned = Script().out(init(), says("1. Do it."), result("1. Do it."))
+    done = Script().out(init(), says("Did it."), result("Did it."))
+    faults = [{"faults": ["a typo"]}, {"faults": []}]
+    reviewed = [Script().listen().out(init(), result("", structured_output=found)) for found in faults]
+    script = Script()
+    for number, part in enumerate((planned, done, reviewed[0], done, reviewed[1]), 1):
+        script.on_start(number, part)
+    driven = new_drive(tmp_path, "", script=script, inputs={"goal": "a goal"})
+    page = (Path(__file__).parents[2] / "docs/processes.md").read_text("utf-8")
+    source = re.search(r"```python\n(# gate\.py\n.*?)```", page, re.DOTALL)
+    assert source is not None
+    (driven.folder / ".a5c/process.py").write_text(source[1])
+    assert driven.drive(breakpoints="approve").status == "completed"
+    assert driven.output() == {"plan": "1. Do it.", "rounds": 2}
+    assert "The reviewer said: ['a typo']" in driven.agent.starts[3]["argv"][-1]

@@ -13,6 +13,10 @@ from bridle.errors import BadTask
 from bridle.run.request import Limits, Mode, Permission, Reasoning, Request
 
 
+# What other programs call an agent that has another name here.
+_AGENTS = {"claude-code": "claude"}
+
+
 @dataclass(frozen=True)
 class Manner:
     """How agents are run where a task says nothing about it."""
@@ -31,12 +35,12 @@ def request(job: Job, manner: Manner) -> Request:
     given: Mapping[str, Any] = section if isinstance(section, Mapping) else {"prompt": section}
     execution = job.task.get("execution")
     more: Mapping[str, Any] = execution if isinstance(execution, Mapping) else {}
-    schema = given.get("outputSchema") or given.get("schema")
+    schema, harness = given.get("outputSchema") or given.get("schema"), str(more.get("harness") or manner.agent)
     try:
         return Request(
             prompt=_prompt(kind, given, job.task),
             cwd=job.repository,
-            agent=str(more.get("harness") or manner.agent),
+            agent=_AGENTS.get(harness, harness),
             mode=Mode(given.get("mode") or Mode.CODER),
             task=job.name,
             system_prompt=_text(given.get("systemPrompt")),

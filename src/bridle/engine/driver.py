@@ -26,7 +26,7 @@ from bridle.engine.perform import Performer, Say
 from bridle.engine.place import Places
 from bridle.engine.under_way import UnderWay
 from bridle.engine.work import Work
-from bridle.errors import EffectResolved, Error, LockHeld, UsageError
+from bridle.errors import EffectResolved, Error, LockHeld, RunError, UsageError
 from bridle.ground import census, clock
 from bridle.ground.aside import in_thread, undisturbed
 from bridle.ground.lock import FileLock, Holder
@@ -192,7 +192,7 @@ class Driver:
             if self._work.is_at_rest and found.until_ms is None and not self._manner.waits:
                 return self._waiting(WAITING, found, questions)
             if not await self._something_happens(mark, found.until_ms, deadline):
-                trouble = UsageError(f"driving took longer than its limit of {self._manner.limit_seconds:g} seconds")
+                trouble = RunError(f"driving took longer than its limit of {self._manner.limit_seconds:g} seconds")
                 return self._waiting(LIMIT, found, questions, trouble)
 
     async def _iterate(self) -> Iteration:

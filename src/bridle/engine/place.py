@@ -78,7 +78,7 @@ class Places:
             own = Git(made.folder, self._environment)
             await snapshot.restore(own, base, moves_head=False)
             disk.write_atomic(await own.git_path(_READY), b"")
-        except GitError as error:
+        except (GitError, UsageError) as error:
             self._say(f"agents take turns in {self._repository}, since no working copy can be made: {error.message}")
             return None
         folder = made.folder / self._repository.resolve().relative_to(git.folder)
