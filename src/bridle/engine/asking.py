@@ -12,9 +12,10 @@ from bridle.engine.perform import Job
 from bridle.errors import BadTask
 from bridle.run.request import Limits, Mode, Permission, Reasoning, Request
 
-
 # What other programs call an agent that has another name here.
 _AGENTS = {"claude-code": "claude"}
+# The parts of a prompt that the format knows, in the order in which they make sense; others follow.
+_PARTS = ("role", "task", "context", "instructions", "outputFormat")
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,8 @@ def _prompt(kind: str, given: Mapping[str, Any], task: Mapping[str, Any]) -> str
     if isinstance(prompt, str) and prompt.strip():
         return prompt
     if isinstance(prompt, Mapping):
-        parts = [f"{part}:\n{_lines(prompt[part])}" for part in prompt if prompt[part]]
+        order = [*(part for part in _PARTS if part in prompt), *(part for part in prompt if part not in _PARTS)]
+        parts = [f"{part}:\n{_lines(prompt[part])}" for part in order if prompt[part]]
         if parts:
             return "\n\n".join(parts)
     raise BadTask("a task of kind agent has no prompt", remedy="Give agent: {'prompt': 'what to do'}.")
