@@ -98,7 +98,12 @@ def test_what_checks_leave_behind_is_gone_the_next_time(here: Scene) -> None:
 
 
 def test_a_check_that_hides_its_change_from_git_does_not_spoil_the_next(here: Scene) -> None:
-    here.check("git update-index --assume-unchanged app.txt; echo spoiled > app.txt; git config core.fsmonitor true")
+    for flag in ("--assume-unchanged", "--skip-worktree"):
+        assert here.check(f"git update-index {flag} app.txt old.txt; echo spoiled > app.txt; rm old.txt")["passed"]
+        assert outputs(here.check("cat app.txt old.txt")) == ["one\nold\n"]
+    assert here.check("git config core.fsmonitor true; git config core.ignoreStat true; echo spoiled > app.txt")[
+        "passed"
+    ]
     assert outputs(here.check("cat app.txt")) == ["one\n"]
 
 
