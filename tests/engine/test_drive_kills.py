@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from bridle.engine.compare import compare
-from bridle.engine.under_way import STARTED
+from bridle.engine.under_way import JOINING, STARTED
 from bridle.journal.audit import audit
 from bridle.journal.reader import FileReader
 from tests.engine.drives import LIMIT_SECONDS, Drive, new_drive, refs, until, worktrees
@@ -189,6 +189,28 @@ def test_a_command_that_may_not_be_repeated_becomes_a_question_when_it_was_under
         assert driven.bridle("answer", driven.effect("it"), "again", "r1").returncode == 0
         assert driven.drive().status == "completed"
     assert driven.output() == "said\n"
+    check_order(driven)
+
+
+def test_a_join_that_was_cut_off_in_the_midst_of_a_file_is_finished(tmp_path: Path) -> None:
+    driven = made(tmp_path, "two at once")
+    killed_at(driven, r"kept BRIDLE_EFFECT_JOINING")
+    # What git leaves when it is killed with the driver: one file whole, one cut off, one taken away already.
+    (joining,) = [entry for entry in driven.entries() if entry.type == JOINING]
+    trees = (str(joining.data["ours"]), str(joining.data["tree"]))
+    for name in git(driven.folder, "diff", "--name-only", *trees).split():
+        path = driven.folder / name
+        if path.exists():
+            path.unlink()
+        else:
+            path.write_text(git(driven.folder, "show", f"{joining.data['tree']}:{name}")[:1])
+    assert driven.drive().status == "completed"
+    now = picture(driven.folder)
+    assert (now["first.txt"][1], now["second.txt"][1], now["a.txt"][1]) == (b"1\n", b"2\n", b"one\nmore\n")
+    assert now["long.txt"][1].endswith(b"500\n")
+    assert "sub/b.txt" not in now
+    (branch,) = [ref for ref in refs(driven.folder) if ref.endswith("-before")]
+    assert any(branch.removeprefix("refs/heads/") in line for line in driven.said)
     check_order(driven)
 
 

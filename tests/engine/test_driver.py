@@ -14,6 +14,7 @@ import pytest
 
 from bridle.engine import under_way
 from bridle.engine.perform import Job
+from bridle.engine.printed import SHOWN_CHARACTERS
 from bridle.errors import DiskError, LockHeld, ProcessDiverged, RunNotFound, UsageError
 from bridle.ground.lock import FileLock
 from bridle.journal.entries import OK, Posted
@@ -378,24 +379,32 @@ def test_hooks_are_told_of_each_beginning_and_each_end(tmp_path: Path) -> None:
 
 
 def test_secrets_stay_out_of_everything_but_the_raw_output(tmp_path: Path) -> None:
+    # One secret lies across each of the two places where the output is cut.
+    prints = (
+        f"print('x' * {SHOWN_CHARACTERS - 5} + token + 'y' * 90_000 + token + 'z' * {SHOWN_CHARACTERS - 5}, end='')"
+    )
     driven = new_drive(
         tmp_path,
         """
         async def process(inputs, ctx):
-            loud = 'head -c 40000 /dev/zero | tr "\\\\0" x; echo "$MY_TOKEN"; seq 20000; echo $MY_TOKEN'
-            return [await ctx.task(shell, {"command": loud}, label="loud"),
+            return [await ctx.task(shell, {"command": inputs}, label="loud"),
                     await ctx.task(agent, {"prompt": "tell"}, label="words"),
-                    await ctx.task(shell, {"command": ["sh", "-c", "exit $MY_TOKEN"]})]
+                    await ctx.task(shell, {"command": ["sh", "-c", "echo $MY_TOKEN >&2; exit 1"]})]
         """,
         script=Script().out(init(), says("it is hunter2hunter2"), result("it is hunter2hunter2")),
+        inputs=[sys.executable, "-c", f"import os; token = os.environ['MY_TOKEN']; {prints}"],
     )
     driven.variables["MY_TOKEN"] = "hunter2hunter2"
     assert driven.drive().status == "completed"
-    assert (driven.run / driven.result("loud")["stdoutRef"]).read_text().endswith("hunter2hunter2\n")
+    assert (driven.run / driven.result("loud")["stdoutRef"]).read_text().count("hunter2hunter2") == 2
+    shown = driven.output()[0]["stdout"]
+    assert shown.startswith("xxx")
+    assert shown.endswith("zzz")
     for path in [path for path in driven.run.rglob("*") if path.is_file() and path.suffix == ".json"]:
-        assert "hunter2" not in path.read_text(), path
+        assert not re.search("hun|ter2", path.read_text()), path
     assert "hunter2" not in "\n".join(driven.said)
     assert driven.output()[1] == "it is ***"
+    assert driven.output()[2]["stderr"] == "***\n"
 
 
 def test_no_more_effects_at_once_than_were_allowed(tmp_path: Path) -> None:
