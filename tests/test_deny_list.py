@@ -74,6 +74,7 @@ class CommandLine:
     stdin: str = ""
 
 
+FINISHED = Path(__file__).parent / "journals" / "babysitter-0.0.187" / "run-completed"
 LOG = '{"type":"result","subtype":"success","is_error":false,"result":"done"}\n'
 
 # Hook commands join this list with HEAVY as they are built.
@@ -83,6 +84,9 @@ COMMAND_LINES = [
     CommandLine(("hook:run",), HEAVY, exit_code=2),
     CommandLine(("run:iterate",), HEAVY, exit_code=1),  # RUN is missing: nothing heavy to say so
     CommandLine(("inspect", "-", "--json"), NOT_FOR_READING, stdin=LOG),
+    CommandLine(("audit", str(FINISHED), "--json"), NOT_FOR_READING),
+    *(CommandLine((name, "no-such-run"), NOT_FOR_READING, exit_code=2) for name in ("drive", "replay")),
+    CommandLine(("answer", "--list", str(FINISHED), "--json"), NOT_FOR_READING),
 ]
 
 

@@ -200,7 +200,8 @@ def test_a_receipt_adds_up_what_was_spent_and_what_of_it_was_wasted() -> None:
     assert (document["cost_usd"], document["wasted_usd"]) == (0.875, 0.375)
     assert (document["input_tokens"], document["output_tokens"]) == (16, 3)
     assert document["commits"] == ["c1"]
-    assert document["tasks"][0]["checks"] == [{"command": "t", "exit_code": 0, "seconds": 0.1, "output": ""}]
+    seen = {"command": "t", "of": "task", "exit_code": 0, "seconds": 0.1, "output": ""}
+    assert document["tasks"][0]["checks"] == [seen]
     assert document["resume"] == "bridle resume 01RUN"
     assert document["undo"] == "git checkout main && git branch -D bridle/01run"
     assert "effect" not in document["tasks"][0]

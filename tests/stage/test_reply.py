@@ -68,7 +68,7 @@ def test_silence_has_an_end_even_where_none_is_given() -> None:
 def test_a_drop_comes_after_exactly_so_many_events(count: int) -> None:
     whole = kinds(steps({"blocks": ["a"]}))
     dropped = steps({"kind": "drop_connection", "blocks": ["a"], "after_events": count})
-    assert kinds(dropped) == [*whole[: count + 1], "Cut"]
+    assert kinds(dropped) == [*whole[: count + 1], "Wait", "Cut"]
 
 
 def test_a_drop_comes_after_exactly_so_many_bytes() -> None:
@@ -79,9 +79,13 @@ def test_a_drop_comes_after_exactly_so_many_bytes() -> None:
         assert dropped[-1] == Cut()
 
 
-@pytest.mark.parametrize("kind", ["drop_connection", "hang"])
-def test_without_a_stream_only_the_head_comes_before_the_fault(kind: str) -> None:
-    assert kinds(steps({"kind": kind, "blocks": ["a"], "after_events": 2}, stream=False))[:-1] == ["Head"]
+@pytest.mark.parametrize(("kind", "fault"), [("drop_connection", ["Wait", "Cut"]), ("hang", ["Silence"])])
+def test_without_a_stream_only_the_head_comes_before_the_fault(kind: str, fault: list[str]) -> None:
+    assert kinds(steps({"kind": kind, "blocks": ["a"], "after_events": 2}, stream=False)) == ["Head", *fault]
+
+
+def test_a_connection_that_is_cut_before_the_headers_is_cut_at_once() -> None:
+    assert kinds(steps({"kind": "drop_connection"})) == ["Cut"]
 
 
 def test_headers_of_the_script_win() -> None:

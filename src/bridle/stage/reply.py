@@ -16,6 +16,10 @@ HANG_LIMIT_SECONDS = 86_400.0
 _STREAM = "text/event-stream; charset=utf-8"
 _JSON = "application/json"
 
+# A client that is told of the end together with the head may take it for a connection that was never made, and which of
+# the two it sees is then up to chance.
+BEFORE_A_CUT_SECONDS = 0.1
+
 
 @dataclass(frozen=True)
 class Wait:
@@ -123,6 +127,8 @@ def _dropped(answer: Drop, voice: Voice, ask: Ask) -> Iterator[Step]:
         yield from _part(answer, answer.after_events, voice, ask)
     else:
         yield from _first_bytes(_whole(answer, voice, ask), answer.after_bytes)
+    if answer.after_bytes is not None or answer.after_events is not None:
+        yield Wait(BEFORE_A_CUT_SECONDS)
     yield Cut()
 
 

@@ -48,10 +48,10 @@ def command(**options: Any) -> int:
     RUN is a run's id, the beginning of one, its folder, or `last`. What happens goes to stderr. Killed at any moment it
     can be started again: what was under way is found, and done again only where that is safe.
     """
-    from bridle.cli import looping
+    run = chosen_run(options["run"], options["runs_dir"])
+    from bridle.cli import looping  # a run that is not there needs no engine to be told
     from bridle.cli.driving import Ways, drive_run
 
-    run = chosen_run(options["run"], options["runs_dir"])
     if looping.is_loop(run):
         raise UsageError(f"{run.name} is a run of the loop", remedy=f"Go on with it: bridle resume {run.name}")
     ways = Ways(options["as_json"], hooks=not options["no_hooks"], plugin_root=options["plugin_root"])

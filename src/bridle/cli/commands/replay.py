@@ -19,9 +19,9 @@ def command(*, run: str, runs_dir: str | None, as_json: bool) -> int:
     Each decision is compared with the recorded one. Where one differs, the entry that records it, the file and the line
     are named, and the exit code is 1.
     """
-    from bridle.engine.compare import compare
-
     folder = chosen_run(run, runs_dir)
+    from bridle.engine.compare import compare  # a run that is not there needs no engine to be told
+
     found = compare(folder)
     if as_json:
         document = {
