@@ -19,6 +19,7 @@ from bridle.agent.model.answering import Answering
 from bridle.agent.options import Options
 from bridle.agent.permissions.decide import decide
 from bridle.agent.permissions.offer import offered
+from bridle.agent.permissions.files import is_hidden
 from bridle.agent.permissions.policy import Allowed, Policy
 from bridle.agent.permissions.rules import Rule, parse_rule
 from bridle.agent.persona import Persona
@@ -173,10 +174,13 @@ class Parts:
         bash = next(tool for tool in self._shell_tools() if tool.name == "Bash")
         return await inline_commands(bash, lambda text: self._may("Bash", command=text))(command)
 
+    @property
+    def _policy_now(self) -> Policy:
+        return self._policy if self.conversation is None else self.conversation.persona.policy
+
     def _may(self, tool: str, **arguments: str) -> str | None:
         """Why a call may not be made now; None where it may."""
-        policy = self._policy if self.conversation is None else self.conversation.persona.policy
-        verdict = decide(tool, arguments, policy)
+        verdict = decide(tool, arguments, self._policy_now)
         return None if isinstance(verdict, Allowed) else verdict.text
 
     def _launched(self, skill: Skill) -> None:
@@ -208,6 +212,7 @@ class Parts:
                 environment=self._environment,
                 results_folder=self._results,
                 digest=self._digest,
+                is_hidden=lambda path: is_hidden(path, self._policy_now),
             ),
             *self._shell_tools(),
             *self._skill_tools(),

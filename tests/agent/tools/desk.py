@@ -6,7 +6,7 @@ import asyncio
 import base64
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -31,6 +31,7 @@ class Desk:
     environment: Mapping[str, str] = field(default_factory=dict)
     results_folder: Path | None = None
     digest: Digest | None = None
+    is_hidden: Callable[[str], bool] = lambda _path: False
 
     def __post_init__(self) -> None:
         """Make the tools once: they share the memory."""
@@ -40,6 +41,7 @@ class Desk:
             environment=self.environment,
             results_folder=self.results_folder,
             digest=self.digest,
+            is_hidden=self.is_hidden,
         )
         self.tools: dict[str, Tool] = {tool.name: tool for tool in made}
 

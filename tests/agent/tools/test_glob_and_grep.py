@@ -54,6 +54,19 @@ def test_what_git_keeps_for_itself_is_found_only_when_it_is_named(desk: Desk) ->
     assert ".git/HEAD" in desk.text("Glob", pattern="*", path=".git")
 
 
+def test_of_what_must_not_be_read_a_search_tells_nothing(desk: Desk) -> None:
+    blind = Desk(desk.folder, is_hidden=lambda path: "/src/" in path)
+    assert blind.text("Glob", pattern="**/*.py").split("\n") == ["a.py", ".hidden/e.py", "ignored/g.py"]
+    for mode in ("files_with_matches", "content", "count"):
+        assert "src" in desk.text("Grep", pattern="foo", output_mode=mode)
+        assert "src" not in blind.text("Grep", pattern="foo", output_mode=mode)
+        assert "a.py" in blind.text("Grep", pattern="foo", output_mode=mode)
+    around = blind.text("Grep", pattern="end", output_mode="content", **{"-B": 3})
+    assert "multi.txt" in around
+    assert "src" not in around
+    assert blind.text("Grep", pattern="foo", path="src/c.py", output_mode="content") == "No matches found"
+
+
 def test_more_files_than_can_be_shown_are_counted(desk: Desk) -> None:
     lay_out(desk.folder, {f"many/f{number:03}.dat": {"text": ""} for number in range(130)})
     answer = desk.call("Glob", pattern="many/*")

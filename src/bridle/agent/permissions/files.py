@@ -83,10 +83,11 @@ def may_read(resolved: str, policy: Policy) -> bool:
 
 def is_hidden(path: str, policy: Policy) -> bool:
     """Whether a rule forbids reading this file, so that a search must not show it either."""
+    patterns = [rule.what for rule in policy.deny if rule.what is not None and rule.tool == "Read"]
+    if not patterns:  # as nearly always; a search can find very many files
+        return False
     resolved = resolve(path, policy.cwd, policy.home)
-    return resolved is None or any(
-        rule.what is not None and rule.tool == "Read" and _means(rule.what, resolved, policy) for rule in policy.deny
-    )
+    return resolved is None or any(_means(pattern, resolved, policy) for pattern in patterns)
 
 
 def _means(pattern: str, resolved: str, policy: Policy) -> bool:

@@ -19,12 +19,13 @@ def file_tools(
     environment: Mapping[str, str] | None = None,
     results_folder: Path | None = None,
     digest: Digest | None = None,
+    is_hidden: Callable[[str], bool] = lambda _path: False,
 ) -> list[Tool]:
     """Read, Write, Edit, NotebookEdit, Glob, Grep, WebFetch; each is loaded when it is first called.
 
     `folder` tells where relative paths start when a call is made: where the shell is. Results that are too long go to
     files in `results_folder`. `digest` answers WebFetch's question about a page; without it the page's text is the
-    answer.
+    answer. Of a file that `is_hidden` searches tell nothing.
     """
     surroundings = environment or {}
 
@@ -51,12 +52,12 @@ def file_tools(
     def glob() -> Tool:
         from bridle.agent.tools.glob import Glob
 
-        return Glob(folder, surroundings)
+        return Glob(folder, surroundings, is_hidden=is_hidden)
 
     def grep() -> Tool:
         from bridle.agent.tools.grep import Grep
 
-        return Grep(folder, surroundings, results_folder)
+        return Grep(folder, surroundings, results_folder, is_hidden=is_hidden)
 
     def web_fetch() -> Tool:
         from bridle.agent.tools.web_fetch import WebFetch

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,9 @@ from bridle.agent.tools.tool import Answer
 _NUMBERED = re.compile(rb"(\d+)([:-])(.*)", re.DOTALL)
 _COUNTED = re.compile(rb"([^\0]+)\0(\d+)\n")
 _BETWEEN = b"--"
+
+# Whether a rule forbids reading a file: then a search tells nothing of it either.
+Hidden = Callable[[str], bool]
 
 
 @dataclass(frozen=True)
@@ -36,9 +40,9 @@ class Page:
         return rest, applied
 
 
-def files(output: bytes, folder: Path, page: Page) -> Answer:
+def files(output: bytes, folder: Path, page: Page, is_hidden: Hidden) -> Answer:
     """The files in which something was found, the latest change first."""
-    paths = [os.fsdecode(name) for name in output.split(b"\0") if name]
+    paths = [path for name in output.split(b"\0") if name and not is_hidden(path := os.fsdecode(name))]
     names = [relative(path, folder) for path in sorted(paths, key=_latest_first)]
     shown, applied = page.cut(names)
     detail = {"mode": "files_with_matches", "filenames": shown, "numFiles": len(shown), **applied}
@@ -49,10 +53,10 @@ def files(output: bytes, folder: Path, page: Page) -> Answer:
     return Answer("\n".join([head, *shown]), detail=detail)
 
 
-def lines(output: bytes, folder: Path, place: Path, page: Page, *, numbers: bool) -> Answer:
+def lines(output: bytes, folder: Path, place: Path, page: Page, is_hidden: Hidden, *, numbers: bool) -> Answer:
     """The lines that were found, file by file, each with its file's path unless only one file was looked at."""
     only = None if place.is_dir() else os.fsencode(place)
-    shown, applied = page.cut(_lines(output, os.fsencode(place), folder, only, numbers=numbers))
+    shown, applied = page.cut(_lines(output, os.fsencode(place), folder, only, is_hidden, numbers=numbers))
     content = "\n".join(shown)
     detail: dict[str, Any] = {"mode": "content", "numFiles": 0, "filenames": [], "content": content}
     said = _applied(applied)
@@ -62,9 +66,9 @@ def lines(output: bytes, folder: Path, place: Path, page: Page, *, numbers: bool
     return Answer(text, detail={**detail, "numLines": len(shown), **applied})
 
 
-def counts(output: bytes, folder: Path, page: Page) -> Answer:
+def counts(output: bytes, folder: Path, page: Page, is_hidden: Hidden) -> Answer:
     """How many lines were found in each file."""
-    pairs = sorted(_COUNTED.findall(output))
+    pairs = sorted(pair for pair in _COUNTED.findall(output) if not is_hidden(os.fsdecode(pair[0])))
     told = [f"{relative(os.fsdecode(name), folder)}:{count.decode('ascii')}" for name, count in pairs]
     shown, applied = page.cut(told)
     total = sum(int(line.rpartition(":")[2]) for line in shown)
@@ -78,7 +82,9 @@ def counts(output: bytes, folder: Path, page: Page) -> Answer:
     return Answer(f"{content or 'No matches found'}\n\n{summary}", detail={**detail, **applied})
 
 
-def _lines(output: bytes, start: bytes, folder: Path, only: bytes | None, *, numbers: bool) -> list[str]:
+def _lines(
+    output: bytes, start: bytes, folder: Path, only: bytes | None, is_hidden: Hidden, *, numbers: bool
+) -> list[str]:
     """With the files in order; ripgrep looks into several at once, and tells them as they come."""
     groups: dict[bytes, list[str]] = {}
     name, carried = b"", b""
@@ -96,7 +102,8 @@ def _lines(output: bytes, start: bytes, folder: Path, only: bytes | None, *, num
                 groups[name].append("--")
             name, carried, is_gap = carried + path, b"", False
             groups.setdefault(name, []).append(_line(name, rest, folder, is_only=name == only, numbers=numbers))
-    return _joined([groups[name] for name in sorted(groups)], has_gaps=has_gaps)
+    shown = [groups[name] for name in sorted(groups) if not is_hidden(os.fsdecode(name))]
+    return _joined(shown, has_gaps=has_gaps)
 
 
 def _line(name: bytes, rest: bytes, folder: Path, *, is_only: bool, numbers: bool) -> str:

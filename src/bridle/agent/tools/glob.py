@@ -26,8 +26,11 @@ class Glob:
     description = GLOB.description
     schema = GLOB.schema
 
-    def __init__(self, folder: Callable[[], Path], environment: Mapping[str, str]) -> None:
+    def __init__(
+        self, folder: Callable[[], Path], environment: Mapping[str, str], *, is_hidden: Callable[[str], bool]
+    ) -> None:
         self._folder = folder
+        self._is_hidden = is_hidden
         self._environment = environment
 
     async def run(self, arguments: Mapping[str, Any], *, call_id: str) -> Answer:  # noqa: ARG002 - as every tool
@@ -56,7 +59,7 @@ class Glob:
         except SearchFailed as error:
             return failed(str(error))
         names = result.stdout.split(b"\0")[:-1]
-        found = await asyncio.to_thread(_oldest_first, place, names)
+        found = await asyncio.to_thread(_oldest_first, place, names, self._is_hidden)
         is_whole = not result.is_late and not result.is_cut
         return _told(found, folder, is_whole=is_whole, milliseconds=int((time.monotonic() - started) * 1000))
 
@@ -68,11 +71,13 @@ def _split(pattern: str) -> tuple[Path, str]:
     return Path("/".join(parts[:wild]) or "/"), "/".join(parts[wild:])
 
 
-def _oldest_first(place: Path, names: list[bytes]) -> list[str]:
-    """Absolute paths by time of change; a file that has vanished meanwhile is left out."""
+def _oldest_first(place: Path, names: list[bytes], is_hidden: Callable[[str], bool]) -> list[str]:
+    """Absolute paths by time of change; a file that has vanished meanwhile, or must not be read, is left out."""
     dated: list[tuple[int, str]] = []
     for name in names:
         path = os.path.normpath(os.path.join(place, os.fsdecode(name)))
+        if is_hidden(path):
+            continue
         try:
             dated.append((os.lstat(path).st_mtime_ns, path))
         except OSError:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from bridle.agent.tools.declared import GREP
-from bridle.agent.tools.found import Page, counts, files, lines
+from bridle.agent.tools.found import Hidden, Page, counts, files, lines
 from bridle.agent.tools.keep import keep_large
 from bridle.agent.tools.place import locate, unsuitable
 from bridle.agent.tools.ripgrep import SearchFailed, search
@@ -30,8 +30,16 @@ class Grep:
     description = GREP.description
     schema = GREP.schema
 
-    def __init__(self, folder: Callable[[], Path], environment: Mapping[str, str], results_folder: Path | None) -> None:
+    def __init__(
+        self,
+        folder: Callable[[], Path],
+        environment: Mapping[str, str],
+        results_folder: Path | None,
+        *,
+        is_hidden: Hidden,
+    ) -> None:
         self._folder = folder
+        self._is_hidden = is_hidden
         self._environment = environment
         self._results_folder = results_folder
 
@@ -48,18 +56,18 @@ class Grep:
             result = await search(_flags(arguments, place), folder=folder, environment=self._environment)
         except SearchFailed as error:
             return failed(str(error))
-        answer = await asyncio.to_thread(_told, arguments, result.stdout, folder, place)
+        answer = await asyncio.to_thread(_told, arguments, result.stdout, folder, place, self._is_hidden)
         if result.is_late or result.is_cut:
             answer = _with_note(answer, "(The search was cut short: narrow it by path, glob or type.)")
         return await asyncio.to_thread(keep_large, answer, _SHOWN_CHARACTERS, self._results_folder, call_id)
 
 
-def _told(arguments: Mapping[str, Any], output: bytes, folder: Path, place: Path) -> Answer:
+def _told(arguments: Mapping[str, Any], output: bytes, folder: Path, place: Path, is_hidden: Hidden) -> Answer:
     page = _page(arguments)
     mode = _mode(arguments)
     if mode == "content":
-        return lines(output, folder, place, page, numbers=arguments.get("-n", True))
-    return counts(output, folder, page) if mode == "count" else files(output, folder, page)
+        return lines(output, folder, place, page, is_hidden, numbers=arguments.get("-n", True))
+    return (counts if mode == "count" else files)(output, folder, page, is_hidden)
 
 
 def _mode(arguments: Mapping[str, Any]) -> str:

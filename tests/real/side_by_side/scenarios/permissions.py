@@ -78,6 +78,19 @@ SCENARIOS = (
         files={**FILES, "secret/key.txt": "key\n"},
     ),
     Scenario(
+        "searches where something must not be read",
+        (prompt("go", "--allowedTools", "Glob,Grep,Read", "--disallowedTools", "Read(secret/**)"),),
+        (
+            calls("Grep", pattern="key", output_mode="content"),
+            calls("Grep", pattern="key"),
+            calls("Grep", pattern="key", output_mode="count"),
+            calls("Grep", pattern="key", path="secret", output_mode="content"),
+            calls("Glob", pattern="**/*.txt"),
+            says("Tried."),
+        ),
+        files={"secret/key.txt": "the key\n", "open.txt": "no key\n"},
+    ),
+    Scenario(
         "settings of the user",
         (prompt("go"),),
         (touch("one.txt"), touch("two.txt"), calls("WebFetch", url="http://127.0.0.1:9/", prompt="x"), says("Tried.")),
