@@ -299,7 +299,7 @@ def test_a_folder_that_is_no_repository_is_refused(tmp_path: Path) -> None:
 def test_a_bad_plan_is_refused_with_line_numbers(tmp_path: Path) -> None:
     here = loop(tmp_path, "# Bad\n\n## One\nNeeds: Two\n\n## One\nCheck:\n", WORKS)
     said = refused(here, 2)
-    for line in (6, 7):
+    for line in (4, 6, 7):
         assert f"PLAN.md:{line}: " in said, said
     (here.folder / "PLAN.md").write_text("# Bad\n\n## One\nNeeds: Elsewhere\n\n## Two\nNeeds: Two\n")
     here.git("commit", "-q", "-a", "-m", "worse")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
@@ -135,26 +136,27 @@ def _check_title(draft: _Draft, problems: Problems) -> None:
 def _commands(one: Directive, problems: Problems) -> list[str]:
     if not one.values:
         problems.add(one.line, f"`{one.name}:` has no command; write it on the same line, or as a list below")
-    return _each(one, values.commands, problems)
+    return [command for _, command in _each(one, values.commands, problems)]
 
 
 def _patterns(one: Directive, problems: Problems) -> list[str]:
     if not one.values:
         problems.warn(one.line, f"`{one.name}:` names no file")
-    return _each(one, values.patterns, problems)
+    return [pattern for _, pattern in _each(one, values.patterns, problems)]
 
 
 def _needs(one: Directive, problems: Problems) -> list[tuple[int, str]]:
     if not one.values:
         problems.warn(one.line, f"`{one.name}:` names no task")
-    return _each(one, lambda value: [(one.line, values.titles(value))], problems)
+    return _each(one, lambda value: [values.titles(value)], problems)
 
 
-def _each(one: Directive, read: Callable[[str], list[Value]], problems: Problems) -> list[Value]:
-    found: list[Value] = []
+def _each(one: Directive, read: Callable[[str], list[Value]], problems: Problems) -> list[tuple[int, Value]]:
+    """What stands in each of its values, with the line that it stands on."""
+    found: list[tuple[int, Value]] = []
     for line, value in one.values:
         try:
-            found += read(value)
+            found += [(line, each) for each in read(value)]
         except ValueError as error:
             problems.add(line, f"`{one.name}:` cannot be read: {error}")
     return found
@@ -178,8 +180,10 @@ def _refuse_duplicates(drafts: Iterable[_Draft], problems: Problems) -> None:
 def _tasks(drafts: Sequence[_Draft], may_edit: Sequence[str], problems: Problems) -> tuple[Task, ...]:
     titles = Titles(draft.title for draft in drafts if draft.title)
     needs = {draft.title: _found_needs(draft, titles, problems) for draft in drafts}
-    if len(needs) == len(drafts):  # where two tasks share a title, nobody can say who waits for whom
-        refuse_cycles(needs, {draft.title: draft.line for draft in drafts}, problems)
+    counted = Counter(title_key(draft.title) for draft in drafts)
+    # Of tasks that share a title, nobody can say who waits for whom.
+    alone = {title: others for title, others in needs.items() if counted[title_key(title)] == 1}
+    refuse_cycles(alone, {draft.title: draft.line for draft in drafts}, problems)
     done = {draft.title for draft in drafts if draft.is_ticked}
     return tuple(
         Task(

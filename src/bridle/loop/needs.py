@@ -93,7 +93,7 @@ def _plain(words: str) -> str:
 def cycles(needs: Mapping[str, Sequence[str]]) -> list[list[str]]:
     """The rings, each from a title to itself in the order in which one needs the next."""
     rings: list[list[str]] = []
-    graph = {title: set(others) for title, others in needs.items()}
+    graph = {title: {other for other in others if other in needs} for title, others in needs.items()}
     while len(rings) < _MOST_CYCLES:
         try:
             TopologicalSorter(graph).prepare()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -25,9 +26,8 @@ def parse_prd(
     problems.refuse()
     lines = [story.line for story in story_spans(text)]
     stories = _stories(document, lines, problems)
-    problems.refuse()
     tasks = _tasks(stories, problems)
-    if not tasks:
+    if not tasks and not problems.found:
         problems.add(0, "every story passes, so nothing is left to do" if stories else f"`{STORIES}` holds no story")
     if tasks and not guard:
         problems.warn(0, "bridle.toml has no `checks`, and so every task will be at best unverified")
@@ -165,7 +165,9 @@ def _refuse_duplicates(stories: Sequence[_Story], problems: Problems) -> None:
 def _tasks(stories: Sequence[_Story], problems: Problems) -> tuple[Task, ...]:
     titles = Titles((story.title for story in stories), {story.id: story.title for story in stories if story.id})
     needs = {story.title: _needs(story, titles, problems) for story in stories}
-    refuse_cycles(needs, {story.title: story.line for story in stories}, problems)
+    counted = Counter(title_key(story.title) for story in stories)
+    alone = {title: others for title, others in needs.items() if counted[title_key(title)] == 1}
+    refuse_cycles(alone, {story.title: story.line for story in stories}, problems)
     last = max((story.priority for story in stories if story.priority is not None), default=0) + 1
     done = {story.title for story in stories if story.passes}
     tasks = [

@@ -1,0 +1,69 @@
+"""Everything that is wrong with a plan is told at once, each on its own line."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from bridle.errors import PlanError
+from bridle.loop.markdown_plan import parse_markdown
+from bridle.loop.prd import parse_prd
+
+BAD = """\
+# Bad
+
+## One
+Needs: Nobody
+
+## One
+Check:
+
+## Three
+Needs:
+- One
+- Nowhere
+
+## Four
+Needs: Five
+
+## Five
+Needs: Four
+"""
+
+
+def lines_of(error: PlanError) -> dict[int, str]:
+    payload = error.payload
+    assert isinstance(payload, list)
+    return {problem["line"]: problem["message"] for problem in payload}
+
+
+def test_unknown_needs_duplicates_empty_checks_and_rings_are_told_together() -> None:
+    with pytest.raises(PlanError) as refused:
+        parse_markdown(BAD, "PLAN.md")
+    found = lines_of(refused.value)
+    assert sorted(found) == [4, 6, 7, 12, 14]
+    assert "'Nobody'" in found[4]
+    assert "taken by line 3" in found[6]
+    assert "no command" in found[7]
+    assert "'Nowhere'" in found[12]
+    assert "'Four' → 'Five' → 'Four'" in found[14]
+
+
+def test_all_faults_of_a_prd_are_told_together() -> None:
+    stories = [
+        {"title": "a", "dependsOn": ["nobody"]},
+        {"title": "a"},
+        {"title": "b", "passes": "yes"},
+        {"title": "c", "dependsOn": ["d"]},
+        {"title": "d", "dependsOn": ["c"]},
+    ]
+    text = '{"userStories": [\n' + ",\n".join(json.dumps(story) for story in stories) + "\n]}"
+    with pytest.raises(PlanError) as refused:
+        parse_prd(text, "prd.json")
+    found = lines_of(refused.value)
+    assert sorted(found) == [2, 3, 4, 5]
+    assert "'nobody'" in found[2]
+    assert "taken by the story on line 2" in found[3]
+    assert "must be true or false" in found[4]
+    assert "'c' → 'd' → 'c'" in found[5]
