@@ -9,6 +9,15 @@
     │   ├── SessionError     a conversation that cannot be gone on with (bridle-agent)
     │   ├── RunNotFound      there is no such run
     │   ├── RunExists        a run of that id is already there
+    │   ├── BindingError     a host's session and a run cannot be brought together so
+    │   │   ├── SessionIdMissing     nobody said which session
+    │   │   ├── StateFolderMissing   nobody said where session files are
+    │   │   ├── RunIdMissing         nobody said which run
+    │   │   ├── SessionExists        the session has its file already
+    │   │   ├── SessionNotFound      the session has no file
+    │   │   ├── RunAssociated        the session has a run already
+    │   │   ├── RunStillActive       the run of the session has not ended
+    │   │   └── RunIsCompleted       the run has completed and cannot be gone on with
     │   └── EffectError      an effect that cannot take this result
     │       ├── EffectNotFound   the run has no such effect
     │       ├── EffectResolved   it has a result already
@@ -20,6 +29,7 @@
     │   └── ModelFailure     the model gave no answer that can be used (bridle-agent's own conversation)
     ├── MachineError         the operating system refused
     │   ├── DiskError        a file could not be read or made durable
+    │   │   └── SessionFileUnusable  the file of a host's session
     │   ├── GitError         git refused, or is not there
     │   ├── JournalBroken    what is written in a run's folder contradicts itself
     │   ├── LockHeld         somebody else is at work there
@@ -100,6 +110,60 @@ class RunExists(UserError):
     """A run of that id is already there."""
 
     code = "RUN_EXISTS"
+
+
+class BindingError(UserError):
+    """A host's session and a run cannot be brought together so; `payload` is what else a program is told."""
+
+    code = "BINDING"
+
+
+class SessionIdMissing(BindingError):
+    """Nobody said which session of the host is meant."""
+
+    code = "MISSING_SESSION_ID"
+
+
+class StateFolderMissing(BindingError):
+    """Nobody said where session files are."""
+
+    code = "MISSING_STATE_DIR"
+
+
+class RunIdMissing(BindingError):
+    """Nobody said which run the session is to be bound to."""
+
+    code = "MISSING_RUN_ID"
+
+
+class SessionExists(BindingError):
+    """The session of the host has its file already."""
+
+    code = "SESSION_EXISTS"
+
+
+class SessionNotFound(BindingError):
+    """The session of the host has no file."""
+
+    code = "SESSION_NOT_FOUND"
+
+
+class RunAssociated(BindingError):
+    """The session of the host is bound to another run."""
+
+    code = "RUN_ALREADY_ASSOCIATED"
+
+
+class RunStillActive(BindingError):
+    """The run that the session of the host is bound to has not ended."""
+
+    code = "RUN_STILL_ACTIVE"
+
+
+class RunIsCompleted(BindingError):
+    """The run has completed; a session has nothing left to do for it."""
+
+    code = "RUN_COMPLETED"
 
 
 class EffectError(UserError):
@@ -186,6 +250,12 @@ class DiskError(MachineError):
     """A file could not be read or made durable."""
 
     code = "DISK"
+
+
+class SessionFileUnusable(DiskError):
+    """The file of a host's session could not be read or made durable."""
+
+    code = "FS_ERROR"
 
 
 class JournalBroken(MachineError):

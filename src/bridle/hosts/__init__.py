@@ -1,0 +1,1 @@
+"""The `hosts` layer; see docs/architecture.md."""

@@ -1,0 +1,189 @@
+"""The file of a host's session: which run it is bound to, and how often it went round.
+
+    ---
+    active: true
+    iteration: 3
+    max_iterations: 65000
+    run_id: "my-run"
+    started_at: "2026-03-02T10:00:00Z"
+    last_iteration_at: "2026-03-02T10:05:30Z"
+    iteration_times: 45,62,58
+    ---
+
+    The words of the person who asked for the run.
+
+Every hook reads it, so nothing heavy may be imported here. What is wrong in a file is survived: the field gets its
+default, `faults` says which and why, and a file without whole frontmatter is an inactive session without a run. What
+stands below the frontmatter is kept byte for byte. A file that cannot be read at all raises SessionFileUnusable.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from bridle.errors import DiskError, SessionFileUnusable, StateFolderMissing
+from bridle.ground import disk, ids
+from bridle.ground.lock import FileLock
+from bridle.hosts.frontmatter import parse, render
+from bridle.hosts.session import DEFAULT_MAX_ITERATIONS, Session, SessionFile, moment, new_file, new_session
+
+__all__ = [
+    "DEFAULT_MAX_ITERATIONS",
+    "Session",
+    "SessionFile",
+    "changed",
+    "create",
+    "delete",
+    "held",
+    "moment",
+    "new_file",
+    "new_session",
+    "parse",
+    "path_of",
+    "read",
+    "state_dir",
+    "state_dirs",
+    "write",
+]
+
+# A prompt may carry a whole specification; what is larger than this was not written by a person.
+FILE_LIMIT_BYTES = 64 * 1024 * 1024
+
+# Whoever holds the lock writes one small file, or makes one run. Five seconds is a sick disk, not a queue.
+LOCK_WAIT_SECONDS = 5.0
+
+STATE_FOLDER_VARIABLE = "BABYSITTER_STATE_DIR"
+PROJECT_VARIABLE = "CLAUDE_PROJECT_DIR"
+PLUGIN_STATE = "skills/babysit/state"
+PROJECT_STATE = ".a5c/state"
+SUFFIX = ".md"
+
+
+def path_of(state_dir: Path, session_id: str) -> Path:
+    """The file of a session; an id that is not safe in a path is refused."""
+    return state_dir / (ids.check_id(session_id, what="the session id") + SUFFIX)
+
+
+def state_dir(given: str | None, plugin_root: str | None, payload_cwd: object, environ: Mapping[str, str]) -> Path:
+    """The folder of session files."""
+    return state_dirs(given, plugin_root, payload_cwd, environ)[0]
+
+
+def state_dirs(
+    given: str | None, plugin_root: str | None, payload_cwd: object, environ: Mapping[str, str]
+) -> tuple[Path, ...]:
+    """Where a session's file may be, the first being where a new one goes.
+
+    An explicit folder stands alone. Where a plugin is known its folder comes first and the project's second: a run may
+    have been created by a command that did not know the plugin.
+    """
+    if given is not None and not given.strip():
+        raise StateFolderMissing("--state-dir is empty", remedy="Give a folder, or leave the option out.")
+    explicit = given or environ.get(STATE_FOLDER_VARIABLE)
+    if explicit:
+        return (_absolute(explicit),)
+    project = payload_cwd if _is_folder_name(payload_cwd) else environ.get(PROJECT_VARIABLE) or "."
+    of_project = _absolute(os.path.join(str(project), PROJECT_STATE))
+    return (_absolute(os.path.join(plugin_root, PLUGIN_STATE)), of_project) if plugin_root else (of_project,)
+
+
+def read(path: Path) -> SessionFile | None:
+    """The session file; None when there is none."""
+    if os.path.islink(path):
+        raise SessionFileUnusable(
+            f"the session file {path} is a symbolic link", remedy="Remove the link; session files are never shared."
+        )
+    try:
+        data = disk.read_bounded(path, FILE_LIMIT_BYTES)
+    except DiskError as error:
+        if isinstance(error.__cause__, FileNotFoundError):
+            return None
+        raise _unusable(error) from error
+    return parse(path, data)
+
+
+def write(file: SessionFile) -> None:
+    """Replace the file as a whole, durably; its folder is made where it is missing."""
+    data = render(file)
+    try:
+        disk.make_private_folder(file.path.parent)
+        disk.write_atomic(file.path, data)
+    except DiskError as error:
+        raise _unusable(error) from error
+
+
+def delete(path: Path) -> bool:
+    """Remove the file of a session; False when there was none."""
+    if not os.path.lexists(path):
+        return False
+    with held(path, "session:delete"):
+        try:
+            os.unlink(path)
+            disk.sync_folder(path.parent)
+        except FileNotFoundError:
+            return False
+        except OSError as error:
+            raise SessionFileUnusable(
+                f"the session file {path} could not be removed: {error.strerror}",
+                remedy="Check the permissions of its folder.",
+                payload=error.errno,
+            ) from error
+    return True
+
+
+def changed(
+    path: Path, change: Callable[[SessionFile | None], SessionFile | None], *, holder: str = "session"
+) -> SessionFile | None:
+    """Read, change and write a session file while nobody else does; gives what stands there afterwards.
+
+    `change` gets what is there (None for nothing) and gives what shall be there; giving back what it got, or None,
+    writes nothing. The folder is made where it is missing.
+    """
+    with held(path, holder):
+        found = read(path)
+        wanted = change(found)
+        if wanted is None or wanted is found:
+            return found
+        write(wanted)
+        return wanted
+
+
+def create(file: SessionFile, *, holder: str = "session") -> bool:
+    """Write the file unless something of that name is there; False when it is."""
+    if os.path.lexists(file.path):
+        return False
+    with held(file.path, holder):
+        if os.path.lexists(file.path):
+            return False
+        write(file)
+    return True
+
+
+def held(path: Path, holder: str) -> FileLock:
+    """The lock of a session file, to be used in a `with`; the kernel frees it when its holder dies."""
+    try:
+        disk.make_private_folder(path.parent)
+        return FileLock.hold(path.parent / f".{path.stem}.lock", holder=holder, wait_seconds=LOCK_WAIT_SECONDS)
+    except DiskError as error:
+        raise _unusable(error) from error
+
+
+def _is_folder_name(folder: object) -> bool:
+    """Whether a payload's folder can be used; it came from outside and may be anything."""
+    if not isinstance(folder, str) or not os.path.isabs(folder) or "\0" in folder:
+        return False
+    try:
+        os.fsencode(folder)
+    except UnicodeEncodeError:  # half of a character, which JSON can carry and no file name can
+        return False
+    return True
+
+
+def _absolute(folder: str) -> Path:
+    return Path(os.path.abspath(folder))
+
+
+def _unusable(error: DiskError) -> SessionFileUnusable:
+    return SessionFileUnusable(error.message, remedy=error.remedy, payload=error.payload)
