@@ -22,6 +22,7 @@ ON_STEP_DISPATCH = "on-step-dispatch"
 ON_TASK_START = "on-task-start"
 ON_TASK_COMPLETE = "on-task-complete"
 ON_BREAKPOINT = "on-breakpoint"
+ON_SCORE = "on-score"
 
 REPOSITORY = "per-repo"
 USER = "per-user"

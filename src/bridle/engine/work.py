@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from bridle.engine import hook_files, under_way
+from bridle.engine import hook_files, score, under_way
 from bridle.engine.hooks import Hooks
 from bridle.engine.iteration import Action
 from bridle.engine.perform import Job, Performer, Say, Unperformed, failure
@@ -187,6 +187,9 @@ class Work:
         if job.effect.kind not in self._quiet or posted.error is not None:
             self._say(f"{job.effect.kind} {job.name}: {_told(posted)}")
         await self._tell(hook_files.ON_TASK_COMPLETE, entry.data)
+        scored = score.told(entry.data, posted)
+        if scored is not None:
+            await self._tell(hook_files.ON_SCORE, scored)
 
     async def _tell(self, hook_type: str, payload: Mapping[str, object]) -> None:
         """Let the native hooks know."""
