@@ -60,8 +60,8 @@ TEST = Sizes(
     changed_bytes_in_each_file=4,
     random_kills=50,
     rounds_between_kills=8,
-    loop_tasks=4,
-    loop_kills=5,
+    loop_tasks=20,
+    loop_kills=30,
     storm_posts=6,
     turns_in_one_process=1_000,
 )

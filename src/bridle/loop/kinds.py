@@ -23,6 +23,8 @@ bridle.pause        gets why (limit, unusable, ended), reason, exit_code, receip
 
 from __future__ import annotations
 
+from typing import Any
+
 PREPARE = "bridle.prepare"
 CHECK = "bridle.check"
 WORK = "bridle.work"
@@ -52,3 +54,8 @@ QUESTION = "question"
 WHY_LIMIT = "limit"
 WHY_UNUSABLE = "unusable"
 WHY_ENDED = "ended"
+
+
+def work_label(args: dict[str, Any]) -> str:
+    """What an iteration is called in the journal; no two of a run have the same."""
+    return f"{args['task']}: iteration {args['iteration']}"

@@ -39,6 +39,10 @@ class News:
             last = entry.seq
         return {"after": last, "hints": hints, "retries": retries, "limits": limits}
 
+    def asked_at(self, label: str) -> str | None:
+        """When the effect with this label was asked for that waits for its result; None where none does."""
+        return next((one.request.recorded_at for one in self.store.state().pending if one.label == label), None)
+
 
 def say(store: Store, entry_type: str, data: dict[str, Any]) -> None:
     """Keep what a person said; the next iteration hears it."""

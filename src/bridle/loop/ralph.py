@@ -162,7 +162,7 @@ class Loop:
             "session_id": task.session_id if task.answer is not None else None,
             "after": self._news_after,
         }
-        work: dict[str, Any] = await self._ctx.task(_WORK, args, label=f"{task.title}: iteration {task.iterations}")
+        work: dict[str, Any] = await self._ctx.task(_WORK, args, label=kinds.work_label(args))
         task.spent.add(work)
         self.ledger.iteration_costs.append(float(work.get("cost_usd") or 0.0))
         task.first_snapshot = task.first_snapshot or work.get("snapshot")

@@ -10,7 +10,9 @@ from typing import Any
 from bridle.errors import DiskError
 from bridle.ground import clock, disk, ids
 from bridle.loop import commits, kinds, progress, prompt
+from bridle.loop.attempts import spent_before
 from bridle.loop.bench import Bench
+from bridle.loop.ledger import Spent
 from bridle.loop.news import News
 from bridle.loop.plan import Task
 from bridle.loop.watching import Saw
@@ -52,7 +54,7 @@ async def work(args: dict[str, Any], bench: Bench, news: News) -> dict[str, Any]
     value = {
         **_ending(finished, answer),
         **answer,
-        **_figures(finished),
+        **_figures(finished, spent_before(asked, finished.log_path, news.asked_at(kinds.work_label(args)))),
         "changed": after.tree != before.tree or after.head != before.head,
         "tree": after.tree,
         "snapshot": before.name,
@@ -229,12 +231,13 @@ def record_overloaded(error: str | None) -> bool:
     return "529" in words or "overloaded" in words
 
 
-def _figures(finished: Finished) -> dict[str, Any]:
-    usage = finished.record.usage
+def _figures(finished: Finished, before: Spent | None = None) -> dict[str, Any]:
+    """What it used, with what was used before it for the same."""
+    usage, earlier = finished.record.usage, before or Spent()
     return {
-        "cost_usd": finished.cost.usd or 0.0,
-        "input_tokens": usage.input_tokens,
-        "output_tokens": usage.output_tokens,
+        "cost_usd": round((finished.cost.usd or 0.0) + earlier.cost_usd, 6),
+        "input_tokens": usage.input_tokens + earlier.input_tokens,
+        "output_tokens": usage.output_tokens + earlier.output_tokens,
         "seconds": round(finished.duration_seconds, 3),
         "attempts": finished.attempts,
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,23 @@ from bridle.wire.recorder import Recorder
 _READ_BYTES = 256 * 1024  # large enough that reading costs nothing beside decoding
 
 
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What the files of one run tell, whether or not its Bridle survived it."""
+
+    meta: dict[str, Any]
+    record: Record
+    cost: Cost
+
+
+def told(log: Path) -> Told:
+    """Read what is left of a run."""
+    meta = _read_meta(_meta_path(log))
+    agent = _agent_of(meta)
+    record = _fold(log, agent)
+    return Told(meta, record, budgets.cost_of(record, agent))
+
+
 def work_of(log_name: str, budget: Budget) -> str:
     """What a run writes into its lock: the log it is at, and how many runs had been counted before it."""
     return f"{budget.iterations} {log_name}"
@@ -35,19 +53,15 @@ def settle(workspace: Path, work: str, budget: Budget) -> tuple[Budget, Cost, Pa
     log = _log_of(workspace, name)
     if log is None or not counted.isdecimal():
         return None
-    meta_path = log.with_name(log.name.removesuffix(LOG_SUFFIX) + META_SUFFIX)
-    meta = _read_meta(meta_path)
-    agent = meta.get("agent")
-    agent = agent if isinstance(agent, str) else "claude"
-    record = _fold(log, agent)
+    meta_path, found = _meta_path(log), told(log)
+    meta, record, agent = found.meta, found.record, _agent_of(found.meta)
     if "ended" not in meta:
         disk.write_json_atomic(meta_path, {**meta, "ended": clock.iso(clock.now()), "exit_code": None, "lost": True})
     if not record.events or budget.iterations > int(counted):
         return None
     if record.session_id is not None and agent in CLAUDE_LIKE and meta.get("mode") in list(Mode):
         sessions.remember(workspace, Mode(meta["mode"]), record.session_id, clock.now())
-    cost = budgets.cost_of(record, agent)
-    return budgets.spend(workspace, budget, cost), cost, log
+    return budgets.spend(workspace, budget, found.cost), found.cost, log
 
 
 def _log_of(workspace: Path, work: str) -> Path | None:
@@ -58,6 +72,15 @@ def _log_of(workspace: Path, work: str) -> Path | None:
         return None
     log = workspace / FOLDER / name
     return log if name.endswith(LOG_SUFFIX) and log.is_file() and not log.is_symlink() else None
+
+
+def _meta_path(log: Path) -> Path:
+    return log.with_name(log.name.removesuffix(LOG_SUFFIX) + META_SUFFIX)
+
+
+def _agent_of(meta: dict[str, Any]) -> str:
+    agent = meta.get("agent")
+    return agent if isinstance(agent, str) else "claude"
 
 
 def _read_meta(path: Path) -> dict[str, Any]:
