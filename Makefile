@@ -89,7 +89,7 @@ lock: $(UV)
 	@$(BIN)/python tools/real_parts.py --pin
 	@$(MAKE) install
 	@$(BIN)/python -m tools.price_list
-	@! grep -l -E '"resolved"|--(extra-)?index-url|--find-links' requirements/*.lock tests/real/locks/*.json || { echo "a lock file names a host"; exit 1; }
+	@! grep -l -E '"resolved"|--(extra-)?index-url|--find-links' requirements/*.lock tests/real/locks/*.json bench/locks/*.json || { echo "a lock file names a host"; exit 1; }
 
 $(UV): requirements/lock.in | .venv/bin/python
 	@tools/quietly "making .cache/venv-lock" $(BIN)/python -m venv --clear .cache/venv-lock

@@ -1,7 +1,8 @@
 """Installs the real programs that the tests start, once for each version, and prints what is there.
 
 Standard library only. The pins are in tests/real/parts.json, the hashes of every package in tests/real/locks
-(`--pin` writes those anew). The programs are kept outside of the checkout, so that a second checkout on the
+(`--pin` writes those anew). The peers of the loop's benchmark are pinned in the same way in bench/peers.json and
+bench/locks; the benchmark itself installs them. The programs are kept outside of the checkout, so that a second checkout on the
 same machine is ready at once: in $BRIDLE_CACHE, else in the user's cache folder, else in .cache/real. Which
 program is where is written to .cache/real-parts.json for the tests. A part that cannot be had ends the run
 with the reason.
@@ -17,12 +18,12 @@ import subprocess
 import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 PINS = ROOT / "tests" / "real" / "parts.json"
-LOCKS = ROOT / "tests" / "real" / "locks"
+PEERS = ROOT / "bench" / "peers.json"
 INSTALLED = ROOT / ".cache" / "real-parts.json"
 
 # The largest part is a download of about 250 MB: at 1 MB/s that is four minutes, and then some.
@@ -49,11 +50,14 @@ class Part:
     program: str
     after: str | None
     """A script of the package, relative to node_modules, that puts the platform's binary in place."""
+    locks: Path = PINS.with_name("locks")
+    beside: dict[str, str] = field(default_factory=dict)
+    """Packages that it needs beside it and does not name itself, such as what runs its language."""
 
     @property
     def lock(self) -> Path:
         """Its pinned packages, in npm's own form."""
-        return LOCKS / f"{self.name}.json"
+        return self.locks / f"{self.name}.json"
 
     def folder(self, cache: Path) -> Path:
         """Where this version is kept."""
@@ -68,7 +72,7 @@ def main(arguments: list[str]) -> int:
     """Install what is missing, then run each program once to see its version."""
     try:
         if arguments == ["--pin"]:
-            return _pin(pinned_parts(PINS))
+            return _pin([*pinned_parts(PINS), *pinned_parts(PEERS)])
         node = _node_version()
         parts, cache = pinned_parts(PINS), cache_folder(dict(os.environ))
         with ThreadPoolExecutor(len(parts)) as pool:  # one after the other takes three times as long
@@ -87,7 +91,7 @@ def main(arguments: list[str]) -> int:
 def pinned_parts(pins: Path) -> list[Part]:
     """The parts that the repository pins."""
     entries = json.loads(pins.read_text(encoding="utf-8"))
-    return [Part(name=name, **entry) for name, entry in entries.items()]
+    return [Part(name=name, locks=pins.with_name("locks"), **entry) for name, entry in entries.items()]
 
 
 def cache_folder(environment: dict[str, str]) -> Path:
@@ -112,8 +116,9 @@ def ensure(part: Part, cache: Path) -> str:
 def reported_version(part: Part, folder: Path) -> str:
     """Run the program in a home of its own; anything but the pinned version is refused."""
     with tempfile.TemporaryDirectory(prefix="bridle-real-") as home:
-        command = [str(part.executable(folder)), "--version"]
-        said = _output(command, home=Path(home), limit_seconds=VERSION_LIMIT_SECONDS)
+        program = part.executable(folder)
+        command = [str(program), "--version"]
+        said = _output(command, home=Path(home), limit_seconds=VERSION_LIMIT_SECONDS, first=program.parent)
     if part.version not in said:
         raise PartMissing(f"{folder} should hold {part.name} {part.version} but says {said!r}: delete it")
     return part.version
@@ -142,7 +147,7 @@ def _install(part: Part, folder: Path) -> None:
 
 
 def _write_project(part: Part, folder: Path) -> None:
-    project = {"private": True, "dependencies": {part.package: part.version}}
+    project = {"private": True, "dependencies": {part.package: part.version, **part.beside}}
     (folder / "package.json").write_text(json.dumps(project) + "\n", encoding="utf-8")
 
 
@@ -163,8 +168,8 @@ def _npm_install(folder: Path) -> None:
 def _pin(parts: list[Part]) -> int:
     """Write the lock of each part anew: versions and hashes for every platform, and no hosts."""
     options = ["--package-lock-only", "--omit-lockfile-registry-resolved", *NPM_OPTIONS]
-    LOCKS.mkdir(exist_ok=True)
     for part in parts:
+        part.locks.mkdir(exist_ok=True)
         with tempfile.TemporaryDirectory(prefix="bridle-pin-") as work:
             folder = Path(work)
             _write_project(part, folder)
@@ -177,10 +182,13 @@ def _pin(parts: list[Part]) -> int:
     return 0
 
 
-def _output(command: list[str], *, home: Path, limit_seconds: int, cwd: Path | None = None) -> str:
-    """What a program prints when it sees neither the user's settings nor a key of theirs."""
+def _output(
+    command: list[str], *, home: Path, limit_seconds: int, cwd: Path | None = None, first: Path | None = None
+) -> str:
+    """What a program prints when it sees neither the user's settings nor a key of theirs; `first` is first on PATH."""
+    path = os.environ.get("PATH", os.defpath)
     environment = {
-        "PATH": os.environ.get("PATH", os.defpath),
+        "PATH": path if first is None else f"{first}{os.pathsep}{path}",
         "HOME": str(home),
         "CLAUDE_CONFIG_DIR": str(home / ".claude"),
         "ANTHROPIC_API_KEY": "no-key-is-needed",
