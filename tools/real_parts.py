@@ -2,10 +2,10 @@
 
 Standard library only. The pins are in tests/real/parts.json, the hashes of every package in tests/real/locks
 (`--pin` writes those anew). The peers of the loop's benchmark are pinned in the same way in bench/peers.json and
-bench/locks; the benchmark itself installs them. The programs are kept outside of the checkout, so that a second checkout on the
-same machine is ready at once: in $BRIDLE_CACHE, else in the user's cache folder, else in .cache/real. Which
-program is where is written to .cache/real-parts.json for the tests. A part that cannot be had ends the run
-with the reason.
+bench/locks; the benchmark itself installs them. The programs are kept outside of the checkout, so that a second
+checkout on the same machine is ready at once: in $BRIDLE_CACHE, else in the user's cache folder, else in
+.cache/real. Which program is where is written to .cache/real-parts.json for the tests. A part that cannot be had
+ends the run with the reason.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 PINS = ROOT / "tests" / "real" / "parts.json"
+LOCKS = ROOT / "tests" / "real" / "locks"
 PEERS = ROOT / "bench" / "peers.json"
 INSTALLED = ROOT / ".cache" / "real-parts.json"
 
@@ -50,7 +51,7 @@ class Part:
     program: str
     after: str | None
     """A script of the package, relative to node_modules, that puts the platform's binary in place."""
-    locks: Path = PINS.with_name("locks")
+    locks: Path = LOCKS
     beside: dict[str, str] = field(default_factory=dict)
     """Packages that it needs beside it and does not name itself, such as what runs its language."""
 
