@@ -192,12 +192,15 @@ def test_the_whole_is_as_bad_as_its_worst_task(verdicts: tuple[str, ...], word: 
 
 def test_a_receipt_adds_up_what_was_spent_and_what_of_it_was_wasted() -> None:
     book = ledger(
-        TaskBook("a", verdict=DONE, commit="c1", spent=Spent(0.5, 10, 1, 2.0), checks=[result("t", 0)]),
+        TaskBook(
+            "a", verdict=DONE, commit="c1", spent=Spent(0.5, 10, 1, 2.0), verified_usd=0.375, checks=[result("t", 0)]
+        ),
         TaskBook("b", verdict=FAILED, spent=Spent(0.25, 5, 2, 1.0)),
     )
     book.aside.add({"cost_usd": 0.125, "input_tokens": 1, "seconds": None, "output_tokens": True})
     document = receipt(INPUTS, book, Limits(), seconds=9.5)
-    assert (document["cost_usd"], document["wasted_usd"]) == (0.875, 0.375)
+    assert (document["cost_usd"], document["verified_usd"], document["wasted_usd"]) == (0.875, 0.375, 0.5)
+    assert [task["wasted_usd"] for task in document["tasks"]] == [0.125, 0.25]
     assert (document["input_tokens"], document["output_tokens"]) == (16, 3)
     assert document["commits"] == ["c1"]
     seen = {"command": "t", "of": "task", "exit_code": 0, "seconds": 0.1, "output": ""}
@@ -209,7 +212,13 @@ def test_a_receipt_adds_up_what_was_spent_and_what_of_it_was_wasted() -> None:
 
 @given(st.lists(st.tuples(st.sampled_from(VERDICTS), st.integers(0, 1000)), min_size=1))
 def test_verified_and_wasted_work_are_the_whole_cost(tasks: list[tuple[str, int]]) -> None:
-    book = ledger(*(TaskBook(str(n), verdict=v, spent=Spent(cents / 100)) for n, (v, cents) in enumerate(tasks)))
+    book = ledger(
+        *(
+            TaskBook(str(n), verdict=v, spent=Spent(cents / 100), verified_usd=cents / 200 if v in VERIFIED else 0.0)
+            for n, (v, cents) in enumerate(tasks)
+        )
+    )
     document = receipt(INPUTS, book, Limits(), seconds=0)
-    worth = sum(task["cost_usd"] for task in document["tasks"] if task["verdict"] in VERIFIED)
-    assert document["wasted_usd"] + worth == pytest.approx(document["cost_usd"])
+    assert document["wasted_usd"] + document["verified_usd"] == pytest.approx(document["cost_usd"])
+    worth = sum(task["cost_usd"] - task["wasted_usd"] for task in document["tasks"] if task["verdict"] in VERIFIED)
+    assert document["verified_usd"] == pytest.approx(worth)

@@ -41,6 +41,7 @@ def receipt(*tasks: dict[str, Any], verdict: str = "done", **more: Any) -> dict[
         "commits": [one["commit"] for one in tasks if one["commit"]],
         "iterations": sum(one["iterations"] for one in tasks),
         "cost_usd": 0.25,
+        "verified_usd": 0.25,
         "wasted_usd": 0.0,
         "input_tokens": 12345,
         "output_tokens": 67,

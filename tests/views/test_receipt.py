@@ -27,12 +27,15 @@ def test_a_run_that_went_well_is_one_screen_with_its_commits_checks_and_ways_out
         "✓ PLAN.md: 2 of 2 tasks verified\n"
         "\n"
         "  ✓ Prices            done               1 iteration     0.0500 USD\n"
+        "      10 tokens in, 2 out, 2.0 s of agents' work\n"
         "      1a2b3c4d5e  python3 -m unittest tests/test_pri… and 1 more passed in 0.2 s\n"
         "  ✓ Rebates           done               2 iterations    0.0500 USD\n"
+        "      10 tokens in, 2 out, 2.0 s of agents' work\n"
         "      2b3c4d5e6f  make rebates passed in 0.1 s\n"
         "\n"
         "  3 of 50 iterations, 2 min 7 s of 8 h, 0.2500 USD of 20\n"
         "  12,345 tokens in, 67 out\n"
+        "  0.2500 USD for verified iterations, 0.0000 USD wasted\n"
         "\n"
         "  branch     bridle/01run (2 commits)\n"
         "  look       git log --stat -n 2 bridle/01run\n"
@@ -44,14 +47,14 @@ def test_a_run_that_went_well_is_one_screen_with_its_commits_checks_and_ways_out
 def test_a_failed_task_shows_its_reason_and_the_end_of_what_its_check_printed() -> None:
     output = "".join(f"line {number}\n" for number in range(20)) + "AssertionError: 2 != 3\n\n"
     failed = task("Rebates", "failed", reason="5 tries are used up", checks=[check("make test", 1, output=output)])
-    shown = text(failed, verdict="failed", wasted_usd=0.05)
+    shown = text(failed, verdict="failed", verified_usd=0.2, wasted_usd=0.05)
     assert "✗ Rebates" in shown
     assert "      5 tries are used up" in shown
     assert "      ✗ make test  (exit code 1)\n" in shown
     assert "        AssertionError: 2 != 3\n" in shown
     assert "line 15" in shown
     assert "line 14" not in shown
-    assert "0.0500 USD went into work that is not verified" in shown
+    assert "0.2000 USD for verified iterations, 0.0500 USD wasted" in shown
     assert shown.endswith("go on      bridle resume 01RUN")
 
 

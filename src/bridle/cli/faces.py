@@ -91,7 +91,7 @@ class LiveFace:
 
     def __init__(self, run: Path, folder: Path, titles: tuple[str, ...], mask: Mask) -> None:
         self._store = FileStore(run)
-        self._screen = Screen(folder, mask=mask, began_seconds=self._began(), price=self._price)
+        self._screen = Screen(folder, mask=mask, began_seconds=clock.now().timestamp(), price=self._price)
         self._teller = Teller(titles, folder, mask=mask, write=self._above, shows_tools=False)
         self._agent = ""
         self._seen = -1
@@ -144,6 +144,9 @@ class LiveFace:
             seq = self._store.standing().seq
             if seq != self._seen and began >= self._look_again:
                 document, _ = await stand(self._store)
+                if self._seen < 0:
+                    before = float(document.get("seconds") or 0.0)
+                    self._screen.go_on(after_seconds=before, now=clock.now().timestamp())
                 self._screen.stand(document, naps.current(self._store))
                 self._seen = seq
                 self._look_again = clock.monotonic() + LOOK_SHARE * (clock.monotonic() - began)
@@ -174,12 +177,6 @@ class LiveFace:
         else:
             text = joined(broken(line, self._console.width))
             self._console.print(text)
-
-    def _began(self) -> float:
-        from datetime import datetime
-
-        created = self._store.metadata().get("createdAt")
-        return datetime.fromisoformat(created).timestamp() if isinstance(created, str) else clock.now().timestamp()
 
     def _price(self, record: Record) -> float | None:
         from bridle.run.budget import cost_of

@@ -4,7 +4,7 @@ bridle.prepare      gets nothing
                     gives branch, base, protected (paths), notes
 bridle.check        gets task, iteration, when (before, after, commit), checks [{command, of}]
                     gives tree, passed, results [{command, of, exit_code, seconds, output, log}]
-bridle.work         gets task, iteration, agent, failure, notes, answer, session_id, after
+bridle.work         gets task, iteration, agent, failure, notes, answer, session_id, after, hints
                     gives ending, said, summary, done, question, patterns, session_id, changed, tree, snapshot, denials,
                     cost_usd, input_tokens, output_tokens, seconds, resets_at, log, prompt, cut, news, left_branch
 bridle.protect      gets task, iteration, snapshot, may_edit
@@ -15,9 +15,10 @@ bridle.rollback     gets task, iteration, snapshot, why
                     gives restored
 bridle.summarize    gets iteration
                     gives cost_usd, input_tokens, output_tokens, seconds
-bridle.pause        gets why (limit, unusable, ended), reason, exit_code, receipt
-                    gives what `resume` and `retry` say: limits, retries
+bridle.pause        gets why (limit, unusable, ended), reason, exit_code, receipt, after
+                    gives what `resume` and `retry` say: limits, retries; and what nobody had heard: after, kept_hints
 
+The value of each that Bridle performs holds `clock`: when its driver began, and when it was over.
 `of` is `task`, `guard`, or the title of another task. `ending` is one of the words below.
 """
 

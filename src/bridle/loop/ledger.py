@@ -62,6 +62,10 @@ class TaskBook:
     waits: int = 0
     """Overloads in a row; each is waited for longer than the one before."""
     spent: Spent = field(default_factory=Spent)
+    last_cost_usd: float = 0.0
+    """What its last iteration cost."""
+    verified_usd: float = 0.0
+    """What the iteration cost whose work was verified; the others only led there, or nowhere."""
     checks: list[dict[str, Any]] = field(default_factory=list)
     """The results of the checks that decided last."""
     commit: str | None = None
@@ -88,6 +92,10 @@ class TaskBook:
     """Commits of the agent's own that went into the task's commit."""
     cut: list[dict[str, Any]] = field(default_factory=list)
     """What was left out of its prompts."""
+    worker: int | None = None
+    """Who goes on with it, where several work side by side."""
+    kept: str | None = None
+    """The ref that holds its work while it is in no working copy."""
 
     @property
     def is_open(self) -> bool:
@@ -107,8 +115,6 @@ class Ledger:
     """What the person said for the next iteration."""
     aside: Spent = field(default_factory=Spent)
     """What was used for no single task: summaries."""
-    agents_out: set[str] = field(default_factory=set)
-    """Agents that are at their limit, or cannot be used."""
 
     @property
     def spent(self) -> Spent:

@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from bridle.engine.perform import Job, Performer, Unperformed, masked
+from bridle.errors import MachineError, RunError, UserError
 from bridle.ground import clock
 from bridle.journal.entries import OK, Posted
 from bridle.loop.bench import Bench
+from bridle.loop.driven import CLOCK, clock_of
 from bridle.loop.watching import Began, Ended
 
 Act = Callable[[dict[str, Any], Bench], Awaitable[dict[str, Any]]]
@@ -21,6 +23,8 @@ class BenchPerformer:
 
     act: Act
     bench: Bench
+    since: str
+    """When the driver began that it works for."""
 
     @property
     def may_repeat(self) -> bool:
@@ -33,9 +37,21 @@ class BenchPerformer:
         inputs = job.task.get("inputs")
         args = dict(inputs) if isinstance(inputs, Mapping) else {}
         self.bench.watch(Began(job.effect.kind, args))
-        value = masked(await self.act(args, self.bench), job.mask)
+        value = masked(await self._acted(args), job.mask)
+        ended = clock.iso(clock.now())
+        value[CLOCK] = clock_of(self.since, ended)
         self.bench.watch(Ended(job.effect.kind, args, value))
-        return Posted(OK, value=value, started_at=started, finished_at=clock.iso(clock.now()))
+        return Posted(OK, value=value, started_at=started, finished_at=ended)
+
+    async def _acted(self, args: dict[str, Any]) -> dict[str, Any]:
+        """What came of it; what cannot be done now ends the driver, and is done again by the next one.
+
+        As a result of the effect it would be in the journal for good, and the run could never go on.
+        """
+        try:
+            return await self.act(args, self.bench)
+        except (UserError, RunError) as error:
+            raise MachineError(error.message, remedy=error.remedy, payload=error.payload) from error
 
     async def clear(self, job: Job) -> None:
         """Nothing is left to take away."""
@@ -43,4 +59,5 @@ class BenchPerformer:
 
 def performers(acts: Mapping[str, Act], bench: Bench) -> dict[str, Performer]:
     """A performer for each kind."""
-    return {kind: BenchPerformer(act, bench) for kind, act in acts.items()}
+    since = clock.iso(clock.now())
+    return {kind: BenchPerformer(act, bench, since) for kind, act in acts.items()}

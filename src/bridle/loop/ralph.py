@@ -13,6 +13,7 @@ from typing import Any
 from bridle import define_task
 from bridle.engine.inbox import ASKS_FOR, BY_POLICY, WORDS
 from bridle.loop import decide, kinds, limits
+from bridle.loop.driven import DrivenTime, TimedContext
 from bridle.loop.ledger import (
     DONE,
     FAILED,
@@ -26,7 +27,8 @@ from bridle.loop.ledger import (
     Ledger,
     TaskBook,
 )
-from bridle.loop.receipt import receipt
+from bridle.loop.receipt import VERIFIED, receipt
+from bridle.loop.roster import Roster
 from bridle.loop.settings import Settings
 
 # What of a failing check's output goes into the arguments of the next iteration; all of it is in its log.
@@ -63,7 +65,8 @@ class Loop:
     """One run of the loop, as far as it has come."""
 
     def __init__(self, inputs: dict[str, Any], ctx: Any) -> None:
-        self._ctx = ctx
+        self._time = DrivenTime()
+        self._ctx = TimedContext(ctx, self._time)
         self._inputs = inputs
         self._plan: dict[str, Any] = inputs["plan"]
         self._settings: dict[str, Any] = inputs["settings"]
@@ -76,15 +79,13 @@ class Loop:
             }
         )
         self._stuck_after = int(self._settings.get("stuck_after") or decide.STUCK_AFTER)
-        self._agents = list(self._settings["agents"])
+        self._roster = Roster(tuple(self._settings["agents"]))
         self._parked: dict[str, asyncio.Future[Any]] = {}
         self._news_after = 0
-        self._began: datetime | None = None
         self._base = str(inputs.get("base") or "")
 
     async def run(self) -> dict[str, Any]:
         """From the first task to the last verdict."""
-        self._began = self._ctx.now()
         prepared = await self._ctx.task(_PREPARE, {}, label="prepare")
         self._base = str(prepared.get("base") or self._base)
         while True:
@@ -102,7 +103,7 @@ class Loop:
 
     async def _one(self, task: TaskBook) -> None:
         """One step for one task: a look at its checks, or an iteration."""
-        reason = limits.reached(self._limits, self.ledger, elapsed_seconds=self._elapsed())
+        reason = limits.reached(self._limits, self.ledger, elapsed_seconds=self._time.seconds)
         if reason is not None:
             await self._pause(kinds.WHY_LIMIT, reason, exit_code=3)
             return
@@ -110,11 +111,11 @@ class Loop:
             task.was_looked_at = True
             if self._own_checks(task) and await self._is_satisfied(task):
                 return
-        agent = next((name for name in self._agents if name not in self.ledger.agents_out), None)
-        if agent is None:
-            await self._all_out()
-            return
-        await self._iterate(task, agent)
+        agent = self._roster.free(self._ctx.now)
+        if agent is not None:
+            await self._iterate(task, agent)
+        else:
+            await self._wait_for_an_agent(task)
 
     async def _is_satisfied(self, task: TaskBook) -> bool:
         """Look at a task's own checks before any work; with `red_first` a green one is a fault of the plan."""
@@ -135,12 +136,11 @@ class Loop:
         work = await self._work(task, agent)
         match work.get("ending"):
             case kinds.LIMIT:
-                await self._at_limit(task, agent, work)
+                self._roster.limited[agent] = self._lifted_at(work)
             case kinds.TRANSIENT:
                 await self._overloaded(task)
             case kinds.UNUSABLE:
-                self.ledger.agents_out.add(agent)
-                task.reason = str(work.get("said") or f"{agent} cannot be used")
+                self._roster.unusable[agent] = task.reason = str(work.get("said") or f"{agent} cannot be used")
             case kinds.CRASHED:
                 await self._crashed(task, work)
             case kinds.QUESTION:
@@ -162,9 +162,12 @@ class Loop:
             "session_id": task.session_id if task.answer is not None else None,
             "after": self._news_after,
         }
+        if self.ledger.hints:  # heard while the run paused
+            args["hints"], self.ledger.hints = self.ledger.hints, []
         work: dict[str, Any] = await self._ctx.task(_WORK, args, label=kinds.work_label(args))
         task.spent.add(work)
-        self.ledger.iteration_costs.append(float(work.get("cost_usd") or 0.0))
+        task.last_cost_usd = float(work.get("cost_usd") or 0.0)
+        self.ledger.iteration_costs.append(task.last_cost_usd)
         task.first_snapshot = task.first_snapshot or work.get("snapshot")
         task.cut += [{"iteration": task.iterations, **one} for one in work.get("cut") or ()]
         task.notes = [f"A tool call was refused: {denial}" for denial in work.get("denials") or ()]
@@ -232,6 +235,7 @@ class Loop:
                 await self._not_done(task, "its checks fail on the commit itself", tree=again["tree"])
                 return
         task.verdict, task.reason, task.commit = verdict, reason, made.get("commit")
+        task.verified_usd = task.last_cost_usd if verdict in VERIFIED else 0.0
         task.failure, task.notes = "", []
 
     async def _not_done(self, task: TaskBook, reason: str, *, tree: str) -> None:
@@ -255,20 +259,25 @@ class Loop:
 
     # Endings that are nobody's failure
 
-    async def _at_limit(self, task: TaskBook, agent: str, work: dict[str, Any]) -> None:
-        """The account is used up: another agent, or wait until it is lifted."""
-        others = [name for name in self._agents if name != agent and name not in self.ledger.agents_out]
-        if others:
-            self.ledger.agents_out.add(agent)
-            return
+    def _lifted_at(self, work: dict[str, Any]) -> datetime:
+        """When an agent at its limit can be asked again."""
         resets_at = work.get("resets_at")
         if isinstance(resets_at, str):
-            until = datetime.fromisoformat(resets_at) + timedelta(seconds=AFTER_RESET_SECONDS)
-        else:
-            until = self._ctx.now() + timedelta(seconds=UNKNOWN_RESET_SECONDS)
+            return datetime.fromisoformat(resets_at) + timedelta(seconds=AFTER_RESET_SECONDS)
+        moment: datetime = self._ctx.now() + timedelta(seconds=UNKNOWN_RESET_SECONDS)
+        return moment
+
+    async def _wait_for_an_agent(self, task: TaskBook) -> None:
+        """Nobody is free: wait for the first limit that is lifted, or for a person where only one can help."""
+        until = self._roster.next_reset()
+        if until is None:
+            said = "; ".join(dict.fromkeys(self._roster.unusable.values()))
+            await self._pause(kinds.WHY_UNUSABLE, f"no agent of the list can be used: {said}", exit_code=5)
+            self._roster.unusable.clear()
+            return
         task.reason = f"waiting for a usage limit until {until.isoformat()}"
         await self._ctx.sleep_until(until, label=f"usage limit: {task.title}")
-        self.ledger.agents_out.clear()
+        self._roster.lift(until)
 
     async def _overloaded(self, task: TaskBook) -> None:
         wait = decide.backoff_seconds(task.waits)
@@ -282,10 +291,6 @@ class Loop:
         task.verdict = FAILED
         task.reason = f"the agent died {task.crashes} times in a row: {work.get('said') or 'without a word'}"
         await self._roll_back(task, task.first_snapshot, task.reason)
-
-    async def _all_out(self) -> None:
-        await self._pause(kinds.WHY_UNUSABLE, "no agent of the list can be used", exit_code=5)
-        self.ledger.agents_out.clear()
 
     # Questions
 
@@ -339,13 +344,20 @@ class Loop:
 
     async def _pause(self, why: str, reason: str, *, exit_code: int) -> None:
         """Wait for `resume` or `retry`: with other limits, or with a task to try again."""
-        args = {"why": why, "reason": reason, "exit_code": exit_code, "receipt": self.receipt()}
+        args = {
+            "why": why,
+            "reason": reason,
+            "exit_code": exit_code,
+            "receipt": self.receipt(),
+            "after": self._news_after,
+        }
         self._take_news(await self._ctx.task(_PAUSE, args, label=f"paused: {reason}") or {})
 
     def _take_news(self, news: dict[str, Any]) -> None:
         """What the person said meanwhile."""
         self._news_after = max(self._news_after, int(news.get("after") or 0))
         self._limits = self._limits.changed(news.get("limits") or {})
+        self.ledger.hints += news.get("kept_hints") or []
         for title in news.get("retries") or ():
             task = self.ledger.tasks.get(title)
             if task is not None and task.verdict not in GOOD:
@@ -368,13 +380,9 @@ class Loop:
             for command in self._tasks[book.title].get("checks") or ()
         ]
 
-    def _elapsed(self) -> float:
-        began = self._began or self._ctx.now()
-        return float((self._ctx.now() - began).total_seconds())
-
     def receipt(self) -> dict[str, Any]:
         """The run as it stands."""
-        return receipt(self._inputs, self.ledger, self._limits, seconds=self._elapsed())
+        return receipt(self._inputs, self.ledger, self._limits, seconds=self._time.seconds)
 
 
 def _why(results: list[dict[str, Any]]) -> str:

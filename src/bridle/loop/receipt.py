@@ -25,7 +25,7 @@ VERIFIED = frozenset({DONE, GUARD_ONLY, SATISFIED})
 def receipt(inputs: dict[str, Any], ledger: Ledger, limits: Limits, *, seconds: float) -> dict[str, Any]:
     """The whole run, for people and programs."""
     spent, tasks = ledger.spent, list(ledger.tasks.values())
-    wasted = sum(task.spent.cost_usd for task in tasks if task.verdict not in VERIFIED) + ledger.aside.cost_usd
+    verified = sum(task.verified_usd for task in tasks)
     run = str(inputs.get("run") or "")
     branch, base = str(inputs.get("branch") or ""), str(inputs.get("base") or "")
     return {
@@ -37,7 +37,8 @@ def receipt(inputs: dict[str, Any], ledger: Ledger, limits: Limits, *, seconds: 
         "commits": [task.commit for task in tasks if task.commit],
         "iterations": ledger.iterations,
         "cost_usd": round(spent.cost_usd, 6),
-        "wasted_usd": round(wasted, 6),
+        "verified_usd": round(verified, 6),
+        "wasted_usd": round(max(0.0, spent.cost_usd - verified), 6),
         "input_tokens": spent.input_tokens,
         "output_tokens": spent.output_tokens,
         "seconds": round(seconds, 3),
@@ -81,6 +82,8 @@ def _task(task: TaskBook) -> dict[str, Any]:
         ],
         "commit": task.commit,
         "cost_usd": round(task.spent.cost_usd, 6),
+        "verified_usd": round(task.verified_usd, 6),
+        "wasted_usd": round(max(0.0, task.spent.cost_usd - task.verified_usd), 6),
         "input_tokens": task.spent.input_tokens,
         "output_tokens": task.spent.output_tokens,
         "seconds": round(task.spent.seconds, 3),

@@ -31,6 +31,8 @@ PROCESS_ID = "bridle/loop"
 # A check of the repository's own, where it has one; run like any other of the guard.
 OWN_CHECK = ".ralph/check"
 
+# What is said where the time of a run is used up in the midst of a step.
+OVER = "the time is over; `bridle resume --max-time` gives it more"
 INTERRUPTED = 130
 LIMIT_REACHED = 3
 NEEDS_YOU = 4
@@ -113,21 +115,50 @@ async def go_on(
         raise UsageError(f"{run} is no run of the loop", remedy="`bridle drive` goes on with runs of other processes.")
     place = replace(await bench_of(run, inputs, environment, say), watch=watch)
     settings = place.settings
-    driven = await drive(
-        lambda: FileStore(run),
-        run,
-        Hooks(place.folder, environment, enabled=with_hooks),
-        Manner(
-            breakpoints=settings.breakpoints,
-            concurrency=1,
-            limit_seconds=settings.max_seconds,
-            quiet=frozenset(kinds.PERFORMED),
-        ),
-        environment=environment,
-        say=say,
-        performers=performers(_acts(news.News(FileStore(run))), place),
-    )
-    return await _ended(store, driven)
+    while True:
+        left_seconds = await _seconds_left(store, settings)
+        if left_seconds <= 0 and _is_under_way(store):
+            return Ended(await standing(run), LIMIT_REACHED, OVER)
+        driven = await drive(
+            lambda: FileStore(run),
+            run,
+            Hooks(place.folder, environment, enabled=with_hooks),
+            Manner(
+                breakpoints=settings.breakpoints,
+                concurrency=1,
+                limit_seconds=max(0.0, left_seconds),
+                quiet=frozenset(kinds.PERFORMED),
+            ),
+            environment=environment,
+            say=say,
+            performers=performers(_acts(news.News(FileStore(run))), place),
+        )
+        if not _tell_news(store):
+            return await _ended(store, driven)
+
+
+async def _seconds_left(store: FileStore, settings: Settings) -> float:
+    """How much longer the run may be driven: by the newest limit, heard of or not, and the time that was used."""
+    document, _ = await stand(store)
+    said = news.News(store).since(0)["limits"].get("max_seconds")
+    return float(said or settings.max_seconds) - float(document.get("seconds") or 0.0)
+
+
+def _is_under_way(store: FileStore) -> bool:
+    """Whether driving it would begin something."""
+    pending = store.standing().pending.values()
+    return any(one.kind in kinds.PERFORMED for one in pending)
+
+
+def _tell_news(store: FileStore) -> bool:
+    """Let a paused run hear what a person said since it last listened; False where there is nothing that helps it."""
+    for effect_id, one in store.standing().pending.items():
+        if one.kind == kinds.PAUSE:
+            asked = store.task(effect_id).get("inputs")
+            heard = news.News(store).since(int(asked.get("after") or 0) if isinstance(asked, dict) else 0)
+            if heard["retries"] or heard["limits"]:
+                return release(store, {**heard, "kept_hints": heard["hints"]})
+    return False
 
 
 async def standing(run: Path) -> dict[str, Any]:
@@ -192,7 +223,7 @@ async def _ended(store: FileStore, driven: Driven) -> Ended:
         reason = str(said.get("reason") or "") if isinstance(said, dict) else ""
         return Ended(receipt, int(code or 1), reason)
     if driven.status == LIMIT:
-        return Ended(receipt, LIMIT_REACHED, str(driven.trouble or ""))
+        return Ended(receipt, LIMIT_REACHED, OVER)
     if driven.status == UNUSABLE:
         return Ended(receipt, AGENT_UNUSABLE, str(driven.trouble or ""))
     return Ended(receipt, exit_code(receipt))

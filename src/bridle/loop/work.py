@@ -38,7 +38,7 @@ async def work(args: dict[str, Any], bench: Bench, news: News) -> dict[str, Any]
     task = next(task for task in bench.plan.tasks if task.title == args["task"])
     before = await _snapshot(bench, args)
     heard = news.since(int(args.get("after") or 0))
-    packed = _pack(task, args, bench, heard["hints"])
+    packed = _pack(task, args, bench, [*(args.get("hints") or ()), *heard["hints"]])
     kept = _keep_prompt(bench, args, packed.text)
     asked = _request(packed.text, args, bench)
     finished = await run(

@@ -83,6 +83,9 @@ def _task(task: Mapping[str, Any], title_cells: int, width: int) -> Iterator[Lin
             (f"  {figures}", "dim"),
         )
     )
+    if task["iterations"]:
+        tokens = f"{task['input_tokens']:,} tokens in, {task['output_tokens']:,} out"
+        yield line(f"{_INDENT}{tokens}, {span(task['seconds'])} of agents' work", "dim")
     if task["reason"] and verdict not in ("done", "pending"):
         yield from _wrapped(task["reason"], width)
     yield from _evidence(task, width)
@@ -137,9 +140,10 @@ def _figures(receipt: Mapping[str, Any]) -> Iterator[Line]:
         f" {span(receipt['seconds'])} of {span(limits['max_seconds'])},"
         f" {money(receipt['cost_usd'])} of {limits['max_cost_usd']:g}"
     )
-    wasted = receipt["wasted_usd"]
-    useless = f"; {money(wasted)} went into work that is not verified" if wasted else ""
-    yield line(f"  {receipt['input_tokens']:,} tokens in, {receipt['output_tokens']:,} out{useless}", "dim")
+    verified, wasted = receipt["verified_usd"], receipt["wasted_usd"]
+    yield line(f"  {receipt['input_tokens']:,} tokens in, {receipt['output_tokens']:,} out", "dim")
+    if verified or wasted:
+        yield line(f"  {money(verified)} for verified iterations, {money(wasted)} wasted", "dim")
 
 
 def _ways(receipt: Mapping[str, Any]) -> Iterator[Line]:

@@ -62,6 +62,10 @@ class Screen:
         self._said = ""
         self._tools: dict[str, str] = {}
 
+    def go_on(self, *, after_seconds: float, now: float) -> None:
+        """The run was driven so long before: only that counts, not the time in which nobody was at work on it."""
+        self._began = now - after_seconds
+
     def stand(self, receipt: Mapping[str, Any], nap: Nap | None) -> None:
         """Take in where the run stands."""
         self._receipt, self._nap = receipt, nap

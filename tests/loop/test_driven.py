@@ -1,0 +1,47 @@
+"""The time of a run is the time in which it was driven, and nothing else."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bridle.loop.driven import CLOCK, DrivenTime, clock_of
+
+
+def effect(since: str, until: str) -> dict[str, Any]:
+    return {CLOCK: clock_of(f"2026-11-{since}.000Z", f"2026-11-{until}.000Z")}
+
+
+def seconds(*effects: Any) -> float:
+    time = DrivenTime()
+    for one in effects:
+        time.take(one)
+    return time.seconds
+
+
+def test_from_the_drivers_start_to_the_last_effect() -> None:
+    assert seconds(effect("14T10:00:00", "14T10:00:05"), effect("14T10:00:00", "14T10:30:00")) == 1800
+
+
+def test_a_night_in_which_nobody_drove_is_not_counted() -> None:
+    evening, morning = effect("14T22:00:00", "14T22:10:00"), effect("15T08:00:00", "15T08:01:00")
+    assert seconds(evening, morning) == 660
+
+
+def test_a_wait_that_somebody_sat_through_is_counted_and_one_that_nobody_did_is_not() -> None:
+    first = effect("14T10:00:00", "14T10:10:00")
+    assert seconds(first, None, effect("14T10:00:00", "14T15:00:00")) == 5 * 3600
+    assert seconds(first, None, effect("14T14:59:00", "14T15:00:00")) == 660
+
+
+def test_effects_side_by_side_count_once_in_whatever_order_they_end() -> None:
+    one, two = effect("14T10:00:00", "14T10:10:00"), effect("14T10:00:00", "14T10:09:00")
+    assert seconds(one, two) == seconds(two, one) == 600
+
+
+@given(st.lists(st.tuples(st.integers(0, 59), st.integers(0, 59))))
+def test_no_time_is_counted_twice(pairs: list[tuple[int, int]]) -> None:
+    effects = [effect(f"14T10:{min(pair):02}:00", f"14T10:{max(pair):02}:00") for pair in pairs]
+    assert 0 <= seconds(*effects) <= 59 * 60
