@@ -6,14 +6,11 @@ Every refusal of the operating system leaves here as a DiskError that names the 
 from __future__ import annotations
 
 import errno
-import json
 import os
 import stat
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
 
 from bridle.errors import DiskError, InternalError
+from bridle.ground.quick_path import Path
 
 # State files are a few kilobytes. One of this size is not ours, and reading it would fill the memory.
 JSON_LIMIT_BYTES = 64 * 1024 * 1024
@@ -98,12 +95,16 @@ def create_exclusive(path: Path, *, mode: int = 0o600) -> int:
 
 def make_private_folder(path: Path) -> Path:
     """Make the folder, and those above it that are missing, for this user alone; one that is there stays."""
+    if os.path.isdir(path):
+        return path
     with _telling(path, "made"):
-        # Path.mkdir gives its mode to the last folder only.
-        missing = [folder for folder in (path, *path.parents) if not folder.exists()]
+        missing, folder = [], os.path.abspath(path)
+        while not os.path.exists(folder):
+            missing.append(folder)
+            folder = os.path.dirname(folder)
         for folder in reversed(missing):
-            folder.mkdir(mode=0o700, exist_ok=True)
-        if not path.is_dir():
+            _make_folder(folder)
+        if not os.path.isdir(path):
             raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(path))
     return path
 
@@ -160,6 +161,8 @@ def read_json(path: Path) -> object | None:
         if isinstance(error.__cause__, FileNotFoundError):
             return None
         raise
+    import json  # late, as below: hooks write state files and read none of these
+
     try:
         value: object = json.loads(data)
     except (ValueError, RecursionError) as error:
@@ -173,6 +176,8 @@ def read_json(path: Path) -> object | None:
 
 def write_json_atomic(path: Path, value: object, *, mode: int = 0o600) -> None:
     """Replace a JSON file as a whole, laid out for people to read."""
+    import json
+
     try:
         text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)
         data = text.encode("utf-8")
@@ -184,12 +189,28 @@ def write_json_atomic(path: Path, value: object, *, mode: int = 0o600) -> None:
     write_atomic(path, data + b"\n", mode=mode)
 
 
-@contextmanager
-def _telling(target: Path | int, deed: str) -> Iterator[None]:
+class _telling:  # noqa: N801  # used as a statement; written out, as contextlib takes longer to import than to use
+    """What the operating system refuses in here leaves as a DiskError."""
+
+    __slots__ = ("_deed", "_target")
+
+    def __init__(self, target: Path | int, deed: str) -> None:
+        self._target = target
+        self._deed = deed
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, OSError):
+            raise _refusal(self._target, self._deed, error) from error
+
+
+def _make_folder(folder: str) -> None:
     try:
-        yield
-    except OSError as error:
-        raise _refusal(target, deed, error) from error
+        os.mkdir(folder, 0o700)
+    except FileExistsError:
+        pass  # somebody else was faster; whether it is a folder is looked at below
 
 
 def _refusal(target: Path | str | int, deed: str, error: OSError) -> DiskError:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 
 from bridle.errors import UsageError
 
@@ -16,8 +15,6 @@ ID_LIMIT_BYTES = 200
 # Letters that change how the text around them is shown or split (control, format, line ends) or cannot be
 # encoded at all (lone surrogates): none of them belongs into a file name.
 _REFUSED_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
-
-_UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 
 
 def new_id() -> str:
@@ -46,10 +43,11 @@ def check_id(text: str, *, what: str) -> str:
 
 def safe_name(text: str, *, limit: int = 60) -> str:
     """Turn any text into a part of a file name; different texts may give the same name."""
+    import re  # late, like the next: ids are checked in every hook, and names are made in none
     import unicodedata
 
     plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode("ascii")
-    name = re.sub(r"\.{2,}", ".", _UNSAFE.sub("-", plain))
+    name = re.sub(r"\.{2,}", ".", re.sub(r"[^A-Za-z0-9._-]+", "-", plain))
     name = re.sub(r"-{2,}", "-", name).lstrip(".-_")
     return name[:limit].rstrip(".-_") or "unnamed"[: max(limit, 1)]
 

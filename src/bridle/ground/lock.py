@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import fcntl
-import json
 import os
 import stat
 import time
-from pathlib import Path
 from types import TracebackType
 
 from bridle.errors import DiskError, LockHeld
-from bridle.ground import disk, stamp
+from bridle.ground import disk, quick_json, stamp
+from bridle.ground.quick_path import Path
 
 # How often a waiting caller asks again: soon enough for a person, rare enough to cost nothing.
 ASK_AGAIN_SECONDS = 0.05
@@ -80,7 +79,7 @@ class FileLock:
             raise DiskError(f"the lock {self.path} is not a regular file", remedy="Move it out of the way.")
         note = {"pid": os.getpid(), "holder": self._holder, "since": stamp.iso(time.time_ns()), "work": work}
         # One write that covers the old note: whoever is killed here leaves the old one or the new one.
-        line = json.dumps(note).encode().ljust(os.fstat(self._fd).st_size - 1) + b"\n"
+        line = quick_json.compact(note).encode().ljust(os.fstat(self._fd).st_size - 1) + b"\n"
         os.lseek(self._fd, 0, os.SEEK_SET)
         disk.write_all(self._fd, line)
 
@@ -163,7 +162,9 @@ def _refusal(path: Path) -> LockHeld:
 
 def _read_holder(path: Path) -> Holder | None:
     try:
-        note = json.loads(disk.read_bounded(path, NOTE_LIMIT_BYTES))
+        note = quick_json.loads(disk.read_bounded(path, NOTE_LIMIT_BYTES))
+        if not isinstance(note, dict):
+            return None
         work = note.get("work")
         return Holder(
             pid=int(note["pid"]),

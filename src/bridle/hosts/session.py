@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
+from bridle.ground.quick_path import Path
 from bridle.ground.stamp import epoch_seconds, iso
 
 DEFAULT_MAX_ITERATIONS = 65_000

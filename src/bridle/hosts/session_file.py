@@ -21,11 +21,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from pathlib import Path
 
 from bridle.errors import DiskError, SessionFileUnusable, StateFolderMissing
 from bridle.ground import disk, ids
 from bridle.ground.lock import FileLock
+from bridle.ground.quick_path import Path
 from bridle.hosts.frontmatter import parse, render
 from bridle.hosts.session import DEFAULT_MAX_ITERATIONS, Session, SessionFile, moment, new_file, new_session
 

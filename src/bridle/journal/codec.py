@@ -6,10 +6,10 @@ made anew to compare it.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 
 from bridle.errors import JournalBroken, UsageError
+from bridle.ground import quick_json
 from bridle.journal.digest import sha256
 from bridle.journal.entries import Entry
 from bridle.journal.ulid import is_ulid
@@ -27,7 +27,7 @@ class BadText(Exception):
 
 def pretty(value: object) -> bytes:
     """A JSON document in the format's layout: two spaces, letters as they are, one line end."""
-    text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)
+    text = quick_json.pretty(value)
     try:
         return (text + "\n").encode()
     except UnicodeEncodeError:  # a lone surrogate, which the format writes as an escape
@@ -36,16 +36,15 @@ def pretty(value: object) -> bytes:
 
 def compact(value: object) -> str:
     """A JSON document on one line, in ASCII."""
-    return json.dumps(value, separators=(",", ":"), allow_nan=False)
+    return quick_json.compact(value)
 
 
 def parse(text: bytes | str) -> object:
     """A JSON document; what JSON does not know (NaN, Infinity, broken letters) is refused with BadText."""
     try:
-        value: object = _DECODER.decode(text if isinstance(text, str) else text.decode())
+        return quick_json.strict(text if isinstance(text, str) else text.decode())
     except (ValueError, RecursionError) as error:
         raise BadText(str(error)) from error
-    return value
 
 
 def parse_object(text: bytes | str) -> dict[str, object]:
@@ -104,14 +103,6 @@ def bad_file(path: object, fault: str, *, payload: object = None) -> JournalBrok
         remedy="bridle run:repair-journal RUN sets it aside and keeps a backup.",
         payload=payload,
     )
-
-
-def _refuse_constant(name: str) -> object:
-    raise ValueError(f"{name} is not JSON")
-
-
-# One for all: json.loads makes a new one at every call that has an option.
-_DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
 
 
 def _escape_surrogates(text: str) -> str:

@@ -85,6 +85,16 @@ def create_run(runs: Path, new: NewRun, *, proof: str, ulid: str, created_at: st
     return run
 
 
+def undo_run(run: Path) -> None:
+    """Take back a run that was just made and that nobody has heard of: it is gone at once, whatever interrupts us."""
+    aside = disk.temporary_name(run.parent)
+    disk.move(run, aside)
+    import shutil  # see above
+
+    shutil.rmtree(aside, ignore_errors=True)
+    disk.sync_folder(run.parent)
+
+
 def entrypoint(new: NewRun, run: Path) -> dict[str, str]:
     """Where the process is, as seen from the run's folder."""
     return {"importPath": Path(os.path.relpath(new.entry, run)).as_posix(), "exportName": new.export}

@@ -5,10 +5,10 @@ Pure: values in, values out, in the format's order of keys. Who keeps them where
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 
 from bridle.errors import UsageError
+from bridle.ground import quick_json
 from bridle.journal.codec import pretty
 from bridle.journal.collate import canonical, canonical_object, text_order
 from bridle.journal.digest import sha256
@@ -23,17 +23,6 @@ BLOB_LIMIT_BYTES = 1024 * 1024
 # The format keeps these fields of a task only where they are objects.
 _OBJECTS_ONLY = ("io", "node", "breakpoint", "orchestratorTask", "sleep", "metadata")
 _TEXT_ONLY = ("title", "description")
-
-# A replay digests the arguments of every call, and making an encoder takes four times as long as using it: so the
-# interpreter's own encoder is made once. Where there is none, the slow way gives the same text.
-_SORTED = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False)
-_MAKE = getattr(json.encoder, "c_make_encoder", None)
-_FLAGS = (True, False, False)  # sort keys, skip none, no NaN
-_chunks = (
-    None
-    if _MAKE is None
-    else _MAKE(None, _SORTED.default, json.encoder.encode_basestring_ascii, None, ":", ",", *_FLAGS)
-)
 
 
 class Blob:
@@ -56,8 +45,7 @@ def blob_of(name: str, value: object) -> Blob | None:
 
 def digest_of(inputs: object) -> str:
     """A digest of a call's arguments: equal for equal JSON, whatever the order of its keys."""
-    text = "".join(_chunks(inputs, 0)) if _chunks is not None else _SORTED.encode(inputs)
-    return sha256(text.encode())
+    return sha256(quick_json.compact_sorted(inputs).encode())
 
 
 def task_document(request: Request, *, inputs_ref: str | None) -> dict[str, object]:

@@ -6,8 +6,9 @@ hand and, like every value, never changed once made.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
+
+from bridle.ground import quick_json
 
 # The format's own entry types.
 RUN_CREATED = "RUN_CREATED"
@@ -52,8 +53,8 @@ class Entry:
     def data(self) -> Data:
         """What happened, in its own fields; given as JSON it is parsed when first looked at, which is mostly never."""
         if isinstance(self._data, bytes):
-            self._data = json.loads(self._data)
-        return self._data  # type: ignore[return-value]  # an object, as its writer made sure
+            self._data = quick_json.loads(self._data)  # type: ignore[assignment]  # an object, as its writer made sure
+        return self._data  # type: ignore[return-value]  # the same
 
     def __repr__(self) -> str:
         return f"Entry({self.seq}, {self.ulid}, {self.type}, {self.recorded_at}, {dict(self.data)})"

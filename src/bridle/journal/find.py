@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping
-from pathlib import Path
 
 from bridle.errors import RunNotFound, UsageError
+from bridle.ground.quick_path import Path
 from bridle.journal import layout
 
 LAST = "last"
 
-_DOUBLED = re.compile(r"((?:^|/)\.a5c/runs)(?:/\.a5c/runs)+(?=/|$)")
-_DOUBLED_FOLDER = re.compile(r"(/\.a5c)(?:/\.a5c)+(?=/)")
+_DOUBLED = r"((?:^|/)\.a5c/runs)(?:/\.a5c/runs)+(?=/|$)"
+_DOUBLED_FOLDER = r"(/\.a5c)(?:/\.a5c)+(?=/)"
 
 
 def runs_folder(flag: str | None, environment: Mapping[str, str]) -> Path:
@@ -54,7 +53,11 @@ def choose_run(argument: str, runs: Path) -> Path:
 
 def collapse(path: str) -> str:
     """A path in which agents doubled the folder of runs, as it was meant."""
-    return _DOUBLED_FOLDER.sub(r"\1", _DOUBLED.sub(r"\1", path))
+    if path.count(".a5c") < 2:
+        return path
+    import re  # late: hardly a path has it, and every hook comes by here
+
+    return re.sub(_DOUBLED_FOLDER, r"\1", re.sub(_DOUBLED, r"\1", path))
 
 
 def _runs_in(runs: Path) -> list[Path]:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 
 from bridle.errors import DiskError, LockHeld, RunNotFound
 from bridle.ground import disk
+from bridle.ground.quick_path import Path
 from bridle.journal import codec, documents, layout, names, turn, unpack
 from bridle.journal.entries import OK, Effect, Entry, Result
 from bridle.journal.learned import Learned

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from bridle.ground import disk
+from bridle.ground.quick_path import Path
 from bridle.journal import codec, layout
 from bridle.journal.entries import EFFECT_RESOLVED, RUN_COMPLETED, RUN_FAILED, Effect
 from bridle.journal.state import State

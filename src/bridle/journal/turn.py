@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import os
 import time
-from pathlib import Path
 
 from bridle.errors import DiskError, LockHeld
 from bridle.ground import disk
 from bridle.ground.lock import FileLock
+from bridle.ground.quick_path import Path
 from bridle.journal import codec, layout
 
 # A turn lasts some milliseconds. Who asks this often gets it soon, and the others no later for it.

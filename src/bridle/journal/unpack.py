@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from pathlib import Path
 from zlib import crc32
 
 from bridle.errors import JournalBroken
+from bridle.ground.quick_path import Path
 from bridle.journal import codec, pack
 from bridle.journal.entries import EFFECT_REQUESTED, EFFECT_RESOLVED, Effect, Entry
 from bridle.journal.pack import End, Seal
