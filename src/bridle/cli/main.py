@@ -192,7 +192,8 @@ def _report(error: Exception, *, as_json: bool) -> int:
     from bridle import errors
 
     if isinstance(error, errors.Error):
-        _say(error.code, error.message, error.remedy, as_json=as_json)
+        told = error.payload if isinstance(error, errors.BindingError) and isinstance(error.payload, dict) else None
+        _say(error.code, error.message, error.remedy, as_json=as_json, told=told)
         return exit_code(type(error))
     if "click" in sys.modules and _report_click(error, as_json=as_json):
         return USAGE
@@ -223,12 +224,12 @@ def _refusal(error: OSError) -> str:
     return f"{words}: {error.filename}" if error.filename else words
 
 
-def _say(code: str, message: str, hint: str | None, *, as_json: bool) -> None:
+def _say(code: str, message: str, hint: str | None, *, as_json: bool, told: dict[str, object] | None = None) -> None:
     """Errors go to stderr: as one JSON document for programs, as a line and a remedy for people."""
     if as_json:
         import json
 
-        document = {"error": code, "message": message}
+        document: dict[str, object] = {"error": code, "message": message, **(told or {})}
         print(json.dumps(document | {"remedy": hint} if hint else document), file=sys.stderr)
     else:
         print(f"bridle: {message}" + (f"\n  {hint}" if hint else ""), file=sys.stderr)

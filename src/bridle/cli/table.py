@@ -75,6 +75,11 @@ READ_CODES = {
 }
 COMPARE_CODES = {0: "it agrees", 1: "it differs", 2: EXIT_MEANINGS[2]}
 AUDIT_CODES = {0: "everything is in order", 1: "something is wrong; its file is named", 2: EXIT_MEANINGS[2]}
+PLUGIN_CODES = {
+    0: EXIT_MEANINGS[0],
+    1: "there is no plugin, or its hook does not work",
+    2: "wrong usage, or the folder is not ours; nothing was changed",
+}
 READY_CODES = {0: "ready", 1: "something is missing", 2: EXIT_MEANINGS[2]}
 PROGRAM_CODES = {0: EXIT_MEANINGS[0], 1: "failed or refused; the error code on stderr says why"}
 ITERATE_CODES = {
@@ -197,7 +202,13 @@ FOR_PEOPLE = (
     Command("export", "A conversation as a file to keep: HTML, Markdown or JSON.", step=8),
     Command("watch", "The web page of the runs on this machine.", step=8),
     Command("top", "The full-screen terminal view of the runs on this machine.", step=8),
-    Command("plugin", "Install, remove or locate the Claude Code plugin.", step=6),
+    Command(
+        "plugin",
+        "Install, remove or locate the Claude Code plugin.",
+        step=6,
+        module="bridle.cli.commands.plugin",
+        exit_codes=PLUGIN_CODES,
+    ),
     Command(
         "stage",
         "A scripted model server on loopback, to rehearse with.",
@@ -312,12 +323,48 @@ FOR_PROGRAMS = (
         module="bridle.cli.commands.health",
         exit_codes=PROGRAM_CODES,
     ),
-    Command("session:init", "Begin a session's state file.", step=6),
-    Command("session:associate", "Bind a session to a run.", step=6),
-    Command("session:resume", "Bind a session to a run that exists.", step=6),
-    Command("session:state", "A session's state.", step=6),
-    Command("session:update", "Change a session's state.", step=6),
-    Command("session:check-iteration", "Whether a session may iterate again.", step=6),
+    Command(
+        "session:init",
+        "Begin a session's file.",
+        step=6,
+        module="bridle.cli.commands.session_init",
+        exit_codes=PROGRAM_CODES,
+    ),
+    Command(
+        "session:associate",
+        "Bind a session that has its file to a run.",
+        step=6,
+        module="bridle.cli.commands.session_associate",
+        exit_codes=PROGRAM_CODES,
+    ),
+    Command(
+        "session:resume",
+        "Go on with a run in a session.",
+        step=6,
+        module="bridle.cli.commands.session_resume",
+        exit_codes=PROGRAM_CODES,
+    ),
+    Command(
+        "session:state",
+        "What a session's file says.",
+        step=6,
+        module="bridle.cli.commands.session_state",
+        exit_codes=PROGRAM_CODES,
+    ),
+    Command(
+        "session:update",
+        "Change what a session's file says.",
+        step=6,
+        module="bridle.cli.commands.session_update",
+        exit_codes=PROGRAM_CODES,
+    ),
+    Command(
+        "session:check-iteration",
+        "Whether a session may go round once more.",
+        step=6,
+        module="bridle.cli.commands.session_check_iteration",
+        exit_codes=PROGRAM_CODES,
+    ),
     Command("session:last-message", "The last message of a session's transcript.", step=6),
     Command("hook:run", "Answer a hook of the host.", step=6),
 )

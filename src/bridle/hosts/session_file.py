@@ -121,6 +121,8 @@ def delete(path: Path) -> bool:
     with held(path, "session:delete"):
         try:
             os.unlink(path)
+            # Whoever waits for this lock sees that the file is another one, and takes that.
+            os.unlink(_lock_of(path))
             disk.sync_folder(path.parent)
         except FileNotFoundError:
             return False
@@ -165,9 +167,13 @@ def held(path: Path, holder: str) -> FileLock:
     """The lock of a session file, to be used in a `with`; the kernel frees it when its holder dies."""
     try:
         disk.make_private_folder(path.parent)
-        return FileLock.hold(path.parent / f".{path.stem}.lock", holder=holder, wait_seconds=LOCK_WAIT_SECONDS)
+        return FileLock.hold(_lock_of(path), holder=holder, wait_seconds=LOCK_WAIT_SECONDS)
     except DiskError as error:
         raise _unusable(error) from error
+
+
+def _lock_of(path: Path) -> Path:
+    return path.parent / f".{path.stem}.lock"
 
 
 def _is_folder_name(folder: object) -> bool:

@@ -6,15 +6,18 @@ import os
 import time
 from pathlib import Path
 
+from bridle.cli.bound import Asked, asked, say, told
 from bridle.cli.chosen import chosen_runs
 from bridle.cli.light import DRY_RUN, NO_HOOKS, RUNS_DIR, Given, Light, Option, print_json
+from bridle.cli.sessions import MAX_ITERATIONS, PLUGIN_ROOT, SESSION_ID, STATE_DIR, chosen_limit
 from bridle.cli.told import tell
 from bridle.engine.hook_files import ON_RUN_START
 from bridle.errors import DiskError, UsageError
 from bridle.ground import disk, ids
 from bridle.ground.stamp import iso
+from bridle.hosts.binding import bind, plan
 from bridle.journal import codec
-from bridle.journal.create import NewRun, create_run, entrypoint
+from bridle.journal.create import NewRun, create_run, entrypoint, undo_run
 from bridle.journal.layout import DEFAULT_EXPORT
 from bridle.journal.tasks import FILE_LIMIT_BYTES
 from bridle.journal.ulid import RANDOM_BYTES, next_ulid
@@ -28,11 +31,11 @@ _OPTIONS = (
     Option("--process-revision", "Which revision of the process this is.", value="TEXT"),
     Option("--request", "What the run was asked for (default: the process id).", value="TEXT"),
     Option("--prompt", "The words of the person who asked for it.", value="TEXT"),
-    Option("--harness", "The program that the run is driven from.", value="NAME"),
-    Option("--session-id", "The session of that program to bind to the run.", value="ID"),
-    Option("--plugin-root", "The folder of the plugin in that program.", value="DIR"),
-    Option("--state-dir", "Where session files are.", value="DIR"),
-    Option("--max-iterations", "How often the session may go on; 0 is without limit.", value="N"),
+    Option("--harness", "The host that the run is driven from; its session is bound to the run.", value="NAME"),
+    SESSION_ID,
+    PLUGIN_ROOT,
+    STATE_DIR,
+    MAX_ITERATIONS,
     Option("--non-interactive", "No person is there to ask; breakpoints are for whoever performs effects."),
     NO_HOOKS,
     DRY_RUN,
@@ -40,22 +43,44 @@ _OPTIONS = (
 
 
 def _run(given: Given) -> int:
-    given.number("--max-iterations")
+    chosen_limit(given)
     runs, new = chosen_runs(given), _new_run(given)
+    session = asked(given, runs, new.run_id, new.prompt)
+    if session is not None and session.wish is not None:
+        new.harness = session.harness
+        plan(session.wish)  # a session that cannot be bound is refused before the process is looked at
     if given.has("--dry-run"):
-        return _plan(given, runs, new)
+        return _plan(given, runs, new, session)
     new.code_digest = _check_process(new)
-    run = create_run(runs, new, proof=ids.new_token(), ulid=_fresh_id(), created_at=iso(time.time_ns()))
+    run = _create(runs, new, session)
     entry = "#".join(entrypoint(new, run).values())
-    session = _session(given)
     inputs = {"inputs": new.inputs} if new.has_inputs else {}
     tell(given, run, ON_RUN_START, {"processId": new.process_id, "entry": entry, **inputs})
+    if session is not None:
+        say(session)
     if given.has("--json"):
-        bound = {"session": session} if session is not None else {}
+        bound = {"session": told(session)} if session is not None else {}
         print_json({"runId": new.run_id, "runDir": str(run), "entry": entry, **bound}, pretty=True)
     else:
-        print(f"[run:create] runId={new.run_id} runDir={run} entry={entry}")
+        print(f"[run:create] runId={new.run_id} runDir={run} entry={entry}{_bound_words(session)}")
     return 0
+
+
+def _create(runs: Path, new: NewRun, session: Asked | None) -> Path:
+    """Make the run, and bind the session that was asked for: both, or neither."""
+
+    def make() -> Path:
+        return create_run(runs, new, proof=ids.new_token(), ulid=_fresh_id(), created_at=iso(time.time_ns()))
+
+    if session is None or session.wish is None:
+        return make()
+    return bind(session.wish, make, undo_run)
+
+
+def _bound_words(session: Asked | None) -> str:
+    if session is None or session.wish is None:
+        return ""
+    return f" session={session.session_id} harness={session.harness} stateFile={session.wish.path}"
 
 
 def _new_run(given: Given) -> NewRun:
@@ -97,22 +122,9 @@ def _read_inputs(name: str) -> object:
         raise UsageError(f"--inputs: {name} is not JSON: {error}") from error
 
 
-def _session(given: Given) -> dict[str, object] | None:
-    """What became of the session that should be bound to the run."""
-    session_id, harness = given.text("--session-id"), given.text("--harness")
-    if session_id is None:
-        return None
-    ids.check_id(session_id, what="the session id")
-    return {
-        "harness": harness,
-        "sessionId": session_id,
-        "error": "binding a session to a run is not part of this version yet (it comes with step 6 of 9)",
-    }
-
-
-def _plan(given: Given, runs: Path, new: NewRun) -> int:
+def _plan(given: Given, runs: Path, new: NewRun, session: Asked | None) -> int:
     inputs = given.text("--inputs")
-    plan = {
+    document: dict[str, object] = {
         "dryRun": True,
         "runsDir": str(runs),
         "processId": new.process_id,
@@ -122,10 +134,14 @@ def _plan(given: Given, runs: Path, new: NewRun) -> int:
         "processRevision": new.revision,
         "inputsPath": os.path.abspath(inputs) if inputs is not None else None,
     }
+    if session is not None:
+        say(session)
+        document["session"] = {**told(session), "bound": False}
     if given.has("--json"):
-        print_json(plan, pretty=True)
+        print_json(document, pretty=True)
     else:
-        words = " ".join(f"{name}={value}" for name, value in plan.items() if value is not None and name != "dryRun")
+        shown = {name: value for name, value in document.items() if name not in ("dryRun", "session")}
+        words = " ".join(f"{name}={value}" for name, value in shown.items() if value is not None)
         print(f"[run:create] dry-run {words}")
     return 0
 

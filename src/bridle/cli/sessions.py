@@ -1,0 +1,113 @@
+"""The session that an agent or a hook named on its command line, and how its file is told."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+from bridle.cli.light import Given, Option
+from bridle.errors import RunIdMissing, SessionIdMissing, UsageError
+from bridle.ground import ids
+from bridle.hosts import registry, session_file
+from bridle.hosts.adapter import Adapter, Identity
+from bridle.hosts.frontmatter import NUMBER_LIMIT
+from bridle.hosts.session import Session
+
+SESSION_ID = Option("--session-id", "The session of the host (default: what the environment says).", value="ID")
+STATE_DIR = Option(
+    "--state-dir",
+    "Where session files are (default: $BABYSITTER_STATE_DIR, else the plugin's folder of state, else .a5c/state).",
+    value="DIR",
+)
+HARNESS = Option("--harness", "The host (default: the one that the environment shows).", value="NAME")
+PLUGIN_ROOT = Option("--plugin-root", "The folder of the plugin in the host.", value="DIR")
+RUN_ID = Option("--run-id", "The id of the run.", value="ID")
+MAX_ITERATIONS = Option("--max-iterations", "How often the session may go round; 0 is without limit.", value="N")
+WHICH = (SESSION_ID, STATE_DIR, HARNESS, PLUGIN_ROOT)
+
+
+def chosen_adapter(given: Given) -> Adapter:
+    """The host that is named, else the one that the environment shows."""
+    name = given.text(HARNESS.name)
+    if not name:
+        return registry.detect(os.environ)
+    adapter = registry.by_name(name)
+    if adapter is None:
+        raise UsageError(f"there is no host {name!r}", remedy=f"Bridle knows {', '.join(registry.NAMES)}.")
+    return adapter
+
+
+def chosen_file(given: Given) -> Path:
+    """The file of the session, which need not exist."""
+    adapter = chosen_adapter(given)
+    identity = identity_of(given, adapter)
+    return find_file(given, adapter, identity.session_id)
+
+
+def identity_of(given: Given, adapter: Adapter) -> Identity:
+    """The session that is meant; one that was inherited is said to be."""
+    flag = given.text(SESSION_ID.name)
+    identity = Identity(flag, SESSION_ID.name) if flag else adapter.resolve_session_id(None, None, os.environ)
+    if identity is None:
+        raise SessionIdMissing(
+            "--session-id is missing", remedy="Give the id that the host's hooks tell as session_id."
+        )
+    if identity.is_inherited:
+        warn(inherited_words(identity))
+    return identity
+
+
+def inherited_words(identity: Identity) -> str:
+    """Says where a session id came from that nobody gave."""
+    return (
+        f"the session id {identity.session_id!a} was inherited through ${identity.source}; "
+        "it may be that of another session. Give --session-id to be sure."
+    )
+
+
+def find_file(given: Given, adapter: Adapter, session_id: str) -> Path:
+    """Where the session's file is; where it would be made, when there is none."""
+    folders = adapter.resolve_state_dirs(given.text(STATE_DIR.name), given.text(PLUGIN_ROOT.name), None, os.environ)
+    paths = [session_file.path_of(folder, session_id) for folder in folders]
+    return next((path for path in paths if os.path.lexists(path)), paths[0])
+
+
+def required_run_id(given: Given) -> str:
+    """The run id, which must be given."""
+    run_id = given.text(RUN_ID.name)
+    if not run_id:
+        raise RunIdMissing("--run-id is missing", remedy="Give the id of the run that the session shall be bound to.")
+    return ids.check_id(run_id, what="the run id")
+
+
+def chosen_limit(given: Given) -> int | None:
+    """How often the session may go round, where that was given."""
+    limit = given.number(MAX_ITERATIONS.name)
+    if limit is not None and limit > NUMBER_LIMIT:
+        raise UsageError(f"{MAX_ITERATIONS.name} is at most {NUMBER_LIMIT}", remedy="0 is without limit.")
+    return limit
+
+
+def session_document(session: Session) -> dict[str, object]:
+    """A session as programs are told of it."""
+    return {
+        "active": session.active,
+        "iteration": session.iteration,
+        "maxIterations": session.max_iterations,
+        "runId": session.run_id,
+        "startedAt": session.started_at,
+        "lastIterationAt": session.last_iteration_at,
+        "iterationTimes": list(session.iteration_times),
+    }
+
+
+def warn_of_faults(path: Path, faults: tuple[str, ...]) -> None:
+    """Say what is wrong in a session file."""
+    for fault in faults:
+        warn(f"{path}: {fault}")
+
+
+def warn(words: str) -> None:
+    """Say something to people that changes no answer."""
+    print(f"bridle: {words}", file=sys.stderr)
