@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -39,6 +40,10 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],  # the same reason: it measures the machine
 )
 settings.load_profile("bridle")
+
+# A shell starts what it puts into the background deaf to Ctrl-C, and the children of the tests would be deaf too.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -57,8 +57,9 @@ class Terminal:
 
     def end(self) -> int:
         """Read to the end; the exit code."""
+        deadline = time.monotonic() + LIMIT_SECONDS
         while self._read():
-            pass
+            assert time.monotonic() < deadline, f"it does not end: {self.seen[-3000:]!r}"
         return self._child.wait(LIMIT_SECONDS)
 
     def modes(self) -> list[object]:

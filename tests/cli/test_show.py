@@ -177,7 +177,10 @@ def test_interrupting_a_followed_log_exits_130(tmp_path: Path) -> None:
         assert shown.stdout is not None
         read_until(shown.stdout.fileno(), "first")
         shown.send_signal(signal.SIGINT)
-        _, errors = shown.communicate(timeout=LIMIT_SECONDS)
+        try:
+            _, errors = shown.communicate(timeout=LIMIT_SECONDS)
+        finally:
+            shown.kill()  # where it does not hear: leaving the block waits for its end without a limit
         assert shown.returncode == 130
         assert b"Traceback" not in errors
 
