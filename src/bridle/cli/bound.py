@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import time
-from pathlib import Path
 
 from bridle.cli.light import RUNS_DIR, Given
 from bridle.cli.sessions import (
@@ -16,6 +15,7 @@ from bridle.cli.sessions import (
     warn,
 )
 from bridle.ground import ids
+from bridle.ground.quick_path import Path
 from bridle.hosts import registry, session_file
 from bridle.hosts.adapter import Adapter
 from bridle.hosts.binding import Wish

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import sys
-from pathlib import Path
 
 from bridle.cli.light import Given, Option
 from bridle.errors import RunIdMissing, SessionIdMissing, UsageError
 from bridle.ground import ids
+from bridle.ground.quick_path import Path
 from bridle.hosts import registry, session_file
 from bridle.hosts.adapter import Adapter, Identity
 from bridle.hosts.frontmatter import NUMBER_LIMIT

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from pathlib import Path
 
+from bridle.ground import quick_json
+from bridle.ground.quick_path import Path
 from bridle.hosts import session_file
 
 FLAG = "--session-id"
@@ -124,10 +125,8 @@ class Adapter:
 
     def read_payload(self, data: bytes) -> Payload | None:
         """What the hook was told on its standard input; None where that is no object."""
-        import json
-
         try:
-            fields = json.loads(data)
+            fields = quick_json.loads(data)
         except (ValueError, RecursionError):
             return None
         return Payload(fields, reads_transcript=self.reads_transcript) if isinstance(fields, dict) else None

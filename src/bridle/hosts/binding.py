@@ -7,9 +7,9 @@ killed in between leaves a whole run that no session is bound to; a session is n
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 
 from bridle.errors import Error, RunAssociated
+from bridle.ground.quick_path import Path
 from bridle.hosts import session_file
 from bridle.hosts.adapter import Identity
 from bridle.hosts.session import DEFAULT_MAX_ITERATIONS, SessionFile, new_file, new_session

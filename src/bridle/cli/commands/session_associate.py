@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
 from bridle.cli.chosen import chosen_runs
 from bridle.cli.light import RUNS_DIR, Given, Light, Option, print_json
 from bridle.cli.sessions import RUN_ID, WHICH, chosen_file, required_run_id, warn, warn_of_faults
 from bridle.errors import RunAssociated, RunStillActive, SessionNotFound
+from bridle.ground.quick_path import Path
 from bridle.hosts import session_file
 from bridle.hosts.binding import ENDED, UNKNOWN, state_of
 from bridle.hosts.session import SessionFile

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import time
-from pathlib import Path
 
 from bridle.cli.chosen import chosen_runs
 from bridle.cli.light import RUNS_DIR, Given, Light, print_json
 from bridle.cli.sessions import MAX_ITERATIONS, RUN_ID, WHICH, chosen_file, chosen_limit, required_run_id, warn
 from bridle.errors import Error, RunIsCompleted, RunNotFound, RunStillActive
+from bridle.ground.quick_path import Path
 from bridle.hosts import session_file
 from bridle.hosts.binding import ENDED, UNKNOWN, state_of
 from bridle.hosts.session import DEFAULT_MAX_ITERATIONS, SessionFile, moment, new_file, new_session

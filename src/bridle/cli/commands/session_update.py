@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
 from bridle.cli.light import Given, Light, Option, print_json
 from bridle.cli.sessions import WHICH, chosen_file, session_document, warn_of_faults
 from bridle.errors import SessionNotFound, UsageError
+from bridle.ground.quick_path import Path
 from bridle.hosts import session_file
 from bridle.hosts.frontmatter import NUMBER_LIMIT, count, durations, is_moment
 from bridle.hosts.session import SessionFile
