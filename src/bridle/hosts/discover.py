@@ -1,0 +1,50 @@
+"""Skills and agents that a session could use, by the names in their folders: nothing is opened."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+# More would push the person's own words out of sight.
+FOUND_LIMIT = 10
+
+# A folder with more names than this is not one of skills; listing it whole could take seconds.
+LISTED_LIMIT = 1000
+
+# Names of skills and agents are short; anything longer is not meant to be read.
+NAME_LIMIT_CHARACTERS = 64
+
+AGENT_SUFFIX = ".md"
+
+
+def discover(project: str, plugin_root: str | None) -> tuple[str, ...]:
+    """`skill:NAME` and `agent:NAME`, those of the project first."""
+    found: list[str] = []
+    for folder in (os.path.join(project, ".claude"), plugin_root):
+        if folder is not None:
+            found += [f"skill:{name}" for name in sorted(_folders(os.path.join(folder, "skills")))]
+            found += [f"agent:{name}" for name in sorted(_documents(os.path.join(folder, "agents")))]
+    return tuple(dict.fromkeys(found))[:FOUND_LIMIT]
+
+
+def _folders(folder: str) -> Iterator[str]:
+    return (entry.name for entry in _listed(folder) if not entry.is_file(follow_symlinks=False))
+
+
+def _documents(folder: str) -> Iterator[str]:
+    names = (entry.name for entry in _listed(folder) if not entry.is_dir(follow_symlinks=False))
+    return (name.removesuffix(AGENT_SUFFIX) for name in names if name.endswith(AGENT_SUFFIX))
+
+
+def _listed(folder: str) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as entries:
+            seen = [entry for entry, _ in zip(entries, range(LISTED_LIMIT), strict=False)]
+    except (OSError, ValueError):  # ValueError: a path that no file can have
+        return []
+    return [entry for entry in seen if _is_name(entry.name)]
+
+
+def _is_name(name: str) -> bool:
+    """Whether it can stand in a sentence; the folder may be anybody's."""
+    return name.isprintable() and not name.startswith(".") and len(name) <= NAME_LIMIT_CHARACTERS and "," not in name
