@@ -9,7 +9,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from bridle import __version__
 from bridle.engine import trust
+from bridle.hosts import places
+from bridle.hosts.bundle import PACKAGE, Origin
+from bridle.hosts.install import install
 
 BRIDLE = str(Path(sys.executable).with_name("bridle"))
 LIMIT_SECONDS = 60
@@ -113,3 +117,40 @@ def test_a_person_reads_one_line_for_each_part(tmp_path: Path) -> None:
     assert done.returncode == 1
     assert done.stdout.splitlines()[-1] == "something is missing"
     assert any(line.startswith("missing  claude was not found") for line in done.stdout.splitlines())
+
+
+def plugin_part(folder: Path, **variables: str) -> dict[str, Any]:
+    _, document = doctor(folder, path=None, **variables)
+    (part,) = [part for part in document["parts"] if part["name"] == "plugin"]
+    return dict(part)
+
+
+def test_a_plugin_that_is_not_installed_is_a_note(tmp_path: Path) -> None:
+    part = plugin_part(tmp_path)
+    assert (part["state"], part["remedy"]) == ("note", "bridle plugin install")
+
+
+def test_an_installed_plugin_is_told_with_its_python_and_the_limit_of_its_host(tmp_path: Path) -> None:
+    folder = places.place(None, tmp_path, os.environ)
+    install(folder, Origin(sys.executable, str(PACKAGE), __version__))
+    part = plugin_part(tmp_path)
+    assert part["state"] == "ok"
+    assert f"{folder}, with {sys.executable}" in part["message"]
+    assert "after 8 stops in a row without a tool call" in part["message"]
+    assert "without limit" in plugin_part(tmp_path, CLAUDE_CODE_STOP_HOOK_BLOCK_CAP="0")["message"]
+    assert "after 3 stops" in plugin_part(tmp_path, CLAUDE_CODE_STOP_HOOK_BLOCK_CAP="3")["message"]
+
+
+def test_a_plugin_whose_bridle_is_gone_is_missing_and_one_of_another_version_a_note(tmp_path: Path) -> None:
+    folder = places.place(None, tmp_path, os.environ)
+    for origin, state, words in (
+        (Origin("/gone/python", str(PACKAGE), __version__), "missing", "its Python is gone: /gone/python"),
+        (Origin(sys.executable, "/gone", __version__), "missing", "its Bridle is gone: /gone"),
+        (Origin(sys.executable, str(PACKAGE), "0.0.1"), "note", "is of Bridle 0.0.1"),
+    ):
+        install(folder, origin)
+        part = plugin_part(tmp_path)
+        assert (part["state"], words in part["message"]) == (state, True)
+        assert part["remedy"] == f"bridle plugin install --dir {folder}"
+    (folder / "hooks/hooks.json").unlink()
+    assert "a file of it is missing: hooks/hooks.json" in plugin_part(tmp_path)["message"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import re
+import shlex
 import shutil
 import stat
 import sys
@@ -20,6 +21,9 @@ from bridle.errors import AgentError, DiskError, LockHeld, ProcessError
 from bridle.ground import disk
 from bridle.ground.capture import capture
 from bridle.ground.lock import FileLock
+from bridle.hosts import places
+from bridle.hosts.bundle import block_cap
+from bridle.hosts.install import Installed, faults, read
 from bridle.run.locate import locate
 
 OK = "ok"
@@ -66,6 +70,7 @@ async def look(repository: Path, runs: Path, environment: Mapping[str, str]) -> 
         _home(environment),
         _runs(runs),
         _hooks(repository, environment),
+        *_plugins(repository, environment),
     ]
 
 
@@ -170,6 +175,29 @@ def _hooks(repository: Path, environment: Mapping[str, str]) -> Part:
         return Part("hooks", OK, f"{len(found)} native hooks of {repository} are trusted")
     words = f"{len(found)} native hooks of {repository} do not run: nobody has trusted them"
     return Part("hooks", NOTE, words, "Read them, then: bridle doctor --trust")
+
+
+def _plugins(repository: Path, environment: Mapping[str, str]) -> list[Part]:
+    """Each plugin for Claude Code that is installed: does it find its Bridle, and is it of this version?"""
+    try:
+        found = [read(folder) for folder in places.candidates(repository, environment)]
+    except DiskError as error:
+        return [Part("plugin", NOTE, error.message, error.remedy)]
+    parts = [_plugin(plugin, environment) for plugin in found if plugin is not None]
+    words = "the plugin for Claude Code is not installed; only sessions that drive runs need it"
+    return parts or [Part("plugin", NOTE, words, "bridle plugin install")]
+
+
+def _plugin(plugin: Installed, environment: Mapping[str, str]) -> Part:
+    mend = f"bridle plugin install --dir {shlex.quote(str(plugin.folder))}"
+    wrong = faults(plugin)
+    if wrong:
+        words = f"the plugin in {plugin.folder} holds no session: {'; '.join(wrong[:3])}"
+        return Part("plugin", MISSING, words, mend)
+    if plugin.origin.version != __version__:
+        words = f"the plugin in {plugin.folder} is of Bridle {plugin.origin.version}"
+        return Part("plugin", NOTE, words, mend)
+    return Part("plugin", OK, f"plugin ({plugin.folder}, with {plugin.origin.python}); {block_cap(environment)}")
 
 
 async def _version(program: str, environment: Mapping[str, str]) -> str | None:

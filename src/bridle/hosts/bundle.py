@@ -27,6 +27,10 @@ GONE = (
     "Install Bridle again and run: bridle plugin install; or remove the plugin."
 )
 
+# After so many blocks in a row without a tool call Claude Code ends a session, whatever its hooks say.
+BLOCK_CAP = 8
+BLOCK_CAP_VARIABLE = "CLAUDE_CODE_STOP_HOOK_BLOCK_CAP"
+
 _NAME = re.compile(r"@([A-Z]+)@")
 _PYTHON_NAME = re.compile(r'"@([A-Z]+)@"')
 _PLAIN = frozenset({"GONE", "VERSION"})
@@ -71,6 +75,18 @@ def hook_command(folder: Path, origin: Origin, event: str) -> str:
     hooks = json.loads(rendered(folder, origin)[HOOKS].data)
     command: str = hooks["hooks"][event][0]["hooks"][0]["command"]
     return command
+
+
+def block_cap(environment: Mapping[str, str]) -> str:
+    """How long the host lets a hook hold a session in which nothing is done, in words."""
+    chosen = environment.get(BLOCK_CAP_VARIABLE, "")
+    number = int(chosen) if chosen.isascii() and chosen.isdigit() else BLOCK_CAP
+    if number == 0:
+        return f"Claude Code holds a session without limit ({BLOCK_CAP_VARIABLE} is 0)"
+    return (
+        f"Claude Code ends a session after {number} stops in a row without a tool call "
+        f"({BLOCK_CAP_VARIABLE} {'is set' if chosen else 'changes the number'})"
+    )
 
 
 def _file(path: Path, values: Mapping[str, str]) -> File:

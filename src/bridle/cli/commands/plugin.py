@@ -21,9 +21,6 @@ NOT_INSTALLED = 1
 
 # A hook takes a tenth of a second; the first one may have to compile Bridle on a slow disk.
 TRY_SECONDS = 60.0
-# After so many blocks in a row without a tool call Claude Code ends a session, whatever its hooks say.
-BLOCK_CAP_VARIABLE = "CLAUDE_CODE_STOP_HOOK_BLOCK_CAP"
-BLOCK_CAP = 8
 
 _MARKETPLACE = "bridle"
 _PLUGIN = f"bridle@{_MARKETPLACE}"
@@ -183,6 +180,8 @@ def _try_hook(folder: Path, origin: Origin) -> None:
 
 def _steps(folder: Path, scope: str | None, *, is_loaded: bool) -> list[dict[str, str]]:
     """How to enable it, and what else to know."""
+    from bridle.hosts.bundle import block_cap
+
     place = shlex.quote(str(folder))
     at = f" --scope {scope}" if scope else ""
     add = f"claude plugin marketplace add {place}{at} && claude plugin install {_PLUGIN}{at}"
@@ -191,8 +190,7 @@ def _steps(folder: Path, scope: str | None, *, is_loaded: bool) -> list[dict[str
     steps = loaded if is_loaded else []
     steps = [*steps, {"what": "For one session", "command": f"claude --plugin-dir {place}"}]
     steps += [] if is_loaded else [{"what": "For every session", "command": add}]
-    cap = f"Claude Code ends a session after {BLOCK_CAP} stops in a row without a tool call"
-    return [*steps, {"what": f"{cap}; {BLOCK_CAP_VARIABLE} changes the number. The run stays, and can be resumed"}]
+    return [*steps, {"what": f"{block_cap(os.environ)}; the run stays and can be resumed"}]
 
 
 def _tell_changes(folder: Path, changes: Changes) -> None:
