@@ -163,11 +163,11 @@ def create(file: SessionFile, *, holder: str = "session") -> bool:
     return True
 
 
-def held(path: Path, holder: str) -> FileLock:
+def held(path: Path, holder: str, *, wait_seconds: float = LOCK_WAIT_SECONDS) -> FileLock:
     """The lock of a session file, to be used in a `with`; the kernel frees it when its holder dies."""
     try:
         disk.make_private_folder(path.parent)
-        return FileLock.hold(_lock_of(path), holder=holder, wait_seconds=LOCK_WAIT_SECONDS)
+        return FileLock.hold(_lock_of(path), holder=holder, wait_seconds=wait_seconds)
     except DiskError as error:
         raise _unusable(error) from error
 
