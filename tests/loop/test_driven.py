@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bridle.ground import clock
+from bridle.loop import kinds, shift
 from bridle.loop.driven import CLOCK, DrivenTime, clock_of
+from tests.loop.played import Played
 
 
 def effect(since: str, until: str) -> dict[str, Any]:
@@ -45,3 +50,25 @@ def test_effects_side_by_side_count_once_in_whatever_order_they_end() -> None:
 def test_no_time_is_counted_twice(pairs: list[tuple[int, int]]) -> None:
     effects = [effect(f"14T10:{min(pair):02}:00", f"14T10:{max(pair):02}:00") for pair in pairs]
     assert 0 <= seconds(*effects) <= 59 * 60
+
+
+def test_a_driver_that_ends_in_the_midst_of_an_effect_has_used_its_time(tmp_path: Path) -> None:
+    run = Played(tmp_path, "# One\n\n## One\nCheck: `false`\n", max_seconds=3600.0)
+    began = run.now
+    assert run.asked(kinds.CHECK)
+    run.now += timedelta(minutes=30)
+    shift.end(run.store, began, run.now)  # interrupted at the first check
+    run.now += timedelta(hours=9)
+    assert shift.seconds_left(run.store, run.receipt(), 3600.0) == 1800
+    since = shift.begin(run.store, run.now)
+    assert run.now - since == timedelta(minutes=30)
+    run.now += timedelta(minutes=10)
+    shift.end(run.store, since, run.now)  # and once more
+    run.now += timedelta(hours=9)
+    assert shift.seconds_left(run.store, run.receipt(), 3600.0) == 1200
+    run.driver = clock.iso(shift.begin(run.store, run.now))
+    run.now += timedelta(minutes=5)
+    run.look(1)
+    assert run.receipt()["seconds"] == 45 * 60
+    assert shift.begin(run.store, run.now) == run.now
+    assert shift.seconds_left(run.store, run.receipt(), 3600.0) == 15 * 60

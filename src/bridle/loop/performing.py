@@ -24,7 +24,7 @@ class BenchPerformer:
     act: Act
     bench: Bench
     since: str
-    """When the driver began that it works for."""
+    """When the driver that it works for counts from."""
 
     @property
     def may_repeat(self) -> bool:
@@ -57,7 +57,6 @@ class BenchPerformer:
         """Nothing is left to take away."""
 
 
-def performers(acts: Mapping[str, Act], bench: Bench) -> dict[str, Performer]:
-    """A performer for each kind."""
-    since = clock.iso(clock.now())
+def performers(acts: Mapping[str, Act], bench: Bench, *, since: str) -> dict[str, Performer]:
+    """A performer for each kind, for a driver whose time counts from `since`."""
     return {kind: BenchPerformer(act, bench, since) for kind, act in acts.items()}

@@ -10,12 +10,12 @@ from typing import Any
 
 from bridle.engine.driver import LIMIT, UNUSABLE, Driven, Manner, drive
 from bridle.engine.hooks import Hooks
-from bridle.errors import UsageError
+from bridle.errors import LockHeld, UsageError
 from bridle.ground import clock, ids
 from bridle.journal.create import NewRun, create_run
 from bridle.journal.entries import OK, Effect, Posted
 from bridle.journal.files import FileStore
-from bridle.loop import checks, commits, kinds, news, protect, ralph, work
+from bridle.loop import checks, commits, kinds, news, protect, ralph, shift, work
 from bridle.loop.bench import Bench, bench, with_direnv
 from bridle.loop.commits import branch_of
 from bridle.loop.performing import Act, performers
@@ -116,41 +116,37 @@ async def go_on(
     place = replace(await bench_of(run, inputs, environment, say), watch=watch)
     settings = place.settings
     while True:
-        left_seconds = await _seconds_left(store, settings)
-        if left_seconds <= 0 and _is_under_way(store):
+        document, _ = await stand(store)
+        left_seconds = shift.seconds_left(store, document, settings.max_seconds)
+        if left_seconds <= 0 and shift.is_under_way(store):
             return Ended(await standing(run), LIMIT_REACHED, OVER)
-        driven = await drive(
-            lambda: FileStore(run),
-            run,
-            Hooks(place.folder, environment, enabled=with_hooks),
-            Manner(
-                breakpoints=settings.breakpoints,
-                concurrency=1,
-                limit_seconds=max(0.0, left_seconds),
-                quiet=frozenset(kinds.PERFORMED),
-            ),
-            environment=environment,
-            say=say,
-            performers=performers(_acts(news.News(FileStore(run))), place),
-        )
-        if not _tell_news(store):
+        since = shift.begin(store, clock.now())
+        try:
+            driven = await drive(
+                lambda: FileStore(run),
+                run,
+                Hooks(place.folder, environment, enabled=with_hooks),
+                Manner(
+                    breakpoints=settings.breakpoints,
+                    concurrency=1,
+                    limit_seconds=max(0.0, left_seconds),
+                    quiet=frozenset(kinds.PERFORMED),
+                ),
+                environment=environment,
+                say=say,
+                performers=performers(_acts(news.News(FileStore(run))), place, since=clock.iso(since)),
+            )
+        except LockHeld:
+            raise  # somebody else is at work on the run: the time is theirs
+        except BaseException:
+            shift.end(store, since, clock.now())
+            raise
+        shift.end(store, since, clock.now())
+        if not tell_news(store):
             return await _ended(store, driven)
 
 
-async def _seconds_left(store: FileStore, settings: Settings) -> float:
-    """How much longer the run may be driven: by the newest limit, heard of or not, and the time that was used."""
-    document, _ = await stand(store)
-    said = news.News(store).since(0)["limits"].get("max_seconds")
-    return float(said or settings.max_seconds) - float(document.get("seconds") or 0.0)
-
-
-def _is_under_way(store: FileStore) -> bool:
-    """Whether driving it would begin something."""
-    pending = store.standing().pending.values()
-    return any(one.kind in kinds.PERFORMED for one in pending)
-
-
-def _tell_news(store: FileStore) -> bool:
+def tell_news(store: FileStore) -> bool:
     """Let a paused run hear what a person said since it last listened; False where there is nothing that helps it."""
     for effect_id, one in store.standing().pending.items():
         if one.kind == kinds.PAUSE:

@@ -1,0 +1,181 @@
+"""What the loop decides, with results that the test posts: time, limits, agents that fall over, what was wasted."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from bridle.ground import clock
+from bridle.loop import kinds, news
+from bridle.loop.start import tell_news
+from tests.loop.played import GREEN, RED, Played
+
+ONE = "# One\n\n## One\nCheck: `test -f one`\n"
+TWO = "# Two\n\n## One\nCheck: `test -f one`\n\n## Two\nCheck: `test -f two`\n"
+HOUR = timedelta(hours=1)
+
+
+def sleeping(run: Played) -> datetime:
+    (action,) = run.waits()
+    assert action.effect.kind == "sleep", action.effect.kind
+    sleep: Any = action.task["sleep"]
+    return datetime.fromisoformat(sleep["iso"])
+
+
+def skip(run: Played) -> None:
+    """As the key does."""
+    run.post("sleep", None)
+
+
+def test_a_night_in_which_nobody_drove_the_run_uses_up_none_of_its_time(tmp_path: Path) -> None:
+    run = Played(tmp_path, TWO, max_seconds=3600.0)
+    run.now += timedelta(minutes=10)
+    run.look(RED)
+    run.work()
+    run.judged(GREEN)
+    run.now += 12 * HOUR
+    run.driver = clock.iso(run.now)
+    run.now += timedelta(minutes=5)
+    run.look(RED)
+    assert run.asked(kinds.WORK)["task"] == "Two"
+    assert run.receipt()["seconds"] == 900
+
+
+def test_time_that_was_driven_is_used_up(tmp_path: Path) -> None:
+    run = Played(tmp_path, TWO, max_seconds=3600.0)
+    run.look(RED)
+    run.now += HOUR
+    run.work()
+    run.judged(GREEN)
+    paused = run.asked(kinds.PAUSE)
+    assert (paused["why"], paused["exit_code"]) == (kinds.WHY_LIMIT, 3)
+    assert paused["receipt"]["seconds"] == 3600
+
+
+def test_what_red_iterations_cost_is_wasted_also_where_the_task_is_done_in_the_end(tmp_path: Path) -> None:
+    run = Played(tmp_path, ONE)
+    run.look(RED)
+    run.work()
+    run.judged(RED)
+    run.work(cost_usd=0.5, tree="u")
+    run.judged(GREEN)
+    document = run.receipt()
+    assert (document["cost_usd"], document["verified_usd"], document["wasted_usd"]) == (0.75, 0.5, 0.25)
+    (task,) = document["tasks"]
+    assert (task["verdict"], task["cost_usd"], task["wasted_usd"]) == ("done", 0.75, 0.25)
+
+
+def test_unverified_work_is_no_verified_work(tmp_path: Path) -> None:
+    run = Played(tmp_path, "# One\n\n## One\nMake it.\n")
+    run.work()
+    run.post(kinds.PROTECT, {"changed": True})
+    run.post(kinds.COMMIT, {"commit": "c" * 40, "tree": "t"})
+    document = run.receipt()
+    assert (document["verified_usd"], document["wasted_usd"]) == (0.0, 0.25)
+
+
+def limit(run: Played, after: timedelta) -> dict[str, Any]:
+    return {"resets_at": clock.iso(run.now + after), "changed": False}
+
+
+def test_the_second_agent_works_until_the_first_one_is_free_again(tmp_path: Path) -> None:
+    run = Played(tmp_path, TWO, agents=("claude", "codex"), tries=9)
+    run.look(RED)
+    run.work(kinds.LIMIT, agent="claude", **limit(run, HOUR))
+    run.work(agent="codex")
+    run.judged(RED)
+    run.waits()
+    run.now += HOUR + timedelta(minutes=1)
+    run.work(agent="codex", tree="u")  # asked for before the hour was over
+    run.judged(RED)
+    assert run.asked(kinds.WORK)["agent"] == "claude"
+    (task, _) = run.receipt()["tasks"]
+    assert task["tries"] == 2
+
+
+def test_where_both_are_at_their_limit_the_earlier_reset_is_waited_for(tmp_path: Path) -> None:
+    run = Played(tmp_path, ONE, agents=("claude", "codex"))
+    run.look(RED)
+    run.work(kinds.LIMIT, agent="claude", **limit(run, 5 * HOUR))
+    run.work(kinds.LIMIT, agent="codex", **limit(run, HOUR))
+    until = sleeping(run)
+    assert until == run.now + HOUR + timedelta(seconds=10)
+    run.now = until
+    assert run.asked(kinds.WORK)["agent"] == "codex"
+
+
+def test_a_wait_that_is_cut_short_asks_the_agent_at_once(tmp_path: Path) -> None:
+    run = Played(tmp_path, ONE)
+    run.look(RED)
+    run.work(kinds.LIMIT, **limit(run, 5 * HOUR))
+    sleeping(run)
+    skip(run)
+    assert run.asked(kinds.WORK)["iteration"] == 2
+
+
+def test_a_wait_keeps_its_end_whoever_goes_on_with_the_run_and_whenever(tmp_path: Path) -> None:
+    run = Played(tmp_path, ONE)
+    run.look(RED)
+    run.work(kinds.LIMIT, **limit(run, 5 * HOUR))
+    until = sleeping(run)
+    run.now += 3 * HOUR
+    assert sleeping(run) == until
+
+
+def test_an_agent_that_cannot_be_used_leaves_the_work_to_the_next_and_pauses_where_it_is_the_last(
+    tmp_path: Path,
+) -> None:
+    run = Played(tmp_path, ONE, agents=("claude", "codex"))
+    run.look(RED)
+    run.work(kinds.UNUSABLE, agent="claude", said="not logged in; run claude once", changed=False)
+    run.work(kinds.UNUSABLE, agent="codex", said="no key; set one", changed=False)
+    paused = run.asked(kinds.PAUSE)
+    assert (paused["why"], paused["exit_code"]) == (kinds.WHY_UNUSABLE, 5)
+    assert "not logged in; run claude once" in paused["reason"]
+    assert "no key; set one" in paused["reason"]
+    run.post(kinds.PAUSE, {})
+    assert run.asked(kinds.WORK)["agent"] == "claude"
+    assert run.receipt()["tasks"][0]["tries"] == 0
+
+
+def test_an_overloaded_endpoint_is_waited_for_longer_each_time(tmp_path: Path) -> None:
+    run = Played(tmp_path, ONE)
+    run.look(RED)
+    seconds = []
+    for _ in range(4):
+        run.work(kinds.TRANSIENT, changed=False)
+        until = sleeping(run)
+        seconds.append((until - run.now).total_seconds())
+        run.now = until
+    assert seconds == [5, 10, 20, 40]
+    assert run.receipt()["tasks"][0]["tries"] == 0
+
+
+def test_a_bound_that_was_given_in_the_midst_of_the_last_iteration_is_heard_where_it_would_pause(
+    tmp_path: Path,
+) -> None:
+    run = Played(tmp_path, TWO, max_iterations=1)
+    run.look(RED)
+    run.waits()
+    news.say(run.store, news.HINT, {"text": "MIND"})
+    run.work()  # has not heard of it: whoever performed it had begun before
+    run.judged(GREEN)
+    assert run.asked(kinds.PAUSE)["why"] == kinds.WHY_LIMIT
+    assert tell_news(run.store) is False
+    news.say(run.store, news.LIMITS, {"max_iterations": 2})
+    assert tell_news(run.store) is True
+    run.look(RED)
+    asked = run.asked(kinds.WORK)
+    assert (asked["task"], asked["hints"]) == ("Two", ["MIND"])
+
+
+def test_a_task_to_be_tried_again_is_heard_of_where_no_other_is_left(tmp_path: Path) -> None:
+    run = Played(tmp_path, ONE, tries=1)
+    run.look(RED)
+    run.work()
+    run.judged(RED)
+    assert run.asked(kinds.PAUSE)["why"] == kinds.WHY_ENDED
+    news.say(run.store, news.RETRY, {"task": "One"})
+    assert tell_news(run.store) is True
+    assert run.asked(kinds.WORK)["iteration"] == 2
