@@ -336,10 +336,28 @@ def test_the_folder_of_session_files_is_looked_for_in_order(tmp_path: Path) -> N
     ]
 
 
-def test_a_plugins_folder_is_backed_by_the_projects_and_an_explicit_one_stands_alone() -> None:
-    folders = session_file.state_dirs(None, "/plugin", "/cwd", {})
-    assert [str(path) for path in folders] == ["/plugin/skills/babysit/state", "/cwd/.a5c/state"]
+def test_a_file_may_also_be_in_the_project_and_above_and_an_explicit_folder_stands_alone() -> None:
+    folders = session_file.state_dirs(None, "/plugin", "/work/sub", {"CLAUDE_PROJECT_DIR": "/project"})
+    assert [str(path) for path in folders] == [
+        "/plugin/skills/babysit/state",
+        "/work/sub/.a5c/state",
+        "/work/.a5c/state",
+        "/.a5c/state",
+        "/project/.a5c/state",
+    ]
     assert len(session_file.state_dirs("/given", "/plugin", "/cwd", {})) == 1
+
+
+def test_a_folder_that_everybody_may_write_to_is_not_looked_into_from_below(tmp_path: Path) -> None:
+    below = tmp_path / "everybody" / "mine" / "sub"
+    below.mkdir(parents=True)
+    (tmp_path / "everybody").chmod(0o1777)
+    folders = session_file.state_dirs(None, None, str(below), {"CLAUDE_PROJECT_DIR": "/project"})
+    assert [str(path) for path in folders] == [
+        f"{below}/.a5c/state",
+        f"{below.parent}/.a5c/state",
+        "/project/.a5c/state",
+    ]
 
 
 @pytest.mark.parametrize("cwd", [None, 7, "", "relative", "/a\0b", "/\ud800", ["/x"]], ids=ascii)

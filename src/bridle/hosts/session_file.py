@@ -20,7 +20,8 @@ stands below the frontmatter is kept byte for byte. A file that cannot be read a
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+import stat
+from collections.abc import Callable, Iterator, Mapping
 
 from bridle.errors import DiskError, SessionFileUnusable, StateFolderMissing
 from bridle.ground import disk, ids
@@ -76,17 +77,19 @@ def state_dirs(
 ) -> tuple[Path, ...]:
     """Where a session's file may be, the first being where a new one goes.
 
-    An explicit folder stands alone. Where a plugin is known its folder comes first and the project's second: a run may
-    have been created by a command that did not know the plugin.
+    An explicit folder stands alone. Otherwise the file may also be in the project, although a plugin is known (the
+    command that made it did not know the plugin), and above the folder of the payload (the agent went elsewhere).
     """
     if given is not None and not given.strip():
         raise StateFolderMissing("--state-dir is empty", remedy="Give a folder, or leave the option out.")
     explicit = given or environ.get(STATE_FOLDER_VARIABLE)
     if explicit:
-        return (_absolute(explicit),)
-    project = payload_cwd if _is_folder_name(payload_cwd) else environ.get(PROJECT_VARIABLE) or "."
-    of_project = _absolute(os.path.join(str(project), PROJECT_STATE))
-    return (_absolute(os.path.join(plugin_root, PLUGIN_STATE)), of_project) if plugin_root else (of_project,)
+        return (Path(os.path.abspath(explicit)),)
+    project = environ.get(PROJECT_VARIABLE) or "."
+    here = str(payload_cwd) if _is_folder_name(payload_cwd) else project
+    of_project = (os.path.join(folder, PROJECT_STATE) for folder in (*_upwards(here), os.path.abspath(project)))
+    of_plugin = (os.path.join(os.path.abspath(plugin_root), PLUGIN_STATE),) if plugin_root else ()
+    return tuple(Path(folder) for folder in dict.fromkeys((*of_plugin, *of_project)))
 
 
 def read(path: Path) -> SessionFile | None:
@@ -187,8 +190,23 @@ def _is_folder_name(folder: object) -> bool:
     return True
 
 
-def _absolute(folder: str) -> Path:
-    return Path(os.path.abspath(folder))
+def _upwards(folder: str) -> Iterator[str]:
+    """The folder and those above it, as far as nobody but their owners writes to them."""
+    folder, above = os.path.abspath(folder), ""
+    yield folder
+    while folder != above:
+        folder, above = os.path.dirname(folder), folder
+        if folder == above or _is_for_everybody(folder):
+            return
+        yield folder
+
+
+def _is_for_everybody(folder: str) -> bool:
+    """Whether anybody may write there, as in /tmp: a session file in it could be a trap."""
+    try:
+        return bool(os.stat(folder).st_mode & stat.S_IWOTH)
+    except OSError:
+        return False
 
 
 def _unusable(error: DiskError) -> SessionFileUnusable:
