@@ -7,6 +7,7 @@ import os
 import pty
 import re
 import select
+import signal
 import struct
 import subprocess
 import termios
@@ -176,6 +177,25 @@ def test_in_a_pipe_everything_is_a_line_and_stdout_holds_the_receipt_alone(tmp_p
     for text in (done.stdout, done.stderr):
         assert all(character.isprintable() or character == "\n" for character in text)
         assert SECRET not in text
+
+
+def test_in_a_pipe_a_wait_is_said_once_with_its_end(tmp_path: Path) -> None:
+    here = loop(tmp_path, PLAN, LIMITED)
+    child = subprocess.Popen(
+        [str(BRIDLE), "run"], cwd=here.folder, env=here.environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert child.stderr is not None
+    seen = b""
+    while b"waiting until" not in seen:
+        line = child.stderr.readline()
+        assert line, seen.decode()
+        seen += line
+    child.send_signal(signal.SIGINT)
+    _, rest = child.communicate(timeout=LIMIT_SECONDS)
+    assert child.returncode == 130
+    [said] = [line for line in (seen + rest).decode().splitlines() if "waiting until" in line]
+    when = r"\w{3} \d\d \w{3} \d\d:\d\d:\d\d \S+"
+    assert re.fullmatch(rf"bridle: waiting until {when} \(usage limit: One\); then it goes on by itself", said)
 
 
 def test_a_terminal_that_cannot_be_drawn_on_gets_lines(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -48,6 +49,13 @@ def test_a_relative_folder_on_path_gives_an_absolute_program(tmp_path: Path) -> 
 def test_the_known_places_in_the_home_folder_come_last(tmp_path: Path, place: str) -> None:
     found = program(tmp_path / place / "claude")
     assert locate("claude", {"HOME": str(tmp_path), "PATH": ""}) == Program(str(found), str(found.parent))
+
+
+def test_our_own_agent_is_found_beside_this_bridle_where_its_environment_is_not_on_path(tmp_path: Path) -> None:
+    beside = Path(sys.executable).parent
+    assert locate("bridle-agent", {"HOME": str(tmp_path), "PATH": ""}) == Program(
+        str(beside / "bridle-agent"), str(beside)
+    )
 
 
 def test_a_known_place_that_holds_no_program_is_passed_over(tmp_path: Path) -> None:

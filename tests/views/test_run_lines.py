@@ -11,6 +11,7 @@ import pytest
 from bridle.loop import kinds
 from bridle.loop.watching import Began, Ended, Progress, Saw
 from bridle.views.run_lines import Teller
+from bridle.views.spans import moment
 from bridle.wire.decode import Decoder
 from bridle.wire.mask import Mask
 from tests.views.test_live import assistant, text
@@ -83,7 +84,10 @@ def test_an_agent_that_changed_nothing_is_told_of() -> None:
 @pytest.mark.parametrize(
     ("value", "expected"),
     [
-        ({"ending": kinds.LIMIT, "resets_at": "2026-11-15T14:00:00Z"}, "limit is used up until 2026-11-15T14:00:00Z"),
+        (
+            {"ending": kinds.LIMIT, "resets_at": "2026-11-15T14:00:00Z"},
+            f"limit is used up until {moment(1794751200)} (",
+        ),
         ({"ending": kinds.TRANSIENT, "said": "Overloaded"}, "the endpoint has no room at the moment: Overloaded"),
         ({"ending": kinds.UNUSABLE, "said": "not logged in"}, "the agent cannot be used: not logged in"),
         ({"ending": kinds.CRASHED}, "the agent died: without a word"),

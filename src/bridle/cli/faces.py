@@ -20,7 +20,7 @@ from bridle.loop.plan import Plan
 from bridle.loop.recall import stand
 from bridle.loop.watching import Began, Progress, Saw
 from bridle.views.lines import Line, broken
-from bridle.views.run_lines import Teller
+from bridle.views.run_lines import Teller, waits
 from bridle.views.run_screen import SPINS, Screen
 from bridle.views.summary import harmless
 from bridle.wire.mask import Mask, secret_values
@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 SKIP_KEY = "s"
 # A long journal takes a while to read: the view rests ten times as long, and leaves the machine to the work.
 LOOK_SHARE = 10
+
+# How often a run without a live view is looked at for a wait, of which the shortest takes some seconds.
+WAITS_SECONDS = 1.0
 
 
 class Face(Protocol):
@@ -62,14 +65,16 @@ def face_of(run: Path, environment: Mapping[str, str]) -> Face:
     folder = Path(str(inputs["repository"])) if isinstance(inputs, dict) and "repository" in inputs else run
     mask = Mask(secret_values(environment))
     is_live = sys.stderr.isatty() and os.environ.get("TERM", "dumb") != "dumb"
-    return LiveFace(run, folder, titles, mask) if is_live else LineFace(folder, titles, mask)
+    return LiveFace(run, folder, titles, mask) if is_live else LineFace(run, folder, titles, mask)
 
 
 class LineFace:
     """A line for each thing, one after the other."""
 
-    def __init__(self, folder: Path, titles: tuple[str, ...], mask: Mask) -> None:
+    def __init__(self, run: Path, folder: Path, titles: tuple[str, ...], mask: Mask) -> None:
         self._teller = Teller(titles, folder, mask=mask, write=lambda one: _write(one.plain))
+        self._store = FileStore(run)
+        self._ticking: asyncio.Task[None] | None = None
 
     def say(self, line: str) -> None:
         """Show a line."""
@@ -80,10 +85,26 @@ class LineFace:
         self._teller.tell(progress)
 
     async def __aenter__(self) -> Self:
+        self._ticking = asyncio.create_task(self._tell_waits())
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        return None
+        if self._ticking is not None:
+            self._ticking.cancel()
+            await asyncio.wait({self._ticking})
+
+    async def _tell_waits(self) -> None:
+        """A line for each wait: nothing else would be seen of a run that sleeps for hours."""
+        told = ""
+        while True:
+            try:
+                nap = naps.current(self._store)
+            except Error:
+                return  # whoever drives the run meets the same error and says it
+            if nap is not None and nap.effect_id != told:
+                told = nap.effect_id
+                self.say(waits(nap))
+            await asyncio.sleep(WAITS_SECONDS)
 
 
 class LiveFace:

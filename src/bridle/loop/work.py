@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from bridle.errors import DiskError
+from bridle.errors import DiskError, Error
 from bridle.ground import clock, disk, ids
 from bridle.loop import commits, kinds, progress, prompt
 from bridle.loop.attempts import spent_before
@@ -207,7 +207,7 @@ def _answer(finished: Finished) -> dict[str, Any]:
 def _ending(finished: Finished, answer: dict[str, Any]) -> dict[str, Any]:
     """What kind of ending it was; none but `ok` is the task's own fault."""
     outcome, record = finished.outcome, finished.record
-    said = str(finished.unusable or outcome.error or "")[:SAID_CHARACTERS]
+    said = (_in_a_line(finished.unusable) if finished.unusable is not None else outcome.error or "")[:SAID_CHARACTERS]
     ending = kinds.OK
     if finished.unusable is not None:
         ending = kinds.UNUSABLE
@@ -223,6 +223,10 @@ def _ending(finished: Finished, answer: dict[str, Any]) -> dict[str, Any]:
         ending = kinds.CRASHED  # one that gave a result has ended by itself, whatever form its answer has
     resets_at = clock.iso(datetime.fromtimestamp(record.resets_at, UTC)) if record.resets_at else None
     return {"ending": ending, "said": said, "resets_at": resets_at if ending == kinds.LIMIT else None}
+
+
+def _in_a_line(error: Error) -> str:
+    return f"{error.message}; {error.remedy}" if error.remedy else error.message
 
 
 def record_overloaded(error: str | None) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +23,8 @@ _PLACES = (
     "/usr/local/bin",
     "/opt/homebrew/bin",
 )
+# The agent that comes with Bridle itself.
+OWN_AGENT = "bridle-agent"
 _REMEDY = {
     "claude": "install it with `npm install -g @anthropic-ai/claude-code`, or name it in BRIDLE_CLAUDE",
     "codex": "install it with `npm install -g @openai/codex`, or name it in BRIDLE_CODEX",
@@ -54,7 +57,9 @@ def locate(agent: str, environment: Mapping[str, str]) -> Program:
     if on_path:
         return Program(os.path.abspath(on_path), "PATH")
     home = Path(environment.get("HOME") or "/nonexistent")
-    for place in _PLACES:
+    # An environment of its own need not be on PATH: then our own agent is where this very Bridle is.
+    beside = (os.path.dirname(sys.executable),) if agent == OWN_AGENT else ()
+    for place in (*beside, *_PLACES):
         candidate = home / place / agent
         if os.access(candidate, os.X_OK) and candidate.is_file():
             return Program(str(candidate), str(candidate.parent))

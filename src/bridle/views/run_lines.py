@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from bridle.loop import kinds
 from bridle.loop.command import TIMED_OUT
+from bridle.loop.naps import Nap
 from bridle.loop.watching import Began, Ended, Progress, Saw
 from bridle.views.lines import Line, Segment, line
-from bridle.views.spans import money, span
+from bridle.views.spans import moment, money, span
 from bridle.views.summary import harmless
 from bridle.wire.blocks import Text, ToolUse
 from bridle.wire.clip import Clip
@@ -59,6 +61,11 @@ class Teller:
                 yield from ((f"{_INDENT}{words}", style) for words, style in _ended(kind, args, value))
             case _:
                 return
+
+
+def waits(nap: Nap) -> str:
+    """What a run waits for that goes on by itself."""
+    return f"waiting until {moment(nap.until_seconds)} ({nap.why}); then it goes on by itself"
 
 
 class AgentWords:
@@ -115,7 +122,8 @@ def _worked(value: Mapping[str, Any]) -> Iterator[Segment]:
     match value.get("ending"):
         case kinds.LIMIT:
             until = value.get("resets_at")
-            yield f"the account's limit is used up{f' until {until}' if until else ''} ({spent})", "question"
+            when = f" until {moment(datetime.fromisoformat(until).timestamp())}" if isinstance(until, str) else ""
+            yield f"the account's limit is used up{when} ({spent})", "question"
         case kinds.TRANSIENT:
             yield f"the endpoint has no room at the moment: {said}", "question"
         case kinds.UNUSABLE:

@@ -1,6 +1,8 @@
-"""Lengths of time and amounts of money, as a person reads them. Pure."""
+"""Lengths of time and amounts of money, as a person reads them."""
 
 from __future__ import annotations
+
+from datetime import UTC, datetime
 
 # Below this an amount in cents would read as nothing.
 _SMALL_USD = 1.0
@@ -25,6 +27,14 @@ def clock(seconds: float) -> str:
     whole = max(0, int(seconds))
     hours, rest = divmod(whole, 3600)
     return f"{hours}:{rest // 60:02}:{rest % 60:02}" if hours else f"{rest // 60}:{rest % 60:02}"
+
+
+def moment(seconds: float) -> str:
+    """A moment since 1970 by the person's own clock, with its day: `Sun 15 Nov 14:00:05 UTC`."""
+    try:
+        return f"{datetime.fromtimestamp(seconds, UTC).astimezone():%a %d %b %H:%M:%S %Z}"
+    except (ValueError, OverflowError, OSError):
+        return str(seconds)
 
 
 def money(usd: object) -> str:
