@@ -3,6 +3,9 @@
     Error
     ├── UserError            what a person or a calling program gave us is wrong
     │   ├── UsageError       a flag, an argument, an id, a setting
+    │   │   ├── HookTypeMissing      nobody said which hook of the host it is
+    │   │   ├── HookTypeUnknown      it is none that we answer
+    │   │   └── HarnessUnsupported   its host is none that we know
     │   ├── PlanError        a plan that cannot be worked on
     │   ├── SettingsError    a bridle.toml, or a flag in its place, that cannot be used
     │   ├── ScriptError      a stage script that cannot be played
@@ -74,6 +77,24 @@ class UsageError(UserError):
     """A flag, an argument, an id or a setting is wrong."""
 
     code = "USAGE"
+
+
+class HookTypeMissing(UsageError):
+    """Nobody said which hook of the host is to be answered."""
+
+    code = "MISSING_HOOK_TYPE"
+
+
+class HookTypeUnknown(UsageError):
+    """The hook is none that is answered here."""
+
+    code = "UNKNOWN_HOOK_TYPE"
+
+
+class HarnessUnsupported(UsageError):
+    """The host is none that is known here."""
+
+    code = "UNSUPPORTED_HARNESS"
 
 
 class PlanError(UserError):

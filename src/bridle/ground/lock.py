@@ -6,7 +6,6 @@ import fcntl
 import os
 import stat
 import time
-from types import TracebackType
 
 from bridle.errors import DiskError, LockHeld
 from bridle.ground import disk, quick_json, stamp
@@ -104,9 +103,7 @@ class FileLock:
     def __enter__(self) -> FileLock:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
         self.release()
 
 
@@ -162,7 +159,8 @@ def _refusal(path: Path) -> LockHeld:
 
 def _read_holder(path: Path) -> Holder | None:
     try:
-        note = quick_json.loads(disk.read_bounded(path, NOTE_LIMIT_BYTES))
+        text = disk.read_bounded(path, NOTE_LIMIT_BYTES)
+        note = quick_json.loads(text) if text else None  # nearly always empty: the last holder ended well
         if not isinstance(note, dict):
             return None
         work = note.get("work")

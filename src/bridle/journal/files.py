@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Mapping
-from types import TracebackType
 
 from bridle.errors import DiskError, InternalError, JournalBroken
 from bridle.ground import disk
@@ -18,7 +17,16 @@ from bridle.ground.quick_path import Path
 from bridle.ground.stamp import iso
 from bridle.journal import codec, documents, layout, names, pack, turn
 from bridle.journal.digest import sha256
-from bridle.journal.entries import EFFECT_REQUESTED, EFFECT_RESOLVED, OK, RUN_COMPLETED, Entry, Posted, Request
+from bridle.journal.entries import (
+    EFFECT_REQUESTED,
+    EFFECT_RESOLVED,
+    OK,
+    RUN_COMPLETED,
+    STOP_HOOK_INVOKED,
+    Entry,
+    Posted,
+    Request,
+)
 from bridle.journal.post import check_unused, pending_effect
 from bridle.journal.reader import FileReader, grow_quietly
 from bridle.journal.state import Standing, State, file_name
@@ -61,9 +69,7 @@ class FileTurn:
         self._held = (lock, writer)
         return writer
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
         if self._held is None:
             return
         lock, writer = self._held
@@ -154,10 +160,15 @@ class FileWriter:
         self._is_over = True
         if self._has_failed:
             return
-        if self._last_type is not None and (self.standing.end or self.standing.seq <= SNAPSHOT_LIMIT_ENTRIES):
+        if self._last_type is not None and self._is_worth_a_snapshot(self._last_type):
             self._write_snapshot(self._last_type)
         self._view.learn(self._store.take_learned())
         grow_quietly(self._view)
+
+    def _is_worth_a_snapshot(self, last_type: str) -> bool:
+        if last_type == STOP_HOOK_INVOKED:  # changes nothing that stands there, and a hook is to be quick
+            return False
+        return self.standing.end is not None or self.standing.seq <= SNAPSHOT_LIMIT_ENTRIES
 
     def _append(
         self,
