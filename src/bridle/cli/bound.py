@@ -17,8 +17,7 @@ from bridle.cli.sessions import (
 from bridle.ground import ids
 from bridle.ground.quick_path import Path
 from bridle.hosts import registry, session_file
-from bridle.hosts.adapter import Adapter
-from bridle.hosts.binding import Wish
+from bridle.hosts.adapter import Adapter, Wish
 from bridle.hosts.session import moment
 from bridle.journal.find import runs_folder
 
@@ -26,10 +25,19 @@ from bridle.journal.find import runs_folder
 class Asked:
     """What was asked: a session to bind, or the reason why there is none."""
 
-    __slots__ = ("harness", "refusal", "remarks", "session_id", "wish")
+    __slots__ = ("adapter", "harness", "refusal", "remarks", "session_id", "wish")
 
-    def __init__(self, harness: str | None, session_id: str, wish: Wish | None, refusal: str | None) -> None:
+    def __init__(
+        self,
+        harness: str | None,
+        session_id: str,
+        *,
+        adapter: Adapter | None = None,
+        wish: Wish | None = None,
+        refusal: str | None = None,
+    ) -> None:
         self.harness = harness
+        self.adapter = adapter
         self.session_id = session_id
         self.wish = wish
         """The session that can be bound; None where none can."""
@@ -49,16 +57,16 @@ def asked(given: Given, runs: Path, run_id: str, prompt: str | None) -> Asked | 
     adapter = registry.by_name(name) if name else registry.detect(os.environ)
     if adapter is None:
         known = ", ".join(registry.NAMES)
-        return Asked(name, flag, None, f"there is no host {name!r}; Bridle knows {known}")
+        return Asked(name, flag, refusal=f"there is no host {name!r}; Bridle knows {known}")
     if not adapter.holds_sessions:
-        return Asked(name, flag, None, "no host is known whose session it could be; give --harness")
+        return Asked(name, flag, refusal="no host is known whose session it could be; give --harness")
     return _of_host(given, adapter, runs, run_id, prompt)
 
 
 def _of_host(given: Given, adapter: Adapter, runs: Path, run_id: str, prompt: str | None) -> Asked:
     identity = adapter.resolve_session_id(given.text(SESSION_ID.name), None, os.environ)
     if identity is None:
-        return Asked(adapter.name, "", None, "no session id was given (--session-id), and the environment has none")
+        return Asked(adapter.name, "", refusal="no session id was given (--session-id), and the environment has none")
     wish = Wish(
         harness=adapter.name,
         identity=identity,
@@ -69,7 +77,7 @@ def _of_host(given: Given, adapter: Adapter, runs: Path, run_id: str, prompt: st
         now=moment(time.time_ns()),
         max_iterations=chosen_limit(given),
     )
-    found = Asked(adapter.name, identity.session_id, wish, None)
+    found = Asked(adapter.name, identity.session_id, adapter=adapter, wish=wish)
     found.remarks.extend(_remarks(given, adapter, wish))
     return found
 

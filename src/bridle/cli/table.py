@@ -365,8 +365,20 @@ FOR_PROGRAMS = (
         module="bridle.cli.commands.session_check_iteration",
         exit_codes=PROGRAM_CODES,
     ),
-    Command("session:last-message", "The last message of a session's transcript.", step=6),
-    Command("hook:run", "Answer a hook of the host.", step=6),
+    Command(
+        "session:last-message",
+        "What the agent said last, by its transcript.",
+        step=6,
+        module="bridle.cli.commands.session_last_message",
+        exit_codes=PROGRAM_CODES,
+    ),
+    Command(
+        "hook:run",
+        "Answer a hook of the host.",
+        step=6,
+        module="bridle.cli.commands.hook_run",
+        exit_codes=PROGRAM_CODES,
+    ),
 )
 
 COMMANDS = {command.name: command for command in FOR_PEOPLE + FOR_PROGRAMS}

@@ -7,11 +7,12 @@ about it (binding, the two hooks) is the same for all of them. Hooks import this
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from bridle.ground import quick_json
 from bridle.ground.quick_path import Path
 from bridle.hosts import session_file
+from bridle.hosts.answer import Answer
 
 FLAG = "--session-id"
 PAYLOAD = "the hook's payload"
@@ -73,6 +74,36 @@ class HookCall:
         self.runs_dir = runs_dir
 
 
+class Wish:
+    """A session that shall be bound to a run."""
+
+    __slots__ = ("harness", "identity", "max_iterations", "now", "path", "prompt", "run_id", "runs")
+
+    def __init__(
+        self,
+        *,
+        harness: str,
+        identity: Identity,
+        path: Path,
+        run_id: str,
+        runs: Path,
+        prompt: str,
+        now: str,
+        max_iterations: int | None = None,
+    ) -> None:
+        self.harness = harness
+        self.identity = identity
+        self.path = path
+        """The session's file."""
+        self.run_id = run_id
+        self.runs = runs
+        """The folder of runs, where the run that the session has now would be too."""
+        self.prompt = prompt
+        self.now = now
+        self.max_iterations = max_iterations
+        """None leaves it as it is."""
+
+
 class Adapter:
     """One host; each is a subclass that says what is special about it."""
 
@@ -85,6 +116,8 @@ class Adapter:
     """Environment variables that may name the folder of the plugin."""
     reads_transcript = True
     """Whether its transcript is written as the format's own host writes it."""
+    exports_variable: str | None = None
+    """Names the file whose lines the host adds to the environment of every later command, if it has one."""
     has_dispatcher = True
     holds_sessions = True
     """Whether its sessions can be bound to runs and held by the Stop hook."""
@@ -130,6 +163,24 @@ class Adapter:
         except (ValueError, RecursionError):
             return None
         return Payload(fields, reads_transcript=self.reads_transcript) if isinstance(fields, dict) else None
+
+    def bind_session(self, wish: Wish, make: Callable[[], Path], undo: Callable[[Path], None]) -> Path:
+        """Make a run and bind a session to it: both come to be, or neither."""
+        from bridle.hosts.binding import bind
+
+        return bind(wish, make, undo)
+
+    def handle_stop_hook(self, call: HookCall) -> Answer:
+        """Decide whether a session may end."""
+        from bridle.hosts.stop import answer
+
+        return answer(self, call)
+
+    def handle_session_start_hook(self, call: HookCall) -> Answer:
+        """Make a session known."""
+        from bridle.hosts.session_start import answer
+
+        return answer(self, call)
 
     def find_hook_dispatcher(self, start: Path, environ: Mapping[str, str]) -> Path | None:
         """The script of the other implementation's plugin that runs native hooks, where one is installed."""

@@ -11,43 +11,13 @@ from collections.abc import Callable
 from bridle.errors import Error, RunAssociated
 from bridle.ground.quick_path import Path
 from bridle.hosts import session_file
-from bridle.hosts.adapter import Identity
+from bridle.hosts.adapter import Wish
 from bridle.hosts.session import DEFAULT_MAX_ITERATIONS, SessionFile, new_file, new_session
 from bridle.journal.reader import FileReader
 from bridle.journal.state import COMPLETED, FAILED, HALTED
 
 ENDED = (COMPLETED, FAILED, HALTED)
 UNKNOWN = "unknown"
-
-
-class Wish:
-    """A session that shall be bound to a run."""
-
-    __slots__ = ("harness", "identity", "max_iterations", "now", "path", "prompt", "run_id", "runs")
-
-    def __init__(
-        self,
-        *,
-        harness: str,
-        identity: Identity,
-        path: Path,
-        run_id: str,
-        runs: Path,
-        prompt: str,
-        now: str,
-        max_iterations: int | None = None,
-    ) -> None:
-        self.harness = harness
-        self.identity = identity
-        self.path = path
-        """The session's file."""
-        self.run_id = run_id
-        self.runs = runs
-        """The folder of runs, where the run that the session has now would be too."""
-        self.prompt = prompt
-        self.now = now
-        self.max_iterations = max_iterations
-        """None leaves it as it is."""
 
 
 def decide(wish: Wish, found: SessionFile | None, state_of_other: str | None = None) -> SessionFile:

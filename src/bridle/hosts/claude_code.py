@@ -19,6 +19,7 @@ class ClaudeCode(Adapter):
     # The host itself sets the first one anew for each command; the others are passed on by whoever exports them.
     session_variables = ("CLAUDE_CODE_SESSION_ID", SESSION_VARIABLE, "BABYSITTER_SESSION_ID")
     plugin_variables = ("CLAUDE_PLUGIN_ROOT",)
+    exports_variable = ENVIRONMENT_FILE_VARIABLE
 
 
 adapter = ClaudeCode()

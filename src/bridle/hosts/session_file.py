@@ -122,20 +122,11 @@ def delete(path: Path) -> bool:
     if not os.path.lexists(path):
         return False
     with held(path, "session:delete"):
-        try:
-            os.unlink(path)
-            # Whoever waits for this lock sees that the file is another one, and takes that.
-            os.unlink(_lock_of(path))
-            disk.sync_folder(path.parent)
-        except FileNotFoundError:
-            return False
-        except OSError as error:
-            raise SessionFileUnusable(
-                f"the session file {path} could not be removed: {error.strerror}",
-                remedy="Check the permissions of its folder.",
-                payload=error.errno,
-            ) from error
-    return True
+        is_there = _unlink(path)
+        # Whoever waits for this lock sees that the file is another one, and takes that.
+        _unlink(_lock_of(path))
+        disk.sync_folder(path.parent)
+    return is_there
 
 
 def changed(
@@ -173,6 +164,20 @@ def held(path: Path, holder: str, *, wait_seconds: float = LOCK_WAIT_SECONDS) ->
         return FileLock.hold(_lock_of(path), holder=holder, wait_seconds=wait_seconds)
     except DiskError as error:
         raise _unusable(error) from error
+
+
+def _unlink(path: Path) -> bool:
+    try:
+        os.unlink(path)
+    except FileNotFoundError:
+        return False
+    except OSError as error:
+        raise SessionFileUnusable(
+            f"the session file {path} could not be removed: {error.strerror}",
+            remedy="Check the permissions of its folder.",
+            payload=error.errno,
+        ) from error
+    return True
 
 
 def _lock_of(path: Path) -> Path:

@@ -15,7 +15,7 @@ from bridle.engine.hook_files import ON_RUN_START
 from bridle.errors import DiskError, UsageError
 from bridle.ground import disk, ids
 from bridle.ground.stamp import iso
-from bridle.hosts.binding import bind, plan
+from bridle.hosts.binding import plan
 from bridle.journal import codec
 from bridle.journal.create import NewRun, create_run, entrypoint, undo_run
 from bridle.journal.layout import DEFAULT_EXPORT
@@ -72,9 +72,9 @@ def _create(runs: Path, new: NewRun, session: Asked | None) -> Path:
     def make() -> Path:
         return create_run(runs, new, proof=ids.new_token(), ulid=_fresh_id(), created_at=iso(time.time_ns()))
 
-    if session is None or session.wish is None:
+    if session is None or session.adapter is None or session.wish is None:
         return make()
-    return bind(session.wish, make, undo_run)
+    return session.adapter.bind_session(session.wish, make, undo_run)
 
 
 def _bound_words(session: Asked | None) -> str:
