@@ -113,7 +113,8 @@ def test_it_says_plainly_what_is_scripted_and_where_to_look(
 ) -> None:
     repository, done = demo
     assert "The model's words are scripted" in done.stderr
-    assert f"cd {repository}" in done.stderr
+    assert f"  cd {repository}\n" in done.stderr
+    assert "auth:" not in done.stderr
     for command in ("git log --stat", "bridle status", "bridle show", "bridle replay", "bridle audit", "bridle init"):
         assert command in done.stderr
 
@@ -183,20 +184,56 @@ def test_a_request_that_is_none_of_the_demo_is_refused() -> None:
     assert all(one["otherwise"]["kind"] == "error" for one in document["conversations"])
 
 
+def broken_off(folder: Path, mark: str, *flags: str) -> tuple[int, str, str]:
+    """Start a demo, and press Ctrl-C as soon as this line is seen; gives exit code, stdout and stderr."""
+    child = subprocess.Popen(
+        [str(BRIDLE), "demo", "--folder", str(folder), *flags],
+        stderr=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert child.stderr is not None
+    seen = ""
+    while mark not in seen:
+        line = child.stderr.readline()
+        assert line, seen
+        seen += line
+    child.send_signal(signal.SIGINT)
+    out, rest = child.communicate(timeout=LIMIT_SECONDS)
+    return child.returncode, out, seen + rest
+
+
 def test_a_demo_that_is_not_kept_leaves_nothing_behind(tmp_path: Path) -> None:
     """Interrupted at its first iteration, so that it is short; the folder goes all the same."""
     folder = tmp_path / "gone"
-    child = subprocess.Popen(
-        [str(BRIDLE), "demo", "--folder", str(folder), "--no-keep"], stderr=subprocess.PIPE, stdout=subprocess.PIPE
-    )
-    assert child.stderr is not None
-    seen = b""
-    while b"iteration 1" not in seen:
-        line = child.stderr.readline()
-        assert line, seen.decode()
-        seen += line
-    child.send_signal(signal.SIGINT)
-    _, rest = child.communicate(timeout=LIMIT_SECONDS)
-    assert child.returncode == 130
-    assert b"start another one" in rest
+    code, out, err = broken_off(folder, "iteration 1", "--no-keep")
+    assert code == 130
+    assert "goes on" not in err
+    assert f"go on      {BRIDLE} demo\n" in out
     assert not folder.exists()
+
+
+def test_a_demo_that_is_broken_off_again_and_again_goes_on_in_its_folder(tmp_path: Path) -> None:
+    folder = tmp_path / "a folder"
+    way = f"{BRIDLE} demo --folder '{folder}'"
+    for mark in ("> Edit till/prices.py", "> Edit till/basket.py", "> Write till/rebate.py", "> Write till/slip.py"):
+        code, out, err = broken_off(folder, mark)
+        assert code == 130, err
+        assert f"go on      {way}\n" in out
+    assert f"Going on with the demo in {folder / 'till'}\n" in err
+    done = bridle("demo", "--folder", str(folder), "--json", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    receipt = json.loads(done.stdout)
+    assert [task["verdict"] for task in receipt["tasks"]] == ["done"] * 4
+    assert [task["tries"] for task in receipt["tasks"]] == [0, 0, 1, 0]
+    assert git(folder / "till", "log", "--reverse", "--format=%s", "main..HEAD").splitlines() == TITLES
+    again = bridle("demo", "--folder", str(folder), cwd=tmp_path)
+    assert again.returncode == 2
+    assert "is not empty" in again.stderr
+
+
+def test_where_bridle_is_not_on_the_path_it_says_how_to_reach_it(
+    demo: tuple[Path, subprocess.CompletedProcess[str]],
+) -> None:
+    _, done = demo
+    assert f'  export PATH={BRIDLE.parent}:"$PATH"\n' in done.stderr

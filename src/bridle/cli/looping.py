@@ -46,16 +46,27 @@ def is_loop(run: Path) -> bool:
     return FileStore(run).metadata().get("processId") == PROCESS_ID
 
 
-def begin(beginning: Beginning, environment: Mapping[str, str]) -> Path:
-    """Make the run, and say what is about to happen: the agents and who pays, the bounds, the branch."""
+RESUME = "bridle resume"
+
+
+def begin(
+    beginning: Beginning,
+    environment: Mapping[str, str],
+    *,
+    introduction: Sequence[str] | None = None,
+    resume: str | None = RESUME,
+) -> Path:
+    """Make the run, and say what is about to happen: the agents and who pays, the bounds, how to go on."""
     settings, tasks = beginning.settings, len(beginning.plan.tasks)
     if settings.notify:
         notify.check_addresses(settings.notify)
-    for line in introduce(settings, beginning.repository, environment):
+    found = introduce(settings, beginning.repository, environment)
+    for line in found if introduction is None else introduction:
         say(line)
     run = asyncio.run(create(beginning, _runs_of(beginning.repository, environment), environment))
     say(f"run {run.name}: {tasks} {'task' if tasks == 1 else 'tasks'}; {settings.limits.words()}")
-    say("Ctrl-C is safe: `bridle resume` goes on")
+    if resume is not None:
+        say(f"Ctrl-C is safe: `{resume}` goes on")
     return run
 
 
@@ -66,17 +77,21 @@ def drive(
     with_hooks: bool = True,
     environment: Mapping[str, str] | None = None,
     addresses: Sequence[str] | None = None,
+    resume: str | None = None,
 ) -> int:
-    """Drive a run to its end, print its receipt, send word of it, and give the exit code."""
+    """Drive a run to its end, print its receipt, send word of it, and give the exit code.
+
+    `resume` is how this run goes on, where `bridle resume` is not the way.
+    """
     outer = dict(os.environ) if environment is None else environment
     told = _addresses(run) if addresses is None else addresses
     try:
         ended = asyncio.run(_until_told_to_end(_shown(run, outer, with_hooks=with_hooks)))
     except (asyncio.CancelledError, KeyboardInterrupt):
         document = asyncio.run(standing(run))
-        show(document, "interrupted; nothing is lost", as_json=as_json)
+        show(_with_way(document, resume), "interrupted; nothing is lost", as_json=as_json)
         return INTERRUPTED
-    show(ended.receipt, ended.reason, as_json=as_json)
+    show(_with_way(ended.receipt, resume), ended.reason, as_json=as_json)
     if told:
         asyncio.run(notify.send(told, ended.receipt, ended.reason, say))
     return ended.exit_code
@@ -92,6 +107,10 @@ def show(document: dict[str, Any], reason: str, *, as_json: bool) -> None:
         return
     for line in receipts.lines(document, reason):
         print(line)
+
+
+def _with_way(document: dict[str, Any], resume: str | None) -> dict[str, Any]:
+    return document if resume is None else {**document, "resume": resume}
 
 
 def _runs_of(repository: Path, environment: Mapping[str, str]) -> Path:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shlex
+import shutil
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,7 +24,7 @@ WATCHED_SECONDS = 0.4
 @click.option(
     "--folder",
     type=click.Path(path_type=Path, file_okay=False),
-    help="Where the sample goes: a new or an empty folder.  [default: a temporary one]",
+    help="Where the sample goes: a new or empty folder, or that of a demo to go on with.  [default: a temporary one]",
 )
 @click.option("--keep/--no-keep", default=True, show_default=True, help="Leave the folder there, to look at.")
 @click.option("--json", "as_json", is_flag=True, help="Print the receipt as one JSON document on stdout.")
@@ -32,43 +34,54 @@ def command(*, folder: Path | None, keep: bool, as_json: bool) -> int:
     Only the model is not real: its words come from a script on this machine. The agent that hears them, its edits, the
     tests that Bridle runs, and the commits are.
     """
-    from bridle.cli.demo.scene import build, choose_folder, clear
+    from bridle.cli.demo.scene import build, choose_folder, clear, find_unfinished
 
-    place = choose_folder(folder)
-    scene = asyncio.run(build(place, os.environ))
-    code = _play(scene, as_json=as_json, keep=keep)
+    broken_off = find_unfinished(folder)
+    if broken_off is not None:
+        scene, run = broken_off
+        click.echo(f"Going on with the demo in {scene.repository}\n", err=True)
+    else:
+        scene, run = asyncio.run(build(choose_folder(folder), os.environ)), None
+    code = _play(scene, run, as_json=as_json, keep=keep)
     if not keep:
-        clear(place)
+        clear(scene.folder)
     return code
 
 
-def _play(scene: Scene, *, as_json: bool, keep: bool) -> int:
-    """Run the plan against the stage, and say what was seen."""
+def _play(scene: Scene, run: Path | None, *, as_json: bool, keep: bool) -> int:
+    """Run the plan against the stage, or go on with its run, and say what was seen."""
     from bridle.cli import looping
     from bridle.cli.demo.script import script
     from bridle.loop import start
-    from bridle.loop.argument import read_plan
-    from bridle.loop.bridle_toml import load_settings
     from bridle.stage.script import load_script
     from bridle.stage.thread import running
 
     seconds = WATCHED_SECONDS if sys.stderr.isatty() else 0.0
+    again = f"{_bridle()} demo --folder {shlex.quote(str(scene.folder))}" if keep else f"{_bridle()} demo"
     with running(load_script(script(scene.repository, delay_seconds=seconds))) as stage:
         environment = scene.environment(stage.url, os.environ)
-        settings = load_settings(scene.repository, Path(environment["BRIDLE_HOME"]), {"agent": "bridle-agent"})
-        plan = read_plan("PLAN.md", scene.repository, settings)
-        beginning = asyncio.run(start.look(scene.repository, plan, settings, environment))
-        for line in _introduction(scene, len(plan.tasks)):
-            click.echo(line, err=True)
-        run = looping.begin(beginning, environment)
-        code = looping.drive(run, as_json=as_json, environment=environment, addresses=())
+        run = run or _begin(scene, environment, resume=again if keep else None)
+        code = looping.drive(run, as_json=as_json, environment=environment, addresses=(), resume=again)
         misfits = _misfits(stage)
-    told = _where_to_look(scene) if keep else []
-    if code == start.INTERRUPTED:
-        told = ["", "The scripted model ended with the demo, so this run cannot go on: start another one."]
+    told = [] if not keep or code == start.INTERRUPTED else _where_to_look(scene)
     for line in [*misfits, *told]:
         click.echo(line, err=True)
     return code
+
+
+def _begin(scene: Scene, environment: dict[str, str], *, resume: str | None) -> Path:
+    """Make the run of the sample's plan."""
+    from bridle.cli import looping
+    from bridle.loop import start
+    from bridle.loop.argument import read_plan
+    from bridle.loop.bridle_toml import load_settings
+
+    settings = load_settings(scene.repository, Path(environment["BRIDLE_HOME"]), {"agent": "bridle-agent"})
+    plan = read_plan("PLAN.md", scene.repository, settings)
+    beginning = asyncio.run(start.look(scene.repository, plan, settings, environment))
+    for line in _introduction(scene, len(plan.tasks)):
+        click.echo(line, err=True)
+    return looping.begin(beginning, environment, introduction=(), resume=resume)
 
 
 def _introduction(scene: Scene, tasks: int) -> list[str]:
@@ -78,16 +91,18 @@ def _introduction(scene: Scene, tasks: int) -> list[str]:
         "",
         "The model's words are scripted and come from this machine: no account is used,",
         "nothing is paid, and the costs are what the same tokens would have cost.",
-        "The agent, its edits, the test runs and the commits are real.",
+        "The agent (bridle-agent), its edits, the test runs and the commits are real.",
         "",
     ]
 
 
 def _where_to_look(scene: Scene) -> list[str]:
     """What a person can try next."""
+    told = ["", "Look around:", f"  cd {shlex.quote(str(scene.repository))}"]
+    if _bridle() != "bridle":
+        told.append(f'  export PATH={shlex.quote(os.path.dirname(_bridle()))}:"$PATH"')
     return [
-        "",
-        f"Look around: cd {scene.repository}",
+        *told,
         "  git log --stat   one commit a task; its trailers name run, cost and checks",
         "  bridle status    this receipt again",
         "  bridle show      the last conversation; all are in .ralph/logs/claude",
@@ -96,6 +111,15 @@ def _where_to_look(scene: Scene) -> list[str]:
         "",
         "Then, in a repository of your own: bridle init",
     ]
+
+
+def _bridle() -> str:
+    """The words that start this very Bridle in the person's shell."""
+    own = os.path.join(os.path.dirname(sys.executable), "bridle")
+    found = shutil.which("bridle")
+    if not os.path.isfile(own) or (found is not None and os.path.realpath(found) == os.path.realpath(own)):
+        return "bridle"
+    return own
 
 
 def _misfits(stage: Stage) -> list[str]:

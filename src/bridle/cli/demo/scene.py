@@ -14,6 +14,8 @@ from pathlib import Path
 from bridle.cli.demo.sample import FILES
 from bridle.errors import DiskError, UsageError
 from bridle.ground import disk
+from bridle.journal import layout
+from bridle.journal.files import FileStore
 from bridle.workspace.git import Git
 
 REPOSITORY = "till"
@@ -75,6 +77,17 @@ def choose_folder(given: Path | None) -> Path:
     except OSError as error:
         raise UsageError(f"{folder} cannot be used: {error.strerror}") from error
     return folder.resolve()
+
+
+def find_unfinished(given: Path | None) -> tuple[Scene, Path] | None:
+    """The demo that was broken off in a folder, and its run; None where there is none."""
+    if given is None:
+        return None
+    scene = Scene(given.resolve())
+    runs = [path.parent for path in (scene.repository / layout.RUNS_FOLDER).glob(f"*/{layout.RUN_FILE}")]
+    if not scene.agent.is_file() or len(runs) != 1 or FileStore(runs[0]).standing().end is not None:
+        return None
+    return scene, runs[0]
 
 
 async def build(folder: Path, inherited: Mapping[str, str]) -> Scene:

@@ -2,6 +2,7 @@
 
 Every answer is bound to what stands in the request: to the task in the prompt, to the output of a check that really
 failed, to the lines of a file that was really read. Where that is not so, the answer is an API error that says so.
+An iteration that was broken off is begun again on the files as it left them: that is expected too, and nothing else.
 """
 
 from __future__ import annotations
@@ -10,6 +11,9 @@ import re
 from pathlib import Path
 from typing import Any
 
+_BROKEN_OFF = "This was done already, by an iteration that was broken off. I only see whether it holds."
+# What a tool says of a file that is there and that this agent has not seen.
+_NOT_READ = "File has not been read yet"
 # What is said on every request that the script has no answer for; the demo looks for it at its end.
 UNEXPECTED = "the demo's script does not fit this repository: {} was expected"
 
@@ -76,6 +80,7 @@ def _prices(repository: Path) -> dict[str, Any]:
                 '    return int(whole) * 100 + int(f"{rest:0<2}")',
             ),
         ),
+        _after("Read", 'int(f"{rest:0<2}")', _BROKEN_OFF, _test("tests/test_prices.py")),
         _after("Edit", "has been updated", _test("tests/test_prices.py")),
         _after(
             "Bash",
@@ -91,10 +96,13 @@ def _prices(repository: Path) -> dict[str, Any]:
 def _basket(repository: Path) -> dict[str, Any]:
     path = str(repository / "till/basket.py")
     wrong = "        return sum(cents for _, cents, _ in self.items)"
-    refusal = (
-        "        if count < 1:\n"
-        '            raise ValueError(f"{count} is no count")\n'
-        "        self.items.append((name, cents, count))"
+    right = "        return sum(cents * count for _, cents, count in self.items)"
+    kept = "        self.items.append((name, cents, count))"
+    refusal = _call(
+        "Edit",
+        file_path=path,
+        old_string=kept,
+        new_string=f'        if count < 1:\n            raise ValueError(f"{{count}} is no count")\n{kept}',
     )
     return _conversation(
         "Count what is in the basket",
@@ -103,20 +111,12 @@ def _basket(repository: Path) -> dict[str, Any]:
             "Read",
             wrong,
             "The count is kept but never used.",
-            _call(
-                "Edit",
-                file_path=path,
-                old_string=wrong,
-                new_string="        return sum(cents * count for _, cents, count in self.items)",
-            ),
-            _call(
-                "Edit",
-                file_path=path,
-                old_string="        self.items.append((name, cents, count))",
-                new_string=refusal,
-            ),
+            _call("Edit", file_path=path, old_string=wrong, new_string=right),
+            refusal,
         ),
-        _after("Edit", r"has been updated.*has been updated", _test("tests/test_basket.py")),
+        _after("Read", "if count < 1:", _BROKEN_OFF, _test("tests/test_basket.py")),
+        _after("Read", right, "The total is right already; a count below one is not refused yet.", refusal),
+        _after("Edit", "has been updated", _test("tests/test_basket.py")),
         _after("Bash", r"Ran 3 tests.*OK", _end("The total counts every item, and a count below one is refused.")),
     )
 
@@ -124,20 +124,18 @@ def _basket(repository: Path) -> dict[str, Any]:
 def _rebates(repository: Path) -> list[dict[str, Any]]:
     """Two conversations: the first one rounds as Python does and says it is done; the second one hears of it."""
     title, path = "Rebates", str(repository / "till/rebate.py")
+    rounded, right = "    return round(cents * percent / 100)", "    return (cents * percent + 50) // 100"
+    too_early = _end("till/rebate.py is written; it is simple enough to be right.")
     second = _conversation(
         title,
         _first("The check says 2 where 3 is right. I look at what is there.", _call("Read", file_path=path)),
         _after(
             "Read",
-            "    return round(cents * percent / 100)",
+            rounded,
             "`round` takes a half to the even number. In whole numbers there is no half to lose.",
-            _call(
-                "Edit",
-                file_path=path,
-                old_string="    return round(cents * percent / 100)",
-                new_string="    return (cents * percent + 50) // 100",
-            ),
+            _call("Edit", file_path=path, old_string=rounded, new_string=right),
         ),
+        _after("Read", right, _BROKEN_OFF, _test("tests/test_rebate.py")),
         _after("Edit", "has been updated", _test("tests/test_rebate.py")),
         _after(
             "Bash",
@@ -152,15 +150,16 @@ def _rebates(repository: Path) -> list[dict[str, Any]]:
     first = _conversation(
         title,
         _first("A rebate is one line of arithmetic.", _call("Write", file_path=path, content=_REBATE)),
-        _after(
-            "Write", "File created successfully", _end("till/rebate.py is written; it is simple enough to be right.")
-        ),
+        _after("Write", "File created successfully", too_early),
+        _after("Write", _NOT_READ, _call("Read", file_path=path)),
+        _after("Read", rounded, too_early),
     )
     return [second, first]
 
 
 def _slip(repository: Path) -> dict[str, Any]:
     path = str(repository / "till/slip.py")
+    everything = _call("Bash", command="python3 -m unittest")
     return _conversation(
         "Print the slip",
         _first(
@@ -168,7 +167,9 @@ def _slip(repository: Path) -> dict[str, Any]:
             _call("Read", file_path=str(repository / "tests/test_slip.py")),
         ),
         _after("Read", "rebate 10%        -0.50", _call("Write", file_path=path, content=_SLIP)),
-        _after("Write", "File created successfully", "Now everything.", _call("Bash", command="python3 -m unittest")),
+        _after("Write", "File created successfully", "Now everything.", everything),
+        _after("Write", _NOT_READ, _call("Read", file_path=path)),
+        _after("Read", "def slip(", _BROKEN_OFF, everything),
         _after("Bash", r"Ran 13 tests.*OK", _end("The slip is printed, and all thirteen tests pass.")),
     )
 
