@@ -1,0 +1,330 @@
+"""The plugin in real Claude Code sessions: held until the run is complete, and nobody else is."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bridle.hosts.bundle import BLOCK_CAP, GONE
+from tests.real.parts import claude_program
+from tests.real.plugged import (
+    EFFECT,
+    FIRST,
+    STATE_PLUGIN,
+    STATE_SESSION,
+    Ended,
+    Plugged,
+    begins,
+    gives_proof,
+    iterates,
+    plugged,
+    posts,
+    shell,
+    shows_status,
+)
+from tests.real.scene import LIMIT_SECONDS, Scene, calls, says, scene, wait_for
+
+pytestmark = pytest.mark.real
+
+NOTES = "some notes\n"
+SEEN = {"success": True, "exitCode": 0, "stdout": NOTES, "stderr": ""}
+OTHER = "I am another session."
+QUIET = {"when": {"contains": OTHER, "in": "messages"}, "answers": [{**says("Good day."), "times": "forever"}]}
+
+# Shown once, and then again and again while the question is open.
+ASKS_AGAIN = "bridle task:list ${run} --pending --kind breakpoint --json"
+STILL_OPEN = {"tool_result_of": "Bash", "matches": '"status": ?"requested"'}
+
+
+def worked_to_the_breakpoint() -> list[dict[str, Any]]:
+    """Three effects, each in an iteration of its own; the fourth iteration asks a person."""
+    return [
+        *begins(),
+        iterates(),
+        calls("Write", file_path="notes.txt", content=NOTES),
+        posts("It is written."),
+        says("The first effect has its result."),
+        iterates(),
+        calls("Bash", command="cat notes.txt"),
+        posts(SEEN),
+        says("The second too."),
+        iterates(),
+        calls("Skill", skill="bridle:score", args="the notes"),
+        posts({"score": 85, "summary": "good notes", "lacks": []}),
+        says("And the score."),
+        iterates(),
+    ]
+
+
+def worked_to_the_end() -> list[dict[str, Any]]:
+    return [
+        iterates(),
+        posts(SEEN, FIRST),
+        posts(SEEN, EFFECT),
+        says("Both have theirs."),
+        iterates(),
+        says("The process has returned."),
+        shows_status(),
+        gives_proof(),
+    ]
+
+
+def labels(entries: list[dict[str, Any]]) -> list[str]:
+    return [one["data"]["label"] for one in entries if one["type"] == "EFFECT_REQUESTED"]
+
+
+def test_a_session_is_held_until_its_run_is_complete_and_two_others_are_free(tmp_path: Path) -> None:
+    polls = shell(ASKS_AGAIN)
+    answers = [
+        *worked_to_the_breakpoint(),
+        polls,
+        {**polls, "when": STILL_OPEN, "times": "forever"},
+        says("Somebody has answered."),
+        *worked_to_the_end(),
+    ]
+    with plugged(tmp_path, *answers, conversations=[QUIET]) as there:
+        hook = there.scene.home / ".config/babysitter/hooks/on-score/tell.sh"
+        hook.parent.mkdir(parents=True)
+        hook.write_text(f"cat > '{tmp_path}/score'\n")
+        held, others, answered = _at_the_same_time(there)
+        assert there.scene.stage.problems == ()
+        stops, entries, audit = there.stops(), there.entries(), there.scene.bridle("audit", there.run().name, "--json")
+    assert (held.exit_code, held.result["subtype"], held.result["permission_denials"]) == (0, "success", [])
+    assert stops[:-1] == [("block", "continue_loop")] * 6
+    assert stops[-1] == ("approve", "completion_proof_matched")
+    assert [f"Bridle iteration {n} |" in text for n, text in enumerate(held.told(), 2)] == [True] * 6
+    assert labels(entries) == ["write", "check", "judge", "ship", "again 1", "again 2"]
+    output = json.loads((there.run() / "state/output.json").read_text())
+    assert output == {"approved": True, "words": answered, "score": 85, "again": [SEEN, SEEN]}
+    assert (audit.exit_code, audit.document["wrong"]) == (0, [])
+    assert json.loads((tmp_path / "score").read_text())["value"]["summary"] == "good notes"
+    _check_session_file(there, held.session_id)
+    for other in others:
+        assert (other.exit_code, other.result["result"]) == (0, "Good day.")
+        assert [one["stdout"].strip() for one in other.hook_outputs("Stop")] == ["{}"]
+        assert there.session_file(other.session_id).session.run_id == ""
+    assert {one["data"]["sessionId"] for one in entries if one["type"] == "STOP_HOOK_INVOKED"} == {held.session_id}
+
+
+def _at_the_same_time(there: Plugged) -> tuple[Ended, list[Ended], str]:
+    """The session that is held; while it waits for an answer two others come and go, and then the answer."""
+    ended: list[Ended] = []
+    main = threading.Thread(target=lambda: ended.append(there.session("/bridle:start write notes.txt")))
+    main.start()
+    try:
+        wait_for(lambda: not main.is_alive() or _open_questions(there), "question")
+        others = [there.session(OTHER), there.session(OTHER)]
+        words = 'Yes, but mind the gap.\nSecond line: "quoted"'
+        (question,) = _open_questions(there)
+        done = there.scene.bridle("answer", question, words, there.run().name, "--approve", "--json")
+        assert done.exit_code == 0, done.stderr
+    finally:
+        main.join()
+    return ended[0], others, words
+
+
+def _open_questions(there: Plugged) -> list[str]:
+    if not (there.scene.workspace / ".a5c/runs").is_dir():
+        return []
+    done = there.scene.bridle("answer", "--list", "--json")
+    return [one["effectId"] for one in done.document["questions"]] if done.exit_code == 0 else []
+
+
+def _check_session_file(there: Plugged, session_id: str) -> None:
+    file = there.session_file(session_id)
+    assert (file.session.run_id, file.session.active, file.session.iteration) == (there.run().name, False, 7)
+    assert file.prompt.strip() == "Write notes."
+    assert not list(there.plugin.glob("skills/babysit/state/*.tmp"))
+
+
+ONE_CHECK = """
+from bridle import define_task
+
+check = define_task("check", lambda args, task: {"kind": "shell", "shell": {"command": "true"}})
+
+
+async def process(inputs, ctx):
+    return await ctx.task(check, {}, label="check")
+"""
+
+
+def test_done_said_early_a_stop_without_work_and_a_wrong_proof_are_all_held(tmp_path: Path) -> None:
+    answers = [
+        *begins(ONE_CHECK),
+        says("I stop before I have begun."),
+        says("DONE. Everything is finished. <promise>DONE</promise>"),
+        iterates(),
+        says("The work is complete, all checks pass."),
+        posts(SEEN),
+        says("<promise>COMPLETE</promise>"),
+        iterates(),
+        says("<promise>0123456789abcdef0123456789abcdef</promise>"),
+        shows_status(),
+        {**says("The proof is ${proof}."), "capture": gives_proof()["capture"]},
+        gives_proof(),
+    ]
+    with plugged(tmp_path, *answers) as there:
+        ended = there.session("/bridle:start check it")
+        assert there.scene.stage.problems == ()
+        stops, entries = there.stops(), there.entries()
+    assert (ended.exit_code, ended.result["subtype"]) == (0, "success")
+    assert stops == [("block", "continue_loop")] * 6 + [("approve", "completion_proof_matched")]
+    states = [one["data"]["runState"] for one in entries if one["type"] == "STOP_HOOK_INVOKED"]
+    assert states == ["created", "created", "waiting", "created", "completed", "completed", "completed"]
+    told = ended.told()
+    assert all("bridle run:" in text for text in told), "each time a tool call is asked for"
+    assert all("completionProof" in text for text in told[4:])
+    assert there.session_file(ended.session_id).session.active is False
+
+
+QUESTION = {
+    "questions": [
+        {
+            "question": "Ship it?",
+            "header": "Ship",
+            "multiSelect": False,
+            "options": [
+                {"label": "Approve", "description": "The notes go out."},
+                {"label": "Reject", "description": "They do not."},
+            ],
+        }
+    ]
+}
+
+
+def test_a_question_that_was_dismissed_is_asked_again_and_the_words_of_the_person_reach_the_run(tmp_path: Path) -> None:
+    words = "Approve, but mind the gap"
+    asks = calls("AskUserQuestion", **QUESTION)
+    answers = [
+        *worked_to_the_breakpoint(),
+        asks,
+        {**asks, "when": {"tool_result_of": "AskUserQuestion"}},
+        {
+            **shell(
+                "bridle task:post ${run} ${effect} --status ok --json --value-inline"
+                """ '{"approved": true, "response": "${words}", "respondedBy": "human"}'""",
+                words={"from": "last_user", "pattern": r'"Ship it\?"="([^"]+)"'},
+                effect=EFFECT,
+            )
+        },
+        says("The person has decided."),
+        *worked_to_the_end(),
+    ]
+    with plugged(tmp_path, *answers) as there:
+        replies = [lambda _asked: None, lambda asked: {**asked, "answers": {"Ship it?": words}}]
+        ended = there.conversation("/bridle:start write notes.txt", replies)
+        assert there.scene.stage.problems == ()
+        stops = there.stops()
+    assert (ended.exit_code, ended.result["subtype"]) == (0, "success")
+    assert [denied["tool_name"] for denied in ended.result["permission_denials"]] == ["AskUserQuestion"]
+    assert stops == [("block", "continue_loop")] * 6 + [("approve", "completion_proof_matched")]
+    assert json.loads((there.run() / "state/output.json").read_text())["words"] == words
+
+
+def test_a_session_that_waits_for_a_person_may_rest_and_is_taken_up_again(tmp_path: Path) -> None:
+    answers = [
+        *worked_to_the_breakpoint(),
+        says("Somebody must answer: bridle answer."),
+        shell(
+            "bridle session:state --session-id ${session} --plugin-root ${plugin} --json",
+            session=STATE_SESSION,
+            plugin=STATE_PLUGIN,
+        ),
+        *worked_to_the_end(),
+    ]
+    with plugged(tmp_path, *answers) as there:
+        first = there.session("/bridle:start write notes.txt")
+        assert there.stops()[-1] == ("approve", "breakpoint_waiting")
+        assert there.session_file(first.session_id).session.active is True
+        (question,) = _open_questions(there)
+        done = there.scene.bridle("answer", question, "no", there.run().name, "--json")
+        assert done.exit_code == 0, done.stderr
+        second = there.session("/bridle:resume", "--resume", first.session_id)
+        assert there.scene.stage.problems == ()
+        stops = there.stops()
+    assert (second.exit_code, second.session_id) == (0, first.session_id)
+    assert stops[-1] == ("approve", "completion_proof_matched")
+    output = json.loads((there.run() / "state/output.json").read_text())
+    assert (output["approved"], output["words"]) == (False, "no")
+
+
+def test_a_session_whose_bridle_is_gone_ends_and_says_so(tmp_path: Path) -> None:
+    python = tmp_path / "python"
+    python.write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
+    python.chmod(0o755)
+    answers = [*begins(ONE_CHECK), iterates(), calls("Bash", command=f"rm {python}"), says("I stop.")]
+    with plugged(tmp_path, *answers, python=str(python)) as there:
+        ended = there.session("/bridle:start check it", "--allowedTools", "Bash(rm *)", "--add-dir", str(tmp_path))
+        assert there.scene.stage.problems == ()
+        assert there.stops() == []
+    assert (ended.exit_code, ended.result["result"]) == (0, "I stop.")
+    (said,) = ended.hook_outputs("Stop")
+    assert (said["exit_code"], json.loads(said["stdout"])) == (0, {"systemMessage": GONE})
+    assert f"It looked for {python}" in said["stderr"]
+
+
+def test_claude_code_gives_up_on_a_session_that_does_nothing_and_the_run_can_be_resumed(tmp_path: Path) -> None:
+    idle = {**says("I will do nothing."), "times": BLOCK_CAP + 1}
+    more = [iterates(), posts(SEEN), says("."), iterates(), shows_status(), gives_proof()]
+    with plugged(tmp_path, *begins(ONE_CHECK), idle, *more) as there:
+        first = there.session("/bridle:start check it")
+        assert (first.exit_code, first.result["result"]) == (0, "")
+        assert there.stops() == [("block", "continue_loop")] * (BLOCK_CAP + 1)
+        second = there.session("/bridle:resume", "--resume", first.session_id)
+        assert there.scene.stage.problems == ()
+        stops = there.stops()
+    assert second.exit_code == 0
+    assert stops[-1] == ("approve", "completion_proof_matched")
+
+
+@pytest.mark.parametrize("way", ["user", "project", "marketplace"])
+def test_an_installed_plugin_is_loaded_and_its_hooks_run(tmp_path: Path, way: str) -> None:
+    with scene(tmp_path, says("Good day.")) as set_up:
+        if way == "marketplace":
+            folder = tmp_path / "a plug'in"
+            steps = set_up.bridle("plugin", "install", "--dir", str(folder), "--json").document["enable"]
+            (add,) = [step["command"] for step in steps if "marketplace" in step.get("command", "")]
+            assert run_line(set_up, add) == 0
+        else:
+            folder = Path(set_up.bridle("plugin", "install", "--scope", way, "--json").document["folder"])
+        if way == "project":
+            trusted = {"projects": {str(set_up.workspace): {"hasTrustDialogAccepted": True}}}
+            (set_up.home / ".claude").mkdir()
+            (set_up.home / ".claude/.claude.json").write_text(json.dumps(trusted))
+        ended = Plugged(set_up, folder).session("Good day.", has_plugin=False)
+        assert set_up.stage.problems == ()
+    assert ended.exit_code == 0
+    (init,) = [one for one in ended.events if one.get("subtype") == "init"]
+    assert [(one["name"], Path(one["path"])) for one in init["plugins"]] == [("bridle", folder)]
+    names = {"start", "resume", "status", "doctor", "babysit", "score"}
+    assert {f"bridle:{name}" for name in names} <= set(init["slash_commands"])
+    assert [one["stdout"].strip() for one in ended.hook_outputs("Stop")] == ["{}"]
+    assert Plugged(set_up, folder).session_file(ended.session_id).session.run_id == ""
+
+
+def test_claude_code_finds_nothing_wrong_with_the_plugin(tmp_path: Path) -> None:
+    with plugged(tmp_path, says("Nobody asks.")) as there:
+        for path in (there.plugin, there.plugin / ".claude-plugin/plugin.json"):
+            assert run_line(there.scene, f"claude plugin validate --strict {shlex.quote(str(path))}") == 0
+
+
+def run_line(set_up: Scene, line: str) -> int:
+    """Run a line of the documentation, with the real Claude Code as `claude`."""
+    path = f"{claude_program().parent}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(
+        ["/bin/sh", "-c", line],
+        cwd=set_up.workspace,
+        env=set_up.environment(PATH=path),
+        stdin=subprocess.DEVNULL,
+        timeout=LIMIT_SECONDS,
+        check=False,
+    )
+    return done.returncode
