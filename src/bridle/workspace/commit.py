@@ -24,16 +24,18 @@ async def commit(git: Git, text: str) -> str | None:
     return await commit_index(git, text)
 
 
-async def commit_index(git: Git, text: str) -> str | None:
-    """Commit what is staged; None where that is nothing new.
+async def commit_index(git: Git, text: str, *, tree: str | None = None) -> str | None:
+    """Commit what is staged, whose tree the caller may know; None where that is nothing new.
 
-    No hook of the repository runs and nothing is signed: both may wait for a person.
+    No hook of the repository runs and nothing is signed: both may wait for a person. Nor is the repository tidied up,
+    which git does now and then after a commit.
     """
     head = await git.head()
-    tree = await git.text("write-tree")
-    if head is not None and tree == await git.text("rev-parse", f"{head}^{{tree}}"):
+    staged = tree or await git.text("write-tree")
+    if head is not None and staged == await git.tree_of(head):
         return None
     flags = [*await git.identity(), "-c", "commit.gpgsign=false", "-c", "core.hooksPath=/dev/null"]
+    flags += ["-c", "maintenance.auto=false", "-c", "gc.auto=0"]
     await git.run(
         *flags, "commit", "--quiet", "--no-verify", "--allow-empty-message", "--cleanup=verbatim", "-F", "-",
         given=text.encode("utf-8", "surrogateescape"),

@@ -9,6 +9,8 @@ from pathlib import Path
 
 from bridle.errors import GitError, UsageError
 from bridle.ground.consult import consult
+from bridle.workspace import direct
+from bridle.workspace.config import ASK, Config
 
 # Adding a very large tree takes a minute on a slow disk; a git that takes longer waits for something.
 LIMIT_SECONDS = 300.0
@@ -31,6 +33,11 @@ class Git:
     def __init__(self, folder: Path, environment: Mapping[str, str] | None = None) -> None:
         self.folder = folder
         self._environment = _quiet(os.environ if environment is None else environment)
+        self._config = Config()
+        self.trees: dict[bytes, str] = {}
+        """The trees of indexes, by the digest of the index: what was seen once cannot change."""
+        self.uncovered: frozenset[bytes] = frozenset()
+        """The digest of the last index in which no file is marked as one not to look at."""
 
     async def run(
         self,
@@ -71,16 +78,36 @@ class Git:
 
     async def object(self, name: str) -> str | None:
         """The full id of a commit, branch or ref; None where there is none of that name."""
+        try:
+            return direct.ref(self.folder, name.removesuffix("^{commit}"))
+        except direct.Unclear:
+            pass
         code, text = await self.run("rev-parse", "--verify", "--quiet", "--end-of-options", name, accepts=(0, 1, 128))
         found = text.strip()
         return found if code == 0 and _OBJECT.match(found) else None
 
     async def head(self) -> str | None:
         """The commit that is checked out; None in a repository that has none yet."""
-        return await self.object("HEAD^{commit}")
+        try:
+            return direct.head(self.folder)
+        except direct.Unclear:
+            return await self.object("HEAD^{commit}")
+
+    async def tree_of(self, commit: str) -> str:
+        """The tree of a commit."""
+        try:
+            return direct.tree_of(self.folder, commit)
+        except direct.Unclear:
+            return await self.text("rev-parse", "--verify", "--end-of-options", f"{commit}^{{tree}}")
 
     async def branch(self) -> str | None:
         """The branch that is checked out; None where a commit is by itself."""
+        try:
+            found = direct.checked_out(self.folder)
+        except direct.Unclear:
+            pass
+        else:
+            return found.removeprefix("refs/heads/") if found.startswith("refs/") else None
         code, text = await self.run("symbolic-ref", "--quiet", "--short", "HEAD", accepts=(0, 1))
         return text.strip() if code == 0 else None
 
@@ -99,10 +126,23 @@ class Git:
         """Where git keeps something of this working copy."""
         return Path(await self.text("rev-parse", "--path-format=absolute", "--git-path", name))
 
+    async def index_path(self) -> Path:
+        """Where git keeps what is staged in this working copy."""
+        try:
+            return direct.git_folders(self.folder)[0].absolute() / "index"
+        except direct.Unclear:
+            return await self.git_path("index")
+
+    async def settings(self) -> Mapping[str, str]:
+        """What git is told by all its configuration files; names in the form that git prints."""
+        known = self._config.known()
+        if known is not None:
+            return known
+        return self._config.learn((await self.run(*ASK))[1], self.folder, self._environment)
+
     async def identity(self) -> list[str]:
         """Flags that name an author where the person has not."""
-        code, _ = await self.run("config", "--get", "user.email", accepts=(0, 1))
-        if code == 0:
+        if "user.email" in await self.settings():
             return []
         return ["-c", f"user.name={FALLBACK_NAME}", "-c", f"user.email={FALLBACK_ADDRESS}"]
 

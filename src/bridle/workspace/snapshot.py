@@ -6,6 +6,7 @@ A repository inside the working copy is kept as the commit it is at, not with it
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -33,6 +34,12 @@ HONEST = (
 _NO_COMMIT = re.compile(r"error: '(.+?)' does not have a commit checked out")
 # More of them than a slip of the hand explains.
 _NESTED_LIMIT = 16
+
+_FILTER = re.compile(r"filter\..*\.(?:clean|smudge|process|required)", re.DOTALL)
+# How an index of the second version begins; later ones can hold more.
+_PLAIN_INDEX = b"DIRC\0\0\0\2"
+# As many as a loop goes to and fro between.
+_TREES_KEPT = 8
 
 _OWN_INDEX = re.compile(r"bridle-(\d+)-[0-9a-f]{32}\.index(?:\.lock)?")
 _WHO = {
@@ -65,13 +72,27 @@ async def take(git: Git, *, name: str | None = None, why: str = "snapshot") -> S
     """Keep everything as it is now."""
     name = ids.check_id(name, what="snapshot") if name is not None else ids.new_id()
     head, branch = await git.head(), await git.branch()
-    index_tree = await _index_tree(git)
-    async with index_of_all(git) as variables:
-        tree = await git.text("write-tree", variables=variables)
+    async with _own_index(git) as own:
+        index_tree = await _staged(git, own)
+        await own.fill(await no_filters(git))
+        tree = await own.tree()
     index_commit = await commit_tree(git, index_tree, [head] if head else [], f"{why}: the index")
     commit = await commit_tree(git, tree, [parent for parent in (head, index_commit) if parent], why)
     await git.run("update-ref", REFS + name, commit)
     return Snapshot(name, commit, tree, index_tree, head, branch)
+
+
+async def tree_of_all(git: Git, *, as_committed: bool = False) -> str:
+    """The tree of everything in the working copy that is not ignored; see `index_of_all`."""
+    async with _own_index(git) as own:
+        await own.fill([] if as_committed else await no_filters(git))
+        return await own.tree()
+
+
+async def staged_tree(git: Git) -> str:
+    """The tree of what is staged."""
+    async with _own_index(git) as own:
+        return await own.tree()
 
 
 async def find(git: Git, name: str) -> Snapshot | None:
@@ -82,7 +103,7 @@ async def find(git: Git, name: str) -> Snapshot | None:
         return None
     parents = (await git.text("rev-list", "--parents", "-n", "1", commit)).split()[1:]
     *heads, index = parents
-    tree, index_tree = [await git.text("rev-parse", f"{one}^{{tree}}") for one in (commit, index)]
+    tree, index_tree = [await git.tree_of(one) for one in (commit, index)]
     return Snapshot(name, commit, tree, index_tree, heads[0] if heads else None, None)
 
 
@@ -114,7 +135,7 @@ async def drop(git: Git, snapshot: Snapshot) -> None:
 async def keep_as_branch(git: Git, snapshot: Snapshot, name: str, why: str) -> str:
     """Put what a snapshot holds on a branch, for a person to look at and to merge; gives the commit."""
     commit = snapshot.head
-    if commit is None or snapshot.tree != await git.text("rev-parse", f"{commit}^{{tree}}"):
+    if commit is None or snapshot.tree != await git.tree_of(commit):
         commit = await commit_tree(git, snapshot.tree, [snapshot.head] if snapshot.head else [], why)
     await git.run("update-ref", f"refs/heads/{check_branch(name)}", commit)
     return commit
@@ -129,49 +150,94 @@ async def index_of_all(
     `as_committed`: with the conversions that a commit makes, so that its tree is that of a commit; else byte for byte.
     `at`: where to keep it, for a caller who will be back after a crash.
     """
-    real = await git.git_path("index")
-    own = at or own_index_path(real)
-    variables = {"GIT_INDEX_FILE": str(own)}
+    async with _own_index(git, at=at) as own:
+        await own.fill([] if as_committed else await no_filters(git))
+        yield own.variables
+
+
+class _OwnIndex:
+    """A copy of the index that nobody else sees."""
+
+    def __init__(self, git: Git, path: Path, data: bytes | None) -> None:
+        self._git = git
+        self.variables = {"GIT_INDEX_FILE": str(path)}
+        # What is copied is known by its digest. A file that is only meant to be added is in no tree of the index, and
+        # adding it changes nothing that git would tell: the plain form of an index has no such files.
+        self._digest = hashlib.sha256(data).digest() if data is not None and data[:8] == _PLAIN_INDEX else None
+
+    async def tree(self) -> str:
+        """Its tree; git is asked only where the same index was not seen before."""
+        known = self._git.trees.get(self._digest) if self._digest is not None else None
+        if known is not None:
+            return known
+        found = await self._git.text("write-tree", variables=self.variables)
+        if self._digest is not None:
+            while len(self._git.trees) >= _TREES_KEPT:
+                del self._git.trees[next(iter(self._git.trees))]
+            self._git.trees[self._digest] = found
+        return found
+
+    async def fill(self, flags: Sequence[str]) -> None:
+        """Put all files of the working copy into it."""
+        if self._digest is None or self._digest not in self._git.uncovered:
+            is_covering = await _uncover(self._git, self.variables)
+            if self._digest is not None and not is_covering:
+                self._git.uncovered = frozenset({self._digest})
+        if (await _add_all(self._git, self.variables, flags))[1]:
+            self._digest = None
+
+
+@asynccontextmanager
+async def _own_index(git: Git, *, at: Path | None = None) -> AsyncIterator[_OwnIndex]:
+    real = await git.index_path()
+    path = at or own_index_path(real)
     try:
-        _copy_index(real, own)
-        await _uncover(git, variables)
-        await add_all(git, variables, [] if as_committed else await no_filters(git))
-        yield variables
+        yield _OwnIndex(git, path, _copy_index(real, path))
     finally:
-        own.unlink(missing_ok=True)
-        own.with_name(own.name + ".lock").unlink(missing_ok=True)
+        path.unlink(missing_ok=True)
+        path.with_name(path.name + ".lock").unlink(missing_ok=True)
 
 
 async def add_all(git: Git, variables: Mapping[str, str], flags: Sequence[str] = ()) -> list[str]:
     """Put all files of the working copy into an index; gives what cannot be: repositories without any commit."""
+    return (await _add_all(git, variables, flags))[0]
+
+
+async def _add_all(git: Git, variables: Mapping[str, str], flags: Sequence[str]) -> tuple[list[str], bool]:
+    """The same; gives, too, whether anything was not in the index as it is."""
     left_out: list[str] = []
     while True:
         words = ["--", ":/", *(f":(exclude,literal){name}" for name in left_out)] if left_out else []
         try:
-            await git.run(*flags, *HONEST, "add", "-A", *words, variables=variables)
+            _, told = await git.run(*flags, *HONEST, "add", "-A", "--verbose", *words, variables=variables)
         except GitError as error:
             found = _NO_COMMIT.search(error.message)
             if found is None or len(left_out) >= _NESTED_LIMIT:
                 raise
             left_out.append(found[1].rstrip("/"))
         else:
-            return left_out
+            return left_out, bool(told or left_out)
 
 
-def _copy_index(real: Path, own: Path) -> None:
-    """What git knows about unchanged files is worth keeping: they need not be read again."""
+def _copy_index(real: Path, own: Path) -> bytes | None:
+    """What git knows about unchanged files is worth keeping: they need not be read again. None where there is none."""
     try:
         before = real.stat()
-        disk.replace_cache(own, real.read_bytes())
+        data = real.read_bytes()
     except FileNotFoundError:
-        return
+        return None
+    disk.replace_cache(own, data)
     # Git trusts what it knows about a file only if the index is younger than the file; a copy that looks younger than
     # it is would hide a change made in the same second.
     os.utime(own, ns=(before.st_atime_ns, before.st_mtime_ns))
+    return data
 
 
-async def _uncover(git: Git, variables: Mapping[str, str]) -> None:
-    """Look at files, too, that the index was told not to look at. What a sparse checkout leaves out stays out."""
+async def _uncover(git: Git, variables: Mapping[str, str]) -> bool:
+    """Look at files, too, that the index was told not to look at; whether there are any, and so another look is due.
+
+    What a sparse checkout leaves out stays out.
+    """
     marked = [
         (line[0], line[2:])
         for line in await git.names("ls-files", "-v", "-z", variables=variables)
@@ -182,6 +248,7 @@ async def _uncover(git: Git, variables: Mapping[str, str]) -> None:
         given = b"\0".join(os.fsencode(name) for name in shown)
         for flag in ("--no-assume-unchanged", "--no-skip-worktree"):
             await git.run("update-index", flag, "-z", "--stdin", given=given, variables=variables)
+    return bool(marked)
 
 
 def own_index_path(real: Path) -> Path:
@@ -191,7 +258,7 @@ def own_index_path(real: Path) -> Path:
 
 async def clear_indexes(git: Git) -> None:
     """Remove the indexes that killed programs of ours left beside the real one."""
-    folder = (await git.git_path("index")).parent
+    folder = (await git.index_path()).parent
     for name in os.listdir(folder):
         owner = _OWN_INDEX.fullmatch(name)
         entry = census.look(int(owner[1])) if owner is not None else None
@@ -208,18 +275,17 @@ async def commit_tree(git: Git, tree: str, parents: list[str], why: str) -> str:
 
 async def no_filters(git: Git) -> list[str]:
     """Flags that make git keep files byte for byte: no conversion of line ends, no filters (large file storage)."""
-    pattern = r"^filter\..*\.(clean|smudge|process|required)$"
-    code, text = await git.run("config", "--name-only", "--get-regexp", pattern, accepts=(0, 1))
     flags = ["-c", "core.autocrlf=false", "-c", "core.safecrlf=false", "-c", "advice.addEmbeddedRepo=false"]
-    for name in dict.fromkeys(text.split() if code == 0 else []):
-        flags += ["-c", f"{name}={'false' if name.endswith('.required') else ''}"]
+    for name in await git.settings():
+        if _FILTER.fullmatch(name):
+            flags += ["-c", f"{name}={'false' if name.endswith('.required') else ''}"]
     return flags
 
 
-async def _index_tree(git: Git) -> str:
+async def _staged(git: Git, own: _OwnIndex) -> str:
     """The index as a tree; unmerged entries of a merge under way cannot be one."""
     try:
-        return await git.text("write-tree")
+        return await own.tree()
     except GitError as error:
         if not await git.names("diff", "--name-only", "--diff-filter=U", "-z"):
             raise

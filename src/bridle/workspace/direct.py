@@ -1,0 +1,125 @@
+"""What git's own files say, read without starting git: what is checked out, where refs point, the tree of a commit.
+
+Starting git takes milliseconds, and a loop asks such things dozens of times. Only the plain cases are answered here;
+whatever else there is (another format, a packed object, a link in the way) raises Unclear, and git itself is asked.
+"""
+
+from __future__ import annotations
+
+import re
+import zlib
+from pathlib import Path
+
+from bridle.errors import DiskError
+from bridle.ground import disk
+
+# Which git folder a working copy has, and what is checked out, is one line each.
+_LINE_LIMIT_BYTES = 64 * 1024
+# Refs of the largest repositories that people work in.
+_REFS_LIMIT_BYTES = 64 * 1024 * 1024
+# A commit that somebody wrote a book into is left to git.
+_OBJECT_LIMIT_BYTES = 1024 * 1024
+# The kind, the size, and the line with the tree stand within the first of it.
+_HEAD_BYTES = 256
+
+_ID = r"[0-9a-f]{40}(?:[0-9a-f]{24})?"
+_WHOLE_ID = re.compile(_ID)
+# Those that all worktrees share, without a part that leads elsewhere.
+_SHARED_REF = re.compile(r"refs/(?:heads|bridle)/(?!.*(?:\.\.|//|/$))[A-Za-z0-9._/+-]+")
+_COMMIT = re.compile(rb"commit \d+\0tree (" + _ID.encode() + rb")\n")
+
+
+class Unclear(Exception):
+    """Only git itself can tell."""
+
+
+def git_folders(top: Path) -> tuple[Path, Path]:
+    """The git folder of a working copy, whose top folder this is, and the one that all its worktrees share."""
+    entry = top / ".git"
+    if entry.is_dir():
+        own = entry
+    else:
+        text = _line(entry)
+        if not text.startswith("gitdir: "):
+            raise Unclear
+        own = top / text.removeprefix("gitdir: ")
+    common = own / "commondir"
+    shared = own / _line(common) if common.exists() else own
+    if not (shared / "refs").is_dir() or (shared / "reftable").exists():
+        raise Unclear
+    return own, shared
+
+
+def checked_out(top: Path) -> str:
+    """The ref of the branch that is checked out, or the id of the commit that is by itself."""
+    own, _ = git_folders(top)
+    head = own / "HEAD"
+    if head.is_symlink():  # an old way to name a branch
+        raise Unclear
+    text = _line(head)
+    if text.startswith("ref: refs/heads/"):
+        return text.removeprefix("ref: ")
+    if not _WHOLE_ID.fullmatch(text):
+        raise Unclear
+    return text
+
+
+def head(top: Path) -> str | None:
+    """The commit that is checked out; None where the branch has none yet."""
+    found = checked_out(top)
+    return ref(top, found) if found.startswith("refs/") else found
+
+
+def ref(top: Path, name: str) -> str | None:
+    """The id that a branch, or a ref of ours, points to; None where there is no such ref."""
+    if not _SHARED_REF.fullmatch(name):
+        raise Unclear
+    _, shared = git_folders(top)
+    path = shared / name
+    if path.is_file():
+        text = _line(path)
+        if not _WHOLE_ID.fullmatch(text):
+            raise Unclear
+        return text
+    return _packed(shared / "packed-refs", name)
+
+
+def tree_of(top: Path, commit: str) -> str:
+    """The tree of a commit that has a file of its own, as new ones have."""
+    if not _WHOLE_ID.fullmatch(commit):
+        raise Unclear
+    _, shared = git_folders(top)
+    data = _read(shared / "objects" / commit[:2] / commit[2:], _OBJECT_LIMIT_BYTES)
+    try:
+        found = _COMMIT.match(zlib.decompressobj().decompress(data, _HEAD_BYTES))
+    except zlib.error as error:
+        raise Unclear from error
+    if found is None:
+        raise Unclear
+    return found[1].decode("ascii")
+
+
+def _packed(path: Path, name: str) -> str | None:
+    if not path.exists():
+        return None
+    data = _read(path, _REFS_LIMIT_BYTES)
+    found = re.search(rb"^(" + _ID.encode() + rb") " + re.escape(name.encode()) + rb"$", data, re.MULTILINE)
+    return found[1].decode("ascii") if found is not None else None
+
+
+def _line(path: Path) -> str:
+    """The one line of a file."""
+    try:
+        text = _read(path, _LINE_LIMIT_BYTES).decode("utf-8", "surrogateescape").removesuffix("\n")
+    except ValueError as error:
+        raise Unclear from error
+    if not text or "\n" in text:
+        raise Unclear
+    return text
+
+
+def _read(path: Path, limit_bytes: int) -> bytes:
+    try:
+        return disk.read_bounded(path, limit_bytes)
+    except DiskError as error:
+        raise Unclear from error
