@@ -18,8 +18,8 @@ from bridle.agent.model import names
 from bridle.agent.model.answering import Answering
 from bridle.agent.options import Options
 from bridle.agent.permissions.decide import decide
-from bridle.agent.permissions.offer import offered
 from bridle.agent.permissions.files import is_hidden
+from bridle.agent.permissions.offer import offered
 from bridle.agent.permissions.policy import Allowed, Policy
 from bridle.agent.permissions.rules import Rule, parse_rule
 from bridle.agent.persona import Persona
