@@ -73,7 +73,14 @@ def _help(name: str, module: str) -> str:
     command = importlib.import_module(module).command
     if isinstance(command, Light):
         return command.help(name)
-    context = click.Context(command, info_name=f"bridle {name}", terminal_width=WIDTH_COLUMNS)
+    parts = [_click_help(command, f"bridle {name}")]
+    if isinstance(command, click.Group):
+        parts += [_click_help(inner, f"bridle {name} {word}") for word, inner in sorted(command.commands.items())]
+    return "\n\n".join(parts)
+
+
+def _click_help(command: click.Command, name: str) -> str:
+    context = click.Context(command, info_name=name, terminal_width=WIDTH_COLUMNS)
     return "\n".join(line.rstrip() for line in command.get_help(context).splitlines())
 
 

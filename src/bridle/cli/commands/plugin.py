@@ -35,7 +35,10 @@ _scope_option = click.option(
 
 @click.group("plugin", short_help="Install, remove or locate the Claude Code plugin.")
 def command() -> None:
-    """Install, remove or locate the plugin with which a Claude Code session drives Bridle's runs."""
+    """Install, remove or locate the plugin with which a Claude Code session drives Bridle's runs.
+
+    Each of the three takes --json.
+    """
 
 
 @command.command()
