@@ -58,6 +58,16 @@ def test_a_failed_task_shows_its_reason_and_the_end_of_what_its_check_printed() 
     assert shown.endswith("go on      bridle resume 01RUN")
 
 
+def test_a_task_that_was_broken_off_shows_no_checks_that_nothing_was_done_for_yet() -> None:
+    looked = [check(exit_code=1, output="AssertionError")]
+    started = task("One", "pending", checks=looked, cost_usd=0.0, input_tokens=0, output_tokens=0, seconds=0.0)
+    shown = "\n".join(lines(receipt(started, verdict="pending")))
+    assert "AssertionError" not in shown
+    assert "agents' work" not in shown
+    tried = task("One", "pending", checks=looked, tries=1)
+    assert "AssertionError" in "\n".join(lines(receipt(tried, verdict="pending")))
+
+
 def test_a_check_that_took_too_long_is_not_shown_as_an_exit_code() -> None:
     slow = task("Rebates", "failed", checks=[check("make test", TIMED_OUT)])
     assert "✗ make test  (took too long)" in text(slow, verdict="failed")
