@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import time
-from datetime import UTC, datetime
+from datetime import UTC, datetime, tzinfo
 
 
 def now() -> datetime:
     """Tell the present moment, in UTC and aware of it."""
     return datetime.now(UTC)
+
+
+def local_zone() -> tzinfo:
+    """The zone of the person's own clock, as it is now."""
+    return datetime.now().astimezone().tzinfo or UTC
 
 
 def monotonic() -> float:

@@ -46,6 +46,8 @@ LIMIT = "limit"
 """The account's limit is used up; `resets_at` says until when, where that is known."""
 TRANSIENT = "transient"
 """The endpoint was overloaded or refused for a moment (429, 529)."""
+BUDGET = "budget"
+"""The workspace's own budget is spent: no agent was started."""
 UNUSABLE = "unusable"
 """Not found, not logged in, not paid for."""
 QUESTION = "question"
@@ -54,6 +56,7 @@ QUESTION = "question"
 # Why a run pauses.
 WHY_LIMIT = "limit"
 WHY_UNUSABLE = "unusable"
+WHY_BUDGET = "budget"
 WHY_ENDED = "ended"
 
 

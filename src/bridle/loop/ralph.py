@@ -37,6 +37,8 @@ FAILURE_CHARACTERS = 16_000
 AFTER_RESET_SECONDS = 10
 # What an agent hears in the place of an answer where a policy answers questions.
 NOBODY_ANSWERS = "Nobody is there to answer. Decide it yourself, and say in your summary what you assumed."
+# An account that is at its limit is asked again no sooner, whatever it says: each time costs an iteration.
+SOONEST_RESET_SECONDS = 60
 # Where nobody said when: as long as the shortest window of any account.
 UNKNOWN_RESET_SECONDS = 30 * 60
 
@@ -141,6 +143,8 @@ class Loop:
                 await self._overloaded(task)
             case kinds.UNUSABLE:
                 self._roster.unusable[agent] = task.reason = str(work.get("said") or f"{agent} cannot be used")
+            case kinds.BUDGET:
+                await self._pause(kinds.WHY_BUDGET, str(work.get("said") or "the budget is spent"), exit_code=3)
             case kinds.CRASHED:
                 await self._crashed(task, work)
             case kinds.QUESTION:
@@ -180,7 +184,8 @@ class Loop:
     async def _judge(self, task: TaskBook, work: dict[str, Any]) -> None:
         """The agent has ended by itself: look at what it left, and let the checks decide."""
         if not work.get("changed") and not work.get("done"):
-            await self._not_done(task, "the agent changed nothing", tree=str(work.get("tree") or ""))
+            why = f" and said: {work['said']}" if work.get("said") else ""
+            await self._not_done(task, f"the agent changed nothing{why}", tree=str(work.get("tree") or ""))
             return
         kept = await self._protect(task, work)
         checks = [*self._own_checks(task), *self._guard(), *self._others(task)]
@@ -261,11 +266,12 @@ class Loop:
 
     def _lifted_at(self, work: dict[str, Any]) -> datetime:
         """When an agent at its limit can be asked again."""
+        now: datetime = self._ctx.now()
         resets_at = work.get("resets_at")
-        if isinstance(resets_at, str):
-            return datetime.fromisoformat(resets_at) + timedelta(seconds=AFTER_RESET_SECONDS)
-        moment: datetime = self._ctx.now() + timedelta(seconds=UNKNOWN_RESET_SECONDS)
-        return moment
+        if not isinstance(resets_at, str):
+            return now + timedelta(seconds=UNKNOWN_RESET_SECONDS)
+        until = datetime.fromisoformat(resets_at) + timedelta(seconds=AFTER_RESET_SECONDS)
+        return max(until, now + timedelta(seconds=SOONEST_RESET_SECONDS))
 
     async def _wait_for_an_agent(self, task: TaskBook) -> None:
         """Nobody is free: wait for the first limit that is lifted, or for a person where only one can help."""

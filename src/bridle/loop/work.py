@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from bridle.errors import DiskError, Error
+from bridle.errors import DiskError
 from bridle.ground import clock, disk, ids
 from bridle.loop import commits, kinds, progress, prompt
 from bridle.loop.attempts import spent_before
 from bridle.loop.bench import Bench
+from bridle.loop.endings import SAID_CHARACTERS, ending
 from bridle.loop.ledger import Spent
 from bridle.loop.news import News
 from bridle.loop.plan import Task
@@ -19,7 +19,6 @@ from bridle.loop.watching import Saw
 from bridle.run.command import CLAUDE_LIKE
 from bridle.run.request import Auth, Limits, Mode, Permission, Reasoning, Request
 from bridle.run.runner import Finished, run
-from bridle.wire.category import Category
 from bridle.workspace import snapshot
 from bridle.workspace.snapshot import Snapshot
 
@@ -27,10 +26,6 @@ AGENTS_FILE = "AGENTS.md"
 # What of it can go into a prompt at all; its own cap is much smaller.
 AGENTS_LIMIT_BYTES = 1024 * 1024
 PROMPTS = "prompts"
-# What of an agent's last words is kept for people.
-SAID_CHARACTERS = 2000
-# What ends an agent that has not come to its result.
-DEATHS = (Category.PROCESS, Category.PARSE, Category.TIMEOUT)
 
 
 async def work(args: dict[str, Any], bench: Bench, news: News) -> dict[str, Any]:
@@ -52,7 +47,7 @@ async def work(args: dict[str, Any], bench: Bench, news: News) -> dict[str, Any]
     after = await snapshot.take(bench.git, name=f"{before.name}-after", why="after an iteration")
     answer = _answer(finished)
     value = {
-        **_ending(finished, answer),
+        **ending(finished, agent=asked.agent, question=answer["question"], now=clock.now(), local=clock.local_zone()),
         **answer,
         **_figures(finished, spent_before(asked, finished.log_path, news.asked_at(kinds.work_label(args)))),
         "changed": after.tree != before.tree or after.head != before.head,
@@ -202,37 +197,6 @@ def _answer(finished: Finished) -> dict[str, Any]:
         "patterns": [str(one) for one in patterns] if isinstance(patterns, list) else [],
         "session_id": finished.record.session_id,
     }
-
-
-def _ending(finished: Finished, answer: dict[str, Any]) -> dict[str, Any]:
-    """What kind of ending it was; none but `ok` is the task's own fault."""
-    outcome, record = finished.outcome, finished.record
-    said = (_in_a_line(finished.unusable) if finished.unusable is not None else outcome.error or "")[:SAID_CHARACTERS]
-    ending = kinds.OK
-    if finished.unusable is not None:
-        ending = kinds.UNUSABLE
-    elif outcome.category is Category.USAGE_LIMIT:
-        ending = kinds.LIMIT
-    elif outcome.category is Category.RATE_LIMIT or record_overloaded(outcome.error):
-        ending = kinds.TRANSIENT
-    elif outcome.category is Category.AUTH:
-        ending = kinds.UNUSABLE
-    elif answer["question"] or outcome.category is Category.INTERACTIVE:
-        ending = kinds.QUESTION
-    elif outcome.run_error and not record.results and outcome.category in DEATHS:
-        ending = kinds.CRASHED  # one that gave a result has ended by itself, whatever form its answer has
-    resets_at = clock.iso(datetime.fromtimestamp(record.resets_at, UTC)) if record.resets_at else None
-    return {"ending": ending, "said": said, "resets_at": resets_at if ending == kinds.LIMIT else None}
-
-
-def _in_a_line(error: Error) -> str:
-    return f"{error.message}; {error.remedy}" if error.remedy else error.message
-
-
-def record_overloaded(error: str | None) -> bool:
-    """Whether the words of an error speak of an endpoint that has no room."""
-    words = (error or "").lower()
-    return "529" in words or "overloaded" in words
 
 
 def _figures(finished: Finished, before: Spent | None = None) -> dict[str, Any]:

@@ -1,0 +1,136 @@
+"""Limits, overload, logins and bills are told apart, whatever agent says it and in whatever form."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from bridle.loop import kinds
+from bridle.loop.endings import ending
+from bridle.run.budget import Cost
+from bridle.run.runner import Finished
+from bridle.wire.dialects.table import decoder_for
+from bridle.wire.outcome import Ending, judge
+from bridle.wire.recorder import Recorder
+
+NOW = datetime(2026, 11, 15, 12, 30, tzinfo=UTC)
+SESSION = "10f6d3c2-0000-4000-8000-000000000001"
+
+
+def finished(agent: str, *lines: Any, exit_code: int = 1, stderr: str = "") -> Finished:
+    """What the runner gives for these lines; a text is a line that is no JSON."""
+    decoder, recorder = decoder_for(agent), Recorder()
+    for line in lines:
+        text = line if isinstance(line, str) else json.dumps(line)
+        recorder.add_all(decoder.feed(text.encode() + b"\n"))
+    recorder.add_all(decoder.end())
+    outcome = judge(recorder.record, Ending(exit_code=exit_code, stderr=stderr))
+    return Finished(recorder.record, outcome, Cost(None, None), 1, 1.0)
+
+
+def result(text: str, **more: Any) -> dict[str, Any]:
+    """How Claude Code ends with an error."""
+    known = {"type": "result", "subtype": "success", "is_error": True, "result": text, "session_id": SESSION}
+    return {**known, "num_turns": 1, "duration_ms": 1, "usage": {"input_tokens": 0, "output_tokens": 0}, **more}
+
+
+def told(agent: str, *lines: Any, **more: Any) -> tuple[str | None, str | None]:
+    found = ending(finished(agent, *lines, **more), agent=agent, question="", now=NOW)
+    return found["ending"], found["resets_at"]
+
+
+def codex(message: str) -> list[dict[str, Any]]:
+    return [
+        {"type": "thread.started", "thread_id": "t"},
+        {"type": "turn.started"},
+        {"type": "error", "message": message},
+        {"type": "turn.failed", "error": {"message": message}},
+    ]
+
+
+def gemini(message: str) -> list[dict[str, Any]]:
+    return [
+        {"type": "init", "session_id": "s", "model": "gemini-2.5-pro"},
+        {"type": "result", "status": "error", "error": {"type": "ApiError", "message": message}, "stats": {}},
+    ]
+
+
+AT_THREE = "2026-11-15T20:00:00.000Z"
+
+
+@pytest.mark.parametrize(
+    ("agent", "lines", "what", "resets_at"),
+    [
+        ("claude", [result("5-hour limit reached · resets 3pm (America/New_York)")], kinds.LIMIT, AT_THREE),
+        ("claude", [result("You've hit your limit · resets 3pm (America/New_York)")], kinds.LIMIT, AT_THREE),
+        ("claude", [result("You've hit your session limit · resets 3pm (America/New_York)", api_error_status=429)],
+         kinds.LIMIT, AT_THREE),
+        ("claude", [result("Claude AI usage limit reached|1794750000")], kinds.LIMIT, "2026-11-15T13:40:00.000Z"),
+        ("claude", [result("Claude AI usage limit reached|99999999999999999")], kinds.LIMIT, None),
+        ("claude", [{"type": "rate_limit_event", "session_id": SESSION,
+                     "rate_limit_info": {"status": "rejected", "resetsAt": 10**15}},
+                    result("You've hit your limit")], kinds.LIMIT, None),
+        ("claude", [result("API Error: 429 rate_limit_error", api_error_status=429)], kinds.TRANSIENT, None),
+        ("claude", [result("API Error: 529 overloaded_error", api_error_status=529)], kinds.TRANSIENT, None),
+        ("claude", [result("API Error (Connection error.)")], kinds.TRANSIENT, None),
+        ("claude", [result("API Error: 500 Internal server error", api_error_status=500)], kinds.TRANSIENT, None),
+        ("claude", [result("Invalid API key · Please run /login")], kinds.UNUSABLE, None),
+        ("claude", [result("Invalid API key · Fix external API key")], kinds.UNUSABLE, None),
+        ("claude", [result("OAuth token has expired. Please obtain a new token")], kinds.UNUSABLE, None),
+        ("claude", [result("Credit balance is too low")], kinds.UNUSABLE, None),
+        ("claude", [result("Credit balance is too low", api_error_status=400)], kinds.UNUSABLE, None),
+        ("claude", ["Invalid API key · Please run /login"], kinds.UNUSABLE, None),
+        ("claude", ["Claude AI usage limit reached|1794750000"], kinds.LIMIT, "2026-11-15T13:40:00.000Z"),
+        ("claude", [result("Prompt is too long", api_error_status=400)], kinds.OK, None),
+        ("codex", codex("You've hit your usage limit. Upgrade to Pro or try again in 1 hour 30 minutes."), kinds.LIMIT,
+         "2026-11-15T14:00:00.000Z"),
+        ("codex", codex("You've hit your usage limit, or try again at Nov 20th, 2026 8:19 PM."), kinds.LIMIT,
+         "2026-11-20T20:19:00.000Z"),
+        ("codex", codex("unexpected status 401 Unauthorized: Missing bearer or basic authentication"), kinds.UNUSABLE,
+         None),
+        ("codex", codex("Quota exceeded. Check your plan and billing details. (insufficient_quota)"), kinds.UNUSABLE,
+         None),
+        ("codex", codex("exceeded retry limit, last status: 429 Too Many Requests"), kinds.TRANSIENT, None),
+        ("codex", codex("stream disconnected before completion"), kinds.TRANSIENT, None),
+        ("gemini", gemini("You have exhausted your capacity on this model. Your quota will reset after 1h30m0s."),
+         kinds.LIMIT, "2026-11-15T14:00:00.000Z"),
+        ("gemini", gemini("[429] RESOURCE_EXHAUSTED Resource has been exhausted (e.g. check quota)."), kinds.TRANSIENT,
+         None),
+        ("gemini", gemini("API key not valid. Please pass a valid API key."), kinds.UNUSABLE, None),
+    ],
+)  # fmt: skip
+def test_each_failure_is_what_it_is(agent: str, lines: list[Any], what: str, resets_at: str | None) -> None:
+    assert told(agent, *lines) == (what, resets_at)
+
+
+@pytest.mark.parametrize(
+    ("stderr", "what"),
+    [
+        ("Error: Invalid API key · Please run /login", kinds.UNUSABLE),
+        ("ERROR: You've hit your usage limit. Try again in 1 hour.", kinds.LIMIT),
+        ("Credit balance is too low", kinds.UNUSABLE),
+        ("Please set an Auth method in your settings or specify GEMINI_API_KEY", kinds.UNUSABLE),
+        ("Segmentation fault", kinds.CRASHED),
+        ("node: line 529 of 503", kinds.CRASHED),
+    ],
+)
+def test_a_program_that_died_before_it_did_anything_says_why(stderr: str, what: str) -> None:
+    assert told("codex", stderr=stderr)[0] == what
+
+
+def test_what_an_agent_writes_about_is_not_what_happened_to_it() -> None:
+    words = "I made the page that says: Usage limit reached, please run /login; credit balance is too low. 529."
+    fine = result(words, is_error=False)
+    assert told("claude", fine, exit_code=0) == (kinds.OK, None)
+
+
+def test_a_person_reads_what_to_do() -> None:
+    for words, remedy in (("Credit balance is too low", "put money on the account"), ("Not logged in", "log in")):
+        found = ending(finished("claude", result(words)), agent="claude", question="", now=NOW)
+        assert found["said"] is not None
+        assert words in found["said"]
+        assert remedy in found["said"]
+        assert "bridle resume" in found["said"]
