@@ -66,7 +66,12 @@ class BoundStop:
         # The file first: where it cannot be written, nothing in the journal says that the session was held.
         if session is not file.session:
             session_file.write(file.with_session(session))
-        writer.append(STOP_HOOK_INVOKED, self._data(file.session, verdict, run, promises, iso(now)))
+        try:
+            writer.append(STOP_HOOK_INVOKED, self._data(file.session, verdict, run, promises, iso(now)))
+        except Error:
+            if session is not file.session:
+                session_file.write(file)
+            raise
         if run is None or verdict.decision == APPROVE:
             return Answer(None, remarks_on(file))
         return Answer(self._hold(file, session, run, store.run), remarks_on(file))
