@@ -25,7 +25,7 @@ LOOK_BACK_BYTES = 64 * 1024 * 1024
 _ASSISTANT = b'"assistant"'
 
 
-def last_text(path: str) -> str | None:
+def last_text(path: str, *, block_bytes: int = FIRST_BLOCK_BYTES) -> str | None:
     """The last text that the agent itself said; None where it said nothing. DiskError where there is no such file."""
     try:
         # O_NONBLOCK: opening a named pipe that nobody writes to would wait for ever.
@@ -36,7 +36,7 @@ def last_text(path: str) -> str | None:
         found = os.fstat(fd)
         if not stat.S_ISREG(found.st_mode):
             raise DiskError(f"the transcript {path!a} is not a regular file")
-        texts = (_text_of(line) for line in _lines_from_end(fd, found.st_size) if _ASSISTANT in line)
+        texts = (_text_of(line) for line in _lines_from_end(fd, found.st_size, block_bytes) if _ASSISTANT in line)
         return next((text for text in texts if text), None)
     except OSError as error:
         raise DiskError(f"the transcript {path!a} could not be read: {error}") from error
@@ -44,9 +44,9 @@ def last_text(path: str) -> str | None:
         os.close(fd)
 
 
-def _lines_from_end(fd: int, size: int) -> Iterator[bytes]:
+def _lines_from_end(fd: int, size: int, block: int) -> Iterator[bytes]:
     """The lines, the last one first; one that goes further back than we look is left out."""
-    position, first, block = size, max(0, size - LOOK_BACK_BYTES), FIRST_BLOCK_BYTES
+    position, first = size, max(0, size - LOOK_BACK_BYTES)
     pieces: list[bytes] = []
     """Of the line whose beginning is not read yet, the last one first."""
     while position > first:
