@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from bridle.ground import disk
-from bridle.loop import kept, origin
+from bridle.loop import kept, origin, yours
 from bridle.loop.bench import Bench
 from bridle.loop.changes import Change, changes_since, texts_of
 from bridle.loop.commits import RUN
@@ -41,8 +41,11 @@ async def protect(args: Mapping[str, Any], bench: Bench) -> dict[str, Any]:
     versions = await _versions(bench, start, last, str(args.get("snapshot") or ""))
     conftests = await _conftests(bench, start)
     wanted = await repairs(bench, start, versions, may_edit, conftests)
-    undone = _noted(bench, args, wanted)
+    found = await yours.lost(bench, start.untracked, str(args.get("snapshot") or ""), may_edit)
+    mine = [Repair(name, yours.DELETED, None) for name in found.names()] if found is not None else []
+    undone = _noted(bench, args, [*wanted, *mine])
     apply(bench, wanted)
+    missing = await yours.put_back(bench, found) if found is not None else []
     tree = await work_tree(bench)
     changes = await changes_since(bench, last or start.work, tree, leave=start.untracked)
     taken_out = [one.path for one in changes if one.is_gone and one.path in versions and _is_left(bench, one.path)]
@@ -54,6 +57,7 @@ async def protect(args: Mapping[str, Any], bench: Bench) -> dict[str, Any]:
         tree = await work_tree(bench)
         changes = await changes_since(bench, last or start.work, tree, leave=start.untracked)
     reported = [*await _tests(bench, changes), *await _others(bench, changes)]
+    reported += [*missing, *(found.reports() if found is not None else ())]
     return {
         "tree": tree,
         "changed": bool(changes),
