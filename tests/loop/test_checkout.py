@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from bridle.loop import checkout
+from bridle.loop.setup import setup_key
 from bridle.workspace.git import Git
 from tests.loop.benches import Scene, scene
 from tests.workspace.repositories import picture
@@ -81,8 +82,8 @@ def test_the_setup_is_run_again_only_when_a_lock_file_changes(here: Scene) -> No
 def test_what_a_setup_depends_on(files: dict[str, str], changed: str, counts: bool) -> None:
     before = dict.fromkeys(files, "1" * 40) | {changed: "1" * 40}
     after = {**before, changed: "2" * 40}
-    assert (checkout._key(("x",), before) != checkout._key(("x",), after)) is counts
-    assert checkout._key(("x",), before) != checkout._key(("y",), before)
+    assert (setup_key(("x",), before) != setup_key(("x",), after)) is counts
+    assert setup_key(("x",), before) != setup_key(("y",), before)
 
 
 def test_what_checks_leave_behind_is_gone_the_next_time(here: Scene) -> None:

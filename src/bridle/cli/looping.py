@@ -20,6 +20,7 @@ from bridle.journal import layout
 from bridle.journal.files import FileStore
 from bridle.journal.find import LAST, runs_folder
 from bridle.loop.bridle_toml import load_settings
+from bridle.loop.copies import folder_of
 from bridle.loop.introduce import introduce
 from bridle.loop.start import INTERRUPTED, PROCESS_ID, Beginning, Ended, create, go_on, standing
 from bridle.views import receipt as receipts
@@ -65,6 +66,9 @@ def begin(
         say(line)
     run = asyncio.run(create(beginning, _runs_of(beginning.repository, environment), environment))
     say(f"run {run.name}: {tasks} {'task' if tasks == 1 else 'tasks'}; {settings.limits.words()}")
+    if settings.works_apart:
+        at_once = f", {settings.parallel} tasks at once" if settings.parallel > 1 else ""
+        say(f"working in {folder_of(beginning.repository, run.name)}{at_once}; your working copy stays as it is")
     if resume is not None:
         say(f"Ctrl-C is safe: `{resume}` goes on")
     return run

@@ -40,6 +40,10 @@ class Bench:
     """Takes out what must be in no prompt, journal, receipt or commit."""
     home: Path | None = None
     """The workspace that keeps logs and progress, where the working copy is only lent; None: that copy."""
+    repository: Path | None = None
+    """The person's own working copy, where this one is a worktree of the run's; None: it is that."""
+    worker: int | None = None
+    """Whose worktree it is, where several work side by side; None: the run's own."""
     say: Say = _say_nothing
     """A line for the person who watches."""
     watch: Watch = unwatched
@@ -54,6 +58,11 @@ class Bench:
     def workspace(self) -> Path:
         """The folder whose `.ralph` this bench writes to."""
         return self.home or self.folder
+
+    @property
+    def notebook(self) -> Path:
+        """The folder whose `.ralph` keeps what was learned, for whoever works in this repository next."""
+        return self.repository or self.workspace
 
     def in_copy(self, folder: Path) -> Bench:
         """The same run in another working copy; its logs stay where they are."""

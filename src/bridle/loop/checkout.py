@@ -6,10 +6,7 @@ that the setup made is still as the setup left it; what checks have left there s
 
 from __future__ import annotations
 
-import hashlib
 import os
-import posixpath
-import re
 import stat
 from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
@@ -21,7 +18,9 @@ from bridle.errors import LockHeld, MachineError
 from bridle.ground import clock, disk
 from bridle.ground.lock import FileLock
 from bridle.loop.bench import Bench
-from bridle.loop.command import Check, Result, run_check
+from bridle.loop.command import Result
+from bridle.loop.copies import bring_own_check, moved
+from bridle.loop.setup import commands, listing, run_setup, setup_key
 from bridle.workspace import snapshot, worktree
 from bridle.workspace.git import Git
 from bridle.workspace.worktree import FOLDER, Worktree
@@ -31,22 +30,6 @@ PREFIX = "checks-"
 KEPT_CHECKOUTS = 3
 # More checks at once, each with a checkout of its own, than any machine has use for.
 SLOTS = 64
-
-LOCK_FILES = frozenset(
-    {
-        *("package-lock.json", "npm-shrinkwrap.json", "yarn.lock", "pnpm-lock.yaml", "bun.lock", "bun.lockb"),
-        *("poetry.lock", "uv.lock", "pdm.lock", "Pipfile.lock", "Cargo.lock", "go.sum", "Gemfile.lock"),
-        *("composer.lock", "mix.lock"),
-    }
-)
-# What says the same where no lock file stands beside it.
-MANIFESTS = frozenset(
-    {
-        *("package.json", "pyproject.toml", "setup.py", "setup.cfg", "Pipfile", "Cargo.toml", "go.mod", "Gemfile"),
-        *("composer.json", "mix.exs"),
-    }
-)
-_REQUIREMENTS = re.compile(r"requirements[^/]*\.(?:txt|in)\Z")
 
 
 @dataclass(frozen=True)
@@ -62,15 +45,16 @@ class Checkout:
 async def checkout(bench: Bench, tree: str, *, task: str) -> AsyncIterator[Checkout]:
     """A checkout of that tree, after the setup; nobody else uses it meanwhile."""
     root = disk.make_private_folder(await bench.git.common_folder() / FOLDER)
-    key = _key(bench.plan.setup or bench.settings.setup, await _listing(bench.git, tree))
+    key = setup_key(commands(bench), await listing(bench.git, tree))
     name, lock = _take_slot(root, key)
     try:
         lock.outlive_us()
         copy = Worktree(name, root / name, None)
-        made = bench.in_copy(copy.folder).with_variables(_moved(bench.environment, bench.folder, copy.folder))
+        made = bench.in_copy(copy.folder).with_variables(moved(bench.environment, bench.folder, copy.folder))
         failed = None
         if not await _reuse(bench, copy, tree):
             failed = await _make(bench, made, copy, tree, task)
+        bring_own_check(bench.workspace, copy.folder)
         yield Checkout(made, failed)
         await _forget_old(bench, root, name)
     finally:
@@ -97,28 +81,6 @@ async def forget_all(git: Git) -> list[str]:
     return gone
 
 
-def _key(setup: Iterable[str], listing: Mapping[str, str]) -> str:
-    """What a setup depends on: its commands, and the files that pin what is installed."""
-    names = {name: posixpath.basename(name) for name in listing}
-    locked = {posixpath.dirname(name) for name, own in names.items() if own in LOCK_FILES or _REQUIREMENTS.match(own)}
-    counted = [
-        name
-        for name, own in names.items()
-        if own in LOCK_FILES or _REQUIREMENTS.match(own) or (own in MANIFESTS and posixpath.dirname(name) not in locked)
-    ]
-    text = "\0".join([*setup, *(f"{name}\0{listing[name]}" for name in sorted(counted))])
-    return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:20]
-
-
-async def _listing(git: Git, tree: str) -> dict[str, str]:
-    """Every file of a tree and its id."""
-    found = {}
-    for line in await git.names("ls-tree", "-r", "-z", "--full-tree", tree):
-        facts, _, name = line.partition("\t")
-        found[name] = facts.split()[2]
-    return found
-
-
 def _take_slot(root: Path, key: str) -> tuple[str, FileLock]:
     """The first checkout of that key that nobody uses, or a new one."""
     for number in range(1, SLOTS + 1):
@@ -139,7 +101,7 @@ async def _reuse(bench: Bench, copy: Worktree, tree: str) -> bool:
         return False
     git = Git(copy.folder, bench.environment)
     await _point_at(git, bench, tree)
-    tracked = await _listing(git, tree)
+    tracked = await listing(git, tree)
     known: Mapping[str, Any] = note["made"]
     for name in list(_walk(copy.folder)):
         if name not in tracked and name not in known:
@@ -158,14 +120,11 @@ async def _make(bench: Bench, made: Bench, copy: Worktree, tree: str, task: str)
     await worktree.remove(bench.git, copy)
     commit = await snapshot.commit_tree(bench.git, tree, [], "a checkout for checks")
     await worktree.add(bench.git, copy.name, at=commit)
-    for number, command in enumerate(bench.plan.setup or bench.settings.setup, 1):
-        bench.say(f"setup: {command}")
-        limit = bench.settings.setup_seconds
-        done = await run_check(made, Check(command, "guard"), task=f"setup-{task}", number=number, limit_seconds=limit)
-        if not done.passed:
-            return done
+    failed = await run_setup(made, task=task)
+    if failed is not None:
+        return failed
     await _point_at(Git(copy.folder, bench.environment), bench, tree)  # a setup that writes to tracked files
-    tracked = await _listing(bench.git, tree)
+    tracked = await listing(bench.git, tree)
     kept = {name: facts for name, facts in _manifest_of(copy.folder).items() if name not in tracked}
     disk.write_json_atomic(_note(copy), {"made": kept, "at": clock.iso(clock.now())})
     return None
@@ -200,21 +159,6 @@ def _manifest_of(folder: Path) -> dict[str, list[int]]:
         facts = os.lstat(folder / name)
         found[name] = [facts.st_size, facts.st_mtime_ns, stat.S_IMODE(facts.st_mode), facts.st_ino]
     return found
-
-
-def _moved(environment: Mapping[str, str], folder: Path, copy: Path) -> dict[str, str | None]:
-    """Variables that lead into the working copy (PATH, VIRTUAL_ENV, PYTHONPATH) lead into the checkout instead."""
-    moved: dict[str, str | None] = {}
-    for name, value in environment.items():
-        parts = value.split(os.pathsep)
-        made = [_below(part, str(folder), str(copy)) for part in parts]
-        if made != parts:
-            moved[name] = os.pathsep.join(made)
-    return moved
-
-
-def _below(part: str, folder: str, copy: str) -> str:
-    return copy + part[len(folder) :] if part == folder or part.startswith(folder + "/") else part
 
 
 async def _forget_old(bench: Bench, root: Path, name: str) -> None:

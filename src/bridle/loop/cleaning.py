@@ -1,7 +1,7 @@
 """Old logs and old runs of a repository: which they are, and how they go. Nothing but these is ever touched.
 
-A run that somebody is at work on stays, and so do the logs of every run that stays. Branches and commits are a
-person's own, whatever made them.
+A run that somebody is at work on stays, and so do the logs of every run that stays. The worktrees of a run go with it;
+branches and commits are a person's own, whatever made them.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from bridle.engine.driver import LOCK_FILE as DRIVER_LOCK
 from bridle.errors import DiskError, LockHeld
 from bridle.ground.lock import FileLock
 from bridle.journal import layout, turn
+from bridle.loop.copies import remove_all
 from bridle.loop.output import FOLDER as CHECK_LOGS
 from bridle.run.logs import FOLDER as AGENT_LOGS
 from bridle.workspace.git import Git
@@ -98,6 +99,7 @@ async def remove(old: Old, git: Git | None) -> Cleaned:
     for log in old.logs:
         _remove_file(log.path)
     if git is not None:
+        await remove_all(git, gone)
         await _remove_refs(git, gone)
     return Cleaned(len(old.logs), tuple(gone), tuple(kept))
 

@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from bridle.errors import UsageError
 from bridle.loop import origin
 from bridle.loop.bench import Bench
 from bridle.loop.ledger import UNVERIFIED
+from bridle.loop.names import branch_of
+from bridle.loop.setup import set_up
 from bridle.loop.verify import stage_work
 from bridle.run.logs import exclude_from_git
 from bridle.workspace import snapshot
 from bridle.workspace.commit import commit_index, message, trailers_of
-from bridle.workspace.git import Git, check_branch
+from bridle.workspace.git import Git
 
 RUN = "Bridle-Run"
 TASK = "Bridle-Task"
 ITERATION = "Bridle-Iteration"
 COST = "Bridle-Cost"
 CHECKS = "Bridle-Checks"
-
-
-def branch_of(run: str) -> str:
-    """The branch of a run."""
-    return check_branch(f"bridle/{run.lower()}")
 
 
 async def prepare(_args: dict[str, Any], bench: Bench) -> dict[str, Any]:
@@ -34,12 +32,18 @@ async def prepare(_args: dict[str, Any], bench: Bench) -> dict[str, Any]:
         exists = await git.object(f"refs/heads/{branch}") is not None
         words = [branch] if exists else ["-b", branch, bench.base]
         await git.run("-c", "core.hooksPath=/dev/null", "checkout", "--quiet", *words)
+    failed = None
+    if bench.repository is not None and bench.settings.parallel == 1:  # else each worker has a copy of its own
+        failed = await set_up(bench, await _tree(git, bench.base), task="prepare")
     start = await origin.record(bench)
-    return {"branch": branch, "base": bench.base, "protected": start.lines(), "origin": start.digest}
+    value = {"branch": branch, "base": bench.base, "protected": start.lines(), "origin": start.digest}
+    return value if failed is None else value | {"setup": failed.as_json()}
 
 
 async def keep_branch(bench: Bench, *, head: str | None = None) -> bool:
     """Put HEAD back on the run's branch where an agent has left it; the files stay as they are. True where it had."""
+    if bench.worker is not None:
+        return await _keep_apart(bench.git, head)
     git, branch = bench.git, branch_of(bench.run)
     if await git.branch() == branch:
         return False
@@ -49,20 +53,33 @@ async def keep_branch(bench: Bench, *, head: str | None = None) -> bool:
     return True
 
 
+async def _keep_apart(git: Git, head: str | None) -> bool:
+    """The same in a worker's copy, whose HEAD is on no branch: it stands on the commit that it was given, or above."""
+    branch, now = await git.branch(), await git.head()
+    code = 1
+    if head is not None and now is not None:
+        code, _ = await git.run("merge-base", "--is-ancestor", head, now, accepts=(0, 1, 128))
+    if branch is None and (head is None or code == 0):
+        return False
+    wanted = now if code == 0 or head is None else head
+    if wanted is not None:
+        await git.run("update-ref", "--no-deref", "-m", "bridle: an agent had left it", "HEAD", wanted)
+    return True
+
+
 async def make_commit(args: dict[str, Any], bench: Bench) -> dict[str, Any]:
     """One commit for a task, with trailers; one that was made before a crash is found by them."""
     git = bench.git
-    await keep_branch(bench)
+    await keep_branch(bench, head=(args.get("stands") or {}).get("head"))
     found = await find(git, bench, str(args["task"]), int(args["iteration"]))
     if found is not None:
-        return {"commit": found, "tree": await _tree(git, found), "found": True, "folded": []}
+        return {"commit": found, "head": found, "tree": await _tree(git, found), "found": True, "folded": []}
     folded = await _fold_foreign(git, bench)
     await stage_work(bench)  # the person's own untracked files are no part of the work
-    made = await commit_index(git, _message(args, bench))
-    if made is None:  # nothing has changed since the last commit: the verdict stands on that one
-        head = await git.head()
-        return {"commit": None, "tree": await _tree(git, head) if head else None, "found": False, "folded": folded}
-    return {"commit": made, "tree": await _tree(git, made), "found": False, "folded": folded}
+    made = await commit_index(git, commit_message(args, bench))
+    head = made or await git.head()  # nothing has changed since the last commit: the verdict stands on that one
+    tree = await _tree(git, head) if head else None
+    return {"commit": made, "head": head, "tree": tree, "found": False, "folded": folded}
 
 
 async def roll_back(args: dict[str, Any], bench: Bench) -> dict[str, Any]:
@@ -75,7 +92,7 @@ async def roll_back(args: dict[str, Any], bench: Bench) -> dict[str, Any]:
     if await snapshot.find(git, kept) is None:  # a second attempt must not overwrite what the first one kept
         await snapshot.take(git, name=kept, why=f"undone: {args.get('why') or ''}")
     await snapshot.restore(git, wanted)
-    return {"restored": wanted.commit, "kept": kept}
+    return {"restored": wanted.commit, "head": wanted.head, "tree": wanted.tree, "kept": kept}
 
 
 async def find(git: Git, bench: Bench, task: str, iteration: int) -> str | None:
@@ -104,7 +121,8 @@ async def _fold_foreign(git: Git, bench: Bench) -> list[str]:
     return folded
 
 
-def _message(args: dict[str, Any], bench: Bench) -> str:
+def commit_message(args: Mapping[str, Any], bench: Bench) -> str:
+    """What the commit of a task says: its title, and how it was made."""
     count = int(args.get("checks") or 0)
     trailers = {
         RUN: bench.run,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from bridle.loop.ledger import BLOCKED, GOOD, NEEDS_YOU, PENDING, Ledger, TaskBook
@@ -13,9 +13,16 @@ STUCK_AFTER = 3
 CRASHES = 2
 
 
-def next_task(ledger: Ledger) -> TaskBook | None:
-    """The task to work on: one whose needs are met, by priority, then by the order of the plan."""
-    ready = [task for task in ledger.tasks.values() if task.is_open and _needs_met(task, ledger)]
+def next_task(ledger: Ledger, *, taken: Collection[str] = (), worker: int | None = None) -> TaskBook | None:
+    """The task to work on: one whose needs are met, by priority, then by the order of the plan.
+
+    Tasks that are `taken` are left out, and so are those that another worker goes on with.
+    """
+    ready = [
+        task
+        for task in ledger.tasks.values()
+        if task.is_open and task.title not in taken and task.worker in (None, worker) and _needs_met(task, ledger)
+    ]
     return min(ready, key=lambda task: task.priority) if ready else None
 
 

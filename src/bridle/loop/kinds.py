@@ -2,7 +2,7 @@
 
 bridle.prepare      gets nothing
                     gives branch, base, protected (paths), notes
-bridle.check        gets task, iteration, when (before, after, commit), checks [{command, of}]
+bridle.check        gets task, iteration, when (before, after, commit, merge), checks [{command, of}]
                     gives tree, passed, results [{command, of, exit_code, seconds, output, log}]
 bridle.work         gets task, iteration, agent, failure, notes, answer, session_id, after, hints
                     gives ending, said, summary, done, question, patterns, session_id, changed, tree, snapshot, denials,
@@ -13,11 +13,21 @@ bridle.commit       gets task, iteration, verdict, cost_usd, checks, tree
                     gives commit, tree, found, folded, refused
 bridle.rollback     gets task, iteration, snapshot, why
                     gives restored
+bridle.take         gets task, iteration, tip, kept
+                    gives head, tree, setup (the result of one that failed), conflicts, conflicts_with, said
+bridle.keep         gets task, iteration
+                    gives kept (a ref), tree
+bridle.merge        gets task, iteration, commit, tip, verdict, cost_usd, checks
+                    gives commit, head, tree, kept, setup; or kept, tree, conflicts, conflicts_with, said
+bridle.land         gets task, iteration, commit, tip
+                    gives commit, branch
 bridle.summarize    gets iteration
                     gives cost_usd, input_tokens, output_tokens, seconds
-bridle.pause        gets why (limit, unusable, ended), reason, exit_code, receipt, after
+bridle.pause        gets why (limit, unusable, setup, ended), reason, exit_code, receipt, after
                     gives what `resume` and `retry` say: limits, retries; and what nobody had heard: after, kept_hints
 
+Where a run works in a worktree, each gets `stands` besides: the commit and the files that its copy has, if it must be
+made anew; where several workers are at work, `worker`: whose copy it is.
 The value of each that Bridle performs holds `clock`: when its driver began, and when it was over.
 `of` is `task`, `guard`, or the title of another task. `ending` is one of the words below.
 """
@@ -32,10 +42,17 @@ WORK = "bridle.work"
 PROTECT = "bridle.protect"
 COMMIT = "bridle.commit"
 ROLLBACK = "bridle.rollback"
+TAKE = "bridle.take"
+KEEP = "bridle.keep"
+MERGE = "bridle.merge"
+LAND = "bridle.land"
 SUMMARIZE = "bridle.summarize"
 PAUSE = "bridle.pause"
 
-PERFORMED = (PREPARE, CHECK, WORK, PROTECT, COMMIT, ROLLBACK, SUMMARIZE)
+PERFORMED = (PREPARE, CHECK, WORK, PROTECT, COMMIT, ROLLBACK, TAKE, KEEP, MERGE, LAND, SUMMARIZE)
+
+# When checks run on the commit that is about to land.
+WHEN_MERGED = "merge"
 
 # How an agent's work ended.
 OK = "ok"
@@ -57,6 +74,7 @@ QUESTION = "question"
 WHY_LIMIT = "limit"
 WHY_UNUSABLE = "unusable"
 WHY_BUDGET = "budget"
+WHY_SETUP = "setup"
 WHY_ENDED = "ended"
 
 

@@ -43,8 +43,8 @@ class Limits:
         )
 
 
-def reached(limits: Limits, ledger: Ledger, *, elapsed_seconds: float) -> str | None:
-    """Why the next iteration must not begin; None where it may."""
+def reached(limits: Limits, ledger: Ledger, *, elapsed_seconds: float, under_way: int = 0) -> str | None:
+    """Why the next iteration must not begin; None where it may. Those under way will cost as much as it does."""
     if ledger.iterations >= limits.max_iterations:
         return f"{limits.max_iterations} iterations are used up"
     if elapsed_seconds >= limits.max_seconds:
@@ -53,6 +53,7 @@ def reached(limits: Limits, ledger: Ledger, *, elapsed_seconds: float) -> str | 
     if spent >= limits.max_cost_usd:
         return f"{spent:.4f} of {limits.max_cost_usd:g} USD are spent"
     expected = expected_cost(ledger)
+    spent += under_way * expected
     if spent + expected > limits.max_cost_usd:
         return (
             f"the next iteration would cost about {expected:.4f} USD, and {limits.max_cost_usd - spent:.4f} of"

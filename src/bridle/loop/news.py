@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from bridle.journal.store import Store
@@ -18,26 +18,36 @@ class News:
     """Reads what was said since an iteration last heard of it."""
 
     store: Store
+    _given: set[int] = field(default_factory=set)
 
     def since(self, after: int) -> dict[str, Any]:
         """Everything newer than that entry, and the number to ask with next time."""
         hints: list[str] = []
         retries: list[str] = []
+        retries_at: list[int] = []
         limits: dict[str, Any] = {}
         last = after
         for entry in self.store.state().notes:
             if entry.seq <= after:
                 continue
             if entry.type == HINT:
-                hints.append(str(entry.data.get("text") or ""))
+                hints += self._once(entry.seq, str(entry.data.get("text") or ""))
             elif entry.type == RETRY:
                 retries.append(str(entry.data.get("task") or ""))
+                retries_at.append(entry.seq)
             elif entry.type == LIMITS:
                 limits |= {str(name): value for name, value in entry.data.items()}
             else:
                 continue
             last = entry.seq
-        return {"after": last, "hints": hints, "retries": retries, "limits": limits}
+        return {"after": last, "hints": hints, "retries": retries, "retries_at": retries_at, "limits": limits}
+
+    def _once(self, seq: int, text: str) -> list[str]:
+        """A hint for whoever asks first: of several workers at once, one hears it."""
+        if seq in self._given:
+            return []
+        self._given.add(seq)
+        return [text]
 
     def asked_at(self, label: str) -> str | None:
         """When the effect with this label was asked for that waits for its result; None where none does."""

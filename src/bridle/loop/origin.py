@@ -19,6 +19,7 @@ from bridle.ground import disk, ids
 from bridle.loop import kept
 from bridle.loop.bench import Bench
 from bridle.loop.bridle_toml import FILE_NAME
+from bridle.loop.copies import made_by_setup
 from bridle.loop.definitions import definitions
 from bridle.loop.findings import Look
 from bridle.loop.kept import Entry
@@ -33,7 +34,7 @@ OWN_CHECK = ".ralph/check"
 THE_PLAN = "it is the plan"
 
 # What Bridle itself writes while it runs.
-_OURS = (".ralph/logs/", ".ralph/state/", ".ralph/progress.md")
+_OURS = (".ralph/logs/", ".ralph/state/", ".ralph/worktrees/", ".ralph/progress.md")
 # Files that define checks are small; a larger one of such a name is something else.
 _TEXT_LIMIT_BYTES = 4 * 1024 * 1024
 _RECORD_LIMIT_BYTES = 256 * 1024 * 1024
@@ -95,9 +96,11 @@ def find(bench: Bench) -> Origin | None:
             return None
         raise
     try:
-        return replace(_from_json(json.loads(data)), digest=_digest(data))
+        found = replace(_from_json(json.loads(data)), digest=_digest(data))
     except (KeyError, TypeError, ValueError, RecursionError) as error:
         raise JournalBroken(f"{path} cannot be read: {error}", remedy="Start a new run.") from error
+    made = () if bench.repository is None else made_by_setup(bench.folder)
+    return replace(found, untracked=tuple(sorted({*found.untracked, *made}))) if made else found
 
 
 def find_protected(bench: Bench, names: list[str]) -> Protected:

@@ -13,6 +13,7 @@ from bridle.journal.entries import OK, Posted
 from bridle.loop.bench import Bench
 from bridle.loop.driven import CLOCK, clock_of
 from bridle.loop.watching import Began, Ended
+from bridle.loop.worktrees import Worktrees
 
 Act = Callable[[dict[str, Any], Bench], Awaitable[dict[str, Any]]]
 
@@ -21,8 +22,9 @@ Act = Callable[[dict[str, Any], Bench], Awaitable[dict[str, Any]]]
 class BenchPerformer:
     """Performs one kind of effect at a bench; all of them can be repeated."""
 
+    kind: str
     act: Act
-    bench: Bench
+    places: Worktrees
     since: str
     """When the driver that it works for counts from."""
 
@@ -36,11 +38,12 @@ class BenchPerformer:
         started = clock.iso(clock.now())
         inputs = job.task.get("inputs")
         args = dict(inputs) if isinstance(inputs, Mapping) else {}
-        self.bench.watch(Began(job.effect.kind, args))
+        watch = self.places.bench.watch
+        watch(Began(self.kind, args))
         value = masked(await self._acted(args), job.mask)
         ended = clock.iso(clock.now())
         value[CLOCK] = clock_of(self.since, ended)
-        self.bench.watch(Ended(job.effect.kind, args, value))
+        watch(Ended(self.kind, args, value))
         return Posted(OK, value=value, started_at=started, finished_at=ended)
 
     async def _acted(self, args: dict[str, Any]) -> dict[str, Any]:
@@ -49,7 +52,7 @@ class BenchPerformer:
         As a result of the effect it would be in the journal for good, and the run could never go on.
         """
         try:
-            return await self.act(args, self.bench)
+            return await self.act(args, await self.places.bench_for(self.kind, args))
         except (UserError, RunError) as error:
             raise MachineError(error.message, remedy=error.remedy, payload=error.payload) from error
 
@@ -57,6 +60,6 @@ class BenchPerformer:
         """Nothing is left to take away."""
 
 
-def performers(acts: Mapping[str, Act], bench: Bench, *, since: str) -> dict[str, Performer]:
+def performers(acts: Mapping[str, Act], places: Worktrees, *, since: str) -> dict[str, Performer]:
     """A performer for each kind, for a driver whose time counts from `since`."""
-    return {kind: BenchPerformer(act, bench, since) for kind, act in acts.items()}
+    return {kind: BenchPerformer(kind, act, places, since) for kind, act in acts.items()}

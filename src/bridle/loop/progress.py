@@ -6,8 +6,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from bridle.ground import disk
+from bridle.ground.lock import FileLock
 
 FILE = ".ralph/progress.md"
+LOCK = ".ralph/state/progress.lock"
+# A file of a few kilobytes is read and written in moments.
+LOCK_SECONDS = 10.0
 # What is read of it; the newest entries are at its end.
 LIMIT_BYTES = 4 * 1024 * 1024
 PATTERNS = "## What was learned"
@@ -24,6 +28,23 @@ def read(workspace: Path) -> str:
 
 def add(workspace: Path, *, key: str, title: str, summary: str, patterns: Sequence[str]) -> None:
     """Add an iteration once, and what it learned that was not known."""
+    with _alone(workspace):
+        _add(workspace, key, title, summary, patterns)
+
+
+def fold(workspace: Path, *, key: str, summary: str, of: str | None = None) -> None:
+    """Put a summary in the place of the entries that it is of; what came since, and what was learned, stays."""
+    with _alone(workspace):
+        _fold(workspace, key, summary, of)
+
+
+def _alone(workspace: Path) -> FileLock:
+    """Several workers and several runs write to one file, each after reading it."""
+    disk.make_private_folder((workspace / LOCK).parent)
+    return FileLock.hold(workspace / LOCK, holder="progress", wait_seconds=LOCK_SECONDS)
+
+
+def _add(workspace: Path, key: str, title: str, summary: str, patterns: Sequence[str]) -> None:
     text = read(workspace)
     mark = f"<!-- {key} -->"
     if mark in text:
@@ -38,15 +59,17 @@ def add(workspace: Path, *, key: str, title: str, summary: str, patterns: Sequen
     disk.write_atomic(workspace / FILE, whole.encode("utf-8", "surrogateescape"))
 
 
-def fold(workspace: Path, *, key: str, summary: str) -> None:
-    """Put a summary in the place of all entries; what was learned stays."""
+def _fold(workspace: Path, key: str, summary: str, of: str | None) -> None:
     text = read(workspace)
     mark = f"<!-- {key} -->"
     if mark in text:
         return
-    learned, _ = _parts(text)
+    learned, entries = _parts(text)
+    _, told = _parts(text if of is None else of)
+    since = entries.removeprefix(told) if entries.startswith(told) else ""
     body = "\n".join(f"- {line}" for line in learned)
-    whole = f"# Progress\n\n{PATTERNS}\n\n{body}\n\n{ENTRIES}\n\n### Summary so far {mark}\n\n{_plain_lines(summary)}\n"
+    summed = f"### Summary so far {mark}\n\n{_plain_lines(summary)}\n{since}"
+    whole = f"# Progress\n\n{PATTERNS}\n\n{body}\n\n{ENTRIES}\n\n{summed}"
     disk.write_atomic(workspace / FILE, whole.encode("utf-8", "surrogateescape"))
 
 

@@ -7,15 +7,19 @@ file or an environment, and whatever happened can be decided again from the jour
 from __future__ import annotations
 
 import asyncio
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
 from bridle import define_task
 from bridle.engine.inbox import ASKS_FOR, BY_POLICY, WORDS
 from bridle.loop import decide, kinds, limits
+from bridle.loop.crew import Crew
 from bridle.loop.driven import DrivenTime, TimedContext
+from bridle.loop.landing import HandedBack, Landing, setup_failure
 from bridle.loop.ledger import (
     DONE,
+    ENDED,
     FAILED,
     GOOD,
     GUARD_ONLY,
@@ -53,14 +57,21 @@ def _title(kind: str, args: dict[str, Any]) -> str:
     )
 
 
-_PREPARE, _CHECK, _WORK = _effect(kinds.PREPARE), _effect(kinds.CHECK), _effect(kinds.WORK)
-_PROTECT, _COMMIT, _ROLLBACK = _effect(kinds.PROTECT), _effect(kinds.COMMIT), _effect(kinds.ROLLBACK)
-_SUMMARIZE, _PAUSE = _effect(kinds.SUMMARIZE), _effect(kinds.PAUSE)
+_EFFECTS = {kind: _effect(kind) for kind in (*kinds.PERFORMED, kinds.PAUSE)}
 
 
 async def process(inputs: dict[str, Any], ctx: Any) -> dict[str, Any]:
     """Work on the tasks of a frozen plan until each has its verdict; gives the receipt."""
     return await Loop(inputs, ctx).run()
+
+
+@dataclass(frozen=True)
+class Standstill:
+    """Why nothing can be begun until a person has done something."""
+
+    kind: str
+    reason: str
+    exit_code: int
 
 
 class Loop:
@@ -83,19 +94,28 @@ class Loop:
         self._stuck_after = int(self._settings.get("stuck_after") or decide.STUCK_AFTER)
         self._roster = Roster(tuple(self._settings["agents"]))
         self._parked: dict[str, asyncio.Future[Any]] = {}
-        self._news_after = 0
-        self._base = str(inputs.get("base") or "")
+        self._news_after = self._retried_after = 0
+        self._crew = Crew(
+            parallel=int(self._settings.get("parallel") or 1),
+            has_worktree=bool(self._settings.get("worktree")),
+            base=str(inputs.get("base") or ""),
+        )
+        self._landing = Landing(self._crew, self._ask, self._ask_home)
+        self._standstill: Standstill | None = None
 
     async def run(self) -> dict[str, Any]:
         """From the first task to the last verdict."""
-        prepared = await self._ctx.task(_PREPARE, {}, label="prepare")
-        self._base = str(prepared.get("base") or self._base)
+        await self._prepare()
         while True:
             decide.block(self.ledger)
             await self._hear_answers()
-            task = decide.next_task(self.ledger)
-            if task is not None:
-                await self._one(task)
+            reason = self._begin()
+            if self._crew.at_work:
+                await self._something_ends()
+            elif self._standstill is not None:
+                await self._stand_still(self._standstill)
+            elif reason is not None:
+                await self._pause(kinds.WHY_LIMIT, reason, exit_code=3)
             elif self._parked:
                 await asyncio.wait(self._parked.values(), return_when=asyncio.FIRST_COMPLETED)
             elif all(book.verdict in GOOD for book in self.ledger.tasks.values()):
@@ -103,21 +123,62 @@ class Loop:
             else:
                 await self._pause(kinds.WHY_ENDED, "not every task ended well", exit_code=1)
 
+    async def _prepare(self) -> None:
+        while True:
+            prepared = await self._ctx.task(_EFFECTS[kinds.PREPARE], {}, label="prepare")
+            if not prepared.get("setup"):
+                return
+            await self._pause(kinds.WHY_SETUP, setup_failure(prepared["setup"]), exit_code=1)
+
+    def _begin(self) -> str | None:
+        """Begin what can be begun, in every place that is free; gives the limit that stands in the way."""
+        for slot in self._crew.slots:
+            task = self._crew.next_task(slot, self.ledger) if slot.chain is None else None
+            if task is None or self._standstill is not None:
+                continue
+            under_way = len(self._crew.at_work)
+            reason = limits.reached(self._limits, self.ledger, elapsed_seconds=self._time.seconds, under_way=under_way)
+            if reason is not None:
+                return reason
+            self._crew.begin(slot, task)
+            slot.chain = asyncio.create_task(self._one(task))
+        return None
+
+    async def _something_ends(self) -> None:
+        """Wait for the end of a step anywhere, or for a person's answer."""
+        chains = [slot.chain for slot in self._crew.at_work if slot.chain is not None]
+        await asyncio.wait([*chains, *self._parked.values()], return_when=asyncio.FIRST_COMPLETED)
+        for chain in self._crew.ended():
+            chain.result()  # an error of one is the end of all
+
+    async def _stand_still(self, why: Standstill) -> None:
+        """Everything has come to its end, and nothing can be begun until a person has mended it."""
+        await self._pause(why.kind, why.reason, exit_code=why.exit_code)
+        self._standstill = None
+        self._roster.unusable.clear()
+
     async def _one(self, task: TaskBook) -> None:
         """One step for one task: a look at its checks, or an iteration."""
-        reason = limits.reached(self._limits, self.ledger, elapsed_seconds=self._time.seconds)
-        if reason is not None:
-            await self._pause(kinds.WHY_LIMIT, reason, exit_code=3)
-            return
-        if not task.was_looked_at:
-            task.was_looked_at = True
-            if self._own_checks(task) and await self._is_satisfied(task):
+        if self._crew.is_parallel:
+            failed = await self._landing.take(task)
+            if failed is not None:
+                self._standstill = Standstill(kinds.WHY_SETUP, failed, 1)
                 return
-        agent = self._roster.free(self._ctx.now)
-        if agent is not None:
-            await self._iterate(task, agent)
-        else:
-            await self._wait_for_an_agent(task)
+        if not await self._was_satisfied(task):
+            agent = self._roster.free(self._ctx.now)
+            if agent is not None:
+                await self._iterate(task, agent)
+            else:
+                await self._wait_for_an_agent(task)
+        if task.verdict in ENDED:
+            self._crew.let_go(task)
+
+    async def _was_satisfied(self, task: TaskBook) -> bool:
+        """Whether there was nothing to do for it; looked at once, before any work."""
+        if task.was_looked_at:
+            return False
+        task.was_looked_at = True
+        return bool(self._own_checks(task)) and await self._is_satisfied(task)
 
     async def _is_satisfied(self, task: TaskBook) -> bool:
         """Look at a task's own checks before any work; with `red_first` a green one is a fault of the plan."""
@@ -135,6 +196,7 @@ class Loop:
         """One fresh agent, and what came of it."""
         self.ledger.iterations += 1
         task.iterations += 1
+        number = self.ledger.iterations
         work = await self._work(task, agent)
         match work.get("ending"):
             case kinds.LIMIT:
@@ -144,16 +206,18 @@ class Loop:
             case kinds.UNUSABLE:
                 self._roster.unusable[agent] = task.reason = str(work.get("said") or f"{agent} cannot be used")
             case kinds.BUDGET:
-                await self._pause(kinds.WHY_BUDGET, str(work.get("said") or "the budget is spent"), exit_code=3)
+                self._standstill = Standstill(kinds.WHY_BUDGET, str(work.get("said") or "the budget is spent"), 3)
             case kinds.CRASHED:
                 await self._crashed(task, work)
             case kinds.QUESTION:
+                if self._crew.is_parallel:
+                    await self._landing.keep(task)
                 self._park(task, work)
             case _:
                 task.crashes = task.waits = 0
                 await self._judge(task, work)
-        if self.ledger.iterations % int(self._settings.get("summarize_every") or 10) == 0:
-            self.ledger.aside.add(await self._ctx.task(_SUMMARIZE, {"iteration": self.ledger.iterations}))
+        if number % int(self._settings.get("summarize_every") or 10) == 0:
+            self.ledger.aside.add(await self._ask_home(kinds.SUMMARIZE, {"iteration": number}, None))
 
     async def _work(self, task: TaskBook, agent: str) -> dict[str, Any]:
         args = {
@@ -168,7 +232,7 @@ class Loop:
         }
         if self.ledger.hints:  # heard while the run paused
             args["hints"], self.ledger.hints = self.ledger.hints, []
-        work: dict[str, Any] = await self._ctx.task(_WORK, args, label=kinds.work_label(args))
+        work = await self._ask(task, kinds.WORK, args, kinds.work_label(args))
         task.spent.add(work)
         task.last_cost_usd = float(work.get("cost_usd") or 0.0)
         self.ledger.iteration_costs.append(task.last_cost_usd)
@@ -188,7 +252,7 @@ class Loop:
             await self._not_done(task, f"the agent changed nothing{why}", tree=str(work.get("tree") or ""))
             return
         kept = await self._protect(task, work)
-        checks = [*self._own_checks(task), *self._guard(), *self._others(task)]
+        checks = self._all_checks(task)
         if not checks:
             await self._settle(task, UNVERIFIED, "the plan declares no check for it")
             return
@@ -226,7 +290,7 @@ class Loop:
             "checks": 0 if verdict == UNVERIFIED else len(task.checks),
             "tree": tree,
         }
-        made = await self._ctx.task(_COMMIT, args, label=f"{task.title}: commit")
+        made = await self._ask(task, kinds.COMMIT, args, f"{task.title}: commit")
         task.folded += made.get("folded") or []
         if made.get("refused"):
             task.failure = str(made["refused"])
@@ -239,9 +303,29 @@ class Loop:
                 task.failure = decide.failure_text(again["results"])
                 await self._not_done(task, "its checks fail on the commit itself", tree=again["tree"])
                 return
-        task.verdict, task.reason, task.commit = verdict, reason, made.get("commit")
+        commit = made.get("commit")
+        if self._crew.is_parallel:
+            landed = await self._landing.hand_in(task, made, args, lambda: self._all_checks(task))
+            if isinstance(landed, HandedBack):
+                await self._handed_back(task, landed)
+                return
+            commit, task.checks = landed.commit, landed.results or task.checks
+        elif commit:
+            self._crew.tip = commit
+        task.verdict, task.reason, task.commit = verdict, reason, commit
         task.verified_usd = task.last_cost_usd if verdict in VERIFIED else 0.0
         task.failure, task.notes = "", []
+        for other in self.ledger.tasks.values():
+            if other is not task:
+                other.first_snapshot = None  # going back to it would take this commit away
+
+    async def _handed_back(self, task: TaskBook, why: HandedBack) -> None:
+        """It passed by itself, but not together with what others have done meanwhile: a try, and a part of the task."""
+        task.checks = why.results or task.checks
+        task.failure = why.failure
+        if why.note:
+            task.notes.append(why.note)
+        await self._not_done(task, why.reason, tree=why.tree)
 
     async def _not_done(self, task: TaskBook, reason: str, *, tree: str) -> None:
         """A try that left the task not done: another one, or the end of it."""
@@ -278,8 +362,7 @@ class Loop:
         until = self._roster.next_reset()
         if until is None:
             said = "; ".join(dict.fromkeys(self._roster.unusable.values()))
-            await self._pause(kinds.WHY_UNUSABLE, f"no agent of the list can be used: {said}", exit_code=5)
-            self._roster.unusable.clear()
+            self._standstill = Standstill(kinds.WHY_UNUSABLE, f"no agent of the list can be used: {said}", 5)
             return
         task.reason = f"waiting for a usage limit until {until.isoformat()}"
         await self._ctx.sleep_until(until, label=f"usage limit: {task.title}")
@@ -323,8 +406,7 @@ class Loop:
 
     async def _check(self, task: TaskBook, when: str, checks: list[dict[str, str]]) -> dict[str, Any]:
         args = {"task": task.title, "iteration": task.iterations, "when": when, "checks": checks}
-        looked: dict[str, Any] = await self._ctx.task(_CHECK, args, label=f"{task.title}: checks {when}")
-        return looked
+        return await self._ask(task, kinds.CHECK, args, f"{task.title}: checks {when}")
 
     async def _protect(self, task: TaskBook, work: dict[str, Any]) -> dict[str, Any]:
         args = {
@@ -333,7 +415,7 @@ class Loop:
             "snapshot": work.get("snapshot"),
             "may_edit": list(self._tasks[task.title].get("may_edit") or ()),
         }
-        kept: dict[str, Any] = await self._ctx.task(_PROTECT, args, label=f"{task.title}: protect")
+        kept = await self._ask(task, kinds.PROTECT, args, f"{task.title}: protect")
         for one in kept.get("undone") or ():
             task.undone.append(str(one["path"]))
             task.notes.append(f"Your change to {one['path']} was undone: {one['what']}.")
@@ -346,7 +428,19 @@ class Loop:
     async def _roll_back(self, task: TaskBook, snapshot: Any, why: str) -> None:
         if snapshot:
             args = {"task": task.title, "iteration": task.iterations, "snapshot": snapshot, "why": why}
-            await self._ctx.task(_ROLLBACK, args, label=f"{task.title}: roll back")
+            await self._ask(task, kinds.ROLLBACK, args, f"{task.title}: roll back")
+
+    async def _ask(self, task: TaskBook, kind: str, args: dict[str, Any], label: str) -> dict[str, Any]:
+        """An effect for a task, in the working copy where it is worked on."""
+        wanted = {**args, **self._crew.place(task)}
+        value: dict[str, Any] = await self._ctx.task(_EFFECTS[kind], wanted, label=label)
+        self._crew.saw(task, value)
+        return value
+
+    async def _ask_home(self, kind: str, args: dict[str, Any], label: str | None) -> dict[str, Any]:
+        """An effect for the run as a whole, in its own working copy."""
+        value: dict[str, Any] = await self._ctx.task(_EFFECTS[kind], {**args, **self._crew.home()}, label=label)
+        return value
 
     async def _pause(self, why: str, reason: str, *, exit_code: int) -> None:
         """Wait for `resume` or `retry`: with other limits, or with a task to try again."""
@@ -357,19 +451,31 @@ class Loop:
             "receipt": self.receipt(),
             "after": self._news_after,
         }
-        self._take_news(await self._ctx.task(_PAUSE, args, label=f"paused: {reason}") or {})
+        self._take_news(await self._ctx.task(_EFFECTS[kinds.PAUSE], args, label=f"paused: {reason}") or {})
 
     def _take_news(self, news: dict[str, Any]) -> None:
         """What the person said meanwhile."""
         self._news_after = max(self._news_after, int(news.get("after") or 0))
         self._limits = self._limits.changed(news.get("limits") or {})
         self.ledger.hints += news.get("kept_hints") or []
-        for title in news.get("retries") or ():
+        for title in self._unheard(news):
             task = self.ledger.tasks.get(title)
             if task is not None and task.verdict not in GOOD:
                 task.verdict, task.reason, task.tries, task.crashes = PENDING, "", 0, 0
                 task.signatures.clear()
                 decide.unblock(self.ledger)
+
+    def _unheard(self, news: dict[str, Any]) -> list[str]:
+        """The tasks to try again of which no other worker has told already."""
+        titles = list(news.get("retries") or ())
+        places = list(news.get("retries_at") or ()) or [self._retried_after + 1] * len(titles)
+        new = [title for title, place in zip(titles, places, strict=True) if place > self._retried_after]
+        if news.get("retries_at"):
+            self._retried_after = max(self._retried_after, *places)
+        return new
+
+    def _all_checks(self, task: TaskBook) -> list[dict[str, str]]:
+        return [*self._own_checks(task), *self._guard(), *self._others(task)]
 
     def _own_checks(self, task: TaskBook) -> list[dict[str, str]]:
         return [{"command": command, "of": "task"} for command in self._tasks[task.title].get("checks") or ()]

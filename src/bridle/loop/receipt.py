@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import Any
 
 from bridle.loop.ledger import (
@@ -28,6 +29,7 @@ def receipt(inputs: dict[str, Any], ledger: Ledger, limits: Limits, *, seconds: 
     verified = sum(task.verified_usd for task in tasks)
     run = str(inputs.get("run") or "")
     branch, base = str(inputs.get("branch") or ""), str(inputs.get("base") or "")
+    worktrees = [str(folder) for folder in inputs.get("worktrees") or ()]
     return {
         "run": run,
         "plan": inputs["plan"].get("source") or inputs["plan"].get("title"),
@@ -44,9 +46,18 @@ def receipt(inputs: dict[str, Any], ledger: Ledger, limits: Limits, *, seconds: 
         "seconds": round(seconds, 3),
         "limits": limits.as_json(),
         "resume": f"bridle resume {run}",
-        "undo": f"git checkout {inputs.get('came_from') or base} && git branch -D {branch}",
+        **({"worktree": worktrees[0]} if worktrees else {}),
+        "undo": _undo(inputs, worktrees),
         "merge": f"git checkout {inputs.get('came_from') or base} && git merge {branch}",
     }
+
+
+def _undo(inputs: dict[str, Any], worktrees: list[str]) -> str:
+    """The commands that take away what the run has left: its worktrees and its branch, or only that."""
+    forget = f"git branch -D {inputs.get('branch') or ''}"
+    if not worktrees:
+        return f"git checkout {inputs.get('came_from') or inputs.get('base') or ''} && {forget}"
+    return " && ".join([*(f"git worktree remove -f {shlex.quote(folder)}" for folder in worktrees), forget])
 
 
 def verdict(tasks: list[TaskBook]) -> str:

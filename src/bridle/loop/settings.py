@@ -144,6 +144,11 @@ class Settings:
     """The keys that somebody set; all others have their defaults."""
 
     @property
+    def works_apart(self) -> bool:
+        """Whether the run works in worktrees, and leaves the person's working copy alone."""
+        return self.worktree or self.parallel > 1
+
+    @property
     def limits(self) -> Limits:
         """The bounds of the run."""
         return Limits(**{name: getattr(self, name) for name in _LIMITS})

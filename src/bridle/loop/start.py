@@ -15,15 +15,17 @@ from bridle.ground import clock, ids
 from bridle.journal.create import NewRun, create_run
 from bridle.journal.entries import OK, Effect, Posted
 from bridle.journal.files import FileStore
-from bridle.loop import checks, commits, kinds, news, protect, ralph, shift, work
+from bridle.loop import checks, commits, kinds, merging, news, protect, ralph, shift, work
 from bridle.loop.bench import Bench, bench, with_direnv
-from bridle.loop.commits import branch_of
+from bridle.loop.copies import folder_of
+from bridle.loop.names import branch_of
 from bridle.loop.performing import Act, performers
 from bridle.loop.plan import Plan
 from bridle.loop.recall import stand
 from bridle.loop.receipt import exit_code
 from bridle.loop.settings import Settings
 from bridle.loop.watching import Watch, unwatched
+from bridle.loop.worktrees import Worktrees
 from bridle.workspace import snapshot
 from bridle.workspace.git import Git
 
@@ -91,6 +93,7 @@ async def create(beginning: Beginning, runs: Path, environment: Mapping[str, str
         "base": beginning.base,
         "branch": branch_of(run_id),
         "came_from": beginning.came_from,
+        **_apart(beginning, run_id),
         "plan": beginning.plan.as_json(),
         "settings": replace(beginning.settings, notify=()).as_json(),  # their addresses hold tokens
     }
@@ -115,6 +118,7 @@ async def go_on(
         raise UsageError(f"{run} is no run of the loop", remedy="`bridle drive` goes on with runs of other processes.")
     place = replace(await bench_of(run, inputs, environment, say), watch=watch)
     settings = place.settings
+    places = Worktrees(place, has_worktree=settings.works_apart)
     while True:
         document, _ = await stand(store)
         left_seconds = shift.seconds_left(store, document, settings.max_seconds)
@@ -128,13 +132,13 @@ async def go_on(
                 Hooks(place.folder, environment, enabled=with_hooks),
                 Manner(
                     breakpoints=settings.breakpoints,
-                    concurrency=1,
+                    concurrency=settings.parallel,
                     limit_seconds=max(0.0, left_seconds),
                     quiet=frozenset(kinds.PERFORMED),
                 ),
                 environment=environment,
                 say=say,
-                performers=performers(_acts(news.News(FileStore(run))), place, since=clock.iso(since)),
+                performers=performers(_acts(news.News(FileStore(run))), places, since=clock.iso(since)),
             )
         except LockHeld:
             raise  # somebody else is at work on the run: the time is theirs
@@ -205,6 +209,10 @@ def _acts(heard: news.News) -> dict[str, Act]:
         kinds.WORK: lambda args, place: work.work(args, place, heard),
         kinds.COMMIT: commits.make_commit,
         kinds.ROLLBACK: commits.roll_back,
+        kinds.TAKE: merging.take,
+        kinds.KEEP: merging.keep,
+        kinds.MERGE: merging.merge,
+        kinds.LAND: merging.land,
         kinds.SUMMARIZE: work.summarize,
     }
 
@@ -223,6 +231,16 @@ async def _ended(store: FileStore, driven: Driven) -> Ended:
     if driven.status == UNUSABLE:
         return Ended(receipt, AGENT_UNUSABLE, str(driven.trouble or ""))
     return Ended(receipt, exit_code(receipt))
+
+
+def _apart(beginning: Beginning, run_id: str) -> dict[str, Any]:
+    """Where the run works, if not in the person's own working copy."""
+    if not beginning.settings.works_apart:
+        return {}
+    parallel = beginning.settings.parallel
+    workers = range(1, parallel + 1) if parallel > 1 else ()
+    folders = [folder_of(beginning.repository, run_id), *(folder_of(beginning.repository, run_id, n) for n in workers)]
+    return {"worktrees": [str(folder) for folder in folders]}
 
 
 def _with_own_check(plan: Plan, top: Path) -> Plan:

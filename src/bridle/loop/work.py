@@ -13,6 +13,7 @@ from bridle.loop.attempts import spent_before
 from bridle.loop.bench import Bench
 from bridle.loop.endings import SAID_CHARACTERS, ending
 from bridle.loop.ledger import Spent
+from bridle.loop.names import slug_of
 from bridle.loop.news import News
 from bridle.loop.plan import Task
 from bridle.loop.watching import Saw
@@ -66,7 +67,7 @@ async def work(args: dict[str, Any], bench: Bench, news: News) -> dict[str, Any]
 
 async def summarize(args: dict[str, Any], bench: Bench) -> dict[str, Any]:
     """Fold old progress into a summary, by a small model that can only read."""
-    text = progress.read(bench.workspace)
+    text = progress.read(bench.notebook)
     if not text.strip():
         return {}
     settings = bench.settings
@@ -86,7 +87,7 @@ async def summarize(args: dict[str, Any], bench: Bench) -> dict[str, Any]:
     data = finished.record.structured_output
     summary = data.get("summary") if isinstance(data, Mapping) else finished.outcome.final_text
     if isinstance(summary, str) and summary.strip() and not finished.outcome.run_error:
-        progress.fold(bench.workspace, key=f"{bench.run}/summary/{args['iteration']}", summary=summary)
+        progress.fold(bench.notebook, key=f"{bench.run}/summary/{args['iteration']}", summary=summary, of=text)
     return _figures(finished)
 
 
@@ -107,8 +108,7 @@ def request_of(task: Task, args: dict[str, Any], bench: Bench) -> tuple[prompt.P
 
 async def _snapshot(bench: Bench, args: dict[str, Any]) -> Snapshot:
     """What was there before the iteration; one that a crash broke off has taken it already."""
-    slug = ids.safe_name(str(args["task"]), limit=40).lower()
-    name = f"{bench.run.lower()}-{slug}-{args['iteration']}"
+    name = f"{bench.run.lower()}-{slug_of(str(args['task']))}-{args['iteration']}"
     found = await snapshot.find(bench.git, name)
     return found or await snapshot.take(bench.git, name=name, why="before an iteration")
 
@@ -116,7 +116,7 @@ async def _snapshot(bench: Bench, args: dict[str, Any]) -> Snapshot:
 def _pack(task: Task, args: dict[str, Any], bench: Bench, hints: list[str]) -> prompt.Packed:
     around = prompt.Surroundings(
         agents_file=_agents_file(bench.folder),
-        progress=progress.read(bench.workspace),
+        progress=progress.read(bench.notebook),
         failure=str(args.get("failure") or ""),
         notes=tuple(str(note) for note in args.get("notes") or ()),
         hints=tuple(hints),
@@ -139,7 +139,7 @@ def _agents_file(folder: Path) -> str | None:
 
 def _keep_prompt(bench: Bench, args: dict[str, Any], text: str) -> Path:
     folder = disk.make_private_folder(bench.run_folder / PROMPTS)
-    path = folder / f"{ids.safe_name(str(args['task']), limit=40)}-{args['iteration']}.md"
+    path = folder / f"{slug_of(str(args['task']))}-{args['iteration']}.md"
     disk.write_atomic(path, text.encode("utf-8", "surrogateescape"))
     return path
 
@@ -218,9 +218,10 @@ def _denial(one: Mapping[str, Any]) -> str:
 
 
 def _note_progress(bench: Bench, args: dict[str, Any], value: dict[str, Any]) -> None:
-    if value["ending"] == kinds.OK:
+    """Tell the next prompts of it, and keep it with the worker's own logs where there are several."""
+    for folder in {bench.notebook, bench.workspace} if value["ending"] == kinds.OK else ():
         progress.add(
-            bench.workspace,
+            folder,
             key=f"{bench.run}/{args['task']}/{args['iteration']}",
             title=f"{args['task']}, iteration {args['iteration']}",
             summary=bench.mask.apply(str(value["summary"])),

@@ -153,8 +153,12 @@ def _ways(receipt: Mapping[str, Any]) -> Iterator[Line]:
     ways: dict[str, str] = {}
     if commits:
         ways["branch"] = f"{receipt['branch']} ({_count(len(commits), 'commit')})"
+    if receipt.get("worktree"):
+        ways["worktree"] = str(receipt["worktree"])
+    if commits:
         ways["look"] = f"git log --stat -n {len(commits)} {receipt['branch']}"
         ways["take over"] = str(receipt["merge"])
+    if commits or receipt.get("worktree"):
         ways["undo"] = str(receipt["undo"])
     if receipt["verdict"] not in _VERIFIED:
         ways["go on"] = str(receipt["resume"])

@@ -34,7 +34,10 @@ async def add(
     is_empty: bool = False,
     is_for_an_agent: bool = False,
 ) -> Worktree:
-    """Make a working copy at a commit, on a new branch or on none; an empty one waits for a snapshot's files."""
+    """Make a working copy at a commit, on a new branch or on none; an empty one waits for a snapshot's files.
+
+    A branch that is there already is checked out as it is.
+    """
     ids.check_id(name, what="worktree")
     root = await _agents_root(git) if is_for_an_agent else disk.make_private_folder(await _root(git))
     folder = root / name
@@ -44,9 +47,13 @@ async def add(
     if commit is None:
         raise UsageError(f"there is no commit {at!r} to make a worktree of")
     await git.run("worktree", "prune")
-    words = ["-b", check_branch(branch)] if branch is not None else ["--detach"]
-    words += ["--no-checkout"] if is_empty else []
-    await git.run("-c", "core.hooksPath=/dev/null", "worktree", "add", "--quiet", *words, str(folder), commit)
+    words = ["--no-checkout"] if is_empty else []
+    if branch is not None and await git.object(f"refs/heads/{check_branch(branch)}") is not None:
+        words += [str(folder), branch]
+    else:
+        words += ["--detach"] if branch is None else ["-b", branch]
+        words += [str(folder), commit]
+    await git.run("-c", "core.hooksPath=/dev/null", "worktree", "add", "--quiet", *words)
     return Worktree(name, folder, branch)
 
 

@@ -28,8 +28,8 @@ _SHOWN = 20
 def command(*, keep: str | None, yes: bool, dry_run: bool, as_json: bool) -> int:
     """Remove logs and runs of this repository that nobody has changed for long.
 
-    Only files of .ralph/logs, run folders, and the snapshots of those runs go. Branches, commits and everything else
-    stay, and so does a run that somebody is at work on.
+    Only files of .ralph/logs, run folders, and the worktrees and snapshots of those runs go. Branches, commits and
+    everything else stay, and so does a run that somebody is at work on.
     """
     from bridle.cli.people import runs_here, top_of
     from bridle.engine.trust import home_of

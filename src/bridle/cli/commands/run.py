@@ -10,8 +10,6 @@ from typing import Any
 
 import click
 
-from bridle.errors import UsageError
-
 
 def limit_options(function: Any) -> Any:
     """The bounds that `run` and `resume` both take."""
@@ -31,8 +29,8 @@ def limit_options(function: Any) -> Any:
 @click.option("--model", help="The model.  [default: sonnet]")
 @click.option("--reasoning", type=click.Choice(["none", "low", "med", "high"]), help="How much it thinks.")
 @limit_options
-@click.option("--parallel", type=int, help="Tasks at once.  [default: 1]")
-@click.option("--worktree", is_flag=True, default=None, help="Work in a working copy of its own.")
+@click.option("--parallel", type=int, help="Tasks at once, each in a worktree.  [default: 1]")
+@click.option("--worktree", is_flag=True, default=None, help="Work in a worktree; yours stays as it is.")
 @click.option("--red-first", is_flag=True, default=None, help="A task's own check must fail before any work.")
 @click.option("--breakpoints", type=click.Choice(["ask", "approve", "reject"]), help="Who answers breakpoints.")
 @click.option("--allow-dirty", is_flag=True, default=None, help="Begin with uncommitted changes; they are kept.")
@@ -44,6 +42,10 @@ def command(*, plan: str | None, dry_run: bool, no_hooks: bool, as_json: bool, *
     """Work on a plan, task by task, a fresh agent each time, until every task is verified done or a limit is reached.
 
     Only checks that Bridle itself ran make a task done. One commit for each, on a branch of the run's own.
+
+    With --worktree the run works in .ralph/worktrees, after the plan's Setup, and your working copy is not touched.
+    With --parallel N up to N tasks are worked on at once, each in such a worktree; what is done is merged one at a
+    time, through the checks, and what conflicts is worked on again.
     """
     from bridle.cli import looping
     from bridle.loop import start
@@ -54,8 +56,6 @@ def command(*, plan: str | None, dry_run: bool, no_hooks: bool, as_json: bool, *
     if "agent" in given:
         given["agent"] = [name for one in given["agent"] for name in one.split(",")]
     settings = load_settings(Path.cwd(), looping.home(), given)
-    if settings.parallel > 1 or settings.worktree:
-        raise UsageError("--parallel and --worktree are not part of this version yet", remedy="Leave them out.")
     wanted = read_plan(plan, Path.cwd(), settings)
     for warning in wanted.warnings:
         looping.say(str(warning))
