@@ -15,7 +15,7 @@ TYPE_CHECKING = False  # `typing` is as heavy; type checkers know the name
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from bridle.hosts.adapter import Adapter, HookCall
+    from bridle.hosts.adapter import HookCall
     from bridle.hosts.answer import Answer
 
 STOP = "stop"
@@ -52,7 +52,7 @@ def main(words: list[str], stdin: bytes) -> int:
 
     try:
         options = _options(words)
-        run, adapter = chosen(options.get("--hook-type"), options.get("--harness"))
+        handle = chosen(options.get("--hook-type"), options.get("--harness"))
     except UsageError as error:
         _say_json({"error": error.code, "message": str(error)})
         return 1
@@ -65,11 +65,11 @@ def main(words: list[str], stdin: bytes) -> int:
         state_dir=options.get("--state-dir") or None,
         runs_dir=options.get("--runs-dir") or None,
     )
-    return respond(run, adapter, call)
+    return respond(handle, call)
 
 
-def chosen(hook_type: str | None, harness: str | None) -> tuple[Callable[[Adapter, HookCall], Answer], Adapter]:
-    """What answers a hook, and the host that asks; a UsageError where there is none."""
+def chosen(hook_type: str | None, harness: str | None) -> Callable[[HookCall], Answer]:
+    """What answers a hook of a host; a UsageError where there is none."""
     from bridle.errors import HarnessUnsupported, HookTypeMissing, HookTypeUnknown
     from bridle.hosts.registry import by_name
 
@@ -84,20 +84,16 @@ def chosen(hook_type: str | None, harness: str | None) -> tuple[Callable[[Adapte
         raise HarnessUnsupported(
             f"there is no host of the name {harness!a}", remedy="It is one of: claude-code, codex, none."
         )
-    if hook_type == STOP:
-        from bridle.hosts.stop import answer
-    else:
-        from bridle.hosts.session_start import answer
-    return answer, adapter
+    return adapter.handle_stop_hook if hook_type == STOP else adapter.handle_session_start_hook
 
 
-def respond(run: Callable[[Adapter, HookCall], Answer], adapter: Adapter, call: HookCall) -> int:
+def respond(handle: Callable[[HookCall], Answer], call: HookCall) -> int:
     """Print the answer on standard output, and what a person should know on standard error and in the log."""
     from bridle.errors import Error
     from bridle.hosts.answer import approve
 
     try:
-        answer = run(adapter, call)
+        answer = handle(call)
     except Error as error:
         answer = approve(f"this hook failed, so nothing is held: {error}")
     except Exception as error:  # noqa: BLE001  # the edge: a mistake of ours must not hold somebody's session

@@ -12,7 +12,7 @@ from bridle.ground.quick_path import Path
 from bridle.hosts import session_file
 from bridle.hosts.adapter import Adapter, HookCall
 from bridle.hosts.answer import Answer, approve
-from bridle.hosts.claude_code import ENVIRONMENT_FILE_VARIABLE, SESSION_VARIABLE
+from bridle.hosts.claude_code import SESSION_VARIABLE
 from bridle.hosts.stop_words import shell_word
 
 OWNER = "hook:run session-start"
@@ -37,7 +37,7 @@ def answer(adapter: Adapter, call: HookCall) -> Answer:
         return approve(str(error))
     remarks: list[str] = []
     try:
-        export(session_id, call.environ.get(ENVIRONMENT_FILE_VARIABLE))
+        export(session_id, call.environ.get(adapter.exports_variable) if adapter.exports_variable else None)
     except Error as error:
         remarks.append(f"{SESSION_VARIABLE} is not exported: {error}")
     try:

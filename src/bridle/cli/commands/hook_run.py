@@ -20,7 +20,7 @@ _OPTIONS = (
 
 
 def _run(given: Given) -> int:
-    answer, adapter = hook.chosen(given.text("--hook-type"), given.text("--harness"))
+    handle = hook.chosen(given.text("--hook-type"), given.text("--harness"))
     call = HookCall(
         hook.read_payload(),
         os.environ,
@@ -28,7 +28,7 @@ def _run(given: Given) -> int:
         state_dir=given.text("--state-dir") or None,
         runs_dir=given.text(RUNS_DIR.name) or None,
     )
-    return hook.respond(answer, adapter, call)
+    return hook.respond(handle, call)
 
 
 command = Light("Answer a hook of the host; its payload is on standard input.", _run, options=_OPTIONS)
