@@ -31,7 +31,7 @@ FOREIGN_PREFIXES = (
     "OPENCODE",
     "XDG_",
 )
-FOREIGN_NAMES = ("CLICOLOR", "COLUMNS", "FORCE_COLOR", "LINES", "NO_COLOR")
+FOREIGN_NAMES = ("AGENT_SESSION_ID", "CLICOLOR", "COLUMNS", "FORCE_COLOR", "LINES", "NO_COLOR")
 
 settings.register_profile(
     "bridle",

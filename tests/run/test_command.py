@@ -261,6 +261,11 @@ def test_choosing_a_key_that_is_not_there_is_refused(inherited: dict[str, str]) 
 
 def test_what_a_surrounding_session_left_in_the_environment_is_removed() -> None:
     left = {
+        "AGENT_SESSION_ID": "s",
+        "BABYSITTER_SESSION_ID": "s",
+        "CLAUDE_ENV_FILE": "/e",
+        "CODEX_SESSION_ID": "t",
+        "CODEX_THREAD_ID": "t",
         "CLAUDECODE": "1",
         "CLAUDE_CODE_CHILD_SESSION": "1",
         "CLAUDE_CODE_ENTRYPOINT": "cli",

@@ -31,13 +31,19 @@ THINKING_BUDGET = {"haiku": 16_384, "sonnet": 32_768, "opus": 16_384}
 REASONING_SHARE = {Reasoning.NONE: 0.0, Reasoning.LOW: 0.25, Reasoning.MED: 0.5, Reasoning.HIGH: 1.0}
 _CODEX_EFFORT = {Reasoning.NONE: "minimal", Reasoning.LOW: "low", Reasoning.MED: "medium", Reasoning.HIGH: "high"}
 
-# What a surrounding Claude Code session leaves in the environment; a fresh agent must not inherit it.
+# What a surrounding session leaves in the environment; a fresh agent must not inherit it, or what it does is taken for
+# what that session did.
 _SESSION_VARIABLES = (
+    "AGENT_SESSION_ID",
+    "BABYSITTER_SESSION_ID",
     "CLAUDECODE",
     "CLAUDE_CODE_CHILD_SESSION",
     "CLAUDE_CODE_ENTRYPOINT",
     "CLAUDE_CODE_SESSION_ID",
     "CLAUDE_CODE_SSE_PORT",
+    "CLAUDE_ENV_FILE",
+    "CODEX_SESSION_ID",
+    "CODEX_THREAD_ID",
 )
 # What pays in place of the login where it is set, in the order in which Claude Code looks.
 _OTHER_PAYERS = (
