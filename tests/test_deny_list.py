@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from bridle.hosts import session_file
 from tests.journal.samples import sample
 
 # A hang is a failure; a cold start on a busy machine takes a few seconds.
@@ -81,7 +82,7 @@ LOG = '{"type":"result","subtype":"success","is_error":false,"result":"done"}\n'
 COMMAND_LINES = [
     CommandLine(("--version",), HEAVY),
     CommandLine(("--help",), HEAVY),
-    CommandLine(("hook:run",), HEAVY, exit_code=2),
+    CommandLine(("hook:run",), HEAVY, exit_code=1),  # --hook-type is missing
     CommandLine(("run:iterate",), HEAVY, exit_code=1),  # RUN is missing: nothing heavy to say so
     CommandLine(("inspect", "-", "--json"), NOT_FOR_READING, stdin=LOG),
     CommandLine(("audit", str(FINISHED), "--json"), NOT_FOR_READING),
@@ -132,6 +133,31 @@ def test_a_command_about_a_run_imports_nothing_heavy(words: tuple[str, ...], tmp
     line = CommandLine(tuple(given.get(word, word) for word in words), HEAVY)
     # SHA-256 and moments have cheap ways of their own there.
     assert sorted(imported_by(line) & (HEAVY | {"hashlib", "_hashlib", "datetime", "ulid_transform"})) == []
+
+
+# What agents and hooks call about a session; each gets one that is bound to a run that waits.
+SESSION_COMMANDS = [
+    ("session:state",),
+    ("session:update", "--iteration", "4"),
+    ("session:check-iteration",),
+    ("session:associate", "--run-id", "run-breakpoint"),
+    ("session:resume", "--run-id", "run-breakpoint"),
+    ("session:init", "--session-id", "s2"),
+]
+
+
+@pytest.mark.parametrize("words", SESSION_COMMANDS, ids=lambda words: words[0])
+def test_a_command_about_a_session_imports_nothing_heavy(words: tuple[str, ...], tmp_path: Path) -> None:
+    run = sample("run-breakpoint", tmp_path)
+    session_file.write(session_file.new_file(tmp_path / "s1.md", session_file.new_session(""), ""))
+    runs = ("--runs-dir", str(run.parent)) if "--run-id" in words else ()
+    line = CommandLine((words[0], "--session-id", "s1", "--state-dir", str(tmp_path), *words[1:], *runs), HEAVY)
+    assert sorted(imported_by(line) & (HEAVY | {"hashlib", "_hashlib", "datetime", "ulid_transform"})) == []
+
+
+def test_the_last_message_of_a_session_is_read_without_anything_heavy(tmp_path: Path) -> None:
+    line = CommandLine(("session:last-message", "--transcript-path", str(tmp_path / "none"), "--json"), HEAVY)
+    assert sorted(imported_by(line) & HEAVY) == []
 
 
 def test_the_dispatcher_imports_the_table_and_nothing_else() -> None:
