@@ -12,6 +12,7 @@ from datetime import UTC, datetime, tzinfo
 from bridle.ground import clock
 from bridle.loop import kinds
 from bridle.run.runner import Finished
+from bridle.run.watchdog import Bite
 from bridle.wire.category import Category
 from bridle.wire.resets import FURTHEST, reset_time
 
@@ -45,6 +46,14 @@ _TRANSIENT = re.compile(
     r"|econnre|etimedout|enotfound|eai_again|socket hang up|stream disconnected|high demand"
 )
 
+# What is said of an agent that a watchdog ended, with the setting that says when.
+_ENDED_BY: dict[Bite | None, str] = {
+    Bite.RUN: "it was ended, since it took longer than `agent_timeout` allows",
+    Bite.IDLE: "it was ended, since nothing was heard of it for as long as `idle_timeout` allows",
+    Bite.TOOL_IDLE: "it was ended, since its tool said nothing for as long as `tool_idle_timeout` allows",
+    Bite.LEAVING: "it was ended, since it had closed its output without a result, and stayed",
+}
+
 _PAY = "put money on the account, or choose another one (--auth, --agent); then `bridle resume`"
 _LOG_IN = "run `{agent}` once by hand and log in, or set a valid API key; then `bridle resume`"
 
@@ -71,7 +80,8 @@ def _what(finished: Finished, agent: str, question: str) -> tuple[str, str]:
     if question or outcome.category is Category.INTERACTIVE:
         return kinds.QUESTION, said
     if outcome.run_error and not record.results and outcome.category in DEATHS:
-        return kinds.CRASHED, said  # one that gave a result has ended by itself, whatever form its answer has
+        # One that gave a result has ended by itself, whatever form its answer has.
+        return kinds.CRASHED, _ENDED_BY.get(finished.limit, said)
     return kinds.OK, said
 
 

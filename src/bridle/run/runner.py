@@ -35,6 +35,8 @@ from bridle.wire.record import Record
 LOCK_FILE = "workspace.lock"
 # The keeper gives the agents of a killed Bridle a second, and then kills them; on a loaded machine that takes longer.
 KEEPER_SECONDS = 10.0
+# Of why an agent died, in a line for people; its log has all of it.
+REASON_CHARACTERS = 200
 Say = Callable[[str], None]
 
 
@@ -159,7 +161,8 @@ class AgentRun:
             if budget.exhausted is not None:
                 self._say(f"not tried again: {budget.exhausted}")
                 return
-            self._say(f"{request.agent} crashed or gave no result ({outcome.reason}); trying once more")
+            why = " ".join(str(outcome.reason).split())[:REASON_CHARACTERS]
+            self._say(f"{request.agent} crashed or gave no result ({why}); trying once more")
 
     async def _one(
         self, attempt: Attempt, program: Program, number: int, expected: str | None

@@ -86,9 +86,9 @@ def _task(task: Mapping[str, Any], title_cells: int, width: int) -> Iterator[Lin
     if task["seconds"] or task["input_tokens"]:  # of an iteration that is under way nothing is known yet
         tokens = f"{task['input_tokens']:,} tokens in, {task['output_tokens']:,} out"
         yield line(f"{_INDENT}{tokens}, {span(task['seconds'])} of agents' work", "dim")
-    if task["reason"] and verdict not in ("done", "pending"):
+    if task["reason"] and verdict not in ("done", "pending", "needs you"):
         yield from _wrapped(task["reason"], width)
-    if verdict != "pending" or task["tries"]:  # before the first try there is nothing that was decided
+    if task["tries"] or verdict not in ("pending", "needs you"):  # before the first try nothing was decided
         yield from _evidence(task, width)
     yield from (line for words in _remarks(task) for line in _wrapped(words, width, "state.denied"))
     if task.get("question"):
