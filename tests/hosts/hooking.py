@@ -133,6 +133,14 @@ class Project:
         return self.hook(self.payload(), *words, **options)
 
 
+def feed(hook: subprocess.Popen[bytes], payload: object) -> None:
+    """Give a started hook its payload, and nothing more."""
+    assert hook.stdin is not None
+    hook.stdin.write(json.dumps(payload).encode())
+    hook.stdin.close()
+    hook.stdin = None
+
+
 def said(text: str, **fields: object) -> dict[str, object]:
     """A line of a transcript in which the agent says something."""
     message = {"role": "assistant", "content": [{"type": "text", "text": text}]}
