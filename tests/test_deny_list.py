@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
+import bridle
 from bridle.hosts import session_file
+from tests.hosts.hooking import Project
 from tests.journal.samples import sample
 
 # A hang is a failure; a cold start on a busy machine takes a few seconds.
@@ -78,7 +80,6 @@ class CommandLine:
 FINISHED = Path(__file__).parent / "journals" / "babysitter-0.0.187" / "run-completed"
 LOG = '{"type":"result","subtype":"success","is_error":false,"result":"done"}\n'
 
-# Hook commands join this list with HEAVY as they are built.
 COMMAND_LINES = [
     CommandLine(("--version",), HEAVY),
     CommandLine(("--help",), HEAVY),
@@ -158,6 +159,68 @@ def test_a_command_about_a_session_imports_nothing_heavy(words: tuple[str, ...],
 def test_the_last_message_of_a_session_is_read_without_anything_heavy(tmp_path: Path) -> None:
     line = CommandLine(("session:last-message", "--transcript-path", str(tmp_path / "none"), "--json"), HEAVY)
     assert sorted(imported_by(line) & HEAVY) == []
+
+
+# Beyond HEAVY, what the quick way into a hook does without: each is a tenth of all that a hook may take, or more.
+NOT_IN_A_HOOK = frozenset(
+    {"bridle.cli", "collections", "contextlib", "datetime", "enum", "functools", "hashlib", "json", "pathlib", "re"}
+)
+LAYERS_OF_A_HOOK = ("errors", "ground", "hosts", "journal")
+# Answers one hook as the plugin's own file does, then prints what was imported.
+HOOK_PROBE = """
+import sys
+before = set(sys.modules)
+sys.path.append(sys.argv[1])
+import os
+def leave(code):
+    imported = sorted(set(sys.modules) - before)
+    import json
+    print(json.dumps({"code": code, "imported": imported}), file=sys.stderr)
+    sys.exit(code)
+os._exit = leave
+from bridle.hosts.hook import start
+start(sys.argv[2:])
+"""
+HOOKS = ("stop", "session-start")
+
+
+def hook_scene(folder: Path, hook_type: str) -> tuple[Project, str]:
+    """A session that is bound to a run, with a transcript and trouble of no kind; gives its payload too."""
+    project = Project(folder)
+    project.run("ask:a/agent")
+    if hook_type == "stop":
+        project.session()
+        project.say("working", {"type": "user", "message": {"content": "go on"}})
+    return project, json.dumps(project.payload())
+
+
+@pytest.mark.parametrize("hook_type", HOOKS)
+def test_a_hook_through_the_command_imports_nothing_heavy(hook_type: str, tmp_path: Path) -> None:
+    project, payload = hook_scene(tmp_path, hook_type)
+    words = ("hook:run", "--hook-type", hook_type, "--state-dir", str(project.state), "--json")
+    assert sorted(imported_by(CommandLine(words, HEAVY, stdin=payload)) & HEAVY) == []
+    assert (project.state / "s.md").is_file()
+
+
+@pytest.mark.parametrize("hook_type", HOOKS)
+def test_a_hook_the_quick_way_imports_hardly_anything(hook_type: str, tmp_path: Path) -> None:
+    project, payload = hook_scene(tmp_path, hook_type)
+    words = [str(Path(bridle.__file__).parents[1]), "--hook-type", hook_type, "--state-dir", str(project.state)]
+    exports = tmp_path / "exports.sh"
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", HOOK_PROBE, *words],
+        input=payload,
+        env=project.environment(CLAUDE_ENV_FILE=str(exports)),
+        capture_output=True,
+        text=True,
+        timeout=LIMIT_SECONDS,
+        check=True,
+    )
+    imported = set(json.loads(done.stderr)["imported"])
+    assert ("block" in done.stdout, exports.exists()) == (hook_type == "stop", hook_type != "stop")
+    assert sorted(imported & (HEAVY | NOT_IN_A_HOOK)) == []
+    layers = {name.split(".")[1] for name in imported if name.startswith("bridle.")}
+    assert sorted(layers - set(LAYERS_OF_A_HOOK)) == [], "the journal, the session file, and nothing else"
 
 
 def test_the_dispatcher_imports_the_table_and_nothing_else() -> None:
