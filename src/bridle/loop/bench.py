@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from bridle.engine.hooks import Hooks
 from bridle.loop.plan import Plan
 from bridle.loop.settings import Settings
 from bridle.loop.watching import Watch, unwatched
@@ -44,6 +45,10 @@ class Bench:
     """The person's own working copy, where this one is a worktree of the run's; None: it is that."""
     worker: int | None = None
     """Whose worktree it is, where several work side by side; None: the run's own."""
+    came_from: str | None = None
+    """The branch that was checked out when the run began."""
+    hooks: Hooks | None = None
+    """The native hooks; None where none are to run."""
     say: Say = _say_nothing
     """A line for the person who watches."""
     watch: Watch = unwatched

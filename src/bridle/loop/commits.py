@@ -45,12 +45,25 @@ async def keep_branch(bench: Bench, *, head: str | None = None) -> bool:
     if bench.worker is not None:
         return await _keep_apart(bench.git, head)
     git, branch = bench.git, branch_of(bench.run)
-    if await git.branch() == branch:
-        return False
-    if head is not None and await git.object(f"refs/heads/{branch}") is None:
-        await git.run("update-ref", f"refs/heads/{branch}", head)  # it has deleted the branch
-    await git.run("symbolic-ref", "HEAD", f"refs/heads/{branch}")
-    return True
+    has_left = await git.branch() != branch
+    if has_left:
+        if head is not None and await git.object(f"refs/heads/{branch}") is None:
+            await git.run("update-ref", f"refs/heads/{branch}", head)  # it has deleted the branch
+        await git.run("symbolic-ref", "HEAD", f"refs/heads/{branch}")
+    if head is not None and not await _is_above(git, head):
+        # It has taken back, or made anew, commits of tasks that are done.
+        await git.run("update-ref", "-m", "bridle: an agent had moved it", f"refs/heads/{branch}", head)
+        return True
+    return has_left
+
+
+async def _is_above(git: Git, head: str) -> bool:
+    """Whether what is checked out is that commit, or has been made on top of it."""
+    now = await git.head()
+    if now is None or now == head:
+        return now == head
+    code, _ = await git.run("merge-base", "--is-ancestor", head, now, accepts=(0, 1, 128))
+    return code == 0
 
 
 async def _keep_apart(git: Git, head: str | None) -> bool:

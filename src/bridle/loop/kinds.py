@@ -6,7 +6,8 @@ bridle.check        gets task, iteration, when (before, after, commit, merge), c
                     gives tree, passed, results [{command, of, exit_code, seconds, output, log}]
 bridle.work         gets task, iteration, agent, failure, notes, answer, session_id, after, hints
                     gives ending, said, summary, done, question, patterns, session_id, changed, tree, snapshot, denials,
-                    cost_usd, input_tokens, output_tokens, seconds, resets_at, log, prompt, cut, news, left_branch
+                    cost_usd, input_tokens, output_tokens, seconds, resets_at, log, prompt, cut, news, left_branch,
+                    repository [{path, what}]
 bridle.protect      gets task, iteration, snapshot, may_edit
                     gives tree, changed, undone [{path, what}], reported [{path, what}]
 bridle.commit       gets task, iteration, verdict, cost_usd, checks, tree

@@ -7,6 +7,7 @@ file or an environment, and whatever happened can be decided again from the jour
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -198,6 +199,8 @@ class Loop:
         task.iterations += 1
         number = self.ledger.iterations
         work = await self._work(task, agent)
+        if work.get("ending") != kinds.OK and work.get("changed"):
+            await self._protect(task, work)  # what it did to the person's files is undone however it ended
         match work.get("ending"):
             case kinds.LIMIT:
                 self._roster.limited[agent] = self._lifted_at(work)
@@ -241,6 +244,10 @@ class Loop:
         task.notes = [f"A tool call was refused: {denial}" for denial in work.get("denials") or ()]
         if work.get("left_branch"):
             task.notes.append("The branch was changed, and changed back: stay on the one that is checked out.")
+        if work.get("repository"):
+            paths = ", ".join(str(one["path"]) for one in work["repository"])
+            task.notes.append(f"Leave git's own things alone ({paths}): the harness makes branches and commits.")
+            self._report(task, work["repository"])
         task.answer = None
         self._take_news(work.get("news") or {})
         return work
@@ -419,11 +426,15 @@ class Loop:
         for one in kept.get("undone") or ():
             task.undone.append(str(one["path"]))
             task.notes.append(f"Your change to {one['path']} was undone: {one['what']}.")
-        for one in kept.get("reported") or ():
+        self._report(task, kept.get("reported") or ())
+        return kept
+
+    def _report(self, task: TaskBook, listed: Sequence[dict[str, Any]]) -> None:
+        """Tell a person, once."""
+        for one in listed:
             told = {"path": str(one["path"]), "what": str(one["what"])}
             if told not in task.reported:
                 task.reported.append(told)
-        return kept
 
     async def _roll_back(self, task: TaskBook, snapshot: Any, why: str) -> None:
         if snapshot:

@@ -198,7 +198,7 @@ async def bench_of(run: Path, inputs: dict[str, Any], environment: Mapping[str, 
         run_folder=run,
         say=say,
     )
-    return await with_direnv(made)
+    return replace(await with_direnv(made), came_from=inputs.get("came_from"))
 
 
 def _acts(heard: news.News) -> dict[str, Act]:

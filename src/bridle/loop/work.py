@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from bridle.errors import DiskError
 from bridle.ground import clock, disk, ids
-from bridle.loop import commits, kinds, progress, prompt
+from bridle.loop import commits, gitfolder, kinds, progress, prompt
 from bridle.loop.attempts import spent_before
 from bridle.loop.bench import Bench
 from bridle.loop.endings import SAID_CHARACTERS, ending
@@ -37,6 +38,7 @@ async def work(args: dict[str, Any], bench: Bench, news: News) -> dict[str, Any]
     packed = _pack(task, args, bench, [*(args.get("hints") or ()), *heard["hints"]])
     kept = _keep_prompt(bench, args, packed.text)
     asked = _request(packed.text, args, bench)
+    standing = gitfolder.look(bench.folder)
     finished = await run(
         asked,
         environment=bench.environment,
@@ -44,7 +46,9 @@ async def work(args: dict[str, Any], bench: Bench, news: News) -> dict[str, Any]
         on_event=lambda event: bench.watch(Saw(task.title, event)),
         is_announced=False,  # which program and who pays is said once, before the first
     )
+    told = gitfolder.put_files_back(standing, gitfolder.look(bench.folder))
     has_left = await commits.keep_branch(bench, head=before.head)
+    told += await gitfolder.put_refs_back(bench.git, standing, gitfolder.look(bench.folder), bench.came_from)
     after = await snapshot.take(bench.git, name=f"{before.name}-after", why="after an iteration")
     answer = _answer(finished)
     value = {
@@ -60,6 +64,7 @@ async def work(args: dict[str, Any], bench: Bench, news: News) -> dict[str, Any]
         "cut": list(packed.cut),
         "news": heard,
         "left_branch": has_left,
+        "repository": [asdict(report) for report in told],
     }
     _note_progress(bench, args, value)
     return value

@@ -95,7 +95,7 @@ def private_folder(workspace: Path, below: Path) -> Path:
 
 def exclude_from_git(workspace: Path) -> None:
     """Keep our folders out of the repository's commits, through its private list and never through .gitignore."""
-    git = _git_folder(workspace)
+    git = git_folder(workspace)
     if git is None:
         return
     path = git / "info" / "exclude"
@@ -116,7 +116,7 @@ def _beside(stem: Path, ending: str) -> int:
     return disk.create_exclusive(stem.with_name(stem.name + ending))
 
 
-def _git_folder(workspace: Path) -> Path | None:
+def git_folder(workspace: Path) -> Path | None:
     """The common git folder of a checkout or a worktree; None outside of one."""
     for folder in (workspace, *workspace.parents):
         entry = folder / ".git"

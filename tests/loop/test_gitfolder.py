@@ -1,0 +1,102 @@
+"""What an agent does to branches, tags, settings and hooks is undone or told, and never becomes a part of the run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bridle.loop import gitfolder
+from tests.loop.loops import loop
+from tests.loop.test_run import ONE, WORKS, agrees, run
+
+
+def reports(document: dict[str, object], number: int = 0) -> dict[str, str]:
+    tasks = document["tasks"]
+    assert isinstance(tasks, list)
+    return {one["path"]: one["what"] for one in tasks[number].get("reported", ())}
+
+
+def shell(command: str, *, when: int = 1) -> str:
+    return f"if number == {when}: os.system({command!r})\n{WORKS}"
+
+
+@pytest.mark.parametrize(
+    "moves",
+    [
+        "git checkout -q main && git commit -q --allow-empty -m mine",
+        "git branch -f main $(git commit-tree -m mine HEAD^{tree})",
+        "git branch -q -D main",
+        "git pack-refs --all && git update-ref refs/heads/main $(git commit-tree -m mine HEAD^{tree})",
+    ],
+)
+def test_the_branch_that_the_run_came_from_does_not_move(tmp_path: Path, moves: str) -> None:
+    here = loop(tmp_path, ONE, shell(moves))
+    start = here.git("rev-parse", "main")
+    document = run(here, 0)
+    assert here.git("rev-parse", "main") == start
+    assert "put back" in reports(document)["main"]
+    assert here.git("rev-list", "main..HEAD").split() == document["commits"]
+    agrees(here)
+
+
+def test_another_branch_or_a_tag_is_told_and_one_that_was_deleted_is_put_back(tmp_path: Path) -> None:
+    moves = (
+        "git tag mine; git branch new; git branch -q -D theirs; git branch -f other $(git commit-tree -m x HEAD^{tree})"
+    )
+    here = loop(tmp_path, ONE, shell(moves))
+    for name in ("theirs", "other"):
+        here.git("branch", name)
+    start = here.git("rev-parse", "theirs")
+    found = reports(run(here, 0))
+    assert set(found) == {"refs/tags/mine", "new", "theirs", "other"}
+    assert here.git("rev-parse", "theirs") == start
+    assert start in found["other"]
+
+
+def test_settings_hooks_and_hidden_rules_of_git_are_put_back(tmp_path: Path) -> None:
+    moves = (
+        "git config core.bare true; echo 'touch /tmp/never' > .git/hooks/post-commit; chmod +x .git/hooks/post-commit;"
+        " echo '*.hidden' >> .git/info/exclude; touch x.hidden; ln -s /bin/true .git/hooks/pre-push;"
+        " echo changed > .git/hooks/pre-commit"
+    )
+    here = loop(tmp_path, ONE, shell(moves))
+    hook = here.folder / ".git/hooks/pre-commit"
+    hook.write_text("#!/bin/sh\nexit 0\n")
+    hook.chmod(0o755)
+    before = (here.folder / ".git/config").read_bytes()
+    document = run(here, 0)
+    assert set(reports(document)) == {
+        ".git/config",
+        ".git/info/exclude",
+        ".git/hooks/post-commit",
+        ".git/hooks/pre-push",
+        ".git/hooks/pre-commit",
+    }
+    assert (here.folder / ".git/config").read_bytes() == before
+    assert hook.read_text() == "#!/bin/sh\nexit 0\n"
+    assert hook.stat().st_mode & 0o777 == 0o755
+    assert not (here.folder / ".git/hooks/post-commit").exists()
+    assert not (here.folder / ".git/hooks/pre-push").is_symlink()
+    # What a rule would have hidden is in the commit.
+    assert here.git("show", "--name-only", "--format=", "HEAD").split() == ["one", "x.hidden"]
+
+
+@pytest.mark.parametrize("moves", ["git reset -q --hard main", "git commit -q --amend -m mine"])
+def test_the_commit_of_an_earlier_task_stays_what_it_is(tmp_path: Path, moves: str) -> None:
+    plan = "# Two\n\nChecks: `true`\n\n## One\nMake one.\n\n## Two\nMake two.\n"
+    here = loop(tmp_path, plan, shell(moves, when=2))
+    document = run(here, 0)
+    assert here.git("rev-list", "--reverse", "main..HEAD").split() == document["commits"]
+    assert here.git("log", "--reverse", "--format=%s", "main..HEAD").split() == ["One", "Two"]
+    agrees(here)
+
+
+def test_where_nothing_was_done_nothing_is_told(tmp_path: Path) -> None:
+    here = loop(tmp_path, ONE, WORKS)
+    assert reports(run(here, 0)) == {}
+    assert gitfolder.look(here.folder) == gitfolder.look(here.folder)
+
+
+def test_a_folder_that_is_no_repository_has_nothing_to_see(tmp_path: Path) -> None:
+    assert gitfolder.look(tmp_path) == gitfolder.Seen(None, {}, {})
