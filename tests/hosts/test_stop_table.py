@@ -225,8 +225,8 @@ RUNS = [
     Case(
         "a run that waits for several kinds",
         run="ask:a/shell ask:b/agent ask:c/shell ask:d/zebra",
-        kinds="shell, agent, zebra",
-        words=("shell, agent, zebra",),
+        kinds="agent, shell, zebra",
+        words=("agent, shell, zebra",),
     ),
     Case("a run that waits for its moment", run="ask:a/sleep", kinds="sleep", words=("sleep 60",)),
     Case(
@@ -253,7 +253,7 @@ RUNS = [
     Case(
         "a run that waits for a person and an agent",
         run="ask:a/breakpoint ask:b/agent",
-        kinds="breakpoint, agent",
+        kinds="agent, breakpoint",
         words=("person alone",),
     ),
     Case("a run that failed", run="ask:a ok:a failed", words=("failed", "run:events", "run:iterate")),

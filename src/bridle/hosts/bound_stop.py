@@ -17,6 +17,7 @@ from bridle.hosts.promise import promise_in
 from bridle.hosts.session import Session, SessionFile
 from bridle.hosts.stop import OWNER, ended
 from bridle.hosts.stop_rules import APPROVE, NO_PROGRESS_STOPS, RunFacts, Verdict, about_run, before_run
+from bridle.journal.collate import text_order
 from bridle.journal.entries import STOP_HOOK_INVOKED
 from bridle.journal.files import FileStore, FileWriter
 from bridle.journal.proof import completion_proof
@@ -139,7 +140,7 @@ def _facts(store: FileStore, writer: FileWriter, limit: int) -> RunFacts:
         stops = _held_in_a_row(store, standing.seq, stops)
     return RunFacts(
         state=standing.state,
-        kinds=tuple(standing.pending_by_kind()),
+        kinds=sorted(standing.pending_by_kind(), key=text_order),
         stops=stops,
         proof=completion_proof(metadata),
         is_interactive=metadata.get("nonInteractive") is not True,

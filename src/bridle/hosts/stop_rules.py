@@ -35,7 +35,7 @@ class RunFacts:
     ) -> None:
         self.state = state
         self.kinds = tuple(kinds)
-        """Of the effects that wait, in the order in which they were first asked for."""
+        """Of the effects that wait, in the order of their names."""
         self.stops = stops
         """How many stops the journal ends with, nothing else between them."""
         self.proof = proof
