@@ -299,6 +299,7 @@ BAD_IDS = [
     ".x",
     " x",
     "a\u2028",
+    "${CLAUDE_SESSION_ID}",
 ]
 
 
