@@ -112,8 +112,15 @@ class Hooks:
         """Every hook of the type, in order; trusted or not."""
         return find_scripts(hook_type, self.repository, self.environment, self.plugin_root)
 
-    async def fire(self, hook_type: str, payload: Mapping[str, Any], *, limit_seconds: float | None = None) -> Fired:
-        """Run them all, one after the other; `limit_seconds` is for each."""
+    async def fire(
+        self,
+        hook_type: str,
+        payload: Mapping[str, Any],
+        *,
+        limit_seconds: float | None = None,
+        cwd: Path | None = None,
+    ) -> Fired:
+        """Run them all, one after the other, in the repository's folder or in `cwd`; `limit_seconds` is for each."""
         if not self.enabled:
             return Fired(hook_type, is_off=True)
         found = self.scripts(hook_type)
@@ -129,7 +136,7 @@ class Hooks:
         text = json.dumps({**payload, "hookType": hook_type, "timestamp": clock.iso(clock.now())}, ensure_ascii=False)
         environment = self._environment_for(hook_type, text)
         limit = limit_seconds or self._limit_seconds()
-        ran = [await _run(script, text, self.repository, environment, limit) for script in allowed]
+        ran = [await _run(script, text, cwd or self.repository, environment, limit) for script in allowed]
         return Fired(hook_type, tuple(ran), untrusted)
 
     def _environment_for(self, hook_type: str, text: str) -> dict[str, str]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from bridle.errors import UsageError
-from bridle.loop import origin
+from bridle.loop import gates, origin
 from bridle.loop.bench import Bench
 from bridle.loop.ledger import UNVERIFIED
 from bridle.loop.names import branch_of
@@ -30,6 +30,8 @@ async def prepare(_args: dict[str, Any], bench: Bench) -> dict[str, Any]:
     git, branch = bench.git, branch_of(bench.run)
     if await git.branch() != branch:
         exists = await git.object(f"refs/heads/{branch}") is not None
+        if not exists:
+            await gates.before_branch(bench, branch)
         words = [branch] if exists else ["-b", branch, bench.base]
         await git.run("-c", "core.hooksPath=/dev/null", "checkout", "--quiet", *words)
     failed = None
@@ -68,13 +70,10 @@ async def _is_above(git: Git, head: str) -> bool:
 
 async def _keep_apart(git: Git, head: str | None) -> bool:
     """The same in a worker's copy, whose HEAD is on no branch: it stands on the commit that it was given, or above."""
-    branch, now = await git.branch(), await git.head()
-    code = 1
-    if head is not None and now is not None:
-        code, _ = await git.run("merge-base", "--is-ancestor", head, now, accepts=(0, 1, 128))
-    if branch is None and (head is None or code == 0):
+    is_above = head is None or await _is_above(git, head)
+    if is_above and await git.branch() is None:
         return False
-    wanted = now if code == 0 or head is None else head
+    wanted = await git.head() if is_above else head
     if wanted is not None:
         await git.run("update-ref", "--no-deref", "-m", "bridle: an agent had left it", "HEAD", wanted)
     return True
@@ -87,9 +86,15 @@ async def make_commit(args: dict[str, Any], bench: Bench) -> dict[str, Any]:
     found = await find(git, bench, str(args["task"]), int(args["iteration"]))
     if found is not None:
         return {"commit": found, "head": found, "tree": await _tree(git, found), "found": True, "folded": []}
+    said = commit_message(args, bench)
+    refused = await gates.before_commit(args, bench, branch_of(bench.run), said)
+    if refused is not None:
+        return {"commit": None, "refused": refused}
+    staged = await stage_work(bench)  # the person's own untracked files are no part of the work
+    if args.get("tree") not in (None, staged):
+        return {"commit": None, "again": staged}  # not what the checks have seen
     folded = await _fold_foreign(git, bench)
-    await stage_work(bench)  # the person's own untracked files are no part of the work
-    made = await commit_index(git, commit_message(args, bench))
+    made = await commit_index(git, said)
     head = made or await git.head()  # nothing has changed since the last commit: the verdict stands on that one
     tree = await _tree(git, head) if head else None
     return {"commit": made, "head": head, "tree": tree, "found": False, "folded": folded}

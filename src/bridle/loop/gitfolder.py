@@ -28,6 +28,7 @@ HOOKS_LIMIT = 100
 SHOWN = 10
 
 HEADS = "refs/heads/"
+NATIVE_HOOKS = ".a5c/hooks"
 _WATCHED_REFS = (HEADS, "refs/tags/", "refs/stash", "refs/replace/")
 _OUR_BRANCHES = "refs/heads/bridle/"
 _FILES = ("config", "config.worktree", "info/exclude", "info/attributes", "info/grafts", "objects/info/alternates")
@@ -47,14 +48,21 @@ class Seen:
     refs: Mapping[str, str]
 
 
-def look(folder: Path) -> Seen:
-    """See what it is like now; no program is started for it."""
+def look(folder: Path, repository: Path | None = None) -> Seen:
+    """See what it is like now; no program is started for it. The native hooks are those of `repository`."""
     place = git_folder(folder)
     if place is None:
         return Seen(None, {}, {})
     hooks = (f"hooks/{name}" for name in _names(place / "hooks")[:HOOKS_LIMIT] if not name.endswith(_SAMPLE))
-    files = {name: found for name in (*_FILES, *hooks) if (found := _file(place / name)) is not None}
+    native = _native(repository or folder)
+    files = {name: found for name in (*_FILES, *hooks, *native) if (found := _file(place / name)) is not None}
     return Seen(place, files, dict(_refs(place)))
+
+
+def _native(repository: Path) -> list[str]:
+    """The hooks that Bridle itself runs, by their whole path."""
+    top = os.path.abspath(repository / NATIVE_HOOKS)
+    return [f"{top}/{kind}/{name}" for kind in _names(Path(top)) for name in _names(Path(top, kind))][:HOOKS_LIMIT]
 
 
 def put_files_back(before: Seen, now: Seen) -> list[Report]:
@@ -65,7 +73,8 @@ def put_files_back(before: Seen, now: Seen) -> list[Report]:
         if before.folder is not None and was != now.files.get(name):
             _write(before.folder / name, was)
             done = "added" if was is None else "changed" if name in now.files else "deleted"
-            reports.append(Report(f".git/{name}", f"it was {done}, and put back: no commit holds it"))
+            shown = f"{NATIVE_HOOKS}{name.partition(NATIVE_HOOKS)[2]}" if os.path.isabs(name) else f".git/{name}"
+            reports.append(Report(shown, f"it was {done}, and put back: no commit holds it"))
     return reports
 
 

@@ -11,7 +11,7 @@ bridle.work         gets task, iteration, agent, failure, notes, answer, session
 bridle.protect      gets task, iteration, snapshot, may_edit
                     gives tree, changed, undone [{path, what}], reported [{path, what}]
 bridle.commit       gets task, iteration, verdict, cost_usd, checks, tree
-                    gives commit, tree, found, folded, refused
+                    gives commit, tree, found, folded; or refused (why), or again (other files than were checked)
 bridle.rollback     gets task, iteration, snapshot, why
                     gives restored
 bridle.take         gets task, iteration, tip, kept

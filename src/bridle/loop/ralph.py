@@ -40,6 +40,8 @@ from bridle.loop.settings import Settings
 FAILURE_CHARACTERS = 16_000
 # After the moment at which a limit is lifted; the endpoint's clock and ours are not the same.
 AFTER_RESET_SECONDS = 10
+# A hook that formats what is committed does so once; one that changes it each time never comes to an end.
+COMMIT_ROUNDS = 3
 # What an agent hears in the place of an answer where a policy answers questions.
 NOBODY_ANSWERS = "Nobody is there to answer. Decide it yourself, and say in your summary what you assumed."
 # An account that is at its limit is asked again no sooner, whatever it says: each time costs an iteration.
@@ -297,19 +299,9 @@ class Loop:
             "checks": 0 if verdict == UNVERIFIED else len(task.checks),
             "tree": tree,
         }
-        made = await self._ask(task, kinds.COMMIT, args, f"{task.title}: commit")
-        task.folded += made.get("folded") or []
-        if made.get("refused"):
-            task.failure = str(made["refused"])
-            await self._not_done(task, "the commit was refused by a hook or by .ralph/check", tree=tree or "")
+        made = await self._committed(task, args)
+        if made is None:
             return
-        if tree is not None and made.get("tree") not in (None, tree):
-            again = await self._check(task, "commit", [*self._own_checks(task), *self._guard()])
-            task.checks = again["results"]
-            if not again["passed"]:
-                task.failure = decide.failure_text(again["results"])
-                await self._not_done(task, "its checks fail on the commit itself", tree=again["tree"])
-                return
         commit = made.get("commit")
         if self._crew.is_parallel:
             landed = await self._landing.hand_in(task, made, args, lambda: self._all_checks(task))
@@ -325,6 +317,28 @@ class Loop:
         for other in self.ledger.tasks.values():
             if other is not task:
                 other.first_snapshot = None  # going back to it would take this commit away
+
+    async def _committed(self, task: TaskBook, args: dict[str, Any]) -> dict[str, Any] | None:
+        """The commit of exactly those files that the checks have seen; None where there is none."""
+        for _ in range(COMMIT_ROUNDS):
+            made = await self._ask(task, kinds.COMMIT, args, f"{task.title}: commit")
+            task.folded += made.get("folded") or []
+            if made.get("refused"):
+                task.failure = str(made["refused"])
+                why = next(iter(task.failure.splitlines()), "a hook refused it")
+                await self._not_done(task, f"its commit was not made: {why}", tree=str(args["tree"] or ""))
+                return None
+            if not made.get("again"):
+                return made
+            looked = await self._check(task, "commit", self._all_checks(task))
+            task.checks, args["tree"] = looked["results"], looked["tree"]
+            if not looked["passed"]:
+                task.failure = decide.failure_text(looked["results"])
+                why = "its checks fail on what a hook, or somebody else, has made of its files before the commit"
+                await self._not_done(task, why, tree=looked["tree"])
+                return None
+        await self._not_done(task, "its files are changed by something each time before they are committed", tree="")
+        return None
 
     async def _handed_back(self, task: TaskBook, why: HandedBack) -> None:
         """It passed by itself, but not together with what others have done meanwhile: a try, and a part of the task."""

@@ -116,7 +116,8 @@ async def go_on(
     inputs = store.inputs()
     if not isinstance(inputs, dict) or "plan" not in inputs:
         raise UsageError(f"{run} is no run of the loop", remedy="`bridle drive` goes on with runs of other processes.")
-    place = replace(await bench_of(run, inputs, environment, say), watch=watch)
+    hooks = Hooks(Path(inputs["repository"]), environment, enabled=with_hooks)
+    place = replace(await bench_of(run, inputs, environment, say), watch=watch, hooks=hooks)
     settings = place.settings
     places = Worktrees(place, has_worktree=settings.works_apart)
     while True:
@@ -129,7 +130,7 @@ async def go_on(
             driven = await drive(
                 lambda: FileStore(run),
                 run,
-                Hooks(place.folder, environment, enabled=with_hooks),
+                hooks,
                 Manner(
                     breakpoints=settings.breakpoints,
                     concurrency=settings.parallel,

@@ -38,7 +38,7 @@ async def work(args: dict[str, Any], bench: Bench, news: News) -> dict[str, Any]
     packed = _pack(task, args, bench, [*(args.get("hints") or ()), *heard["hints"]])
     kept = _keep_prompt(bench, args, packed.text)
     asked = _request(packed.text, args, bench)
-    standing = gitfolder.look(bench.folder)
+    standing = gitfolder.look(bench.folder, bench.notebook)
     finished = await run(
         asked,
         environment=bench.environment,
@@ -46,9 +46,11 @@ async def work(args: dict[str, Any], bench: Bench, news: News) -> dict[str, Any]
         on_event=lambda event: bench.watch(Saw(task.title, event)),
         is_announced=False,  # which program and who pays is said once, before the first
     )
-    told = gitfolder.put_files_back(standing, gitfolder.look(bench.folder))
+    told = gitfolder.put_files_back(standing, gitfolder.look(bench.folder, bench.notebook))
     has_left = await commits.keep_branch(bench, head=before.head)
-    told += await gitfolder.put_refs_back(bench.git, standing, gitfolder.look(bench.folder), bench.came_from)
+    told += await gitfolder.put_refs_back(
+        bench.git, standing, gitfolder.look(bench.folder, bench.notebook), bench.came_from
+    )
     after = await snapshot.take(bench.git, name=f"{before.name}-after", why="after an iteration")
     answer = _answer(finished)
     value = {

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bridle.ground.lock import FileLock
-from bridle.loop import kinds
+from bridle.loop import gates, kinds
 from bridle.loop.bench import Bench
 from bridle.loop.copies import bring_own_check, in_worktree, is_there, note, put
 from bridle.loop.names import branch_of
@@ -64,6 +64,8 @@ async def _add(bench: Bench, head: str) -> None:
         exclude_from_git(bench.notebook)
         await worktree.remove(home, Worktree(bench.folder.name, bench.folder, None))
         branch = branch_of(bench.run) if bench.worker is None else None
+        if branch is not None and await home.object(f"refs/heads/{branch}") is None:
+            await gates.before_branch(bench, branch)
         await worktree.add(home, bench.folder.name, at=head, branch=branch, is_for_an_agent=True)
     finally:
         lock.release()
