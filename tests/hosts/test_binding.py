@@ -248,6 +248,12 @@ def test_a_session_id_that_could_lead_elsewhere_is_refused(session: str, place: 
     assert sorted(place.folder.rglob("*")) == before
 
 
+def test_a_session_id_that_nobody_filled_in_is_refused(place: Place) -> None:
+    refused = refusal(create(place, "--harness", "claude-code", "--session-id", "${AGENT_SESSION_ID}"))
+    assert (refused["error"], "nobody filled in" in refused["message"]) == ("USAGE", True)
+    assert runs_of(place) == []
+
+
 # which session
 
 

@@ -13,7 +13,7 @@ from tests.cli.test_journal_commands import bridle
 from tests.hosts.places import SINCE, Place, a_session, refusal
 
 STATE_FIELDS = ["active", "iteration", "maxIterations", "runId", "startedAt", "lastIterationAt", "iterationTimes"]
-BAD_IDS = ["../x", ".", "..", "a/b", "x" * 300, "a\nb", "\u202ex"]
+BAD_IDS = ["../x", ".", "..", "a/b", "x" * 300, "a\nb", "\u202ex", "${AGENT_SESSION_ID}"]
 ABOUT_A_SESSION = ["init", "associate", "resume", "state", "update", "check-iteration"]
 
 

@@ -299,7 +299,6 @@ BAD_IDS = [
     ".x",
     " x",
     "a\u2028",
-    "${CLAUDE_SESSION_ID}",
 ]
 
 

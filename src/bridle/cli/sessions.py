@@ -68,6 +68,11 @@ def inherited_words(identity: Identity) -> str:
 
 def find_file(given: Given, adapter: Adapter, session_id: str) -> Path:
     """Where the session's file is; where it would be made, when there is none."""
+    if session_id.startswith("${"):  # bound to this, a run would be held by nobody, and nobody would know why
+        raise UsageError(
+            f"the session id {session_id[: ids.ID_LIMIT_CHARACTERS]!a} is a variable that nobody filled in",
+            remedy="Give the id itself: the one that the host's hooks tell as session_id.",
+        )
     folders = adapter.resolve_state_dirs(given.text(STATE_DIR.name), given.text(PLUGIN_ROOT.name), None, os.environ)
     paths = [session_file.path_of(folder, session_id) for folder in folders]
     return next((path for path in paths if os.path.lexists(path)), paths[0])

@@ -21,12 +21,12 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Iterator, Mapping
 
-from bridle.errors import DiskError, SessionFileUnusable, StateFolderMissing, UsageError
+from bridle.errors import DiskError, SessionFileUnusable, StateFolderMissing
 from bridle.ground import disk, ids
 from bridle.ground.lock import FileLock
 from bridle.ground.quick_path import Path
+from bridle.ground.shapes import Callable, Iterator, Mapping
 from bridle.hosts.frontmatter import parse, render
 from bridle.hosts.session import DEFAULT_MAX_ITERATIONS, Session, SessionFile, moment, new_file, new_session
 
@@ -63,12 +63,7 @@ SUFFIX = ".md"
 
 
 def path_of(state_dir: Path, session_id: str) -> Path:
-    """The file of a session; an id that is not safe in a path, or no id at all, is refused."""
-    if session_id.startswith("$"):  # bound to this, a run would be held by nobody, and nobody would know why
-        raise UsageError(
-            f"the session id {session_id[: ids.ID_LIMIT_CHARACTERS]!a} is a variable that nobody filled in",
-            remedy="Give the id itself: the one that the host's hooks tell as session_id.",
-        )
+    """The file of a session; an id that is not safe in a path is refused."""
     return state_dir / (ids.check_id(session_id, what="the session id") + SUFFIX)
 
 
