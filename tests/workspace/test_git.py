@@ -43,14 +43,24 @@ def test_a_value_cannot_forge_another_trailer(tmp_path: Path) -> None:
 
 def test_no_hook_runs_and_nobody_is_asked(tmp_path: Path) -> None:
     repo = repository(tmp_path / "r")
-    hook = repo.folder / ".git/hooks/pre-commit"
-    hook.parent.mkdir(exist_ok=True)
-    hook.write_text("#!/bin/sh\ntouch hook-ran\nexit 1\n")
-    hook.chmod(0o755)
+    for name in ("pre-commit", "post-commit", "post-index-change", "reference-transaction"):
+        hook = repo.folder / ".git/hooks" / name
+        hook.parent.mkdir(exist_ok=True)
+        hook.write_text("#!/bin/sh\ntouch hook-ran\nexit 1\n")
+        hook.chmod(0o755)
     git(repo.folder, "config", "commit.gpgsign", "true")
     write(repo.folder, {"a.txt": "x"})
     assert asyncio.run(commit(repo, "s\n")) is not None
     assert not (repo.folder / "hook-ran").exists()
+
+
+def test_no_object_is_taken_for_another_one(tmp_path: Path) -> None:
+    repo = repository(tmp_path / "r")
+    git(repo.folder, "commit", "-q", "--allow-empty", "-m", "true")
+    head = git(repo.folder, "rev-parse", "HEAD").strip()
+    other = git(repo.folder, "commit-tree", "-m", "false", "HEAD^{tree}").strip()
+    git(repo.folder, "replace", head, other)
+    assert asyncio.run(repo.text("log", "-1", "--format=%s", head)) == "true"
 
 
 def two_sides(folder: Path, ours: dict[str, str | bytes], theirs: dict[str, str | bytes]) -> Git:

@@ -157,9 +157,23 @@ def check_branch(name: str) -> str:
 
 
 def _quiet(environment: Mapping[str, str]) -> dict[str, str]:
-    """An environment in which git asks nobody, pages nothing, and looks at no repository but that of its folder."""
+    """An environment in which git asks nobody, pages nothing, and looks at no repository but that of its folder.
+
+    It runs no hook of the repository, also none for a ref or an index that was written, and takes no object for
+    another one.
+    """
     kept = {name: value for name, value in environment.items() if not name.startswith("GIT_") or name in _KEPT}
-    return {**kept, "GIT_TERMINAL_PROMPT": "0", "GIT_EDITOR": "true", "GIT_PAGER": "cat", "LC_ALL": "C"}
+    return {
+        **kept,
+        "GIT_TERMINAL_PROMPT": "0",
+        "GIT_EDITOR": "true",
+        "GIT_PAGER": "cat",
+        "GIT_NO_REPLACE_OBJECTS": "1",
+        "GIT_CONFIG_COUNT": "1",
+        "GIT_CONFIG_KEY_0": "core.hooksPath",
+        "GIT_CONFIG_VALUE_0": "/dev/null",
+        "LC_ALL": "C",
+    }
 
 
 # What a person sets for every command. Others, as GIT_DIR and GIT_INDEX_FILE, would lead us to another repository.
