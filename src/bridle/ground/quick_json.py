@@ -7,7 +7,8 @@ and every error, is left to `json`: the answer is the same in all cases, a test 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable
+
+from bridle.ground.shapes import Callable, Iterable
 
 Scan = Callable[[str, int], tuple[object, int]]
 Encode = Callable[[object, int], Iterable[str]]

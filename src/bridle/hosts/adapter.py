@@ -7,10 +7,10 @@ about it (binding, the two hooks) is the same for all of them. Hooks import this
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
 
 from bridle.ground import quick_json
 from bridle.ground.quick_path import Path
+from bridle.ground.shapes import Callable, Mapping
 from bridle.hosts import session_file
 from bridle.hosts.answer import Answer
 

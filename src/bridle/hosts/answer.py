@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
+from bridle.ground.shapes import Mapping
 from bridle.hosts.session import SessionFile
 
 

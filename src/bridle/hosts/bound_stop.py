@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping, Sequence
 
 from bridle.errors import DiskError, Error
 from bridle.ground.quick_path import Path
+from bridle.ground.shapes import Mapping, Sequence
 from bridle.ground.stamp import iso
 from bridle.hosts import session_file
 from bridle.hosts.adapter import HookCall, Payload

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+
+from bridle.ground.shapes import Iterator
 
 # More would push the person's own words out of sight.
 FOUND_LIMIT = 10

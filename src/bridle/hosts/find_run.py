@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
 
 from bridle.errors import RunNotFound
 from bridle.ground import ids
 from bridle.ground.quick_path import Path
+from bridle.ground.shapes import Iterator, Mapping
 from bridle.hosts.session_file import PROJECT_VARIABLE
 from bridle.journal import layout
 from bridle.journal.find import collapse

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from bridle.errors import UsageError
 from bridle.ground import ids
 from bridle.ground.quick_path import Path
+from bridle.ground.shapes import Mapping
 from bridle.ground.stamp import epoch_seconds
 from bridle.hosts.session import DEFAULT_MAX_ITERATIONS, TIMES_LIMIT, Session, SessionFile
 

@@ -13,8 +13,7 @@ import sys
 
 TYPE_CHECKING = False  # `typing` is as heavy; type checkers know the name
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
+    from bridle.ground.shapes import Callable, Mapping
     from bridle.hosts.adapter import HookCall
     from bridle.hosts.answer import Answer
 
@@ -35,8 +34,6 @@ _FLAGS = ("--json", "--verbose")
 
 def start(words: list[str]) -> None:
     """Answer the hook on standard input and end the process: the shortest way in and out."""
-    # What `collections` does itself when it is imported, which takes longer than everything that we need of it.
-    sys.modules.setdefault("collections.abc", sys.modules["_collections_abc"])
     code = main(words, read_payload())
     try:
         sys.stdout.flush()

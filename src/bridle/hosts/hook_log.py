@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable, Mapping
 
+from bridle.ground.shapes import Iterable, Mapping
 from bridle.ground.stamp import iso
 
 LOG_FOLDER_VARIABLE = "BABYSITTER_LOG_DIR"

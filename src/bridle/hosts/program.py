@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
+
+from bridle.ground.shapes import Mapping
 
 NAME = "bridle"
 

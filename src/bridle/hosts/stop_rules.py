@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
+from bridle.ground.shapes import Sequence
 from bridle.hosts.session import Session
 from bridle.journal.state import COMPLETED, HALTED, WAITING
 

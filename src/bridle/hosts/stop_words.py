@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
+from bridle.ground.shapes import Sequence
 from bridle.hosts.promise import CLOSING, OPENING
 from bridle.hosts.session import Session
 from bridle.hosts.stop_rules import BREAKPOINT, RunFacts

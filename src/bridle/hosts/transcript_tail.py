@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator
 
 from bridle.errors import DiskError
 from bridle.ground import quick_json
+from bridle.ground.shapes import Iterator
 
 # What an agent said last is nearly always in here; the blocks before it are larger each time.
 FIRST_BLOCK_BYTES = 64 * 1024

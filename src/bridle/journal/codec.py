@@ -6,10 +6,9 @@ made anew to compare it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from bridle.errors import JournalBroken, UsageError
 from bridle.ground import quick_json
+from bridle.ground.shapes import Mapping
 from bridle.journal.digest import sha256
 from bridle.journal.entries import Entry
 from bridle.journal.ulid import is_ulid

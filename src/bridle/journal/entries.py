@@ -6,9 +6,8 @@ hand and, like every value, never changed once made.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from bridle.ground import quick_json
+from bridle.ground.shapes import Mapping
 
 # The format's own entry types.
 RUN_CREATED = "RUN_CREATED"

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping
 
 from bridle.errors import DiskError, InternalError, JournalBroken
 from bridle.ground import disk
 from bridle.ground.lock import FileLock
 from bridle.ground.quick_path import Path
+from bridle.ground.shapes import Mapping
 from bridle.ground.stamp import iso
 from bridle.journal import codec, documents, layout, names, pack, turn
 from bridle.journal.digest import sha256

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 
 from bridle.errors import RunNotFound, UsageError
 from bridle.ground.quick_path import Path
+from bridle.ground.shapes import Mapping
 from bridle.journal import layout
 
 LAST = "last"

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable
 from zlib import crc32
 
 from bridle.errors import JournalBroken, RunNotFound
 from bridle.ground.quick_path import Path
+from bridle.ground.shapes import Iterable
 from bridle.journal import codec
 from bridle.journal.state import file_name
 

@@ -24,9 +24,9 @@ match its checksum: what stands before it is used, what comes after is read from
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from zlib import crc32
 
+from bridle.ground.shapes import Iterator
 from bridle.journal import codec
 from bridle.journal.entries import EFFECT_REQUESTED, EFFECT_RESOLVED, Entry
 from bridle.journal.names import Mark

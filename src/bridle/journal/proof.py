@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
+from bridle.ground.shapes import Mapping
 from bridle.journal import layout
 from bridle.journal.digest import sha256
 

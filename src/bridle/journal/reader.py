@@ -7,11 +7,11 @@ the pack vouches for.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
 
 from bridle.errors import DiskError, LockHeld, RunNotFound
 from bridle.ground import disk
 from bridle.ground.quick_path import Path
+from bridle.ground.shapes import Iterator, Mapping
 from bridle.journal import codec, documents, layout, names, turn, unpack
 from bridle.journal.entries import OK, Effect, Entry, Result
 from bridle.journal.learned import Learned

@@ -7,9 +7,8 @@ JournalBroken.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from bridle.errors import JournalBroken
+from bridle.ground.shapes import Iterable
 from bridle.journal.entries import (
     EFFECT_REQUESTED,
     EFFECT_RESOLVED,

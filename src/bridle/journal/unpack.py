@@ -6,11 +6,11 @@ Whatever is wrong with it, it is no error: what cannot be used is read from the 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from zlib import crc32
 
 from bridle.errors import JournalBroken
 from bridle.ground.quick_path import Path
+from bridle.ground.shapes import Callable
 from bridle.journal import codec, pack
 from bridle.journal.entries import EFFECT_REQUESTED, EFFECT_RESOLVED, Effect, Entry
 from bridle.journal.pack import End, Seal
