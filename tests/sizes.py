@@ -42,6 +42,10 @@ class Sizes:
     """Tasks of a plan whose run is killed again and again."""
     loop_kills: int
     """Times that everything which works on that plan is killed."""
+    parallel_tasks: int
+    """Tasks of the plan that two workers of a killed run do."""
+    parallel_kills: int
+    """Times that everything of it is killed."""
     storm_posts: int
     """Results that each process of a storm posts to one run."""
     turns_in_one_process: int
@@ -62,6 +66,8 @@ TEST = Sizes(
     rounds_between_kills=8,
     loop_tasks=20,
     loop_kills=30,
+    parallel_tasks=6,
+    parallel_kills=10,
     storm_posts=6,
     turns_in_one_process=1_000,
 )
@@ -79,6 +85,8 @@ SOAK = Sizes(
     rounds_between_kills=40,
     loop_tasks=50,
     loop_kills=100,
+    parallel_tasks=20,
+    parallel_kills=60,
     storm_posts=100,
     turns_in_one_process=10_000,
 )

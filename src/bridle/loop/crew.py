@@ -23,6 +23,8 @@ class Slot:
     """The files in it, where they are not those of the commit."""
     task: str | None = None
     """Whose work is in it."""
+    landed: int = 0
+    """How many tasks have landed that are in its copy."""
     is_ready: bool = False
     """Whether the copy is as that task needs it."""
     chain: asyncio.Task[None] | None = None
@@ -39,6 +41,8 @@ class Crew:
         )
         self.tip = base
         """The newest commit of the run, on which the next one is put."""
+        self.landed = 0
+        """How many tasks have landed on it."""
         self._has_worktree = has_worktree or self.is_parallel
         self._at: dict[str, Slot] = {}
 
@@ -82,6 +86,10 @@ class Crew:
     def of(self, task: TaskBook) -> Slot:
         """Where a task is worked on."""
         return self._at[task.title]
+
+    def has_arrived(self, other: TaskBook, task: TaskBook) -> bool:
+        """Whether the work of another task is in the copy where a task is worked on."""
+        return not self.is_parallel or other.landed <= self.of(task).landed
 
     def place(self, task: TaskBook) -> dict[str, Any]:
         """What an effect is told of its copy: whose it is, and what it is like if it has to be made anew."""

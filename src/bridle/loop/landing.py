@@ -54,6 +54,7 @@ class Landing:
         if slot.is_ready:
             return None
         args = {"task": task.title, "iteration": task.iterations, "tip": self._crew.tip, "kept": task.kept}
+        slot.landed = self._crew.landed
         taken = await self._ask(task, kinds.TAKE, args, f"{task.title}: take")
         if taken.get("setup"):
             return setup_failure(taken["setup"])
@@ -61,6 +62,14 @@ class Landing:
             task.notes.append(_conflict_note(taken, str(task.kept)))
         slot.is_ready, task.kept = True, None
         return None
+
+    async def is_newest(self, task: TaskBook) -> bool:
+        """Whether a copy holds all that has landed, with nothing about to; else it is to be taken again."""
+        async with self._turn:
+            slot = self._crew.of(task)
+            slot.is_ready = slot.head == self._crew.tip
+            task.landed = self._crew.landed
+            return slot.is_ready
 
     async def keep(self, task: TaskBook) -> None:
         """Keep a task's work where it has to wait for a person; its copy is free for others meanwhile."""
@@ -90,6 +99,7 @@ class Landing:
                     return self._red(task, merged, results)
             if merged.get("commit"):
                 await self._land(task, str(merged["commit"]))
+            task.landed = self._crew.landed
             return Landed(merged.get("commit"), results)
 
     async def _judged(self, task: TaskBook, wanted: list[Value], merged: Value) -> list[Value]:
@@ -104,6 +114,7 @@ class Landing:
         args = {"task": task.title, "iteration": task.iterations, "commit": commit, "tip": self._crew.tip}
         await self._ask_home(kinds.LAND, args, f"{task.title}: land")
         self._crew.tip = commit
+        self._crew.landed += 1
 
     def _conflicting(self, task: TaskBook, merged: Value) -> HandedBack:
         """The next iteration begins with what others have done; `take` tells it where its own work is."""

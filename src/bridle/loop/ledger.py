@@ -96,6 +96,8 @@ class TaskBook:
     """Who goes on with it, where several work side by side."""
     kept: str | None = None
     """The ref that holds its work while it is in no working copy."""
+    landed: int = 0
+    """How many had landed when it had, itself included."""
 
     @property
     def is_open(self) -> bool:

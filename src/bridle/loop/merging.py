@@ -78,8 +78,8 @@ async def land(args: Mapping[str, Any], bench: Bench) -> dict[str, Any]:
         ref = f"{KEPT}{bench.run.lower()}/moved-{now}"
         await git.run("update-ref", ref, now)
         bench.say(f"somebody had moved the branch {branch}; what it was at is kept as {ref}")
-    await keep_branch(bench, head=commit)
-    if now == args["tip"] and await git.names("status", "--porcelain", "-z"):
+    await keep_branch(bench, head=str(args["tip"]))
+    if now is not None and now == args["tip"] and await _is_foreign(git, now, commit):
         left = await snapshot.take(git, why="what somebody changed in the run's own copy")
         bench.say(f"somebody had changed files in {bench.folder}; they are kept as {left.ref}")
     await git.run("-c", "core.hooksPath=/dev/null", "reset", "--quiet", "--hard", commit)
@@ -89,6 +89,12 @@ async def land(args: Mapping[str, Any], bench: Bench) -> dict[str, Any]:
 async def tree_of(git: Git, commit: str) -> str:
     """The tree of a commit."""
     return await git.text("rev-parse", f"{commit}^{{tree}}")
+
+
+async def _is_foreign(git: Git, tip: str, commit: str) -> bool:
+    """Whether something was changed in a copy that is not what `land` itself was at when it was killed."""
+    changed = await git.names("diff", "--name-only", "--no-renames", "-z", "HEAD")
+    return bool(set(changed) - set(await snapshot.changes(git, tip, commit)))
 
 
 async def _commit(args: Mapping[str, Any], bench: Bench, tree: str, tip: str, commit: str) -> str:

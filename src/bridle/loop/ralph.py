@@ -189,6 +189,9 @@ class Loop:
         task.checks = looked["results"]  # an iteration without a change counts with these
         if not looked["passed"]:
             return False
+        if self._crew.is_parallel and not await self._landing.is_newest(task):
+            task.was_looked_at = False  # something has landed meanwhile: they are looked at again with that
+            return True
         if self._settings.get("red_first"):
             task.verdict, task.reason = FAILED, "its own check passes before any work, and --red-first forbids that"
         else:
@@ -304,7 +307,7 @@ class Loop:
             return
         commit = made.get("commit")
         if self._crew.is_parallel:
-            landed = await self._landing.hand_in(task, made, args, lambda: self._all_checks(task))
+            landed = await self._landing.hand_in(task, made, args, lambda: self._all_checks(task, everything=True))
             if isinstance(landed, HandedBack):
                 await self._handed_back(task, landed)
                 return
@@ -499,8 +502,8 @@ class Loop:
             self._retried_after = max(self._retried_after, *places)
         return new
 
-    def _all_checks(self, task: TaskBook) -> list[dict[str, str]]:
-        return [*self._own_checks(task), *self._guard(), *self._others(task)]
+    def _all_checks(self, task: TaskBook, *, everything: bool = False) -> list[dict[str, str]]:
+        return [*self._own_checks(task), *self._guard(), *self._others(task, everything=everything)]
 
     def _own_checks(self, task: TaskBook) -> list[dict[str, str]]:
         return [{"command": command, "of": "task"} for command in self._tasks[task.title].get("checks") or ()]
@@ -508,12 +511,13 @@ class Loop:
     def _guard(self) -> list[dict[str, str]]:
         return [{"command": command, "of": "guard"} for command in self._plan.get("guard") or ()]
 
-    def _others(self, task: TaskBook) -> list[dict[str, str]]:
-        """The checks of tasks that are done: this one must not break them."""
+    def _others(self, task: TaskBook, *, everything: bool) -> list[dict[str, str]]:
+        """The checks of tasks that are done, where their work is: this one must not break them."""
         return [
             {"command": command, "of": book.title}
             for book in self.ledger.tasks.values()
             if book.title != task.title and book.verdict in (DONE, SATISFIED)
+            if everything or self._crew.has_arrived(book, task)
             for command in self._tasks[book.title].get("checks") or ()
         ]
 
