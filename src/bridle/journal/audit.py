@@ -14,7 +14,7 @@ from pathlib import Path
 from bridle.errors import DiskError, JournalBroken
 from bridle.ground import disk
 from bridle.journal import codec, documents, layout, names, unpack
-from bridle.journal.digest import sha256
+from bridle.journal.digest import sha256, sha256_of_file
 from bridle.journal.entries import ERROR, OK, RUN_COMPLETED, RUN_CREATED, Effect, Entry
 from bridle.journal.reader import ENTRY_LIMIT_BYTES, FileReader
 from bridle.journal.state import State, file_name
@@ -190,6 +190,7 @@ class _Audit:
         self._compare(where, document, {**effect.request.data, **data}, (*_SAME, ("status", "status")))
         self._value(where, document)
         self._printed(document)
+        self._evidence(document, _name(resolution))
         if data.get("status") == ERROR and "error" in data and document.get("error") != data["error"]:
             self._wrong(where, f"its error is not the one in {_name(resolution)}")
 
@@ -210,6 +211,19 @@ class _Audit:
             digest = metadata.get(f"{name}Sha256") if isinstance(metadata, dict) else None
             if ref is not None and digest is not None and self._digest(ref) not in (None, digest):
                 self._wrong(ref, "it was changed after it was written")
+
+    def _evidence(self, document: Mapping[str, object], entry: str) -> None:
+        """Prompts and logs that a result was made from, where whoever performed it noted their digests."""
+        metadata = document.get("metadata")
+        noted = metadata.get(layout.EVIDENCE) if isinstance(metadata, dict) else None
+        for name, digest in noted.items() if isinstance(noted, dict) else ():
+            path = self._run / str(name)
+            if path.is_symlink() or not path.is_file():
+                self.report.leftovers.append(Finding(name, f"it is gone; {entry} speaks of it"))
+                continue
+            self.report.files += 1
+            if sha256_of_file(path) != digest:
+                self._wrong(name, f"it was changed after {entry} was written")
 
     def _blobs(self, effect: Effect) -> None:
         """The name of a blob tells what must be in it."""

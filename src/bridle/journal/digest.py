@@ -4,10 +4,24 @@ from __future__ import annotations
 
 from types import ModuleType
 
+from bridle.ground.quick_path import Path
+
+# Read at once, of a file of any size.
+_READ_BYTES = 1024 * 1024
+
 
 def sha256(data: bytes) -> str:
     """The digest, as hexadecimal digits."""
     return str(_sha256(data).hexdigest())
+
+
+def sha256_of_file(path: Path) -> str:
+    """The digest of a file of any size."""
+    whole = _sha256()
+    with path.open("rb") as file:
+        while chunk := file.read(_READ_BYTES):
+            whole.update(chunk)
+    return str(whole.hexdigest())
 
 
 def _module() -> ModuleType:

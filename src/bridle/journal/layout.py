@@ -48,3 +48,5 @@ RESULT_DIGEST = "resultSha256"
 OUTPUT_DIGEST = "outputSha256"
 INPUTS_DIGEST = "inputsSha256"
 RUN_DIGEST = "runSha256"
+# In the metadata of a result: files that prove it, as seen from the run's folder, and their SHA-256.
+EVIDENCE = "evidenceSha256"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +13,7 @@ from bridle.ground import clock
 from bridle.journal.entries import OK, Posted
 from bridle.loop.bench import Bench
 from bridle.loop.driven import CLOCK, clock_of
+from bridle.loop.evidence import evidence
 from bridle.loop.watching import Began, Ended
 from bridle.loop.worktrees import Worktrees
 
@@ -40,19 +42,22 @@ class BenchPerformer:
         args = dict(inputs) if isinstance(inputs, Mapping) else {}
         watch = self.places.bench.watch
         watch(Began(self.kind, args))
-        value = masked(await self._acted(args), job.mask)
+        raw, proof = await self._acted(args)
+        value = masked(raw, job.mask)
         ended = clock.iso(clock.now())
         value[CLOCK] = clock_of(self.since, ended)
         watch(Ended(self.kind, args, value))
-        return Posted(OK, value=value, started_at=started, finished_at=ended)
+        return Posted(OK, value=value, started_at=started, finished_at=ended, metadata=proof or None)
 
-    async def _acted(self, args: dict[str, Any]) -> dict[str, Any]:
-        """What came of it; what cannot be done now ends the driver, and is done again by the next one.
+    async def _acted(self, args: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+        """What came of it, and what proves it; what cannot be done now ends the driver, and is done by the next one.
 
         As a result of the effect it would be in the journal for good, and the run could never go on.
         """
         try:
-            return await self.act(args, await self.places.bench_for(self.kind, args))
+            bench = await self.places.bench_for(self.kind, args)
+            value = await self.act(args, bench)
+            return value, await asyncio.to_thread(evidence, value, bench)
         except (UserError, RunError) as error:
             raise MachineError(error.message, remedy=error.remedy, payload=error.payload) from error
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import click
 
 from bridle.cli.people import chosen_run, json_option, print_document, run_argument, runs_dir_option, show
@@ -14,7 +16,8 @@ WRONG = 1
 @runs_dir_option
 @json_option
 def command(*, run: str, runs_dir: str | None, as_json: bool) -> int:
-    """Look at every file of RUN: checksums, sequence, ids, tasks, results, blobs and caches. Nothing is changed.
+    """Look at every file of RUN: checksums, sequence, ids, tasks, results, blobs and caches; of a run of the loop also
+    the prompts, and the logs of agents and checks. Nothing is changed.
 
     What is wrong is named with its file, and the exit code is 1. What was merely left behind is named too. A run that
     another implementation of the format made is looked at in the same way.
@@ -37,9 +40,9 @@ def command(*, run: str, runs_dir: str | None, as_json: bool) -> int:
         print_document(document)
         return 0 if report.is_good else WRONG
     for finding in report.wrong:
-        show(f"wrong: {folder / finding.file}: {finding.fault}")
+        show(f"wrong: {os.path.normpath(folder / finding.file)}: {finding.fault}")
     for finding in report.leftovers:
-        show(f"left behind: {folder / finding.file}: {finding.fault}")
+        show(f"left behind: {os.path.normpath(folder / finding.file)}: {finding.fault}")
     verdict = "is in order" if report.is_good else f"has {len(report.wrong)} faults"
     show(f"{folder.name} {verdict}: {report.entries} entries, {report.effects} effects, {report.files} files read")
     return 0 if report.is_good else WRONG

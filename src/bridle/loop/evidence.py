@@ -1,0 +1,34 @@
+"""What proves an effect besides its result: prompts and logs, by their digests, so that a changed byte is found.
+
+The digests go into the result, whose own digest is in the journal. `bridle audit` compares them with the files.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from bridle.journal.digest import sha256_of_file
+from bridle.journal.layout import EVIDENCE
+from bridle.loop import origin
+from bridle.loop.bench import Bench
+
+
+def evidence(value: Mapping[str, Any], bench: Bench) -> dict[str, Any]:
+    """The metadata of a result: every file that its value names, from the run's folder, and its digest."""
+    found = {
+        os.path.relpath(path, bench.run_folder): sha256_of_file(path) for path in _files(value, bench) if path.is_file()
+    }
+    return {EVIDENCE: found} if found else {}
+
+
+def _files(value: Mapping[str, Any], bench: Bench) -> Iterator[Path]:
+    if value.get("origin"):
+        yield bench.run_folder / origin.FILE
+    if value.get("prompt"):
+        yield bench.run_folder / str(value["prompt"])
+    for named in (value, *(value.get("results") or ())):
+        if named.get("log"):
+            yield bench.workspace / str(named["log"])
