@@ -179,3 +179,32 @@ def test_a_task_to_be_tried_again_is_heard_of_where_no_other_is_left(tmp_path: P
     news.say(run.store, news.RETRY, {"task": "One"})
     assert tell_news(run.store) is True
     assert run.asked(kinds.WORK)["iteration"] == 2
+
+
+def test_the_work_of_a_task_that_asks_is_set_aside_while_others_go_on(tmp_path: Path) -> None:
+    run = Played(tmp_path, TWO)
+    run.look(RED)
+    run.work(kinds.QUESTION, question="Which?", session_id="s1", snapshot="snap-1")
+    run.post(kinds.PROTECT, {"changed": True})
+    actions = {action.effect.kind: action for action in run.waits()}
+    assert set(actions) == {"breakpoint", kinds.ROLLBACK}
+    assert actions[kinds.ROLLBACK].task["inputs"]["snapshot"] == "snap-1"
+
+
+def test_the_work_of_the_last_task_stays_where_it_is_while_it_asks(tmp_path: Path) -> None:
+    run = Played(tmp_path, ONE)
+    run.look(RED)
+    run.work(kinds.QUESTION, question="Which?", session_id="s1", snapshot="snap-1")
+    run.post(kinds.PROTECT, {"changed": True})
+    assert [action.effect.kind for action in run.waits()] == ["breakpoint"]
+
+
+def test_a_conversation_is_gone_on_with_by_nobody_but_its_own_agent(tmp_path: Path) -> None:
+    run = Played(tmp_path, ONE, agents=("claude", "codex"))
+    run.look(RED)
+    run.work(kinds.LIMIT, agent="claude", **limit(run, HOUR))
+    run.work(kinds.QUESTION, agent="codex", question="Which?", session_id="s1", changed=False)
+    run.now += 2 * HOUR
+    run.post("breakpoint", {"response": "green", "approved": True})
+    asked = run.asked(kinds.WORK)
+    assert (asked["agent"], asked["session_id"], asked["asked"], asked["answer"]) == ("claude", None, "Which?", "green")

@@ -41,6 +41,11 @@ def check_id(text: str, *, what: str) -> str:
     )
 
 
+def is_id(text: str) -> bool:
+    """Whether it can be used as one."""
+    return _fault(text) is None
+
+
 def safe_name(text: str, *, limit: int = 60) -> str:
     """Turn any text into a part of a file name; different texts may give the same name."""
     import re  # late, like the next: ids are checked in every hook, and names are made in none

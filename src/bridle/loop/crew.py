@@ -53,7 +53,7 @@ class Crew:
 
     def next_task(self, slot: Slot, ledger: Ledger) -> TaskBook | None:
         """What to do there: go on with the work that is in it, or begin what nobody else has."""
-        if self.is_parallel and slot.task is not None and ledger.tasks[slot.task].is_open:
+        if slot.task is not None and ledger.tasks[slot.task].is_open:
             return ledger.tasks[slot.task]
         taken = {one.task for one in self.slots if one.task is not None} if self.is_parallel else set()
         return decide.next_task(ledger, taken=taken, worker=slot.worker)

@@ -4,7 +4,7 @@ bridle.prepare      gets nothing
                     gives branch, base, protected (paths), notes
 bridle.check        gets task, iteration, when (before, after, commit, merge), checks [{command, of}]
                     gives tree, passed, results [{command, of, exit_code, seconds, output, log}]
-bridle.work         gets task, iteration, agent, failure, notes, answer, session_id, after, hints
+bridle.work         gets task, iteration, agent, failure, notes, asked, answer, session_id, after, hints
                     gives ending, said, summary, done, question, patterns, session_id, changed, tree, snapshot, denials,
                     cost_usd, input_tokens, output_tokens, seconds, resets_at, log, prompt, cut, news, left_branch,
                     repository [{path, what}]
@@ -22,7 +22,7 @@ bridle.merge        gets task, iteration, commit, tip, verdict, cost_usd, checks
                     gives commit, head, tree, kept, setup; or kept, tree, conflicts, conflicts_with, said
 bridle.land         gets task, iteration, commit, tip
                     gives commit, branch
-bridle.summarize    gets iteration
+bridle.summarize    gets iteration, agent
                     gives cost_usd, input_tokens, output_tokens, seconds
 bridle.pause        gets why (limit, unusable, setup, ended), reason, exit_code, receipt, after
                     gives what `resume` and `retry` say: limits, retries; and what nobody had heard: after, kept_hints

@@ -73,6 +73,10 @@ class TaskBook:
     question: str | None = None
     session_id: str | None = None
     """The conversation that asked."""
+    session_agent: str | None = None
+    """Whose conversation it is; no other agent can go on with it."""
+    asked: str | None = None
+    """What was asked last."""
     first_snapshot: str | None = None
     """What the tree was before the task's first iteration."""
     was_looked_at: bool = False

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import stat
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -19,11 +22,29 @@ ENTRIES = "## Iterations"
 
 
 def read(workspace: Path) -> str:
-    """The whole file; empty where there is none."""
+    """The file, of one that is too long only its end; empty where there is none that can be read."""
+    try:
+        with open(workspace / FILE, "rb", opener=_never_waiting) as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                return ""
+            file.seek(max(0, os.fstat(file.fileno()).st_size - LIMIT_BYTES))
+            return file.read(LIMIT_BYTES).decode("utf-8", "replace")
+    except OSError:
+        return ""  # there is none, or an agent has put something else in its place
+
+
+def _never_waiting(path: str, flags: int) -> int:
+    """A named pipe that nobody writes to would be waited for; a link would lead elsewhere."""
+    return os.open(path, flags | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
+
+
+def _write(workspace: Path, text: str) -> None:
+    """Put a text in the place of whatever stands there: the file is Bridle's."""
     path = workspace / FILE
-    if not path.is_file():
-        return ""
-    return disk.read_bounded(path, LIMIT_BYTES).decode("utf-8", "replace")
+    disk.make_private_folder(path.parent)
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    disk.write_atomic(path, text.encode("utf-8", "surrogateescape"))
 
 
 def add(workspace: Path, *, key: str, title: str, summary: str, patterns: Sequence[str]) -> None:
@@ -55,8 +76,7 @@ def _add(workspace: Path, key: str, title: str, summary: str, patterns: Sequence
     entries += f"\n### {title} {mark}\n\n{_plain_lines(summary)}\n"
     body = "\n".join(f"- {line}" for line in learned)
     whole = f"# Progress\n\n{PATTERNS}\n\n{body}\n\n{ENTRIES}\n{entries}"
-    disk.make_private_folder((workspace / FILE).parent)
-    disk.write_atomic(workspace / FILE, whole.encode("utf-8", "surrogateescape"))
+    _write(workspace, whole)
 
 
 def _fold(workspace: Path, key: str, summary: str, of: str | None) -> None:
@@ -70,7 +90,7 @@ def _fold(workspace: Path, key: str, summary: str, of: str | None) -> None:
     body = "\n".join(f"- {line}" for line in learned)
     summed = f"### Summary so far {mark}\n\n{_plain_lines(summary)}\n{since}"
     whole = f"# Progress\n\n{PATTERNS}\n\n{body}\n\n{ENTRIES}\n\n{summed}"
-    disk.write_atomic(workspace / FILE, whole.encode("utf-8", "surrogateescape"))
+    _write(workspace, whole)
 
 
 def _parts(text: str) -> tuple[list[str], str]:

@@ -220,12 +220,20 @@ class Loop:
             case kinds.QUESTION:
                 if self._crew.is_parallel:
                     await self._landing.keep(task)
-                self._park(task, work)
+                self._park(task, work, agent)
+                await self._set_aside(task, work)
             case _:
                 task.crashes = task.waits = 0
                 await self._judge(task, work)
         if number % int(self._settings.get("summarize_every") or 10) == 0:
-            self.ledger.aside.add(await self._ask_home(kinds.SUMMARIZE, {"iteration": number}, None))
+            await self._summarize(number)
+
+    async def _summarize(self, number: int) -> None:
+        """Fold old progress; where no agent is free it waits for the next time."""
+        agent = self._roster.free(self._ctx.now)
+        if agent is not None:
+            args = {"iteration": number, "agent": agent}
+            self.ledger.aside.add(await self._ask_home(kinds.SUMMARIZE, args, None))
 
     async def _work(self, task: TaskBook, agent: str) -> dict[str, Any]:
         args = {
@@ -235,7 +243,8 @@ class Loop:
             "failure": task.failure[-FAILURE_CHARACTERS:],
             "notes": task.notes,
             "answer": task.answer,
-            "session_id": task.session_id if task.answer is not None else None,
+            "asked": task.asked if task.answer is not None else None,
+            "session_id": task.session_id if task.answer is not None and task.session_agent == agent else None,
             "after": self._news_after,
         }
         if self.ledger.hints:  # heard while the run paused
@@ -407,13 +416,24 @@ class Loop:
 
     # Questions
 
-    def _park(self, task: TaskBook, work: dict[str, Any]) -> None:
+    def _park(self, task: TaskBook, work: dict[str, Any], agent: str) -> None:
         """The agent asked something: a person answers, and meanwhile the other tasks go on."""
         question = str(work.get("question") or work.get("said") or "the agent waits for an answer")
         task.verdict, task.question, task.session_id = NEEDS_YOU, question, work.get("session_id")
-        task.reason = "the agent asks"
+        task.session_agent, task.asked, task.reason = agent, question, "the agent asks"
         payload = {"question": question, "task": task.title, ASKS_FOR: WORDS}
         self._parked[task.title] = self._ctx.breakpoint(payload, label=f"needs-you: {task.title}")
+
+    async def _set_aside(self, task: TaskBook, work: dict[str, Any]) -> None:
+        """Take the work of a task that waits out of the way of others: it must not become a part of their commits."""
+        has_work = bool(work.get("changed")) or task.tries > 0
+        if self._crew.is_parallel or not has_work or decide.next_task(self.ledger) is None:
+            return
+        kept = await self._roll_back(task, task.first_snapshot, "its agent asks, and other tasks go on meanwhile")
+        task.notes.append(
+            f"Your work so far was set aside while your question waited. It is the tree of {kept}:"
+            f" `git diff HEAD {kept}` shows it, `git checkout {kept} -- <files>` brings it back."
+        )
 
     async def _hear_answers(self) -> None:
         for title, promise in list(self._parked.items()):
@@ -453,10 +473,13 @@ class Loop:
             if told not in task.reported:
                 task.reported.append(told)
 
-    async def _roll_back(self, task: TaskBook, snapshot: Any, why: str) -> None:
-        if snapshot:
-            args = {"task": task.title, "iteration": task.iterations, "snapshot": snapshot, "why": why}
-            await self._ask(task, kinds.ROLLBACK, args, f"{task.title}: roll back")
+    async def _roll_back(self, task: TaskBook, snapshot: Any, why: str) -> str:
+        """Take a task's work back; gives the ref that keeps it."""
+        if not snapshot:
+            return ""
+        args = {"task": task.title, "iteration": task.iterations, "snapshot": snapshot, "why": why}
+        undone = await self._ask(task, kinds.ROLLBACK, args, f"{task.title}: roll back")
+        return f"refs/bridle/snapshots/{undone.get('kept')}"
 
     async def _ask(self, task: TaskBook, kind: str, args: dict[str, Any], label: str) -> dict[str, Any]:
         """An effect for a task, in the working copy where it is worked on."""

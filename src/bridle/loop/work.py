@@ -7,7 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from bridle.errors import DiskError
+from bridle.errors import AgentNotReady, DiskError, UsageError
 from bridle.ground import clock, disk, ids
 from bridle.loop import commits, gitfolder, kinds, progress, prompt
 from bridle.loop.attempts import spent_before
@@ -18,9 +18,12 @@ from bridle.loop.names import slug_of
 from bridle.loop.news import News
 from bridle.loop.plan import Task
 from bridle.loop.watching import Saw
+from bridle.run.budget import Cost
 from bridle.run.command import CLAUDE_LIKE
 from bridle.run.request import Auth, Limits, Mode, Permission, Reasoning, Request
 from bridle.run.runner import Finished, run
+from bridle.wire.outcome import Ending, judge
+from bridle.wire.record import Record
 from bridle.workspace import snapshot
 from bridle.workspace.snapshot import Snapshot
 
@@ -28,6 +31,14 @@ AGENTS_FILE = "AGENTS.md"
 # What of it can go into a prompt at all; its own cap is much smaller.
 AGENTS_LIMIT_BYTES = 1024 * 1024
 PROMPTS = "prompts"
+# Of an agent's own words; a summary is a few lines, and a hundred of them are read in every prompt.
+SUMMARY_CHARACTERS = 8000
+QUESTION_CHARACTERS = 4000
+PATTERNS = 20
+PATTERN_CHARACTERS = 500
+DENIALS = 20
+# Of the progress that is summarized at once: what the smallest model can read.
+SUMMARIZED_CHARACTERS = 200_000
 
 
 async def work(args: dict[str, Any], bench: Bench, news: News) -> dict[str, Any]:
@@ -39,7 +50,7 @@ async def work(args: dict[str, Any], bench: Bench, news: News) -> dict[str, Any]
     kept = _keep_prompt(bench, args, packed.text)
     asked = _request(packed.text, args, bench)
     standing = gitfolder.look(bench.folder, bench.notebook)
-    finished = await run(
+    finished = await _run(
         asked,
         environment=bench.environment,
         say=bench.say,
@@ -60,7 +71,7 @@ async def work(args: dict[str, Any], bench: Bench, news: News) -> dict[str, Any]
         "changed": after.tree != before.tree or after.head != before.head,
         "tree": after.tree,
         "snapshot": before.name,
-        "denials": [_denial(one) for one in finished.record.permission_denials],
+        "denials": [_denial(one) for one in finished.record.permission_denials[:DENIALS]],
         "log": str(finished.log_path) if finished.log_path else None,
         "prompt": str(kept.relative_to(bench.run_folder)),
         "cut": list(packed.cut),
@@ -72,29 +83,44 @@ async def work(args: dict[str, Any], bench: Bench, news: News) -> dict[str, Any]
     return value
 
 
+async def _run(asked: Request, **more: Any) -> Finished:
+    """Run an agent; one that cannot be asked at all is one that cannot be used."""
+    try:
+        return await run(asked, **more)
+    except UsageError as error:
+        refusal = AgentNotReady(f"{asked.agent} cannot be used: {error.message}", remedy=error.remedy)
+        record = Record()
+        outcome = judge(record, Ending(exit_code=None, not_found=refusal.message))
+        return Finished(record, outcome, Cost(None, None), 0, 0.0, unusable=refusal)
+
+
 async def summarize(args: dict[str, Any], bench: Bench) -> dict[str, Any]:
-    """Fold old progress into a summary, by a small model that can only read."""
+    """Fold old progress into a summary, by a small model that can only read. One that fails folds nothing."""
     text = progress.read(bench.notebook)
     if not text.strip():
         return {}
     settings = bench.settings
+    agent = str(args.get("agent") or settings.agents[0])
     asked = Request(
-        prompt=SUMMARIZE.format(text=bench.mask.apply(text)),
+        prompt=SUMMARIZE.format(text=bench.mask.apply(text)[-SUMMARIZED_CHARACTERS:]),
         cwd=bench.folder,
-        agent=settings.agents[0],
+        agent=agent,
         mode=Mode.SUMMARIZER,
         task="summarize",
-        model=settings.summarize_model,
+        model=settings.summarize_model if agent in CLAUDE_LIKE or "summarize_model" in settings.chosen else None,
         reasoning=Reasoning.HIGH,
-        json_schema=SUMMARY_SCHEMA if settings.agents[0] in CLAUDE_LIKE else None,
+        json_schema=SUMMARY_SCHEMA if agent in CLAUDE_LIKE else None,
         auth=Auth(settings.auth),
         limits=_limits(bench),
     )
-    finished = await run(asked, environment=bench.environment, say=bench.say)
+    finished = await _run(asked, environment=bench.environment, say=bench.say)
     data = finished.record.structured_output
-    summary = data.get("summary") if isinstance(data, Mapping) else finished.outcome.final_text
-    if isinstance(summary, str) and summary.strip() and not finished.outcome.run_error:
+    said = data.get("summary") if isinstance(data, Mapping) else finished.outcome.final_text
+    if isinstance(said, str) and said.strip() and not finished.outcome.run_error:
+        summary = bench.mask.apply(said)[:SUMMARY_CHARACTERS]
         progress.fold(bench.notebook, key=f"{bench.run}/summary/{args['iteration']}", summary=summary, of=text)
+    else:
+        bench.say(f"the progress so far was not folded: {finished.outcome.reason or 'no summary came'}")
     return _figures(finished)
 
 
@@ -127,11 +153,19 @@ def _pack(task: Task, args: dict[str, Any], bench: Bench, hints: list[str]) -> p
         failure=str(args.get("failure") or ""),
         notes=tuple(str(note) for note in args.get("notes") or ()),
         hints=tuple(hints),
-        answer=args.get("answer"),
+        answer=_answered(args),
     )
     checks = (*task.checks, *bench.plan.guard)
     packed = prompt.pack(prompt.sections(task, bench.plan, around, bench.settings, checks))
     return prompt.Packed(bench.mask.apply(packed.text), packed.cut)
+
+
+def _answered(args: dict[str, Any]) -> str | None:
+    """A person's answer, with the question where whoever reads it has not asked it."""
+    answer, asked = args.get("answer"), args.get("asked")
+    if answer is None or args.get("session_id") or not asked:
+        return None if answer is None else str(answer)
+    return f"Asked was: {asked}\n\nThe answer: {answer}"
 
 
 def _agents_file(folder: Path) -> str | None:
@@ -161,7 +195,7 @@ def _request(text: str, args: dict[str, Any], bench: Bench) -> Request:
         agent=agent,
         mode=Mode.CODER,
         task=ids.safe_name(str(args["task"]), limit=40),
-        resume=resume if isinstance(resume, str) and resume else None,
+        resume=resume if isinstance(resume, str) and ids.is_id(resume) else None,
         model=_model(str(args.get("agent") or settings.agents[0]), bench),
         reasoning=Reasoning(settings.reasoning),
         json_schema=prompt.SCHEMA if agent in CLAUDE_LIKE else None,  # others have no form for their answer
@@ -194,14 +228,15 @@ def _answer(finished: Finished) -> dict[str, Any]:
     given: Mapping[str, Any] = data if isinstance(data, Mapping) else {}
     text = finished.outcome.final_text
     said = given.get("summary")
-    summary = said if isinstance(said, str) else text[-SAID_CHARACTERS:]
-    patterns = given.get("patterns")
+    summary = said[:SUMMARY_CHARACTERS] if isinstance(said, str) else text[-SAID_CHARACTERS:]
+    listed = given.get("patterns")
+    patterns = listed[:PATTERNS] if isinstance(listed, list) else []
     question = given.get("question")
     return {
         "summary": summary,
         "done": given.get("done") is True or summary.strip() == "DONE",
-        "question": question.strip() if isinstance(question, str) else "",
-        "patterns": [str(one) for one in patterns] if isinstance(patterns, list) else [],
+        "question": question.strip()[:QUESTION_CHARACTERS] if isinstance(question, str) else "",
+        "patterns": [str(one)[:PATTERN_CHARACTERS] for one in patterns],
         "session_id": finished.record.session_id,
     }
 
