@@ -5,6 +5,7 @@ Their logs tell. Whatever was killed, and whenever: what was paid for is counted
 
 from __future__ import annotations
 
+import os
 from datetime import datetime
 from pathlib import Path
 
@@ -30,7 +31,7 @@ def spent_before(asked: Request, log: Path | None, asked_at: str | None) -> Spen
 
 def _logs(folder: Path, since: str) -> list[Path]:
     """Their names begin with the moment at which they were made."""
-    return sorted(path for path in folder.glob(f"*{LOG_SUFFIX}") if path.name >= since)
+    return [folder / name for name in sorted(os.listdir(folder)) if name >= since and name.endswith(LOG_SUFFIX)]
 
 
 def _is_of(asked: Request, found: Told) -> bool:

@@ -35,6 +35,8 @@ class Change:
 
 async def changes_since(bench: Bench, before: str, after: str, *, leave: Collection[str]) -> list[Change]:
     """What differs between two trees or commits, these files left out."""
+    if before == after:
+        return []
     words = ("diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev")
     fields = await bench.git.names(*words, before, after)
     left_out = frozenset(leave)

@@ -14,7 +14,7 @@ from bridle.loop.setup import set_up
 from bridle.loop.verify import stage_work
 from bridle.run.logs import exclude_from_git
 from bridle.workspace import snapshot
-from bridle.workspace.commit import commit_index, message, trailers_of
+from bridle.workspace.commit import Listed, commit_index, first_parents, listed, message
 from bridle.workspace.git import Git
 
 RUN = "Bridle-Run"
@@ -22,6 +22,9 @@ TASK = "Bridle-Task"
 ITERATION = "Bridle-Iteration"
 COST = "Bridle-Cost"
 CHECKS = "Bridle-Checks"
+
+# Commits that are looked at first: those of one iteration, unless its agent commits at every step.
+RECENT = 50
 
 
 async def prepare(_args: dict[str, Any], bench: Bench) -> dict[str, Any]:
@@ -94,7 +97,7 @@ async def make_commit(args: dict[str, Any], bench: Bench) -> dict[str, Any]:
     if args.get("tree") not in (None, staged):
         return {"commit": None, "again": staged}  # not what the checks have seen
     folded = await _fold_foreign(git, bench)
-    made = await commit_index(git, said)
+    made = await commit_index(git, said, tree=staged)
     head = made or await git.head()  # nothing has changed since the last commit: the verdict stands on that one
     tree = await _tree(git, head) if head else None
     return {"commit": made, "head": head, "tree": tree, "found": False, "folded": folded}
@@ -115,25 +118,33 @@ async def roll_back(args: dict[str, Any], bench: Bench) -> dict[str, Any]:
 
 async def find(git: Git, bench: Bench, task: str, iteration: int) -> str | None:
     """The commit of a task's iteration, by its trailers."""
-    head = await git.head()
-    if head is None:
-        return None
-    text = await git.text("rev-list", f"{bench.base}..{head}")
-    for one in text.split():
-        said = await trailers_of(git, one)
+    for one in await _recent(git, bench):
+        said = one.trailers
         if said.get(RUN) == bench.run and said.get(TASK) == _plain(task) and said.get(ITERATION) == str(iteration):
-            return one
+            return one.commit
     return None
+
+
+async def last_of_run(git: Git, bench: Bench) -> str | None:
+    """The newest commit that was made for a task of this run; those of agents are passed over."""
+    line = first_parents(await _recent(git, bench))
+    return next((one.commit for one in line if one.trailers.get(RUN) == bench.run), None)
+
+
+async def _recent(git: Git, bench: Bench) -> list[Listed]:
+    """The newest commits, back to one that was made for a task at least; what came before it is no news."""
+    found = await listed(git, bench.base, limit=RECENT)
+    is_enough = len(found) < RECENT or any(one.trailers.get(RUN) == bench.run for one in first_parents(found))
+    return found if is_enough else await listed(git, bench.base)
 
 
 async def _fold_foreign(git: Git, bench: Bench) -> list[str]:
     """Take back the commits that an agent made itself; their work stays, and goes into the task's commit."""
     folded: list[str] = []
-    text = await git.text("rev-list", "--first-parent", f"{bench.base}..HEAD")
-    for one in text.split():
-        if (await trailers_of(git, one)).get(RUN) == bench.run:
+    for one in first_parents(await _recent(git, bench)):
+        if one.trailers.get(RUN) == bench.run:
             break
-        folded.append(one)
+        folded.append(one.commit)
     if folded:
         await git.run("reset", "--quiet", "--soft", f"{folded[-1]}^")
     return folded
@@ -157,4 +168,4 @@ def _plain(text: str) -> str:
 
 
 async def _tree(git: Git, one: str) -> str:
-    return await git.text("rev-parse", f"{one}^{{tree}}")
+    return await git.tree_of(one)

@@ -25,7 +25,7 @@ from bridle.loop.findings import Look
 from bridle.loop.kept import Entry
 from bridle.loop.patterns import matches
 from bridle.loop.protected import Protected
-from bridle.workspace.snapshot import commit_tree, index_of_all
+from bridle.workspace.snapshot import commit_tree, index_of_all, tree_of_all
 
 FILE = "bridle-origin.json"
 REFS = "refs/bridle/origins/"
@@ -126,6 +126,8 @@ def find_protected(bench: Bench, names: list[str]) -> Protected:
 
 async def tree_without(bench: Bench, untracked: tuple[str, ...]) -> str:
     """The tree of everything in the working copy but these files."""
+    if not untracked:
+        return await tree_of_all(bench.git, as_committed=True)
     async with index_of_all(bench.git, as_committed=True) as variables:
         return await write_tree(bench, variables, untracked)
 

@@ -13,7 +13,7 @@ from bridle.ground import disk
 from bridle.loop import kept, origin, yours
 from bridle.loop.bench import Bench
 from bridle.loop.changes import Change, changes_since, texts_of
-from bridle.loop.commits import RUN
+from bridle.loop.commits import last_of_run
 from bridle.loop.hidden import hidden_files
 from bridle.loop.kept import Entry
 from bridle.loop.origin import Origin
@@ -37,7 +37,7 @@ async def protect(args: Mapping[str, Any], bench: Bench) -> dict[str, Any]:
     """
     start = origin.read(bench, digest=args.get("origin"))
     may_edit = [str(pattern) for pattern in args.get("may_edit") or ()]
-    last = await _last_commit(bench)
+    last = await last_of_run(bench.git, bench)
     versions = await _versions(bench, start, last, str(args.get("snapshot") or ""))
     conftests = await _conftests(bench, start)
     wanted = await repairs(bench, start, versions, may_edit, conftests)
@@ -64,17 +64,6 @@ async def protect(args: Mapping[str, Any], bench: Bench) -> dict[str, Any]:
         "undone": undone,
         "reported": [asdict(report) for report in reported],
     }
-
-
-async def _last_commit(bench: Bench) -> str | None:
-    """The newest commit that was made for a task of this run; those of agents are passed over."""
-    form = f"%H%x00%(trailers:key={RUN},valueonly,separator=%x00)%x00"
-    text = await bench.git.text("log", "--first-parent", f"--format={form}", f"{bench.base}..HEAD")
-    for line in text.splitlines():
-        commit, *runs = line.split("\0")
-        if bench.run in runs:
-            return commit
-    return None
 
 
 async def _versions(bench: Bench, start: Origin, last: str | None, before: str) -> dict[str, Version]:

@@ -51,8 +51,8 @@ async def work_tree(bench: Bench) -> str:
 async def stage_work(bench: Bench) -> str:
     """Put exactly the work into the index, for a commit; gives the tree that the commit will have."""
     tree = await work_tree(bench)
-    await bench.git.run("read-tree", tree)
-    await bench.git.run("update-index", "-q", "--refresh", accepts=(0, 1))
+    if tree != await snapshot.staged_tree(bench.git):
+        await bench.git.run("read-tree", "--reset", tree)  # which keeps what git knows about unchanged files
     return tree
 
 

@@ -62,7 +62,7 @@ async def work(args: dict[str, Any], bench: Bench, news: News) -> dict[str, Any]
     told += await gitfolder.put_refs_back(
         bench.git, standing, gitfolder.look(bench.folder, bench.notebook), bench.came_from
     )
-    after = await snapshot.take(bench.git, name=f"{before.name}-after", why="after an iteration")
+    after = await snapshot.take(bench.git, name=f"{before.name}-after", why="after an iteration", since=before)
     answer = _answer(finished)
     value = {
         **ending(finished, agent=asked.agent, question=answer["question"], now=clock.now(), local=clock.local_zone()),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from bridle.errors import UsageError
 from bridle.workspace.git import Git
@@ -43,6 +44,43 @@ async def commit_index(git: Git, text: str, *, tree: str | None = None) -> str |
     made = await git.head()
     assert made is not None  # noqa: S101  # a commit was made
     return made
+
+
+@dataclass(frozen=True)
+class Listed:
+    """A commit and what its trailers say; of several with one name the last."""
+
+    commit: str
+    parents: tuple[str, ...]
+    trailers: Mapping[str, str]
+
+
+async def listed(git: Git, base: str, *, limit: int | None = None) -> list[Listed]:
+    """The commits that HEAD has and `base` has not, the newest first, by one git; at most so many."""
+    if await git.head() == base:
+        return []
+    words = [f"--max-count={limit}"] if limit is not None else []
+    form = "--format=%H %P%n%(trailers:only,unfold)%x00"
+    text = await git.text("log", "--topo-order", form, *words, "--end-of-options", f"{base}..HEAD")
+    return [_listed(block.strip("\n")) for block in text.split("\0") if block.strip("\n")]
+
+
+def first_parents(commits: list[Listed]) -> list[Listed]:
+    """Those of listed commits that stand on the line of first parents."""
+    by_id = {one.commit: one for one in commits}
+    line: list[Listed] = []
+    next_one = commits[0] if commits else None
+    while next_one is not None:
+        line.append(next_one)
+        next_one = by_id.get(next_one.parents[0]) if next_one.parents else None
+    return line
+
+
+def _listed(block: str) -> Listed:
+    first, _, rest = block.partition("\n")
+    commit, *parents = first.split(" ")
+    pairs = (line.partition(": ") for line in rest.splitlines())
+    return Listed(commit, tuple(parents), {name: value for name, colon, value in pairs if colon})
 
 
 async def trailers_of(git: Git, commit_id: str) -> dict[str, str]:

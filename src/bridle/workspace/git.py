@@ -36,6 +36,8 @@ class Git:
         self._config = Config()
         self.trees: dict[bytes, str] = {}
         """The trees of indexes, by the digest of the index: what was seen once cannot change."""
+        self.commits: dict[tuple[str, ...], str] = {}
+        """Commits that were made for snapshots, by what is in them."""
         self.uncovered: frozenset[bytes] = frozenset()
         """The digest of the last index in which no file is marked as one not to look at."""
 

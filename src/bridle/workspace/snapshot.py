@@ -13,10 +13,13 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from bridle.errors import GitError
 from bridle.ground import census, disk, ids
 from bridle.workspace.git import FALLBACK_ADDRESS, FALLBACK_NAME, Git, check_branch
+
+K = TypeVar("K")
 
 REFS = "refs/bridle/snapshots/"
 
@@ -39,7 +42,7 @@ _FILTER = re.compile(r"filter\..*\.(?:clean|smudge|process|required)", re.DOTALL
 # How an index of the second version begins; later ones can hold more.
 _PLAIN_INDEX = b"DIRC\0\0\0\2"
 # As many as a loop goes to and fro between.
-_TREES_KEPT = 8
+_REMEMBERED = 8
 
 _OWN_INDEX = re.compile(r"bridle-(\d+)-[0-9a-f]{32}\.index(?:\.lock)?")
 _WHO = {
@@ -68,15 +71,17 @@ class Snapshot:
         return REFS + self.name
 
 
-async def take(git: Git, *, name: str | None = None, why: str = "snapshot") -> Snapshot:
-    """Keep everything as it is now."""
+async def take(git: Git, *, name: str | None = None, why: str = "snapshot", since: Snapshot | None = None) -> Snapshot:
+    """Keep everything as it is now; where that is as in the snapshot `since`, that one is given back."""
     name = ids.check_id(name, what="snapshot") if name is not None else ids.new_id()
     head, branch = await git.head(), await git.branch()
     async with _own_index(git) as own:
         index_tree = await _staged(git, own)
         await own.fill(await no_filters(git))
         tree = await own.tree()
-    index_commit = await commit_tree(git, index_tree, [head] if head else [], f"{why}: the index")
+    if since is not None and (since.tree, since.index_tree, since.head) == (tree, index_tree, head):
+        return since
+    index_commit = await commit_tree(git, index_tree, [head] if head else [], "the index")
     commit = await commit_tree(git, tree, [parent for parent in (head, index_commit) if parent], why)
     await git.run("update-ref", REFS + name, commit)
     return Snapshot(name, commit, tree, index_tree, head, branch)
@@ -129,6 +134,7 @@ async def changes(git: Git, before: str, after: str) -> list[str]:
 
 async def drop(git: Git, snapshot: Snapshot) -> None:
     """Let it be collected."""
+    git.commits.clear()
     await git.run("update-ref", "-d", snapshot.ref, snapshot.commit)
 
 
@@ -172,9 +178,7 @@ class _OwnIndex:
             return known
         found = await self._git.text("write-tree", variables=self.variables)
         if self._digest is not None:
-            while len(self._git.trees) >= _TREES_KEPT:
-                del self._git.trees[next(iter(self._git.trees))]
-            self._git.trees[self._digest] = found
+            _remember(self._git.trees, self._digest, found)
         return found
 
     async def fill(self, flags: Sequence[str]) -> None:
@@ -251,6 +255,12 @@ async def _uncover(git: Git, variables: Mapping[str, str]) -> bool:
     return bool(marked)
 
 
+def _remember(known: dict[K, str], key: K, value: str) -> None:
+    while len(known) >= _REMEMBERED:
+        del known[next(iter(known))]
+    known[key] = value
+
+
 def own_index_path(real: Path) -> Path:
     """A name for an index of our own, which tells whose it is."""
     return real.with_name(f"bridle-{os.getpid()}-{ids.new_token()}.index")
@@ -267,10 +277,13 @@ async def clear_indexes(git: Git) -> None:
 
 
 async def commit_tree(git: Git, tree: str, parents: list[str], why: str) -> str:
-    """A commit of ours that is on no branch."""
-    words = [word for parent in parents for word in ("-p", parent)]
-    _, text = await git.run("commit-tree", tree, *words, "-m", f"bridle: {why}", variables=_WHO)
-    return text.strip()
+    """A commit of ours that is on no branch; the one that was made last time, where it is the same."""
+    key = (tree, *parents, why)
+    if key not in git.commits:
+        words = [word for parent in parents for word in ("-p", parent)]
+        _, text = await git.run("commit-tree", tree, *words, "-m", f"bridle: {why}", variables=_WHO)
+        _remember(git.commits, key, text.strip())
+    return git.commits[key]
 
 
 async def no_filters(git: Git) -> list[str]:

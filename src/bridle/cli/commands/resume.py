@@ -45,5 +45,7 @@ def _may_go_on(store: Any, *, has_bounds: bool) -> bool:
     for effect_id, one in state.standing.pending.items():
         if one.kind == kinds.PAUSE:
             why = (store.task(effect_id).get("inputs") or {}).get("why")
-            return why in (kinds.WHY_UNUSABLE, kinds.WHY_SETUP, kinds.WHY_BUDGET) or (why == kinds.WHY_LIMIT and has_bounds)
+            return why in (kinds.WHY_UNUSABLE, kinds.WHY_SETUP, kinds.WHY_BUDGET) or (
+                why == kinds.WHY_LIMIT and has_bounds
+            )
     return False

@@ -1,0 +1,158 @@
+"""What is read from git's own files is what git says; where that cannot be known without it, git is asked."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from pathlib import Path
+
+import pytest
+
+from bridle.workspace import direct, snapshot
+from bridle.workspace.commit import commit, first_parents, listed, message
+from bridle.workspace.git import Git
+from tests.workspace.repositories import git, repository, write
+
+
+def _says(folder: Path, *words: str) -> str:
+    return git(folder, *words).strip()
+
+
+def test_the_commit_the_branch_and_its_tree_are_what_git_says(tmp_path: Path) -> None:
+    repo = repository(tmp_path / "r")
+    commit_id = _says(repo.folder, "rev-parse", "HEAD")
+    assert direct.head(repo.folder) == commit_id
+    assert direct.checked_out(repo.folder) == "refs/heads/main"
+    assert direct.tree_of(repo.folder, commit_id) == _says(repo.folder, "rev-parse", "HEAD^{tree}")
+
+
+def test_a_commit_by_itself_is_on_no_branch(tmp_path: Path) -> None:
+    repo = repository(tmp_path / "r")
+    git(repo.folder, "checkout", "-q", "--detach")
+    assert asyncio.run(repo.branch()) is None
+    assert asyncio.run(repo.head()) == _says(repo.folder, "rev-parse", "HEAD")
+
+
+def test_a_branch_without_a_commit_has_no_head(tmp_path: Path) -> None:
+    git(tmp_path, "init", "-q", "-b", "main")
+    repo = Git(tmp_path)
+    assert asyncio.run(repo.head()) is None
+    assert asyncio.run(repo.branch()) == "main"
+
+
+def test_packed_refs_are_found_and_a_loose_one_goes_before_them(tmp_path: Path) -> None:
+    repo = repository(tmp_path / "r")
+    first = _says(repo.folder, "rev-parse", "HEAD")
+    git(repo.folder, "branch", "other")
+    git(repo.folder, "pack-refs", "--all")
+    assert direct.ref(repo.folder, "refs/heads/other") == first
+    write(repo.folder, {"new.txt": "new\n"})
+    second = asyncio.run(commit(repo, message("second")))
+    assert second != first
+    assert direct.head(repo.folder) == second
+    assert direct.ref(repo.folder, "refs/heads/missing") is None
+
+
+def test_packed_commits_and_odd_places_are_left_to_git(tmp_path: Path) -> None:
+    repo = repository(tmp_path / "r")
+    commit_id, tree = _says(repo.folder, "rev-parse", "HEAD"), _says(repo.folder, "rev-parse", "HEAD^{tree}")
+    git(repo.folder, "gc", "-q")
+    with pytest.raises(direct.Unclear):
+        direct.tree_of(repo.folder, commit_id)
+    assert asyncio.run(repo.tree_of(commit_id)) == tree
+    for name in ("HEAD", "refs/tags/x", "refs/heads/../x", "refs/worktree/x"):
+        with pytest.raises(direct.Unclear):
+            direct.ref(repo.folder, name)
+    below = Git(repo.folder / "sub")
+    assert asyncio.run(below.head()) == commit_id  # not the top: git looks for it
+
+
+def test_a_worktree_has_a_head_of_its_own_and_shares_its_refs(tmp_path: Path) -> None:
+    repo = repository(tmp_path / "r")
+    git(repo.folder, "worktree", "add", "-q", "-b", "other", str(tmp_path / "w"))
+    other = Git(tmp_path / "w")
+    assert asyncio.run(other.branch()) == "other"
+    assert asyncio.run(repo.branch()) == "main"
+    write(other.folder, {"w.txt": "w\n"})
+    made = asyncio.run(commit(other, message("there")))
+    assert asyncio.run(other.head()) == made == asyncio.run(repo.object("refs/heads/other"))
+    assert str(asyncio.run(other.index_path())) == _says(other.folder, "rev-parse", "--git-path", "index")
+
+
+def test_a_setting_is_asked_for_again_once_a_file_of_settings_has_changed(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    folder = repository(tmp_path / "r").folder
+    repo = Git(folder, {"PATH": os.environ["PATH"], "HOME": str(home), "GIT_CONFIG_NOSYSTEM": "1"})
+    assert "user.email" not in asyncio.run(repo.settings())
+    assert asyncio.run(repo.identity())
+    (home / ".gitconfig").write_text("[user]\n\temail = a@b\n", encoding="utf-8")
+    assert asyncio.run(repo.settings())["user.email"] == "a@b"
+    git(folder, "config", "filter.x.clean", "tr a b")
+    assert "filter.x.clean=" in asyncio.run(snapshot.no_filters(repo))
+    included = tmp_path / "included"
+    git(folder, "config", "include.path", str(included))
+    asyncio.run(repo.settings())
+    included.write_text("[user]\n\temail = c@d\n", encoding="utf-8")  # nobody follows what is brought in
+    assert asyncio.run(repo.settings())["user.email"] == "c@d"
+
+
+def test_an_index_that_was_seen_before_is_known_and_every_change_is_seen(tmp_path: Path) -> None:
+    repo = repository(tmp_path / "r")
+    clean = asyncio.run(snapshot.tree_of_all(repo))
+    assert clean == asyncio.run(snapshot.tree_of_all(repo)) == _says(repo.folder, "rev-parse", "HEAD^{tree}")
+    seen = {clean}
+    for name in ("a.txt", "new.txt", "sub/b.txt"):
+        write(repo.folder, {name: "changed\n"})
+        seen.add(asyncio.run(snapshot.tree_of_all(repo)))
+    (repo.folder / "a.txt").chmod(0o755)
+    seen.add(asyncio.run(snapshot.tree_of_all(repo)))
+    (repo.folder / "sub" / "b.txt").unlink()
+    seen.add(asyncio.run(snapshot.tree_of_all(repo)))
+    assert len(seen) == 6
+
+
+def test_a_file_that_is_only_meant_to_be_added_is_in_the_tree_of_all(tmp_path: Path) -> None:
+    repo = repository(tmp_path / "r")
+    staged = asyncio.run(snapshot.staged_tree(repo))
+    write(repo.folder, {"empty.txt": ""})
+    git(repo.folder, "add", "-N", "empty.txt")
+    assert asyncio.run(snapshot.staged_tree(repo)) == staged
+    tree = asyncio.run(snapshot.tree_of_all(repo))
+    assert "empty.txt" in git(repo.folder, "ls-tree", "--name-only", tree)
+
+
+def test_a_file_that_is_hidden_from_git_after_the_first_look_is_looked_at_all_the_same(tmp_path: Path) -> None:
+    repo = repository(tmp_path / "r")
+    before = asyncio.run(snapshot.tree_of_all(repo))
+    git(repo.folder, "update-index", "--assume-unchanged", "a.txt")
+    write(repo.folder, {"a.txt": "changed\n"})
+    assert asyncio.run(snapshot.tree_of_all(repo)) != before
+
+
+def test_a_snapshot_of_what_has_not_changed_is_the_one_before(tmp_path: Path) -> None:
+    repo = repository(tmp_path / "r")
+    first = asyncio.run(snapshot.take(repo, name="first"))
+    assert asyncio.run(snapshot.take(repo, name="second", since=first)) == first
+    assert asyncio.run(snapshot.find(repo, "second")) is None
+    git(repo.folder, "rm", "-q", "--cached", "a.txt")  # the files are the same, what is staged is not
+    third = asyncio.run(snapshot.take(repo, name="third", since=first))
+    assert third.tree == first.tree
+    assert asyncio.run(snapshot.find(repo, "third")) is not None
+
+
+def test_commits_are_listed_with_their_trailers_and_merges_are_passed_over(tmp_path: Path) -> None:
+    repo = repository(tmp_path / "r")
+    base = _says(repo.folder, "rev-parse", "HEAD")
+    assert asyncio.run(listed(repo, base)) == []
+    write(repo.folder, {"one.txt": "1\n"})
+    one = asyncio.run(commit(repo, message("one", "", {"Bridle-Run": "r", "Bridle-Task": "t"})))
+    git(repo.folder, "checkout", "-q", "-b", "side", base)
+    write(repo.folder, {"side.txt": "s\n"})
+    side = asyncio.run(commit(repo, message("side")))
+    git(repo.folder, "checkout", "-q", "main")
+    git(repo.folder, "merge", "-q", "--no-ff", "-m", "merged", "side")
+    found = asyncio.run(listed(repo, base))
+    assert {two.commit for two in found} >= {one, side}
+    assert [two.trailers for two in first_parents(found)] == [{}, {"Bridle-Run": "r", "Bridle-Task": "t"}]
+    assert len(asyncio.run(listed(repo, base, limit=1))) == 1
