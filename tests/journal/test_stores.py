@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from itertools import pairwise
+from itertools import cycle, pairwise
 from pathlib import Path
 
 import pytest
 
 from bridle.errors import EffectNotFound, EffectResolved, InternalError, KeyMismatch, LockHeld, UsageError
+from bridle.journal import layout
 from bridle.journal.create import NewRun, create_run
 from bridle.journal.entries import Output, Posted
 from bridle.journal.files import FileStore
@@ -24,9 +25,9 @@ LIMIT_SECONDS = 30
 Open = Callable[[], Store]
 
 
-@pytest.fixture(params=["files", "memory"])
+@pytest.fixture(params=["files", "memory", "kept", "kept by two"])
 def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Open:
-    """Opens the same run again and again, each time as a process of its own would."""
+    """Opens the same run again and again, each time as a process of its own would; kept ones know what they saw."""
     if request.param == "memory":
         store = MemoryStore({"runId": "r", "processId": "demo"}, inputs={"a": 1})
         with store.write("test") as writer:
@@ -34,7 +35,10 @@ def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Open:
         return lambda: store
     new = NewRun(run_id="r", process_id="demo", entry=tmp_path / "p.py", has_inputs=True, inputs={"a": 1})
     run = create_run(tmp_path / "runs", new, proof="0" * 32, ulid=ids(1)[0], created_at=MOMENT)
-    return lambda: FileStore(run)
+    if request.param == "files":
+        return lambda: FileStore(run)
+    stores = cycle([FileStore(run, keeps=True) for _ in request.param.split(" by ")])
+    return lambda: next(stores)
 
 
 def test_a_run_says_what_it_was_created_with(opened: Open) -> None:
@@ -262,3 +266,41 @@ def test_the_output_of_a_process_is_kept(opened: Open) -> None:
         {"sum": 5, "note": "héllo ✓"},
         "completed",
     )
+
+
+def test_a_store_that_keeps_what_it_saw_reads_only_what_is_new(tmp_path: Path) -> None:
+    new = NewRun(run_id="r", process_id="demo", entry=tmp_path / "p.py")
+    run = create_run(tmp_path / "runs", new, proof="0" * 32, ulid=ids(1)[0], created_at=MOMENT)
+    kept, other = FileStore(run, keeps=True), FileStore(run)
+    for number in range(50):
+        with (kept, other)[number % 2].write("test") as writer:
+            effect_id = writer.new_id()
+            writer.request(a_request(effect_id, number))
+            writer.resolve(effect_id, ok({"number": number}))
+    state = kept.state()
+    with other.write("test") as writer:
+        effect_id = writer.new_id()
+        writer.request(a_request(effect_id, 50))
+        writer.resolve(effect_id, ok({"number": 50}))
+    again = kept.state()
+    assert again is state, "what was read once was read again"
+    assert [effect.effect_id for effect in again.resolved] == [one.effect_id for one in other.state().resolved]
+    assert [kept.result(effect).value for effect in again.resolved] == [{"number": number} for number in range(51)]
+
+
+def test_a_pack_that_was_replaced_or_torn_under_a_store_that_keeps_what_it_saw_is_noticed(tmp_path: Path) -> None:
+    new = NewRun(run_id="r", process_id="demo", entry=tmp_path / "p.py")
+    run = create_run(tmp_path / "runs", new, proof="0" * 32, ulid=ids(1)[0], created_at=MOMENT)
+    kept, other = FileStore(run, keeps=True), FileStore(run)
+    pack = run / layout.STATE / layout.PACK_FILE
+    for harm in (lambda: pack.write_bytes(b""), pack.unlink, lambda: pack.write_bytes(pack.read_bytes()[:-7])):
+        with kept.write("test") as writer:
+            writer.append("BRIDLE_X", {})
+            assert writer.state.last is not None
+        with other.write("test") as writer:
+            writer.append("BRIDLE_X", {})
+        harm()
+        assert kept.state().standing.seq == len(list(other.entries()))
+        with kept.write("test") as writer:
+            writer.append("BRIDLE_X", {})
+        assert fold(other.entries()).standing.seq == kept.state().standing.seq == other.state().standing.seq

@@ -87,7 +87,8 @@ class FileWriter:
         if is_after_a_crash:
             _clear_leftovers(store.run)
         # Where the last writer died, whether its entry came to be is seen in the folder, not in the mark.
-        self._view = View.of_standing(store.place, trusts_mark=not is_after_a_crash)
+        kept = None if is_after_a_crash else store.kept_view()
+        self._view = kept or View.of_standing(store.place, trusts_mark=not is_after_a_crash)
         self.epoch = self._view.standing.seq + 1
         self._last_id = ""
         self._output_digest: str | None = None
@@ -164,6 +165,7 @@ class FileWriter:
             self._write_snapshot(self._last_type)
         self._view.learn(self._store.take_learned())
         grow_quietly(self._view)
+        self._store.keep_view(self._view)
 
     def _is_worth_a_snapshot(self, last_type: str) -> bool:
         if last_type == STOP_HOOK_INVOKED:  # changes nothing that stands there, and a hook is to be quick

@@ -29,10 +29,16 @@ ENTRY_LIMIT_BYTES = 256 * 1024 * 1024
 
 
 class FileReader:
-    """One run, in its folder, for those who only read."""
+    """One run, in its folder, for those who only read.
 
-    def __init__(self, run: Path) -> None:
+    `keeps`: what was read is kept for the next look, which then costs what is new. The state that was given out goes on
+    with it: for somebody who looks at it again and again, and never at an old one.
+    """
+
+    def __init__(self, run: Path, *, keeps: bool = False) -> None:
         self.run = run
+        self._keeps = keeps
+        self._kept: list[View] = []
         self._journal = str(run / layout.JOURNAL)
         self.tasks = TaskFiles(run)
         self.place = Place(run, self.load)
@@ -86,10 +92,24 @@ class FileReader:
     def state(self) -> State:
         """Everything that the journal says."""
         self.metadata()
-        view = View.of_state(self.place)
+        view = self.kept_view() or View.of_state(self.place)
         self.remember(view.packed)
         self._leave_pack(view)
+        self.keep_view(view)
         return view.state
+
+    def kept_view(self) -> View | None:
+        """The view of the last look, brought up to date, for one user at a time; None where there is none."""
+        try:
+            view = self._kept.pop()  # taken away at once: another thread must not go on with the same
+        except IndexError:
+            return None
+        return view if view.go_on() else None
+
+    def keep_view(self, view: View) -> None:
+        """Keep a view for the next look, where that is wanted."""
+        if self._keeps and view.can_go_on:
+            self._kept[:] = [view]
 
     def task(self, effect_id: str) -> Mapping[str, object]:
         """What task.json of that effect says, its inputs with it."""

@@ -79,6 +79,50 @@ def read_all(path: Path, load: Load) -> Packed:
     return packed
 
 
+def read_more(path: Path, packed: Packed, known: End, load: Load) -> bool:
+    """Take in what was appended to the pack since it ended there; False where it is not that pack, or not whole.
+
+    Its seal vouches for everything before it, so that what was read once need not be read again.
+    """
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except OSError:
+        return False
+    try:
+        more = os.pread(fd, os.fstat(fd).st_size - known.size, known.size)
+        return _read_more(more, packed, known, load)
+    except _GARBAGE:
+        return False
+    finally:
+        os.close(fd)
+
+
+def _read_more(more: bytes, packed: Packed, known: End, load: Load) -> bool:
+    head, _, last = more[:-1].rpartition(b"\n")
+    seal = pack.seal_of(codec.parse(pack.text_of(last)))
+    body = more[: len(more) - len(last) - 1]
+    crc = crc32(body, known.crc)
+    if not more.endswith(b"\n") or crc != seal.crc:
+        return False
+    parts = [line[pack.PREFIX_BYTES :].partition(_TAB) for line in head.split(b"\n")] if head else []
+    records = [codec.parse(part[0]) for part in parts]
+    for record, part in zip(records, parts, strict=True):
+        if isinstance(record, list):
+            _take(record, part[2], packed, load)
+    checkpoint_bytes = known.checkpoint_bytes
+    if seal.checkpoint != known.checkpoint:
+        begin = seal.checkpoint - known.size
+        checkpoint_bytes = more.index(b"\n", begin) + 1 - begin
+    packed.seal = seal
+    packed.end = End(
+        size=known.size + len(more),
+        crc=crc32(last + b"\n", crc),
+        checkpoint=seal.checkpoint,
+        checkpoint_bytes=checkpoint_bytes,
+    )
+    return True
+
+
 def _read_tail(fd: int, load: Load) -> Tail:
     size = os.fstat(fd).st_size
     end = os.pread(fd, pack.SEAL_LIMIT_BYTES, max(0, size - pack.SEAL_LIMIT_BYTES))

@@ -90,6 +90,28 @@ class View:
         view.catch_up()
         return view
 
+    def go_on(self) -> bool:
+        """Take in what happened since this view was last used, at the cost of what is new; False where it cannot.
+
+        Only for a view that knows everything and that the pack has caught up with; when it fails it is of no use.
+        """
+        if self._end is None or self._state is None or self.lacking:
+            return False
+        if self.is_current():
+            return True
+        if not unpack.read_more(self._place.pack, self.packed, self._end, self._place.load):
+            return False
+        seal, self._end = self.packed.seal, self.packed.end
+        if seal is None or seal.seq != self._state.standing.seq:
+            return False
+        self._names_crc, self._mark, self._is_our_mark = seal.names_crc, seal.mark, seal.mark is not None
+        return self.is_current() or self.catch_up()
+
+    @property
+    def can_go_on(self) -> bool:
+        """Whether the view may be kept for the next look: it knows everything, and so does the pack."""
+        return self._state is self.packed.state and self._end is not None and not self.lacking
+
     @property
     def standing(self) -> Standing:
         """Where the run stands."""
@@ -157,11 +179,14 @@ class View:
         elif not self.lacking and not self._learned.count:
             return  # nothing that the next reader would gain by
         # Values in lines of their own are slower to read than beside their entries: many of them are put there.
+        new = self.lacking
         if self._end is None or 0 < len(self.packed.entries) < 4 * self._learned.count:
             self._write_pack()
         else:
             self._append_to_pack(self._end)
+        self.packed.entries.extend(new)
         self.lacking, self._learned = [], Learned()
+        self._lines_of.clear()
 
     def _take_pack(self, packed: unpack.Packed) -> bool:
         if not packed.entries:
@@ -191,9 +216,10 @@ class View:
         more, grown = self._lines(end)
         fd = os.open(self._place.pack, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW)
         try:
-            if os.fstat(fd).st_size == end.size:  # else somebody has put another in its place
+            is_same = os.fstat(fd).st_size == end.size  # else somebody has put another in its place
+            if is_same:
                 disk.write_all(fd, more)
-                self._end = grown
+            self._end = grown if is_same else None
         finally:
             os.close(fd)
 

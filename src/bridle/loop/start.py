@@ -128,7 +128,7 @@ async def go_on(
         since = shift.begin(store, clock.now())
         try:
             driven = await drive(
-                lambda: FileStore(run),
+                lambda: FileStore(run, keeps=True),
                 run,
                 hooks,
                 Manner(
@@ -139,7 +139,7 @@ async def go_on(
                 ),
                 environment=environment,
                 say=say,
-                performers=performers(_acts(news.News(FileStore(run))), places, since=clock.iso(since)),
+                performers=performers(_acts(news.News(FileStore(run, keeps=True))), places, since=clock.iso(since)),
             )
         except LockHeld:
             raise  # somebody else is at work on the run: the time is theirs
