@@ -31,6 +31,7 @@ from tests.real.plugged import (
     shows_status,
 )
 from tests.real.scene import LIMIT_SECONDS, Scene, calls, says, scene, wait_for
+from tests.real.terminal import ENTER, terminal
 
 pytestmark = pytest.mark.real
 
@@ -328,3 +329,36 @@ def run_line(set_up: Scene, line: str) -> int:
         check=False,
     )
     return done.returncode
+
+
+def test_a_person_at_the_terminal_decides_at_the_keyboard(tmp_path: Path) -> None:
+    decided = shell(
+        "bridle task:post ${run} ${effect} --status ok --json --value-inline"
+        """ '{"approved": true, "response": "${words}", "respondedBy": "human"}'""",
+        words={"from": "last_user", "pattern": r'"Ship it\?"="([^"]+)"'},
+        effect=EFFECT,
+    )
+    answers = [*worked_to_the_breakpoint(), calls("AskUserQuestion", **QUESTION), decided, says("Decided.")]
+    with plugged(tmp_path, *answers, *worked_to_the_end()) as there:
+        argv = [str(claude_program()), "--plugin-dir", str(there.plugin), "--permission-mode", "acceptEdits"]
+        with terminal(there.scene, argv) as person:
+            person.waits_for("for agents")
+            person.says("/bridle:start write notes.txt")
+            person.waits_for("Ship it?")
+            person.waits_for("They do not.")
+            person.types(ENTER)
+            person.waits_for("It is done.")
+            person.waits_until(lambda: there.stops()[-1][1] == "completion_proof_matched", "end of the run")
+        assert there.scene.stage.problems == ()
+    output = json.loads((there.run() / "state/output.json").read_text())
+    assert (output["approved"], output["words"]) == (True, "Approve")
+
+
+def test_a_person_at_the_terminal_is_told_that_bridle_is_gone(tmp_path: Path) -> None:
+    with (
+        plugged(tmp_path, says("I stop."), python="/nowhere/python") as there,
+        terminal(there.scene, [str(claude_program()), "--plugin-dir", str(there.plugin)]) as person,
+    ):
+        person.waits_for(f"SessionStart:startup says: {GONE}")
+        person.says("Good day.")
+        person.waits_for(f"Stop says: {GONE}")
