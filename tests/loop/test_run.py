@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -330,14 +331,27 @@ def test_an_agent_that_is_not_logged_in_ends_the_run_and_resume_tries_again(tmp_
     agrees(here)
 
 
-def test_a_dry_run_shows_the_prompt_and_writes_nothing(tmp_path: Path) -> None:
-    here = loop(tmp_path, ONE, WORKS)
+def test_a_dry_run_shows_the_prompt_and_the_command_and_writes_nothing(tmp_path: Path) -> None:
+    here = loop(tmp_path, "# Two\n\n## Two\nNeeds: One\n\n## One\nCheck: `test -f one`\n", WORKS)
     before = sorted(str(path) for path in here.folder.rglob("*"))
-    done = here.bridle("run", "PLAN.md", "--dry-run")
+    done, document = here.bridle("run", "PLAN.md", "--dry-run"), run(here, 0, "--dry-run")
     assert done.returncode == 0
-    assert "**One**" in done.stdout
+    assert done.stdout.startswith(document["prompt"])
+    assert "**One**" in document["prompt"].split("## Task")[1]
+    command = shlex.split(done.stdout.splitlines()[-1])
+    assert command == document["command"]
+    assert command[:2] == [str(here.beside / "claude"), "-p"]
+    assert document["task"] == "One", "Two needs it"
     assert sorted(str(path) for path in here.folder.rglob("*")) == before
     assert here.calls() == []
+
+
+def test_a_dry_run_needs_no_agent(tmp_path: Path) -> None:
+    here = loop(tmp_path, ONE, WORKS)
+    done = here.bridle("run", "PLAN.md", "--dry-run", BRIDLE_CLAUDE="/nowhere/claude")
+    assert done.returncode == 0
+    assert "/nowhere/claude" in done.stderr
+    assert done.stdout.splitlines()[-1].startswith("claude -p ")
 
 
 def test_a_hint_reaches_the_next_prompt_and_no_later_one(tmp_path: Path) -> None:

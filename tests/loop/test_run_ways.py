@@ -195,6 +195,15 @@ def test_only_verified_tasks_are_ticked(tmp_path: Path) -> None:
     assert (here.folder / "PLAN.md").read_text() == plan.replace("[ ]", "[x]", 1)
 
 
+def test_resume_ticks_as_the_run_would_have(tmp_path: Path) -> None:
+    plan = "# Two\n\n## One\n- [ ] there\n\nCheck: `test -f one`\n\n## Two\n- [ ] there\n\nCheck: `test -f two`\n"
+    here = loop(tmp_path, plan, WORKS)
+    run(here, 3, "--tick", "--max-iterations", "1")
+    assert (here.folder / "PLAN.md").read_text() == plan.replace("[ ]", "[x]", 1)
+    receipt(here.bridle("resume", "--json", "--max-iterations", "2"), 0)
+    assert (here.folder / "PLAN.md").read_text() == plan.replace("[ ]", "[x]")
+
+
 def test_resume_without_any_run_is_wrong_usage(tmp_path: Path) -> None:
     here = loop(tmp_path, ONE, WORKS)
     assert here.bridle("resume").returncode == 2

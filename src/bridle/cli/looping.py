@@ -22,7 +22,10 @@ from bridle.journal.find import LAST, runs_folder
 from bridle.loop.bridle_toml import load_settings
 from bridle.loop.copies import folder_of
 from bridle.loop.introduce import introduce
+from bridle.loop.plan import Plan
+from bridle.loop.receipt import VERIFIED
 from bridle.loop.start import INTERRUPTED, PROCESS_ID, Beginning, Ended, create, go_on, standing
+from bridle.loop.tick import tick
 from bridle.views import receipt as receipts
 from bridle.views.summary import harmless
 
@@ -93,8 +96,10 @@ def drive(
         ended = asyncio.run(_until_told_to_end(_shown(run, outer, with_hooks=with_hooks)))
     except (asyncio.CancelledError, KeyboardInterrupt):
         document = asyncio.run(standing(run))
+        _tick(run, document)
         show(_with_way(document, resume), "interrupted; nothing is lost", as_json=as_json)
         return INTERRUPTED
+    _tick(run, ended.receipt)
     show(_with_way(ended.receipt, resume), ended.reason, as_json=as_json)
     if told:
         asyncio.run(notify.send(told, ended.receipt, ended.reason, say))
@@ -111,6 +116,16 @@ def show(document: dict[str, Any], reason: str, *, as_json: bool) -> None:
         return
     for line in receipts.lines(document, reason):
         print(line)
+
+
+def _tick(run: Path, document: Mapping[str, Any]) -> None:
+    """Tick what is verified in the plan's file, where the person wants that."""
+    inputs = FileStore(run).inputs()
+    if not isinstance(inputs, dict) or not inputs["settings"].get("tick"):
+        return
+    plan = Plan.from_json(inputs["plan"])
+    if plan.path is not None:
+        tick(Path(plan.path), [task["title"] for task in document["tasks"] if task["verdict"] in VERIFIED])
 
 
 def _with_way(document: dict[str, Any], resume: str | None) -> dict[str, Any]:

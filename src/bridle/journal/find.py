@@ -40,7 +40,10 @@ def choose_run(argument: str, runs: Path) -> Path:
     known = sorted(_runs_in(runs), key=lambda run: os.stat(run / layout.RUN_FILE).st_mtime_ns)
     if argument == LAST:
         if not known:
-            raise RunNotFound(f"there is no run in {runs}", remedy="bridle run:create makes one.")
+            raise RunNotFound(
+                f"there is no run in {runs}",
+                remedy="`bridle run PLAN.md` begins one; `bridle run:create` makes one of another process.",
+            )
         return known[-1]
     matching = [run for run in known if run.name.startswith(argument)]
     if len(matching) == 1:

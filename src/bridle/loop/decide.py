@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from bridle.loop.ledger import BLOCKED, GOOD, NEEDS_YOU, PENDING, Ledger, TaskBook
+from bridle.loop.plan import Plan, Task
 
 # As often as the same failing checks with the same diff say that an agent is going in circles.
 STUCK_AFTER = 3
@@ -24,6 +25,13 @@ def next_task(ledger: Ledger, *, taken: Collection[str] = (), worker: int | None
         if task.is_open and task.title not in taken and task.worker in (None, worker) and _needs_met(task, ledger)
     ]
     return min(ready, key=lambda task: task.priority) if ready else None
+
+
+def first_task(plan: Plan) -> Task:
+    """The task of a plan that a run begins with."""
+    books = {task.title: TaskBook(task.title, tuple(task.needs), task.priority or 0) for task in plan.tasks}
+    first = next_task(Ledger(books))
+    return next(task for task in plan.tasks if first is None or task.title == first.title)
 
 
 def block(ledger: Ledger) -> list[TaskBook]:

@@ -5,10 +5,16 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import shlex
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
+
+from bridle.errors import AgentError
+
+if TYPE_CHECKING:
+    from bridle.loop.start import Beginning
 
 
 def limit_options(function: Any) -> Any:
@@ -63,29 +69,28 @@ def command(*, plan: str | None, dry_run: bool, no_hooks: bool, as_json: bool, *
     if dry_run:
         return _show(beginning, as_json=as_json)
     run = looping.begin(beginning, dict(os.environ))
-    code = looping.drive(run, as_json=as_json, with_hooks=not no_hooks)
-    if settings.tick:
-        _tick(run, beginning)
-    return code
+    return looping.drive(run, as_json=as_json, with_hooks=not no_hooks)
 
 
-def _show(beginning: Any, *, as_json: bool) -> int:
+def _show(beginning: Beginning, *, as_json: bool) -> int:
     """What the first iteration would be: its prompt and its command. Nothing is written."""
     from bridle.loop.bench import bench
+    from bridle.loop.decide import first_task
     from bridle.loop.work import request_of
     from bridle.run.command import build
 
-    task = beginning.plan.tasks[0]
+    environment = dict(os.environ)
     place = bench(
         beginning.repository,
-        environment=dict(os.environ),
+        environment=environment,
         settings=beginning.settings,
         plan=beginning.plan,
         base=beginning.base,
         run_folder=beginning.repository / ".a5c/runs/dry-run",
     )
+    task = first_task(beginning.plan)
     packed, request = request_of(task, {"task": task.title, "iteration": 1}, place)
-    command_line = build(request, request.agent, dict(os.environ)).argv
+    command_line = build(request, _program(request.agent, environment), environment).argv
     if as_json:
         document = {
             "task": task.title,
@@ -96,18 +101,19 @@ def _show(beginning: Any, *, as_json: bool) -> int:
             "limits": beginning.settings.limits.as_json(),
         }
         click.echo(json.dumps(document, ensure_ascii=False, default=str))
-    else:
-        click.echo(packed.text)
-        click.echo(f"agent: {request.agent}; {beginning.settings.limits.words()}", err=True)
+        return 0
+    click.echo(packed.text)
+    click.echo(f"The command, which is given this prompt:\n\n{shlex.join(command_line)}")
+    click.echo(f"nothing was begun; a run has {beginning.settings.limits.words()}", err=True)
     return 0
 
 
-def _tick(run: Path, beginning: Any) -> None:
-    from bridle.loop.receipt import VERIFIED
-    from bridle.loop.start import standing
-    from bridle.loop.tick import tick
+def _program(agent: str, environment: dict[str, str]) -> str:
+    """Where the agent is; its name where it is not there yet, since nothing is started."""
+    from bridle.run.locate import locate
 
-    if beginning.plan.path is None:
-        return
-    receipt = asyncio.run(standing(run))
-    tick(Path(beginning.plan.path), [task["title"] for task in receipt["tasks"] if task["verdict"] in VERIFIED])
+    try:
+        return locate(agent, environment).path
+    except AgentError as error:
+        click.echo(f"bridle: {error.message}; {error.remedy}", err=True)
+        return agent
