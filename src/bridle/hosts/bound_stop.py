@@ -16,7 +16,15 @@ from bridle.hosts.find_run import find_run
 from bridle.hosts.promise import promise_in
 from bridle.hosts.session import Session, SessionFile
 from bridle.hosts.stop import OWNER, ended
-from bridle.hosts.stop_rules import APPROVE, NO_PROGRESS_STOPS, RunFacts, Verdict, about_run, before_run
+from bridle.hosts.stop_rules import (
+    APPROVE,
+    NO_PROGRESS_STOPS,
+    RUN_STATE_UNKNOWN,
+    RunFacts,
+    Verdict,
+    about_run,
+    before_run,
+)
 from bridle.journal.collate import text_order
 from bridle.journal.entries import STOP_HOOK_INVOKED
 from bridle.journal.files import FileStore, FileWriter
@@ -106,7 +114,7 @@ class BoundStop:
         if before_run(self._found.session) is not None:
             run_id = self._found.session.run_id
             session_file.changed(self._found.path, lambda file: ended(file, run_id), holder=OWNER)
-        return approve(f"this session is not held, as its run cannot be used: {error}")
+        return approve(f"this session is not held, as its run cannot be used ({RUN_STATE_UNKNOWN}): {error}")
 
     def _promises(self) -> tuple[str, ...]:
         """What the agent said in promise tags: in its last words by the transcript, and by the payload."""

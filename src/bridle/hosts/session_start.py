@@ -13,7 +13,7 @@ from bridle.hosts import session_file
 from bridle.hosts.adapter import Adapter, HookCall
 from bridle.hosts.answer import Answer, approve
 from bridle.hosts.claude_code import SESSION_VARIABLE
-from bridle.hosts.stop_words import shell_word
+from bridle.hosts.quoting import is_plain, shell_word
 
 OWNER = "hook:run session-start"
 
@@ -52,7 +52,7 @@ def export(session_id: str, path: str | None) -> None:
     """Let every later command of the session know its id; a file that says so already stays as it is."""
     if not path:
         return
-    line = _PREFIX + (f'"{session_id}"' if shell_word(session_id) == session_id else shell_word(session_id))
+    line = _PREFIX + (f'"{session_id}"' if is_plain(session_id) else shell_word(session_id))
     try:
         # O_NONBLOCK: a named pipe that nobody reads is refused instead of waited for.
         fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NONBLOCK, 0o600)

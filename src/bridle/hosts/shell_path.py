@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 
 from bridle.errors import DiskError
-from bridle.hosts.stop_words import shell_word
+from bridle.hosts.quoting import shell_word
 
 # Some lines of exports; a larger file is not read through, and gets the line once more, which changes nothing.
 EXPORTS_LIMIT_BYTES = 1024 * 1024

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bridle.ground.shapes import Sequence
 from bridle.hosts.promise import CLOSING, OPENING
+from bridle.hosts.quoting import shell_word
 from bridle.hosts.session import Session
 from bridle.hosts.stop_rules import BREAKPOINT, RunFacts
 from bridle.journal.state import COMPLETED, FAILED, WAITING
@@ -13,8 +14,6 @@ UNLIMITED = "unlimited"
 
 # A person's words, even with a whole specification in them; more than this would fill an agent's memory at each stop.
 PROMPT_LIMIT_CHARACTERS = 200_000
-
-_PLAIN_LETTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789@%+=:,./_-")
 
 
 def block(
@@ -33,13 +32,6 @@ def block(
         "reason": f"{head} | {context}\n\n{prompt}",
         "systemMessage": f"{head}/{limit} [{run.state}]",
     }
-
-
-def shell_word(text: str) -> str:
-    """A text as one word of a shell's command line."""
-    if text and _PLAIN_LETTERS.issuperset(text):
-        return text
-    return "'" + text.replace("'", "'\\''") + "'"
 
 
 def _context(run: RunFacts, program: str, folder: str) -> str:
