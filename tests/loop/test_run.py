@@ -412,6 +412,16 @@ def test_an_agent_that_leaves_the_branch_is_brought_back(tmp_path: Path, leaves:
     agrees(here)
 
 
+@pytest.mark.parametrize("leaves", ["git checkout -q main", "git checkout -q --detach main"])
+def test_an_agent_that_looks_at_an_older_commit_has_not_deleted_what_came_after(tmp_path: Path, leaves: str) -> None:
+    plan = "# T\n\nChecks: `true`\n\n## One\nMake it.\n\n## Two\nMake it.\n"
+    here = loop(tmp_path, plan, f"if task == 'Two': os.system({leaves!r})\n{WORKS}")
+    document = run(here, 0)
+    assert here.git("branch", "--show-current") == document["branch"]
+    assert here.git("log", "--reverse", "--name-status", "--format=", "main..").splitlines() == ["A\tone", "A\ttwo"]
+    agrees(here)
+
+
 def test_a_changed_byte_of_the_journal_is_found(tmp_path: Path) -> None:
     here = loop(tmp_path, ONE, WORKS)
     document = run(here, 0)

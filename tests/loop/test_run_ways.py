@@ -195,6 +195,52 @@ def test_only_verified_tasks_are_ticked(tmp_path: Path) -> None:
     assert (here.folder / "PLAN.md").read_text() == plan.replace("[ ]", "[x]", 1)
 
 
+GUARDED = "# T\n\nChecks: `true`\n\n## One\nMake it.\n\n## Two\nMake it.\n"
+
+
+def test_a_run_goes_on_on_its_branch_whatever_the_person_has_checked_out(tmp_path: Path) -> None:
+    """Its files that are not on another branch have not been deleted by anybody."""
+    here = loop(tmp_path, GUARDED, WORKS, mine="a")
+    run(here, 3, "--max-iterations", "1")
+    here.git("checkout", "-q", "main")
+    (here.folder / "mine").write_text("b")
+    done = here.bridle("resume", "--json", "--max-iterations", "9")
+    document = receipt(done, 0)
+    assert f"bridle: main was checked out; now it is {document['branch']} again" in done.stderr.splitlines()
+    changes = here.git("log", "--reverse", "--name-status", "--format=", "main..").splitlines()
+    assert changes == ["A\tone", "M\tmine", "A\ttwo"]
+    agrees(here)
+
+
+def test_where_the_way_back_would_overwrite_something_it_is_refused_and_nothing_is_lost(tmp_path: Path) -> None:
+    here = loop(tmp_path, GUARDED, "open('shared', 'a').write(task)", shared="")
+    document = run(here, 3, "--max-iterations", "1")
+    here.git("checkout", "-q", "main")
+    (here.folder / "shared").write_text("of the person")
+    done = here.bridle("resume", "--json", "--max-iterations", "9")
+    assert done.returncode == 1, done.stderr
+    assert f"main is checked out, and this run works on {document['branch']}" in done.stderr
+    assert f"git checkout {document['branch']} && bridle resume" in done.stderr
+    assert (here.folder / "shared").read_text() == "of the person"
+    assert len(here.calls()) == 1
+    here.git("checkout", "-q", "--", "shared")
+    assert verdicts(receipt(here.bridle("resume", "--json"), 0)) == dict.fromkeys(("One", "Two"), "done (guard only)")
+    agrees(here)
+
+
+def test_a_run_whose_branch_was_deleted_says_so_and_makes_no_other(tmp_path: Path) -> None:
+    here = loop(tmp_path, GUARDED, WORKS)
+    document = run(here, 3, "--max-iterations", "1")
+    here.git("checkout", "-q", "main")
+    here.git("branch", "-q", "-D", document["branch"])
+    done = here.bridle("resume", "--max-iterations", "9")
+    assert done.returncode == 1, done.stderr
+    assert f"the branch {document['branch']} of this run is gone" in done.stderr
+    here.git("branch", "-q", document["branch"], document["commits"][0])
+    receipt(here.bridle("resume", "--json"), 0)
+    assert here.git("ls-files").split() == ["PLAN.md", "one", "two"]
+
+
 def test_resume_ticks_as_the_run_would_have(tmp_path: Path) -> None:
     plan = "# Two\n\n## One\n- [ ] there\n\nCheck: `test -f one`\n\n## Two\n- [ ] there\n\nCheck: `test -f two`\n"
     here = loop(tmp_path, plan, WORKS)

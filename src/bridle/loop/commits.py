@@ -45,6 +45,36 @@ async def prepare(_args: dict[str, Any], bench: Bench) -> dict[str, Any]:
     return value if failed is None else value | {"setup": failed.as_json()}
 
 
+async def return_to_branch(bench: Bench) -> None:
+    """Check the run's branch out again where a person has left it; changes are carried over, as git does.
+
+    Working on where they are would take the files that the other branch does not have for deleted.
+    """
+    git, branch = bench.git, branch_of(bench.run)
+    there = await git.branch()
+    if there == branch:
+        return
+    if await git.object(f"refs/heads/{branch}") is None:
+        raise UsageError(
+            f"the branch {branch} of this run is gone",
+            remedy=f"Start a new run; or make it again from its last commit, which `bridle status` names: "
+            f"git branch {branch} COMMIT",
+        )
+    if not await _goes_to(git, branch):
+        raise UsageError(
+            f"{there or 'no branch'} is checked out, and this run works on {branch}, where what is changed here "
+            "would be overwritten",
+            remedy=f"Commit or stash it, and then: git checkout {branch} && bridle resume",
+        )
+    bench.say(f"{there or 'a commit'} was checked out; now it is {branch} again")
+
+
+async def _goes_to(git: Git, branch: str) -> bool:
+    """Check out a branch with all that is changed; False where git will not, and then nothing has happened."""
+    words = ("-c", "core.hooksPath=/dev/null", "checkout", "--quiet", branch)
+    return (await git.run(*words, accepts=(0, 1, 128)))[0] == 0
+
+
 async def keep_branch(bench: Bench, *, head: str | None = None) -> bool:
     """Put HEAD back on the run's branch where an agent has left it; the files stay as they are. True where it had."""
     if bench.worker is not None:
@@ -54,12 +84,22 @@ async def keep_branch(bench: Bench, *, head: str | None = None) -> bool:
     if has_left:
         if head is not None and await git.object(f"refs/heads/{branch}") is None:
             await git.run("update-ref", f"refs/heads/{branch}", head)  # it has deleted the branch
-        await git.run("symbolic-ref", "HEAD", f"refs/heads/{branch}")
+        # Where it has only looked at an older commit, what the branch has besides comes back.
+        if not (head is not None and await _is_below(git, head) and await _goes_to(git, branch)):
+            await git.run("symbolic-ref", "HEAD", f"refs/heads/{branch}")
     if head is not None and not await _is_above(git, head):
         # It has taken back, or made anew, commits of tasks that are done.
         await git.run("update-ref", "-m", "bridle: an agent had moved it", f"refs/heads/{branch}", head)
         return True
     return has_left
+
+
+async def _is_below(git: Git, head: str) -> bool:
+    """Whether what is checked out is a commit that this one was made on top of."""
+    now = await git.head()
+    if now is None:
+        return False
+    return (await git.run("merge-base", "--is-ancestor", now, head, accepts=(0, 1, 128)))[0] == 0
 
 
 async def _is_above(git: Git, head: str) -> bool:

@@ -10,6 +10,7 @@ from typing import Any
 from bridle.ground.lock import FileLock
 from bridle.loop import gates, kinds
 from bridle.loop.bench import Bench
+from bridle.loop.commits import return_to_branch
 from bridle.loop.copies import bring_own_check, in_worktree, is_there, note, put
 from bridle.loop.names import branch_of
 from bridle.loop.setup import set_up
@@ -36,6 +37,8 @@ class Worktrees:
     async def bench_for(self, kind: str, args: Mapping[str, Any]) -> Bench:
         """The bench for an effect of that kind with these arguments, in a working copy that is there."""
         if not self.has_worktree:
+            if kind != kinds.PREPARE:
+                await return_to_branch(self.bench)
             return self.bench
         made = in_worktree(self.bench, args.get("worker"))
         if not is_there(made.folder):
