@@ -692,3 +692,27 @@ def test_where_the_journal_takes_no_entry_the_session_stays_as_it_was(tmp_path: 
     assert "no id can follow" in done.stderr
     assert path.read_bytes() == before
     assert stops(run) == []
+
+
+def test_a_session_that_was_bound_without_knowing_the_plugin_is_held(tmp_path: Path) -> None:
+    project = Project(tmp_path)
+    run = project.run(AGENT)
+    bound = project.session()
+    plugin = tmp_path / "plugin"
+    project.hook(project.payload(), "--plugin-root", str(plugin), hook_type="session-start")
+    baseline = plugin / session_file.PLUGIN_STATE / "s.md"
+    before = baseline.read_bytes()
+    assert project.stop("--plugin-root", str(plugin)).document["decision"] == "block"
+    assert (session_of(bound).iteration, baseline.read_bytes(), len(stops(run))) == (4, before, 1)
+
+
+def test_stops_in_the_row_of_another_session_do_not_hide_the_proof(tmp_path: Path) -> None:
+    project = Project(tmp_path)
+    run = project.run(COMPLETED)
+    project.session()
+    project.session("other")
+    for _ in range(3):
+        project.hook(project.payload("other"))
+    assert project.hook(project.payload(last_assistant_message=PROMISE)).document == {}
+    assert [entry["sessionId"] for entry in stops(run)] == ["other", "other", "other", "s"]
+    assert session_of(project.state / "other.md").active
