@@ -147,3 +147,32 @@ def test_secrets_and_control_characters_of_an_agent_reach_no_line() -> None:
     for line in lines:
         assert SECRET not in line
         assert line.isprintable()
+
+
+def test_where_several_are_worked_on_at_once_each_line_says_of_which_task_it_is() -> None:
+    lines: list[str] = []
+    inner = FOLDER / ".ralph/worktrees/01j-2"
+    teller = Teller(
+        ("Prices", "Rebates"),
+        FOLDER,
+        inner,
+        mask=Mask(()),
+        write=lambda line: lines.append(line.plain),
+        is_side_by_side=True,
+    )
+    conflict = {"conflicts": ["a.py"], "conflicts_with": ["Prices"]}
+    for one in (
+        Began(kinds.WORK, WORK),
+        *saw(assistant("m1", uses("Read", file_path=f"{inner}/till/rebate.py"))),
+        worked(done=True, summary="All."),
+        Ended(kinds.MERGE, {"task": "Rebates", "worker": 2}, conflict),
+        Ended(kinds.LAND, {"task": "Prices"}, {"commit": "0123456789abcdef", "branch": "bridle/01j"}),
+    ):
+        teller.tell(one)
+    assert lines == [
+        "[2/2] Rebates: iteration 2 (claude)",
+        "[2/2]   > Read till/rebate.py",
+        "[2/2]   says that it is done: All. (0.0500 USD, 3.0 s)",
+        "[2/2]   its work conflicts with what has landed meanwhile: a.py",
+        "[1/2]   landed 0123456789 on bridle/01j",
+    ]

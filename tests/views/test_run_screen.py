@@ -19,7 +19,7 @@ BEGAN = 1_000_000.0
 
 
 def screen(*tasks: dict[str, Any], nap: Nap | None = None, **more: Any) -> Screen:
-    made = Screen(FOLDER, mask=Mask((SECRET,)), began_seconds=BEGAN, price=lambda record: 0.0371)
+    made = Screen(FOLDER, mask=Mask((SECRET,)), began_seconds=BEGAN, price=lambda _record, _agent: 0.0371)
     made.stand(receipt(*tasks, verdict="pending", **more), nap)
     return made
 
@@ -127,3 +127,37 @@ def test_nothing_of_an_agent_is_wider_than_the_terminal_secret_or_able_to_drive_
             assert cells(line) <= width
             assert line.isprintable()
             assert SECRET not in line
+
+
+def test_several_tasks_at_once_each_show_what_is_done_for_them() -> None:
+    shown = screen(*(task(title, "pending", iterations=1) for title in ("Prices", "Rebates", "Slip")))
+    shown.take(Began(kinds.WORK, {"task": "Prices", "iteration": 1, "agent": "claude", "worker": 1}), now=BEGAN + 60)
+    shown.take(Began(kinds.WORK, {"task": "Rebates", "iteration": 3, "agent": "codex", "worker": 2}), now=BEGAN + 65)
+    for event in saw(assistant("m1", text("I look."), uses("Read", file_path=f"{FOLDER}/till/rebate.py"))):
+        shown.take(event, now=BEGAN + 66)
+    assert drawn(shown)[2:9] == [
+        "  ⠦ Prices",
+        "      claude, iteration 1, 0:07",
+        "      thinking",
+        "  ⠦ Rebates",
+        "      codex, iteration 3, 0:02, about 0.0371 USD",
+        "      > Read till/rebate.py",
+        "  · Slip  pending, 0.0500 USD",
+    ]
+    shown.take(Ended(kinds.WORK, {"task": "Prices", "worker": 1}, {}), now=BEGAN + 66)
+    assert drawn(shown)[2:4] == ["  ⠦ Prices", "  ⠦ Rebates"]
+    shown.take(Began(kinds.MERGE, {"task": "Prices", "worker": 1}), now=BEGAN + 67)
+    assert "      merging it with what has landed, 0:00" in drawn(shown)
+    shown.take(Ended(kinds.MERGE, {"task": "Prices", "worker": 1}, {}), now=BEGAN + 67)
+    shown.take(Began(kinds.LAND, {"task": "Prices"}), now=BEGAN + 67)
+    assert "      landing it, 0:00" in drawn(shown)
+
+
+def test_tasks_that_are_far_apart_are_both_shown_where_there_is_room() -> None:
+    shown = screen(*(task(f"Task {number}", "pending") for number in range(200)))
+    for worker, number in ((1, 100), (2, 108)):
+        args = {"task": f"Task {number}", "iteration": 1, "agent": "claude", "worker": worker}
+        shown.take(Began(kinds.WORK, args), now=BEGAN)
+    lines = drawn(shown, height=24)
+    assert len(lines) <= 24
+    assert all(any(f"Task {number}" in line for line in lines) for number in (100, 108))

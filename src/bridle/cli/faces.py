@@ -15,10 +15,10 @@ from bridle.cli.keyboard import keys
 from bridle.errors import Error
 from bridle.ground import clock
 from bridle.journal.files import FileStore
-from bridle.loop import kinds, naps
+from bridle.loop import naps
 from bridle.loop.plan import Plan
 from bridle.loop.recall import stand
-from bridle.loop.watching import Began, Progress, Saw
+from bridle.loop.watching import Progress, Saw
 from bridle.views.lines import Line, broken
 from bridle.views.run_lines import Teller, waits
 from bridle.views.run_screen import SPINS, Screen
@@ -62,17 +62,34 @@ def face_of(run: Path, environment: Mapping[str, str]) -> Face:
     inputs = FileStore(run).inputs()
     plan = Plan.from_json(inputs["plan"]) if isinstance(inputs, dict) and "plan" in inputs else None
     titles = tuple(task.title for task in plan.tasks) if plan is not None else ()
-    folder = Path(str(inputs["repository"])) if isinstance(inputs, dict) and "repository" in inputs else run
     mask = Mask(secret_values(environment))
     is_live = sys.stderr.isatty() and os.environ.get("TERM", "dumb") != "dumb"
-    return LiveFace(run, folder, titles, mask) if is_live else LineFace(run, folder, titles, mask)
+    return (LiveFace if is_live else LineFace)(run, _folders(run, inputs), titles, mask)
+
+
+def _folders(run: Path, inputs: object) -> tuple[Path, ...]:
+    """Where the run works: in the repository, or in its worktrees; the last are one for each worker."""
+    if not isinstance(inputs, dict) or "repository" not in inputs:
+        return (run,)
+    return (Path(str(inputs["repository"])), *(Path(str(one)) for one in inputs.get("worktrees") or ()))
+
+
+def _is_side_by_side(folders: tuple[Path, ...]) -> bool:
+    """Whether several work at once: besides the repository and the run's own worktree there are theirs."""
+    return len(folders) > 2
 
 
 class LineFace:
     """A line for each thing, one after the other."""
 
-    def __init__(self, run: Path, folder: Path, titles: tuple[str, ...], mask: Mask) -> None:
-        self._teller = Teller(titles, folder, mask=mask, write=lambda one: _write(one.plain))
+    def __init__(self, run: Path, folders: tuple[Path, ...], titles: tuple[str, ...], mask: Mask) -> None:
+        self._teller = Teller(
+            titles,
+            *folders,
+            mask=mask,
+            write=lambda one: _write(one.plain),
+            is_side_by_side=_is_side_by_side(folders),
+        )
         self._store = FileStore(run)
         self._ticking: asyncio.Task[None] | None = None
 
@@ -110,11 +127,17 @@ class LineFace:
 class LiveFace:
     """The tasks and what is done now at the bottom of the terminal, and what is over above it."""
 
-    def __init__(self, run: Path, folder: Path, titles: tuple[str, ...], mask: Mask) -> None:
+    def __init__(self, run: Path, folders: tuple[Path, ...], titles: tuple[str, ...], mask: Mask) -> None:
         self._store = FileStore(run)
-        self._screen = Screen(folder, mask=mask, began_seconds=clock.now().timestamp(), price=self._price)
-        self._teller = Teller(titles, folder, mask=mask, write=self._above, shows_tools=False)
-        self._agent = ""
+        self._screen = Screen(*folders, mask=mask, began_seconds=clock.now().timestamp(), price=_price)
+        self._teller = Teller(
+            titles,
+            *folders,
+            mask=mask,
+            write=self._above,
+            shows_tools=False,
+            is_side_by_side=_is_side_by_side(folders),
+        )
         self._seen = -1
         self._look_again = 0.0
         self._console: Console | None = None
@@ -128,8 +151,6 @@ class LiveFace:
 
     def watch(self, progress: Progress) -> None:
         """Show what has happened."""
-        if isinstance(progress, Began) and progress.kind == kinds.WORK:
-            self._agent = str(progress.args.get("agent") or "")
         self._screen.take(progress, now=clock.now().timestamp())
         if not isinstance(progress, Saw):
             self._teller.tell(progress)
@@ -186,8 +207,10 @@ class LiveFace:
     def _press(self, key: str) -> None:
         if key.lower() != SKIP_KEY:
             return
-        nap = naps.current(self._store)
-        if nap is not None and naps.end(FileStore(self._store.run), nap):
+        has_ended = False
+        while (nap := naps.current(self._store)) is not None and naps.end(FileStore(self._store.run), nap):
+            has_ended = True  # several workers may wait for the same
+        if has_ended:
             self.say("the wait is over: it is tried again now")
 
     def _above(self, line: Line) -> None:
@@ -199,10 +222,11 @@ class LiveFace:
             text = joined(broken(line, self._console.width))
             self._console.print(text)
 
-    def _price(self, record: Record) -> float | None:
-        from bridle.run.budget import cost_of
 
-        return cost_of(record, self._agent).usd
+def _price(record: Record, agent: str) -> float | None:
+    from bridle.run.budget import cost_of
+
+    return cost_of(record, agent).usd
 
 
 def _write(line: str) -> None:

@@ -34,10 +34,17 @@ class Teller:
     """Prints a line or a few for each thing that happens; nothing in them is secret or moves a cursor."""
 
     def __init__(
-        self, titles: Sequence[str], folder: Path, *, mask: Mask, write: Write, shows_tools: bool = True
+        self,
+        titles: Sequence[str],
+        *folders: Path,
+        mask: Mask,
+        write: Write,
+        shows_tools: bool = True,
+        is_side_by_side: bool = False,
     ) -> None:
         self._numbers = {title: number for number, title in enumerate(titles, start=1)}
-        self._words = AgentWords(folder, mask)
+        self._words = AgentWords(*folders, mask=mask)
+        self._is_side_by_side = is_side_by_side
         self._mask = mask
         self._write = write
         self._shows_tools = shows_tools
@@ -50,17 +57,24 @@ class Teller:
     def _lines(self, progress: Progress) -> Iterator[Segment]:
         match progress:
             case Began(kinds.WORK, args):
-                number = self._numbers.get(str(args["task"]), 0)
-                place = f"[{number}/{len(self._numbers)}]"
+                place = self._place(str(args["task"]))
                 yield f"{place} {args['task']}: iteration {args['iteration']} ({args['agent']})", "summary"
             case Began(kinds.SUMMARIZE, _):
                 yield "folding the progress so far into a summary", "dim"
-            case Saw(_, event) if self._shows_tools:
-                yield from ((f"{_INDENT}{words}", "dim") for words in self._words.of(event))
+            case Saw(task, event) if self._shows_tools:
+                yield from ((f"{self._lead(task)}{words}", "dim") for words in self._words.of(event))
             case Ended(kind, args, value):
-                yield from ((f"{_INDENT}{words}", style) for words, style in _ended(kind, args, value))
+                lead = self._lead(args.get("task"))
+                yield from ((f"{lead}{words}", style) for words, style in _ended(kind, args, value))
             case _:
                 return
+
+    def _place(self, task: str) -> str:
+        return f"[{self._numbers.get(task, 0)}/{len(self._numbers)}]"
+
+    def _lead(self, task: str | None) -> str:
+        """What a line begins with: it is of the task above, unless several are worked on at once."""
+        return f"{self._place(task)}   " if task is not None and self._is_side_by_side else _INDENT
 
 
 def waits(nap: Nap) -> str:
@@ -71,8 +85,9 @@ def waits(nap: Nap) -> str:
 class AgentWords:
     """What an agent says and calls, in one line each."""
 
-    def __init__(self, folder: Path, mask: Mask) -> None:
-        self._here = f"{folder}/"
+    def __init__(self, *folders: Path, mask: Mask) -> None:
+        # A worktree is below the repository that it is of: the longest name counts.
+        self._here = sorted((f"{folder}/" for folder in folders), key=len, reverse=True)
         self._clip = Clip(mask)
 
     def of(self, event: Event) -> Iterator[str]:
@@ -87,7 +102,10 @@ class AgentWords:
 
     def call(self, block: ToolUse) -> str:
         """A tool call; files of the working copy are named from its top."""
-        return f"{block.name} {summarise(block.arguments, self._clip).replace(self._here, '')}".rstrip()
+        words = summarise(block.arguments, self._clip)
+        for here in self._here:
+            words = words.replace(here, "")
+        return f"{block.name} {words}".rstrip()
 
 
 # The call by which an agent answers in a schema: its fields are told when it has ended.
@@ -109,6 +127,12 @@ def _ended(kind: str, args: Mapping[str, Any], value: Mapping[str, Any]) -> Iter
                 yield f"note: {one.get('path')}: {one.get('what')}", "state.denied"
         case kinds.COMMIT:
             yield from _committed(value)
+        case kinds.TAKE if value.get("conflicts"):
+            yield f"it begins anew with what has landed; its earlier work is kept as {args.get('kept')}", "dim"
+        case kinds.MERGE if value.get("conflicts"):
+            yield f"its work conflicts with what has landed meanwhile: {', '.join(value['conflicts'])}", "state.denied"
+        case kinds.LAND:
+            yield f"landed {str(value.get('commit'))[:COMMIT_CHARACTERS]} on {value.get('branch')}", "state.ok"
         case kinds.ROLLBACK:
             yield f"its work was taken back: {args.get('why')}", "state.denied"
         case _:
