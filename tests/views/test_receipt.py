@@ -55,7 +55,7 @@ def test_a_failed_task_shows_its_reason_and_the_end_of_what_its_check_printed() 
     assert "line 15" in shown
     assert "line 14" not in shown
     assert "0.2000 USD for verified iterations, 0.0500 USD wasted" in shown
-    assert shown.endswith("go on      bridle resume 01RUN")
+    assert shown.endswith("try again  bridle retry Rebates 01RUN --resume")
 
 
 def test_a_task_that_was_broken_off_shows_no_checks_that_nothing_was_done_for_yet() -> None:
@@ -66,6 +66,18 @@ def test_a_task_that_was_broken_off_shows_no_checks_that_nothing_was_done_for_ye
     assert "agents' work" not in shown
     tried = task("One", "pending", checks=looked, tries=1)
     assert "AssertionError" in "\n".join(lines(receipt(tried, verdict="pending")))
+
+
+def test_the_last_line_is_what_helps_now() -> None:
+    failed, pending = task("It's red", "failed"), task("Two", "pending")
+    asks, done = task("Three", "needs you"), task("Four", "done", commit="c" * 40)
+    assert text(failed, pending, verdict="failed").endswith("go on      bridle resume 01RUN")
+    assert text(failed, asks, verdict="needs you").endswith("go on      bridle resume 01RUN")
+    again = """try again  bridle retry 'It'"'"'s red' 01RUN --resume"""
+    assert text(done, failed, task("Five", "blocked"), verdict="failed").endswith(again)
+    for verdict in ("done", "unverified"):
+        ended = text(task("One", verdict, commit="c" * 40), verdict=verdict)
+        assert ended.endswith("undo       git checkout main && git branch -D bridle/01run")
 
 
 def test_a_check_that_took_too_long_is_not_shown_as_an_exit_code() -> None:

@@ -38,8 +38,9 @@ class Limits:
         """For people, before the start."""
         hours = self.max_seconds / 3600
         return (
-            f"at most {self.max_iterations} iterations, {self.tries} tries a task, "
-            f"{hours:g} hours, {self.max_cost_usd:g} USD"
+            f"at most {_count(self.max_iterations, 'iteration', 'iterations')}, "
+            f"{_count(self.tries, 'try', 'tries')} a task, "
+            f"{hours:g} {'hour' if hours == 1 else 'hours'}, {self.max_cost_usd:g} USD"
         )
 
 
@@ -65,3 +66,7 @@ def reached(limits: Limits, ledger: Ledger, *, elapsed_seconds: float, under_way
 def expected_cost(ledger: Ledger) -> float:
     """What the next iteration will cost, from those of this run."""
     return max(ledger.iteration_costs[-_HISTORY:], default=0.0)
+
+
+def _count(number: int, one: str, more: str) -> str:
+    return f"{number} {one if number == 1 else more}"

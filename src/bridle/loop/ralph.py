@@ -374,7 +374,8 @@ class Loop:
             task.reason = f"{self._stuck_after} times the same failure, and no new change: {task.reason}"
         elif task.tries >= self._limits.tries:
             task.verdict = FAILED
-            task.reason = f"{task.tries} tries are used up: {task.reason}"
+            used = "its only try is" if task.tries == 1 else f"{task.tries} tries are"
+            task.reason = f"{used} used up: {task.reason}"
         else:
             return
         await self._roll_back(task, task.first_snapshot, task.reason)

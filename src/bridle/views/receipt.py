@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -24,6 +25,9 @@ MARKS = {
 FAILED_MARK = ("✗", "state.error")
 
 _VERIFIED = ("done", "done (guard only)", "already satisfied")
+_FAILED = frozenset({"failed", "stuck"})
+# Where something is left to do, or a person to answer.
+_OPEN = frozenset({"pending", "needs you"})
 # As wide as the longest verdict; what follows stands in columns.
 _VERDICT_CELLS = 17
 _FIGURES_CELLS = 26
@@ -160,8 +164,12 @@ def _ways(receipt: Mapping[str, Any]) -> Iterator[Line]:
         ways["take over"] = str(receipt["merge"])
     if commits or receipt.get("worktree"):
         ways["undo"] = str(receipt["undo"])
-    if receipt["verdict"] not in _VERIFIED:
+    verdicts = {task["verdict"] for task in receipt["tasks"]}
+    failed = next((task for task in receipt["tasks"] if task["verdict"] in _FAILED), None)
+    if verdicts & _OPEN:
         ways["go on"] = str(receipt["resume"])
+    elif failed is not None:  # going on alone would change nothing
+        ways["try again"] = f"bridle retry {shlex.quote(str(failed['title']))} {receipt['run']} --resume"
     for name, words in ways.items():
         yield Line(((f"  {name:<11}", "dim"), (words, "")))
 

@@ -30,7 +30,8 @@ def command(*, task: str, run: str | None, goes_on: bool, as_json: bool) -> int:
     found = exact or [one for one in tasks if task.lower() in one["title"].lower()]
     if len(found) != 1:
         titles = ", ".join(one["title"] for one in found or tasks)
-        raise UsageError(f"{task!r} means {len(found)} tasks", remedy=f"Give one of: {titles}")
+        fault = f"{task!r} means {len(found)} tasks" if found else f"no task of this run is called {task!r}"
+        raise UsageError(fault, remedy=f"Give one of: {titles}")
     if found[0]["verdict"] in GOOD:
         raise UsageError(f"{found[0]['title']!r} is {found[0]['verdict']} already", remedy="Nothing was changed.")
     store, title = FileStore(folder), found[0]["title"]
