@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import importlib
 import json
 import os
 import re
@@ -16,6 +17,8 @@ from typing import Any
 
 import pytest
 
+from bridle.cli.light import Light
+from bridle.cli.table import COMMANDS
 from bridle.errors import DiskError, UsageError
 from bridle.hosts import install, places
 from bridle.hosts.bundle import ENTRY, GONE, HOOKS, PACKAGE, PROGRAM, SOURCE, Origin, hook_command, rendered
@@ -93,13 +96,29 @@ def test_manifest_hooks_skills_and_commands_are_there(tmp_path: Path) -> None:
     assert expected | {"skills/babysit/SKILL.md", "skills/score/SKILL.md", ENTRY, PROGRAM} <= set(files)
 
 
-@pytest.mark.parametrize("path", sorted(SOURCE.glob("*/**/*.md")), ids=lambda path: path.name)
-def test_every_bridle_command_that_the_plugin_tells_to_call_exists(path: Path) -> None:
-    from bridle.cli.table import COMMANDS
+CALL = re.compile(r"(?:^    |`)bridle (\S+?)((?: [^`\n\\]*(?:\\\n)?)*)(?:`|$)", re.MULTILINE)
+"""A command line of ours on a page: indented as a block, or between backquotes."""
 
-    called = re.findall(r"`?bridle ([a-z]+(?::[a-z-]+)?)(?=[ `)])", path.read_text())
-    told = {name for name in called if not re.search(rf"\ba bridle {name}\b", path.read_text(), re.IGNORECASE)}
-    assert {name for name in told if ":" in name} <= set(COMMANDS)
+
+def calls_on(path: Path) -> list[tuple[str, list[str]]]:
+    """The commands of ours that a page tells to call, with the options that they are to be called with."""
+    return [(name, re.findall(r"(?<= )--[a-z-]+", words)) for name, words in CALL.findall(path.read_text())]
+
+
+@pytest.mark.parametrize("path", sorted(SOURCE.rglob("*.md")), ids=lambda path: f"{path.parent.name}/{path.name}")
+def test_every_command_that_a_page_of_the_plugin_tells_to_call_exists_with_its_options(path: Path) -> None:
+    for name, options in calls_on(path):
+        command = importlib.import_module(COMMANDS[name].module or "").command
+        if isinstance(command, Light):
+            assert set(options) <= set(command.options), (name, options)
+
+
+def test_the_pages_of_the_plugin_tell_to_call_something() -> None:
+    called = {name for path in SOURCE.rglob("*.md") for name, _ in calls_on(path)}
+    needed = {"run:create", "run:iterate", "run:status", "task:post", "task:list", "session:resume", "session:state"}
+    assert needed <= called
+    (created,) = [options for name, options in calls_on(SOURCE / "skills/babysit/SKILL.md") if name == "run:create"]
+    assert {"--harness", "--session-id", "--plugin-root", "--prompt", "--inputs"} <= set(created)
 
 
 def test_a_session_never_gets_the_leave_to_answer_for_a_person() -> None:

@@ -39,12 +39,13 @@ judge = define_task("judge", lambda args, task: {
 
 async def process(inputs, ctx):
     name = inputs["name"]
-    await ctx.task(write, {"name": name}, label="write")
+    said = await ctx.task(write, {"name": name}, label="write")
     seen = await ctx.task(check, {"name": name}, label="check")
     judged = await ctx.task(judge, {"text": seen["stdout"]}, label="judge")
     answer = await ctx.breakpoint({"question": "Ship it?", "score": judged["score"]}, label="ship")
     again = await ctx.parallel.map([1, 2], lambda n: ctx.task(check, {"name": name, "n": n}, label=f"again {n}"))
-    return {"approved": answer["approved"], "words": answer["response"], "score": judged["score"], "again": again}
+    words = {"approved": answer["approved"], "words": answer["response"], "said": said}
+    return {**words, "score": judged["score"], "again": again}
 """
 
 FEEDBACK = "Stop hook feedback:\n"
@@ -104,7 +105,7 @@ class Plugged:
         words = [str(claude_program()), "-p", *plugin, "--permission-mode", "acceptEdits"]
         return [*words, "--output-format", "stream-json", "--verbose", "--include-hook-events", *more]
 
-    def session(self, prompt: str, *more: str, has_plugin: bool = True) -> Ended:
+    def session(self, prompt: str, *more: str, has_plugin: bool = True, **environment: str) -> Ended:
         """One session, to its own end; the plugin is given to it unless it is there by itself."""
         done = subprocess.run(
             [*self.argv(*more, has_plugin=has_plugin), "--", prompt],
@@ -112,7 +113,7 @@ class Plugged:
             capture_output=True,
             text=True,
             cwd=self.scene.workspace,
-            env=self.scene.environment(),
+            env=self.scene.environment(**environment),
             timeout=LIMIT_SECONDS,
             check=False,
         )

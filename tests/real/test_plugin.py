@@ -18,6 +18,8 @@ from tests.real.parts import claude_program
 from tests.real.plugged import (
     EFFECT,
     FIRST,
+    PLUGIN,
+    SESSION,
     STATE_PLUGIN,
     STATE_SESSION,
     Ended,
@@ -43,6 +45,14 @@ QUIET = {"when": {"contains": OTHER, "in": "messages"}, "answers": [{**says("Goo
 # Shown once, and then again and again while the question is open.
 ASKS_AGAIN = "bridle task:list ${run} --pending --kind breakpoint --json"
 STILL_OPEN = {"tool_result_of": "Bash", "matches": '"status": ?"requested"'}
+
+
+REPORT = "The notes are written."
+ORDER = "Do just this: write the notes."
+SUB_AGENT = {
+    "when": {"contains": ORDER, "in": "messages"},
+    "answers": [calls("Write", file_path="notes.txt", content=NOTES), says(REPORT)],
+}
 
 
 def worked_to_the_breakpoint() -> list[dict[str, Any]]:
@@ -83,15 +93,25 @@ def labels(entries: list[dict[str, Any]]) -> list[str]:
 
 
 def test_a_session_is_held_until_its_run_is_complete_and_two_others_are_free(tmp_path: Path) -> None:
-    polls = shell(ASKS_AGAIN)
+    polls, worked = shell(ASKS_AGAIN), worked_to_the_breakpoint()
+    by_itself = next(n for n, one in enumerate(worked) if one["blocks"][0].get("input", {}).get("content") == NOTES)
+    delegates = calls("Agent", description="write", prompt=ORDER, subagent_type="general-purpose")
+    reports = shell(
+        """bridle task:post ${run} ${effect} --status ok --value-inline '"${report}"' --json""",
+        report={"from": "last_user", "pattern": r"(The notes are \w+\.)"},
+        effect=EFFECT,
+    )
     answers = [
-        *worked_to_the_breakpoint(),
+        *worked[:by_itself],
+        delegates,
+        reports,
+        *worked[by_itself + 2 :],
         polls,
         {**polls, "when": STILL_OPEN, "times": "forever"},
         says("Somebody has answered."),
         *worked_to_the_end(),
     ]
-    with plugged(tmp_path, *answers, conversations=[QUIET]) as there:
+    with plugged(tmp_path, *answers, conversations=[QUIET, SUB_AGENT]) as there:
         hook = there.scene.home / ".config/babysitter/hooks/on-score/tell.sh"
         hook.parent.mkdir(parents=True)
         hook.write_text(f"cat > '{tmp_path}/score'\n")
@@ -104,7 +124,7 @@ def test_a_session_is_held_until_its_run_is_complete_and_two_others_are_free(tmp
     assert [f"Bridle iteration {n} |" in text for n, text in enumerate(held.told(), 2)] == [True] * 6
     assert labels(entries) == ["write", "check", "judge", "ship", "again 1", "again 2"]
     output = json.loads((there.run() / "state/output.json").read_text())
-    assert output == {"approved": True, "words": answered, "score": 85, "again": [SEEN, SEEN]}
+    assert output == {"approved": True, "words": answered, "score": 85, "again": [SEEN, SEEN], "said": REPORT}
     assert (audit.exit_code, audit.document["wrong"]) == (0, [])
     assert json.loads((tmp_path / "score").read_text())["value"]["summary"] == "good notes"
     _check_session_file(there, held.session_id)
@@ -255,6 +275,39 @@ def test_a_session_that_waits_for_a_person_may_rest_and_is_taken_up_again(tmp_pa
     assert stops[-1] == ("approve", "completion_proof_matched")
     output = json.loads((there.run() / "state/output.json").read_text())
     assert (output["approved"], output["words"]) == (False, "no")
+
+
+def test_another_session_takes_up_a_run_that_somebody_else_began(tmp_path: Path) -> None:
+    answers = [
+        *begins(ONE_CHECK),
+        iterates(),
+        {**says("I am out of time."), "times": 2},
+        calls("Skill", skill="bridle:babysit", args="go on"),
+        shell(
+            "bridle session:resume --session-id ${session} --plugin-root ${plugin} --run-id ${run} --json",
+            session=SESSION,
+            plugin=PLUGIN,
+            run={"from": "messages", "pattern": r"The run: ([0-9A-Z]{26})"},
+        ),
+        iterates(),
+        posts(SEEN),
+        says("It has its result."),
+        iterates(),
+        shows_status(),
+        gives_proof(),
+    ]
+    with plugged(tmp_path, *answers) as there:
+        first = there.session("/bridle:start check it", CLAUDE_CODE_STOP_HOOK_BLOCK_CAP="1")
+        assert first.result["result"] == "", "its host has ended it although its hook held it"
+        second = there.session(f"/bridle:resume {there.run().name}")
+        assert there.scene.stage.problems == ()
+        stops, entries = there.stops(), there.entries()
+    assert second.exit_code == 0
+    assert second.session_id != first.session_id
+    assert stops[-1] == ("approve", "completion_proof_matched")
+    sessions = [one["data"]["sessionId"] for one in entries if one["type"] == "STOP_HOOK_INVOKED"]
+    assert sessions == [first.session_id] * (len(sessions) - 2) + [second.session_id] * 2
+    assert there.session_file(second.session_id).prompt.endswith("Write notes.")
 
 
 def test_a_session_whose_bridle_is_gone_ends_and_says_so(tmp_path: Path) -> None:
