@@ -23,7 +23,7 @@ def test_the_commit_the_branch_and_its_tree_are_what_git_says(tmp_path: Path) ->
     commit_id = _says(repo.folder, "rev-parse", "HEAD")
     assert direct.head(repo.folder) == commit_id
     assert direct.checked_out(repo.folder) == "refs/heads/main"
-    assert direct.tree_of(repo.folder, commit_id) == _says(repo.folder, "rev-parse", "HEAD^{tree}")
+    assert direct.commit_of(repo.folder, commit_id) == (_says(repo.folder, "rev-parse", "HEAD^{tree}"), ())
 
 
 def test_a_commit_by_itself_is_on_no_branch(tmp_path: Path) -> None:
@@ -58,7 +58,7 @@ def test_packed_commits_and_odd_places_are_left_to_git(tmp_path: Path) -> None:
     commit_id, tree = _says(repo.folder, "rev-parse", "HEAD"), _says(repo.folder, "rev-parse", "HEAD^{tree}")
     git(repo.folder, "gc", "-q")
     with pytest.raises(direct.Unclear):
-        direct.tree_of(repo.folder, commit_id)
+        direct.commit_of(repo.folder, commit_id)
     assert asyncio.run(repo.tree_of(commit_id)) == tree
     for name in ("HEAD", "refs/tags/x", "refs/heads/../x", "refs/worktree/x"):
         with pytest.raises(direct.Unclear):
@@ -77,6 +77,49 @@ def test_a_worktree_has_a_head_of_its_own_and_shares_its_refs(tmp_path: Path) ->
     made = asyncio.run(commit(other, message("there")))
     assert asyncio.run(other.head()) == made == asyncio.run(repo.object("refs/heads/other"))
     assert str(asyncio.run(other.index_path())) == _says(other.folder, "rev-parse", "--git-path", "index")
+
+
+def test_a_commit_and_a_ref_that_were_written_are_those_that_git_would_have_written(tmp_path: Path) -> None:
+    for form in ("sha1", "sha256"):
+        folder = tmp_path / form
+        folder.mkdir()
+        git(folder, "init", "-q", "-b", "main", f"--object-format={form}")
+        write(folder, {"a.txt": "a\n"})
+        git(folder, "add", "-A")
+        git(folder, "commit", "-q", "-m", "first")
+        head, tree = _says(folder, "rev-parse", "HEAD"), _says(folder, "rev-parse", "HEAD^{tree}")
+        made = direct.write_commit(folder, tree, [head], "Bridle <bridle@localhost>", 1_790_000_000, "bridle: why")
+        dates = {f"GIT_{whose}_DATE": "1790000000 +0000" for whose in ("AUTHOR", "COMMITTER")}
+        names = {f"GIT_{whose}_NAME": "Bridle" for whose in ("AUTHOR", "COMMITTER")}
+        addresses = {f"GIT_{whose}_EMAIL": "bridle@localhost" for whose in ("AUTHOR", "COMMITTER")}
+        variables = {**dates, **names, **addresses}
+        words = ("commit-tree", tree, "-p", head, "-m", "bridle: why")
+        assert made == asyncio.run(Git(folder).text(*words, variables=variables))
+        direct.write_ref(folder, "refs/bridle/snapshots/one", made)
+        assert _says(folder, "rev-parse", "refs/bridle/snapshots/one") == made
+        assert git(folder, "fsck", "--strict") == ""
+        assert direct.commit_of(folder, made) == (tree, (head,))
+
+
+def test_a_ref_that_somebody_holds_and_names_that_lead_elsewhere_are_left_to_git(tmp_path: Path) -> None:
+    repo = repository(tmp_path / "r")
+    commit_id = _says(repo.folder, "rev-parse", "HEAD")
+    place = repo.folder / ".git" / "refs" / "bridle" / "snapshots"
+    place.mkdir(parents=True)
+    (place / "held.lock").touch()
+    for name in ("refs/bridle/snapshots/held", "refs/bridle/snapshots", "refs/heads/x", "refs/bridle/../heads/x"):
+        with pytest.raises(direct.Unclear):
+            direct.write_ref(repo.folder, name, commit_id)
+    assert (place / "held.lock").exists()
+
+
+def test_in_a_repository_that_several_people_share_git_writes_everything(tmp_path: Path) -> None:
+    repo = repository(tmp_path / "r")
+    git(repo.folder, "config", "core.sharedRepository", "group")
+    assert not asyncio.run(repo.is_plain())
+    taken = asyncio.run(snapshot.take(repo, name="one"))
+    mode = (repo.folder / ".git" / "objects" / taken.commit[:2] / taken.commit[2:]).stat().st_mode
+    assert mode & 0o040, "the group cannot read it"
 
 
 def test_a_setting_is_asked_for_again_once_a_file_of_settings_has_changed(tmp_path: Path) -> None:

@@ -57,11 +57,15 @@ class Listed:
 
 async def listed(git: Git, base: str, *, limit: int | None = None) -> list[Listed]:
     """The commits that HEAD has and `base` has not, the newest first, by one git; at most so many."""
-    if await git.head() == base:
+    head = await git.head()
+    if head is None or head == base:
         return []
-    words = [f"--max-count={limit}"] if limit is not None else []
-    form = "--format=%H %P%n%(trailers:only,unfold)%x00"
-    text = await git.text("log", "--topo-order", form, *words, "--end-of-options", f"{base}..HEAD")
+    text = git.listings.get((head, base, limit))
+    if text is None:
+        words = [f"--max-count={limit}"] if limit is not None else []
+        form = "--format=%H %P%n%(trailers:only,unfold)%x00"
+        text = await git.text("log", "--topo-order", form, *words, "--end-of-options", f"{base}..{head}")
+        git.listings = {(head, base, limit): text}  # nobody asks for that of an older head
     return [_listed(block.strip("\n")) for block in text.split("\0") if block.strip("\n")]
 
 

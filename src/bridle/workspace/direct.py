@@ -1,13 +1,17 @@
-"""What git's own files say, read without starting git: what is checked out, where refs point, the tree of a commit.
+"""What git's own files say, read without starting git: what is checked out, where refs point, what a commit is of.
+And the two things that a snapshot adds to them: a commit, and a ref of ours.
 
-Starting git takes milliseconds, and a loop asks such things dozens of times. Only the plain cases are answered here;
+Starting git takes milliseconds, and a loop asks such things dozens of times. Only the plain cases are dealt with here;
 whatever else there is (another format, a packed object, a link in the way) raises Unclear, and git itself is asked.
 """
 
 from __future__ import annotations
 
+import hashlib
+import os
 import re
 import zlib
+from collections.abc import Sequence
 from pathlib import Path
 
 from bridle.errors import DiskError
@@ -19,14 +23,15 @@ _LINE_LIMIT_BYTES = 64 * 1024
 _REFS_LIMIT_BYTES = 64 * 1024 * 1024
 # A commit that somebody wrote a book into is left to git.
 _OBJECT_LIMIT_BYTES = 1024 * 1024
-# The kind, the size, and the line with the tree stand within the first of it.
-_HEAD_BYTES = 256
+# The kind, the size, the tree and the parents stand within the first of it, unless dozens were merged.
+_HEAD_BYTES = 4096
 
 _ID = r"[0-9a-f]{40}(?:[0-9a-f]{24})?"
 _WHOLE_ID = re.compile(_ID)
 # Those that all worktrees share, without a part that leads elsewhere.
 _SHARED_REF = re.compile(r"refs/(?:heads|bridle)/(?!.*(?:\.\.|//|/$))[A-Za-z0-9._/+-]+")
-_COMMIT = re.compile(rb"commit \d+\0tree (" + _ID.encode() + rb")\n")
+_OUR_REF = re.compile(r"refs/bridle/(?:[A-Za-z0-9_-][A-Za-z0-9._+-]*/)*[A-Za-z0-9_-][A-Za-z0-9_+-]*")
+_COMMIT = re.compile(rb"commit \d+\0tree (%b)\n((?:parent %b\n)*)author " % (_ID.encode(), _ID.encode()))
 
 
 class Unclear(Exception):
@@ -84,8 +89,8 @@ def ref(top: Path, name: str) -> str | None:
     return _packed(shared / "packed-refs", name)
 
 
-def tree_of(top: Path, commit: str) -> str:
-    """The tree of a commit that has a file of its own, as new ones have."""
+def commit_of(top: Path, commit: str) -> tuple[str, tuple[str, ...]]:
+    """The tree and the parents of a commit that has a file of its own, as new ones have."""
     if not _WHOLE_ID.fullmatch(commit):
         raise Unclear
     _, shared = git_folders(top)
@@ -96,7 +101,54 @@ def tree_of(top: Path, commit: str) -> str:
         raise Unclear from error
     if found is None:
         raise Unclear
-    return found[1].decode("ascii")
+    return found[1].decode("ascii"), tuple(found[2].decode("ascii").split()[1::2])
+
+
+def write_commit(top: Path, tree: str, parents: Sequence[str], who: str, seconds: int, text: str) -> str:
+    """Add a commit, in the form in which git adds one; gives its id. It is on no branch."""
+    if not all(_WHOLE_ID.fullmatch(one) for one in (tree, *parents)):
+        raise Unclear
+    _, shared = git_folders(top)
+    stamp = f"{who} {seconds} +0000"
+    lines = [f"tree {tree}", *(f"parent {one}" for one in parents), f"author {stamp}", f"committer {stamp}", "", text]
+    body = "\n".join(lines).encode("utf-8", "surrogateescape") + b"\n"
+    data = b"commit %d\0%b" % (len(body), body)
+    digest = hashlib.sha1 if len(tree) == 40 else hashlib.sha256  # the repository's own kind of id
+    name = digest(data, usedforsecurity=False).hexdigest()
+    folder = shared / "objects" / name[:2]
+    try:
+        folder.mkdir(exist_ok=True)
+        if not (folder / name[2:]).exists():
+            disk.replace_cache(folder / name[2:], zlib.compress(data, 1), mode=0o444)
+    except (OSError, DiskError) as error:
+        raise Unclear from error
+    return name
+
+
+def write_ref(top: Path, name: str, commit: str) -> None:
+    """Have a ref of ours point to a commit; durable when it returns. Git's own lock keeps others away."""
+    if not _OUR_REF.fullmatch(name) or not _WHOLE_ID.fullmatch(commit):
+        raise Unclear
+    _, shared = git_folders(top)
+    path = shared / name
+    if path.is_dir():
+        raise Unclear
+    lock = path.with_name(path.name + ".lock")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        fd = os.open(lock, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+    except OSError as error:
+        raise Unclear from error
+    try:
+        try:
+            disk.write_all(fd, f"{commit}\n".encode("ascii"))
+            disk.sync(fd)
+        finally:
+            os.close(fd)
+        disk.move(lock, path)
+    except DiskError as error:
+        lock.unlink(missing_ok=True)
+        raise Unclear from error
 
 
 def _packed(path: Path, name: str) -> str | None:

@@ -38,6 +38,8 @@ class Git:
         """The trees of indexes, by the digest of the index: what was seen once cannot change."""
         self.commits: dict[tuple[str, ...], str] = {}
         """Commits that were made for snapshots, by what is in them."""
+        self.listings: dict[tuple[str, str, int | None], str] = {}
+        """What was listed below a commit: its history cannot change."""
         self.uncovered: frozenset[bytes] = frozenset()
         """The digest of the last index in which no file is marked as one not to look at."""
 
@@ -98,9 +100,16 @@ class Git:
     async def tree_of(self, commit: str) -> str:
         """The tree of a commit."""
         try:
-            return direct.tree_of(self.folder, commit)
+            return direct.commit_of(self.folder, commit)[0]
         except direct.Unclear:
             return await self.text("rev-parse", "--verify", "--end-of-options", f"{commit}^{{tree}}")
+
+    async def parents_of(self, commit: str) -> tuple[str, ...]:
+        """The parents of a commit."""
+        try:
+            return direct.commit_of(self.folder, commit)[1]
+        except direct.Unclear:
+            return tuple((await self.text("rev-list", "--parents", "-n", "1", commit)).split()[1:])
 
     async def branch(self) -> str | None:
         """The branch that is checked out; None where a commit is by itself."""
@@ -141,6 +150,12 @@ class Git:
         if known is not None:
             return known
         return self._config.learn((await self.run(*ASK))[1], self.folder, self._environment)
+
+    async def is_plain(self) -> bool:
+        """Whether nothing is to be done with new objects and refs but to write them."""
+        known = await self.settings()
+        is_ours_alone = known.get("core.sharedrepository", "false").lower() in ("false", "0", "umask", "no", "off")
+        return is_ours_alone and known.get("core.logallrefupdates", "").lower() != "always"
 
     async def identity(self) -> list[str]:
         """Flags that name an author where the person has not."""

@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import TypeVar
 
 from bridle.errors import GitError
-from bridle.ground import census, disk, ids
+from bridle.ground import census, clock, disk, ids
+from bridle.workspace import direct
 from bridle.workspace.git import FALLBACK_ADDRESS, FALLBACK_NAME, Git, check_branch
 
 K = TypeVar("K")
@@ -83,8 +84,17 @@ async def take(git: Git, *, name: str | None = None, why: str = "snapshot", sinc
         return since
     index_commit = await commit_tree(git, index_tree, [head] if head else [], "the index")
     commit = await commit_tree(git, tree, [parent for parent in (head, index_commit) if parent], why)
-    await git.run("update-ref", REFS + name, commit)
+    await _hold(git, REFS + name, commit)
     return Snapshot(name, commit, tree, index_tree, head, branch)
+
+
+async def _hold(git: Git, ref: str, commit: str) -> None:
+    try:
+        if not await git.is_plain():
+            raise direct.Unclear
+        direct.write_ref(git.folder, ref, commit)
+    except direct.Unclear:
+        await git.run("update-ref", ref, commit)
 
 
 async def tree_of_all(git: Git, *, as_committed: bool = False) -> str:
@@ -106,8 +116,7 @@ async def find(git: Git, name: str) -> Snapshot | None:
     commit = await git.object(f"{REFS}{name}^{{commit}}")
     if commit is None:
         return None
-    parents = (await git.text("rev-list", "--parents", "-n", "1", commit)).split()[1:]
-    *heads, index = parents
+    *heads, index = await git.parents_of(commit)
     tree, index_tree = [await git.tree_of(one) for one in (commit, index)]
     return Snapshot(name, commit, tree, index_tree, heads[0] if heads else None, None)
 
@@ -166,10 +175,13 @@ class _OwnIndex:
 
     def __init__(self, git: Git, path: Path, data: bytes | None) -> None:
         self._git = git
+        self._path = path
         self.variables = {"GIT_INDEX_FILE": str(path)}
-        # What is copied is known by its digest. A file that is only meant to be added is in no tree of the index, and
-        # adding it changes nothing that git would tell: the plain form of an index has no such files.
-        self._digest = hashlib.sha256(data).digest() if data is not None and data[:8] == _PLAIN_INDEX else None
+        self._digest = _digest(data)
+        """By which its tree is known, if the same index was seen before."""
+        # A file that is only meant to be added is in no tree of the index, and adding it changes nothing that git would
+        # tell: the plain form of an index has no such files.
+        self._is_plain = data is not None and data[:8] == _PLAIN_INDEX
 
     async def tree(self) -> str:
         """Its tree; git is asked only where the same index was not seen before."""
@@ -187,8 +199,13 @@ class _OwnIndex:
             is_covering = await _uncover(self._git, self.variables)
             if self._digest is not None and not is_covering:
                 self._git.uncovered = frozenset({self._digest})
-        if (await _add_all(self._git, self.variables, flags))[1]:
-            self._digest = None
+        is_changed = (await _add_all(self._git, self.variables, flags))[1]
+        if is_changed or not self._is_plain:
+            self._digest = _digest(self._path.read_bytes() if self._path.exists() else None)
+
+
+def _digest(data: bytes | None) -> bytes | None:
+    return hashlib.sha256(data).digest() if data is not None else None
 
 
 @asynccontextmanager
@@ -280,10 +297,19 @@ async def commit_tree(git: Git, tree: str, parents: list[str], why: str) -> str:
     """A commit of ours that is on no branch; the one that was made last time, where it is the same."""
     key = (tree, *parents, why)
     if key not in git.commits:
-        words = [word for parent in parents for word in ("-p", parent)]
-        _, text = await git.run("commit-tree", tree, *words, "-m", f"bridle: {why}", variables=_WHO)
-        _remember(git.commits, key, text.strip())
+        _remember(git.commits, key, await _commit_tree(git, tree, parents, f"bridle: {why}"))
     return git.commits[key]
+
+
+async def _commit_tree(git: Git, tree: str, parents: list[str], text: str) -> str:
+    who = f"{FALLBACK_NAME} <{FALLBACK_ADDRESS}>"
+    try:
+        if not await git.is_plain():
+            raise direct.Unclear
+        return direct.write_commit(git.folder, tree, parents, who, int(clock.now().timestamp()), text)
+    except direct.Unclear:
+        words = [word for parent in parents for word in ("-p", parent)]
+        return (await git.text("commit-tree", tree, *words, "-m", text, variables=_WHO)).strip()
 
 
 async def no_filters(git: Git) -> list[str]:
