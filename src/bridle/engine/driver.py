@@ -115,6 +115,7 @@ class Driver:
         mask = Mask(secret_values(environment))
         self._say: Say = lambda line: say(mask.apply(line))
         self._folder, self._manner = folder, manner
+        self._open_store = open_store
         self._store = open_store()
         self._engine = Engine(open_store(), folder, hooks)  # a store of its own: it works in another thread
         self._places = Places(hooks.repository, environment, self._say)
@@ -142,7 +143,7 @@ class Driver:
         lock = await self._lock()
         try:
             lock.outlive_us()
-            state = self._store.state()
+            state = self._open_store().state()  # of a store of its own: ours is written to by other threads
             self._known = under_way.read(state)
             if lock.predecessor is not None:
                 self._say(f"the last driver of this run (process {lock.predecessor.pid}) was killed; going on")
@@ -248,7 +249,7 @@ class Driver:
         effect = action.effect
         known = self._known.get(effect.effect_id, UnderWay())
         if known.question is not None:  # an answer may have come since
-            known = under_way.read(self._store.state()).get(effect.effect_id, known)
+            known = under_way.read(self._open_store().state()).get(effect.effect_id, known)
         may_repeat = self._performers[effect.kind].may_repeat or action.task.get("idempotent") is True
         if known.question is None and known.attempts and not known.is_wanted_again and not may_repeat:
             text = under_way.question(effect)

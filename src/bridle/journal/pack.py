@@ -38,9 +38,9 @@ VERSION = 2
 LINE_LIMIT_BYTES = 64 * 1024
 # A result up to this long stands beside its entry. It is parsed in any case; this saves opening its file.
 VALUE_LIMIT_BYTES = 16 * 1024
-# Reading this much costs less than a millisecond. A checkpoint comes when more than this, and more than the last
+# Reading this much costs a fraction of a millisecond. A checkpoint comes when more than this, and more than the last
 # checkpoint itself, stands behind it: so checkpoints are at most half of the file.
-CHECKPOINT_AFTER_BYTES = 32 * 1024
+CHECKPOINT_AFTER_BYTES = 8 * 1024
 # A seal is shorter than this.
 SEAL_LIMIT_BYTES = 256
 
