@@ -216,10 +216,16 @@ def test_a_demo_that_is_not_kept_leaves_nothing_behind(tmp_path: Path) -> None:
 def test_a_demo_that_is_broken_off_again_and_again_goes_on_in_its_folder(tmp_path: Path) -> None:
     folder = tmp_path / "a folder"
     way = f"{BRIDLE} demo --folder '{folder}'"
-    for mark in ("> Edit till/prices.py", "> Edit till/basket.py", "> Write till/rebate.py", "> Write till/slip.py"):
+    for mark in (
+        "The sample repository is",
+        "> Edit till/prices.py",
+        "> Edit till/basket.py",
+        "> Write till/rebate.py",
+        "> Write till/slip.py",
+    ):
         code, out, err = broken_off(folder, mark)
         assert code == 130, err
-        assert f"go on      {way}\n" in out
+        assert f"go on      {way}\n" in out or mark == "The sample repository is", "then there is no run yet"
     assert f"Going on with the demo in {folder / 'till'}\n" in err
     done = bridle("demo", "--folder", str(folder), "--json", cwd=tmp_path)
     assert done.returncode == 0, done.stderr

@@ -79,15 +79,18 @@ def choose_folder(given: Path | None) -> Path:
     return folder.resolve()
 
 
-def find_unfinished(given: Path | None) -> tuple[Scene, Path] | None:
-    """The demo that was broken off in a folder, and its run; None where there is none."""
+def find_unfinished(given: Path | None) -> tuple[Scene, Path | None] | None:
+    """The demo that was broken off in a folder, and its run, where it had one already; None where there is none."""
     if given is None:
         return None
     scene = Scene(given.resolve())
+    has_commit = (scene.repository / ".git/refs/heads/main").is_file()
     runs = [path.parent for path in (scene.repository / layout.RUNS_FOLDER).glob(f"*/{layout.RUN_FILE}")]
-    if not scene.agent.is_file() or len(runs) != 1 or FileStore(runs[0]).standing().end is not None:
+    if not scene.agent.is_file() or not has_commit or len(runs) > 1:
         return None
-    return scene, runs[0]
+    if runs and FileStore(runs[0]).standing().end is not None:
+        return None
+    return scene, runs[0] if runs else None
 
 
 async def build(folder: Path, inherited: Mapping[str, str]) -> Scene:
