@@ -22,6 +22,7 @@ from bridle.cli.table import COMMANDS
 from bridle.errors import DiskError, UsageError
 from bridle.hosts import install, places
 from bridle.hosts.bundle import ENTRY, GONE, HOOKS, PACKAGE, PROGRAM, SOURCE, Origin, hook_command, rendered
+from bridle.hosts.discover import OWN_MARK, discover
 from bridle.hosts.install import LIST_FILE
 from bridle.hosts.session_file import PLUGIN_STATE
 
@@ -132,6 +133,13 @@ def test_the_plugin_of_a_package_that_was_not_installed_holds_nobody() -> None:
     command = json.loads((SOURCE / HOOKS).read_text())["hooks"]["Stop"][0]["hooks"][0]["command"]
     done = start_hook(command.replace("@GONE@", GONE))
     assert (done.returncode, json.loads(done.stdout)) == (0, {"systemMessage": GONE})
+
+
+def test_its_skills_are_told_of_by_the_names_that_claude_code_gives_them(tmp_path: Path) -> None:
+    install.install(tmp_path / "p", ORIGIN)
+    (tmp_path / ".claude/skills/greet").mkdir(parents=True)
+    assert discover(str(tmp_path), str(tmp_path / "p")) == ("skill:greet", "skill:bridle:babysit", "skill:bridle:score")
+    assert OWN_MARK == LIST_FILE
 
 
 # How its hooks start

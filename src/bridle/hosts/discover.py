@@ -17,14 +17,19 @@ NAME_LIMIT_CHARACTERS = 64
 
 AGENT_SUFFIX = ".md"
 
+# The plugin that `bridle plugin install` wrote has this file in it, and its host puts its name before its skills.
+OWN_MARK = ".bridle-plugin.json"
+OWN_PREFIX = "bridle:"
+
 
 def discover(project: str, plugin_root: str | None) -> tuple[str, ...]:
-    """`skill:NAME` and `agent:NAME`, those of the project first."""
+    """`skill:NAME` and `agent:NAME`, those of the project first; a plugin's by the name that its host gives them."""
     found: list[str] = []
     for folder in (os.path.join(project, ".claude"), plugin_root):
         if folder is not None:
-            found += [f"skill:{name}" for name in sorted(_folders(os.path.join(folder, "skills")))]
-            found += [f"agent:{name}" for name in sorted(_documents(os.path.join(folder, "agents")))]
+            owner = OWN_PREFIX if os.path.isfile(os.path.join(folder, OWN_MARK)) else ""
+            found += [f"skill:{owner}{name}" for name in sorted(_folders(os.path.join(folder, "skills")))]
+            found += [f"agent:{owner}{name}" for name in sorted(_documents(os.path.join(folder, "agents")))]
     return tuple(dict.fromkeys(found))[:FOUND_LIMIT]
 
 
