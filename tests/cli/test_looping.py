@@ -7,6 +7,7 @@ import subprocess
 from pathlib import Path
 
 from tests.loop.loops import BRIDLE, LIMIT_SECONDS, Loop, loop
+from tests.run.agents import eventually
 
 PLAN = "# T\n\n## One\nCheck: `test -f one`\n"
 WORKS = "open(task.lower(), 'w').close()"
@@ -83,3 +84,30 @@ def test_an_agent_of_the_list_that_is_missing_is_named_and_the_others_work(tmp_p
     assert done.returncode == 0, done.stderr
     assert "/nowhere/codex" in done.stderr
     assert json.loads(done.stdout)["verdict"] == "done"
+
+
+def test_two_runs_are_not_at_work_in_one_working_copy(tmp_path: Path) -> None:
+    here = loop(tmp_path, PLAN, "while not os.path.exists(calls + '-go'): time.sleep(0.05)\n" + WORKS)
+    first = subprocess.Popen(
+        [str(BRIDLE), "run", "--json"],
+        cwd=here.folder,
+        env=here.environment(),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    eventually(here.calls)
+    branch = here.git("branch", "--show-current")
+    second, again = here.bridle("run"), here.bridle("resume")
+    (here.beside / "calls-go").touch()
+    said, _ = first.communicate(timeout=LIMIT_SECONDS)
+    run = json.loads(said)["run"]
+    assert first.returncode == 0
+    for refused in (second, again):
+        assert refused.returncode == 2, refused.stderr
+        assert f"a run is at work in {here.folder} already: {run} (process {first.pid}, since " in refused.stderr
+        assert "bridle stop" in refused.stderr
+    assert [path.name for path in (here.folder / ".a5c/runs").iterdir()] == [run]
+    assert here.git("branch", "--show-current") == branch == f"bridle/{run.lower()}"
+    assert here.bridle("resume").returncode == 0

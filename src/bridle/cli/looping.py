@@ -8,6 +8,7 @@ import os
 import signal
 import sys
 from collections.abc import Coroutine, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +23,10 @@ from bridle.journal.find import LAST, runs_folder
 from bridle.loop.bridle_toml import load_settings
 from bridle.loop.copies import folder_of
 from bridle.loop.introduce import introduce
+from bridle.loop.occupied import check_free, occupied
 from bridle.loop.plan import Plan
 from bridle.loop.receipt import VERIFIED
+from bridle.loop.settings import Settings
 from bridle.loop.start import INTERRUPTED, PROCESS_ID, Beginning, Ended, create, go_on, standing
 from bridle.loop.tick import tick
 from bridle.views import receipt as receipts
@@ -67,6 +70,8 @@ def begin(
     found = introduce(settings, beginning.repository, environment)
     for line in found if introduction is None else introduction:
         say(line)
+    if not settings.works_apart:
+        check_free(beginning.repository)
     run = asyncio.run(create(beginning, _runs_of(beginning.repository, environment), environment))
     say(f"run {run.name}: {tasks} {'task' if tasks == 1 else 'tasks'}; {settings.limits.words()}")
     if settings.works_apart:
@@ -159,8 +164,18 @@ def _paint(document: dict[str, Any], reason: str) -> None:
 
 async def _shown(run: Path, environment: Mapping[str, str], *, with_hooks: bool) -> Ended:
     """Drive the run, and show it meanwhile."""
-    async with face_of(run, environment) as face:
+    async with _place_of(run), face_of(run, environment) as face:
         return await go_on(run, environment, face.say, with_hooks=with_hooks, watch=face.watch)
+
+
+def _place_of(run: Path) -> AbstractAsyncContextManager[None]:
+    """The working copy that the run needs for itself, if it needs one."""
+    store = FileStore(run)
+    inputs = store.inputs()
+    if store.standing().end == COMPLETED or not isinstance(inputs, dict) or "settings" not in inputs:
+        return nullcontext()
+    is_apart = Settings.from_json(inputs["settings"]).works_apart
+    return nullcontext() if is_apart else occupied(Path(str(inputs["repository"])), run.name)
 
 
 async def _until_told_to_end(work: Coroutine[Any, Any, Ended]) -> Ended:
