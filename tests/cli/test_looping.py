@@ -86,7 +86,7 @@ def test_an_agent_of_the_list_that_is_missing_is_named_and_the_others_work(tmp_p
     assert json.loads(done.stdout)["verdict"] == "done"
 
 
-def test_two_runs_are_not_at_work_in_one_working_copy(tmp_path: Path) -> None:
+def test_two_runs_are_not_at_work_in_one_working_copy_and_status_says_which_one_is(tmp_path: Path) -> None:
     here = loop(tmp_path, PLAN, "while not os.path.exists(calls + '-go'): time.sleep(0.05)\n" + WORKS)
     first = subprocess.Popen(
         [str(BRIDLE), "run", "--json"],
@@ -100,6 +100,7 @@ def test_two_runs_are_not_at_work_in_one_working_copy(tmp_path: Path) -> None:
     eventually(here.calls)
     branch = here.git("branch", "--show-current")
     second, again = here.bridle("run"), here.bridle("resume")
+    status, document = here.bridle("status").stdout, json.loads(here.bridle("status", "--json").stdout)
     (here.beside / "calls-go").touch()
     said, _ = first.communicate(timeout=LIMIT_SECONDS)
     run = json.loads(said)["run"]
@@ -110,4 +111,8 @@ def test_two_runs_are_not_at_work_in_one_working_copy(tmp_path: Path) -> None:
         assert "bridle stop" in refused.stderr
     assert [path.name for path in (here.folder / ".a5c/runs").iterdir()] == [run]
     assert here.git("branch", "--show-current") == branch == f"bridle/{run.lower()}"
+    assert document["at_work"]["pid"] == first.pid
+    assert status.startswith(f"· PLAN.md: 0 of 1 task verified (at work, process {first.pid})\n")
+    assert status.endswith(f"  stop       bridle stop {run}\n")
     assert here.bridle("resume").returncode == 0
+    assert "at work" not in here.bridle("status").stdout

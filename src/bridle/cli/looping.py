@@ -15,8 +15,11 @@ from typing import Any
 from bridle.cli import notify
 from bridle.cli.faces import face_of
 from bridle.cli.people import chosen_run
+from bridle.engine.driver import LOCK_FILE
 from bridle.engine.iteration import COMPLETED
 from bridle.engine.trust import home_of
+from bridle.errors import LockHeld
+from bridle.ground.lock import FileLock, Holder
 from bridle.journal import layout
 from bridle.journal.files import FileStore
 from bridle.journal.find import LAST, runs_folder
@@ -51,6 +54,15 @@ def chosen(argument: str | None) -> Path:
 def is_loop(run: Path) -> bool:
     """Whether it is a run of the loop, and not of some other process."""
     return FileStore(run).metadata().get("processId") == PROCESS_ID
+
+
+def driver_of(run: Path) -> Holder | None:
+    """Who is at work on a run now; None where nobody is."""
+    try:
+        FileLock.hold(run / LOCK_FILE, holder="bridle status").release()
+    except LockHeld as held:
+        return held.payload if isinstance(held.payload, Holder) else None
+    return None
 
 
 RESUME = "bridle resume"
@@ -114,7 +126,7 @@ def drive(
 def show(document: dict[str, Any], reason: str, *, as_json: bool) -> None:
     """Print a receipt."""
     if as_json:
-        print(json.dumps(document, ensure_ascii=False))
+        print(_as_json(document))
         return
     if sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb":
         _paint(document, reason)
@@ -135,6 +147,16 @@ def _tick(run: Path, document: Mapping[str, Any]) -> None:
 
 def _with_way(document: dict[str, Any], resume: str | None) -> dict[str, Any]:
     return document if resume is None else {**document, "resume": resume}
+
+
+def _as_json(document: dict[str, Any]) -> str:
+    """One document that every reader can read, also where the name of a file in it is no text."""
+    text = json.dumps(document, ensure_ascii=False)
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return json.dumps(document)
+    return text
 
 
 def _runs_of(repository: Path, environment: Mapping[str, str]) -> Path:

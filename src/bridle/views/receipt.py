@@ -166,7 +166,9 @@ def _ways(receipt: Mapping[str, Any]) -> Iterator[Line]:
         ways["undo"] = str(receipt["undo"])
     verdicts = {task["verdict"] for task in receipt["tasks"]}
     failed = next((task for task in receipt["tasks"] if task["verdict"] in _FAILED), None)
-    if verdicts & _OPEN:
+    if receipt.get("at_work"):
+        ways["stop"] = f"bridle stop {receipt['run']}"
+    elif verdicts & _OPEN:
         ways["go on"] = str(receipt["resume"])
     elif failed is not None:  # going on alone would change nothing
         ways["try again"] = f"bridle retry {shlex.quote(str(failed['title']))} {receipt['run']} --resume"

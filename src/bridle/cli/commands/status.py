@@ -15,5 +15,10 @@ def command(*, run: str | None, as_json: bool) -> int:
     from bridle.cli import looping
     from bridle.loop.start import standing
 
-    looping.show(asyncio.run(standing(looping.chosen(run))), "", as_json=as_json)
+    folder = looping.chosen(run)
+    driver = looping.driver_of(folder)
+    document = asyncio.run(standing(folder))
+    if driver is not None:
+        document["at_work"] = {"pid": driver.pid, "since": driver.since}
+    looping.show(document, "" if driver is None else f"at work, process {driver.pid}", as_json=as_json)
     return 0
