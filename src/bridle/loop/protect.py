@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -28,6 +29,8 @@ UNDONE_FOLDER = "bridle-undone"
 # Files that are read to see what became of tests; an agent that changes more has left no test as it was.
 TEST_FILES = 500
 REPOSITORY = "160000"
+# A line of `git status` about a submodule with changed (M) or new (U) files in it.
+_DIRTY_SUBMODULE = re.compile(r"1 .. S.(?:M.|.U) ")
 
 
 async def protect(args: Mapping[str, Any], bench: Bench) -> dict[str, Any]:
@@ -142,6 +145,17 @@ def _is_left(bench: Bench, path: str) -> bool:
     return os.path.lexists(bench.folder / path)
 
 
+async def _submodules(bench: Bench) -> list[Report]:
+    """Repositories within, as the commit names them, whose files are not those of any commit."""
+    if not os.path.lexists(bench.folder / ".gitmodules"):
+        return []
+    words = ("status", "--porcelain=v2", "-z", "--untracked-files=no", "--ignore-submodules=none")
+    dirty = [line.split(" ", 8)[8] for line in await bench.git.names(*words) if _DIRTY_SUBMODULE.match(line)]
+    return [
+        Report(name, "files of this submodule were changed: checks see that, and no commit holds it") for name in dirty
+    ]
+
+
 async def _tests(bench: Bench, changes: Sequence[Change]) -> list[Report]:
     """What became of the tests in the files that were changed."""
     chosen = [one for one in changes if may_hold_tests(one.path)][:TEST_FILES]
@@ -163,6 +177,7 @@ async def _others(bench: Bench, changes: Sequence[Change]) -> list[Report]:
         for one in changes
         if one.is_gone and _is_left(bench, one.path) and not (bench.folder / one.path).is_dir()
     ]
+    reports += await _submodules(bench)
     rules = [one for one in changes if Path(one.path).name == ".gitignore" and not one.is_gone]
     if rules:
         old = await texts_of(bench, {one.before for one in rules})

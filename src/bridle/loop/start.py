@@ -15,7 +15,7 @@ from bridle.ground import clock, ids
 from bridle.journal.create import NewRun, create_run
 from bridle.journal.entries import OK, Effect, Posted
 from bridle.journal.files import FileStore
-from bridle.loop import checks, commits, kinds, merging, news, protect, ralph, shift, work
+from bridle.loop import checks, commits, kinds, locks, merging, news, protect, ralph, shift, work
 from bridle.loop.bench import Bench, bench, with_direnv
 from bridle.loop.copies import folder_of
 from bridle.loop.names import branch_of
@@ -35,6 +35,14 @@ OWN_CHECK = ".ralph/check"
 
 # What is said where the time of a run is used up in the midst of a step.
 OVER = "the time is over; `bridle resume --max-time` gives it more"
+# What git notes while something of the person's is under way.
+UNDER_WAY = {
+    "rebase-merge": "rebase",
+    "rebase-apply": "rebase",
+    "MERGE_HEAD": "merge",
+    "CHERRY_PICK_HEAD": "cherry-pick",
+    "REVERT_HEAD": "revert",
+}
 INTERRUPTED = 130
 LIMIT_REACHED = 3
 NEEDS_YOU = 4
@@ -68,6 +76,7 @@ async def look(cwd: Path, plan: Plan, settings: Settings, environment: Mapping[s
     git = Git(cwd, environment)
     top = await git.top()
     git = Git(top, environment)
+    _refuse_the_midst(await git.git_path("."))
     base = await git.head()
     if base is None:
         raise UsageError(f"{top} has no commit yet", remedy="Make one first: git add -A && git commit -m start")
@@ -79,6 +88,16 @@ async def look(cwd: Path, plan: Plan, settings: Settings, environment: Mapping[s
             remedy="Commit or stash them, or use --allow-dirty, which keeps a snapshot of them first.",
         )
     return Beginning(top, _with_own_check(plan, top), settings, base, await git.branch())
+
+
+def _refuse_the_midst(place: Path) -> None:
+    """A rebase or a merge that is under way would be torn apart by another branch."""
+    for name, what in UNDER_WAY.items():
+        if (place / name).exists():
+            raise UsageError(
+                f"a {what} is under way here",
+                remedy=f"Finish it (git {what} --continue) or leave it (git {what} --abort) first.",
+            )
 
 
 async def create(beginning: Beginning, runs: Path, environment: Mapping[str, str]) -> Path:
@@ -119,6 +138,8 @@ async def go_on(
     hooks = Hooks(Path(inputs["repository"]), environment, enabled=with_hooks)
     place = replace(await bench_of(run, inputs, environment, say), watch=watch, hooks=hooks)
     settings = place.settings
+    for name in await locks.clear(place.folder):
+        say(f"removed .git/{name}, which a git that was killed had left")
     places = Worktrees(place, has_worktree=settings.works_apart)
     while True:
         document, _ = await stand(store)

@@ -21,7 +21,7 @@ from bridle.loop.protected import CONFTEST, FREE, INI, MAKE, NPM, TOML, Mended, 
 # A file that defines checks is small; what is longer is put back as a whole.
 TEXT_LIMIT_BYTES = 4 * 1024 * 1024
 # Folders that Bridle writes to and that were none of them links when it began to.
-_OUR_FOLDERS = (".ralph", ".ralph/logs", ".ralph/logs/checks", ".ralph/logs/claude", ".ralph/state")
+OUR_FOLDERS = (".ralph", ".ralph/logs", ".ralph/logs/checks", ".ralph/logs/claude", ".ralph/state")
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ async def repairs(
 ) -> list[Repair]:
     """Everything that is not as it must be; `conftests` are the files of that name that are there now."""
     protected = start.protected
-    found = [Repair(path, _link_words(), None) for path in _OUR_FOLDERS if (bench.folder / path).is_symlink()]
+    found = [Repair(path, _link_words(), None) for path in OUR_FOLDERS if (bench.folder / path).is_symlink()]
     for path, why in protected.files.items():
         if path in versions and not _is_allowed(path, may_edit):
             found += await _whole(bench, path, versions[path], why)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from bridle.errors import AgentNotReady, DiskError, UsageError
+from bridle.errors import AgentNotReady, DiskError, GitError, UsageError
 from bridle.ground import clock, disk, ids
-from bridle.loop import commits, gitfolder, kinds, progress, prompt
+from bridle.loop import commits, gitfolder, kinds, locks, progress, prompt
 from bridle.loop.attempts import spent_before
 from bridle.loop.bench import Bench
 from bridle.loop.endings import SAID_CHARACTERS, ending
@@ -17,7 +18,9 @@ from bridle.loop.ledger import Spent
 from bridle.loop.names import slug_of
 from bridle.loop.news import News
 from bridle.loop.plan import Task
+from bridle.loop.undo import OUR_FOLDERS
 from bridle.loop.watching import Saw
+from bridle.loop.weakened import Report
 from bridle.run.budget import Cost
 from bridle.run.command import CLAUDE_LIKE
 from bridle.run.request import Auth, Limits, Mode, Permission, Reasoning, Request
@@ -44,12 +47,14 @@ SUMMARIZED_CHARACTERS = 200_000
 async def work(args: dict[str, Any], bench: Bench, news: News) -> dict[str, Any]:
     """Run one agent on a task; whatever comes of it is a value."""
     task = next(task for task in bench.plan.tasks if task.title == args["task"])
+    standing = gitfolder.look(bench.folder, bench.notebook)
+    if standing.folder is None:
+        raise GitError(f"{bench.folder} is no repository any more", remedy="Bring its .git folder back; then resume.")
     before = await _snapshot(bench, args)
     heard = news.since(int(args.get("after") or 0))
     packed = _pack(task, args, bench, [*(args.get("hints") or ()), *heard["hints"]])
     kept = _keep_prompt(bench, args, packed.text)
     asked = _request(packed.text, args, bench)
-    standing = gitfolder.look(bench.folder, bench.notebook)
     finished = await _run(
         asked,
         environment=bench.environment,
@@ -57,7 +62,15 @@ async def work(args: dict[str, Any], bench: Bench, news: News) -> dict[str, Any]
         on_event=lambda event: bench.watch(Saw(task.title, event)),
         is_announced=False,  # which program and who pays is said once, before the first
     )
-    told = gitfolder.put_files_back(standing, gitfolder.look(bench.folder, bench.notebook))
+    now = gitfolder.look(bench.folder, bench.notebook)
+    if now.folder is None:
+        raise GitError(
+            f"the agent has destroyed the repository in {bench.folder}: its .git is gone",
+            remedy="Bring it back from a copy; what the agent did is in its log. Nothing more is started.",
+        )
+    told = [*_mended(bench), *gitfolder.put_files_back(standing, now)]
+    for name in await locks.clear(bench.folder):
+        bench.say(f"removed .git/{name}, which a git of the agent's had left")
     has_left = await commits.keep_branch(bench, head=before.head)
     told += await gitfolder.put_refs_back(
         bench.git, standing, gitfolder.look(bench.folder, bench.notebook), bench.came_from
@@ -81,6 +94,17 @@ async def work(args: dict[str, Any], bench: Bench, news: News) -> dict[str, Any]
     }
     _note_progress(bench, args, value)
     return value
+
+
+def _mended(bench: Bench) -> list[Report]:
+    """Bridle's own folders, where an agent has put something else in their place."""
+    reports = []
+    for name in OUR_FOLDERS:
+        path = bench.workspace / name
+        if os.path.lexists(path) and (path.is_symlink() or not path.is_dir()):
+            path.unlink()
+            reports.append(Report(name, "something stood in the place of a folder of Bridle's, and was removed"))
+    return reports
 
 
 async def _run(asked: Request, **more: Any) -> Finished:

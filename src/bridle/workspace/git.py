@@ -127,6 +127,10 @@ class Git:
         try:
             return Path(await self.text("rev-parse", "--show-toplevel"))
         except GitError as error:
+            if "must be run in a work tree" in error.message:
+                raise UsageError(
+                    f"{self.folder} is a repository without files", remedy="Clone it, and work in the clone."
+                ) from error
             raise UsageError(f"{self.folder} is not inside a git repository", remedy="Run `git init` there.") from error
 
     async def common_folder(self) -> Path:

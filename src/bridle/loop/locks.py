@@ -1,0 +1,80 @@
+"""Locks that git leaves behind when it is killed: with its agent, or with Bridle. Nobody else would remove them."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from pathlib import Path
+
+from bridle.errors import DiskError
+from bridle.ground import census, clock, disk
+from bridle.run.logs import git_folder
+
+# A git of the person's holds a lock for moments; one that is still there after this has no holder, or waits for an
+# editor, and then its process is there.
+WAIT_SECONDS = 3.0
+POLL_SECONDS = 0.05
+_NAMES = ("index.lock", "HEAD.lock", "config.lock", "packed-refs.lock", "ORIG_HEAD.lock")
+_LINK_LIMIT_BYTES = 64 * 1024
+
+
+async def clear(folder: Path) -> list[str]:
+    """Remove the locks on a working copy and its repository whose holders are dead; gives their names."""
+    found = _locks(folder)
+    if not found:
+        return []
+    deadline = clock.monotonic() + WAIT_SECONDS
+    while (left := {path: one for path, one in found.items() if _mark(path) == one}) and clock.monotonic() < deadline:
+        await asyncio.sleep(POLL_SECONDS)
+    if not left or await asyncio.to_thread(_is_git_at_work, folder):
+        return []
+    for path in left:
+        path.unlink(missing_ok=True)
+    return sorted(path.name for path in left)
+
+
+def _locks(folder: Path) -> dict[Path, tuple[int, int]]:
+    common = git_folder(folder)
+    places = {place for place in (common, _own(folder)) if place is not None}
+    branches = [] if common is None else list((common / "refs/heads/bridle").glob("*.lock"))
+    paths = [*(place / name for place in places for name in _NAMES), *branches]
+    return {path: mark for path in paths if (mark := _mark(path)) is not None}
+
+
+def _own(folder: Path) -> Path | None:
+    """Where git keeps what is this working copy's alone."""
+    entry = folder / ".git"
+    if entry.is_dir():
+        return entry
+    try:
+        text = disk.read_bounded(entry, _LINK_LIMIT_BYTES).decode("utf-8", "surrogateescape").strip()
+    except DiskError:
+        return None
+    return folder / text.removeprefix("gitdir:").strip()
+
+
+def _mark(path: Path) -> tuple[int, int] | None:
+    """What tells one lock from the next of the same name."""
+    try:
+        found = path.lstat()
+    except OSError:
+        return None
+    return found.st_ino, found.st_mtime_ns
+
+
+def _is_git_at_work(folder: Path) -> bool:
+    """Whether a git works in that repository, as far as this machine tells."""
+    top = os.path.realpath(folder)
+    for entry in census.take().values():
+        if entry.is_alive and entry.name == "git":
+            try:
+                where = os.readlink(f"/proc/{entry.pid}/cwd")
+            except FileNotFoundError:
+                if os.path.isdir("/proc/self"):
+                    continue  # it has ended meanwhile
+                return True
+            except OSError:
+                return True  # somebody else's, or a machine that does not tell
+            if os.path.commonpath((top, where)) == top:
+                return True
+    return False
