@@ -8,6 +8,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -184,16 +185,30 @@ def test_a_clock_that_steps_breaks_neither_the_order_nor_the_durations(moment: i
 def test_a_session_that_is_bound_anew_meanwhile_is_let_through(tmp_path: Path) -> None:
     project, run, path = bound(tmp_path)
     project.run("ask:a/agent", run_id="other")
-    with session_file.held(path, "somebody who binds"):
+    with FileLock.hold(run / layout.LOCK_FILE, holder="somebody at work"):
         hook = project.start()
         feed(hook, project.payload())
+        until(lambda: b"hook:run stop" in (path.parent / ".s.lock").read_bytes(), "the hook has the session's lock")
         file = session_file.read(path)
         assert file is not None
         session_file.write(file.with_session(file.session.changed(run_id="other")))
     stdout, stderr = hook.communicate(timeout=LIMIT_SECONDS)
-    # Whether it had read the file before or after, it is never held for the run that it has no longer.
-    assert stops(run) == []
-    assert (json.loads(stdout) == {}) == (b"another run" in stderr)
+    assert (json.loads(stdout), b"another run" in stderr) == ({}, True)
+    assert stops(run) == stops(project.runs / "other") == []
+    assert (session_of(path).run_id, session_of(path).iteration) == ("other", 3)
+
+
+def until(holds: Callable[[], bool], what: str) -> None:
+    """Wait for something that another process does."""
+    deadline = time.monotonic() + LIMIT_SECONDS
+    while True:
+        try:
+            if holds():
+                return
+        except FileNotFoundError:
+            pass
+        assert time.monotonic() < deadline, what
+        time.sleep(0.01)
 
 
 def test_a_run_that_completes_while_its_hook_waits_is_seen_as_completed(tmp_path: Path) -> None:

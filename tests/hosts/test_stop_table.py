@@ -716,3 +716,14 @@ def test_stops_in_the_row_of_another_session_do_not_hide_the_proof(tmp_path: Pat
     assert project.hook(project.payload(last_assistant_message=PROMISE)).document == {}
     assert [entry["sessionId"] for entry in stops(run)] == ["other", "other", "other", "s"]
     assert session_of(project.state / "other.md").active
+
+
+def test_a_run_that_cannot_be_read_does_not_even_get_a_lock_file(tmp_path: Path) -> None:
+    project = Project(tmp_path)
+    run = project.run(AGENT)
+    spoil(lambda text: b"")(project)
+    (run / layout.LOCK_FILE).unlink()
+    path = project.session()
+    before = sorted(file.name for file in (*run.iterdir(), *path.parent.iterdir()))
+    assert project.stop().document == {}
+    assert sorted(file.name for file in (*run.iterdir(), *path.parent.iterdir())) == before
