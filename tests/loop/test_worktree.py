@@ -219,3 +219,19 @@ def test_uncommitted_changes_refuse_the_start_here_too_and_are_no_part_of_the_ru
     document = run(here, 0, "--worktree", "--allow-dirty")
     assert (here.folder / "mine").read_text() == "b\n"
     assert here.git("show", f"{document['branch']}:mine") == "a"
+
+
+def test_the_budget_of_the_workspace_bounds_and_counts_what_is_done_in_its_worktrees(tmp_path: Path) -> None:
+    """Each run of the agent costs 0.01; the third would be above what the person allows for this workspace."""
+    plan = "# P\n\n" + "\n".join(f"## {name}\nCheck: `test -f {name.lower()}`\n" for name in ("One", "Two", "Three"))
+    here = loop(tmp_path, plan, WORKS)
+    budget = here.folder / ".ralph/state/budget.json"
+    budget.parent.mkdir(parents=True)
+    budget.write_text(json.dumps({"total_cost_usd": 1.0, "max_cost_usd": 1.02, "iterations": 7}))
+    document = run(here, 3, "--worktree")
+    assert verdicts(document) == {"One": "done", "Two": "done", "Three": "pending"}
+    spent = json.loads(budget.read_text())
+    assert (spent["total_cost_usd"], spent["max_cost_usd"], spent["iterations"]) == (1.02, 1.02, 9)
+    budget.write_text(json.dumps(spent | {"max_cost_usd": 5}))
+    assert verdicts(receipt(here.bridle("resume", "--json"), 0))["Three"] == "done"
+    assert json.loads(budget.read_text())["total_cost_usd"] == 1.03

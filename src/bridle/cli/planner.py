@@ -154,7 +154,7 @@ def _answers(questions: tuple[str, ...]) -> list[str] | None:
 
 def _shown() -> Callable[[Event], None]:
     mask = Mask(secret_values(os.environ))
-    words = AgentWords(Path.cwd(), mask)
+    words = AgentWords(Path.cwd(), mask=mask)
 
     def show(event: Event) -> None:
         for line in words.of(event):

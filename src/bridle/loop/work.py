@@ -10,7 +10,7 @@ from typing import Any
 
 from bridle.errors import AgentNotReady, DiskError, GitError, UsageError
 from bridle.ground import clock, disk, ids
-from bridle.loop import commits, gitfolder, kinds, locks, progress, prompt
+from bridle.loop import commits, gitfolder, kinds, locks, progress, prompt, purse
 from bridle.loop.attempts import spent_before
 from bridle.loop.bench import Bench
 from bridle.loop.endings import SAID_CHARACTERS, ending
@@ -57,8 +57,7 @@ async def work(args: dict[str, Any], bench: Bench, news: News) -> dict[str, Any]
     asked = _request(packed.text, args, bench)
     finished = await _run(
         asked,
-        environment=bench.environment,
-        say=bench.say,
+        bench,
         on_event=lambda event: bench.watch(Saw(task.title, event)),
         is_announced=False,  # which program and who pays is said once, before the first
     )
@@ -107,10 +106,13 @@ def _mended(bench: Bench) -> list[Report]:
     return reports
 
 
-async def _run(asked: Request, **more: Any) -> Finished:
+async def _run(asked: Request, bench: Bench, **more: Any) -> Finished:
     """Run an agent; one that cannot be asked at all is one that cannot be used."""
+    purse.fill(bench)
     try:
-        return await run(asked, **more)
+        finished = await run(asked, environment=bench.environment, say=bench.say, **more)
+        purse.empty(bench)
+        return finished
     except UsageError as error:
         refusal = AgentNotReady(f"{asked.agent} cannot be used: {error.message}", remedy=error.remedy)
         record = Record()
@@ -137,7 +139,7 @@ async def summarize(args: dict[str, Any], bench: Bench) -> dict[str, Any]:
         auth=Auth(settings.auth),
         limits=_limits(bench),
     )
-    finished = await _run(asked, environment=bench.environment, say=bench.say)
+    finished = await _run(asked, bench)
     data = finished.record.structured_output
     said = data.get("summary") if isinstance(data, Mapping) else finished.outcome.final_text
     if isinstance(said, str) and said.strip() and not finished.outcome.run_error:

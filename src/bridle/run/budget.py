@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from bridle.errors import DiskError
@@ -68,28 +68,31 @@ def read(workspace: Path) -> Budget:
 
 def spend(workspace: Path, budget: Budget, cost: Cost) -> Budget:
     """Write down one more run and its cost."""
-    spent = Budget(
+    spent = replace(
+        budget,
         total_cost_usd=round(budget.total_cost_usd + (cost.usd or 0.0), 6),
-        max_cost_usd=budget.max_cost_usd,
         iterations=budget.iterations + 1,
-        max_iterations=budget.max_iterations,
     )
-    value = {
-        "total_cost_usd": spent.total_cost_usd,
-        "max_cost_usd": spent.max_cost_usd,
-        "iterations": spent.iterations,
-        "max_iterations": spent.max_iterations,
-    }
+    return write(workspace, spent)
+
+
+def write(workspace: Path, budget: Budget) -> Budget:
+    """Make this the budget of a workspace."""
     private_folder(workspace, STATE_FOLDER)
-    disk.write_json_atomic(budget_file(workspace), value)
-    return spent
+    disk.write_json_atomic(budget_file(workspace), asdict(budget))
+    return budget
 
 
 def add(workspace: Path, cost: Cost) -> Budget:
     """Write down one more run and its cost, whoever else does so at the same time."""
-    path = private_folder(workspace, STATE_FOLDER) / LOCK_FILE
-    with FileLock.hold(path, holder="bridle", wait_seconds=LOCK_SECONDS):
+    with alone(workspace):
         return spend(workspace, read(workspace), cost)
+
+
+def alone(workspace: Path) -> FileLock:
+    """The right to change a budget, from reading to writing it."""
+    path = private_folder(workspace, STATE_FOLDER) / LOCK_FILE
+    return FileLock.hold(path, holder="bridle", wait_seconds=LOCK_SECONDS)
 
 
 def cost_of(record: Record, agent: str) -> Cost:

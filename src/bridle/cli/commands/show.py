@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from bridle.wire.transcript import Transcript
 
 LOGS = Path(".ralph/logs/claude")
+# Runs that work apart keep theirs there.
+WORKTREES = Path(".ralph/worktrees")
 NEWEST = "last"
 # Beyond what a card shows of one output; the log has the rest, and --full and --json keep more.
 SHOWN_CHARACTERS = 10_000
@@ -39,7 +41,7 @@ def command(
 ) -> None:
     """Show the conversation in FILE: what was said, each tool call with its outcome, changes, sub-agents, cost.
 
-    `-` reads standard input. `last` is the newest log in .ralph/logs/claude of this folder.
+    `-` reads standard input. `last` is the newest log in .ralph/logs/claude of this folder or of its worktrees.
     """
     from bridle.views.terminal import look_for
     from bridle.wire.mask import Mask, secret_values
@@ -155,7 +157,8 @@ def _agent_of(target: str) -> str:
 
 
 def _newest() -> Path:
-    logs = [(path.stat().st_mtime_ns, path.name, path) for path in LOGS.glob("*.ndjson") if path.is_file()]
+    found = (path for place in (Path(), *WORKTREES.glob("*")) for path in (place / LOGS).glob("*.ndjson"))
+    logs = [(path.stat().st_mtime_ns, path.name, path) for path in found if path.is_file()]
     if not logs:
         raise UsageError(f"there is no log in {LOGS} here", remedy="Name a file, or `-` for standard input.")
     return max(logs)[2]
