@@ -221,33 +221,38 @@ QUESTION = {
 }
 
 
+ONE_QUESTION = """
+async def process(inputs, ctx):
+    return await ctx.breakpoint({"question": "Ship it?"}, label="ship")
+"""
+
+DECIDED = [
+    shell(
+        "bridle task:post ${run} ${effect} --status ok --json --value-inline"
+        """ '{"approved": true, "response": "${words}", "respondedBy": "human"}'""",
+        words={"from": "last_user", "pattern": r'"Ship it\?"="([^"]+)"'},
+        effect=EFFECT,
+    ),
+    says("The person has decided."),
+    iterates(),
+    shows_status(),
+    gives_proof(),
+]
+
+
 def test_a_question_that_was_dismissed_is_asked_again_and_the_words_of_the_person_reach_the_run(tmp_path: Path) -> None:
     words = "Approve, but mind the gap"
     asks = calls("AskUserQuestion", **QUESTION)
-    answers = [
-        *worked_to_the_breakpoint(),
-        asks,
-        {**asks, "when": {"tool_result_of": "AskUserQuestion"}},
-        {
-            **shell(
-                "bridle task:post ${run} ${effect} --status ok --json --value-inline"
-                """ '{"approved": true, "response": "${words}", "respondedBy": "human"}'""",
-                words={"from": "last_user", "pattern": r'"Ship it\?"="([^"]+)"'},
-                effect=EFFECT,
-            )
-        },
-        says("The person has decided."),
-        *worked_to_the_end(),
-    ]
-    with plugged(tmp_path, *answers) as there:
+    with plugged(tmp_path, *begins(ONE_QUESTION), iterates(), asks, asks, *DECIDED) as there:
         replies = [lambda _asked: None, lambda asked: {**asked, "answers": {"Ship it?": words}}]
-        ended = there.conversation("/bridle:start write notes.txt", replies)
+        ended = there.conversation("/bridle:start ask me", replies)
         assert there.scene.stage.problems == ()
         stops = there.stops()
     assert (ended.exit_code, ended.result["subtype"]) == (0, "success")
     assert [denied["tool_name"] for denied in ended.result["permission_denials"]] == ["AskUserQuestion"]
-    assert stops == [("block", "continue_loop")] * 6 + [("approve", "completion_proof_matched")]
-    assert json.loads((there.run() / "state/output.json").read_text())["words"] == words
+    assert stops == [("block", "continue_loop"), ("approve", "completion_proof_matched")]
+    output = json.loads((there.run() / "state/output.json").read_text())
+    assert output == {"approved": True, "response": words, "respondedBy": "human"}
 
 
 def test_a_session_that_waits_for_a_person_may_rest_and_is_taken_up_again(tmp_path: Path) -> None:
@@ -385,26 +390,19 @@ def run_line(set_up: Scene, line: str) -> int:
 
 
 def test_a_person_at_the_terminal_decides_at_the_keyboard(tmp_path: Path) -> None:
-    decided = shell(
-        "bridle task:post ${run} ${effect} --status ok --json --value-inline"
-        """ '{"approved": true, "response": "${words}", "respondedBy": "human"}'""",
-        words={"from": "last_user", "pattern": r'"Ship it\?"="([^"]+)"'},
-        effect=EFFECT,
-    )
-    answers = [*worked_to_the_breakpoint(), calls("AskUserQuestion", **QUESTION), decided, says("Decided.")]
-    with plugged(tmp_path, *answers, *worked_to_the_end()) as there:
+    asks = calls("AskUserQuestion", **QUESTION)
+    with plugged(tmp_path, *begins(ONE_QUESTION), iterates(), asks, *DECIDED) as there:
         argv = [str(claude_program()), "--plugin-dir", str(there.plugin), "--permission-mode", "acceptEdits"]
         with terminal(there.scene, argv) as person:
             person.waits_for("for agents")
-            person.says("/bridle:start write notes.txt")
+            person.says("/bridle:start ask me")
             person.waits_for("Ship it?")
             person.waits_for("They do not.")
             person.types(ENTER)
             person.waits_for("It is done.")
             person.waits_until(lambda: there.stops()[-1][1] == "completion_proof_matched", "end of the run")
         assert there.scene.stage.problems == ()
-    output = json.loads((there.run() / "state/output.json").read_text())
-    assert (output["approved"], output["words"]) == (True, "Approve")
+    assert json.loads((there.run() / "state/output.json").read_text())["response"] == "Approve"
 
 
 def test_a_person_at_the_terminal_is_told_that_bridle_is_gone(tmp_path: Path) -> None:
