@@ -15,7 +15,7 @@ from bridle.ground import clock, ids
 from bridle.journal.create import NewRun, create_run
 from bridle.journal.entries import OK, Effect, Posted
 from bridle.journal.files import FileStore
-from bridle.loop import checks, commits, kinds, locks, merging, news, protect, ralph, shift, work
+from bridle.loop import checks, commits, kinds, locks, merging, news, protect, ralph, shift, summary, work
 from bridle.loop.bench import Bench, bench, with_direnv
 from bridle.loop.copies import folder_of
 from bridle.loop.names import branch_of
@@ -235,7 +235,7 @@ def _acts(heard: news.News) -> dict[str, Act]:
         kinds.KEEP: merging.keep,
         kinds.MERGE: merging.merge,
         kinds.LAND: merging.land,
-        kinds.SUMMARIZE: work.summarize,
+        kinds.SUMMARIZE: summary.summarize,
     }
 
 

@@ -40,8 +40,6 @@ QUESTION_CHARACTERS = 4000
 PATTERNS = 20
 PATTERN_CHARACTERS = 500
 DENIALS = 20
-# Of the progress that is summarized at once: what the smallest model can read.
-SUMMARIZED_CHARACTERS = 200_000
 
 
 async def work(args: dict[str, Any], bench: Bench, news: News) -> dict[str, Any]:
@@ -55,7 +53,7 @@ async def work(args: dict[str, Any], bench: Bench, news: News) -> dict[str, Any]
     packed = _pack(task, args, bench, [*(args.get("hints") or ()), *heard["hints"]])
     kept = _keep_prompt(bench, args, packed.text)
     asked = _request(packed.text, args, bench)
-    finished = await _run(
+    finished = await run_agent(
         asked,
         bench,
         on_event=lambda event: bench.watch(Saw(task.title, event)),
@@ -71,15 +69,15 @@ async def work(args: dict[str, Any], bench: Bench, news: News) -> dict[str, Any]
     for name in await locks.clear(bench.folder):
         bench.say(f"removed .git/{name}, which a git of the agent's had left")
     has_left = await commits.keep_branch(bench, head=before.head)
-    told += await gitfolder.put_refs_back(
-        bench.git, standing, gitfolder.look(bench.folder, bench.notebook), bench.came_from
-    )
+    if has_left or now.refs != standing.refs:
+        now = gitfolder.look(bench.folder, bench.notebook)
+        told += await gitfolder.put_refs_back(bench.git, standing, now, bench.came_from)
     after = await snapshot.take(bench.git, name=f"{before.name}-after", why="after an iteration", since=before)
     answer = _answer(finished)
     value = {
         **ending(finished, agent=asked.agent, question=answer["question"], now=clock.now(), local=clock.local_zone()),
         **answer,
-        **_figures(finished, spent_before(asked, finished.log_path, news.asked_at(kinds.work_label(args)))),
+        **figures(finished, spent_before(asked, finished.log_path, news.asked_at(kinds.work_label(args)))),
         "changed": after.tree != before.tree or after.head != before.head,
         "tree": after.tree,
         "snapshot": before.name,
@@ -106,7 +104,7 @@ def _mended(bench: Bench) -> list[Report]:
     return reports
 
 
-async def _run(asked: Request, bench: Bench, **more: Any) -> Finished:
+async def run_agent(asked: Request, bench: Bench, **more: Any) -> Finished:
     """Run an agent; one that cannot be asked at all is one that cannot be used."""
     purse.fill(bench)
     try:
@@ -118,45 +116,6 @@ async def _run(asked: Request, bench: Bench, **more: Any) -> Finished:
         record = Record()
         outcome = judge(record, Ending(exit_code=None, not_found=refusal.message))
         return Finished(record, outcome, Cost(None, None), 0, 0.0, unusable=refusal)
-
-
-async def summarize(args: dict[str, Any], bench: Bench) -> dict[str, Any]:
-    """Fold old progress into a summary, by a small model that can only read. One that fails folds nothing."""
-    text = progress.read(bench.notebook)
-    if not text.strip():
-        return {}
-    settings = bench.settings
-    agent = str(args.get("agent") or settings.agents[0])
-    asked = Request(
-        prompt=SUMMARIZE.format(text=bench.mask.apply(text)[-SUMMARIZED_CHARACTERS:]),
-        cwd=bench.folder,
-        agent=agent,
-        mode=Mode.SUMMARIZER,
-        task="summarize",
-        model=settings.summarize_model if agent in CLAUDE_LIKE or "summarize_model" in settings.chosen else None,
-        reasoning=Reasoning.HIGH,
-        json_schema=SUMMARY_SCHEMA if agent in CLAUDE_LIKE else None,
-        auth=Auth(settings.auth),
-        limits=_limits(bench),
-    )
-    finished = await _run(asked, bench)
-    data = finished.record.structured_output
-    said = data.get("summary") if isinstance(data, Mapping) else finished.outcome.final_text
-    if isinstance(said, str) and said.strip() and not finished.outcome.run_error:
-        summary = bench.mask.apply(said)[:SUMMARY_CHARACTERS]
-        progress.fold(bench.notebook, key=f"{bench.run}/summary/{args['iteration']}", summary=summary, of=text)
-    else:
-        bench.say(f"the progress so far was not folded: {finished.outcome.reason or 'no summary came'}")
-    return _figures(finished)
-
-
-SUMMARY_SCHEMA = {"type": "object", "properties": {"summary": {"type": "string"}}, "required": ["summary"]}
-SUMMARIZE = """\
-Below is the progress of a long piece of work in this repository, iteration by iteration. Fold it into a summary that
-whoever comes next can go on with: what is done, what failed and why, what was decided, what is open. Leave out what no
-longer matters. At most thirty lines.
-
-{text}"""
 
 
 def request_of(task: Task, args: dict[str, Any], bench: Bench) -> tuple[prompt.Packed, Request]:
@@ -227,7 +186,7 @@ def _request(text: str, args: dict[str, Any], bench: Bench) -> Request:
         json_schema=prompt.SCHEMA if agent in CLAUDE_LIKE else None,  # others have no form for their answer
         auth=Auth(settings.auth),
         permission=Permission(settings.permission),
-        limits=_limits(bench),
+        limits=limits_of(bench),
         denials_fail=False,
     )
 
@@ -238,7 +197,8 @@ def _model(agent: str, bench: Bench) -> str | None:
     return settings.model if agent in CLAUDE_LIKE or "model" in settings.chosen else None
 
 
-def _limits(bench: Bench) -> Limits:
+def limits_of(bench: Bench) -> Limits:
+    """How long an agent may take for what."""
     settings = bench.settings
     return Limits(
         run_seconds=settings.agent_seconds,
@@ -267,7 +227,7 @@ def _answer(finished: Finished) -> dict[str, Any]:
     }
 
 
-def _figures(finished: Finished, before: Spent | None = None) -> dict[str, Any]:
+def figures(finished: Finished, before: Spent | None = None) -> dict[str, Any]:
     """What it used, with what was used before it for the same."""
     usage, earlier = finished.record.usage, before or Spent()
     return {
