@@ -88,7 +88,7 @@ class Figures:
     """Seconds of CPU for an iteration, one for each round."""
     early: list[float] = field(default_factory=list)
     late: list[float] = field(default_factory=list)
-    """The median gap of the first and of the last ten iterations of each round."""
+    """Seconds of CPU for each of the second ten iterations, and of the last ten."""
 
 
 @dataclass(frozen=True)
@@ -183,11 +183,10 @@ def measure(loop: Loop, here: Place, tasks: int, seen: Figures) -> None:
     if len(starts.moments) != tasks:
         said = (here.folder / "output").read_text(encoding="utf-8", errors="replace")[-2000:]
         raise LoopFailed(f"{loop.name} started {len(starts.moments)} agents for {tasks} tasks:\n{said}")
-    gaps = gaps_of(starts.moments)
-    seen.gaps.append(statistics.median(gaps))
-    seen.early.append(statistics.median(gaps[:10]))
-    seen.late.append(statistics.median(gaps[-10:]))
-    seen.cpu.append((starts.cpu_at_last - starts.cpu_at_first) / (tasks - 1))
+    seen.gaps.append(statistics.median(gaps_of(starts.moments)))
+    seen.cpu.append((starts.cpu[tasks] - starts.cpu[1]) / (tasks - 1))
+    seen.early.append((starts.cpu[21] - starts.cpu[11]) / 10)
+    seen.late.append((starts.cpu[tasks] - starts.cpu[tasks - 10]) / 10)
 
 
 class LoopFailed(Exception):
@@ -204,7 +203,8 @@ class Starts:
 
     def __init__(self, pipe: Path) -> None:
         self.moments: list[float] = []
-        self.cpu_at_first = self.cpu_at_last = 0.0
+        self.cpu: dict[int, float] = {}
+        """The CPU seconds that were used when some of them started, by their number."""
         self._fd = os.open(pipe, os.O_RDWR)  # for writing, too: so that it does not end with the first agent
         self._thread: threading.Thread | None = None
 
@@ -219,11 +219,10 @@ class Starts:
             letters = data.count(b"A")
             if b"Z" in data:
                 return
-            self.moments += [moment] * letters
-            if len(self.moments) == 1:
-                self.cpu_at_first = cpu_of(pid)
-            elif len(self.moments) == wanted:
-                self.cpu_at_last = cpu_of(pid)
+            for _ in range(letters):  # two at once where this thread had to wait for its turn
+                self.moments.append(moment)
+                if len(self.moments) in (1, 11, 21, wanted - 10, wanted):
+                    self.cpu[len(self.moments)] = cpu_of(pid)
 
     def close(self) -> None:
         """Stop reading."""
