@@ -70,8 +70,14 @@ class Settings:
     tries: int = setting(
         count(1), "Iterations that may leave a task not done, before it has failed.", default=limits.TRIES
     )
-    parallel: int = setting(count(1), "Tasks that are worked on side by side, each in a worktree.", default=1)
-    worktree: bool = setting(FLAG, "Work in a worktree, and leave the working copy as it is.", default=False)
+    parallel: int = setting(
+        count(1),
+        "Tasks that are worked on at once, each in a worktree; what is done is merged in turn, through the checks.",
+        default=1,
+    )
+    worktree: bool = setting(
+        FLAG, "Work in a worktree after the setup, and leave the working copy as it is.", default=False
+    )
     checks: tuple[str, ...] = setting(
         TEXTS,
         "Commands that must pass for every task of a goal or of a prd.json; a plan has its own `Checks:`.",
