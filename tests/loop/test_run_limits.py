@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import pty
+import re
+import select
 import signal
 import subprocess
 import time
@@ -133,3 +136,73 @@ def test_iterations_that_cost_and_led_nowhere_are_told_apart_from_those_that_wer
     shown = here.bridle("status").stdout
     assert "0.0100 USD for verified iterations, 0.0200 USD wasted" in shown
     assert "30 tokens in, 6 out" in shown
+
+
+def test_on_a_terminal_the_wait_is_counted_down_and_a_key_ends_it(tmp_path: Path) -> None:
+    here = loop(tmp_path, ONE, LIMITED)
+    ours, theirs = pty.openpty()
+    # A shell that leads its session and opens a terminal has it as its own, and so has what takes its place.
+    words = ["sh", "-c", 'exec "$1" run PLAN.md < "$0" 2> "$0"', os.ttyname(theirs), str(BRIDLE)]
+    child = subprocess.Popen(
+        words,
+        cwd=here.folder,
+        env=here.environment(TERM="xterm", COLUMNS="120", LINES="40"),
+        stdout=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    with child:
+        try:
+            shown = read_until(ours, rb"waiting for usage limit: One: (?:59:\d\d|1:00:\d\d) left, until")
+            assert b"press s to try now" in shown
+            os.write(ours, b"s")
+            read_until(ours, rb"the wait is over")
+            read_until(ours, rb"committed")
+            eventually(lambda: drained(ours) and child.poll() is not None)
+            assert child.returncode == 0
+        finally:
+            child.kill()
+            os.close(ours)
+            os.close(theirs)
+    assert len(here.calls()) == 2
+
+
+def drained(terminal: int) -> bool:
+    """Take what is there, so that nobody waits to be read."""
+    while select.select([terminal], [], [], 0)[0]:
+        os.read(terminal, 65536)
+    return True
+
+
+def read_until(terminal: int, pattern: bytes) -> bytes:
+    """What a terminal shows until that is there."""
+    shown = b""
+    deadline = time.monotonic() + LIMIT_SECONDS
+    while not re.search(pattern, shown):
+        is_ready, _, _ = select.select([terminal], [], [], max(0.0, deadline - time.monotonic()))
+        assert is_ready, shown[-2000:]
+        shown += os.read(terminal, 65536)
+    return shown
+
+
+def test_a_question_sets_its_work_aside_and_the_answer_brings_it_back(tmp_path: Path) -> None:
+    plan = "# Two\n\n## One\nCheck: `test -f one && test -f half`\n\n## Two\nCheck: `test -f two`\n"
+    agent = r"""
+    if number == 1:
+        open("half", "w").write("HALF")
+        answer |= {"question": "Which colour?", "done": False}
+    elif task == "One":
+        kept = prompt.split("tree of ")[1].split(":")[0]
+        os.system(f"git checkout -q {kept} -- half")
+        open("one", "w").close()
+    else:
+        open("two", "w").close()
+    """
+    here = loop(tmp_path, plan, agent)
+    document = run(here, 4)
+    assert verdicts(document) == {"One": "needs you", "Two": "done"}
+    assert here.git("show", "--name-only", "--format=", "HEAD") == "two"
+    assert not (here.folder / "half").exists()
+    done = here.bridle("answer", document["tasks"][0]["effect"], "green", "--resume", "--json")
+    assert verdicts(receipt(done, 0)) == {"One": "done", "Two": "done"}
+    assert here.git("show", "--name-only", "--format=", "HEAD").split() == ["half", "one"]
+    agrees(here)
