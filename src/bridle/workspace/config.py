@@ -51,7 +51,7 @@ class Config:
 def _usual(folder: Path, environment: Mapping[str, str]) -> Iterable[Path]:
     """Files that git looks for, whether they are there now or not."""
     own, shared = direct.git_folders(folder)
-    yield from (shared / "config", own / "config.worktree")
+    yield from (Path(shared) / "config", Path(own) / "config.worktree")
     yield Path(environment.get("GIT_CONFIG_SYSTEM") or "/etc/gitconfig")
     home = environment.get("HOME")
     if named := environment.get("GIT_CONFIG_GLOBAL"):

@@ -38,30 +38,49 @@ class Unclear(Exception):
     """Only git itself can tell."""
 
 
-def git_folders(top: Path) -> tuple[Path, Path]:
-    """The git folder of a working copy, whose top folder this is, and the one that all its worktrees share."""
-    entry = top / ".git"
-    if entry.is_dir():
+def git_folders(top: Path) -> tuple[str, str]:
+    """The git folder of a working copy, whose top folder this is, and the one that all its worktrees share.
+
+    As plain text: this is asked dozens of times in an iteration, and a Path takes longer to make than a file to find.
+    """
+    entry = f"{top}/.git"
+    if os.path.isdir(entry):
         own = entry
     else:
         text = _line(entry)
         if not text.startswith("gitdir: "):
             raise Unclear
-        own = top / text.removeprefix("gitdir: ")
-    common = own / "commondir"
-    shared = own / _line(common) if common.exists() else own
-    if not (shared / "refs").is_dir() or (shared / "reftable").exists():
+        own = os.path.join(top, text.removeprefix("gitdir: "))
+    common = f"{own}/commondir"
+    shared = os.path.join(own, _line(common)) if os.path.exists(common) else own
+    if not os.path.isdir(f"{shared}/refs") or os.path.exists(f"{shared}/reftable"):
         raise Unclear
     return own, shared
 
 
 def checked_out(top: Path) -> str:
     """The ref of the branch that is checked out, or the id of the commit that is by itself."""
-    own, _ = git_folders(top)
-    head = own / "HEAD"
-    if head.is_symlink():  # an old way to name a branch
+    return _checked_out(git_folders(top)[0])
+
+
+def head(top: Path) -> str | None:
+    """The commit that is checked out; None where the branch has none yet."""
+    own, shared = git_folders(top)
+    found = _checked_out(own)
+    return _ref(shared, found) if found.startswith("refs/") else found
+
+
+def ref(top: Path, name: str) -> str | None:
+    """The id that a branch, or a ref of ours, points to; None where there is no such ref."""
+    if not _SHARED_REF.fullmatch(name):
         raise Unclear
-    text = _line(head)
+    return _ref(git_folders(top)[1], name)
+
+
+def _checked_out(own: str) -> str:
+    if os.path.islink(f"{own}/HEAD"):  # an old way to name a branch
+        raise Unclear
+    text = _line(f"{own}/HEAD")
     if text.startswith("ref: refs/heads/"):
         return text.removeprefix("ref: ")
     if not _WHOLE_ID.fullmatch(text):
@@ -69,24 +88,16 @@ def checked_out(top: Path) -> str:
     return text
 
 
-def head(top: Path) -> str | None:
-    """The commit that is checked out; None where the branch has none yet."""
-    found = checked_out(top)
-    return ref(top, found) if found.startswith("refs/") else found
-
-
-def ref(top: Path, name: str) -> str | None:
-    """The id that a branch, or a ref of ours, points to; None where there is no such ref."""
+def _ref(shared: str, name: str) -> str | None:
     if not _SHARED_REF.fullmatch(name):
         raise Unclear
-    _, shared = git_folders(top)
-    path = shared / name
-    if path.is_file():
+    path = f"{shared}/{name}"
+    if os.path.isfile(path):
         text = _line(path)
         if not _WHOLE_ID.fullmatch(text):
             raise Unclear
         return text
-    return _packed(shared / "packed-refs", name)
+    return _packed(f"{shared}/packed-refs", name)
 
 
 def commit_of(top: Path, commit: str) -> tuple[str, tuple[str, ...]]:
@@ -94,7 +105,7 @@ def commit_of(top: Path, commit: str) -> tuple[str, tuple[str, ...]]:
     if not _WHOLE_ID.fullmatch(commit):
         raise Unclear
     _, shared = git_folders(top)
-    data = _read(shared / "objects" / commit[:2] / commit[2:], _OBJECT_LIMIT_BYTES)
+    data = _read(f"{shared}/objects/{commit[:2]}/{commit[2:]}", _OBJECT_LIMIT_BYTES)
     try:
         found = _COMMIT.match(zlib.decompressobj().decompress(data, _HEAD_BYTES))
     except zlib.error as error:
@@ -115,7 +126,7 @@ def write_commit(top: Path, tree: str, parents: Sequence[str], who: str, seconds
     data = b"commit %d\0%b" % (len(body), body)
     digest = hashlib.sha1 if len(tree) == 40 else hashlib.sha256  # the repository's own kind of id
     name = digest(data, usedforsecurity=False).hexdigest()
-    folder = shared / "objects" / name[:2]
+    folder = Path(shared) / "objects" / name[:2]
     try:
         folder.mkdir(exist_ok=True)
         if not (folder / name[2:]).exists():
@@ -130,7 +141,7 @@ def write_ref(top: Path, name: str, commit: str) -> None:
     if not _OUR_REF.fullmatch(name) or not _WHOLE_ID.fullmatch(commit):
         raise Unclear
     _, shared = git_folders(top)
-    path = shared / name
+    path = Path(shared) / name
     if path.is_dir():
         raise Unclear
     lock = path.with_name(path.name + ".lock")
@@ -151,15 +162,15 @@ def write_ref(top: Path, name: str, commit: str) -> None:
         raise Unclear from error
 
 
-def _packed(path: Path, name: str) -> str | None:
-    if not path.exists():
+def _packed(path: str, name: str) -> str | None:
+    if not os.path.exists(path):
         return None
     data = _read(path, _REFS_LIMIT_BYTES)
     found = re.search(rb"^(" + _ID.encode() + rb") " + re.escape(name.encode()) + rb"$", data, re.MULTILINE)
     return found[1].decode("ascii") if found is not None else None
 
 
-def _line(path: Path) -> str:
+def _line(path: str) -> str:
     """The one line of a file."""
     try:
         text = _read(path, _LINE_LIMIT_BYTES).decode("utf-8", "surrogateescape").removesuffix("\n")
@@ -170,7 +181,7 @@ def _line(path: Path) -> str:
     return text
 
 
-def _read(path: Path, limit_bytes: int) -> bytes:
+def _read(path: str, limit_bytes: int) -> bytes:
     try:
         return disk.read_bounded(path, limit_bytes)
     except DiskError as error:

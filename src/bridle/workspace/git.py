@@ -144,7 +144,7 @@ class Git:
     async def index_path(self) -> Path:
         """Where git keeps what is staged in this working copy."""
         try:
-            return direct.git_folders(self.folder)[0].absolute() / "index"
+            return Path(os.path.abspath(direct.git_folders(self.folder)[0])) / "index"
         except direct.Unclear:
             return await self.git_path("index")
 
