@@ -138,8 +138,9 @@ async def go_on(
     hooks = Hooks(Path(inputs["repository"]), environment, enabled=with_hooks)
     place = replace(await bench_of(run, inputs, environment, say), watch=watch, hooks=hooks)
     settings = place.settings
-    for name in await locks.clear(place.folder):
-        say(f"removed .git/{name}, which a git that was killed had left")
+    for folder in (place.folder, *(Path(str(one)) for one in inputs.get("worktrees") or ())):
+        for name in await locks.clear(folder):
+            say(f"removed .git/{name}, which a git that was killed had left")
     places = Worktrees(place, has_worktree=settings.works_apart)
     while True:
         document, _ = await stand(store)

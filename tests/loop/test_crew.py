@@ -1,0 +1,83 @@
+"""Which worker does what, and what is counted for all of them together."""
+
+from __future__ import annotations
+
+from bridle.loop import limits
+from bridle.loop.crew import Crew
+from bridle.loop.ledger import DONE, NEEDS_YOU, PENDING, Ledger, TaskBook
+from bridle.loop.limits import Limits
+
+
+def crew(parallel: int = 2, *, has_worktree: bool = False) -> Crew:
+    return Crew(parallel=parallel, has_worktree=has_worktree, base="b" * 40)
+
+
+def ledger(*tasks: TaskBook) -> Ledger:
+    return Ledger({task.title: task for task in tasks})
+
+
+def test_no_two_workers_have_the_same_task_and_each_goes_on_with_its_own() -> None:
+    here, book = crew(), ledger(TaskBook("One"), TaskBook("Two"), TaskBook("Three"))
+    first, second = here.slots
+    for slot, title in ((first, "One"), (second, "Two")):
+        task = here.next_task(slot, book)
+        assert task is not None
+        assert task.title == title
+        here.begin(slot, task)
+    assert here.next_task(second, book) is book.tasks["Two"]
+    book.tasks["Two"].verdict = DONE
+    here.let_go(book.tasks["Two"])
+    assert here.next_task(second, book) is book.tasks["Three"]
+
+
+def test_a_task_that_was_answered_goes_on_with_the_worker_that_has_its_conversation() -> None:
+    here, book = crew(), ledger(TaskBook("One"), TaskBook("Two"))
+    first, second = here.slots
+    here.begin(first, book.tasks["One"])
+    book.tasks["One"].verdict = NEEDS_YOU
+    here.step_aside(book.tasks["One"])
+    assert here.next_task(first, book) is book.tasks["Two"]
+    here.begin(first, book.tasks["Two"])
+    book.tasks["One"].verdict = PENDING
+    assert here.next_task(second, book) is None
+    book.tasks["Two"].verdict = DONE
+    here.let_go(book.tasks["Two"])
+    assert here.next_task(second, book) is None
+    assert here.next_task(first, book) is book.tasks["One"]
+
+
+def test_a_plain_run_tells_its_effects_nothing_of_copies() -> None:
+    here, task = crew(1), TaskBook("One")
+    here.begin(here.slots[0], task)
+    assert here.place(task) == {}
+    assert here.home() == {}
+
+
+def test_an_effect_is_told_what_its_copy_is_like_in_case_it_must_be_made_anew() -> None:
+    here, task = crew(1, has_worktree=True), TaskBook("One")
+    here.begin(here.slots[0], task)
+    here.saw(task, {"tree": "t" * 40})
+    assert here.place(task) == {"stands": {"head": "b" * 40, "tree": "t" * 40}}
+    here.saw(task, {"head": "c" * 40, "tree": "u" * 40})
+    assert here.place(task) == {"stands": {"head": "c" * 40, "tree": "u" * 40}}
+    side_by_side = crew()
+    side_by_side.begin(side_by_side.slots[1], task)
+    assert side_by_side.place(task)["worker"] == 2
+    assert "worker" not in side_by_side.home()
+
+
+def test_only_what_was_there_when_a_copy_was_taken_has_arrived_in_it() -> None:
+    here, task = crew(), TaskBook("One")
+    here.begin(here.slots[0], task)
+    here.slots[0].landed = 1
+    assert here.has_arrived(TaskBook("Two", landed=1), task)
+    assert not here.has_arrived(TaskBook("Three", landed=2), task)
+
+
+def test_iterations_under_way_are_taken_to_cost_as_much_as_the_next() -> None:
+    book = ledger(TaskBook("One"))
+    book.tasks["One"].spent.cost_usd = 1.0
+    book.iteration_costs += [1.0]
+    bounds = Limits(max_cost_usd=3.0)
+    assert limits.reached(bounds, book, elapsed_seconds=0, under_way=1) is None
+    assert limits.reached(bounds, book, elapsed_seconds=0, under_way=2) is not None
