@@ -208,3 +208,34 @@ def test_a_conversation_is_gone_on_with_by_nobody_but_its_own_agent(tmp_path: Pa
     run.post("breakpoint", {"response": "green", "approved": True})
     asked = run.asked(kinds.WORK)
     assert (asked["agent"], asked["session_id"], asked["asked"], asked["answer"]) == ("claude", None, "Which?", "green")
+
+
+def test_what_an_agent_at_its_limit_was_told_is_told_to_the_next_one(tmp_path: Path) -> None:
+    run = Played(tmp_path, ONE, agents=("claude", "codex"))
+    run.look(RED)
+    run.work(kinds.QUESTION, question="Which?", session_id="s1", changed=False)
+    run.post("breakpoint", {"response": "green", "approved": True})
+    assert run.asked(kinds.WORK)["answer"] == "green"
+    run.work(kinds.LIMIT, **limit(run, HOUR), news={"after": 9, "hints": ["MIND"], "retries": [], "limits": {}})
+    asked = run.asked(kinds.WORK)
+    assert (asked["agent"], asked["answer"], asked["hints"]) == ("codex", "green", ["MIND"])
+    run.work(kinds.TRANSIENT, changed=False)
+    run.now = sleeping(run)
+    asked = run.asked(kinds.WORK)
+    assert (asked["answer"], asked["hints"]) == ("green", ["MIND"])
+    run.work()
+    run.judged(RED)
+    asked = run.asked(kinds.WORK)
+    assert (asked["answer"], asked.get("hints")) == (None, None)
+
+
+def test_a_refused_tool_call_is_told_to_the_next_agent_and_in_the_receipt(tmp_path: Path) -> None:
+    run = Played(tmp_path, ONE)
+    run.look(RED)
+    run.work(denials=["Bash: curl"])
+    run.judged(RED)
+    assert run.asked(kinds.WORK)["notes"] == ["A tool call was refused: Bash: curl"]
+    run.work(tree="u", denials=["Bash: curl"])
+    run.judged(GREEN)  # a denial alone fails nothing
+    (task,) = run.receipt()["tasks"]
+    assert (task["verdict"], task["denials"]) == ("done", ["Bash: curl"])

@@ -71,6 +71,9 @@ UNUSABLE = "unusable"
 QUESTION = "question"
 """It asked something, and waits."""
 
+# Endings of agents that have read their prompt and acted on it.
+HEARD = (OK, QUESTION)
+
 # Why a run pauses.
 WHY_LIMIT = "limit"
 WHY_UNUSABLE = "unusable"

@@ -88,6 +88,8 @@ class TaskBook:
     """What the next prompt must say: denials, undone changes, a broken check."""
     answer: str | None = None
     """What a person said to the question, until the next iteration has heard it."""
+    denials: list[str] = field(default_factory=list)
+    """Tool calls that were refused."""
     undone: list[str] = field(default_factory=list)
     """Protected parts that were put back."""
     reported: list[dict[str, str]] = field(default_factory=list)

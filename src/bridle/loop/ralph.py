@@ -236,7 +236,7 @@ class Loop:
             self.ledger.aside.add(await self._ask_home(kinds.SUMMARIZE, args, None))
 
     async def _work(self, task: TaskBook, agent: str) -> dict[str, Any]:
-        args = {
+        args: dict[str, Any] = {
             "task": task.title,
             "iteration": task.iterations,
             "agent": agent,
@@ -255,14 +255,21 @@ class Loop:
         self.ledger.iteration_costs.append(task.last_cost_usd)
         task.first_snapshot = task.first_snapshot or work.get("snapshot")
         task.cut += [{"iteration": task.iterations, **one} for one in work.get("cut") or ()]
-        task.notes = [f"A tool call was refused: {denial}" for denial in work.get("denials") or ()]
+        refused = [str(denial) for denial in work.get("denials") or ()]
+        task.denials += [one for one in refused if one not in task.denials]
+        was_heard = work.get("ending") in kinds.HEARD
+        task.notes = [*([] if was_heard else task.notes), *(f"A tool call was refused: {one}" for one in refused)]
         if work.get("left_branch"):
             task.notes.append("The branch was changed, and changed back: stay on the one that is checked out.")
         if work.get("repository"):
             paths = ", ".join(str(one["path"]) for one in work["repository"])
             task.notes.append(f"Leave git's own things alone ({paths}): the harness makes branches and commits.")
             self._report(task, work["repository"])
-        task.answer = None
+        if was_heard:
+            task.answer = None
+        else:  # what it was told is told to the next one
+            said = work.get("news") or {}
+            self.ledger.hints += [*(args.get("hints") or ()), *(said.get("hints") or ())]
         self._take_news(work.get("news") or {})
         return work
 

@@ -99,7 +99,7 @@ def _task(task: TaskBook) -> dict[str, Any]:
         "output_tokens": task.spent.output_tokens,
         "seconds": round(task.spent.seconds, 3),
     }
-    for name in ("undone", "reported", "folded", "cut"):
+    for name in ("undone", "reported", "denials", "folded", "cut"):
         if listed := getattr(task, name):
             shown[name] = list(listed)
     if task.question is not None:

@@ -106,6 +106,8 @@ def _remarks(task: Mapping[str, Any]) -> Iterator[str]:
         yield f"a change to {path} was undone: it is protected"
     for one in task.get("reported") or ():
         yield f"look at {one['path']}: {one['what']}"
+    for denial in task.get("denials") or ():
+        yield f"a tool call was refused: {denial}"
     if folded := task.get("folded"):
         yield f"{_count(len(folded), 'commit')} of the agent's own went into its commit"
     for one in task.get("cut") or ():
@@ -162,7 +164,7 @@ def _ways(receipt: Mapping[str, Any]) -> Iterator[Line]:
     if commits:
         ways["look"] = f"git log --stat -n {len(commits)} {receipt['branch']}"
         ways["take over"] = str(receipt["merge"])
-    if commits or receipt.get("worktree"):
+    if commits or receipt.get("worktree") or receipt["iterations"]:
         ways["undo"] = str(receipt["undo"])
     verdicts = {task["verdict"] for task in receipt["tasks"]}
     failed = next((task for task in receipt["tasks"] if task["verdict"] in _FAILED), None)
