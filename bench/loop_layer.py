@@ -17,6 +17,7 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -154,10 +155,10 @@ def _targets(found: dict[tuple[str, str], Figures], long: Figures) -> list[Targe
 
 def _prices(folder: Path) -> dict[str, float]:
     """What an fsync, and a git that does nothing, take here and now."""
-    path = folder / "synced"
+    numbers = count()
 
     def sync() -> None:
-        with path.open("wb") as stream:
+        with (folder / f"synced-{next(numbers)}").open("xb") as stream:
             stream.write(b"x" * 500)
             stream.flush()
             os.fsync(stream.fileno())
