@@ -206,3 +206,15 @@ def test_a_question_sets_its_work_aside_and_the_answer_brings_it_back(tmp_path: 
     assert verdicts(receipt(done, 0)) == {"One": "done", "Two": "done"}
     assert here.git("show", "--name-only", "--format=", "HEAD").split() == ["half", "one"]
     agrees(here)
+
+
+def test_a_bound_that_bounds_nothing_is_refused(tmp_path: Path) -> None:
+    here = loop(tmp_path, ONE, "")
+    run(here, 3, "--max-iterations", "1")
+    wrong = {"--max-cost": ("nan", "-1"), "--max-iterations": ("0",), "--tries": ("0",), "--max-time": ("-3", "never")}
+    for name, values in wrong.items():
+        for value in values:
+            done = here.bridle("resume", f"{name}={value}")
+            assert done.returncode == 2, (name, value, done.stderr)
+            assert name in done.stderr
+    assert len(here.calls()) == 1

@@ -20,6 +20,7 @@ from bridle.journal import layout
 from bridle.journal.entries import ERROR, OK, Posted
 from bridle.run.runner import Finished, run
 from bridle.wire.category import Category
+from bridle.wire.resets import lifted_at
 from bridle.workspace.merge import Conflicts
 from bridle.workspace.snapshot import Snapshot
 
@@ -157,9 +158,8 @@ def _delivered(delivery: dict[str, Any], in_the_way: Conflicts | None, workspace
 
 
 def _when(finished: Finished) -> str:
-    resets_at = finished.record.resets_at
-    if resets_at is None:
+    said = finished.outcome.error
+    moment = lifted_at(finished.record.resets_at, said, now=clock.now(), local=clock.local_zone())
+    if moment is None:
         return "Drive the run again later; nothing is lost."
-    from datetime import UTC, datetime
-
-    return f"Drive the run again after {clock.iso(datetime.fromtimestamp(resets_at, UTC))}; nothing is lost."
+    return f"Drive the run again after {clock.iso(moment)}; nothing is lost."

@@ -45,6 +45,14 @@ def load_settings(cwd: Path, home: Path, flags: Mapping[str, object] | None = No
     return Settings(**by_attribute, chosen=tuple(name for name in KEYS if name in chosen))
 
 
+def read_flags(flags: Mapping[str, object]) -> dict[str, Any]:
+    """What these flags say, by the settings that they are; SettingsError where one says nothing that can be."""
+    given = {name: value for name, value in flags.items() if value is not None}
+    values, wrong = _read_values(given, "--{}", is_repository=False)
+    _refuse(wrong)
+    return {KEYS[name].attribute: value for name, value in values.items()}
+
+
 def find_file(cwd: Path) -> Path | None:
     """The nearest `bridle.toml` from a folder up to the top of its repository."""
     for folder in _up_to_top(cwd.resolve()):

@@ -14,7 +14,7 @@ from bridle.loop import kinds
 from bridle.run.runner import Finished
 from bridle.run.watchdog import Bite
 from bridle.wire.category import Category
-from bridle.wire.resets import FURTHEST, reset_time
+from bridle.wire.resets import lifted_at
 
 # What of an agent's last words is kept for people.
 SAID_CHARACTERS = 2000
@@ -124,8 +124,5 @@ def _is_transient(status: int | None, words: str) -> bool:
 
 def _resets_at(finished: Finished, now: datetime, local: tzinfo) -> str | None:
     """The moment of the account's own event, else that of the words; None where neither names one to come."""
-    told = finished.record.resets_at
-    if told is not None and now.timestamp() < told <= (now + FURTHEST).timestamp():
-        return clock.iso(datetime.fromtimestamp(told, UTC))
-    found = reset_time(failure_words(finished), now=now, local=local)
+    found = lifted_at(finished.record.resets_at, failure_words(finished), now=now, local=local)
     return None if found is None else clock.iso(found)

@@ -56,6 +56,13 @@ _TIME = re.compile(
 _JUST_OVER = timedelta(hours=1)
 
 
+def lifted_at(told: float | None, text: str | None, *, now: datetime, local: tzinfo = UTC) -> datetime | None:
+    """The moment that the account itself has told, in seconds since 1970, else that of the words."""
+    if told is not None and now.timestamp() < told <= (now + FURTHEST).timestamp():
+        return datetime.fromtimestamp(told, UTC)
+    return reset_time(text, now=now, local=local)
+
+
 def reset_time(text: str | None, *, now: datetime, local: tzinfo = UTC) -> datetime | None:
     """The moment that a text names, in UTC; None where it names none that is still to come."""
     words = _QUOTED.sub('"', " ".join((text or "")[:_TEXT_CHARACTERS].split()))

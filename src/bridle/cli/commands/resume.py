@@ -19,17 +19,11 @@ def command(*, run: str | None, no_hooks: bool, as_json: bool, **flags: Any) -> 
     from bridle.cli import looping
     from bridle.journal.files import FileStore
     from bridle.loop import news, start
-    from bridle.loop.duration import parse_duration
+    from bridle.loop.bridle_toml import read_flags
 
+    said = read_flags(flags)
     folder = looping.chosen(run)
     store = FileStore(folder)
-    bounds = {
-        "max_cost_usd": flags["max_cost"],
-        "max_iterations": flags["max_iterations"],
-        "max_seconds": None if flags["max_time"] is None else parse_duration(flags["max_time"]),
-        "tries": flags["tries"],
-    }
-    said = {name: value for name, value in bounds.items() if value is not None}
     if said:
         news.say(store, news.LIMITS, said)
     if _may_go_on(store, has_bounds=bool(said)):
