@@ -208,9 +208,8 @@ def test_both_programs_leave_the_same_transcript(tmp_path: Path) -> None:
 def left_by(folder: Path, program: Path) -> list[str]:
     """What one of the two writes about the same two runs."""
     folder.mkdir()
-    both = {
-        "blocks": ["Look.", calls("Bash", command="echo a")["blocks"][0], calls("Read", file_path="no")["blocks"][0]]
-    }
+    slow = calls("Bash", command="sleep 1; echo a")["blocks"][0]  # both run at once: which ends first must be certain
+    both = {"blocks": ["Look.", slow, calls("Read", file_path="no")["blocks"][0]]}
     thought = {"blocks": [{"type": "thinking", "thinking": "hm", "signature": "c2ln"}, "Done."]}
     usage = {"usage": {"input_tokens": 100, "output_tokens": 20}}
     with scene(folder, both | usage, thought | usage, says("Again.") | usage) as set_up:
