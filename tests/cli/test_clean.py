@@ -133,6 +133,24 @@ def test_the_logs_of_a_run_that_stays_stay_too(here: Path) -> None:
     assert not before.exists()
 
 
+def test_old_files_of_sessions_go_unless_they_hold_a_run(here: Path) -> None:
+    run(here, "held", 0)
+    states = (here / ".a5c/state", here / ".claude/skills/bridle/skills/babysit/state")
+    for folder in states:
+        for name in ("old", "young", "bound"):
+            init = ("session:init", "--session-id", name, "--state-dir", str(folder))
+            assert bridle(*init, *(("--run-id", "held") if name == "bound" else ()), cwd=here).returncode == 0
+        (folder / "notes.md").write_text("mine\n")
+        (folder / "link.md").symlink_to(here / "a.txt")
+        age(folder, OLD)
+        os.utime(folder / "young.md")
+    done = bridle("clean", "--yes", "--json", cwd=here)
+    assert (done.returncode, json.loads(done.stdout)["sessions"]) == (0, 2), done.stderr
+    for folder in states:
+        assert sorted(path.name for path in folder.glob("*.md")) == ["bound.md", "link.md", "notes.md", "young.md"]
+        assert not (folder / ".old.lock").exists()
+
+
 def test_a_run_that_somebody_is_at_work_on_is_left_alone(here: Path) -> None:
     folder = run(here, "01BUSY", OLD)
     lock = FileLock.hold(folder / LOCK_FILE, holder="bridle drive")
@@ -185,7 +203,7 @@ def test_a_dry_run_only_says_what_would_go(here: Path) -> None:
     done = bridle("clean", "--dry-run", "--json", cwd=here)
     assert done.returncode == 0
     assert json.loads(done.stdout)["removed"] is False
-    assert "1 log and 1 run" in done.stderr
+    assert "1 log, 1 run and 0 files of sessions" in done.stderr
     assert path.exists()
     assert folder.exists()
 

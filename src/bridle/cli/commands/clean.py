@@ -28,33 +28,39 @@ _SHOWN = 20
 def command(*, keep: str | None, yes: bool, dry_run: bool, as_json: bool) -> int:
     """Remove logs and runs of this repository that nobody has changed for long.
 
-    Only files of .ralph/logs, run folders, and the worktrees and snapshots of those runs go. Branches, commits and
-    everything else stay, and so does a run that somebody is at work on.
+    Only files of .ralph/logs, run folders, the worktrees and snapshots of those runs, and the plugin's files of
+    sessions that hold no run go. Branches, commits and everything else stay, and so does a run that somebody is at
+    work on.
     """
     from bridle.cli.people import runs_here, top_of
     from bridle.engine.trust import home_of
     from bridle.ground import clock
+    from bridle.hosts import old_sessions
     from bridle.loop.bridle_toml import load_settings
     from bridle.loop.cleaning import find_old
 
     settings = load_settings(Path.cwd(), home_of(os.environ), {"keep": keep})
     top = top_of(Path.cwd())
-    old = find_old(top, runs_here(), before=clock.now().timestamp() - settings.keep_seconds)
+    before = clock.now().timestamp() - settings.keep_seconds
+    old = find_old(top, runs_here(), before=before)
+    sessions = old_sessions.find(_state_folders(top), before=before)
     document: dict[str, Any] = {
         "logs": len(old.logs),
         "runs": [run.path.name for run in old.runs],
+        "sessions": len(sessions),
         "bytes": old.size_bytes,
         "removed": False,
         "kept": [],
     }
-    if not (old.logs or old.runs or old.leftovers):
+    if not (old.logs or old.runs or old.leftovers or sessions):
         click.echo(f"bridle: nothing here is older than {_days(settings.keep_seconds)}", err=True)
     else:
-        for line in _told(old, settings.keep_seconds):
+        for line in _told(old, len(sessions), settings.keep_seconds):
             click.echo(line, err=True)
         if not dry_run:
             _ask(yes=yes, as_json=as_json)
-            document |= _remove(old, top)
+            document |= _remove(old, top) | {"sessions": old_sessions.remove(sessions, before=before)}
+            click.echo(f"bridle: removed {_all(document)}", err=True)
     if as_json:
         click.echo(json.dumps(document))
     return 0
@@ -67,12 +73,24 @@ def _remove(old: Old, top: Path) -> dict[str, Any]:
     cleaned = asyncio.run(remove(old, Git(top) if (top / ".git").exists() else None))
     for words in cleaned.kept:
         click.echo(f"bridle: left alone: {words}", err=True)
-    click.echo(f"bridle: removed {_count(cleaned.logs, 'log')} and {_count(len(cleaned.runs), 'run')}", err=True)
     return {"removed": True, "runs": list(cleaned.runs), "kept": list(cleaned.kept)}
 
 
-def _told(old: Old, keep_seconds: float) -> list[str]:
-    counted = f"{_count(len(old.logs), 'log')} and {_count(len(old.runs), 'run')}"
+def _state_folders(top: Path) -> list[Path]:
+    """Where the files of sessions are: in the plugins, and in a project without one."""
+    from bridle.hosts.places import candidates
+    from bridle.hosts.session_file import PLUGIN_STATE, PROJECT_STATE
+
+    return [top / PROJECT_STATE, *(root / PLUGIN_STATE for root in candidates(top, os.environ))]
+
+
+def _all(document: dict[str, Any]) -> str:
+    logs, runs, sessions = document["logs"], len(document["runs"]), document["sessions"]
+    return f"{_count(logs, 'log')}, {_count(runs, 'run')} and {_count(sessions, 'file')} of sessions"
+
+
+def _told(old: Old, sessions: int, keep_seconds: float) -> list[str]:
+    counted = _all({"logs": len(old.logs), "runs": old.runs, "sessions": sessions})
     lines = [f"older than {_days(keep_seconds)}: {counted}, {old.size_bytes / 1_000_000:.1f} MB"]
     lines += [f"  run {run.path.name}, last changed {_moment(run.changed_at)}" for run in old.runs[:_SHOWN]]
     return [*lines, f"  … and {len(old.runs) - _SHOWN} more"] if len(old.runs) > _SHOWN else lines
