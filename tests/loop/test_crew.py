@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from bridle.loop import limits
+from pathlib import Path
+
+from bridle.journal.create import NewRun, create_run
+from bridle.journal.files import FileStore
+from bridle.loop import limits, news
 from bridle.loop.crew import Crew
 from bridle.loop.ledger import DONE, NEEDS_YOU, PENDING, Ledger, TaskBook
 from bridle.loop.limits import Limits
@@ -81,3 +85,15 @@ def test_iterations_under_way_are_taken_to_cost_as_much_as_the_next() -> None:
     bounds = Limits(max_cost_usd=3.0)
     assert limits.reached(bounds, book, elapsed_seconds=0, under_way=1) is None
     assert limits.reached(bounds, book, elapsed_seconds=0, under_way=2) is not None
+
+
+def test_a_hint_is_for_whoever_asks_first_and_a_task_to_try_again_is_told_with_its_place(tmp_path: Path) -> None:
+    new = NewRun(run_id="01j", process_id="p", entry=Path("process.py"), has_inputs=True, inputs={})
+    store = FileStore(create_run(tmp_path, new, proof="p", ulid="01j", created_at="2026-11-15T10:00:00Z"))
+    news.say(store, news.HINT, {"text": "slowly"})
+    news.say(store, news.RETRY, {"task": "One"})
+    heard = news.News(store)
+    first, second = heard.since(0), heard.since(0)
+    assert (first["hints"], second["hints"]) == (["slowly"], [])
+    assert first["retries"] == second["retries"] == ["One"]
+    assert first["retries_at"] == second["retries_at"] == [first["after"]]

@@ -65,13 +65,16 @@ def test_the_receipt_tells_where_it_is_and_its_commands_take_it_over_or_undo_it(
     assert here.git("worktree", "list").count("\n") == 0
 
 
-def test_the_setup_makes_what_git_does_not_keep_and_none_of_it_is_committed(tmp_path: Path) -> None:
+@pytest.mark.parametrize("options", [("--worktree",), ("--parallel", "2")])
+def test_the_setup_makes_what_git_does_not_keep_and_none_of_it_is_committed(
+    tmp_path: Path, options: tuple[str, ...]
+) -> None:
     plan = (
         "# One\n\nSetup: `mkdir -p deps && cp package-lock.json deps/ && touch made-by-setup && echo x >> tracked`\n\n"
         "## One\nCheck: `test -f deps/package-lock.json && test -f one && test -f made-by-setup && test ! -s tracked`\n"
     )
     here = loop(tmp_path, plan, WORKS, **{".gitignore": "deps\n", "package-lock.json": "{}", "tracked": ""})
-    document = run(here, 0, "--worktree")
+    document = run(here, 0, *options)
     assert verdicts(document) == {"One": "done"}
     assert here.git("show", "--name-only", "--format=", document["branch"]) == "one"
     assert not (here.folder / "deps").exists()
