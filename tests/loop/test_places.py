@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 
 from tests.loop.loops import BRIDLE, LIMIT_SECONDS, Loop, loop
-from tests.loop.test_run import ONE, WORKS, agrees, refused, run, verdicts
+from tests.loop.test_run import ONE, WORKS, agrees, receipt, refused, run, verdicts
 
 MERGE = (
     "git checkout -q -b other; git commit -q --allow-empty -m x; git checkout -q main;"
@@ -136,3 +137,34 @@ def test_line_ends_that_git_converts_are_no_change(tmp_path: Path) -> None:
     assert here.git("show", "--name-only", "--format=", "HEAD").split() == ["a.txt", "one"]
     assert here.git("status", "--porcelain") == ""
     agrees(here)
+
+
+# What lets root read everything; without it root is like everybody else.
+_BLIND = "-dac_override,-dac_read_search"
+
+
+@pytest.mark.skipif(os.geteuid() == 0 and shutil.which("setpriv") is None, reason="root reads everything")
+def test_files_that_may_not_be_read_are_left_alone_and_protected_ones_put_back(tmp_path: Path) -> None:
+    plan = "# One\n\n## One\nCheck: `sh check.sh`\n"
+    agent = """
+    for name in ("one", "other"): open(name, "w").close()
+    for name in ("check.sh", "other", "tracked"): os.chmod(name, 0)
+    """
+    here = loop(tmp_path, plan, agent, **{"check.sh": "test -f one\n", "tracked": "x\n"})
+    mine = here.folder / "mine"
+    mine.write_text("mine")
+    mine.chmod(0)
+    lead = ["setpriv", f"--bounding-set={_BLIND}", f"--inh-caps={_BLIND}"] if os.geteuid() == 0 else []
+    done = subprocess.run(
+        [*lead, str(BRIDLE), "run", "PLAN.md", "--json"],
+        cwd=here.folder,
+        env=here.environment(),
+        capture_output=True,
+        text=True,
+        timeout=LIMIT_SECONDS,
+        check=False,
+    )
+    (task,) = receipt(done, 0)["tasks"]
+    assert (task["verdict"], task["undone"]) == ("done", ["check.sh"])
+    assert here.git("show", "--name-only", "--format=", "HEAD") == "one"
+    assert mine.stat().st_mode & 0o777 == 0

@@ -44,10 +44,8 @@ def entry_at(folder: Path, path: str, *, digest: str = "sha1") -> Entry | None:
         if not stat.S_ISREG(found.st_mode) or found.st_size > LIMIT_BYTES:
             return None
         data = disk.read_bounded(place, LIMIT_BYTES)
-    except FileNotFoundError:
-        return None
-    except NotADirectoryError:
-        return None
+    except (FileNotFoundError, NotADirectoryError, DiskError):
+        return None  # it is gone, or may not be read
     return Entry(PROGRAM if found.st_mode & stat.S_IXUSR else FILE, object_id(data, digest))
 
 
@@ -77,7 +75,7 @@ def fault(folder: Path, path: str, was: Entry) -> str | None:
         return "something that is no file stands in its place"
     now = entry_at(folder, path, digest=digest_of(was.object))
     if now is None:
-        return "it has become very large"
+        return "it has become very large, or can no longer be read"
     if now.object != was.object:
         return "it was emptied" if now.object == object_id(b"", digest_of(was.object)) else "it was changed"
     if now.mode != was.mode:

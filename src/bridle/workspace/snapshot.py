@@ -34,8 +34,9 @@ HONEST = (
     *("-c", "advice.addEmbeddedRepo=false"),
 )
 
-# What git says about a repository inside the working copy that has nothing to point at yet.
-_NO_COMMIT = re.compile(r"error: '(.+?)' does not have a commit checked out")
+# What git says about a repository inside the working copy that has nothing to point at yet, and about a file that may
+# not be read, such as one that a container wrote as somebody else.
+_CANNOT_ADD = re.compile(r"error: '(.+?)' does not have a commit checked out|error: unable to index file '(.+?)'")
 # More of them than a slip of the hand explains.
 _NESTED_LIMIT = 16
 
@@ -232,10 +233,11 @@ async def _add_all(git: Git, variables: Mapping[str, str], flags: Sequence[str])
         try:
             _, told = await git.run(*flags, *HONEST, "add", "-A", "--verbose", *words, variables=variables)
         except GitError as error:
-            found = _NO_COMMIT.search(error.message)
-            if found is None or len(left_out) >= _NESTED_LIMIT:
+            found = [(one[1] or one[2]).rstrip("/") for one in _CANNOT_ADD.finditer(error.message)]
+            new = [name for name in dict.fromkeys(found) if name not in left_out]
+            if not new or len(left_out) >= _NESTED_LIMIT:
                 raise
-            left_out.append(found[1].rstrip("/"))
+            left_out += new
         else:
             return left_out, bool(told or left_out)
 
