@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from bridle.ground import ids
 from bridle.journal.create import NewRun, create_run
 from bridle.journal.files import FileStore
 from bridle.loop import limits, news
@@ -89,7 +90,7 @@ def test_iterations_under_way_are_taken_to_cost_as_much_as_the_next() -> None:
 
 def test_a_hint_is_for_whoever_asks_first_and_a_task_to_try_again_is_told_with_its_place(tmp_path: Path) -> None:
     new = NewRun(run_id="01j", process_id="p", entry=Path("process.py"), has_inputs=True, inputs={})
-    store = FileStore(create_run(tmp_path, new, proof="p", ulid="01j", created_at="2026-11-15T10:00:00Z"))
+    store = FileStore(create_run(tmp_path, new, proof="p", ulid=ids.new_id(), created_at="2026-11-15T10:00:00Z"))
     news.say(store, news.HINT, {"text": "slowly"})
     news.say(store, news.RETRY, {"task": "One"})
     heard = news.News(store)
