@@ -35,7 +35,7 @@ def _places(explicit: str | None, cwd: str | None, environ: Mapping[str, str]) -
         yield collapse(os.path.abspath(explicit))
         return
     for base in (cwd, environ.get(PROJECT_VARIABLE), "."):
-        folder = os.path.abspath(base) if base and "\0" not in base else ""
+        folder = os.path.abspath(base) if base else ""
         while folder:
             yield collapse(os.path.join(folder, layout.RUNS_FOLDER))
             above = os.path.dirname(folder)
