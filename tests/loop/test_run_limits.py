@@ -12,6 +12,7 @@ import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import datetime
 from pathlib import Path
 
 from bridle.journal.files import FileStore
@@ -88,6 +89,10 @@ def test_a_wait_for_a_usage_limit_survives_a_kill_and_can_be_cut_short(tmp_path:
         os.killpg(first.pid, signal.SIGKILL)
     waiting = json.loads(here.bridle("status", "--json").stdout)
     assert "waiting for a usage limit" in waiting["tasks"][0]["reason"]
+    assert waiting["waiting"]["for"] == "usage limit: One"
+    moment = datetime.fromisoformat(waiting["waiting"]["until"])
+    assert moment.timestamp() == nap.until_seconds
+    assert f"waits for  usage limit: One, until {waiting['waiting']['until']}" in here.bridle("status").stdout
     with begun(here, "resume", "--json") as second:
         eventually(lambda: str(second.pid) in (the_run(here) / "bridle-drive.lock").read_text())
         assert napping(here) == nap
@@ -218,3 +223,18 @@ def test_a_bound_that_bounds_nothing_is_refused(tmp_path: Path) -> None:
             assert done.returncode == 2, (name, value, done.stderr)
             assert name in done.stderr
     assert len(here.calls()) == 1
+
+
+def test_the_budget_of_the_workspace_stops_the_run_and_fails_no_task(tmp_path: Path) -> None:
+    here = loop(tmp_path, ONE, "if number == 2: open('one', 'w').close()")
+    budget = here.folder / ".ralph/state/budget.json"
+    budget.parent.mkdir(parents=True)
+    budget.write_text(json.dumps({"max_cost_usd": 0.01}))
+    done = here.bridle("run", "PLAN.md", "--json")
+    (task,) = receipt(done, 3)["tasks"]
+    assert (task["verdict"], task["tries"]) == ("pending", 1)
+    assert len(here.calls()) == 1
+    assert "the budget is spent" in here.bridle("resume").stdout
+    budget.write_text(json.dumps({"max_cost_usd": 1.0}))
+    assert verdicts(receipt(here.bridle("resume", "--json"), 0)) == {"One": "done"}
+    agrees(here)

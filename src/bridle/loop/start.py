@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from bridle.ground import clock, ids
 from bridle.journal.create import NewRun, create_run
 from bridle.journal.entries import OK, Effect, Posted
 from bridle.journal.files import FileStore
-from bridle.loop import checks, commits, kinds, locks, merging, news, protect, ralph, shift, summary, work
+from bridle.loop import checks, commits, kinds, locks, merging, naps, news, protect, ralph, shift, summary, work
 from bridle.loop.bench import Bench, bench, with_direnv
 from bridle.loop.copies import folder_of
 from bridle.loop.names import branch_of
@@ -186,7 +187,12 @@ def tell_news(store: FileStore) -> bool:
 
 async def standing(run: Path) -> dict[str, Any]:
     """The receipt of a run as it stands; nothing is done."""
-    document, waits_for = await stand(FileStore(run))
+    store = FileStore(run)
+    document, waits_for = await stand(store)
+    nap = naps.current(store)
+    if nap is not None:
+        until = datetime.fromtimestamp(nap.until_seconds, UTC)
+        document["waiting"] = {"for": nap.why, "until": clock.iso(until)}
     return _with_effects(document, waits_for)
 
 

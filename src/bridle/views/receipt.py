@@ -166,6 +166,8 @@ def _ways(receipt: Mapping[str, Any]) -> Iterator[Line]:
         ways["take over"] = str(receipt["merge"])
     if commits or receipt.get("worktree") or receipt["iterations"]:
         ways["undo"] = str(receipt["undo"])
+    if waiting := receipt.get("waiting"):
+        ways["waits for"] = f"{waiting['for']}, until {waiting['until']}"
     verdicts = {task["verdict"] for task in receipt["tasks"]}
     failed = next((task for task in receipt["tasks"] if task["verdict"] in _FAILED), None)
     if receipt.get("at_work"):
