@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bridle.ground import census, descendants
-from bridle.ground.census import TOKEN_VARIABLE, Entry
+from bridle.ground.census import TOKEN_VARIABLE, Census, Entry
 from bridle.ground.descendants import Victim
 from bridle.ground.ids import new_token
 
@@ -133,6 +133,34 @@ def test_children_that_keep_forking_are_swept_up() -> None:
         eventually(lambda: len(descendants.find(token, None)) > 5)
         assert len(descendants.end_all(token, None, grace_seconds=0)) > 5
         assert descendants.find(token, None) == []
+
+
+def test_one_empty_look_is_enough_only_where_nothing_that_could_be_of_the_run_was_in_motion() -> None:
+    def look(*entries: Entry, unread: tuple[int, ...] = (), has_missed: bool = False) -> Census:
+        found = Census()
+        found.update({entry.pid: entry for entry in entries})
+        found.has_missed, found.unread = has_missed, frozenset(unread)
+        return found
+
+    root, roots = Entry(5, 1, 100.0, "agent", False, ()), {5: 100.0}
+    older, younger = Entry(2, 1, 90.0, "older", True, ()), Entry(9, 1, 100.0, "younger", True, ())
+    ended = Entry(9, 1, 101.0, "ended", False, ())
+    assert descendants.is_conclusive(look(root, older, younger, unread=(2,)), roots)
+    assert not descendants.is_conclusive(look(root, older), None), "the root may still start something"
+    assert not descendants.is_conclusive(look(root, older, has_missed=True), roots), "one ended before its turn"
+    assert not descendants.is_conclusive(look(root, younger, unread=(9,)), roots), "one may be in an exec"
+    assert not descendants.is_conclusive(look(root, ended), roots), "one may have started another before it ended"
+    assert not descendants.is_conclusive(Census(), roots), "a census that cannot tell what it missed"
+
+
+def test_a_look_tells_of_those_that_show_no_environment() -> None:
+    with process("sleep", "600") as plain, subprocess.Popen(["sleep", "600"], env={}) as bare:
+        try:
+            eventually(lambda: (entry := census.look(bare.pid)) is not None and entry.name == "sleep")
+            assert bare.pid in census.take().unread
+            assert plain.pid not in census.take().unread
+        finally:
+            bare.kill()
 
 
 def test_a_zombie_does_not_count_as_alive() -> None:

@@ -37,7 +37,18 @@ class Entry:
     tokens: tuple[str, ...]
 
 
-def take() -> dict[int, Entry]:
+class Census(dict[int, Entry]):
+    """The processes by their numbers."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.has_missed = True
+        """Whether a process ended between being listed and being looked at: it may have started another unseen."""
+        self.unread: frozenset[int] = frozenset()
+        """Those that live but show no environment, as for a moment during an exec."""
+
+
+def take() -> Census:
     """Look at every process now; callers that ask at the same time share one look."""
     return _desk.take()
 
@@ -61,9 +72,9 @@ class _Desk:
         self._begun = 0
         self._done = 0
         self._is_busy = False
-        self._latest: dict[int, Entry] = {}
+        self._latest = Census()
 
-    def take(self) -> dict[int, Entry]:
+    def take(self) -> Census:
         with self._turn:
             wanted = self._begun + 1
             while self._is_busy and self._done < wanted:
@@ -80,7 +91,7 @@ class _Desk:
         self._leave(latest, number)
         return latest
 
-    def _leave(self, latest: dict[int, Entry] | None, number: int) -> None:
+    def _leave(self, latest: Census | None, number: int) -> None:
         with self._turn:
             self._is_busy = False
             if latest is not None:
@@ -92,20 +103,28 @@ _HAS_PROC = sys.platform == "linux"
 _desk = _Desk()
 
 
-def _take_from_proc() -> dict[int, Entry]:
+def _take_from_proc() -> Census:
     user = os.geteuid()
-    entries: dict[int, Entry] = {}
+    entries = Census()
+    has_missed = False
+    unread: list[int] = []
     for name in os.listdir("/proc"):
         if not name.isdigit():
             continue
         found = _read_stat(int(name))
         if found is None:
+            has_missed = True
             continue
         entry, owner, has_environment = found
         # Others' environments cannot be read, except by root, whose agents may have changed their user.
-        if has_environment and (owner == user or user == 0) and (tokens := _read_tokens(entry.pid)):
-            entry = Entry(entry.pid, entry.parent, entry.create_time, entry.name, entry.is_alive, tokens)
+        if has_environment and (owner == user or user == 0):
+            tokens = _read_tokens(entry.pid)
+            if tokens is None:
+                unread.append(entry.pid)
+            elif tokens:
+                entry = Entry(entry.pid, entry.parent, entry.create_time, entry.name, entry.is_alive, tokens)
         entries[entry.pid] = entry
+    entries.has_missed, entries.unread = has_missed, frozenset(unread)
     return entries
 
 
@@ -133,19 +152,22 @@ def _read_stat(pid: int) -> tuple[Entry, int, bool] | None:
     return entry, owner, is_alive and not int(flags) & _KERNEL_THREAD
 
 
-def _read_tokens(pid: int) -> tuple[str, ...]:
+def _read_tokens(pid: int) -> tuple[str, ...] | None:
+    """The tokens in its environment; None where that is empty or cannot be read."""
     try:
         fd = os.open(f"/proc/{pid}/environ", os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
-        return ()
+        return None
     try:
         environment = b"\0"
         while part := os.read(fd, _READ_BYTES):
             environment += part
     except OSError:
-        return ()
+        return None
     finally:
         os.close(fd)
+    if environment == b"\0":
+        return None
     _, found, rest = environment.partition(b"\0" + _MARK)
     return _split(rest.partition(b"\0")[0].decode("ascii", "replace")) if found else ()
 
@@ -154,11 +176,11 @@ def _split(value: str) -> tuple[str, ...]:
     return tuple(value.split(TOKEN_SEPARATOR))
 
 
-def _take_portably() -> dict[int, Entry]:
+def _take_portably() -> Census:
     import psutil
 
     user = os.geteuid()
-    entries: dict[int, Entry] = {}
+    entries = Census()
     for process in psutil.process_iter():
         entry = _portable_entry(process)
         if entry is None:

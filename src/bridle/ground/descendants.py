@@ -14,15 +14,15 @@ from dataclasses import dataclass
 
 from bridle.errors import ProcessError
 from bridle.ground import census
-from bridle.ground.census import TOKEN_VARIABLE, Entry
+from bridle.ground.census import TOKEN_VARIABLE, Census, Entry
 
-__all__ = ["TOKEN_VARIABLE", "Victim", "end_all", "end_many", "find", "select", "signal_all"]
+__all__ = ["TOKEN_VARIABLE", "Victim", "end_all", "end_many", "find", "is_conclusive", "select", "signal_all"]
 
 # A process that forks while we look can slip through one sweep. This many let a busy build end, and stop us
 # within seconds where something forks faster than it can be ended.
 SWEEP_LIMIT = 50
 
-# One empty sweep proves little: during its exec a process has no environment to read for a moment.
+# One empty sweep proves little where anything was in motion: see `is_conclusive`.
 CALM_SWEEPS = 2
 
 # Long enough for an exec to be over, short enough not to be felt at the end of each run.
@@ -115,12 +115,14 @@ def end_many(
     ended: dict[Victim, None] = {}
     calm = 0
     victims: list[Victim] = []
+    starts = _starts_of_ended(roots)
     for _ in range(SWEEP_LIMIT):
         remembered = {*known, *ended}
-        victims = select(census.take(), tokens, roots=roots, known=remembered, ourselves=os.getpid())
+        entries = census.take()
+        victims = select(entries, tokens, roots=roots, known=remembered, ourselves=os.getpid())
         if not victims:
             calm += 1
-            if calm == CALM_SWEEPS:
+            if calm == CALM_SWEEPS or (not ended and is_conclusive(entries, starts)):
                 return list(ended)
             time.sleep(SWEEP_PAUSE_SECONDS)
             continue
@@ -135,6 +137,27 @@ def end_many(
         ended.update(dict.fromkeys(victims))
         _wait_gone(victims, patience if patience > 0 else KILL_WAIT_SECONDS)
     raise _survivors(victims)
+
+
+def _starts_of_ended(roots: Collection[int]) -> dict[int, float] | None:
+    """When these processes began, all of which have ended; None where one has not, or is not known."""
+    found = [census.look(pid) for pid in roots]
+    entries = [entry for entry in found if entry is not None and not entry.is_alive]
+    return {entry.pid: entry.create_time for entry in entries} if found and len(entries) == len(found) else None
+
+
+def is_conclusive(entries: Census, starts: Mapping[int, float] | None) -> bool:
+    """Whether one look that found nothing of a run is enough. Pure.
+
+    The roots had ended before it. What they left was listed then, unless its own parent ended while we looked: such a
+    parent had been listed, and was gone or a zombie when its turn came. And whoever is in an exec shows no environment
+    for a moment. Where none of these is to be seen among processes that are no older than the roots, nothing is left.
+    """
+    if starts is None or entries.has_missed:
+        return False
+    began = min(starts.values())
+    young = (entry for entry in entries.values() if entry.create_time >= began and entry.pid not in starts)
+    return not any(entry.pid in entries.unread or not entry.is_alive for entry in young)
 
 
 def _line_of(entries: Mapping[int, Entry], pid: int) -> set[int]:
