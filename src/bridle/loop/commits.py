@@ -149,7 +149,7 @@ async def roll_back(args: dict[str, Any], bench: Bench) -> dict[str, Any]:
     wanted = await snapshot.find(git, str(args["snapshot"]))
     if wanted is None:
         raise UsageError(f"the snapshot {args['snapshot']} is gone", remedy="Restore the working copy by hand.")
-    kept = f"{args['snapshot']}-undone"
+    kept = f"{args['snapshot']}-undone-{args['iteration']}"
     if await snapshot.find(git, kept) is None:  # a second attempt must not overwrite what the first one kept
         await snapshot.take(git, name=kept, why=f"undone: {args.get('why') or ''}")
     await snapshot.restore(git, wanted)

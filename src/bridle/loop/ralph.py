@@ -42,6 +42,8 @@ FAILURE_CHARACTERS = 16_000
 AFTER_RESET_SECONDS = 10
 # A hook that formats what is committed does so once; one that changes it each time never comes to an end.
 COMMIT_ROUNDS = 3
+# Of changes that were undone, those that the next prompt names one by one.
+SHOWN_CHANGES = 50
 # What an agent hears in the place of an answer where a policy answers questions.
 NOBODY_ANSWERS = "Nobody is there to answer. Decide it yourself, and say in your summary what you assumed."
 # An account that is at its limit is asked again no sooner, whatever it says: each time costs an iteration.
@@ -435,7 +437,8 @@ class Loop:
     async def _set_aside(self, task: TaskBook, work: dict[str, Any]) -> None:
         """Take the work of a task that waits out of the way of others: it must not become a part of their commits."""
         has_work = bool(work.get("changed")) or task.tries > 0
-        if self._crew.is_parallel or not has_work or decide.next_task(self.ledger) is None:
+        is_asked = self._settings.get("breakpoints", "ask") == "ask"  # else a policy answers before anybody goes on
+        if self._crew.is_parallel or not has_work or not is_asked or decide.next_task(self.ledger) is None:
             return
         kept = await self._roll_back(task, task.first_snapshot, "its agent asks, and other tasks go on meanwhile")
         task.notes.append(
@@ -468,9 +471,11 @@ class Loop:
             "may_edit": list(self._tasks[task.title].get("may_edit") or ()),
         }
         kept = await self._ask(task, kinds.PROTECT, args, f"{task.title}: protect")
-        for one in kept.get("undone") or ():
-            task.undone.append(str(one["path"]))
-            task.notes.append(f"Your change to {one['path']} was undone: {one['what']}.")
+        undone = kept.get("undone") or ()
+        task.undone += [str(one["path"]) for one in undone]
+        task.notes += [f"Your change to {one['path']} was undone: {one['what']}." for one in undone[:SHOWN_CHANGES]]
+        if len(undone) > SHOWN_CHANGES:
+            task.notes.append(f"{len(undone) - SHOWN_CHANGES} more of your changes to protected files were undone.")
         self._report(task, kept.get("reported") or ())
         return kept
 
