@@ -67,7 +67,7 @@ TEST = Sizes(
     loop_tasks=20,
     loop_kills=30,
     parallel_tasks=6,
-    parallel_kills=10,
+    parallel_kills=8,
     storm_posts=6,
     turns_in_one_process=1_000,
 )
