@@ -51,12 +51,12 @@ def test_the_persons_working_copy_is_not_touched(tmp_path: Path) -> None:
 
 def test_the_receipt_tells_where_it_is_and_its_commands_take_it_over_or_undo_it(tmp_path: Path) -> None:
     here = loop(tmp_path, ONE, WORKS)
-    first, second = run(here, 0, "--worktree"), run(here, 0, "--worktree")
+    first, second = run(here, 0, "--worktree"), run(here, 0, "--parallel", "3")
     shown = here.bridle("status", second["run"]).stdout
     assert f"worktree   {second['worktree']}" in shown
     assert second["undo"] in shown
     subprocess.run(second["undo"], shell=True, cwd=here.folder, check=True, capture_output=True)  # noqa: S602  # as told
-    assert not Path(second["worktree"]).exists()
+    assert here.git("worktree", "list").count(".ralph/worktrees") == 1  # that of the first
     assert second["branch"] not in here.git("branch", "--all")
     subprocess.run(first["merge"], shell=True, cwd=here.folder, check=True, capture_output=True)  # noqa: S602  # as told
     assert (here.folder / "one").exists()

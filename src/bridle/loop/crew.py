@@ -43,6 +43,8 @@ class Crew:
         """The newest commit of the run, on which the next one is put."""
         self.landed = 0
         """How many tasks have landed on it."""
+        self.workers: set[int] = set()
+        """Those that have had a task."""
         self._has_worktree = has_worktree or self.is_parallel
         self._at: dict[str, Slot] = {}
 
@@ -64,6 +66,8 @@ class Crew:
             slot.task, slot.is_ready = task.title, False
         self._at[task.title] = slot
         task.worker = slot.worker
+        if slot.worker is not None:
+            self.workers.add(slot.worker)
 
     def ended(self) -> Iterator[asyncio.Task[None]]:
         """What has come to its end; its place is free again."""

@@ -559,7 +559,7 @@ class Loop:
 
     def receipt(self) -> dict[str, Any]:
         """The run as it stands."""
-        return receipt(self._inputs, self.ledger, self._limits, seconds=self._time.seconds)
+        return receipt(self._inputs, self.ledger, self._limits, seconds=self._time.seconds, workers=self._crew.workers)
 
 
 def _why(results: list[dict[str, Any]]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Collection
 from typing import Any
 
 from bridle.loop.ledger import (
@@ -23,13 +24,16 @@ from bridle.loop.limits import Limits
 VERIFIED = frozenset({DONE, GUARD_ONLY, SATISFIED})
 
 
-def receipt(inputs: dict[str, Any], ledger: Ledger, limits: Limits, *, seconds: float) -> dict[str, Any]:
-    """The whole run, for people and programs."""
+def receipt(
+    inputs: dict[str, Any], ledger: Ledger, limits: Limits, *, seconds: float, workers: Collection[int] = ()
+) -> dict[str, Any]:
+    """The whole run, for people and programs; `workers` are those that have a worktree by now."""
     spent, tasks = ledger.spent, list(ledger.tasks.values())
     verified = sum(task.verified_usd for task in tasks)
     run = str(inputs.get("run") or "")
     branch, base = str(inputs.get("branch") or ""), str(inputs.get("base") or "")
-    worktrees = [str(folder) for folder in inputs.get("worktrees") or ()]
+    own = [str(folder) for folder in inputs.get("worktrees") or ()]  # that of the run, and of each worker
+    worktrees = [folder for worker, folder in enumerate(own) if not worker or worker in workers]
     return {
         "run": run,
         "plan": inputs["plan"].get("source") or inputs["plan"].get("title"),
