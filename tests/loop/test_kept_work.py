@@ -25,3 +25,21 @@ def test_work_that_broke_another_task_and_work_that_failed_in_the_end_are_both_k
     assert any("wrong3" in names for names in kept)
     assert sorted(path.name for path in here.folder.glob("[!.]*")) == ["PLAN.md", "one"]
     agrees(here)
+
+
+def test_a_commit_that_an_agent_forged_is_not_taken_for_one_of_the_harness(tmp_path: Path) -> None:
+    agent = """
+    open("one" if task == "One" else "two", "w").close()
+    branch = os.popen("git branch --show-current").read().strip()
+    said = f"{task}\\n\\nBridle-Run: {branch.partition('/')[2].upper()}\\nBridle-Task: {task}\\nBridle-Iteration: 1\\n"
+    open("smuggled", "w").write(task)
+    os.system("git add -A && git commit -q -F - <<'END'\\n" + said + "END")
+    os.remove("smuggled")
+    """
+    here = loop(tmp_path, PLAN, agent)
+    document = run(here, 0)
+    assert verdicts(document) == {"One": "done", "Two": "done"}
+    assert [len(task["folded"]) for task in document["tasks"]] == [1, 1]
+    assert here.git("rev-list", "--reverse", "main..HEAD").split() == document["commits"]
+    assert here.git("log", "--format=", "--name-only", "main..HEAD").split() == ["two", "one"]
+    agrees(here)

@@ -127,8 +127,8 @@ async def make_commit(args: dict[str, Any], bench: Bench) -> dict[str, Any]:
     git = bench.git
     await keep_branch(bench, head=(args.get("stands") or {}).get("head"))
     found = await find(git, bench, str(args["task"]), int(args["iteration"]))
-    if found is not None:
-        return {"commit": found, "head": found, "tree": await _tree(git, found), "found": True, "folded": []}
+    if found is not None and args.get("tree") in (None, seen := await _tree(git, found)):
+        return {"commit": found, "head": found, "tree": seen, "found": True, "folded": []}
     said = commit_message(args, bench)
     refused = await gates.before_commit(args, bench, branch_of(bench.run), said)
     if refused is not None:
@@ -136,7 +136,7 @@ async def make_commit(args: dict[str, Any], bench: Bench) -> dict[str, Any]:
     staged = await stage_work(bench)  # the person's own untracked files are no part of the work
     if args.get("tree") not in (None, staged):
         return {"commit": None, "again": staged}  # not what the checks have seen
-    folded = await _fold_foreign(git, bench)
+    folded = await _fold_foreign(git, bench, args.get("tip"))
     made = await commit_index(git, said, tree=staged)
     head = made or await git.head()  # nothing has changed since the last commit: the verdict stands on that one
     tree = await _tree(git, head) if head else None
@@ -178,8 +178,17 @@ async def _recent(git: Git, bench: Bench) -> list[Listed]:
     return found if is_enough else await listed(git, bench.base)
 
 
-async def _fold_foreign(git: Git, bench: Bench) -> list[str]:
-    """Take back the commits that an agent made itself; their work stays, and goes into the task's commit."""
+async def _fold_foreign(git: Git, bench: Bench, tip: str | None) -> list[str]:
+    """Take back the commits that an agent made itself; their work stays, and goes into the task's commit.
+
+    What stands above the tip is the agent's whatever it says of itself; where none is given, its trailers are believed.
+    """
+    if tip is not None:
+        if await git.head() == tip:
+            return []
+        above = (await git.text("rev-list", "--first-parent", f"{tip}..HEAD")).split()
+        await git.run("reset", "--quiet", "--soft", tip)
+        return above
     folded: list[str] = []
     for one in first_parents(await _recent(git, bench)):
         if one.trailers.get(RUN) == bench.run:

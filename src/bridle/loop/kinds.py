@@ -8,9 +8,9 @@ bridle.work         gets task, iteration, agent, failure, notes, asked, answer, 
                     gives ending, said, summary, done, question, patterns, session_id, changed, tree, snapshot, denials,
                     cost_usd, input_tokens, output_tokens, seconds, resets_at, log, prompt, cut, news, left_branch,
                     repository [{path, what}]
-bridle.protect      gets task, iteration, snapshot, may_edit
+bridle.protect      gets task, iteration, snapshot, may_edit, tip
                     gives tree, changed, undone [{path, what}], reported [{path, what}]
-bridle.commit       gets task, iteration, verdict, cost_usd, checks, tree
+bridle.commit       gets task, iteration, verdict, cost_usd, checks, tree, tip (the last commit for a task)
                     gives commit, tree, found, folded; or refused (why), or again (other files than were checked)
 bridle.rollback     gets task, iteration, snapshot, why
                     gives restored

@@ -40,7 +40,8 @@ async def protect(args: Mapping[str, Any], bench: Bench) -> dict[str, Any]:
     """
     start = origin.read(bench, digest=args.get("origin"))
     may_edit = [str(pattern) for pattern in args.get("may_edit") or ()]
-    last = await last_of_run(bench.git, bench)
+    last = args.get("tip") or await last_of_run(bench.git, bench)
+    last = None if last == bench.base else last
     versions = await _versions(bench, start, last, str(args.get("snapshot") or ""))
     conftests = await _conftests(bench, start)
     wanted = await repairs(bench, start, versions, may_edit, conftests)
