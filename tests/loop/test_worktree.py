@@ -90,9 +90,13 @@ def test_a_setup_that_fails_stops_the_run_before_any_agent_and_resume_tries_agai
     assert "No such file" in done.stdout
     assert here.calls() == []
     (tmp_path / "there").touch()
-    (lock,) = (one / "index.lock" for one in (here.folder / ".git/worktrees").iterdir())
-    lock.touch()  # as a git leaves it that was killed
+    (index,) = (one / "index.lock" for one in (here.folder / ".git/worktrees").iterdir())
+    ref = here.folder / ".git/refs/bridle/snapshots/any.lock"
+    ref.parent.mkdir(parents=True, exist_ok=True)
+    for lock in (index, ref):
+        lock.touch()  # as a git leaves it that was killed
     assert verdicts(receipt(here.bridle("resume", "--json"), 0)) == {"One": "done"}
+    assert not ref.exists()
     agrees(here)
 
 

@@ -14,6 +14,8 @@ from bridle.run.logs import git_folder
 # editor, and then its process is there.
 WAIT_SECONDS = 3.0
 POLL_SECONDS = 0.05
+# Refs that Bridle itself makes: branches of runs, snapshots, work that is kept.
+_REFS = ("refs/heads/bridle", "refs/bridle")
 _NAMES = ("index.lock", "HEAD.lock", "config.lock", "packed-refs.lock", "ORIG_HEAD.lock")
 _LINK_LIMIT_BYTES = 64 * 1024
 
@@ -36,8 +38,8 @@ async def clear(folder: Path) -> list[str]:
 def _locks(folder: Path) -> dict[Path, tuple[int, int]]:
     common = git_folder(folder)
     places = {place for place in (common, _own(folder)) if place is not None}
-    branches = [] if common is None else list((common / "refs/heads/bridle").glob("*.lock"))
-    paths = [*(place / name for place in places for name in _NAMES), *branches]
+    refs = [] if common is None else [path for top in _REFS for path in (common / top).rglob("*.lock")]
+    paths = [*(place / name for place in places for name in _NAMES), *refs]
     return {path: mark for path in paths if (mark := _mark(path)) is not None}
 
 
