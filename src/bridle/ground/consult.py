@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
+import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from bridle.errors import ProcessError
@@ -49,6 +52,8 @@ async def consult(
 
     `apart`: a Ctrl-C in the terminal is not for it.
     """
+    if given is None and _is_told_of_ends():
+        return await _quickly(argv, cwd, environment, limit_seconds, limit_bytes, apart=apart)
     try:
         process = await asyncio.create_subprocess_exec(
             *argv,
@@ -60,15 +65,128 @@ async def consult(
             start_new_session=apart,
         )
     except OSError as error:
-        raise ProcessError(
-            f"{argv[0]} could not be started in {cwd}: {error.strerror or error}",
-            remedy="Check that the program and the folder are there and may be used.",
-            payload=error.errno,
-        ) from error
+        raise _not_started(argv, cwd, error) from error
     try:
         return await _listen(process, given, limit_seconds, limit_bytes)
     finally:
         await _end(process)
+
+
+def _not_started(argv: tuple[str, ...], cwd: Path, error: OSError) -> ProcessError:
+    return ProcessError(
+        f"{argv[0]} could not be started in {cwd}: {error.strerror or error}",
+        remedy="Check that the program and the folder are there and may be used.",
+        payload=error.errno,
+    )
+
+
+async def _quickly(
+    argv: tuple[str, ...],
+    cwd: Path,
+    environment: Mapping[str, str],
+    limit_seconds: float,
+    limit_bytes: int,
+    *,
+    apart: bool,
+) -> Consulted:
+    """The same for a program without input, where the kernel tells of its end: asyncio takes twice as long for it."""
+    try:
+        process = subprocess.Popen(
+            argv,
+            cwd=cwd,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=apart,
+        )
+    except OSError as error:
+        raise _not_started(argv, cwd, error) from error
+    hearing = _Hearing(process, limit_bytes)
+    try:
+        # Not awaited itself: what cancels us must not cancel it, as it tells of the end.
+        done, _ = await asyncio.wait({hearing.over}, timeout=limit_seconds)
+    finally:
+        await hearing.end()
+    is_late = not done
+    exit_code = None if is_late or hearing.is_cut else process.returncode
+    return Consulted(bytes(hearing.stdout[:limit_bytes]), bytes(hearing.stderr), exit_code, is_late, hearing.is_cut)
+
+
+@cache
+def _is_told_of_ends() -> bool:
+    """Whether the kernel gives descriptors that tell of a process's end."""
+    try:
+        os.close(os.pidfd_open(os.getpid()))
+    except (AttributeError, OSError):
+        return False
+    return True
+
+
+class _Hearing:
+    """Takes in what a program prints, until it has ended and its pipes have."""
+
+    def __init__(self, process: subprocess.Popen[bytes], limit_bytes: int) -> None:
+        assert process.stdout is not None  # noqa: S101  # for the type checker: both were asked for
+        assert process.stderr is not None  # noqa: S101  # for the type checker: both were asked for
+        self.stdout, self.stderr = bytearray(), bytearray()
+        self.is_cut = False
+        self._process, self._limit_bytes = process, limit_bytes
+        self._loop = asyncio.get_running_loop()
+        self.over = self._loop.create_future()
+        self._out, self._err = process.stdout.fileno(), process.stderr.fileno()
+        self._pipes = (process.stdout, process.stderr)
+        try:
+            self._handle = os.pidfd_open(process.pid)
+        except OSError as error:  # no descriptor is left
+            process.kill()
+            process.communicate()
+            raise ProcessError(f"process {process.pid} could not be watched: {error.strerror}") from error
+        self._open = {self._out, self._err, self._handle}
+        for fd in self._open:
+            os.set_blocking(fd, False)
+            self._loop.add_reader(fd, self._take, fd)
+
+    async def end(self) -> None:
+        """Have the program gone and its pipes closed, also when we are cancelled while we wait for that."""
+        if self._process.poll() is None:
+            self._process.kill()
+        try:
+            if self._open:
+                await asyncio.wait({self.over}, timeout=KILL_SECONDS)
+        finally:
+            for fd in list(self._open):
+                self._leave(fd)
+            for pipe in self._pipes:
+                pipe.close()
+            os.close(self._handle)
+            self._process.poll()  # where it has ended after all, it is taken off the process table
+
+    def _take(self, fd: int) -> None:
+        if fd == self._handle:
+            self._process.poll()
+            self._leave(fd)
+            return
+        try:
+            chunk = os.read(fd, _CHUNK_BYTES)
+        except BlockingIOError:
+            return
+        if not chunk:
+            self._leave(fd)
+        elif fd == self._err:
+            self.stderr += chunk[: max(STDERR_LIMIT_BYTES - len(self.stderr), 0)]
+        else:
+            self.stdout += chunk
+            if len(self.stdout) > self._limit_bytes:  # there is nothing more to wait for
+                self.is_cut = True
+                self._process.kill()
+                self._leave(fd)
+
+    def _leave(self, fd: int) -> None:
+        self._open.discard(fd)
+        self._loop.remove_reader(fd)
+        if not self._open and not self.over.done():
+            self.over.set_result(None)
 
 
 async def _listen(

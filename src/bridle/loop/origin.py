@@ -25,7 +25,7 @@ from bridle.loop.findings import Look
 from bridle.loop.kept import Entry
 from bridle.loop.patterns import matches
 from bridle.loop.protected import Protected
-from bridle.workspace.snapshot import commit_tree, index_of_all, tree_of_all
+from bridle.workspace.snapshot import commit_tree, index_of_all, tree_of_all, tree_of_index
 
 FILE = "bridle-origin.json"
 REFS = "refs/bridle/origins/"
@@ -134,7 +134,7 @@ async def tree_without(bench: Bench, untracked: tuple[str, ...]) -> str:
 
 async def write_tree(bench: Bench, variables: Mapping[str, str], untracked: tuple[str, ...]) -> str:
     """The tree of a private index, without these files; the index keeps them."""
-    whole = await bench.git.text("write-tree", variables=variables)
+    whole = await tree_of_index(bench.git, variables)
     if not untracked:
         return whole
     other = Path(variables["GIT_INDEX_FILE"]).with_suffix(f".{ids.new_token()}.index")

@@ -105,6 +105,12 @@ async def tree_of_all(git: Git, *, as_committed: bool = False) -> str:
         return await own.tree()
 
 
+async def tree_of_index(git: Git, variables: Mapping[str, str]) -> str:
+    """The tree of an index of our own, as `index_of_all` gives it."""
+    path = Path(variables["GIT_INDEX_FILE"])
+    return await _OwnIndex(git, path, path.read_bytes() if path.exists() else None).tree()
+
+
 async def staged_tree(git: Git) -> str:
     """The tree of what is staged."""
     async with _own_index(git) as own:
