@@ -142,6 +142,13 @@ def test_its_skills_are_told_of_by_the_names_that_claude_code_gives_them(tmp_pat
     assert OWN_MARK == LIST_FILE
 
 
+def test_a_plugin_that_lies_among_the_skills_of_a_project_is_not_told_of_as_a_skill(tmp_path: Path) -> None:
+    plugin = tmp_path / ".claude" / places.HOST_FOLDER
+    install.install(plugin, ORIGIN)
+    (tmp_path / ".claude/skills/greet").mkdir()
+    assert discover(str(tmp_path), str(plugin)) == ("skill:greet", "skill:bridle:babysit", "skill:bridle:score")
+
+
 # How its hooks start
 
 
@@ -198,6 +205,27 @@ def test_a_hook_whose_plugin_is_gone_lets_the_session_go_and_says_so(tmp_path: P
     shutil.rmtree(tmp_path / "p")
     done = start_hook(command)
     assert (done.returncode, json.loads(done.stdout)) == (0, {"systemMessage": GONE})
+
+
+def test_a_hook_whose_bridle_is_torn_lets_the_session_go_and_says_so(tmp_path: Path) -> None:
+    """An upgrade that was killed half-way leaves files behind that are no Python."""
+    torn = tmp_path / "torn" / "bridle" / "hosts"
+    torn.mkdir(parents=True)
+    (torn / "hook.py").write_text("def start(words:\n")
+    origin = Origin(sys.executable, str(tmp_path / "torn"), "1")
+    install.install(tmp_path / "p", origin)
+    done = start_hook(hook_command(tmp_path / "p", origin, "Stop"))
+    assert done.returncode == 0
+    assert json.loads(done.stdout)["systemMessage"].startswith(f"{GONE} (SyntaxError: ")
+
+
+def test_a_session_whose_exports_cannot_be_written_still_gets_its_file(tmp_path: Path) -> None:
+    install.install(tmp_path / "p", ORIGIN)
+    command = hook_command(tmp_path / "p", ORIGIN, "SessionStart")
+    done = start_hook(command, '{"session_id": "s1"}', CLAUDE_ENV_FILE=str(tmp_path / "nowhere" / "exports"))
+    assert (done.returncode, done.stdout.strip()) == (0, "{}")
+    assert "AGENT_SESSION_ID is not exported" in done.stderr
+    assert (tmp_path / "p" / PLUGIN_STATE / "s1.md").is_file()
 
 
 def test_a_hook_that_breaks_lets_the_session_go_and_says_so(tmp_path: Path) -> None:

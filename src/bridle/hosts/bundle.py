@@ -14,12 +14,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from bridle.hosts.program import IN_PLUGIN
+
 SOURCE = Path(__file__).with_name("plugin")
 PACKAGE = Path(__file__).resolve().parents[2]
 """The folder that holds this very Bridle."""
 HOOKS = "hooks/hooks.json"
 ENTRY = "hooks/hook.py"
-PROGRAM = "bin/bridle"
+PROGRAM = IN_PLUGIN
 
 # Stands between quotes of the shell, of JSON and of Python: no quote, no backslash and no dollar may be in it.
 GONE = (

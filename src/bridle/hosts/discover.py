@@ -21,6 +21,9 @@ AGENT_SUFFIX = ".md"
 OWN_MARK = ".bridle-plugin.json"
 OWN_PREFIX = "bridle:"
 
+# A folder of skills may also hold whole plugins, which have this in them: such a one is no skill.
+PLUGIN_MARK = ".claude-plugin"
+
 
 def discover(project: str, plugin_root: str | None) -> tuple[str, ...]:
     """`skill:NAME` and `agent:NAME`, those of the project first; a plugin's by the name that its host gives them."""
@@ -28,13 +31,16 @@ def discover(project: str, plugin_root: str | None) -> tuple[str, ...]:
     for folder in (os.path.join(project, ".claude"), plugin_root):
         if folder is not None:
             owner = OWN_PREFIX if os.path.isfile(os.path.join(folder, OWN_MARK)) else ""
-            found += [f"skill:{owner}{name}" for name in sorted(_folders(os.path.join(folder, "skills")))]
+            found += [f"skill:{owner}{name}" for name in _skills(os.path.join(folder, "skills"))]
             found += [f"agent:{owner}{name}" for name in sorted(_documents(os.path.join(folder, "agents")))]
     return tuple(dict.fromkeys(found))[:FOUND_LIMIT]
 
 
-def _folders(folder: str) -> Iterator[str]:
-    return (entry.name for entry in _listed(folder) if not entry.is_file(follow_symlinks=False))
+def _skills(folder: str) -> Iterator[str]:
+    """The first names of skills; as many are looked into as are told of, and the plugins among them."""
+    names = sorted(entry.name for entry in _listed(folder) if not entry.is_file(follow_symlinks=False))
+    skills = (name for name in names if not os.path.isdir(os.path.join(folder, name, PLUGIN_MARK)))
+    return (name for name, _ in zip(skills, range(FOUND_LIMIT), strict=False))
 
 
 def _documents(folder: str) -> Iterator[str]:

@@ -9,6 +9,9 @@ from bridle.ground.shapes import Mapping
 
 NAME = "bridle"
 
+# Where the plugin that `bridle plugin install` writes has it.
+IN_PLUGIN = "bin/bridle"
+
 
 def program(environ: Mapping[str, str]) -> str:
     """`bridle` where the agent's shell finds it, else the one that was installed beside our own interpreter."""

@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import os
-import stat
 import time
 
-from bridle.errors import DiskError, Error
-from bridle.ground import disk, ids
+from bridle.errors import Error
+from bridle.ground import ids
 from bridle.ground.quick_path import Path
 from bridle.hosts import session_file
 from bridle.hosts.adapter import Adapter, HookCall
 from bridle.hosts.answer import Answer, approve
 from bridle.hosts.claude_code import SESSION_VARIABLE
-from bridle.hosts.quoting import is_plain, shell_word
+from bridle.hosts.exports import export_folder, export_variable
+from bridle.hosts.program import IN_PLUGIN
 
 OWNER = "hook:run session-start"
-
-# The host's file of exports is some lines long; a larger one is not read through, and gets the line once more.
-EXPORTS_LIMIT_BYTES = 1024 * 1024
-
-_PREFIX = f"export {SESSION_VARIABLE}="
 
 
 def answer(adapter: Adapter, call: HookCall) -> Answer:
@@ -37,7 +32,7 @@ def answer(adapter: Adapter, call: HookCall) -> Answer:
         return approve(str(error))
     remarks: list[str] = []
     try:
-        export(session_id, call.environ.get(adapter.exports_variable) if adapter.exports_variable else None)
+        _export(adapter, call, session_id)
     except Error as error:
         remarks.append(f"{SESSION_VARIABLE} is not exported: {error}")
     try:
@@ -48,34 +43,15 @@ def answer(adapter: Adapter, call: HookCall) -> Answer:
     return Answer(None, tuple(remarks))
 
 
-def export(session_id: str, path: str | None) -> None:
-    """Let every later command of the session know its id; a file that says so already stays as it is."""
+def _export(adapter: Adapter, call: HookCall, session_id: str) -> None:
+    """Let every later command of the session know its id, and find the plugin's program where it has one."""
+    path = call.environ.get(adapter.exports_variable) if adapter.exports_variable else None
     if not path:
         return
-    line = _PREFIX + (f'"{session_id}"' if is_plain(session_id) else shell_word(session_id))
-    try:
-        # O_NONBLOCK: a named pipe that nobody reads is refused instead of waited for.
-        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NONBLOCK, 0o600)
-    except (OSError, ValueError) as error:  # ValueError: a path that no file can have
-        raise DiskError(f"{path!a} could not be opened: {error}") from error
-    try:
-        _append_once(fd, path, line.encode())
-    except OSError as error:
-        raise DiskError(f"{path!a} could not be written: {error}") from error
-    finally:
-        os.close(fd)
-
-
-def _append_once(fd: int, path: str, line: bytes) -> None:
-    found = os.fstat(fd)
-    if not stat.S_ISREG(found.st_mode):
-        raise DiskError(f"{path!a} is not a regular file")
-    text = os.pread(fd, EXPORTS_LIMIT_BYTES, max(0, found.st_size - EXPORTS_LIMIT_BYTES))
-    exports = [known.strip() for known in text.split(b"\n") if known.startswith(_PREFIX.encode())]
-    if exports and exports[-1] == line:  # an older session's line before it does not count: the last one wins
-        return
-    is_open = text and not text.endswith(b"\n")
-    disk.write_all(fd, (b"\n" if is_open else b"") + line + b"\n")
+    export_variable(path, SESSION_VARIABLE, session_id)
+    program = os.path.join(call.plugin_root or "", IN_PLUGIN)
+    if call.plugin_root and os.access(program, os.X_OK):
+        export_folder(path, os.path.dirname(program))
 
 
 def _begin(path: Path) -> None:

@@ -14,25 +14,16 @@ GONE = "@GONE@"
 def run(hook_type: str) -> None:
     """Answer one hook; the payload is on standard input."""
     sys.path.append(PACKAGE)
+    # The session's shell finds `bridle` here, and so do we when we tell an agent what to call.
+    os.environ["PATH"] = f"{os.environ.get('PATH', os.defpath)}{os.pathsep}{PLUGIN}/bin"
     try:
         from bridle.hosts.hook import start
-    except ImportError as error:
-        return approve(f"{GONE} ({error})")
+    except Exception as error:  # noqa: BLE001  # whatever is wrong with what is left of it
+        return approve(f"{GONE} ({type(error).__name__}: {error})")
     try:
-        prepare(f"{PLUGIN}/bin", hook_type)
         start(["--hook-type", hook_type, "--harness", "claude-code", "--plugin-root", PLUGIN, "--json"])
     except Exception as error:  # noqa: BLE001  # the edge: a defect of ours must not hold somebody's session
         approve(f"Bridle's hook failed, so this session is not held: {type(error).__name__}: {error}")
-
-
-def prepare(folder: str, hook_type: str) -> None:
-    """The session's shell finds `bridle` here, and so do we when we tell an agent what to call."""
-    known = os.environ.get("PATH", os.defpath)
-    os.environ["PATH"] = f"{known}{os.pathsep}{folder}"
-    if hook_type == "session-start" and os.environ.get("CLAUDE_ENV_FILE"):
-        from bridle.hosts.shell_path import export
-
-        export(folder, os.environ["CLAUDE_ENV_FILE"])
 
 
 def approve(why: str) -> None:
