@@ -6,7 +6,9 @@ import os
 import signal
 from collections import Counter
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -76,6 +78,27 @@ def _move_home(patch: pytest.MonkeyPatch, home: Path) -> None:
     patch.setenv("XDG_STATE_HOME", str(home / ".local/state"))
     patch.setenv("CLAUDE_CONFIG_DIR", str(home / ".claude"))
     patch.setenv("BRIDLE_HOME", str(home / ".bridle"))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Keep the tests of a file that is marked as a group on one worker: they share what one of them has made.
+
+    xdist itself would write the group into a test's id, where pytest 9.2 does not look any more.
+    """
+    from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]  # it brings no types
+
+    class ByFile(LoadScopeScheduling):  # type: ignore[misc]  # the same
+        def _split_scope(self, nodeid: str) -> str:
+            path = nodeid.partition("::")[0]
+            return path if _is_grouped(path) else nodeid
+
+    return ByFile(config, log) if config.getoption("dist") == "loadgroup" else None
+
+
+@cache
+def _is_grouped(path: str) -> bool:
+    return "pytest.mark.xdist_group(" in (TESTS.parent / path).read_text("utf-8")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
