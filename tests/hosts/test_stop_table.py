@@ -22,6 +22,7 @@ from tests.hosts.hooking import BEFORE, PROMPT, PROOF, Project, contents, entrie
 AGENT = "ask:a/agent"
 COMPLETED = "ask:a ok:a completed"
 PROMISE = f"It is done. <promise>{PROOF}</promise>"
+FEEDBACK = {"type": "user", "isMeta": True, "message": {"role": "user", "content": "Stop hook feedback:\nGo on."}}
 
 HELD = "held"
 """The session's file goes on by one iteration and stays active."""
@@ -342,6 +343,10 @@ SHOWN: dict[str, dict[str, Any]] = {
             },
         )
     },
+    "in the transcript, and other words in the payload": {
+        "says": (FEEDBACK, PROMISE),
+        "payload": {"last_assistant_message": "It is done."},
+    },
     "before the results of tools": {
         "says": (
             PROMISE,
@@ -402,6 +407,23 @@ PROOFS = [
         for name, given in SHOWN.items()
     ),
     Case("the proof in earlier words", run=COMPLETED, says=(PROMISE, "something else")),
+    Case(
+        "a promise of an earlier turn, the transcript being late",
+        says=("<promise>DONE</promise>", FEEDBACK),
+        payload={"last_assistant_message": "I go on."},
+    ),
+    Case(
+        "the proof in an earlier turn, the transcript being late",
+        run=COMPLETED,
+        says=(PROMISE, FEEDBACK),
+        payload={"last_assistant_message": "I go on."},
+    ),
+    Case(
+        "a promise in the transcript, and other words in the payload",
+        says=(FEEDBACK, "<promise>DONE</promise>"),
+        payload={"last_assistant_message": "I go on."},
+        has_promise=True,
+    ),
     Case(
         "the proof in a person's words",
         run=COMPLETED,

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from bridle.errors import DiskError
 from bridle.hosts.promise import promise_in
-from bridle.hosts.transcript_tail import FIRST_BLOCK_BYTES, LOOK_BACK_BYTES, last_text
+from bridle.hosts.transcript_tail import FIRST_BLOCK_BYTES, LOOK_BACK_BYTES, last_text, last_words
 from tests.hosts.hooking import said
 
 USER = json.dumps({"type": "user", "message": {"role": "user", "content": 'they said {"role": "assistant"}'}})
@@ -52,6 +52,22 @@ BEHIND: dict[str, list[str | bytes]] = {
 def test_the_last_words_are_found_behind_whatever_comes_after_them(name: str, tmp_path: Path) -> None:
     path = transcript(tmp_path / "t", words("first"), USER, words("the last, ä"), *BEHIND[name])
     assert last_text(path) == "the last, ä"
+
+
+@pytest.mark.parametrize("name", BEHIND)
+def test_whether_somebody_spoke_since_is_told(name: str, tmp_path: Path) -> None:
+    found = last_words(transcript(tmp_path / "t", USER, words("the last"), *BEHIND[name]))
+    assert found is not None
+    assert found.is_answered is (name == "a person's line")
+
+
+@pytest.mark.parametrize("separators", [(",", ":"), (", ", ": ")])
+def test_the_results_of_a_tool_count_as_an_answer(separators: tuple[str, str], tmp_path: Path) -> None:
+    result = {"type": "user", "message": {"role": "user", "content": [{"type": "tool_result", "content": "x"}]}}
+    lines = words("the last"), json.dumps(result, separators=separators), '{"type":"attachment"}'
+    found = last_words(transcript(tmp_path / "t", *lines))
+    assert found is not None
+    assert (found.text, found.is_answered) == ("the last", True)
 
 
 @pytest.mark.parametrize("end", [b"", b"\n", b"\n\n"])

@@ -200,6 +200,8 @@ def test_done_said_early_a_stop_without_work_and_a_wrong_proof_are_all_held(tmp_
     assert stops == [("block", "continue_loop")] * 6 + [("approve", "completion_proof_matched")]
     states = [one["data"]["runState"] for one in entries if one["type"] == "STOP_HOOK_INVOKED"]
     assert states == ["created", "created", "waiting", "created", "completed", "completed", "completed"]
+    promised = [one["data"]["hasPromise"] for one in entries if one["type"] == "STOP_HOOK_INVOKED"]
+    assert promised == [False, True, False, True, True, False, True], "by what was said last, not before"
     told = ended.told()
     assert all("bridle run:" in text for text in told), "each time a tool call is asked for"
     assert all("completionProof" in text for text in told[4:])

@@ -127,12 +127,16 @@ class BoundStop:
         path = self._payload.transcript_path
         if path is None:
             return None
-        from bridle.hosts.transcript_tail import last_text
+        from bridle.hosts.transcript_tail import last_words
 
         try:
-            return last_text(os.path.join(self._payload.cwd or "", path))
+            words = last_words(os.path.join(self._payload.cwd or "", path))
         except DiskError:
             return None  # the payload has the agent's last words as well
+        # A host may write its transcript some milliseconds after the hook has begun (Claude Code 2.1.197 does). Where
+        # somebody spoke since, and the payload has words, those of the transcript are of an earlier turn.
+        is_late = words is not None and words.is_answered and self._payload.last_message is not None
+        return words.text if words is not None and not is_late else None
 
 
 def no_progress_stops(environ: Mapping[str, str]) -> int:

@@ -23,10 +23,28 @@ LOOK_BACK_BYTES = 64 * 1024 * 1024
 
 # As JSON writes it: inside any other text its quotes would be escaped.
 _ASSISTANT = b'"assistant"'
+_USER = (b'"type":"user"', b'"type": "user"')
+
+
+class Words:
+    """What an agent said last, as far as its transcript tells."""
+
+    __slots__ = ("is_answered", "text")
+
+    def __init__(self, text: str, *, is_answered: bool) -> None:
+        self.text = text
+        self.is_answered = is_answered
+        """Whether a person, a hook or a tool spoke since: then these may be the words of an earlier turn."""
 
 
 def last_text(path: str, *, block_bytes: int = FIRST_BLOCK_BYTES) -> str | None:
     """The last text that the agent itself said; None where it said nothing. DiskError where there is no such file."""
+    words = last_words(path, block_bytes=block_bytes)
+    return words.text if words is not None else None
+
+
+def last_words(path: str, *, block_bytes: int = FIRST_BLOCK_BYTES) -> Words | None:
+    """The last text, and whether somebody spoke after it."""
     try:
         # O_NONBLOCK: opening a named pipe that nobody writes to would wait for ever.
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
@@ -36,12 +54,21 @@ def last_text(path: str, *, block_bytes: int = FIRST_BLOCK_BYTES) -> str | None:
         found = os.fstat(fd)
         if not stat.S_ISREG(found.st_mode):
             raise DiskError(f"the transcript {path!a} is not a regular file")
-        texts = (_text_of(line) for line in _lines_from_end(fd, found.st_size, block_bytes) if _ASSISTANT in line)
-        return next((text for text in texts if text), None)
+        return _words(_lines_from_end(fd, found.st_size, block_bytes))
     except OSError as error:
         raise DiskError(f"the transcript {path!a} could not be read: {error}") from error
     finally:
         os.close(fd)
+
+
+def _words(lines: Iterator[bytes]) -> Words | None:
+    is_answered = False
+    for line in lines:
+        text = _text_of(line) if _ASSISTANT in line else ""
+        if text:
+            return Words(text, is_answered=is_answered)
+        is_answered = is_answered or any(sign in line for sign in _USER)
+    return None
 
 
 def _lines_from_end(fd: int, size: int, block: int) -> Iterator[bytes]:
