@@ -91,6 +91,10 @@ class Crew:
         """Where a task is worked on."""
         return self._at[task.title]
 
+    def ground(self, task: TaskBook) -> str:
+        """The commit that a task's work stands on: whatever is above it, its agent has made."""
+        return self.of(task).head if self.is_parallel else self.tip
+
     def has_arrived(self, other: TaskBook, task: TaskBook) -> bool:
         """Whether the work of another task is in the copy where a task is worked on."""
         return not self.is_parallel or other.landed <= self.of(task).landed

@@ -319,7 +319,7 @@ class Loop:
             "cost_usd": round(task.spent.cost_usd, 6),
             "checks": 0 if verdict == UNVERIFIED else len(task.checks),
             "tree": tree,
-            "tip": None if self._crew.is_parallel else self._crew.tip,
+            "tip": self._crew.ground(task),
         }
         made = await self._committed(task, args)
         if made is None:
@@ -470,7 +470,7 @@ class Loop:
             "iteration": task.iterations,
             "snapshot": work.get("snapshot"),
             "may_edit": list(self._tasks[task.title].get("may_edit") or ()),
-            "tip": None if self._crew.is_parallel else self._crew.tip,
+            "tip": self._crew.ground(task),
         }
         kept = await self._ask(task, kinds.PROTECT, args, f"{task.title}: protect")
         undone = kept.get("undone") or ()
