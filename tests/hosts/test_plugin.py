@@ -435,6 +435,13 @@ def test_the_command_installs_says_how_to_enable_and_where(tmp_path: Path) -> No
     assert bridle("plugin", "path", cwd=tmp_path).stdout == f"{folder}\n"
 
 
+def test_installing_leaves_no_false_alarm_in_the_log_of_hooks(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    document(bridle("plugin", "install", "--json", cwd=tmp_path, BRIDLE_HOME=str(home)))
+    assert [path.name for path in home.iterdir()] == ["plugin"]
+    assert not (home / "plugin" / PLUGIN_STATE).exists()
+
+
 def test_the_command_for_people_names_the_folder_and_what_to_run(tmp_path: Path) -> None:
     done = bridle("plugin", "install", cwd=tmp_path)
     folder = places.place(None, tmp_path, os.environ)

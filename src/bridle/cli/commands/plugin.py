@@ -162,12 +162,14 @@ def _try_hook(folder: Path, origin: Origin) -> None:
     import asyncio
     import json
 
+    from bridle.ground import ids
     from bridle.ground.capture import capture
     from bridle.hosts.bundle import hook_command
 
     argv = ("/bin/sh", "-c", hook_command(folder, origin, "Stop"))
+    payload = json.dumps({"session_id": ids.new_token()}).encode()  # of nobody: there is nothing to say about it
     done = asyncio.run(
-        capture(argv, cwd=folder, environment=dict(os.environ), limit_seconds=TRY_SECONDS, given=b"{}\n")
+        capture(argv, cwd=folder, environment=dict(os.environ), limit_seconds=TRY_SECONDS, given=payload)
     )
     try:
         said = json.loads(done.stdout)
