@@ -23,6 +23,13 @@ def test_a_shell_reads_each_word_as_it_was(texts: list[str]) -> None:
     assert done.stdout.decode().split("\0")[:-1] == texts
 
 
+def test_quotes_and_what_a_shell_would_expand_are_only_letters() -> None:
+    texts = ["it's", "''", '"', "$HOME", "`id`", "$(id)", "a\nb", "\\", "!", "*", "~", "", "'; id; '"]
+    script = "printf '%s\\0' " + " ".join(shell_word(text) for text in texts)
+    done = subprocess.run(["sh", "-c", script], capture_output=True, check=True, timeout=LIMIT_SECONDS)
+    assert done.stdout.decode().split("\0")[:-1] == texts
+
+
 def test_plain_words_stay_as_they_are() -> None:
     assert [shell_word(text) for text in ("a", "/a/b-c_d.e", "x=1")] == ["a", "/a/b-c_d.e", "x=1"]
     assert [text for text in ("", " ", "a b", "$a", "~", "é") if is_plain(text)] == []

@@ -159,6 +159,7 @@ def test_who_keeps_a_hook_waiting_is_waited_for_no_longer_than_the_limit(tmp_pat
             assert json.loads(stdout) == {}
             assert b"this session is not held" in stderr
             assert (b"a stuck command" if name == "ours" else str(os.getpid()).encode()) in stderr
+    waiting.wait(LIMIT_SECONDS)
     assert waiting.stdout is not None
     assert json.loads(waiting.stdout.read())["decision"] == "block", "what was said by then is answered"
     waiting.communicate(timeout=LIMIT_SECONDS)

@@ -118,6 +118,13 @@ def test_what_lies_too_far_back_is_not_looked_for(tmp_path: Path) -> None:
     assert last_text(str(path)) is None
 
 
+def test_what_is_cut_off_by_the_limit_is_no_line(tmp_path: Path) -> None:
+    path = tmp_path / "t"
+    path.write_bytes(b"x" * 1000 + words("in the midst of a line").encode() + b"\n")
+    os.truncate(path, 1000 + LOOK_BACK_BYTES)
+    assert last_text(str(path)) is None
+
+
 def test_only_the_end_of_a_long_transcript_is_read(tmp_path: Path) -> None:
     path = tmp_path / "t"
     with path.open("wb") as file:
@@ -139,6 +146,12 @@ def test_only_the_end_of_a_long_transcript_is_read(tmp_path: Path) -> None:
 def test_what_is_no_file_is_told(name: str, tmp_path: Path) -> None:
     with pytest.raises(DiskError, match="transcript"):
         last_text(os.path.join(tmp_path, name))
+
+
+def test_a_pipe_is_no_transcript(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(DiskError, match="not a regular file"):
+        last_text(str(tmp_path / "pipe"))
 
 
 PROMISES = [
