@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from bridle.hosts import session_file
+from bridle.hosts.session import new_file
 from tests.cli.test_journal_commands import bridle
 from tests.hosts.places import SINCE, Place, a_session, refusal
 
@@ -74,6 +76,19 @@ def test_the_file_is_found_by_the_plugin_and_in_the_project_above(place: Place) 
     bridle("session:init", "--session-id", "s2", "--json", cwd=place.folder)
     found = bridle("session:state", "--session-id", "s2", "--plugin-root", plugin, "--json", cwd=below).document
     assert (found["found"], found["stateFile"]) == (True, str(place.folder / ".a5c/state/s2.md"))
+
+
+def test_the_file_that_is_bound_is_meant_although_the_plugin_has_another(place: Place) -> None:
+    """A session begins with a file in the plugin; a command that does not know the plugin binds one in the project."""
+    begun = place.folder / "plugin" / session_file.PLUGIN_STATE / "s1.md"
+    bound = place.folder / session_file.PROJECT_STATE / "s1.md"
+    session_file.write(new_file(begun, a_session(), ""))
+    session_file.write(new_file(bound, a_session(run_id="r1"), "Build it"))
+    words = ("--session-id", "s1", "--plugin-root", place.folder / "plugin", "--json")
+    told = bridle("session:state", *words, cwd=place.folder).document
+    assert (told["stateFile"], told["state"]["runId"]) == (str(bound), "r1")
+    assert bridle("session:update", "--delete", *words, cwd=place.folder).document["stateFile"] == str(bound)
+    assert (begun.exists(), bound.exists()) == (True, False), "nothing holds the session any more"
 
 
 def test_a_file_that_cannot_be_read_is_an_error_of_the_file_system(place: Place) -> None:

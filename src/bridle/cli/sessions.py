@@ -6,7 +6,7 @@ import os
 import sys
 
 from bridle.cli.light import Given, Option
-from bridle.errors import RunIdMissing, SessionIdMissing, UsageError
+from bridle.errors import RunIdMissing, SessionFileUnusable, SessionIdMissing, SessionNotFound, UsageError
 from bridle.ground import ids
 from bridle.ground.quick_path import Path
 from bridle.hosts import registry, session_file
@@ -75,7 +75,17 @@ def find_file(given: Given, adapter: Adapter, session_id: str) -> Path:
         )
     folders = adapter.resolve_state_dirs(given.text(STATE_DIR.name), given.text(PLUGIN_ROOT.name), None, os.environ)
     paths = [session_file.path_of(folder, session_id) for folder in folders]
-    return next((path for path in paths if os.path.lexists(path)), paths[0])
+    there = [path for path in paths if os.path.lexists(path)]
+    # The Stop hook goes by the file that is bound, wherever it is; so must whoever looks at it, or lets it go.
+    return next((path for path in there if _has_run(path)), (there or paths)[0])
+
+
+def _has_run(path: Path) -> bool:
+    try:
+        file = session_file.read(path)
+    except SessionFileUnusable:
+        return False  # said by whoever reads it
+    return file is not None and file.session.run_id != ""
 
 
 def required_run_id(given: Given) -> str:
@@ -92,6 +102,11 @@ def chosen_limit(given: Given) -> int | None:
     if limit is not None and limit > NUMBER_LIMIT:
         raise UsageError(f"{MAX_ITERATIONS.name} is at most {NUMBER_LIMIT}", remedy="0 is without limit.")
     return limit
+
+
+def no_session(path: Path) -> SessionNotFound:
+    """The refusal for a session without a file."""
+    return SessionNotFound(f"there is no session file {path}", remedy="bridle session:init makes one.")
 
 
 def session_document(session: Session) -> dict[str, object]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from bridle.errors import Error, RunAssociated
+from bridle.errors import Error, RunAssociated, RunStillActive
 from bridle.ground.quick_path import Path
 from bridle.hosts import session_file
 from bridle.hosts.adapter import Wish
@@ -70,6 +70,16 @@ def state_of(runs: Path, run_id: str) -> str:
         return reader.standing().state
     except Error:
         return UNKNOWN
+
+
+def refuse_running(runs: Path, run_id: str) -> None:
+    """Refuse to take a session from a run that goes on; one that cannot be read keeps nobody."""
+    if state_of(runs, run_id) not in (*ENDED, UNKNOWN):
+        raise RunStillActive(
+            f"the session is bound to run {run_id}, which has not ended",
+            remedy=f"Complete it, or end it with: bridle run:halt {run_id}",
+            payload={"existingRunId": run_id},
+        )
 
 
 def _fresh(wish: Wish) -> SessionFile:

@@ -6,11 +6,11 @@ import os
 
 from bridle.cli.chosen import chosen_runs
 from bridle.cli.light import RUNS_DIR, Given, Light, Option, print_json
-from bridle.cli.sessions import RUN_ID, WHICH, chosen_file, required_run_id, warn, warn_of_faults
-from bridle.errors import RunAssociated, RunStillActive, SessionNotFound
+from bridle.cli.sessions import RUN_ID, WHICH, chosen_file, no_session, required_run_id, warn, warn_of_faults
+from bridle.errors import RunAssociated
 from bridle.ground.quick_path import Path
 from bridle.hosts import session_file
-from bridle.hosts.binding import ENDED, UNKNOWN, state_of
+from bridle.hosts.binding import UNKNOWN, refuse_running, state_of
 from bridle.hosts.session import SessionFile
 
 _OPTIONS = (
@@ -24,11 +24,11 @@ _OPTIONS = (
 def _run(given: Given) -> int:
     path, run_id, runs = chosen_file(given), required_run_id(given), chosen_runs(given)
     if not os.path.lexists(path):  # looked for before the lock is taken: who is refused has changed nothing
-        raise _missing(path)
+        raise no_session(path)
 
     def change(found: SessionFile | None) -> SessionFile:
         if found is None:
-            raise _missing(path)
+            raise no_session(path)
         warn_of_faults(path, found.faults)
         _check(found.session.run_id, runs, is_forced=given.has("--force"))
         return found.with_session(found.session.changed(run_id=run_id, active=True))
@@ -50,17 +50,8 @@ def _check(other: str, runs: Path, *, is_forced: bool) -> None:
             remedy="--force binds it anew if that run has ended.",
             payload={"existingRunId": other},
         )
-    # A run that cannot be read holds nothing; whoever forces it shall not be kept by it.
-    if other and state_of(runs, other) not in (*ENDED, UNKNOWN):
-        raise RunStillActive(
-            f"the session is bound to run {other}, which has not ended",
-            remedy=f"Complete it, or end it with: bridle run:halt {other}",
-            payload={"existingRunId": other},
-        )
-
-
-def _missing(path: Path) -> SessionNotFound:
-    return SessionNotFound(f"there is no session file {path}", remedy="bridle session:init makes one.")
+    if other:
+        refuse_running(runs, other)
 
 
 command = Light("Bind a session that has its file to a run.", _run, options=_OPTIONS)

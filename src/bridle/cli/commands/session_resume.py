@@ -8,10 +8,10 @@ import time
 from bridle.cli.chosen import chosen_runs
 from bridle.cli.light import RUNS_DIR, Given, Light, print_json
 from bridle.cli.sessions import MAX_ITERATIONS, RUN_ID, WHICH, chosen_file, chosen_limit, required_run_id, warn
-from bridle.errors import Error, RunIsCompleted, RunNotFound, RunStillActive
+from bridle.errors import Error, RunIsCompleted, RunNotFound
 from bridle.ground.quick_path import Path
 from bridle.hosts import session_file
-from bridle.hosts.binding import ENDED, UNKNOWN, state_of
+from bridle.hosts.binding import UNKNOWN, refuse_running, state_of
 from bridle.hosts.session import DEFAULT_MAX_ITERATIONS, SessionFile, moment, new_file, new_session
 from bridle.journal.reader import FileReader
 from bridle.journal.state import COMPLETED, HALTED
@@ -64,13 +64,7 @@ def _check(found: SessionFile | None, runs: Path, run_id: str) -> None:
     """A session that is held for another run that goes on is not taken away from it."""
     if found is None or not found.session.active or found.session.run_id in ("", run_id):
         return
-    other = found.session.run_id
-    if state_of(runs, other) not in (*ENDED, UNKNOWN):
-        raise RunStillActive(
-            f"the session is bound to run {other}, which has not ended",
-            remedy=f"Complete it, or end it with: bridle run:halt {other}",
-            payload={"existingRunId": other},
-        )
+    refuse_running(runs, found.session.run_id)
 
 
 def _prompt(run_id: str, process_id: str, state: str, prompt: str) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 
 from bridle.cli.light import Given, Light, Option, print_json
-from bridle.cli.sessions import WHICH, chosen_file, session_document, warn_of_faults
-from bridle.errors import SessionNotFound, UsageError
+from bridle.cli.sessions import WHICH, chosen_file, no_session, session_document, warn_of_faults
+from bridle.errors import UsageError
 from bridle.ground.quick_path import Path
 from bridle.hosts import session_file
 from bridle.hosts.frontmatter import NUMBER_LIMIT, count, durations, is_moment
@@ -27,11 +27,11 @@ def _run(given: Given) -> int:
         return _delete(given, path)
     iteration, since, times = _iteration(given), _since(given), _times(given)
     if not os.path.lexists(path):  # looked for before the lock is taken: who is refused has changed nothing
-        raise _missing(path)
+        raise no_session(path)
 
     def change(found: SessionFile | None) -> SessionFile:
         if found is None:
-            raise _missing(path)
+            raise no_session(path)
         warn_of_faults(path, found.faults)
         session = found.session.changed(iteration=iteration, last_iteration_at=since, iteration_times=times)
         return found.with_session(session)
@@ -77,10 +77,6 @@ def _times(given: Given) -> tuple[int, ...] | None:
     if not are_all_good:
         raise UsageError(f"--iteration-times takes whole numbers of seconds with commas between, not {text!r}")
     return numbers
-
-
-def _missing(path: Path) -> SessionNotFound:
-    return SessionNotFound(f"there is no session file {path}", remedy="bridle session:init makes one.")
 
 
 command = Light("Change what a session's file says.", _run, options=_OPTIONS)
