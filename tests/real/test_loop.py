@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from bridle.cli.demo.sample import FILES
+from bridle.cli.demo.sample import FILES, PLAN
 from bridle.cli.demo.script import script
 from tests.real.scene import KEY, Answer, Asked, Scene, scene
 
@@ -24,13 +24,15 @@ LOGIN = {"ANTHROPIC_API_KEY": "", "CLAUDE_CODE_OAUTH_TOKEN": "sk-ant-oat01-dummy
 
 
 @contextlib.contextmanager
-def till(folder: Path, *before: Answer) -> Iterator[Scene]:
-    """The sample repository, with the demo's own script; these answers come before its first one."""
+def till(folder: Path, *before: Answer, tasks: int = len(TITLES)) -> Iterator[Scene]:
+    """The sample repository with the first tasks of its plan, and the demo's script; these answers come before all."""
     played = script(folder / "workspace")
     answers = played["conversations"][0]["answers"]
     answers[:0] = before
     with scene(folder, **played) as set_up:
-        for name, text in FILES.items():
+        head, *sections = PLAN.split("\n## ")
+        plan = "\n## ".join((head, *sections[:tasks]))
+        for name, text in {**FILES, "PLAN.md": plan}.items():
             path = set_up.workspace / name
             path.parent.mkdir(exist_ok=True)
             path.write_text(text)
@@ -64,15 +66,15 @@ def usage_limit(resets_at: int) -> Answer:
     }
 
 
-def is_done(set_up: Scene, done: Asked) -> dict[str, Any]:
-    """All four tasks are verified, with a commit each, and what is recorded agrees; nobody was asked for more."""
+def is_done(set_up: Scene, done: Asked, *, tasks: int = len(TITLES)) -> dict[str, Any]:
+    """All tasks are verified, with a commit each, and what is recorded agrees; nobody was asked for more."""
     assert done.exit_code == 0, done.stderr
     assert set_up.stage.problems == ()
     refused = [one.answer for one in set_up.stage.requests if (one.answer or "").endswith("otherwise")]
     assert refused == []
     document: dict[str, Any] = done.document
-    assert {task["title"]: task["verdict"] for task in document["tasks"]} == dict.fromkeys(TITLES, "done")
-    assert git(set_up, "log", "--reverse", "--format=%s", "start..HEAD").splitlines() == TITLES
+    assert {task["title"]: task["verdict"] for task in document["tasks"]} == dict.fromkeys(TITLES[:tasks], "done")
+    assert git(set_up, "log", "--reverse", "--format=%s", "start..HEAD").splitlines() == TITLES[:tasks]
     assert git(set_up, "rev-list", "--reverse", "start..HEAD").split() == document["commits"]
     assert git(set_up, "status", "--porcelain") == ""
     asked = len(set_up.bodies())
@@ -115,9 +117,9 @@ def test_the_plan_of_the_demo_is_done_by_the_real_claude_code(tmp_path: Path) ->
 
 
 def test_at_a_real_usage_limit_our_own_agent_takes_over_and_no_try_is_counted(tmp_path: Path) -> None:
-    with till(tmp_path, usage_limit(int(time.time()) + 3600)) as set_up:
+    with till(tmp_path, usage_limit(int(time.time()) + 3600), tasks=2) as set_up:
         done = set_up.bridle("run", "PLAN.md", "--agent", "claude,bridle-agent", "--json", **LOGIN)
-        document = is_done(set_up, done)
+        document = is_done(set_up, done, tasks=2)
     first = document["tasks"][0]
     assert (first["iterations"], first["tries"]) == (2, 0)
     said = done.stderr
@@ -131,9 +133,9 @@ def test_at_a_real_usage_limit_our_own_agent_takes_over_and_no_try_is_counted(tm
 
 def test_a_real_usage_limit_is_waited_for_until_its_reset(tmp_path: Path) -> None:
     resets_at = int(time.time()) + 15  # a busy machine needs some of it to come to the first request
-    with till(tmp_path, usage_limit(resets_at)) as set_up:
+    with till(tmp_path, usage_limit(resets_at), tasks=1) as set_up:
         done = set_up.bridle("run", "PLAN.md", "--json", **LOGIN)
-        document = is_done(set_up, done)
+        document = is_done(set_up, done, tasks=1)
         asked = [request for request in set_up.stage.requests if request.path == "/v1/messages"]
     assert (document["tasks"][0]["iterations"], document["tasks"][0]["tries"]) == (2, 0)
     said = done.stderr
