@@ -440,3 +440,12 @@ def test_the_session_of_another_agent_is_left_alone(place: Place) -> None:
     assert bind(place).code == 0
     assert place.path("other").read_bytes() == before
     assert place.file("other").session.started_at == SINCE
+
+
+def test_who_answers_elsewhere_is_told_how_the_session_goes_on(place: Place) -> None:
+    asks = "async def process(inputs, ctx):\n    return await ctx.breakpoint({'question': 'Ship?'}, label='ship')\n"
+    (place.folder / "process.py").write_text(asks, encoding="utf-8")
+    bind(place)
+    effect = bridle("run:iterate", "new", "--json", cwd=place.folder).document["nextActions"][0]["effectId"]
+    done = bridle("answer", effect, "yes", "new", cwd=place.folder)
+    assert done.stdout == "answered; go on with: /bridle:resume new in the session, or bridle drive new\n"

@@ -72,8 +72,15 @@ def _go_on(folder: Path, effect_id: str, value: dict[str, object], *, resume: bo
     if as_json:
         print_document({"run": folder.name, "effectId": effect_id, "value": value, "resume": go_on})
     else:
-        show(f"answered; go on with: {go_on}")
+        show(f"answered; go on with: {_in_session(folder)}{go_on}")
     return 0
+
+
+def _in_session(folder: Path) -> str:
+    """How a host's session goes on with the run, where it was begun by one."""
+    from bridle.journal.reader import FileReader
+
+    return f"/bridle:resume {folder.name} in the session, or " if FileReader(folder).metadata().get("harness") else ""
 
 
 def _list(folder: Path, found: list[Question], *, as_json: bool) -> int:
