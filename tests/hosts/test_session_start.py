@@ -130,7 +130,7 @@ def test_without_a_file_for_exports_the_session_has_its_file_all_the_same(tmp_pa
     assert session_of(project.state / "s.md").active
 
 
-@pytest.mark.parametrize("kind", ["folder", "pipe", "below a file", "device"])
+@pytest.mark.parametrize("kind", ["folder", "pipe", "below a file", "/dev/full", "/dev/null"])
 def test_exports_that_cannot_be_written_are_told_and_the_session_has_its_file(kind: str, tmp_path: Path) -> None:
     project = Project(tmp_path)
     exports = tmp_path / "exports"
@@ -142,7 +142,7 @@ def test_exports_that_cannot_be_written_are_told_and_the_session_has_its_file(ki
         exports.write_bytes(b"")
         exports /= "x"
     else:
-        exports = Path("/dev/full")
+        exports = Path(kind)
     done = begin(project, "s", exports)
     assert (done.code, done.stdout) == (0, b"{}\n")
     assert "AGENT_SESSION_ID is not exported" in done.stderr
