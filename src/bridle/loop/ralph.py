@@ -46,7 +46,7 @@ COMMIT_ROUNDS = 3
 SHOWN_CHANGES = 50
 # What an agent hears in the place of an answer where a policy answers questions.
 NOBODY_ANSWERS = "Nobody is there to answer. Decide it yourself, and say in your summary what you assumed."
-# An account that is at its limit is asked again no sooner, whatever it says: each time costs an iteration.
+# After an answer that the limit stands though its reset is over: each time that it is asked costs an iteration.
 SOONEST_RESET_SECONDS = 60
 # Where nobody said when: as long as the shortest window of any account.
 UNKNOWN_RESET_SECONDS = 30 * 60
@@ -398,8 +398,10 @@ class Loop:
         resets_at = work.get("resets_at")
         if not isinstance(resets_at, str):
             return now + timedelta(seconds=UNKNOWN_RESET_SECONDS)
-        until = datetime.fromisoformat(resets_at) + timedelta(seconds=AFTER_RESET_SECONDS)
-        return max(until, now + timedelta(seconds=SOONEST_RESET_SECONDS))
+        lifted = datetime.fromisoformat(resets_at)
+        if lifted > now:
+            return lifted + timedelta(seconds=AFTER_RESET_SECONDS)
+        return now + timedelta(seconds=SOONEST_RESET_SECONDS)
 
     async def _wait_for_an_agent(self, task: TaskBook) -> None:
         """Nobody is free: wait for the first limit that is lifted, or for a person where only one can help."""
