@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import time
 
-from bridle.cli.light import RUNS_DIR, Given
+from bridle.cli.light import Given
 from bridle.cli.sessions import (
     HARNESS,
     SESSION_ID,
     chosen_limit,
     find_file,
     inherited_words,
+    runs_elsewhere,
     warn,
 )
 from bridle.ground import ids
@@ -19,7 +20,6 @@ from bridle.ground.quick_path import Path
 from bridle.hosts import registry, session_file
 from bridle.hosts.adapter import Adapter, Wish
 from bridle.hosts.session import moment
-from bridle.journal.find import runs_folder
 
 
 class Asked:
@@ -93,12 +93,8 @@ def _remarks(given: Given, adapter: Adapter, wish: Wish) -> list[str]:
             f"the host says that its session is {own!a}, but --session-id says {wish.identity.session_id!a}: "
             "the run is bound to the latter"
         )
-    usual = runs_folder(None, os.environ)
-    if given.has(RUNS_DIR.name) and wish.runs != usual:
-        remarks.append(
-            f"the host's hooks look for runs in {usual}, and this one is in {wish.runs}: "
-            "start the host with $BABYSITTER_RUNS_DIR set to that folder"
-        )
+    elsewhere = runs_elsewhere(given, wish.runs)
+    remarks += [elsewhere] if elsewhere is not None else []
     file = session_file.read(wish.path)
     return [*remarks, *(f"{wish.path}: {fault}; it is written anew" for fault in (file.faults if file else ()))]
 

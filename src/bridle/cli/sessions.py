@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from bridle.cli.light import Given, Option
+from bridle.cli.light import RUNS_DIR, Given, Option
 from bridle.errors import RunIdMissing, SessionFileUnusable, SessionIdMissing, SessionNotFound, UsageError
 from bridle.ground import ids
 from bridle.ground.quick_path import Path
@@ -13,6 +13,7 @@ from bridle.hosts import registry, session_file
 from bridle.hosts.adapter import Adapter, Identity
 from bridle.hosts.frontmatter import NUMBER_LIMIT
 from bridle.hosts.session import Session
+from bridle.journal.find import runs_folder
 
 SESSION_ID = Option("--session-id", "The session of the host (default: what the environment says).", value="ID")
 STATE_DIR = Option(
@@ -86,6 +87,24 @@ def _has_run(path: Path) -> bool:
     except SessionFileUnusable:
         return False  # said by whoever reads it
     return file is not None and file.session.run_id != ""
+
+
+def runs_elsewhere(given: Given, runs: Path) -> str | None:
+    """Says that the host's hooks would not find a run in the folder of runs that was given, where that is so."""
+    usual = runs_folder(None, os.environ)
+    if not given.has(RUNS_DIR.name) or runs == usual:
+        return None
+    return (
+        f"the host's hooks look for runs in {usual}, and this one is in {runs}: "
+        "start the host with $BABYSITTER_RUNS_DIR set to that folder"
+    )
+
+
+def warn_of_runs_elsewhere(given: Given, runs: Path) -> None:
+    """Say so: a session whose run the hooks do not find is not held."""
+    words = runs_elsewhere(given, runs)
+    if words is not None:
+        warn(words)
 
 
 def required_run_id(given: Given) -> str:

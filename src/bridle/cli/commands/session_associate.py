@@ -6,7 +6,16 @@ import os
 
 from bridle.cli.chosen import chosen_runs
 from bridle.cli.light import RUNS_DIR, Given, Light, Option, print_json
-from bridle.cli.sessions import RUN_ID, WHICH, chosen_file, no_session, required_run_id, warn, warn_of_faults
+from bridle.cli.sessions import (
+    RUN_ID,
+    WHICH,
+    chosen_file,
+    no_session,
+    required_run_id,
+    warn,
+    warn_of_faults,
+    warn_of_runs_elsewhere,
+)
 from bridle.errors import RunAssociated
 from bridle.ground.quick_path import Path
 from bridle.hosts import session_file
@@ -34,6 +43,7 @@ def _run(given: Given) -> int:
         return found.with_session(found.session.changed(run_id=run_id, active=True))
 
     session_file.changed(path, change, holder="session:associate")
+    warn_of_runs_elsewhere(given, runs)
     if state_of(runs, run_id) == UNKNOWN:
         warn(f"there is no run {run_id} in {runs} that can be read; until there is, nothing holds the session")
     if given.has("--json"):

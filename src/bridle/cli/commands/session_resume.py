@@ -7,7 +7,16 @@ import time
 
 from bridle.cli.chosen import chosen_runs
 from bridle.cli.light import RUNS_DIR, Given, Light, print_json
-from bridle.cli.sessions import MAX_ITERATIONS, RUN_ID, WHICH, chosen_file, chosen_limit, required_run_id, warn
+from bridle.cli.sessions import (
+    MAX_ITERATIONS,
+    RUN_ID,
+    WHICH,
+    chosen_file,
+    chosen_limit,
+    required_run_id,
+    warn,
+    warn_of_runs_elsewhere,
+)
 from bridle.errors import Error, RunIsCompleted, RunNotFound
 from bridle.ground.quick_path import Path
 from bridle.hosts import session_file
@@ -41,6 +50,7 @@ def _run(given: Given) -> int:
         return file
 
     session_file.changed(path, change, holder="session:resume")
+    warn_of_runs_elsewhere(given, runs)
     document = {"stateFile": str(path), "runId": run_id, "runState": state, "processId": process_id}
     if given.has("--json"):
         print_json(document, pretty=True)
