@@ -491,6 +491,14 @@ def test_a_chosen_folder_is_forgotten_when_it_is_gone(tmp_path: Path) -> None:
     assert not (home / places.LIST_FILE).exists()
 
 
+def test_nothing_is_left_of_a_plugin_in_a_chosen_folder(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    document(bridle("plugin", "install", "--dir", "p", "--json", cwd=tmp_path, BRIDLE_HOME=str(home)))
+    document(bridle("plugin", "uninstall", "--json", cwd=tmp_path, BRIDLE_HOME=str(home)))
+    assert sorted(tmp_path.rglob("*")) == [home]
+
+
 def test_a_foreign_folder_ends_the_command_with_2(tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("x")
     done = bridle("plugin", "install", "--dir", ".", "--json", cwd=tmp_path)

@@ -73,5 +73,7 @@ def _change(home: Path, change: Callable[[list[Path]], list[Path]]) -> None:
         wanted = change(known)
         if not wanted:
             (home / LIST_FILE).unlink(missing_ok=True)
+            # Whoever waits for this lock sees that the file is another one, and takes that.
+            (home / LOCK_FILE).unlink(missing_ok=True)
         elif wanted != known:
             disk.write_json_atomic(home / LIST_FILE, {"folders": [str(one) for one in wanted]})
