@@ -318,8 +318,15 @@ def test_a_session_of_no_known_host_is_not_bound_and_that_is_told(
 
 
 def test_a_run_of_nobodys_session_says_nothing_about_one(place: Place) -> None:
-    done = create(place, AGENT_SESSION_ID="stale")
+    done = create(place)
     assert ("session" in done.document, done.stderr) == (False, "")
+
+
+def test_a_run_that_was_created_inside_a_host_without_its_session_says_so(place: Place) -> None:
+    done = create(place, AGENT_SESSION_ID="s1")
+    assert (done.code, "session" in done.document) == (0, False)
+    assert "bound to no session" in done.stderr
+    assert not place.state.exists()
 
 
 def test_the_host_is_found_by_its_variables(place: Place) -> None:

@@ -124,3 +124,11 @@ def say(asked_for: Asked) -> None:
         warn(f"NOT BOUND to a session: {asked_for.refusal}.\n  Nothing will hold a session until this run is done.")
     for remark in asked_for.remarks:
         warn(remark)
+
+
+def say_unasked() -> None:
+    """Tell people inside a host who asked for no session that theirs is not held."""
+    adapter = registry.detect(os.environ)
+    if adapter.holds_sessions:
+        flags = f"--harness {adapter.name} --session-id ID"
+        warn(f"bound to no session: nothing will hold this one until the run is done. {flags} binds it.")

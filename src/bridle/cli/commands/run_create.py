@@ -6,7 +6,7 @@ import os
 import time
 from pathlib import Path
 
-from bridle.cli.bound import Asked, asked, say, told
+from bridle.cli.bound import Asked, asked, say, say_unasked, told
 from bridle.cli.chosen import chosen_runs
 from bridle.cli.light import DRY_RUN, NO_HOOKS, RUNS_DIR, Given, Light, Option, print_json
 from bridle.cli.sessions import MAX_ITERATIONS, PLUGIN_ROOT, SESSION_ID, STATE_DIR, chosen_limit
@@ -58,6 +58,8 @@ def _run(given: Given) -> int:
     tell(given, run, ON_RUN_START, {"processId": new.process_id, "entry": entry, **inputs})
     if session is not None:
         say(session)
+    else:
+        say_unasked()
     if given.has("--json"):
         bound = {"session": told(session)} if session is not None else {}
         print_json({"runId": new.run_id, "runDir": str(run), "entry": entry, **bound}, pretty=True)
