@@ -398,6 +398,16 @@ def test_sessions_are_removed_when_told_and_found_again_when_not(tmp_path: Path)
     assert not folder.exists()
 
 
+def test_sessions_that_somebody_keeps_elsewhere_lose_their_link_alone(tmp_path: Path) -> None:
+    install.install(tmp_path / "p", ORIGIN)
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "s1.md").write_text("mine")
+    (tmp_path / "p" / PLUGIN_STATE).symlink_to(tmp_path / "elsewhere")
+    install.uninstall(tmp_path / "p", with_state=True)
+    assert tree(tmp_path) == {"elsewhere/s1.md": b"mine"}
+    assert not (tmp_path / "p").exists()
+
+
 def test_a_list_that_names_files_elsewhere_removes_none_of_them(tmp_path: Path) -> None:
     folder, outside = tmp_path / "p", tmp_path / "outside"
     install.install(folder, ORIGIN)

@@ -102,8 +102,7 @@ def uninstall(folder: Path, *, with_state: bool = False) -> Changes:
     _sweep(folder)
     removed = [name for name, digests in plugin.files.items() if _remove(folder / name, digests)]
     kept = [name for name in plugin.files if (folder / name).exists()]
-    if with_state and (folder / PLUGIN_STATE).is_dir():
-        shutil.rmtree(folder / PLUGIN_STATE)
+    if with_state and _remove_state(folder / PLUGIN_STATE):
         removed.append(PLUGIN_STATE)
     (folder / LIST_FILE).unlink()
     _remove_empty(folder, [*plugin.files, f"{PLUGIN_STATE}/session"], plugin.made)
@@ -177,6 +176,17 @@ def _remove(path: Path, ours: tuple[str, ...]) -> bool:
     if data is None or _digest(data) not in ours:
         return False
     path.unlink()
+    return True
+
+
+def _remove_state(state: Path) -> bool:
+    """Remove the files of sessions; of a folder that somebody keeps elsewhere, only the link to it."""
+    if state.is_symlink():
+        state.unlink()
+        return True
+    if not state.is_dir():
+        return False
+    shutil.rmtree(state)
     return True
 
 
