@@ -69,7 +69,7 @@ class Figures:
 CASES = (
     Case("stop, 20 entries", "Stop", "stop", "short"),
     Case("stop, 10,000 entries", "Stop", "stop", "long"),
-    Case("stop, 50 MB of transcript", "Stop", "stop", "short", transcript="long.jsonl"),
+    Case("stop, 50 MB of transcript", "Stop", "stop", "told", transcript="long.jsonl"),
     Case("stop, a session without a run", "Stop", "stop", "none", answer=b"{}"),
     Case("session-start, a new session", "SessionStart", "session-start", "new-#", answer=b"{}"),
 )
@@ -103,7 +103,7 @@ def run() -> dict[str, Any]:
 def _prepare(project: Path, plugin: Path) -> None:
     """Runs, sessions and transcripts, the same for both sides."""
     runs, state = project / ".a5c" / "runs", _state(project, plugin)
-    for name, resolved in (("short", 9), ("long", LONG_EFFECTS)):
+    for name, resolved in (("short", 9), ("told", 9), ("long", LONG_EFFECTS)):
         run_folder = long_run(runs, name, resolved=resolved).run
         session = Session(active=True, run_id=name, max_iterations=0, started_at=STARTED, last_iteration_at=STARTED)
         session_file.write(session_file.new_file(state / f"{name}.md", session, "Build the thing"))
