@@ -313,6 +313,16 @@ def test_an_upgrade_keeps_what_somebody_changed_beside_it(tmp_path: Path) -> Non
     assert skill.read_bytes() == rendered(tmp_path / "p", ORIGIN)["skills/score/SKILL.md"].data
 
 
+def test_a_second_change_does_not_take_the_place_of_the_first_that_was_kept(tmp_path: Path) -> None:
+    install.install(tmp_path / "p", ORIGIN)
+    skill = tmp_path / "p/skills/score/SKILL.md"
+    for words in ("first", "second", "second", "third"):
+        skill.write_text(words)
+        install.install(tmp_path / "p", ORIGIN)
+    kept = {path.name: path.read_text() for path in skill.parent.glob("*.yours*")}
+    assert kept == {"SKILL.md.yours": "first", "SKILL.md.yours2": "second", "SKILL.md.yours3": "third"}
+
+
 def test_an_install_that_was_killed_is_finished_by_the_next(tmp_path: Path) -> None:
     """Killed at any moment of an upgrade: nothing of ours is taken for a folder, or a change, of somebody else's."""
     folder = tmp_path / "p"

@@ -162,11 +162,15 @@ def _write(path: Path, file: File) -> bool:
 
 
 def _put_aside(path: Path, ours: tuple[str, ...]) -> bool:
-    """Keep a file that somebody changed under another name, before it is written again."""
+    """Keep a file that somebody changed under another name, before it is written again; no earlier copy is lost."""
     data = _content(path)
     if data is None or _digest(data) in ours:
         return False
-    disk.write_atomic(path.with_name(path.name + KEPT_SUFFIX), data)
+    copy, number = path.with_name(path.name + KEPT_SUFFIX), 1
+    while _content(copy) not in (None, data):
+        number += 1
+        copy = path.with_name(f"{path.name}{KEPT_SUFFIX}{number}")
+    disk.write_atomic(copy, data)
     return True
 
 

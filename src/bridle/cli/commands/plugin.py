@@ -200,7 +200,7 @@ def _steps(folder: Path, scope: str | None, *, is_loaded: bool) -> list[dict[str
 
 def _tell_changes(folder: Path, changes: Changes) -> None:
     for name in changes.kept:
-        show(f"{folder / name} was changed by somebody; that copy is now {name}.yours")
+        show(f"{folder / name} was changed by somebody; that copy is kept beside it, as {name}.yours")
 
 
 def _print(document: dict[str, Any], changes: Changes) -> None:
