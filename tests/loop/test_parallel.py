@@ -293,6 +293,8 @@ def test_two_workers_of_which_everything_is_killed_again_and_again_do_every_task
     targets = [*(f"bridle.{kind}" for kind in kinds), BETWEEN, STARTING, ANY]
     for n in range(SIZES.parallel_kills):
         if not fire.strike(chance.choice(targets) if n % 2 else ANY):
+            ended = receipt(here.bridle("status", "--json"), 0)
+            assert set(verdicts(ended).values()) == {"done"}, f"a Bridle ended before its run: LOOP_SEED={seed}"
             break
     last = fire.start()
     assert last.wait(LIMIT_SECONDS + 10 * len(TITLES)) == 0, f"LOOP_SEED={seed}"
