@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 from pathlib import Path
 
 import pytest
@@ -135,6 +136,16 @@ def test_worktrees_come_and_go_and_those_of_others_stay(tmp_path: Path) -> None:
     assert (tmp_path / "mine/a.txt").exists()
     with pytest.raises(UsageError, match="not made by Bridle"):
         asyncio.run(worktree.remove(repo, worktree.Worktree("mine", tmp_path / "mine", "mine")))
+
+
+def test_a_worktree_that_a_killed_git_left_half_made_is_made_anew(tmp_path: Path) -> None:
+    repo = repository(tmp_path / "r")
+    made = asyncio.run(worktree.add(repo, "effect-1"))
+    (repo.folder / ".git/worktrees/effect-1/locked").write_text("initializing")
+    shutil.rmtree(made.folder)
+    asyncio.run(worktree.remove(repo, made))
+    assert asyncio.run(worktree.add(repo, "effect-1")) == made
+    assert (made.folder / ".git").is_file()
 
 
 def test_a_worktree_for_an_agent_is_in_the_working_copy_and_git_does_not_see_it(tmp_path: Path) -> None:

@@ -75,8 +75,8 @@ async def remove(git: Git, worktree: Worktree) -> None:
     ids.check_id(worktree.name, what="worktree")
     if worktree.folder not in [root / worktree.name for root in await _roots(git)]:
         raise UsageError(f"{worktree.folder} was not made by Bridle and is left alone")
-    if worktree.folder.exists():
-        await git.run("worktree", "remove", "--force", "--force", str(worktree.folder), accepts=(0, 128))
+    # Also where it is not there: a git that was killed while it made one leaves it locked, and in the way of the next.
+    await git.run("worktree", "remove", "--force", "--force", str(worktree.folder), accepts=(0, 128))
     if worktree.folder.exists():  # git has forgotten it already
         shutil.rmtree(worktree.folder)
     await git.run("worktree", "prune")
