@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -109,6 +109,13 @@ class TaskBook:
     def is_open(self) -> bool:
         """Whether there is something left to do for it."""
         return self.verdict == PENDING
+
+    def report(self, listed: Iterable[Mapping[str, Any]]) -> None:
+        """Tell a person, once."""
+        for one in listed:
+            told = {"path": str(one["path"]), "what": str(one["what"])}
+            if told not in self.reported:
+                self.reported.append(told)
 
 
 @dataclass

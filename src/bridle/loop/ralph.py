@@ -7,62 +7,33 @@ file or an environment, and whatever happened can be decided again from the jour
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
-from bridle import define_task
-from bridle.engine.inbox import ASKS_FOR, BY_POLICY, WORDS
 from bridle.loop import decide, kinds, limits
 from bridle.loop.crew import Crew
+from bridle.loop.declared import Declared
 from bridle.loop.driven import DrivenTime, TimedContext
-from bridle.loop.landing import HandedBack, Landing, setup_failure
+from bridle.loop.judging import Judge
+from bridle.loop.landing import Landing, setup_failure
 from bridle.loop.ledger import (
-    DONE,
     ENDED,
     FAILED,
     GOOD,
-    GUARD_ONLY,
-    NEEDS_YOU,
     PENDING,
     SATISFIED,
-    STUCK,
-    UNVERIFIED,
     Ledger,
     TaskBook,
 )
-from bridle.loop.receipt import VERIFIED, receipt
-from bridle.loop.roster import Roster
+from bridle.loop.questions import Questions
+from bridle.loop.receipt import receipt
+from bridle.loop.roster import Roster, lifted_at
 from bridle.loop.settings import Settings
+from bridle.loop.steps import Steps
 
 # What of a failing check's output goes into the arguments of the next iteration; all of it is in its log.
 FAILURE_CHARACTERS = 16_000
-# After the moment at which a limit is lifted; the endpoint's clock and ours are not the same.
-AFTER_RESET_SECONDS = 10
-# A hook that formats what is committed does so once; one that changes it each time never comes to an end.
-COMMIT_ROUNDS = 3
-# Of changes that were undone, those that the next prompt names one by one.
-SHOWN_CHANGES = 50
-# What an agent hears in the place of an answer where a policy answers questions.
-NOBODY_ANSWERS = "Nobody is there to answer. Decide it yourself, and say in your summary what you assumed."
-# After an answer that the limit stands though its reset is over: each time that it is asked costs an iteration.
-SOONEST_RESET_SECONDS = 60
-# Where nobody said when: as long as the shortest window of any account.
-UNKNOWN_RESET_SECONDS = 30 * 60
-
-
-def _effect(kind: str) -> Any:
-    return define_task(kind, lambda args, _task: {"kind": kind, "title": _title(kind, args), "idempotent": True})
-
-
-def _title(kind: str, args: dict[str, Any]) -> str:
-    return " ".join(
-        str(part) for part in (kind.removeprefix("bridle."), args.get("task"), args.get("iteration")) if part
-    )
-
-
-_EFFECTS = {kind: _effect(kind) for kind in (*kinds.PERFORMED, kinds.PAUSE)}
 
 
 async def process(inputs: dict[str, Any], ctx: Any) -> dict[str, Any]:
@@ -96,16 +67,26 @@ class Loop:
                 for title, task in self._tasks.items()
             }
         )
-        self._stuck_after = int(self._settings.get("stuck_after") or decide.STUCK_AFTER)
         self._roster = Roster(tuple(self._settings["agents"]))
-        self._parked: dict[str, asyncio.Future[Any]] = {}
         self._news_after = self._retried_after = 0
         self._crew = Crew(
             parallel=int(self._settings.get("parallel") or 1),
             has_worktree=bool(self._settings.get("worktree")),
             base=str(inputs.get("base") or ""),
         )
-        self._landing = Landing(self._crew, self._ask, self._ask_home)
+        self._steps = Steps(self._ctx, self._crew, self._tasks)
+        self._declared = Declared(self._plan, self.ledger, self._crew)
+        self._landing = Landing(self._crew, self._steps.ask, self._steps.ask_home)
+        self._judge = Judge(
+            self.ledger,
+            self._crew,
+            self._steps,
+            self._declared,
+            self._landing,
+            tries=lambda: self._limits.tries,
+            stuck_after=int(self._settings.get("stuck_after") or decide.STUCK_AFTER),
+        )
+        self._questions = Questions(self._ctx, self.ledger)
         self._standstill: Standstill | None = None
 
     async def run(self) -> dict[str, Any]:
@@ -113,7 +94,7 @@ class Loop:
         await self._prepare()
         while True:
             decide.block(self.ledger)
-            await self._hear_answers()
+            self._questions.hear()
             reason = self._begin()
             if self._crew.at_work:
                 await self._something_ends()
@@ -121,8 +102,8 @@ class Loop:
                 await self._stand_still(self._standstill)
             elif reason is not None:
                 await self._pause(kinds.WHY_LIMIT, reason, exit_code=3)
-            elif self._parked:
-                await asyncio.wait(self._parked.values(), return_when=asyncio.FIRST_COMPLETED)
+            elif self._questions.waiting:
+                await asyncio.wait(self._questions.waiting.values(), return_when=asyncio.FIRST_COMPLETED)
             elif all(book.verdict in GOOD for book in self.ledger.tasks.values()):
                 return self.receipt()
             else:
@@ -130,7 +111,7 @@ class Loop:
 
     async def _prepare(self) -> None:
         while True:
-            prepared = await self._ctx.task(_EFFECTS[kinds.PREPARE], {}, label="prepare")
+            prepared = await self._steps.prepare()
             if not prepared.get("setup"):
                 return
             await self._pause(kinds.WHY_SETUP, setup_failure(prepared["setup"]), exit_code=1)
@@ -152,7 +133,7 @@ class Loop:
     async def _something_ends(self) -> None:
         """Wait for the end of a step anywhere, or for a person's answer."""
         chains = [slot.chain for slot in self._crew.at_work if slot.chain is not None]
-        await asyncio.wait([*chains, *self._parked.values()], return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait([*chains, *self._questions.waiting.values()], return_when=asyncio.FIRST_COMPLETED)
         for chain in self._crew.ended():
             chain.result()  # an error of one is the end of all
 
@@ -183,11 +164,11 @@ class Loop:
         if task.was_looked_at:
             return False
         task.was_looked_at = True
-        return bool(self._own_checks(task)) and await self._is_satisfied(task)
+        return bool(self._declared.own(task)) and await self._is_satisfied(task)
 
     async def _is_satisfied(self, task: TaskBook) -> bool:
         """Look at a task's own checks before any work; with `red_first` a green one is a fault of the plan."""
-        looked = await self._check(task, "before", self._own_checks(task))
+        looked = await self._steps.check(task, "before", self._declared.own(task))
         task.checks = looked["results"]  # an iteration without a change counts with these
         if not looked["passed"]:
             return False
@@ -207,10 +188,10 @@ class Loop:
         number = self.ledger.iterations
         work = await self._work(task, agent)
         if work.get("ending") != kinds.OK and work.get("changed"):
-            await self._protect(task, work)  # what it did to the person's files is undone however it ended
+            await self._steps.protect(task, work)  # what it did to the person's files is undone however it ended
         match work.get("ending"):
             case kinds.LIMIT:
-                self._roster.limited[agent] = self._lifted_at(work)
+                self._roster.limited[agent] = lifted_at(work.get("resets_at"), self._ctx.now())
             case kinds.TRANSIENT:
                 await self._overloaded(task)
             case kinds.UNUSABLE:
@@ -222,11 +203,11 @@ class Loop:
             case kinds.QUESTION:
                 if self._crew.is_parallel:
                     await self._landing.keep(task)
-                self._park(task, work, agent)
+                self._questions.park(task, work, agent)
                 await self._set_aside(task, work)
             case _:
                 task.crashes = task.waits = 0
-                await self._judge(task, work)
+                await self._judge.judge(task, work)
         if number % int(self._settings.get("summarize_every") or 10) == 0:
             await self._summarize(number)
 
@@ -235,7 +216,7 @@ class Loop:
         agent = self._roster.free(self._ctx.now)
         if agent is not None:
             args = {"iteration": number, "agent": agent}
-            self.ledger.aside.add(await self._ask_home(kinds.SUMMARIZE, args, None))
+            self.ledger.aside.add(await self._steps.ask_home(kinds.SUMMARIZE, args, None))
 
     async def _work(self, task: TaskBook, agent: str) -> dict[str, Any]:
         args: dict[str, Any] = {
@@ -251,7 +232,7 @@ class Loop:
         }
         if self.ledger.hints:  # heard while the run paused
             args["hints"], self.ledger.hints = self.ledger.hints, []
-        work = await self._ask(task, kinds.WORK, args, kinds.work_label(args))
+        work = await self._steps.ask(task, kinds.WORK, args, kinds.work_label(args))
         task.spent.add(work)
         task.last_cost_usd = float(work.get("cost_usd") or 0.0)
         self.ledger.iteration_costs.append(task.last_cost_usd)
@@ -266,7 +247,7 @@ class Loop:
         if work.get("repository"):
             paths = ", ".join(str(one["path"]) for one in work["repository"])
             task.notes.append(f"Leave git's own things alone ({paths}): the harness makes branches and commits.")
-            self._report(task, work["repository"])
+            task.report(work["repository"])
         if was_heard:
             task.answer = None
         else:  # what it was told is told to the next one
@@ -275,133 +256,7 @@ class Loop:
         self._take_news(work.get("news") or {})
         return work
 
-    async def _judge(self, task: TaskBook, work: dict[str, Any]) -> None:
-        """The agent has ended by itself: look at what it left, and let the checks decide."""
-        if not work.get("changed") and not work.get("done"):
-            why = f" and said: {work['said']}" if work.get("said") else ""
-            await self._not_done(task, f"the agent changed nothing{why}", tree=str(work.get("tree") or ""))
-            return
-        kept = await self._protect(task, work)
-        checks = self._all_checks(task)
-        if not checks:
-            await self._settle(task, UNVERIFIED, "the plan declares no check for it")
-            return
-        looked = await self._check(task, "after", checks)
-        task.checks = looked["results"]
-        if looked["passed"]:
-            await self._passed(task, kept, looked)
-        else:
-            await self._red(task, work, looked)
-
-    async def _passed(self, task: TaskBook, kept: dict[str, Any], looked: dict[str, Any]) -> None:
-        if self._own_checks(task):
-            await self._settle(task, DONE, "its checks passed", tree=looked["tree"])
-        elif kept.get("changed"):
-            await self._settle(task, GUARD_ONLY, "the guard passed", tree=looked["tree"])
-        else:
-            await self._not_done(task, "the guard passes, but nothing was changed", tree=looked["tree"])
-
-    async def _red(self, task: TaskBook, work: dict[str, Any], looked: dict[str, Any]) -> None:
-        """Checks failed: the work stays for the next try, unless it broke what another task had done."""
-        broken = decide.broken_tasks(looked["results"])
-        if broken:
-            await self._roll_back(task, work.get("snapshot"), f"it broke the checks of {', '.join(broken)}")
-            task.notes.append(f"Your change was taken back: it broke the checks of {', '.join(broken)}.")
-        task.failure = decide.failure_text(looked["results"])
-        await self._not_done(task, _why(looked["results"]), tree=looked["tree"])
-
-    async def _settle(self, task: TaskBook, verdict: str, reason: str, *, tree: str | None = None) -> None:
-        """Commit, and give the verdict; checks that did not run on the committed tree run again."""
-        args = {
-            "task": task.title,
-            "iteration": task.iterations,
-            "verdict": verdict,
-            "cost_usd": round(task.spent.cost_usd, 6),
-            "checks": 0 if verdict == UNVERIFIED else len(task.checks),
-            "tree": tree,
-            "tip": self._crew.ground(task),
-        }
-        made = await self._committed(task, args)
-        if made is None:
-            return
-        commit = made.get("commit")
-        if self._crew.is_parallel:
-            landed = await self._landing.hand_in(task, made, args, lambda: self._all_checks(task, everything=True))
-            if isinstance(landed, HandedBack):
-                await self._handed_back(task, landed)
-                return
-            commit, task.checks = landed.commit, landed.results or task.checks
-        elif commit:
-            self._crew.tip = commit
-        task.verdict, task.reason, task.commit = verdict, reason, commit
-        task.verified_usd = task.last_cost_usd if verdict in VERIFIED else 0.0
-        task.failure, task.notes = "", []
-        for other in self.ledger.tasks.values():
-            if other is not task:
-                other.first_snapshot = None  # going back to it would take this commit away
-
-    async def _committed(self, task: TaskBook, args: dict[str, Any]) -> dict[str, Any] | None:
-        """The commit of exactly those files that the checks have seen; None where there is none."""
-        for _ in range(COMMIT_ROUNDS):
-            made = await self._ask(task, kinds.COMMIT, args, f"{task.title}: commit")
-            task.folded += made.get("folded") or []
-            if made.get("refused"):
-                task.failure = str(made["refused"])
-                why = next(iter(task.failure.splitlines()), "a hook refused it")
-                await self._not_done(task, f"its commit was not made: {why}", tree=str(args["tree"] or ""))
-                return None
-            if not made.get("again"):
-                return made
-            looked = await self._check(task, "commit", self._all_checks(task))
-            task.checks, args["tree"] = looked["results"], looked["tree"]
-            if not looked["passed"]:
-                task.failure = decide.failure_text(looked["results"])
-                why = "its checks fail on what a hook, or somebody else, has made of its files before the commit"
-                await self._not_done(task, why, tree=looked["tree"])
-                return None
-        await self._not_done(task, "its files are changed by something each time before they are committed", tree="")
-        return None
-
-    async def _handed_back(self, task: TaskBook, why: HandedBack) -> None:
-        """It passed by itself, but not together with what others have done meanwhile: a try, and a part of the task."""
-        task.checks = why.results or task.checks
-        task.failure = why.failure
-        if why.note:
-            task.notes.append(why.note)
-        await self._not_done(task, why.reason, tree=why.tree)
-
-    async def _not_done(self, task: TaskBook, reason: str, *, tree: str) -> None:
-        """A try that left the task not done: another one, or the end of it."""
-        task.tries += 1
-        task.reason = reason
-        task.signatures.append(decide.signature(task.checks, tree))
-        await self._after_try(task)
-
-    async def _after_try(self, task: TaskBook) -> None:
-        """Whether there is another try."""
-        if decide.is_stuck(task.signatures, after=self._stuck_after):
-            task.verdict = STUCK
-            task.reason = f"{self._stuck_after} times the same failure, and no new change: {task.reason}"
-        elif task.tries >= self._limits.tries:
-            task.verdict = FAILED
-            used = "its only try is" if task.tries == 1 else f"{task.tries} tries are"
-            task.reason = f"{used} used up: {task.reason}"
-        else:
-            return
-        await self._roll_back(task, task.first_snapshot, task.reason)
-
     # Endings that are nobody's failure
-
-    def _lifted_at(self, work: dict[str, Any]) -> datetime:
-        """When an agent at its limit can be asked again."""
-        now: datetime = self._ctx.now()
-        resets_at = work.get("resets_at")
-        if not isinstance(resets_at, str):
-            return now + timedelta(seconds=UNKNOWN_RESET_SECONDS)
-        lifted = datetime.fromisoformat(resets_at)
-        if lifted > now:
-            return lifted + timedelta(seconds=AFTER_RESET_SECONDS)
-        return now + timedelta(seconds=SOONEST_RESET_SECONDS)
 
     async def _wait_for_an_agent(self, task: TaskBook) -> None:
         """Nobody is free: wait for the first limit that is lifted, or for a person where only one can help."""
@@ -425,17 +280,7 @@ class Loop:
             return
         task.verdict = FAILED
         task.reason = f"the agent died {task.crashes} times in a row: {work.get('said') or 'without a word'}"
-        await self._roll_back(task, task.first_snapshot, task.reason)
-
-    # Questions
-
-    def _park(self, task: TaskBook, work: dict[str, Any], agent: str) -> None:
-        """The agent asked something: a person answers, and meanwhile the other tasks go on."""
-        question = str(work.get("question") or work.get("said") or "the agent waits for an answer")
-        task.verdict, task.question, task.session_id = NEEDS_YOU, question, work.get("session_id")
-        task.session_agent, task.asked, task.reason = agent, question, "the agent asks"
-        payload = {"question": question, "task": task.title, ASKS_FOR: WORDS}
-        self._parked[task.title] = self._ctx.breakpoint(payload, label=f"needs-you: {task.title}")
+        await self._steps.roll_back(task, task.first_snapshot, task.reason)
 
     async def _set_aside(self, task: TaskBook, work: dict[str, Any]) -> None:
         """Take the work of a task that waits out of the way of others: it must not become a part of their commits."""
@@ -443,72 +288,11 @@ class Loop:
         is_asked = self._settings.get("breakpoints", "ask") == "ask"  # else a policy answers before anybody goes on
         if self._crew.is_parallel or not has_work or not is_asked or decide.next_task(self.ledger) is None:
             return
-        kept = await self._roll_back(task, task.first_snapshot, "its agent asks, and other tasks go on meanwhile")
+        kept = await self._steps.roll_back(task, task.first_snapshot, "its agent asks, and other tasks go on meanwhile")
         task.notes.append(
             f"Your work so far was set aside while your question waited. It is the tree of {kept}:"
             f" `git diff HEAD {kept}` shows it, `git checkout {kept} -- <files>` brings it back."
         )
-
-    async def _hear_answers(self) -> None:
-        for title, promise in list(self._parked.items()):
-            if promise.done():
-                del self._parked[title]
-                answer = promise.result()
-                task = self.ledger.tasks[title]
-                words = answer.get("response") if isinstance(answer, dict) else answer
-                if isinstance(answer, dict) and answer.get("respondedBy") == BY_POLICY:
-                    words = NOBODY_ANSWERS
-                task.verdict, task.question, task.answer = PENDING, None, str(words or "")
-
-    # Steps
-
-    async def _check(self, task: TaskBook, when: str, checks: list[dict[str, str]]) -> dict[str, Any]:
-        args = {"task": task.title, "iteration": task.iterations, "when": when, "checks": checks}
-        return await self._ask(task, kinds.CHECK, args, f"{task.title}: checks {when}")
-
-    async def _protect(self, task: TaskBook, work: dict[str, Any]) -> dict[str, Any]:
-        args = {
-            "task": task.title,
-            "iteration": task.iterations,
-            "snapshot": work.get("snapshot"),
-            "may_edit": list(self._tasks[task.title].get("may_edit") or ()),
-            "tip": self._crew.ground(task),
-        }
-        kept = await self._ask(task, kinds.PROTECT, args, f"{task.title}: protect")
-        undone = kept.get("undone") or ()
-        task.undone += [str(one["path"]) for one in undone]
-        task.notes += [f"Your change to {one['path']} was undone: {one['what']}." for one in undone[:SHOWN_CHANGES]]
-        if len(undone) > SHOWN_CHANGES:
-            task.notes.append(f"{len(undone) - SHOWN_CHANGES} more of your changes to protected files were undone.")
-        self._report(task, kept.get("reported") or ())
-        return kept
-
-    def _report(self, task: TaskBook, listed: Sequence[dict[str, Any]]) -> None:
-        """Tell a person, once."""
-        for one in listed:
-            told = {"path": str(one["path"]), "what": str(one["what"])}
-            if told not in task.reported:
-                task.reported.append(told)
-
-    async def _roll_back(self, task: TaskBook, snapshot: Any, why: str) -> str:
-        """Take a task's work back; gives the ref that keeps it."""
-        if not snapshot:
-            return ""
-        args = {"task": task.title, "iteration": task.iterations, "snapshot": snapshot, "why": why}
-        undone = await self._ask(task, kinds.ROLLBACK, args, f"{task.title}: roll back")
-        return f"refs/bridle/snapshots/{undone.get('kept')}"
-
-    async def _ask(self, task: TaskBook, kind: str, args: dict[str, Any], label: str) -> dict[str, Any]:
-        """An effect for a task, in the working copy where it is worked on."""
-        wanted = {**args, **self._crew.place(task)}
-        value: dict[str, Any] = await self._ctx.task(_EFFECTS[kind], wanted, label=label)
-        self._crew.saw(task, value)
-        return value
-
-    async def _ask_home(self, kind: str, args: dict[str, Any], label: str | None) -> dict[str, Any]:
-        """An effect for the run as a whole, in its own working copy."""
-        value: dict[str, Any] = await self._ctx.task(_EFFECTS[kind], {**args, **self._crew.home()}, label=label)
-        return value
 
     async def _pause(self, why: str, reason: str, *, exit_code: int) -> None:
         """Wait for `resume` or `retry`: with other limits, or with a task to try again."""
@@ -519,7 +303,7 @@ class Loop:
             "receipt": self.receipt(),
             "after": self._news_after,
         }
-        self._take_news(await self._ctx.task(_EFFECTS[kinds.PAUSE], args, label=f"paused: {reason}") or {})
+        self._take_news(await self._steps.pause(args))
 
     def _take_news(self, news: dict[str, Any]) -> None:
         """What the person said meanwhile."""
@@ -542,30 +326,6 @@ class Loop:
             self._retried_after = max(self._retried_after, *places)
         return new
 
-    def _all_checks(self, task: TaskBook, *, everything: bool = False) -> list[dict[str, str]]:
-        return [*self._own_checks(task), *self._guard(), *self._others(task, everything=everything)]
-
-    def _own_checks(self, task: TaskBook) -> list[dict[str, str]]:
-        return [{"command": command, "of": "task"} for command in self._tasks[task.title].get("checks") or ()]
-
-    def _guard(self) -> list[dict[str, str]]:
-        return [{"command": command, "of": "guard"} for command in self._plan.get("guard") or ()]
-
-    def _others(self, task: TaskBook, *, everything: bool) -> list[dict[str, str]]:
-        """The checks of tasks that are done, where their work is: this one must not break them."""
-        return [
-            {"command": command, "of": book.title}
-            for book in self.ledger.tasks.values()
-            if book.title != task.title and book.verdict in (DONE, SATISFIED)
-            if everything or self._crew.has_arrived(book, task)
-            for command in self._tasks[book.title].get("checks") or ()
-        ]
-
     def receipt(self) -> dict[str, Any]:
         """The run as it stands."""
         return receipt(self._inputs, self.ledger, self._limits, seconds=self._time.seconds, workers=self._crew.workers)
-
-
-def _why(results: list[dict[str, Any]]) -> str:
-    failing = [str(one["command"]) for one in results if one.get("exit_code") != 0]
-    return f"{len(failing)} of {len(results)} checks failed: {'; '.join(failing)}"

@@ -4,7 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
+
+# After the moment at which a limit is lifted; the endpoint's clock and ours are not the same.
+AFTER_RESET_SECONDS = 10
+# After an answer that the limit stands though its reset is over: each time that it is asked costs an iteration.
+SOONEST_RESET_SECONDS = 60
+# Where nobody said when: as long as the shortest window of any account.
+UNKNOWN_RESET_SECONDS = 30 * 60
+
+
+def lifted_at(resets_at: object, now: datetime) -> datetime:
+    """When an agent at its limit can be asked again."""
+    if not isinstance(resets_at, str):
+        return now + timedelta(seconds=UNKNOWN_RESET_SECONDS)
+    lifted = datetime.fromisoformat(resets_at)
+    if lifted > now:
+        return lifted + timedelta(seconds=AFTER_RESET_SECONDS)
+    return now + timedelta(seconds=SOONEST_RESET_SECONDS)
 
 
 @dataclass
