@@ -14,8 +14,9 @@ MAKEFLAGS += --no-print-directory
 .PHONY: demo test check fix bench soak docs lock clean install real lint
 
 ARGS ?=
-# Two workers keep a small machine busy; the tests that start a hundred agents need room beside them.
-WORKERS ?= 2
+# Many tests wait for a limit or for a disk: with two workers a machine of two cores is idle for a third of the time.
+# The tests that start a hundred agents need room beside them, so there are no more than that.
+WORKERS ?= 3
 BRIDLE_SIZES ?= test
 export BRIDLE_SIZES
 # pip: no notice about newer versions, no question, bytecode compiled at once.
