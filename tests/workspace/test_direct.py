@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bridle.workspace import direct, snapshot
+from bridle.workspace import direct, ref_lock, snapshot
 from bridle.workspace.commit import commit, first_parents, listed, message
 from bridle.workspace.git import Git
 from tests.workspace.repositories import git, repository, write
@@ -111,6 +111,35 @@ def test_a_ref_that_somebody_holds_and_names_that_lead_elsewhere_are_left_to_git
         with pytest.raises(direct.Unclear):
             direct.write_ref(repo.folder, name, commit_id)
     assert (place / "held.lock").exists()
+
+
+def test_the_lock_that_a_killed_one_left_on_a_snapshot_is_removed(tmp_path: Path) -> None:
+    repo = repository(tmp_path / "r")
+    place = repo.folder / ".git" / "refs" / "bridle" / "snapshots"
+    place.mkdir(parents=True)
+    (place / "work.lock").touch()
+    taken = asyncio.run(snapshot.take(repo, name="work", why="test"))
+    assert _says(repo.folder, "rev-parse", "refs/bridle/snapshots/work") == taken.commit
+    (place / "work.lock").touch()
+    asyncio.run(snapshot.drop(repo, taken))
+    assert list(place.glob("*")) == []
+
+
+def test_a_lock_that_changes_hands_is_waited_for_and_left_alone(tmp_path: Path) -> None:
+    repo = repository(tmp_path / "r")
+    lock = repo.folder / ".git" / "refs" / "bridle" / "snapshots" / "work.lock"
+    lock.parent.mkdir(parents=True)
+    lock.touch()
+
+    async def another_takes_it() -> None:
+        waiting = asyncio.ensure_future(ref_lock.free(repo, "refs/bridle/snapshots/work"))
+        await asyncio.sleep(0)
+        lock.rename(lock.with_name("work"))
+        lock.touch()
+        await waiting
+
+    asyncio.run(another_takes_it())
+    assert lock.exists()
 
 
 def test_in_a_repository_that_several_people_share_git_writes_everything(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from bridle.engine.perform import Job, Say
 from bridle.engine.under_way import JOINING
 from bridle.errors import GitError, ProcessError, UsageError
 from bridle.ground import disk, ids
-from bridle.workspace import join, snapshot, worktree
+from bridle.workspace import join, ref_lock, snapshot, worktree
 from bridle.workspace.git import Git
 from bridle.workspace.join import Join
 from bridle.workspace.merge import Conflicts
@@ -214,6 +214,7 @@ async def _drop_refs(git: Git, stem: str) -> None:
     for name, commit in await _refs(git):
         match = _LENT_REF.fullmatch(name)
         if match is not None and match[1] == stem:
+            await ref_lock.free(git, snapshot.REFS + name)
             await git.run("update-ref", "-d", snapshot.REFS + name, commit)
 
 

@@ -136,15 +136,20 @@ def write_commit(top: Path, tree: str, parents: Sequence[str], who: str, seconds
     return name
 
 
-def write_ref(top: Path, name: str, commit: str) -> None:
-    """Have a ref of ours point to a commit; durable when it returns. Git's own lock keeps others away."""
-    if not _OUR_REF.fullmatch(name) or not _WHOLE_ID.fullmatch(commit):
+def lock_of(top: Path, name: str) -> Path:
+    """The file that exists while somebody changes a ref of ours."""
+    if not _OUR_REF.fullmatch(name):
         raise Unclear
     _, shared = git_folders(top)
-    path = Path(shared) / name
-    if path.is_dir():
+    return Path(shared) / f"{name}.lock"
+
+
+def write_ref(top: Path, name: str, commit: str) -> None:
+    """Have a ref of ours point to a commit; durable when it returns. Git's own lock keeps others away."""
+    lock = lock_of(top, name)
+    path = lock.with_suffix("")
+    if path.is_dir() or not _WHOLE_ID.fullmatch(commit):
         raise Unclear
-    lock = path.with_name(path.name + ".lock")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         fd = os.open(lock, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)

@@ -17,7 +17,7 @@ from typing import TypeVar
 
 from bridle.errors import GitError
 from bridle.ground import census, clock, disk, ids
-from bridle.workspace import direct
+from bridle.workspace import direct, ref_lock
 from bridle.workspace.git import FALLBACK_ADDRESS, FALLBACK_NAME, Git, check_branch
 
 K = TypeVar("K")
@@ -90,6 +90,7 @@ async def take(git: Git, *, name: str | None = None, why: str = "snapshot", sinc
 
 
 async def _hold(git: Git, ref: str, commit: str) -> None:
+    await ref_lock.free(git, ref)
     try:
         if not await git.is_plain():
             raise direct.Unclear
@@ -151,6 +152,7 @@ async def changes(git: Git, before: str, after: str) -> list[str]:
 async def drop(git: Git, snapshot: Snapshot) -> None:
     """Let it be collected."""
     git.commits.clear()
+    await ref_lock.free(git, snapshot.ref)
     await git.run("update-ref", "-d", snapshot.ref, snapshot.commit)
 
 
