@@ -21,6 +21,9 @@ from bridle.journal.state import file_name
 # The kernel's clock for files ticks every 10 ms at most; file systems with a coarser one get no mark at all.
 SETTLED_NANOSECONDS = 50_000_000
 
+# Listings with a gap in them, each other than the one before: more than any number of writers brings about.
+LISTINGS = 100
+
 _CHANCE = 1_000_000  # nanoseconds of the mark that are chance: less than any clock's error, enough to be unique
 
 Name = tuple[int, str]
@@ -31,7 +34,23 @@ Mark = tuple[int, int]
 
 
 def list_names(journal: Path) -> list[Name]:
-    """Every entry's name, in order; what writers left on their way is passed over, a foreign file is an error."""
+    """Every entry's name, in order; what writers left on their way is passed over, a foreign file is an error.
+
+    A long folder is not listed in one moment: of two entries that are written meanwhile the later may be seen and the
+    earlier not. So a gap is believed only where the next listing is the same.
+    """
+    found = _listing(journal)
+    for _ in range(LISTINGS):
+        if not found or found[-1][0] == len(found):
+            break
+        again = _listing(journal)
+        if again == found:
+            break
+        found = again
+    return found
+
+
+def _listing(journal: Path) -> list[Name]:
     try:
         found = os.listdir(journal)
     except FileNotFoundError as error:
