@@ -337,11 +337,11 @@ def test_the_folder_of_session_files_is_looked_for_in_order(tmp_path: Path) -> N
 
 
 def test_a_file_may_also_be_in_the_project_and_above_and_an_explicit_folder_stands_alone() -> None:
-    folders = session_file.state_dirs(None, "/plugin", "/work/sub", {"CLAUDE_PROJECT_DIR": "/project"})
+    folders = session_file.state_dirs(None, "/plugin", "/deep/sub", {"CLAUDE_PROJECT_DIR": "/project"})
     assert [str(path) for path in folders] == [
         "/plugin/skills/babysit/state",
-        "/work/sub/.a5c/state",
-        "/work/.a5c/state",
+        "/deep/sub/.a5c/state",
+        "/deep/.a5c/state",
         "/.a5c/state",
         "/project/.a5c/state",
     ]

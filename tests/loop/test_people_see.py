@@ -283,7 +283,6 @@ def test_a_green_repository_with_a_guard_for_the_whole_plan(tmp_path: Path) -> N
     ]
 
 
-@pytest.mark.skipif(shutil.which("npm") is None, reason="needs npm")
 def test_an_npm_repository_whose_checks_need_its_modules(tmp_path: Path) -> None:
     """Its modules are ignored, and are there for the checks all the same; a forgotten one is named by what npm says."""
     package = {"name": "a", "version": "1.0.0", "scripts": {"test": "node test.js"}}

@@ -27,7 +27,6 @@ def test_a_green_repository_with_a_guard_for_all_tasks(tmp_path: Path) -> None:
     agrees(here)
 
 
-@pytest.mark.skipif(shutil.which("npm") is None, reason="needs npm")
 def test_checks_that_need_ignored_files_find_them(tmp_path: Path) -> None:
     package = json.dumps(
         {"name": "a", "version": "1.0.0", "scripts": {"test": "node -e \"require('dep')\" && cat one"}}

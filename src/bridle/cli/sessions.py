@@ -9,10 +9,11 @@ from bridle.cli.light import RUNS_DIR, Given, Option
 from bridle.errors import RunIdMissing, SessionFileUnusable, SessionIdMissing, SessionNotFound, UsageError
 from bridle.ground import ids
 from bridle.ground.quick_path import Path
+from bridle.ground.shapes import Callable
 from bridle.hosts import registry, session_file
 from bridle.hosts.adapter import Adapter, Identity
 from bridle.hosts.frontmatter import NUMBER_LIMIT
-from bridle.hosts.session import Session
+from bridle.hosts.session import Session, SessionFile
 from bridle.journal.find import runs_folder
 
 SESSION_ID = Option("--session-id", "The session of the host (default: what the environment says).", value="ID")
@@ -79,6 +80,23 @@ def find_file(given: Given, adapter: Adapter, session_id: str) -> Path:
     there = [path for path in paths if os.path.lexists(path)]
     # The Stop hook goes by the file that is bound, wherever it is; so must whoever looks at it, or lets it go.
     return next((path for path in there if _has_run(path)), (there or paths)[0])
+
+
+def change_session(path: Path, change: Callable[[SessionFile], Session], *, holder: str) -> Session:
+    """Change the session of a file that is there; gives what it is now."""
+    if not os.path.lexists(path):  # looked for before the lock is taken: who is refused has changed nothing
+        raise no_session(path)
+
+    def changed(found: SessionFile | None) -> SessionFile:
+        if found is None:
+            raise no_session(path)
+        warn_of_faults(path, found.faults)
+        return found.with_session(change(found))
+
+    file = session_file.changed(path, changed, holder=holder)
+    if file is None:
+        raise no_session(path)
+    return file.session
 
 
 def _has_run(path: Path) -> bool:

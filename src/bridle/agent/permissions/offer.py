@@ -34,12 +34,3 @@ def offered(
     else:
         wanted = {name for name in known if name in named}
     return tuple(name for name in known if name in wanted and name not in gone and (has_host or name not in HOST_TOOLS))
-
-
-def strangers(denied: Iterable[Rule], known: Sequence[str]) -> tuple[str, ...]:
-    """A warning for each deny rule that no tool answers to: a typing error there would leave a tool open."""
-    return tuple(
-        f'Permission deny rule "{rule}" matches no known tool — check for typos.'
-        for rule in denied
-        if not rule.tool.startswith("mcp__") and not any(names_tool(rule, name) for name in known)
-    )

@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-import os
-
 from bridle.cli.chosen import chosen_runs
 from bridle.cli.light import RUNS_DIR, Given, Light, Option, print_json
 from bridle.cli.sessions import (
     RUN_ID,
     WHICH,
+    change_session,
     chosen_file,
-    no_session,
     required_run_id,
     warn,
-    warn_of_faults,
     warn_of_runs_elsewhere,
 )
 from bridle.errors import RunAssociated
 from bridle.ground.quick_path import Path
-from bridle.hosts import session_file
 from bridle.hosts.binding import UNKNOWN, refuse_running, state_of
-from bridle.hosts.session import SessionFile
+from bridle.hosts.session import Session, SessionFile
 
 _OPTIONS = (
     *WHICH,
@@ -32,17 +28,12 @@ _OPTIONS = (
 
 def _run(given: Given) -> int:
     path, run_id, runs = chosen_file(given), required_run_id(given), chosen_runs(given)
-    if not os.path.lexists(path):  # looked for before the lock is taken: who is refused has changed nothing
-        raise no_session(path)
 
-    def change(found: SessionFile | None) -> SessionFile:
-        if found is None:
-            raise no_session(path)
-        warn_of_faults(path, found.faults)
+    def change(found: SessionFile) -> Session:
         _check(found.session.run_id, runs, is_forced=given.has("--force"))
-        return found.with_session(found.session.changed(run_id=run_id, active=True))
+        return found.session.changed(run_id=run_id, active=True)
 
-    session_file.changed(path, change, holder="session:associate")
+    change_session(path, change, holder="session:associate")
     warn_of_runs_elsewhere(given, runs)
     if state_of(runs, run_id) == UNKNOWN:
         warn(f"there is no run {run_id} in {runs} that can be read; until there is, nothing holds the session")

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
-
 from bridle.cli.light import Given, Light, Option, print_json
-from bridle.cli.sessions import WHICH, chosen_file, no_session, session_document, warn_of_faults
+from bridle.cli.sessions import WHICH, change_session, chosen_file, session_document
 from bridle.errors import UsageError
 from bridle.ground.quick_path import Path
 from bridle.hosts import session_file
 from bridle.hosts.frontmatter import NUMBER_LIMIT, count, durations, is_moment
-from bridle.hosts.session import SessionFile
+from bridle.hosts.session import Session, SessionFile
 
 _OPTIONS = (
     *WHICH,
@@ -26,18 +24,11 @@ def _run(given: Given) -> int:
     if given.has("--delete"):
         return _delete(given, path)
     iteration, since, times = _iteration(given), _since(given), _times(given)
-    if not os.path.lexists(path):  # looked for before the lock is taken: who is refused has changed nothing
-        raise no_session(path)
 
-    def change(found: SessionFile | None) -> SessionFile:
-        if found is None:
-            raise no_session(path)
-        warn_of_faults(path, found.faults)
-        session = found.session.changed(iteration=iteration, last_iteration_at=since, iteration_times=times)
-        return found.with_session(session)
+    def change(found: SessionFile) -> Session:
+        return found.session.changed(iteration=iteration, last_iteration_at=since, iteration_times=times)
 
-    file = session_file.changed(path, change, holder="session:update")
-    state = session_document(file.session) if file is not None else {}
+    state = session_document(change_session(path, change, holder="session:update"))
     if given.has("--json"):
         print_json({"success": True, "state": state, "stateFile": str(path)}, pretty=True)
     else:
