@@ -46,7 +46,8 @@ def run() -> dict[str, Any]:
         folder = Path(work)
         others, remarks = peers()
         bare = {loop.name: loop for loop in (ours(guarded=False), *others)}
-        traces = {kind: _trace(folder / "trace", ours(guarded=kind == GUARDED)) for kind in (BARE, GUARDED)}
+        scenes = (folder / f"scene-{number}" for number in count())
+        traces = {kind: _trace(next(scenes), ours(guarded=kind == GUARDED)) for kind in (BARE, GUARDED)}
         floor = _floor(folder, traces[GUARDED])
         guarded = {OURS: ours(guarded=True), FLOOR: floor}
         found = {(BARE, name): Figures() for name in bare} | {(GUARDED, name): Figures() for name in guarded}
@@ -54,14 +55,14 @@ def run() -> dict[str, Any]:
             for kind, loops in ((BARE, bare), (GUARDED, guarded)):
                 for name, loop in list(loops.items()):
                     try:
-                        _once(folder / "scene", loop, TASKS, found[kind, name])
+                        _once(next(scenes), loop, TASKS, found[kind, name])
                     except LoopFailed as failure:
                         if name in (OURS, FLOOR):
                             raise
                         del loops[name], found[kind, name]
                         remarks.append(f"not measured: {failure}")
         long = Figures()
-        _once(folder / "long", ours(guarded=True), LONG_TASKS, long)
+        _once(next(scenes), ours(guarded=True), LONG_TASKS, long)
         prices = _prices(folder)
     counts = {kind: trace.per_iteration() for kind, trace in traces.items()}
     return {
@@ -72,11 +73,12 @@ def run() -> dict[str, Any]:
 
 
 def _once(folder: Path, loop: Loop, tasks: int, seen: Figures) -> None:
+    """One round. Its scene stays until all are done: ext4 goes through every inode that was freed within the last
+    minutes when it makes a file, so that rounds would take longer the more of them were cleared away before."""
     with place(folder, loop, tasks) as here:
         measure(loop, here, tasks, seen)
         if loop.name == FLOOR:
             _check_floor(here, tasks)
-    shutil.rmtree(folder)
 
 
 def _trace(folder: Path, loop: Loop) -> loop_floor.Trace:
@@ -94,9 +96,7 @@ def _trace(folder: Path, loop: Loop) -> loop_floor.Trace:
     with place(folder / "scene", recorded, TASKS, starts=log) as here:
         log.unlink(missing_ok=True)  # what making the scene took
         _run_once(recorded, here)
-        trace = loop_floor.read_trace(log, here.repository, here.base)
-    shutil.rmtree(folder)
-    return trace
+        return loop_floor.read_trace(log, here.repository, here.base)
 
 
 def _run_once(loop: Loop, here: Place) -> None:

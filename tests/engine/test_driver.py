@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import re
@@ -421,6 +422,40 @@ def test_no_more_effects_at_once_than_were_allowed(tmp_path: Path) -> None:
     (tmp_path / "at").mkdir()
     assert driven.drive(concurrency=3).status == "completed"
     assert driven.output() in (2, 3)
+
+
+@pytest.mark.parametrize("may_repeat", [True, False])
+def test_an_effect_is_noted_once_before_it_is_begun_and_not_while_it_waits_for_its_turn(
+    tmp_path: Path, may_repeat: bool
+) -> None:
+    class Slow:
+        async def perform(self, job: Job) -> Posted:
+            noted = [entry.data["effectId"] for entry in driven.entries() if entry.type == under_way.STARTED]
+            assert noted.count(job.effect.effect_id) == 1
+            await asyncio.sleep(0.02)
+            return Posted(OK, value=job.attempt, started_at="x", finished_at="x")
+
+        async def clear(self, job: Job) -> None:
+            pass
+
+    Slow.may_repeat = may_repeat  # type: ignore[attr-defined]
+    driven = new_drive(
+        tmp_path,
+        """
+        async def process(inputs, ctx):
+            return await ctx.parallel.map(range(7), lambda n: ctx.task(free, {"kind": "slow", "n": n}))
+        """,
+    )
+    assert driven.drive(concurrency=2, performers={"slow": Slow()}).status == "completed"
+    assert driven.output() == [1] * 7
+    under, most = set(), 0
+    for entry in driven.entries():
+        if entry.type == under_way.STARTED:
+            under.add(entry.data["effectId"])
+        elif entry.type == "EFFECT_RESOLVED":
+            under.remove(entry.data["effectId"])
+        most = max(most, len(under))
+    assert (under, most) == (set(), 2)
 
 
 def test_an_effect_that_nobody_waits_for_any_more_is_ended(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from bridle.errors import DiskError, ProcessError, UsageError
-from bridle.ground import census, descendants, disk, process, pump
+from bridle.ground import aside, census, descendants, disk, process, pump
 from bridle.ground.census import TOKEN_VARIABLE
 from bridle.ground.ids import new_token
 from bridle.ground.process import Child, Patience, Spawn, SpawnFailure
@@ -35,9 +35,14 @@ def python(code: str, *arguments: str, talk: bool = False) -> Spawn:
     return spawn(sys.executable, "-c", code, *arguments, talk=talk)
 
 
+def busy_threads() -> int:
+    """How many threads do something; one that is done waits a moment for more."""
+    return sum(thread.name != aside.IDLE_NAME for thread in threading.enumerate())
+
+
 def play(story: Callable[[], Awaitable[None]]) -> None:
     """Run a story in a loop of its own and see that it leaves no thread behind."""
-    before = threading.active_count()
+    before = busy_threads()
 
     async def main() -> None:
         async with asyncio.timeout(HANG_SECONDS):
@@ -46,7 +51,7 @@ def play(story: Callable[[], Awaitable[None]]) -> None:
     asyncio.run(main())
     # A thread that has handed over its result may need a moment to be gone.
     deadline = time.monotonic() + HANG_SECONDS
-    while threading.active_count() > before:
+    while busy_threads() > before:
         assert time.monotonic() < deadline, threading.enumerate()
         time.sleep(0.01)
 

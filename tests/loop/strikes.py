@@ -21,13 +21,14 @@ MARK = "BRIDLE_UNDER_FIRE"
 STARTING = "starting"
 BETWEEN = "between"
 ANY = "any"
+OUTPUT = "said.txt"
 # What happens in every task, and what happens once or twice in a run.
 OFTEN = ("bridle.work", "bridle.protect", "bridle.check", "bridle.commit", BETWEEN, STARTING)
 SELDOM = ("bridle.prepare", "bridle.rollback")
 # A Bridle that has just been started is at work on the journal after about this time.
 _STARTING_SECONDS = 0.4
 # How long an effect takes of which none has ended yet.
-_UNKNOWN_SECONDS = 0.03
+_UNKNOWN_SECONDS = 0.01
 _POLL_SECONDS = 0.003
 
 
@@ -78,15 +79,20 @@ class Fire:
     def start(self) -> subprocess.Popen[bytes]:
         """Begin the run, or go on with it."""
         there = any(self.journal.runs.glob("*/run.json"))
-        return subprocess.Popen(
-            [str(BRIDLE), *(("resume",) if there else ("run", "PLAN.md"))],
-            cwd=self.here.folder,
-            env=self.here.environment(**{MARK: str(self.here.folder)}),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
+        with (self.here.beside / OUTPUT).open("ab") as output:
+            return subprocess.Popen(
+                [str(BRIDLE), *(("resume",) if there else ("run", "PLAN.md"))],
+                cwd=self.here.folder,
+                env=self.here.environment(**{MARK: str(self.here.folder)}),
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                start_new_session=True,
+            )
+
+    def said(self) -> str:
+        """The last that any of them said."""
+        return (self.here.beside / OUTPUT).read_text(errors="replace")[-3000:]
 
     def strike(self, target: str) -> bool:
         """Start a Bridle, and kill everything once the target has come and a little more; False where it ended."""
@@ -107,14 +113,18 @@ class Fire:
     def _ends_before(self, child: subprocess.Popen[bytes], target: str) -> bool:
         deadline = time.monotonic() + LIMIT_SECONDS
         while True:
-            for kind in self.journal.news():
-                if target in (kind, ANY) or (kind in SELDOM and kind not in self.struck):
+            for kind in sorted(self.journal.news(), key=self._is_missing, reverse=True):
+                if target in (kind, ANY) or self._is_missing(kind):
                     wait = 0.0 if kind == BETWEEN else self.chance.random() * self.journal.usual_seconds(kind)
                     return self._ends_within(child, wait)
             if child.poll() is not None:
                 return True
             assert time.monotonic() < deadline, "the journal does not grow"
             time.sleep(_POLL_SECONDS)
+
+    def _is_missing(self, kind: str) -> bool:
+        """Whether this is the chance to strike something that does not come often."""
+        return kind in SELDOM and kind not in self.struck
 
     def _ends_within(self, child: subprocess.Popen[bytes], seconds: float) -> bool:
         """Let it go on for so long; True where it ends by itself before that."""

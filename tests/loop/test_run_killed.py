@@ -18,7 +18,7 @@ from tests.sizes import SIZES
 # The same moments again, as far as the machine allows: LOOP_SEED=123 make test ARGS=tests/loop/test_run_killed.py
 SEED = "LOOP_SEED"
 TITLES = [f"Task {n}" for n in range(1, SIZES.loop_tasks + 1)]
-# Every fourth has a check of its own, and so has the second, which is red at first; the third breaks the second's.
+# Every fourth has a check of its own, and so has the second, which is red at first; three others break the second's.
 CHECKED = {title for n, title in enumerate(TITLES, 1) if n % 4 == 0 or n == 2}
 PLAN = "# Many\n\nChecks: `true`\n\n" + "\n".join(
     f"## {title}\n" + (f"Check: `grep -q whole '{title}'`\n" if title in CHECKED else "Make it.\n") for title in TITLES
@@ -35,10 +35,10 @@ echo
 echo half >> "$task"
 case $task in
     'Task 2') if [ "$(grep -c half 'Task 2')" -gt 1 ]; then echo whole >> 'Task 2'; fi ;;
-    'Task 3') if [ ! -e BESIDE/broke ]; then rm -f 'Task 2'; fi; echo whole >> "$task" ;;
+    'Task 3' | 'Task 7' | 'Task 11') if [ ! -e "BESIDE/$task" ]; then rm -f 'Task 2'; fi; echo whole >> "$task" ;;
     *) echo whole >> "$task" ;;
 esac
-if [ "$task" = 'Task 3' ]; then : > BESIDE/broke; fi
+: > "BESIDE/$task"
 echo '{"type":"result","subtype":"success",'$session',"is_error":false,"result":"done","num_turns":1,"duration_ms":1,
 "usage":{"input_tokens":10,"output_tokens":2},"permission_denials":[],"total_cost_usd":0.00'$((100 + ${task#Task }))',
 "structured_output":{"summary":"It is there.","done":true,"question":"","patterns":[]}}' | tr -d '\n'
@@ -58,9 +58,10 @@ def test_a_run_that_is_killed_again_and_again_does_every_task_once(
     chance.shuffle(targets)
     for n, target in enumerate(targets):
         is_hurried = len(TITLES) - fire.journal.commits < (len(targets) - n) / 2
-        assert fire.strike(ANY if is_hurried else target), f"the run ended after {n} kills, {SEED}={seed}"
+        is_struck = fire.strike(ANY if is_hurried else target)
+        assert is_struck, f"the run ended after {n} kills, {SEED}={seed}:\n{fire.said()}"
     last = fire.start()
-    assert last.wait(LIMIT_SECONDS + 10 * len(TITLES)) == 0, f"{SEED}={seed}"
+    assert last.wait(LIMIT_SECONDS + 10 * len(TITLES)) == 0, f"{SEED}={seed}:\n{fire.said()}"
     counted = Counter(fire.struck)
     shown = ", ".join(f"{kind.removeprefix('bridle.')} {number}" for kind, number in counted.most_common())
     record_property("count", f"{len(fire.struck)} kills of a run of {len(TITLES)} tasks ({shown}), {SEED}={seed}")

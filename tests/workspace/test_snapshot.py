@@ -263,6 +263,34 @@ def test_an_index_as_committed_makes_the_tree_of_a_commit(tmp_path: Path) -> Non
     assert git(repo.folder, "show", f"{committed}:a.txt") == "CHANGED\n"
 
 
+def test_what_a_killed_git_left_at_the_place_of_an_index_is_not_in_the_way(tmp_path: Path) -> None:
+    repo = repository(tmp_path / "r")
+    write(tmp_path, {"own.index": "torn", "own.index.lock": "torn"})
+
+    async def tree() -> str:
+        async with snapshot.index_of_all(repo, at=tmp_path / "own.index") as variables:
+            return await repo.text("write-tree", variables=variables)
+
+    assert asyncio.run(tree()) == git(repo.folder, "rev-parse", "HEAD^{tree}").strip()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["r"]
+
+
+def test_an_index_whose_tree_is_known_is_not_copied(tmp_path: Path) -> None:
+    repo = repository(tmp_path / "r")
+    first = asyncio.run(snapshot.staged_tree(repo))
+    calls: list[tuple[str, ...]] = []
+
+    async def no_git(*words: str, **_more: object) -> tuple[int, str]:
+        calls.append(words)
+        return 0, ""
+
+    made = (repo.folder / ".git").stat().st_mtime_ns
+    repo.run = no_git  # type: ignore[method-assign]  # to see whether it is asked
+    assert asyncio.run(snapshot.staged_tree(repo)) == first
+    assert calls == []
+    assert (repo.folder / ".git").stat().st_mtime_ns == made
+
+
 def test_an_index_that_a_killed_program_left_is_removed_and_that_of_a_living_one_stays(tmp_path: Path) -> None:
     repo = repository(tmp_path / "r")
     gone = subprocess.Popen(["true"])

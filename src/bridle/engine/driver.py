@@ -117,7 +117,8 @@ class Driver:
         self._folder, self._manner = folder, manner
         self._open_store = open_store
         self._store = open_store()
-        self._engine = Engine(open_store(), folder, hooks)  # a store of its own: it works in another thread
+        # A store of its own: it works in another thread.
+        self._engine = Engine(open_store(), folder, hooks, attempt_of=self._attempt_of)
         self._places = Places(hooks.repository, environment, self._say)
         standard: dict[str, Performer] = dict.fromkeys(AGENT_KINDS, AgentPerformer(manner.agents, self._places))
         standard |= dict.fromkeys(COMMAND_KINDS, CommandPerformer())
@@ -135,6 +136,8 @@ class Driver:
         )
         self._known: dict[str, UnderWay] = {}
         """What earlier drivers had begun."""
+        self._noted: set[str] = set()
+        """Effects of which the engine has noted that they are begun, and that are not begun yet."""
         self._told: set[str] = set()
 
     async def drive(self) -> Driven:
@@ -143,7 +146,7 @@ class Driver:
         lock = await self._lock()
         try:
             lock.outlive_us()
-            state = self._open_store().state()  # of a store of its own: ours is written to by other threads
+            state = self._store.state()
             self._known = under_way.read(state)
             if lock.predecessor is not None:
                 self._say(f"the last driver of this run (process {lock.predecessor.pid}) was killed; going on")
@@ -210,6 +213,29 @@ class Driver:
         await self._work.give_up(_ids(found))
         return found
 
+    def _attempt_of(self, action: Action) -> int | None:
+        """The attempt at an effect that is begun as soon as this iteration is over; None where that is not certain.
+
+        Only of one that may be repeated: should we die before it has begun, nobody is to be asked about it.
+        """
+        effect = action.effect
+        known = self._known.get(effect.effect_id, UnderWay())
+        if (
+            effect.kind not in self._performers
+            or not self._may_repeat(action)
+            or known.question is not None
+            or known.delivered is not None
+            or effect.effect_id in self._noted
+            or self._work.is_under_way(effect.effect_id)
+            or self._work.room <= len(self._noted)
+        ):
+            return None
+        self._noted.add(effect.effect_id)
+        return known.attempts + 1
+
+    def _may_repeat(self, action: Action) -> bool:
+        return self._performers[action.effect.kind].may_repeat or action.task.get("idempotent") is True
+
     async def _begin(self, found: Iteration) -> list[inbox.Question] | None:
         """Begin what can be begun; gives what waits for a person, or None where a policy has answered something."""
         questions: list[inbox.Question] = []
@@ -250,8 +276,7 @@ class Driver:
         known = self._known.get(effect.effect_id, UnderWay())
         if known.question is not None:  # an answer may have come since
             known = under_way.read(self._open_store().state()).get(effect.effect_id, known)
-        may_repeat = self._performers[effect.kind].may_repeat or action.task.get("idempotent") is True
-        if known.question is None and known.attempts and not known.is_wanted_again and not may_repeat:
+        if known.question is None and known.attempts and not known.is_wanted_again and not self._may_repeat(action):
             text = under_way.question(effect)
             await self._work.note(
                 under_way.DOUBT, {"effectId": effect.effect_id, "attempt": known.attempts, "question": text}
@@ -261,7 +286,9 @@ class Driver:
         if known.question is not None:
             return inbox.doubt(effect, known.question)
         is_side_by_side = self._manner.concurrency > 1 and _has_company(found, action)
-        self._work.begin(action, known, is_side_by_side=is_side_by_side)
+        is_noted = effect.effect_id in self._noted
+        self._noted.discard(effect.effect_id)
+        self._work.begin(action, known, is_side_by_side=is_side_by_side, is_noted=is_noted)
         return None
 
     async def _something_happens(self, mark: _Mark, until_ms: int | None, deadline: float) -> bool:

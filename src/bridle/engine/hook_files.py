@@ -49,7 +49,7 @@ def find_scripts(
     """Every hook of the type, in the order in which they run; trusted or not."""
     ids.check_id(hook_type, what="the hook type")
     folders = _folders(hook_type, repository, environment, plugin_root)
-    return [Script(folder / name, where) for where, folder in folders for name in _names(folder)]
+    return [Script(Path(folder, name), where) for where, folder in folders for name in _names(folder)]
 
 
 def repository_of(run: Path) -> Path:
@@ -63,19 +63,20 @@ def repository_of(run: Path) -> Path:
 
 def _folders(
     hook_type: str, repository: Path, environment: Mapping[str, str], plugin_root: Path | None
-) -> Iterator[tuple[str, Path]]:
-    yield REPOSITORY, repository / REPOSITORY_FOLDER / "hooks" / hook_type
+) -> Iterator[tuple[str, str]]:
+    """As plain text: an iteration looks here a dozen times, and mostly there is nothing."""
+    yield REPOSITORY, f"{repository}/{REPOSITORY_FOLDER}/hooks/{hook_type}"
     settings, home = environment.get("XDG_CONFIG_HOME"), environment.get("HOME")
     if settings or home:
-        yield USER, Path(settings or f"{home}/.config") / "babysitter" / "hooks" / hook_type
+        yield USER, f"{settings or f'{home}/.config'}/babysitter/hooks/{hook_type}"
     plugin = plugin_root or environment.get(PLUGIN_VARIABLE)
     if plugin:
-        yield PLUGIN, Path(plugin) / "hooks" / hook_type
+        yield PLUGIN, f"{plugin}/hooks/{hook_type}"
 
 
-def _names(folder: Path) -> list[str]:
+def _names(folder: str) -> list[str]:
     try:
         names = os.listdir(folder)
     except OSError:
         return []  # there is no such folder, which is how most types have no hooks
-    return sorted(name for name in names if name.endswith(".sh") and os.path.isfile(folder / name))
+    return sorted(name for name in names if name.endswith(".sh") and os.path.isfile(f"{folder}/{name}"))

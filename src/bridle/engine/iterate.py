@@ -13,12 +13,12 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from bridle.engine import hook_files, iteration, notes, process
+from bridle.engine import hook_files, iteration, notes, process, under_way
 from bridle.engine.answers import Run
 from bridle.engine.effects import BREAKPOINT
 from bridle.engine.herald import Herald
 from bridle.engine.hooks import Fired, Hooks
-from bridle.engine.iteration import Iteration
+from bridle.engine.iteration import Action, Iteration
 from bridle.engine.news import Ask, Call
 from bridle.engine.replay import Replay
 from bridle.errors import JournalBroken, RunError
@@ -47,12 +47,18 @@ class Engine:
         *,
         now: Callable[[], datetime] = clock.now,
         wait_seconds: float = TURN_WAIT_SECONDS,
+        attempt_of: Callable[[Action], int | None] = lambda _action: None,
     ) -> None:
+        """`attempt_of`: the number of the attempt at an effect that its driver is about to begin.
+
+        It is noted in the same turn in which the effect is asked for, which saves the driver one of its own.
+        """
         self._store = store
         self._folder = folder
         self._hooks = run_hooks
         self._now = now
         self._wait_seconds = wait_seconds
+        self._attempt_of = attempt_of
         self._replay: Replay | None = None
         self._journal_id: str | None = None
         self._requested: list[Effect] = []
@@ -157,6 +163,10 @@ class Engine:
         actions = iteration.next_actions(
             self._store, (state.effects[effect_id] for effect_id in replay.answers.pending)
         )
+        for action in actions:
+            attempt = self._attempt_of(action)
+            if attempt is not None:
+                writer.append(under_way.STARTED, under_way.begun(action.effect, attempt))
         status, reason = iteration.standing(actions)
         return self._answer(number, status, reason, actions=actions, remarks=remarks)
 

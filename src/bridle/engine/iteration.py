@@ -162,14 +162,8 @@ def standing(actions: Iterable[Action]) -> tuple[str, str]:
 
 def number(state: State) -> int:
     """How many iterations changed the run, with the one that takes in what came in since the last."""
-    resolved = [effect.resolution.seq for effect in state.resolved if effect.resolution is not None]
-    groups, seen, position = 0, -1, 0
-    for effect in state.effects.values():
-        while position < len(resolved) and resolved[position] < effect.request.seq:
-            position += 1
-        if position != seen:
-            groups, seen = groups + 1, position
-    return groups + 1 if not groups or len(resolved) > seen else groups
+    has_news = not state.effects or len(state.resolved) > state.resolved_before
+    return state.rounds + has_news
 
 
 def told(error: BaseException) -> dict[str, Any]:

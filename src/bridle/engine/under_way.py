@@ -55,6 +55,11 @@ def read(state: State) -> dict[str, UnderWay]:
     return found
 
 
+def begun(effect: Effect, attempt: int) -> dict[str, object]:
+    """What the note of its beginning says."""
+    return {"effectId": effect.effect_id, "attempt": attempt, "kind": effect.kind}
+
+
 def question(effect: Effect) -> str:
     """What a person is asked about an effect whose driver ended in the midst of it."""
     name = effect.label or effect.task_id

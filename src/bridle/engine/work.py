@@ -48,6 +48,7 @@ class Work:
         """What went wrong with the machine, the same."""
         self._store, self._run, self._hooks, self._performers = store, run, hooks, performers
         self._environment, self._mask, self._say, self._quiet = environment, mask, say, quiet
+        self._concurrency = concurrency
         self._slots = asyncio.Semaphore(concurrency)
         self._running: dict[str, asyncio.Task[None]] = {}
         self._ends_by_itself: set[str] = set()
@@ -68,8 +69,13 @@ class Work:
         """Whether nothing is under way."""
         return not self._running
 
-    def begin(self, action: Action, known: UnderWay, *, is_side_by_side: bool) -> None:
-        """Begin an effect, as soon as there is room for it."""
+    @property
+    def room(self) -> int:
+        """How many effects would be begun at once."""
+        return 0 if self.is_stopping else self._concurrency - len(self._running)
+
+    def begin(self, action: Action, known: UnderWay, *, is_side_by_side: bool, is_noted: bool = False) -> None:
+        """Begin an effect, as soon as there is room for it; `is_noted`: the journal says so already."""
         job = Job(
             effect=action.effect,
             task=action.task,
@@ -83,7 +89,7 @@ class Work:
             say=self._say,
             note=self.note,
         )
-        self._running[action.effect.effect_id] = asyncio.create_task(self._do(job))
+        self._running[action.effect.effect_id] = asyncio.create_task(self._do(job, is_noted=is_noted))
 
     async def wait(self, seconds: float) -> bool:
         """Wait for the end of any of them; False where the time is over, or nothing is under way."""
@@ -144,17 +150,20 @@ class Work:
             elif error is not None:
                 raise error
 
-    async def _do(self, job: Job) -> None:
+    async def _do(self, job: Job, *, is_noted: bool) -> None:
         """One effect from its note to its result."""
         performer = self._performers[job.effect.kind]
         async with self._slots:
             if self.is_stopping:
                 return
             if job.known.delivered is None:
-                effect_id, kind = job.effect.effect_id, job.effect.kind
-                await self.note(under_way.STARTED, {"effectId": effect_id, "attempt": job.attempt, "kind": kind})
-                if kind not in self._quiet:
-                    self._say(f"{kind} {job.name}: started" + (f" (attempt {job.attempt})" if job.attempt > 1 else ""))
+                if not is_noted:
+                    await self.note(under_way.STARTED, under_way.begun(job.effect, job.attempt))
+                if job.effect.kind not in self._quiet:
+                    self._say(
+                        f"{job.effect.kind} {job.name}: started"
+                        + (f" (attempt {job.attempt})" if job.attempt > 1 else "")
+                    )
                 await self._tell(hook_files.ON_TASK_START, job.effect.request.data)
             done = await self._performed(performer, job)
             if isinstance(done, Unperformed):

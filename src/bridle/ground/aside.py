@@ -1,18 +1,31 @@
-"""Work that blocks, done in a thread of its own, and a wait for it that nothing cuts short."""
+"""Work that blocks, done in a thread, and a wait for it that nothing cuts short."""
 
 from __future__ import annotations
 
 import asyncio
+import os
 import threading
 from collections.abc import Callable
+from contextvars import Context
+from queue import Empty, SimpleQueue
 from typing import TypeVar
 
 T = TypeVar("T")
 V = TypeVar("V")
 
+# A thread costs more to start than most of what is given to it: one that is done waits a moment for more.
+IDLE_SECONDS = 1.0
+IDLE_NAME = "waiting for work"
+
+Work = tuple[Callable[[], Callable[[], None]], str]
+"""Does the work and gives what delivers its result; and what it is called."""
+
+_idle: list[SimpleQueue[Work]] = []
+os.register_at_fork(after_in_child=_idle.clear)  # its threads are the parent's alone
+
 
 def in_thread(work: Callable[[], T], *, name: str) -> asyncio.Future[T]:
-    """Run work that blocks in a thread of its own.
+    """Run work that blocks in a thread that does nothing else meanwhile.
 
     Not in asyncio's pool: its few threads would make a hundred agents wait for each other's graces. What comes
     back is a future and not a task, so that the end of the loop cannot cancel the work.
@@ -20,19 +33,50 @@ def in_thread(work: Callable[[], T], *, name: str) -> asyncio.Future[T]:
     loop = asyncio.get_running_loop()
     future: asyncio.Future[T] = loop.create_future()
 
-    def run() -> None:
+    def run() -> Callable[[], None]:
         try:
-            result = work()
+            result = Context().run(work)  # what it sets is nothing to whoever has the thread next
         except BaseException as error:  # noqa: BLE001  # it is raised where the future is awaited
-            _post(loop, _fail, future, error)
-        else:
-            _post(loop, _settle, future, result)
+            fault = error
+            return lambda: _post(loop, _fail, future, fault)
+        return lambda: _post(loop, _settle, future, result)
 
     try:
-        threading.Thread(target=run, name=name, daemon=True).start()
+        _hand_over((run, name))
     except RuntimeError:  # no room for another thread: the loop has to wait, but nothing is left behind
-        run()
+        run()()
     return future
+
+
+def _hand_over(work: Work) -> None:
+    try:
+        inbox = _idle.pop()
+    except IndexError:
+        threading.Thread(target=_serve, args=(work,), name=work[1], daemon=True).start()
+    else:
+        inbox.put(work)
+
+
+def _serve(given: Work) -> None:
+    """Do one piece of work after another, until there is none for a while."""
+    inbox: SimpleQueue[Work] = SimpleQueue()
+    thread = threading.current_thread()
+    while True:
+        work, thread.name = given
+        deliver = work()
+        thread.name = IDLE_NAME
+        _idle.append(inbox)  # before whoever waits for the result is told: they may have more
+        deliver()
+        del given, work, deliver  # a result is not kept longer than it is wanted
+        try:
+            given = inbox.get(timeout=IDLE_SECONDS)
+        except Empty:
+            try:
+                _idle.remove(inbox)
+            except ValueError:
+                given = inbox.get()  # somebody has just chosen this one
+            else:
+                return
 
 
 async def undisturbed(future: asyncio.Future[T]) -> T:

@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 import os
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -52,8 +52,8 @@ async def consult(
 
     `apart`: a Ctrl-C in the terminal is not for it.
     """
-    if given is None and _is_told_of_ends():
-        return await _quickly(argv, cwd, environment, limit_seconds, limit_bytes, apart=apart)
+    if _has_descriptors():
+        return await _quickly(argv, cwd, environment, limit_seconds, limit_bytes, given=given, apart=apart)
     try:
         process = await asyncio.create_subprocess_exec(
             *argv,
@@ -87,19 +87,21 @@ async def _quickly(
     limit_seconds: float,
     limit_bytes: int,
     *,
+    given: bytes | None,
     apart: bool,
 ) -> Consulted:
-    """The same for a program without input, where the kernel tells of its end: asyncio takes twice as long for it."""
+    """The same where the kernel has descriptors for an end and for an input: asyncio takes twice as long for it."""
     try:
-        process = subprocess.Popen(
-            argv,
-            cwd=cwd,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            start_new_session=apart,
-        )
+        with _input(given) as stdin:
+            process = subprocess.Popen(
+                argv,
+                cwd=cwd,
+                env=environment,
+                stdin=stdin,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                start_new_session=apart,
+            )
     except OSError as error:
         raise _not_started(argv, cwd, error) from error
     hearing = _Hearing(process, limit_bytes)
@@ -113,11 +115,24 @@ async def _quickly(
     return Consulted(bytes(hearing.stdout[:limit_bytes]), bytes(hearing.stderr), exit_code, is_late, hearing.is_cut)
 
 
+@contextlib.contextmanager
+def _input(given: bytes | None) -> Iterator[int]:
+    """What the program reads: a file in memory, which needs nobody to feed it."""
+    if given is None:
+        yield subprocess.DEVNULL
+        return
+    with os.fdopen(os.memfd_create("given"), "w+b") as stream:
+        stream.write(given)
+        stream.seek(0)
+        yield stream.fileno()
+
+
 @cache
-def _is_told_of_ends() -> bool:
-    """Whether the kernel gives descriptors that tell of a process's end."""
+def _has_descriptors() -> bool:
+    """Whether the kernel gives descriptors that tell of a process's end, and for files in memory."""
     try:
         os.close(os.pidfd_open(os.getpid()))
+        os.close(os.memfd_create("given"))
     except (AttributeError, OSError):
         return False
     return True

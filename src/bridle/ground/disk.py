@@ -64,6 +64,17 @@ def replace_cache(path: Path, data: bytes, *, mode: int = 0o600) -> None:
             raise
 
 
+def write_private(path: Path, data: bytes, *, mode: int = 0o600) -> None:
+    """Write a file that nobody else looks at, over what a killed writer may have left there; not durable."""
+    with _telling(path, "written"):
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW
+        fd = os.open(path, flags, mode)
+        try:
+            _write_fully(fd, data)
+        finally:
+            os.close(fd)
+
+
 def temporary_name(folder: Path) -> Path:
     """A name for a file on its way; it does not grow with the target's, which may be as long as names can be."""
     return folder / f"{TEMPORARY_PREFIX}{os.urandom(8).hex()}{TEMPORARY_SUFFIX}"

@@ -85,8 +85,9 @@ class FileReader:
     def standing(self) -> Standing:
         """Where the run stands; costs the same for a long run as for a short one."""
         self.metadata()
-        view = View.of_standing(self.place)
+        view = self.kept_view() or View.of_standing(self.place)
         self._leave_pack(view)
+        self.keep_view(view)
         return view.standing
 
     def state(self) -> State:

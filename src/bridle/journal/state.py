@@ -120,7 +120,10 @@ UNKNOWN_KIND = "unknown"
 class State:
     """Everything that a journal says of its run."""
 
-    __slots__ = ("by_key", "created", "effects", "ended", "last", "notes", "resolved", "standing")
+    __slots__ = (
+        *("by_key", "created", "effects", "ended", "last", "notes", "resolved", "resolved_before", "rounds"),
+        "standing",
+    )
 
     def __init__(self) -> None:
         self.standing = Standing()
@@ -130,6 +133,10 @@ class State:
         """By invocation key."""
         self.resolved: list[Effect] = []
         """In the order in which they were resolved."""
+        self.rounds = 0
+        """How often something was asked for after something else had been resolved, the first time included."""
+        self.resolved_before = 0
+        """How many were resolved when something was last asked for."""
         self.notes: list[Entry] = []
         """The entries of our own types and the words of the process, in order."""
         self.ended: Entry | None = None
@@ -161,6 +168,8 @@ class State:
         if effect.key in self.by_key:
             raise broken(entry, f"uses the invocation key {effect.key!r} a second time")
         self.standing.request(entry, effect_id, effect.kind)
+        if not self.effects or len(self.resolved) > self.resolved_before:
+            self.rounds, self.resolved_before = self.rounds + 1, len(self.resolved)
         self.effects[effect_id] = self.by_key[effect.key] = effect
         self.last = entry
 

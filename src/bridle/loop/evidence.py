@@ -5,6 +5,7 @@ The digests go into the result, whose own digest is in the journal. `bridle audi
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -16,12 +17,15 @@ from bridle.loop import origin
 from bridle.loop.bench import Bench
 
 
-def evidence(value: Mapping[str, Any], bench: Bench) -> dict[str, Any]:
+async def evidence(value: Mapping[str, Any], bench: Bench) -> dict[str, Any]:
     """The metadata of a result: every file that its value names, from the run's folder, and its digest."""
-    found = {
-        os.path.relpath(path, bench.run_folder): sha256_of_file(path) for path in _files(value, bench) if path.is_file()
-    }
+    paths = list(_files(value, bench))
+    found = await asyncio.to_thread(_digests, paths, bench.run_folder) if paths else None
     return {EVIDENCE: found} if found else {}
+
+
+def _digests(paths: list[Path], folder: Path) -> dict[str, str]:
+    return {os.path.relpath(path, folder): sha256_of_file(path) for path in paths if path.is_file()}
 
 
 def _files(value: Mapping[str, Any], bench: Bench) -> Iterator[Path]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -57,7 +56,7 @@ class BenchPerformer:
         try:
             bench = await self.places.bench_for(self.kind, args)
             value = await self.act(args, bench)
-            return value, await asyncio.to_thread(evidence, value, bench)
+            return value, await evidence(value, bench)
         except (UserError, RunError) as error:
             raise MachineError(error.message, remedy=error.remedy, payload=error.payload) from error
 

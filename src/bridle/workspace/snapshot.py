@@ -108,8 +108,7 @@ async def tree_of_all(git: Git, *, as_committed: bool = False) -> str:
 
 async def tree_of_index(git: Git, variables: Mapping[str, str]) -> str:
     """The tree of an index of our own, as `index_of_all` gives it."""
-    path = Path(variables["GIT_INDEX_FILE"])
-    return await _OwnIndex(git, path, path.read_bytes() if path.exists() else None).tree()
+    return await _OwnIndex(git, path := Path(variables["GIT_INDEX_FILE"]), path).tree()
 
 
 async def staged_tree(git: Git) -> str:
@@ -180,17 +179,38 @@ async def index_of_all(
 
 
 class _OwnIndex:
-    """A copy of the index that nobody else sees."""
+    """A copy of the index that nobody else sees; it becomes a file where git has to be asked about it."""
 
-    def __init__(self, git: Git, path: Path, data: bytes | None) -> None:
+    def __init__(self, git: Git, path: Path, real: Path) -> None:
         self._git = git
         self._path = path
-        self.variables = {"GIT_INDEX_FILE": str(path)}
+        self._read = _read_index(real)
+        """What is to be copied; None where that is done, or there is nothing."""
+        data = self._read[0] if self._read is not None else None
         self._digest = _digest(data)
         """By which its tree is known, if the same index was seen before."""
         # A file that is only meant to be added is in no tree of the index, and adding it changes nothing that git would
         # tell: the plain form of an index has no such files.
         self._is_plain = data is not None and data[:8] == _PLAIN_INDEX
+        if path == real:
+            self._read = None
+
+    @property
+    def variables(self) -> dict[str, str]:
+        """The variable that makes git work with it."""
+        if self._read is not None:
+            data, facts = self._read
+            disk.write_private(self._path, data)
+            # Git trusts what it knows about a file only if the index is younger than the file; a copy that looks
+            # younger than it is would hide a change made in the same second.
+            os.utime(self._path, ns=(facts.st_atime_ns, facts.st_mtime_ns))
+            self._read = None
+        return {"GIT_INDEX_FILE": str(self._path)}
+
+    def remove(self) -> None:
+        """Leave nothing of it behind."""
+        if self._read is None:
+            _remove_index(self._path)
 
     async def tree(self) -> str:
         """Its tree; git is asked only where the same index was not seen before."""
@@ -220,12 +240,18 @@ def _digest(data: bytes | None) -> bytes | None:
 @asynccontextmanager
 async def _own_index(git: Git, *, at: Path | None = None) -> AsyncIterator[_OwnIndex]:
     real = await git.index_path()
-    path = at or own_index_path(real)
+    if at is not None:
+        _remove_index(at)  # of one that was killed; its git may have left a lock, and would keep ours out
+    own = _OwnIndex(git, at or own_index_path(real), real)
     try:
-        yield _OwnIndex(git, path, _copy_index(real, path))
+        yield own
     finally:
-        path.unlink(missing_ok=True)
-        path.with_name(path.name + ".lock").unlink(missing_ok=True)
+        own.remove()
+
+
+def _remove_index(path: Path) -> None:
+    path.unlink(missing_ok=True)
+    path.with_name(path.name + ".lock").unlink(missing_ok=True)
 
 
 async def add_all(git: Git, variables: Mapping[str, str], flags: Sequence[str] = ()) -> list[str]:
@@ -250,18 +276,13 @@ async def _add_all(git: Git, variables: Mapping[str, str], flags: Sequence[str])
             return left_out, bool(told or left_out)
 
 
-def _copy_index(real: Path, own: Path) -> bytes | None:
+def _read_index(real: Path) -> tuple[bytes, os.stat_result] | None:
     """What git knows about unchanged files is worth keeping: they need not be read again. None where there is none."""
     try:
-        before = real.stat()
-        data = real.read_bytes()
+        facts = real.stat()
+        return real.read_bytes(), facts
     except FileNotFoundError:
         return None
-    disk.replace_cache(own, data)
-    # Git trusts what it knows about a file only if the index is younger than the file; a copy that looks younger than
-    # it is would hide a change made in the same second.
-    os.utime(own, ns=(before.st_atime_ns, before.st_mtime_ns))
-    return data
 
 
 async def _uncover(git: Git, variables: Mapping[str, str]) -> bool:
