@@ -8,6 +8,7 @@ import os
 import re
 import stat
 import sys
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -428,7 +429,10 @@ def test_no_more_effects_at_once_than_were_allowed(tmp_path: Path) -> None:
 def test_an_effect_is_noted_once_before_it_is_begun_and_not_while_it_waits_for_its_turn(
     tmp_path: Path, may_repeat: bool
 ) -> None:
+    @dataclass
     class Slow:
+        may_repeat: bool
+
         async def perform(self, job: Job) -> Posted:
             noted = [entry.data["effectId"] for entry in driven.entries() if entry.type == under_way.STARTED]
             assert noted.count(job.effect.effect_id) == 1
@@ -438,7 +442,6 @@ def test_an_effect_is_noted_once_before_it_is_begun_and_not_while_it_waits_for_i
         async def clear(self, job: Job) -> None:
             pass
 
-    Slow.may_repeat = may_repeat  # type: ignore[attr-defined]
     driven = new_drive(
         tmp_path,
         """
@@ -446,7 +449,7 @@ def test_an_effect_is_noted_once_before_it_is_begun_and_not_while_it_waits_for_i
             return await ctx.parallel.map(range(7), lambda n: ctx.task(free, {"kind": "slow", "n": n}))
         """,
     )
-    assert driven.drive(concurrency=2, performers={"slow": Slow()}).status == "completed"
+    assert driven.drive(concurrency=2, performers={"slow": Slow(may_repeat)}).status == "completed"
     assert driven.output() == [1] * 7
     under, most = set(), 0
     for entry in driven.entries():

@@ -210,6 +210,7 @@ class Driver:
             if remark not in self._told:
                 self._told.add(remark)
                 self._say(remark)
+        self._noted &= _ids(found)
         await self._work.give_up(_ids(found))
         return found
 
