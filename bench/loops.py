@@ -29,6 +29,9 @@ from tools.real_parts import PEERS, PartMissing, cache_folder, ensure, pinned_pa
 LIMIT_SECONDS = 300
 # Nothing listens there: whatever a program would fetch, it does not get.
 NOWHERE = "http://127.0.0.1:9"
+# Iterations that are compared in a long run, and the end of the first of them.
+WINDOW = 40
+EARLY_END = 60
 DATE = "2026-01-01T00:00:00Z"
 SESSION = "11111111-1111-4111-8111-111111111111"
 LAST_WORDS = "<promise>COMPLETE</promise>"
@@ -86,9 +89,9 @@ class Figures:
     """Seconds between two starts, the median of each round."""
     cpu: list[float] = field(default_factory=list)
     """Seconds of CPU for an iteration, one for each round."""
-    early: list[float] = field(default_factory=list)
-    late: list[float] = field(default_factory=list)
-    """Seconds of CPU for each of the second ten iterations, and of the last ten."""
+    early: float = 0.0
+    late: float = 0.0
+    """Of a long run: seconds of CPU for each of the iterations behind the first twenty, and of the last."""
 
 
 @dataclass(frozen=True)
@@ -185,8 +188,9 @@ def measure(loop: Loop, here: Place, tasks: int, seen: Figures) -> None:
         raise LoopFailed(f"{loop.name} started {len(starts.moments)} agents for {tasks} tasks:\n{said}")
     seen.gaps.append(statistics.median(gaps_of(starts.moments)))
     seen.cpu.append((starts.cpu[tasks] - starts.cpu[1]) / (tasks - 1))
-    seen.early.append((starts.cpu[21] - starts.cpu[11]) / 10)
-    seen.late.append((starts.cpu[tasks] - starts.cpu[tasks - 10]) / 10)
+    if tasks > EARLY_END + WINDOW:
+        seen.early = (starts.cpu[EARLY_END] - starts.cpu[EARLY_END - WINDOW]) / WINDOW
+        seen.late = (starts.cpu[tasks] - starts.cpu[tasks - WINDOW]) / WINDOW
 
 
 class LoopFailed(Exception):
@@ -221,7 +225,7 @@ class Starts:
                 return
             for _ in range(letters):  # two at once where this thread had to wait for its turn
                 self.moments.append(moment)
-                if len(self.moments) in (1, 11, 21, wanted - 10, wanted):
+                if len(self.moments) in (1, EARLY_END - WINDOW, EARLY_END, wanted - WINDOW, wanted):
                     self.cpu[len(self.moments)] = cpu_of(pid)
 
     def close(self) -> None:

@@ -45,7 +45,9 @@ class Recall:
 
     def learn(self, state: State) -> None:
         """Take in the entries that were not there before."""
-        for effect in islice(state.effects.values(), self._known_effects, None):
+        # From the end: a dictionary is walked from its beginning otherwise, however little of it is new.
+        new = islice(reversed(state.effects.values()), len(state.effects) - self._known_effects)
+        for effect in reversed(list(new)):
             self.effects[effect.step_id] = effect
         self._known_effects = len(state.effects)
         for entry in state.notes[self._known_notes :]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from bridle.journal.entries import Entry
 from bridle.journal.store import Store
 
 HINT = "BRIDLE_LOOP_HINT"
@@ -13,12 +15,16 @@ RETRY = "BRIDLE_LOOP_RETRY"
 OWNER = "loop"
 
 
-@dataclass(frozen=True)
+@dataclass
 class News:
     """Reads what was said since an iteration last heard of it."""
 
     store: Store
     _given: set[int] = field(default_factory=set)
+    _said: dict[int, Entry] = field(default_factory=dict)
+    """What people said, by its number: the notes in between are read once."""
+    _known: int = 0
+    """How many notes were read."""
 
     def since(self, after: int) -> dict[str, Any]:
         """Everything newer than that entry, and the number to ask with next time."""
@@ -27,7 +33,7 @@ class News:
         retries_at: list[int] = []
         limits: dict[str, Any] = {}
         last = after
-        for entry in self.store.state().notes:
+        for entry in self._heard():
             if entry.seq <= after:
                 continue
             if entry.type == HINT:
@@ -35,12 +41,16 @@ class News:
             elif entry.type == RETRY:
                 retries.append(str(entry.data.get("task") or ""))
                 retries_at.append(entry.seq)
-            elif entry.type == LIMITS:
-                limits |= {str(name): value for name, value in entry.data.items()}
             else:
-                continue
+                limits |= {str(name): value for name, value in entry.data.items()}
             last = entry.seq
         return {"after": last, "hints": hints, "retries": retries, "retries_at": retries_at, "limits": limits}
+
+    def _heard(self) -> Iterable[Entry]:
+        notes = self.store.state().notes
+        new, self._known = notes[self._known :], len(notes)
+        self._said.update((entry.seq, entry) for entry in new if entry.type in (HINT, LIMITS, RETRY))
+        return self._said.values()
 
     def _once(self, seq: int, text: str) -> list[str]:
         """A hint for whoever asks first: of several workers at once, one hears it."""
