@@ -146,7 +146,7 @@ class Driver:
         lock = await self._lock()
         try:
             lock.outlive_us()
-            state = self._store.state()
+            state = self._open_store().state()  # of a store of its own, which keeps nothing of it
             self._known = under_way.read(state)
             if lock.predecessor is not None:
                 self._say(f"the last driver of this run (process {lock.predecessor.pid}) was killed; going on")
@@ -283,12 +283,13 @@ class Driver:
                 under_way.DOUBT, {"effectId": effect.effect_id, "attempt": known.attempts, "question": text}
             )
             known = UnderWay(known.attempts, text)
-        self._known[effect.effect_id] = known
         if known.question is not None:
+            self._known[effect.effect_id] = known
             return inbox.doubt(effect, known.question)
         is_side_by_side = self._manner.concurrency > 1 and _has_company(found, action)
         is_noted = effect.effect_id in self._noted
         self._noted.discard(effect.effect_id)
+        self._known.pop(effect.effect_id, None)
         self._work.begin(action, known, is_side_by_side=is_side_by_side, is_noted=is_noted)
         return None
 

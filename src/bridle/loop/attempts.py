@@ -32,10 +32,10 @@ def spent_before(asked: Request, log: Path | None, asked_at: str | None) -> Spen
 def _logs(folder: Path, since: str) -> list[Path]:
     """Their names begin with the moment at which they were made."""
     try:
-        names = sorted(os.listdir(folder))
+        names = [name for name in os.listdir(folder) if name >= since and name.endswith(LOG_SUFFIX)]
     except OSError:
         return []  # an agent has removed them
-    return [folder / name for name in names if name >= since and name.endswith(LOG_SUFFIX)]
+    return [folder / name for name in sorted(names)]
 
 
 def _is_of(asked: Request, found: Told) -> bool:

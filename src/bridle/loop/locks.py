@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 from bridle.errors import DiskError
@@ -14,8 +15,10 @@ from bridle.run.logs import git_folder
 # editor, and then its process is there.
 WAIT_SECONDS = 3.0
 POLL_SECONDS = 0.05
-# Refs that Bridle itself makes: branches of runs, snapshots, work that is kept.
+# Refs that Bridle itself makes: branches of runs, work that is kept.
 _REFS = ("refs/heads/bridle", "refs/bridle")
+# There are two for each iteration; whoever writes one sees to its own lock.
+_SNAPSHOTS = "snapshots"
 _NAMES = ("index.lock", "HEAD.lock", "config.lock", "packed-refs.lock", "ORIG_HEAD.lock")
 _LINK_LIMIT_BYTES = 64 * 1024
 
@@ -38,9 +41,15 @@ async def clear(folder: Path) -> list[str]:
 def _locks(folder: Path) -> dict[Path, tuple[int, int]]:
     common = git_folder(folder)
     places = {place for place in (common, _own(folder)) if place is not None}
-    refs = [] if common is None else [path for top in _REFS for path in (common / top).rglob("*.lock")]
+    refs = [] if common is None else [path for top in _REFS for path in _ref_locks(common / top)]
     paths = [*(place / name for place in places for name in _NAMES), *refs]
     return {path: mark for path in paths if (mark := _mark(path)) is not None}
+
+
+def _ref_locks(top: Path) -> Iterator[Path]:
+    for root, folders, names in os.walk(top):
+        folders[:] = [name for name in folders if name != _SNAPSHOTS]
+        yield from (Path(root, name) for name in names if name.endswith(".lock"))
 
 
 def _own(folder: Path) -> Path | None:
