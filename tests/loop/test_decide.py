@@ -175,6 +175,17 @@ def test_bounds_are_shown_in_words() -> None:
 
 
 @pytest.mark.parametrize(
+    ("seconds", "words"),
+    [
+        *((5400, "90 minutes"), (600, "10 minutes"), (60, "1 minute"), (7200, "2 hours")),
+        *((90, "90 seconds"), (1, "1 second"), (0.5, "0.5 seconds")),
+    ],
+)
+def test_a_bound_of_time_is_shown_in_the_largest_whole_unit(seconds: float, words: str) -> None:
+    assert f", {words}, " in Limits(max_seconds=seconds).words()
+
+
+@pytest.mark.parametrize(
     ("verdicts", "word", "code"),
     [
         ((DONE, GUARD_ONLY, SATISFIED), DONE, 0),

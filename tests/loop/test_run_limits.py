@@ -79,6 +79,27 @@ def test_a_run_whose_time_is_over_goes_on_only_with_more_of_it(tmp_path: Path) -
     agrees(here)
 
 
+def test_a_usage_limit_that_outlasts_the_run_is_not_waited_for(tmp_path: Path) -> None:
+    here = loop(tmp_path, ONE, LIMITED)
+    began = time.time()
+    done = here.bridle("run", "PLAN.md", "--max-time", "10m")
+    assert done.returncode == 3
+    found = re.search(r"the usage limit is lifted at (\S+), in (\S+), and the run has (\S+) left; go on", done.stdout)
+    assert found is not None, done.stdout
+    lifted = datetime.fromisoformat(found[1]).timestamp()
+    assert began + 3600 <= lifted <= time.time() + 3610
+    assert ("0:50:00", "0:05:00") < (found[2], found[3]) < ("1:00:11", "0:10:01")
+    for words in (("status",), ("status", "--json")):
+        assert "the usage limit is lifted at" in here.bridle(*words).stdout
+    assert json.loads(here.bridle("status", "--json").stdout)["stopped"] in done.stdout
+    assert here.bridle("resume").returncode == 3  # the same again: nothing has changed
+    assert len(here.calls()) == 1
+    agrees(here)
+    with begun(here, "resume", "--max-time", "2h"):
+        eventually(lambda: napping(here) is not None)
+    agrees(here)
+
+
 def test_a_wait_for_a_usage_limit_survives_a_kill_and_can_be_cut_short(tmp_path: Path) -> None:
     here = loop(tmp_path, ONE, LIMITED)
     with begun(here, "run", "PLAN.md", "--json") as first:

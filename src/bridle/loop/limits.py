@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from datetime import datetime, timedelta
 from typing import Any
 
 from bridle.loop.ledger import Ledger
@@ -36,11 +37,10 @@ class Limits:
 
     def words(self) -> str:
         """For people, before the start."""
-        hours = self.max_seconds / 3600
         return (
             f"at most {_count(self.max_iterations, 'iteration', 'iterations')}, "
             f"{_count(self.tries, 'try', 'tries')} a task, "
-            f"{hours:g} {'hour' if hours == 1 else 'hours'}, {self.max_cost_usd:g} USD"
+            f"{_time(self.max_seconds)}, {self.max_cost_usd:g} USD"
         )
 
 
@@ -63,9 +63,26 @@ def reached(limits: Limits, ledger: Ledger, *, elapsed_seconds: float, under_way
     return None
 
 
+def too_late(until: datetime, *, wait_seconds: float, left_seconds: float) -> str:
+    """Why a usage limit is not waited for."""
+    wait, left = (timedelta(seconds=round(max(0.0, seconds))) for seconds in (wait_seconds, left_seconds))
+    return (
+        f"the usage limit is lifted at {until.isoformat(timespec='seconds')}, in {wait}, and the run has {left} left;"
+        " go on after that"
+    )
+
+
 def expected_cost(ledger: Ledger) -> float:
     """What the next iteration will cost, from those of this run."""
     return max(ledger.iteration_costs[-_HISTORY:], default=0.0)
+
+
+def _time(seconds: float) -> str:
+    """In the largest unit that it is a whole number of."""
+    for size, one in ((3600, "hour"), (60, "minute")):
+        if seconds >= size and seconds % size == 0:
+            return _count(int(seconds // size), one, f"{one}s")
+    return f"{seconds:g} {'second' if seconds == 1 else 'seconds'}"
 
 
 def _count(number: int, one: str, more: str) -> str:

@@ -44,6 +44,8 @@ UNDER_WAY = {
     "CHERRY_PICK_HEAD": "cherry-pick",
     "REVERT_HEAD": "revert",
 }
+# The key of a receipt that says why a run does not go on by itself.
+STOPPED = "stopped"
 INTERRUPTED = 130
 LIMIT_REACHED = 3
 NEEDS_YOU = 4
@@ -189,6 +191,9 @@ async def standing(run: Path) -> dict[str, Any]:
     """The receipt of a run as it stands; nothing is done."""
     store = FileStore(run)
     document, waits_for = await stand(store)
+    paused = _paused(store, waits_for)
+    if paused is not None:
+        document[STOPPED] = paused.get("reason")
     nap = naps.current(store)
     if nap is not None:
         until = datetime.fromtimestamp(nap.until_seconds, UTC)
@@ -249,17 +254,22 @@ def _acts(heard: news.News) -> dict[str, Act]:
 async def _ended(store: FileStore, driven: Driven) -> Ended:
     receipt, waits_for = await stand(store)
     receipt = _with_effects(receipt, waits_for)
-    paused = next((effect for effect in waits_for if effect.kind == kinds.PAUSE), None)
+    paused = _paused(store, waits_for)
     if paused is not None:
-        said = store.task(paused.effect_id).get("inputs")
-        code = said.get("exit_code") if isinstance(said, dict) else 1
-        reason = str(said.get("reason") or "") if isinstance(said, dict) else ""
-        return Ended(receipt, int(code or 1), reason)
+        reason = str(paused.get("reason") or "")
+        return Ended({**receipt, STOPPED: reason}, int(paused.get("exit_code") or 1), reason)
     if driven.status == LIMIT:
         return Ended(receipt, LIMIT_REACHED, OVER)
     if driven.status == UNUSABLE:
         return Ended(receipt, AGENT_UNUSABLE, str(driven.trouble or ""))
     return Ended(receipt, exit_code(receipt))
+
+
+def _paused(store: FileStore, waits_for: list[Effect]) -> dict[str, Any] | None:
+    """What a run that waits for `resume` said of it; None where it does not."""
+    effect = next((effect for effect in waits_for if effect.kind == kinds.PAUSE), None)
+    said = store.task(effect.effect_id).get("inputs") if effect is not None else None
+    return said if isinstance(said, dict) else {} if effect is not None else None
 
 
 def _apart(beginning: Beginning, run_id: str) -> dict[str, Any]:

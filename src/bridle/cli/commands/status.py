@@ -13,12 +13,13 @@ def command(*, run: str | None, as_json: bool) -> int:
     import asyncio
 
     from bridle.cli import looping
-    from bridle.loop.start import standing
+    from bridle.loop.start import STOPPED, standing
 
     folder = looping.chosen(run)
     driver = looping.driver_of(folder)
     document = asyncio.run(standing(folder))
     if driver is not None:
         document["at_work"] = {"pid": driver.pid, "since": driver.since}
-    looping.show(document, "" if driver is None else f"at work, process {driver.pid}", as_json=as_json)
+    reason = str(document.get(STOPPED) or "") if driver is None else f"at work, process {driver.pid}"
+    looping.show(document, reason, as_json=as_json)
     return 0
