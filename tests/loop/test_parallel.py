@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import random
+import shutil
+import signal
 import textwrap
 from collections.abc import Callable
 from pathlib import Path
@@ -12,10 +14,14 @@ from typing import Any
 
 import pytest
 
+from bridle.journal.files import FileStore
+from bridle.loop import naps
 from tests.loop.loops import LIMIT_SECONDS, Loop, loop
 from tests.loop.strikes import ANY, BETWEEN, STARTING, Fire, Journal
 from tests.loop.test_run import agrees, receipt, run, trailers, verdicts
+from tests.loop.test_run_limits import begun, napping, the_run
 from tests.loop.test_worktree import person
+from tests.run.agents import eventually
 from tests.sizes import SIZES
 
 APART = "# Apart\n\n## One\nCheck: `test -f one`\n\n## Two\nCheck: `test -f two`\n"
@@ -233,6 +239,58 @@ def test_a_hint_is_heard_by_one_worker_and_what_was_learned_by_all(tmp_path: Pat
     }
     for number in (1, 2):
         assert "LEARNED" in Path(f"{document['worktree']}-{number}/.ralph/progress.md").read_text()
+
+
+# The first agent of each task is at its limit; the second is not.
+LIMITED = """
+first = os.path.join(os.path.dirname(calls), "limited-" + task)
+if not os.path.exists(first):
+    open(first, "w").close()
+    meet("One", "Two")
+    show(type="rate_limit_event", rate_limit_info={"status": "rejected", "resetsAt": int(time.time()) + 3600})
+    end("success", True, "You've hit your limit")
+"""
+
+
+def test_a_usage_limit_is_waited_for_by_all_workers_and_a_kill_in_the_midst_changes_nothing(tmp_path: Path) -> None:
+    here = loop(tmp_path, APART, agent(MEETS, LIMITED, WORKS))
+    with begun(here, "run", "PLAN.md", "--parallel", "2") as first:
+        eventually(lambda: len(waits(here)) == 2)
+        os.killpg(first.pid, signal.SIGKILL)
+    assert len(here.calls()) == 2
+    with begun(here, "resume", "--json") as second:
+        eventually(lambda: str(second.pid) in (the_run(here) / "bridle-drive.lock").read_text())
+        assert len(waits(here)) == 2
+        while (nap := napping(here)) is not None:
+            assert naps.end(FileStore(the_run(here)), nap)
+        said, _ = second.communicate(timeout=LIMIT_SECONDS)
+    assert second.returncode == 0, said
+    document = json.loads(said)
+    assert {task["title"]: (task["verdict"], task["iterations"], task["tries"]) for task in document["tasks"]} == {
+        "One": ("done", 2, 0),
+        "Two": ("done", 2, 0),
+    }
+    assert len(here.calls()) == 4
+    agrees(here)
+
+
+def test_another_agent_takes_over_for_all_workers_where_one_is_at_its_limit(tmp_path: Path) -> None:
+    here = loop(tmp_path, APART, agent(MEETS, LIMITED, WORKS))
+    other = shutil.copy(here.beside / "claude", here.beside / "other")
+    words = ("run", "PLAN.md", "--json", "--parallel", "2", "--agent", "claude,bridle-agent")
+    document = receipt(here.bridle(*words, BRIDLE_BRIDLE_AGENT=str(other)), 0)
+    assert verdicts(document) == {"One": "done", "Two": "done"}
+    assert [task["tries"] for task in document["tasks"]] == [0, 0]
+    assert len(here.calls()) == 4
+    agrees(here)
+
+
+def waits(here: Loop) -> list[str]:
+    """The effects in which a run waits for a moment."""
+    if not any((here.folder / ".a5c/runs").glob("[!.]*")):
+        return []
+    pending = FileStore(the_run(here)).standing().pending
+    return [effect_id for effect_id, one in pending.items() if one.kind == "sleep"]
 
 
 def test_a_failed_task_leaves_nothing_to_the_next_one_of_its_worker(tmp_path: Path) -> None:
