@@ -123,6 +123,33 @@ def test_a_wait_keeps_its_end_whoever_goes_on_with_the_run_and_whenever(tmp_path
     assert sleeping(run) == until
 
 
+def test_a_limit_that_outlasts_the_run_pauses_it_and_later_it_goes_on_with_the_time_it_has_left(tmp_path: Path) -> None:
+    run = Played(tmp_path, ONE, max_seconds=3600.0)
+    run.now += timedelta(minutes=10)
+    run.look(RED)
+    run.work(kinds.LIMIT, **limit(run, HOUR))
+    for _ in range(2):  # before the limit is lifted, to go on is to be told the same
+        paused = run.asked(kinds.PAUSE)
+        assert (paused["why"], paused["exit_code"]) == (kinds.WHY_USAGE, 3)
+        assert paused["reason"].endswith("in 1:00:10, and the run has 0:50:00 left; go on after that")
+        run.post(kinds.PAUSE, {})
+    run.asked(kinds.PAUSE)
+    run.now += 2 * HOUR
+    run.driver = clock.iso(run.now)
+    run.post(kinds.PAUSE, {})
+    assert run.asked(kinds.WORK)["iteration"] == 2
+    assert run.receipt()["seconds"] == 600
+
+
+def test_with_more_time_a_limit_is_waited_for_after_all(tmp_path: Path) -> None:
+    run = Played(tmp_path, ONE, max_seconds=3600.0)
+    run.look(RED)
+    run.work(kinds.LIMIT, **limit(run, HOUR))
+    run.asked(kinds.PAUSE)
+    run.post(kinds.PAUSE, {"limits": {"max_seconds": 7200.0}})
+    assert sleeping(run) == run.now + HOUR + timedelta(seconds=10)
+
+
 def test_an_agent_that_cannot_be_used_leaves_the_work_to_the_next_and_pauses_where_it_is_the_last(
     tmp_path: Path,
 ) -> None:

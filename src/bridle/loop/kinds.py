@@ -76,6 +76,7 @@ HEARD = (OK, QUESTION)
 
 # Why a run pauses.
 WHY_LIMIT = "limit"
+WHY_USAGE = "usage limit"
 WHY_UNUSABLE = "unusable"
 WHY_BUDGET = "budget"
 WHY_SETUP = "setup"

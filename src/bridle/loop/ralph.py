@@ -268,7 +268,7 @@ class Loop:
         wait, left = (until - self._ctx.now()).total_seconds(), self._limits.max_seconds - self._time.seconds
         if wait > left:  # to sit there until the time is over would help nobody
             reason = limits.too_late(until, wait_seconds=wait, left_seconds=left)
-            self._standstill = Standstill(kinds.WHY_LIMIT, reason, 3)
+            self._standstill = Standstill(kinds.WHY_USAGE, reason, 3)
             return
         task.reason = f"waiting for a usage limit until {until.isoformat()}"
         await self._ctx.sleep_until(until, label=f"usage limit: {task.title}")

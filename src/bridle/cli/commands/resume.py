@@ -32,14 +32,13 @@ def command(*, run: str | None, no_hooks: bool, as_json: bool, **flags: Any) -> 
 
 
 def _may_go_on(store: Any, *, has_bounds: bool) -> bool:
-    """Whether a pause ends: at a limit with other bounds; at once where a person may have mended what was wrong."""
+    """Whether a pause ends: at a limit with other bounds; at once where time or a person may have mended it."""
     from bridle.loop import kinds
 
     state = store.state()
     for effect_id, one in state.standing.pending.items():
         if one.kind == kinds.PAUSE:
             why = (store.task(effect_id).get("inputs") or {}).get("why")
-            return why in (kinds.WHY_UNUSABLE, kinds.WHY_SETUP, kinds.WHY_BUDGET) or (
-                why == kinds.WHY_LIMIT and has_bounds
-            )
+            at_once = (kinds.WHY_UNUSABLE, kinds.WHY_SETUP, kinds.WHY_BUDGET, kinds.WHY_USAGE)
+            return why in at_once or (why == kinds.WHY_LIMIT and has_bounds)
     return False
