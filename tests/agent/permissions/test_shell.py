@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 
 from bridle.agent.permissions.script import Script
@@ -43,6 +46,9 @@ def argv(script: Script) -> list[list[str | None]]:
         ("echo a # b; c", [["echo", "a"]]),
         ("a\\\n b", [["a", "b"]]),
         ("", []),
+        ("é 'ü' \"🐎\" | 日本", [["é", "ü", "🐎"], ["日本"]]),
+        ("é=1 a", [["é=1", "a"]]),
+        ("a <<'E'\n🐎 é\nE\nb", [["a"], ["b"]]),
     ],
 )
 def test_every_simple_command_is_found(text: str, commands: list[list[str | None]]) -> None:
@@ -155,6 +161,23 @@ def test_text_of_several_lines_is_one_known_word_and_the_program_that_gives_it_i
     script = read_script("git commit -m \"$(cat <<'EOF'\none $x `y`\n\ntwo\nEOF\n)\"", HOME)
     assert argv(script) == [["cat"], ["git", "commit", "-m", "one $x `y`\n\ntwo"]]
     assert script.doubts == ()
+
+
+def test_a_here_document_ends_where_bash_ends_it_also_with_letters_beyond_ascii() -> None:
+    assert not read_script("a <<'é'\nx\né\nb", HOME).is_broken
+    assert read_script("a <<'é'\nü\necho '\né\nrm x\n'", HOME).is_broken
+
+
+def test_no_letter_kills_the_process() -> None:
+    """The grammar's table is followed by whatever this process has there: each has its own chance to die."""
+    code = """
+from bridle.agent.permissions.shell import read_script
+for letter in map(chr, (0x1F40E, 0x2C7A6, 0x5EF8C, 0x9904A, 0xFFFFF, 0x10FFFF)):
+    for text in ("${%s", "[/%s{%s^${", 'let&%s=~%s>&%s=|<<"E F"b%s'):
+        read_script(text.replace("%s", letter), "/home/me")
+"""
+    for _ in range(8):
+        subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
 
 
 def test_a_command_in_the_background_is_told() -> None:

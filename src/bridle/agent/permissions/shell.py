@@ -50,6 +50,9 @@ _CONTROL = re.compile(
 )
 # The grammar loses a word that is a single dash; it is shown a letter in its place (words are read from the text).
 _DASH = re.compile(rb"(?<=[ \t])-(?=[ \t\n;|&)<>]|\Z)")
+# It looks some letters up in a table that ends with ASCII, and kills the process over one far behind that end. Letters
+# beyond ASCII are shown as dots, which like them stand in words and in no name of a variable.
+_SHOWN = bytes(letter if letter < 0x80 else ord(".") for letter in range(256))
 _GAP = re.compile(r"(?:[ \t\n]|\\\n)*\Z")
 # Letters that have no meaning of their own to bash, and spaces.
 _SIMPLE = re.compile(r"[A-Za-z0-9_./ :@%+,=-]+\Z")
@@ -100,7 +103,7 @@ class _Reader:
 
     def read(self) -> None:
         """Parse and walk."""
-        root = parser().parse(_DASH.sub(b"a", self._bytes)).root_node
+        root = parser().parse(_DASH.sub(b"a", self._bytes).translate(_SHOWN)).root_node
         if root.has_error:
             self._broken(PARSE_ERROR)
         if not self._is_shallow(root):
