@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import os
+import subprocess
+import sys
 import threading
 import time
 from contextvars import ContextVar
@@ -100,12 +101,21 @@ def test_work_is_done_whether_its_thread_is_about_to_end_or_not(monkeypatch: pyt
     assert asyncio.run(story()) == 400
 
 
-def test_a_forked_program_has_threads_of_its_own() -> None:
-    async def once() -> int:
-        return await in_thread(lambda: 7, name="work")
+FORKS = """
+import asyncio, os, threading
+from bridle.ground.aside import IDLE_NAME, in_thread
 
-    assert asyncio.run(once()) == 7  # now a thread waits for more
-    child = os.fork()
-    if child == 0:
-        os._exit(asyncio.run(once()))
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+async def once():
+    return await in_thread(lambda: 7, name="work")
+
+assert asyncio.run(once()) == 7
+assert IDLE_NAME in {thread.name for thread in threading.enumerate()}
+child = os.fork()
+if child == 0:
+    os._exit(asyncio.run(once()))
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+"""
+
+
+def test_a_forked_program_does_not_wait_for_the_threads_of_its_parent() -> None:
+    subprocess.run([sys.executable, "-W", "ignore", "-c", FORKS], check=True, timeout=LIMIT_SECONDS)
