@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -67,3 +68,55 @@ def test_a_log_that_was_cut_off_or_has_no_description_harms_nothing(tmp_path: Pa
     last = log(tmp_path, "20261115T100005.000Z", 64.0)
     asked = Request(prompt="-", cwd=tmp_path, task="One")
     assert spent_before(asked, last, "2026-11-15T10:00:00.000Z").cost_usd == 0
+
+
+# It says what it has cost, and takes Bridle with it.
+KILLS = """
+show(type="result", subtype="success", is_error=False, result="x", total_cost_usd=3.0, usage={"input_tokens": 1},
+     session_id="s", num_turns=1, duration_ms=1, permission_denials=[])
+sys.stdout.flush()
+time.sleep(1)
+os.kill(os.getppid(), 9)
+time.sleep(600)
+"""
+
+
+def test_who_is_killed_again_and_again_in_one_iteration_comes_to_the_limit_of_its_cost(tmp_path: Path) -> None:
+    here = loop(tmp_path, PLAN, KILLS)
+    assert here.bridle("run", "--max-cost", "5").returncode == -9
+    assert here.bridle("resume").returncode == -9
+    done = here.bridle("resume")
+    assert done.returncode == 3
+    assert "6.0000 of 5 USD are spent, with agents that Bridle did not survive" in done.stdout
+    assert len(here.calls()) == 2
+    assert here.bridle("resume", "--max-cost", "7").returncode == -9
+    assert len(here.calls()) == 3
+
+
+def test_an_agent_that_puts_odd_things_among_the_logs_does_not_stop_the_run(tmp_path: Path) -> None:
+    odd = """
+    folder = os.path.join(os.getcwd(), ".ralph/logs/claude")
+    os.symlink("nowhere", os.path.join(folder, "20990101T000000.000Z-coder-One.ndjson"))
+    os.mkfifo(os.path.join(folder, "20990101T000001.000Z-coder-One.ndjson"))
+    os.mkdir(os.path.join(folder, "20990101T000002.000Z-coder-One.ndjson"))
+    open("one", "w").close()
+    """
+    done = loop(tmp_path, PLAN, odd).bridle("run", "--json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["cost_usd"] == 0.01
+
+
+def test_files_that_are_no_logs_are_not_taken_for_agents(tmp_path: Path) -> None:
+    here = loop(tmp_path, PLAN, KILLS)
+    assert here.bridle("run", "--max-cost", "2").returncode == -9
+    folder = here.folder / ".ralph/logs/claude"
+    for name in ("zzz.ndjson", "2099.ndjson", "20991399T999999.999Z-coder-One.ndjson"):
+        (folder / name).write_text("x")
+        (folder / name.replace(".ndjson", ".meta.json")).write_text(json.dumps({"task": "One"}))
+    (folder / "20990101T000000.000Z-gone.ndjson").symlink_to(tmp_path / "nowhere")
+    os.mkfifo(folder / "20990101T000001.000Z-pipe.ndjson")
+    (folder / "20990101T000002.000Z-folder.ndjson").mkdir()
+    (folder / "20990101T000003.000Z-odd.ndjson").write_text("x")
+    os.mkfifo(folder / "20990101T000003.000Z-odd.meta.json")
+    done = here.bridle("resume")
+    assert (done.returncode, "3.0000 of 2 USD are spent" in done.stdout) == (3, True), done.stderr

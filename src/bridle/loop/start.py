@@ -17,6 +17,7 @@ from bridle.journal.create import NewRun, create_run
 from bridle.journal.entries import OK, Effect, Posted
 from bridle.journal.files import FileStore
 from bridle.loop import checks, commits, kinds, locks, merging, naps, news, protect, ralph, shift, summary, work
+from bridle.loop.attempts import cut_off
 from bridle.loop.bench import Bench, bench, with_direnv
 from bridle.loop.copies import folder_of
 from bridle.loop.names import branch_of
@@ -141,16 +142,19 @@ async def go_on(
     hooks = Hooks(Path(inputs["repository"]), environment, enabled=with_hooks)
     place = replace(await bench_of(run, inputs, environment, say), watch=watch, hooks=hooks)
     settings = place.settings
-    for folder in (place.folder, *(Path(str(one)) for one in inputs.get("worktrees") or ())):
+    folders = (place.folder, *(Path(str(one)) for one in inputs.get("worktrees") or ()))
+    for folder in folders:
         for name in await locks.clear(folder):
             say(f"removed .git/{name}, which a git that was killed had left")
     places = Worktrees(place, has_worktree=settings.works_apart)
     while True:
         document, _ = await stand(store)
-        left_seconds = shift.seconds_left(store, document, settings.max_seconds)
-        if left_seconds <= 0 and shift.is_under_way(store):
-            return Ended(await standing(run), LIMIT_REACHED, OVER)
-        since = shift.begin(store, clock.now())
+        lost = cut_off(store, folders)
+        left_seconds = shift.seconds_left(store, document, settings.max_seconds, lost)
+        overspent = shift.overspent(store, document, settings.max_cost_usd, lost)
+        if (left_seconds <= 0 or overspent) and shift.is_under_way(store):
+            return Ended(await standing(run), LIMIT_REACHED, overspent or OVER)
+        since = shift.begin(store, clock.now(), lost)
         try:
             driven = await drive(
                 lambda: FileStore(run, keeps=True),
