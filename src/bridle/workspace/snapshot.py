@@ -199,12 +199,11 @@ class _OwnIndex:
     def variables(self) -> dict[str, str]:
         """The variable that makes git work with it."""
         if self._read is not None:
-            data, facts = self._read
+            (data, facts), self._read = self._read, None
             disk.write_private(self._path, data)
             # Git trusts what it knows about a file only if the index is younger than the file; a copy that looks
             # younger than it is would hide a change made in the same second.
             os.utime(self._path, ns=(facts.st_atime_ns, facts.st_mtime_ns))
-            self._read = None
         return {"GIT_INDEX_FILE": str(self._path)}
 
     def remove(self) -> None:

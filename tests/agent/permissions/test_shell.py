@@ -168,6 +168,34 @@ def test_a_here_document_ends_where_bash_ends_it_also_with_letters_beyond_ascii(
     assert read_script("a <<'é'\nü\necho '\né\nrm x\n'", HOME).is_broken
 
 
+@pytest.mark.parametrize(
+    "text",
+    ["cat <<'é'\n日本\né\n", "cat <<'终'\n😀 hi\n终\n", "cat <<'ENDÉ'\nEND日本\nENDÉ\n", "cat <<'..'\n日\n..\nrm x\n"],
+)
+def test_a_here_document_whose_end_the_grammar_sees_within_a_letter_is_broken(text: str) -> None:
+    assert read_script(text, HOME).is_broken
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("sort a -oevil2>/dev/null", "sort a -oevil2>&1", "sort a -o2>>f", "sort a -o2</dev/null", "ls | sort -o1>f"),
+        *("find . -fls2>/dev/null", "-rm2>f", "tree -oevil1>/dev/null"),
+    ],
+)
+def test_a_word_that_ends_in_a_digit_before_a_redirection_is_not_lost(text: str) -> None:
+    """Bash takes it for a word, the grammar for the number of a file."""
+    script = read_script(text, HOME)
+    words = [word.text for command in script.commands for word in command.words]
+    lost = text.partition(">")[0].partition("<")[0].split()[-1]
+    assert script.is_broken or lost in words
+
+
+def test_the_number_of_a_file_before_a_redirection_is_no_word() -> None:
+    script = read_script("a 2>&1 10>f", HOME)
+    assert (argv(script), script.is_broken) == ([["a"]], False)
+
+
 def test_no_letter_kills_the_process() -> None:
     """The grammar's table is followed by whatever this process has there: each has its own chance to die."""
     code = """

@@ -68,7 +68,10 @@ def read_script(text: str, home: str) -> Script:
     if simple is not None:
         return simple
     reader = _Reader(text, home)
-    reader.read()
+    try:
+        reader.read()
+    except UnicodeDecodeError:  # a part that ends within a letter: the grammar was shown dots in its place
+        return Script((), (PARSE_ERROR,), is_broken=True)
     return reader.script()
 
 
@@ -333,6 +336,9 @@ class _Reader:
         operator, target = "", None
         for child in node.children:
             if child.type == "file_descriptor":
+                # The grammar takes `-o2` of `-o2>f` for one; bash takes digits alone.
+                if not self._slice(child).isdecimal():
+                    self._broken(UNREADABLE)
                 continue
             if not child.is_named and not operator:
                 operator = child.type
