@@ -38,6 +38,26 @@ def other_holder(path: Path) -> Iterator[subprocess.Popen[str]]:
             process.kill()
 
 
+def test_who_holds_it_is_seen_without_taking_it_and_what_a_killed_one_left_stays(tmp_path: Path) -> None:
+    path = tmp_path / "lock"
+    assert FileLock.holder_of(path) is None
+    assert not path.exists()
+    with other_holder(path) as process:
+        found = FileLock.holder_of(path)
+        assert found is not None
+        assert (found.pid, found.name) == (process.pid, "night run")
+        process.kill()
+        process.wait()
+        assert FileLock.holder_of(path) is None
+    with FileLock.hold(path, holder="me") as lock:
+        assert lock.predecessor is not None
+        assert lock.predecessor.pid == process.pid
+        mine = FileLock.holder_of(path)
+        assert mine is not None
+        assert mine.name == "me"
+    assert FileLock.holder_of(path) is None
+
+
 def test_a_second_process_is_refused_with_the_name_of_the_holder(tmp_path: Path) -> None:
     path = tmp_path / "lock"
     with other_holder(path) as process:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+import textwrap
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from bridle.ground import prices
-from bridle.loop.attempts import spent_before
+from bridle.journal.files import FileStore
+from bridle.loop.attempts import cut_off, spent_before
 from bridle.run.request import Request
 from tests.loop.loops import loop
 
@@ -42,7 +45,7 @@ def log(folder: Path, stamp: str, cost: float, **meta: object) -> Path:
     path = folder / f"{stamp}-coder-One.ndjson"
     result = {"type": "result", "subtype": "success", "total_cost_usd": cost, "usage": {"input_tokens": 7}}
     path.write_text(json.dumps(result) + "\n")
-    described = {"agent": "claude", "task": "One", "mode": "coder", "cwd": str(folder), **meta}
+    described = {"agent": "claude", "purpose": "run/One: iteration 1", **meta}
     (folder / f"{stamp}-coder-One.meta.json").write_text(json.dumps(described))
     return path
 
@@ -50,12 +53,12 @@ def log(folder: Path, stamp: str, cost: float, **meta: object) -> Path:
 def test_only_agents_of_this_iteration_are_counted_and_the_last_one_is_not_counted_twice(tmp_path: Path) -> None:
     log(tmp_path, "20261115T095959.999Z", 1.0)  # of the iteration before
     log(tmp_path, "20261115T100000.000Z", 2.0)
-    log(tmp_path, "20261115T100001.000Z", 4.0, task="Two")
-    log(tmp_path, "20261115T100002.000Z", 8.0, mode="planner")
-    log(tmp_path, "20261115T100003.000Z", 16.0, cwd="/elsewhere")
+    log(tmp_path, "20261115T100001.000Z", 4.0, purpose="run/One: iteration 2")
+    log(tmp_path, "20261115T100002.000Z", 8.0, purpose="other/One: iteration 1")
+    log(tmp_path, "20261115T100003.000Z", 16.0, purpose=None)
     log(tmp_path, "20261115T100004.000Z", 32.0)
     last = log(tmp_path, "20261115T100005.000Z", 64.0)
-    asked = Request(prompt="-", cwd=tmp_path, task="One")
+    asked = Request(prompt="-", cwd=tmp_path, purpose="run/One: iteration 1")
     spent = spent_before(asked, last, "2026-11-15T10:00:00.000Z")
     assert (spent.cost_usd, spent.input_tokens) == (34.0, 14)
     assert spent_before(asked, last, None).cost_usd == 0
@@ -66,7 +69,7 @@ def test_a_log_that_was_cut_off_or_has_no_description_harms_nothing(tmp_path: Pa
     log(tmp_path, "20261115T100000.000Z", 2.0).write_bytes(b'{"type": "result", "total_co')
     (tmp_path / "20261115T100001.000Z-coder-One.ndjson").write_bytes(b"\xff\n")
     last = log(tmp_path, "20261115T100005.000Z", 64.0)
-    asked = Request(prompt="-", cwd=tmp_path, task="One")
+    asked = Request(prompt="-", cwd=tmp_path, purpose="run/One: iteration 1")
     assert spent_before(asked, last, "2026-11-15T10:00:00.000Z").cost_usd == 0
 
 
@@ -104,6 +107,30 @@ def test_an_agent_that_puts_odd_things_among_the_logs_does_not_stop_the_run(tmp_
     done = loop(tmp_path, PLAN, odd).bridle("run", "--json")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["cost_usd"] == 0.01
+
+
+def test_agents_of_another_run_and_of_other_tasks_are_not_counted(tmp_path: Path) -> None:
+    """Titles in other scripts all have the same name in a folder."""
+    plan = "# Two\n\n## Раз\nCheck: `test -f 1`\n\n## Два\nCheck: `test -f 2`\n"
+    kills = "if task == 'Раз': open('1', 'w').close()\nelse:\n" + textwrap.indent(KILLS, "    ")
+    here = loop(tmp_path, plan, kills)
+    runs: list[str] = []
+    for _ in range(2):
+        assert here.bridle("run", "PLAN.md", "--max-cost", "5").returncode == -9
+        runs += [path.name for path in (here.folder / ".a5c/runs").iterdir() if path.name not in (*runs, ".lock")]
+        here.git("checkout", "-q", "-f", "main")
+    store = [FileStore(here.folder / ".a5c/runs" / run) for run in runs]
+    assert [cut_off(one, [here.folder]).cost_usd for one in store] == [3.0, 3.0]
+
+
+def test_nobody_was_at_work_later_than_now(tmp_path: Path) -> None:
+    here = loop(tmp_path, PLAN, KILLS)
+    assert here.bridle("run").returncode == -9
+    (run,) = (here.folder / ".a5c/runs").glob("0*")
+    (log,) = (here.folder / ".ralph/logs/claude").glob("*.ndjson")
+    os.utime(log, (4e9, 4e9))
+    ((began, ended),) = cut_off(FileStore(run), [here.folder]).at_work
+    assert began < ended <= datetime.now(UTC)
 
 
 def test_files_that_are_no_logs_are_not_taken_for_agents(tmp_path: Path) -> None:

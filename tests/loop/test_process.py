@@ -128,12 +128,9 @@ def test_a_limit_that_outlasts_the_run_pauses_it_and_later_it_goes_on_with_the_t
     run.now += timedelta(minutes=10)
     run.look(RED)
     run.work(kinds.LIMIT, **limit(run, HOUR))
-    for _ in range(2):  # before the limit is lifted, to go on is to be told the same
-        paused = run.asked(kinds.PAUSE)
-        assert (paused["why"], paused["exit_code"]) == (kinds.WHY_USAGE, 3)
-        assert paused["reason"].endswith("in 1:00:10, and the run has 0:50:00 left; go on after that")
-        run.post(kinds.PAUSE, {})
-    run.asked(kinds.PAUSE)
+    paused = run.asked(kinds.PAUSE)
+    assert (paused["why"], paused["exit_code"]) == (kinds.WHY_USAGE, 3)
+    assert paused["reason"].endswith("in 1:00:10, and the run has 0:50:00 left; go on after that")
     run.now += 2 * HOUR
     run.driver = clock.iso(run.now)
     run.post(kinds.PAUSE, {})
@@ -141,12 +138,16 @@ def test_a_limit_that_outlasts_the_run_pauses_it_and_later_it_goes_on_with_the_t
     assert run.receipt()["seconds"] == 600
 
 
-def test_with_more_time_a_limit_is_waited_for_after_all(tmp_path: Path) -> None:
+def test_who_goes_on_before_the_limit_is_lifted_is_believed_and_with_more_time_it_is_waited_for(tmp_path: Path) -> None:
     run = Played(tmp_path, ONE, max_seconds=3600.0)
     run.look(RED)
     run.work(kinds.LIMIT, **limit(run, HOUR))
     run.asked(kinds.PAUSE)
+    run.post(kinds.PAUSE, {})
+    run.work(kinds.LIMIT, iteration=2, **limit(run, HOUR))
+    run.asked(kinds.PAUSE)
     run.post(kinds.PAUSE, {"limits": {"max_seconds": 7200.0}})
+    run.work(kinds.LIMIT, iteration=3, **limit(run, HOUR))
     assert sleeping(run) == run.now + HOUR + timedelta(seconds=10)
 
 

@@ -92,11 +92,19 @@ def test_a_usage_limit_that_outlasts_the_run_is_not_waited_for(tmp_path: Path) -
     for words in (("status",), ("status", "--json")):
         assert "the usage limit is lifted at" in here.bridle(*words).stdout
     assert json.loads(here.bridle("status", "--json").stdout)["stopped"] in done.stdout
-    assert here.bridle("resume").returncode == 3  # the same again: nothing has changed
     assert len(here.calls()) == 1
     agrees(here)
+    assert here.bridle("resume").returncode == 0  # at once, as somebody wants it: more may have been paid for
+    assert len(here.calls()) == 2
+    agrees(here)
+
+
+def test_with_more_time_a_usage_limit_is_waited_for_after_all(tmp_path: Path) -> None:
+    here = loop(tmp_path, ONE, LIMITED.replace("number == 1", "number < 3"))
+    assert here.bridle("run", "PLAN.md", "--max-time", "10m").returncode == 3
     with begun(here, "resume", "--max-time", "2h"):
         eventually(lambda: napping(here) is not None)
+    assert len(here.calls()) == 2
     agrees(here)
 
 

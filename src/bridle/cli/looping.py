@@ -15,11 +15,8 @@ from typing import Any
 from bridle.cli import notify
 from bridle.cli.faces import face_of
 from bridle.cli.people import chosen_run
-from bridle.engine.driver import LOCK_FILE
 from bridle.engine.iteration import COMPLETED
 from bridle.engine.trust import home_of
-from bridle.errors import LockHeld
-from bridle.ground.lock import FileLock, Holder
 from bridle.journal import layout
 from bridle.journal.files import FileStore
 from bridle.journal.find import LAST, runs_folder
@@ -54,15 +51,6 @@ def chosen(argument: str | None) -> Path:
 def is_loop(run: Path) -> bool:
     """Whether it is a run of the loop, and not of some other process."""
     return FileStore(run).metadata().get("processId") == PROCESS_ID
-
-
-def driver_of(run: Path) -> Holder | None:
-    """Who is at work on a run now; None where nobody is."""
-    try:
-        FileLock.hold(run / LOCK_FILE, holder="bridle status").release()
-    except LockHeld as held:
-        return held.payload if isinstance(held.payload, Holder) else None
-    return None
 
 
 RESUME = "bridle resume"

@@ -354,6 +354,12 @@ async def drive(
     return await driver.drive()
 
 
+def living_driver(folder: Path) -> Holder | None:
+    """Who drives a run now; None where nobody does, or where only what a killed one had started is being ended."""
+    holder = FileLock.holder_of(folder / LOCK_FILE)
+    return holder if holder is not None and _is_alive(holder.pid) else None
+
+
 def _has_company(found: Iteration, action: Action) -> bool:
     """Whether another agent can be at work at the same time."""
     others = (one for one in found.actions if one.effect.effect_id != action.effect.effect_id)

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from bridle.errors import DiskError
-from bridle.ground import clock, ids
+from bridle.ground import clock
 from bridle.journal.store import Store
 from bridle.loop import kinds
 from bridle.loop.ledger import Spent
@@ -20,9 +20,6 @@ from bridle.run.aftermath import Told, told
 from bridle.run.logs import FOLDER, LOG_SUFFIX
 from bridle.run.request import Request
 from bridle.wire.record import Tally
-
-# How the task of an iteration is called in the description of its log.
-NAME_CHARACTERS = 40
 
 
 @dataclass(frozen=True)
@@ -44,21 +41,24 @@ def cut_off(store: Store, workspaces: Iterable[Path]) -> CutOff:
         inputs = store.task(effect.effect_id).get("inputs") if effect.kind == kinds.WORK else None
         if not isinstance(inputs, dict):
             continue
-        name = ids.safe_name(str(inputs.get("task")), limit=NAME_CHARACTERS)
+        purpose = kinds.work_purpose(str(store.metadata().get("runId")), inputs)
         since = clock.stamp(datetime.fromisoformat(effect.request.recorded_at))
         for log in (log for workspace in workspaces for log in _logs(workspace / FOLDER, since)):
             span, found = _at_work(log), _told(log)
-            if span is not None and found is not None and found.meta.get("task") == name:
+            if span is not None and found is not None and found.meta.get("purpose") == purpose:
                 cost += found.cost.usd or 0.0
                 at_work.append(span)
     return CutOff(cost, sorted(at_work))
 
 
 def _at_work(log: Path) -> tuple[datetime, datetime] | None:
-    """From the moment in its name to the last that was written to it; None for a file that is no log of ours."""
+    """From the moment in its name to the last that was written to it; None for a file that is no log of ours.
+
+    A log that was copied, or that an agent has touched, may say more: nobody was at work later than now.
+    """
     try:
         began = datetime.strptime(f"{log.name.partition('Z')[0]}+0000", "%Y%m%dT%H%M%S.%f%z")
-        return began, datetime.fromtimestamp(log.stat().st_mtime, UTC)
+        return began, min(clock.now(), datetime.fromtimestamp(log.stat().st_mtime, UTC))
     except (ValueError, OSError):
         return None
 
@@ -70,7 +70,7 @@ def spent_before(asked: Request, log: Path | None, asked_at: str | None) -> Spen
         return spent
     for one in _logs(log.parent, clock.stamp(datetime.fromisoformat(asked_at))):
         found = _told(one) if one != log else None
-        if found is not None and _is_of(asked, found):
+        if found is not None and found.meta.get("purpose") == asked.purpose:
             tokens = found.record.usage if found.record.usage != Tally() else found.record.usage_estimate or Tally()
             spent.join(Spent(found.cost.usd or 0.0, tokens.input_tokens, tokens.output_tokens))
     return spent
@@ -96,8 +96,3 @@ def _told(log: Path) -> Told | None:
         return told(log)
     except (OSError, DiskError):
         return None
-
-
-def _is_of(asked: Request, found: Told) -> bool:
-    meta = found.meta
-    return (meta.get("task"), meta.get("mode"), meta.get("cwd")) == (asked.task, asked.mode, str(asked.cwd))

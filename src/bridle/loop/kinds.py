@@ -83,6 +83,11 @@ WHY_SETUP = "setup"
 WHY_ENDED = "ended"
 
 
+def work_purpose(run: str, args: dict[str, Any]) -> str:
+    """What the agents of an iteration are for: of all runs, only these have it."""
+    return f"{run}/{work_label(args)}"
+
+
 def work_label(args: dict[str, Any]) -> str:
     """What an iteration is called in the journal; no two of a run have the same."""
     return f"{args['task']}: iteration {args['iteration']}"

@@ -142,6 +142,8 @@ class Loop:
         await self._pause(why.kind, why.reason, exit_code=why.exit_code)
         self._standstill = None
         self._roster.unusable.clear()
+        if why.kind == kinds.WHY_USAGE:  # whoever goes on before the limit is lifted may know more than we
+            self._roster.limited.clear()
 
     async def _one(self, task: TaskBook) -> None:
         """One step for one task: a look at its checks, or an iteration."""

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from bridle.engine.driver import LIMIT, UNUSABLE, Driven, Manner, drive
+from bridle.engine.driver import LIMIT, UNUSABLE, Driven, Manner, drive, living_driver
 from bridle.engine.hooks import Hooks
 from bridle.errors import LockHeld, UsageError
 from bridle.ground import clock, ids
@@ -152,7 +152,8 @@ async def go_on(
         lost = cut_off(store, folders)
         left_seconds = shift.seconds_left(store, document, settings.max_seconds, lost)
         overspent = shift.overspent(store, document, settings.max_cost_usd, lost)
-        if (left_seconds <= 0 or overspent) and shift.is_under_way(store):
+        is_over = (left_seconds <= 0 or overspent) and shift.is_under_way(store)
+        if is_over and living_driver(run) is None:  # else the driver says who is at work already
             return Ended(await standing(run), LIMIT_REACHED, overspent or OVER)
         since = shift.begin(store, clock.now(), lost)
         try:

@@ -11,7 +11,7 @@ from typing import Any
 from bridle.errors import AgentNotReady, DiskError, GitError, UsageError
 from bridle.ground import clock, disk, ids
 from bridle.loop import commits, gitfolder, kinds, locks, progress, prompt, purse
-from bridle.loop.attempts import NAME_CHARACTERS, spent_before
+from bridle.loop.attempts import spent_before
 from bridle.loop.bench import Bench
 from bridle.loop.endings import SAID_CHARACTERS, ending
 from bridle.loop.ledger import Spent
@@ -179,7 +179,8 @@ def _request(text: str, args: dict[str, Any], bench: Bench) -> Request:
         cwd=bench.folder,
         agent=agent,
         mode=Mode.CODER,
-        task=ids.safe_name(str(args["task"]), limit=NAME_CHARACTERS),
+        task=ids.safe_name(str(args["task"]), limit=40),
+        purpose=kinds.work_purpose(bench.run, args),
         resume=resume if isinstance(resume, str) and ids.is_id(resume) else None,
         model=_model(str(args.get("agent") or settings.agents[0]), bench),
         reasoning=Reasoning(settings.reasoning),

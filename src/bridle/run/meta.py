@@ -26,6 +26,7 @@ def begun(
         "cwd": str(request.cwd),
         "mode": request.mode,
         "task": request.task,
+        "purpose": request.purpose,
         "attempt": number,
         "auth": command.auth,
         "permission_mode": request.permission,

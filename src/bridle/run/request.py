@@ -84,6 +84,8 @@ class Request:
     agent: str = "claude"
     mode: Mode = Mode.CODER
     task: str = "ask"
+    purpose: str = ""
+    """What it is for, in the caller's words; its log keeps them, so that whoever comes later knows it again."""
     system_prompt: str | None = None
     allowed_tools: tuple[str, ...] | None = None
     """None: those of the mode."""

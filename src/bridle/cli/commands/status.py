@@ -13,10 +13,11 @@ def command(*, run: str | None, as_json: bool) -> int:
     import asyncio
 
     from bridle.cli import looping
+    from bridle.engine.driver import living_driver
     from bridle.loop.start import STOPPED, standing
 
     folder = looping.chosen(run)
-    driver = looping.driver_of(folder)
+    driver = living_driver(folder)
     document = asyncio.run(standing(folder))
     if driver is not None:
         document["at_work"] = {"pid": driver.pid, "since": driver.since}

@@ -16,33 +16,24 @@ WAIT_SECONDS = 30.0
 def command(*, run: str | None, as_json: bool) -> int:
     """End the work on RUN (default: the last one); its state is safe, and `bridle resume` goes on."""
     from bridle.cli import looping
-    from bridle.engine.driver import LOCK_FILE
-    from bridle.errors import LockHeld
-    from bridle.ground.lock import FileLock, Holder
+    from bridle.engine.driver import LOCK_FILE, living_driver
+    from bridle.ground.lock import FileLock
 
     folder = looping.chosen(run)
-    was_at_work = False
-    try:
-        FileLock.hold(folder / LOCK_FILE, holder="bridle stop", wait_seconds=0).release()
-    except LockHeld as held:
-        was_at_work = True
-        _end(held.payload if isinstance(held.payload, Holder) else None)
+    driver = living_driver(folder)
+    if driver is not None:
+        _end(driver.pid)
         FileLock.hold(folder / LOCK_FILE, holder="bridle stop", wait_seconds=WAIT_SECONDS).release()
     if as_json:
-        click.echo(json.dumps({"run": folder.name, "was_at_work": was_at_work}))
-    looping.say(f"{folder.name}: {'stopped' if was_at_work else 'nobody was at work on it'}")
+        click.echo(json.dumps({"run": folder.name, "was_at_work": driver is not None}))
+    looping.say(f"{folder.name}: {'nobody was at work on it' if driver is None else 'stopped'}")
     return 0
 
 
-def _end(holder: object) -> None:
+def _end(pid: int) -> None:
     import os
     import signal
 
-    from bridle.errors import ProcessError
-
-    pid = getattr(holder, "pid", None)
-    if not isinstance(pid, int):
-        raise ProcessError("it is not known who works on the run", remedy="End that program itself, with Ctrl-C.")
     try:
         os.kill(pid, signal.SIGTERM)
     except ProcessLookupError:
