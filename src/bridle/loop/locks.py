@@ -17,15 +17,15 @@ WAIT_SECONDS = 3.0
 POLL_SECONDS = 0.05
 # Refs that Bridle itself makes: branches of runs, work that is kept.
 _REFS = ("refs/heads/bridle", "refs/bridle")
-# There are two for each iteration; whoever writes one sees to its own lock.
+# There are two for each iteration, so they are not gone through after each; whoever writes one sees to its own lock.
 _SNAPSHOTS = "snapshots"
 _NAMES = ("index.lock", "HEAD.lock", "config.lock", "packed-refs.lock", "ORIG_HEAD.lock")
 _LINK_LIMIT_BYTES = 64 * 1024
 
 
-async def clear(folder: Path) -> list[str]:
+async def clear(folder: Path, *, among_snapshots: bool = False) -> list[str]:
     """Remove the locks on a working copy and its repository whose holders are dead; gives their names."""
-    found = _locks(folder)
+    found = _locks(folder, among_snapshots=among_snapshots)
     if not found:
         return []
     deadline = clock.monotonic() + WAIT_SECONDS
@@ -38,17 +38,18 @@ async def clear(folder: Path) -> list[str]:
     return sorted(path.name for path in left)
 
 
-def _locks(folder: Path) -> dict[Path, tuple[int, int]]:
+def _locks(folder: Path, *, among_snapshots: bool) -> dict[Path, tuple[int, int]]:
     common = git_folder(folder)
     places = {place for place in (common, _own(folder)) if place is not None}
-    refs = [] if common is None else [path for top in _REFS for path in _ref_locks(common / top)]
+    left_out = "" if among_snapshots else _SNAPSHOTS
+    refs = [] if common is None else [path for top in _REFS for path in _ref_locks(common / top, left_out)]
     paths = [*(place / name for place in places for name in _NAMES), *refs]
     return {path: mark for path in paths if (mark := _mark(path)) is not None}
 
 
-def _ref_locks(top: Path) -> Iterator[Path]:
+def _ref_locks(top: Path, left_out: str) -> Iterator[Path]:
     for root, folders, names in os.walk(top):
-        folders[:] = [name for name in folders if name != _SNAPSHOTS]
+        folders[:] = [name for name in folders if name != left_out]
         yield from (Path(root, name) for name in names if name.endswith(".lock"))
 
 

@@ -144,7 +144,7 @@ async def go_on(
     settings = place.settings
     folders = (place.folder, *(Path(str(one)) for one in inputs.get("worktrees") or ()))
     for folder in folders:
-        for name in await locks.clear(folder):
+        for name in await locks.clear(folder, among_snapshots=True):
             say(f"removed .git/{name}, which a git that was killed had left")
     places = Worktrees(place, has_worktree=settings.works_apart)
     while True:

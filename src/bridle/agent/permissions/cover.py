@@ -21,7 +21,7 @@ from bridle.agent.permissions.shell import read_script
 from bridle.agent.permissions.touches import Touches
 from bridle.agent.permissions.variables import DECLARERS, is_harmless, is_own
 from bridle.agent.permissions.words import Word, plain
-from bridle.agent.permissions.wrappers import EVALUATORS, LIMIT_WRAPPERS, is_carrier, see_through
+from bridle.agent.permissions.wrappers import EVALUATORS, LIMIT_WRAPPERS, differs, is_carrier, see_through
 
 # Where a command could stand after several `cd`. Nobody needs more of them in one command.
 _LIMIT_FOLDERS: Final = 16
@@ -81,7 +81,8 @@ class _Judge:
             return []
         if not harmless:
             return [self._no_rule(command)]
-        if self._functions.get(words[0].value or "", len(command.text) + command.place + 1) <= command.place:
+        defined = self._functions.get(words[0].value or "") if depth == 0 else None  # no wrapper runs a function
+        if defined is not None and defined <= command.place and words[0].is_plain:
             return []
         inside = see_through(words)
         if inside is not None and depth < LIMIT_WRAPPERS:
@@ -98,12 +99,14 @@ class _Judge:
         code: str | None,
         depth: int,
     ) -> list[Problem]:
+        if code is None and _is_cd(Command(words)):
+            return [self._no_rule(command)]  # where it goes is not followed
         if code is None:
             return self.command(Command(words, assignments, text=command.text, place=command.place), depth)
         script = read_script(code, self._policy.home)
         if script.doubts or script.runs_in_background:
             self.doubt = script.doubts[0] if script.doubts else texts.BACKGROUND
-        if any(_is_cd(inner) for inner in script.commands):
+        if any(_is_cd(inner) for inner in script.commands) or differs(command.words[0].value, code):
             return [self._no_rule(command)]
         found = [problem for inner in script.commands for problem in self.command(inner, depth)]
         return found if not script.functions else [self._no_rule(command)]

@@ -35,8 +35,9 @@ _ATOMS: Final = frozenset(
     {"string", "raw_string", "ansi_c_string", "comment", "heredoc_body", "heredoc_start", "regex"}
 )
 
-# `${name}`, with a default or a part cut off: no index, no offset, no transformation of its value.
-_PLAIN_EXPANSION = re.compile(rb"\$\{#?\w+(?:(?::?[-+=?]|##?|%%?)[^\[\]@]*)?\}\Z", re.DOTALL)
+# `${name}`, with a default or a part cut off: no index, no offset, no transformation of its value,
+# and none that sets it.
+_PLAIN_EXPANSION = re.compile(rb"\$\{#?\w+(?:(?::?[-+?]|##?|%%?)[^\[\]@]*)?\}\Z", re.DOTALL)
 # An expansion to a number that depends on nothing.
 ARITHMETIC = re.compile(r"\$\(\([0-9+*/% ()-]*\)\)\Z")
 
@@ -65,6 +66,17 @@ def leaves(node: Node) -> Iterator[Node]:
 def has_space(gap: str, before: bytes) -> bool:
     """Whether a continued line has white space beside it, so that no word goes on over its end."""
     return bool(gap.replace("\\\n", "")) or before in (b"", b"\n")
+
+
+def could_start_comment(data: bytes, place: int) -> bool:
+    """Whether a `#` at this place is a comment to bash: it stands where a word could start."""
+    return data[place - 1 : place] in b" \t\n;&|()"
+
+
+def follows_name(data: bytes, place: int) -> bool:
+    """Whether a redirection at this place has `{name}` in front, which bash takes for a variable and for no word."""
+    before = data[:place].rpartition(b"{")
+    return bool(before[1]) and bool(re.fullmatch(rb"[^\s;]+\}", before[2]))
 
 
 def words_of_test(node: Node) -> Iterator[Node]:

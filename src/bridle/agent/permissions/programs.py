@@ -52,7 +52,7 @@ def _listed(program: str, kind: str, text: str, words: Sequence[Word]) -> Touche
     options = known_options(text)
     if kind == "text" and not options.takes_all and any(not word.is_plain for word in words):
         return None
-    arguments = parse(words, options)
+    arguments = parse(words, options) if not any(_misleads(program, word.value or "") for word in words) else None
     if arguments is None or any(word.value is None and word.doubt for word in arguments.names):
         return None
     names = arguments.names
@@ -71,8 +71,15 @@ def _listed(program: str, kind: str, text: str, words: Sequence[Word]) -> Touche
     return Touches(reads=(*(names or (_HERE if follows else ())), *arguments.paths), follows=follows)
 
 
+def _misleads(program: str, value: str) -> bool:
+    """A word that this program takes in its own way: tree goes on with options behind one that has a value."""
+    if program == "tree":
+        return bool(re.match(r"-(?!-|L\d+\Z)\w*[LPI].", value))
+    return program == "strings" and value.startswith("@")  # a file with more words
+
+
 def _printf(words: Sequence[Word]) -> Touches | None:
-    return None if words and (words[0].value or "-").startswith("-") else Touches()
+    return None if words and (not words[0].is_plain or (words[0].value or "-").startswith("-")) else Touches()
 
 
 def _date(words: Sequence[Word]) -> Touches | None:
@@ -183,14 +190,28 @@ def _git(words: Sequence[Word]) -> Touches | None:
         return _git_with(subcommand, arguments)
     listed = _table(table.GIT_TEXT).get(subcommand)
     parsed = parse(arguments, known_options(listed[1])) if listed else None
-    if listed is None or parsed is None:
+    if listed is None or parsed is None or not _are_options(arguments, listed[1]):
         return None
     if parsed.names and listed[0] == "bare" and not _is_listing(subcommand, parsed):
         return None
-    names = [name for name in parsed.names if name.value is None or _is_pathlike(name.value)]
-    if subcommand == "grep" and not {"-e"} & parsed.options:
-        names = [name for name in parsed.names[1:] if name.value is None or _is_pathlike(name.value)]
-    return Touches(reads=tuple(names), is_git=True)
+    names = parsed.names[1:] if subcommand == "grep" and "-e" not in parsed.options else parsed.names
+    reads = [name for name in names if name.value is None or _is_pathlike(name.value)]
+    # What a wildcard expands to could be an option.
+    reads += [name for name in parsed.names if name.glob_at >= 0]
+    return Touches(reads=tuple(reads), is_git=True)
+
+
+def _are_options(words: Sequence[Word], options: str) -> bool:
+    """Whether all that looks like an option is a known one, also where another option's value is expected.
+
+    Which options of git take the next word depends on the subcommand, and on git's version.
+    """
+    for word in words:
+        if word.value == "--":
+            return True
+        if (word.value or "").startswith("-") and parse((word, plain("0")), known_options(options)) is None:
+            return False
+    return True
 
 
 def _is_listing(subcommand: str, parsed: Arguments) -> bool:

@@ -20,8 +20,10 @@ from bridle.agent.permissions.grammar import (
     STATEMENTS,
     TOKENS,
     WORDS,
+    could_start_comment,
     evaluates,
     expansion,
+    follows_name,
     has_space,
     leaves,
     parser,
@@ -30,6 +32,7 @@ from bridle.agent.permissions.grammar import (
 )
 from bridle.agent.permissions.heredoc import check_heredoc, text_block
 from bridle.agent.permissions.script import Command, Redirect, Script
+from bridle.agent.permissions.variables import is_own
 from bridle.agent.permissions.words import PARSE_ERROR, UNREADABLE, Word, plain, read_word
 
 if TYPE_CHECKING:
@@ -56,6 +59,8 @@ _SHOWN = bytes(letter if letter < 0x80 else ord(".") for letter in range(256))
 _GAP = re.compile(r"(?:[ \t\n]|\\\n)*\Z")
 # Letters that have no meaning of their own to bash, and spaces.
 _SIMPLE = re.compile(r"[A-Za-z0-9_./ :@%+,=-]+\Z")
+# The names of functions that bash takes as they are written, and finds again.
+_FUNCTION = re.compile(r"[A-Za-z0-9_-]+\Z")
 
 
 def read_script(text: str, home: str) -> Script:
@@ -132,6 +137,8 @@ class _Reader:
         for leaf in leaves(root):
             gap = self._bytes[end : leaf.start_byte].decode(errors="replace")
             if not _GAP.match(gap) or ("\\\n" in gap and not has_space(gap, self._bytes[end - 1 : end])):
+                self._broken(UNREADABLE)
+            if leaf.type == "comment" and not could_start_comment(self._bytes, leaf.start_byte):
                 self._broken(UNREADABLE)
             end = leaf.end_byte
         rest = self._bytes[end : root.end_byte if root.parent is not None else len(self._bytes)]
@@ -283,6 +290,9 @@ class _Reader:
         for child in node.children:
             if child.type == "do_group":
                 self._statement(child)
+            elif child.type == "variable_name":
+                if not is_own(self._slice(child), plain("")):
+                    self._broken(f"Contains a loop that sets {self._slice(child)}")
             elif child.type in WORDS:
                 self._word(child, is_data=True)
             elif child.type not in ("for", "in", ";", "\n"):
@@ -307,8 +317,11 @@ class _Reader:
         if name is None or body is None or body.type not in ("compound_statement", "subshell"):
             self._unknown(node)
             return
-        if node.parent is not None and node.parent.type == "program":
-            self._functions.append((self._slice(name), node.end_byte))
+        called = self._slice(name)
+        if called == "cat":
+            self._broken("Contains a function in place of cat")  # see text_block
+        if node.parent is not None and node.parent.type == "program" and _FUNCTION.match(called):
+            self._functions.append((called, node.end_byte))
         strays: list[Node] = []
         found: list[Redirect] = []
         for child in node.named_children:
@@ -324,6 +337,8 @@ class _Reader:
 
     def _redirect(self, node: Node, found: list[Redirect], words: list[Node]) -> None:
         """Take a redirection; words that follow its target belong to the command."""
+        if follows_name(self._bytes, node.start_byte):
+            self._broken(UNREADABLE)
         if node.type == "file_redirect":
             self._file_redirect(node, found, words)
         elif node.type == "herestring_redirect":
@@ -349,12 +364,13 @@ class _Reader:
             else:
                 self._unknown(child)
         if operator in (">&-", "<&-"):
+            words += [target] if target is not None else []  # it has none: what follows is a word of the command
             return
         if target is None or operator not in ("<", ">", ">>", "&>", "&>>", ">|", ">&", "<&"):
             self._broken("Contains a redirection that cannot be read")
             return
         word = self._word(target)
-        if operator in (">&", "<&") and word.value is not None and re.fullmatch(r"\d+|-|\d+-", word.value):
+        if operator in (">&", "<&") and word.value is not None and re.fullmatch(r"[0-9]+|-|[0-9]+-", word.value):
             return
         found.append(Redirect("<" if operator in ("<", "<&") else ">", word))
 

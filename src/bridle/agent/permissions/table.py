@@ -49,7 +49,7 @@ sort paths
     --zero-terminated
 uniq none -c -d -D -f: -i -s: -u -w: -z --count --repeated --unique --ignore-case
 tr text -c -C -d -s -t --complement --delete --squeeze-repeats --truncate-set1
-od paths -A: -c -d -j: -N: -o -t: -v -w: -x -b
+od paths -A: -c -d -j: -N: -o -t: -v -w? -x -b
 hexdump paths -b -c -C -d -n: -o -s: -v -x
 strings paths -a -n: -o -t: -# --bytes= --radix=
 base64 paths -d -i -w: --decode --ignore-garbage --wrap=
@@ -109,8 +109,8 @@ tty none -s
 
 # Options of git that only choose what is shown. Git also takes abbreviations; those are not listed, and so not known.
 SHOWING: Final = """
--p -u -s -U: -z -w -b -a -r -R -t -M? -C? -B? -D -l: -S: -G: -L: -n: -i -E -F -P -q -v -g -m -c -# --patch
---no-patch --unified= --raw --stat? --numstat --shortstat --dirstat? --summary --name-only --name-status
+-p -u -s -U? -z -w -b -a -r -R -t -M? -C? -B? -D -l: -S: -G: -L: -n: -i -E -F -P -q -v -g -m -c -# --patch
+--no-patch --unified? --raw --stat? --numstat --shortstat --dirstat? --summary --name-only --name-status
 --color? --no-color --color-words? --word-diff? --word-diff-regex= --color-moved? --check --full-index
 --binary --abbrev? --no-abbrev --find-renames? --find-copies? --no-renames --diff-filter= --pickaxe-all
 --pickaxe-regex --text --ignore-space-at-eol --ignore-space-change --ignore-all-space --ignore-blank-lines
@@ -119,8 +119,8 @@ SHOWING: Final = """
 --ignore-submodules? --submodule? --compact-summary --patch-with-stat --oneline --graph --decorate?
 --no-decorate --all --branches? --tags? --remotes? --glob= --exclude= --max-count= --skip= --since=
 --after= --until= --before= --author= --committer= --grep= --all-match --invert-grep --regexp-ignore-case
---extended-regexp --fixed-strings --perl-regexp --merges --no-merges --min-parents= --max-parents=
---first-parent --pretty? --format= --abbrev-commit --no-abbrev-commit --date= --relative-date --parents
+--extended-regexp --fixed-strings --perl-regexp --merges --no-merges --min-parents? --max-parents?
+--first-parent --pretty? --format? --abbrev-commit --no-abbrev-commit --date= --relative-date --parents
 --children --left-right --cherry --cherry-pick --cherry-mark --left-only --right-only --boundary
 --simplify-by-decoration --full-history --ancestry-path --topo-order --date-order --author-date-order
 --reverse --no-walk? --walk-reflogs --follow --source --log-size --notes? --no-notes --show-signature
@@ -136,7 +136,7 @@ blame names
     --root
 branch bare
     -a -l -r -v -vv -q --all --list --remotes --verbose --show-current --color? --no-color --sort= --format=
-    --contains= --no-contains= --merged= --no-merged= --points-at= --column? --no-column --abbrev=
+    --contains= --no-contains= --merged= --no-merged= --points-at= --column? --no-column --abbrev?
 cat-file names -e -p -s -t
 count-objects bare -v -H
 describe names

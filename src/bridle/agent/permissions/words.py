@@ -5,6 +5,7 @@ Nothing is taken from a parser's word here: a text that is not exactly one word 
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 import msgspec
@@ -14,6 +15,8 @@ _GLOB: Final = frozenset("*?[")
 _NAME_START: Final = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_")
 _NAME: Final = _NAME_START | frozenset("0123456789")
 _SPECIAL: Final = frozenset("0123456789*@#?$!-")
+# Bash expands a tilde in a word that looks like an assignment too.
+_TILDE_IN_VALUE = re.compile(r"[A-Za-z_]\w*\+?=(?:.*:)?~", re.DOTALL)
 
 PARSE_ERROR: Final = "Parse error"
 UNREADABLE: Final = "Contains shell syntax that cannot be read"
@@ -70,6 +73,8 @@ class _Scan:
         if not self._text or self._text.startswith("#"):
             return Word(self._text, None, doubt=UNREADABLE, is_broken=True)
         self._tilde()
+        if _TILDE_IN_VALUE.match(self._text):
+            self._unknown("Contains a tilde that cannot be followed")
         while self._place < len(self._text) and not self._is_over:
             self._step(self._text[self._place])
         if self._has_brace and self._has_comma:

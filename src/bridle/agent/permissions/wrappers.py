@@ -41,6 +41,8 @@ EVALUATORS: Final = frozenset(_EVALUATOR_NAMES.split())
 # These put their words together again and hand them to a shell.
 _JOINERS: Final = frozenset({"eval", "ssh", "su", "trap", "watch"})
 _CODE = re.compile(r"[\s;|&$`]")
+# To dash, `[[` is a program, `10>` a word and a redirection, `&>` an end and a redirection, `+=` a part of a name.
+_BASH_ONLY = re.compile(r"\[\[|[0-9]{2}[<>]|&>|\+=")
 
 
 # Builtins that take names of variables; a name may have an index, and an index is evaluated.
@@ -102,6 +104,11 @@ def reads_code(words: Sequence[Word]) -> bool:
         return True
     options = [value for value in rest if value and value.startswith("-")]
     return (len(options) == len(rest) and not any("c" in option.lstrip("-") for option in options)) or "-s" in options
+
+
+def differs(shell: str | None, code: str) -> bool:
+    """Whether a shell may read this code in another way than bash: as other commands, words or redirections."""
+    return shell != "bash" and _BASH_ONLY.search(code) is not None
 
 
 # The readings for allowing
