@@ -414,3 +414,16 @@ def test_deciding_about_files_loads_no_grammar_and_no_table() -> None:
 def test_decisions_and_their_values_can_be_written_down(work: Path) -> None:
     verdict = asks("Bash", {"command": "touch zzz"}, policy_for(work))
     assert json.loads(json.dumps(list(verdict.suggestions))) == list(verdict.suggestions)
+
+
+@pytest.mark.parametrize(
+    "command", ["git log *", "git log [-]*", "git grep *", "git grep x *", "sort *", "printf [-]* x"]
+)
+def test_a_wildcard_that_stands_for_an_option_is_asked_for(command: str, work: Path) -> None:
+    policy = policy_for(work)
+    (work / "--output=evil").touch()
+    asks("Bash", {"command": command}, policy)
+
+
+def test_a_wildcard_that_stands_for_files_alone_is_allowed_for_git(work: Path) -> None:
+    assert isinstance(decide("Bash", {"command": "git log -- *.txt"}, policy_for(work)), Allowed)

@@ -33,6 +33,8 @@ def argv(script: Script) -> list[list[str | None]]:
         ("! a", [["a"]]),
         ("> x a b > y c", [["a", "b", "c"]]),
         ("a <<< x b", [["a", "b"]]),
+        ("a >&- b 2>&-c", [["a", "b", "c"]]),
+        ("a >&- 2>&1", [["a"]]),
         ("a <<'E' | c\nx\nE\nd", [["c"], ["a"], ["d"]]),
         ("a <<'E' b\nx\nE\nd", [["a", "b"], ["d"]]),
         ("a - <<'E'\nx - y\nE", [["a", "-"]]),
@@ -134,6 +136,21 @@ def test_what_is_known_is_no_doubt(text: str) -> None:
         "[[ 1 -eq x ]]",
         "a[x]=1",
         "for ((;;)); do a; done",
+        "for PATH in x; do a; done",
+        "case ${x:=y} in a) b;; esac",
+        "cat() { a; }",
+        "{ a; }#; b",
+        "[[ a ]]#; b",
+        "[[-f > a ]]",
+        "[[ -f a]]",
+        "{a\nb; }",
+        "if a; then{ b; }; fi",
+        "function f{ a; }",
+        "a {b}>c",
+        "a {b}<<<c",
+        f"a {{{'b' * 100}}}>c",
+        "a 0>&2 b",
+        "a >& -b",
     ],
 )
 def test_what_may_hide_a_command_is_told_as_broken(text: str) -> None:
@@ -218,6 +235,7 @@ def test_only_a_function_that_is_there_for_certain_is_told() -> None:
     assert [name for name, _ in read_script("f() { a; }; f", HOME).functions] == ["f"]
     assert read_script("(f() { a; }); f", HOME).functions == ()
     assert read_script("b && f() { a; }; f", HOME).functions == ()
+    assert read_script("./f*() { a; }; ./f*", HOME).functions == ()
 
 
 def test_a_command_that_is_too_long_too_deep_or_not_text_is_not_read() -> None:

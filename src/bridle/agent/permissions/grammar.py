@@ -38,6 +38,10 @@ _ATOMS: Final = frozenset(
 # `${name}`, with a default or a part cut off: no index, no offset, no transformation of its value,
 # and none that sets it.
 _PLAIN_EXPANSION = re.compile(rb"\$\{#?\w+(?:(?::?[-+?]|##?|%%?)[^\[\]@]*)?\}\Z", re.DOTALL)
+# What bash takes for the number of a file, or for the variable that gets one, before a redirection. One that is longer
+# than what is looked at counts too.
+_LOOK_BACK_BYTES: Final = 64
+_NUMBER = re.compile(rb"(?:(?:^|[\s;&|()<>])(?:[0-9]+|\{[^\s;{}]+\})|^[^\s;{}]+\})\Z")
 # An expansion to a number that depends on nothing.
 ARITHMETIC = re.compile(r"\$\(\([0-9+*/% ()-]*\)\)\Z")
 
@@ -70,13 +74,17 @@ def has_space(gap: str, before: bytes) -> bool:
 
 def could_start_comment(data: bytes, place: int) -> bool:
     """Whether a `#` at this place is a comment to bash: it stands where a word could start."""
-    return data[place - 1 : place] in b" \t\n;&|()"
+    return data[max(0, place - 1) : place] in b" \t\n;&|()"
 
 
-def follows_name(data: bytes, place: int) -> bool:
-    """Whether a redirection at this place has `{name}` in front, which bash takes for a variable and for no word."""
-    before = data[:place].rpartition(b"{")
-    return bool(before[1]) and bool(re.fullmatch(rb"[^\s;]+\}", before[2]))
+def stands_alone(data: bytes, start: int, end: int) -> bool:
+    """Whether a keyword at this place is a word of its own to bash."""
+    return data[max(0, start - 1) : start] in b" \t\n;&|()" and data[end : end + 1] in b" \t\n;&|()<>"
+
+
+def follows_number(data: bytes, place: int) -> bool:
+    """Whether a redirection at this place has a number or `{name}` in front, which is no word to bash."""
+    return _NUMBER.search(data[max(0, place - _LOOK_BACK_BYTES) : place]) is not None
 
 
 def words_of_test(node: Node) -> Iterator[Node]:

@@ -10,7 +10,16 @@ from bridle.agent.permissions.git import git_carried, git_command
 from bridle.agent.permissions.script import Command, Script
 from bridle.agent.permissions.shell import read_script
 from bridle.agent.permissions.words import Word, plain
-from bridle.agent.permissions.wrappers import NAMERS, basename, carries, is_carrier, named_code, reads_code
+from bridle.agent.permissions.wrappers import (
+    NAMERS,
+    SHELLS,
+    basename,
+    carries,
+    differs,
+    is_carrier,
+    named_code,
+    reads_code,
+)
 
 # A word that nobody knows: as a whole command it stands for every command.
 ANYTHING: Final = Word("", None, doubt="Command is not known before it runs")
@@ -63,7 +72,8 @@ class _Shapes:
             yield from self._inside(named_code(words))
 
     def _carrier(self, words: tuple[Word, ...]) -> Iterator[tuple[Word, ...]]:
-        if reads_code(words) or any(word.value is None for word in words) or len(words) > LIMIT_STARTS:
+        is_unknown = reads_code(words) or any(word.value is None for word in words)
+        if is_unknown or len(words) > LIMIT_STARTS or _is_for_another_shell(words):
             yield (ANYTHING,)
         for start in range(1, min(len(words), LIMIT_STARTS)):
             yield from _line(words[start:])
@@ -96,6 +106,12 @@ def _line(words: tuple[Word, ...]) -> Iterator[tuple[Word, ...]]:
         yield (plain(name), *words[1:])
     if name == "git":
         yield (plain("git"), *git_command(words)[1:])
+
+
+def _is_for_another_shell(words: tuple[Word, ...]) -> bool:
+    """Whether there is code that another shell than bash, which may be named behind a wrapper, reads in its own way."""
+    shells = {basename(word.value or "") for word in words} & SHELLS
+    return any(differs(shell, text) for shell in shells for text in carries(words))
 
 
 def _fragments(text: str) -> Iterator[tuple[Word, ...]]:

@@ -23,11 +23,12 @@ from bridle.agent.permissions.grammar import (
     could_start_comment,
     evaluates,
     expansion,
-    follows_name,
+    follows_number,
     has_space,
     leaves,
     parser,
     runs_something,
+    stands_alone,
     words_of_test,
 )
 from bridle.agent.permissions.heredoc import check_heredoc, text_block
@@ -184,6 +185,8 @@ class _Reader:
                     self._background = True
                 elif child.type not in TOKENS:
                     self._broken(f"Contains {node.type}")
+                elif child.type in KEYWORDS and not stands_alone(self._bytes, child.start_byte, child.end_byte):
+                    self._broken(UNREADABLE)
         if node.type == "while_statement" and before is None and not node.named_children:
             self._broken(PARSE_ERROR)
 
@@ -278,7 +281,9 @@ class _Reader:
         self._commands.append(Command(words, text=text, place=node.start_byte))
 
     def _double_test(self, node: Node, text: str) -> None:
-        if any(part in text for part in ("$", "`", "<(", ">(")):
+        if not re.match(r"\[\[\s.*\s\]\]\Z", text, re.DOTALL):
+            self._unknown(node)  # to bash, the beginning of a longer word
+        elif any(part in text for part in ("$", "`", "<(", ">(")):
             self._unknown(node, expansion(node) or "Contains test_command")
         elif re.search(r"\s-(?:eq|ne|lt|le|gt|ge|v|R|o)\s", text) and not re.fullmatch(
             r"\[\[\s+-?\d+\s+-(?:eq|ne|lt|le|gt|ge)\s+-?\d+\s+\]\]", text
@@ -337,7 +342,7 @@ class _Reader:
 
     def _redirect(self, node: Node, found: list[Redirect], words: list[Node]) -> None:
         """Take a redirection; words that follow its target belong to the command."""
-        if follows_name(self._bytes, node.start_byte):
+        if follows_number(self._bytes, node.start_byte):
             self._broken(UNREADABLE)
         if node.type == "file_redirect":
             self._file_redirect(node, found, words)
@@ -370,6 +375,8 @@ class _Reader:
             self._broken("Contains a redirection that cannot be read")
             return
         word = self._word(target)
+        if operator in (">&", "<&") and word.text.startswith("-") and word.text != "-":
+            self._broken(UNREADABLE)  # to bash, the dash alone is the target
         if operator in (">&", "<&") and word.value is not None and re.fullmatch(r"[0-9]+|-|[0-9]+-", word.value):
             return
         found.append(Redirect("<" if operator in ("<", "<&") else ">", word))
