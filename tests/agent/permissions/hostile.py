@@ -353,7 +353,7 @@ COMMANDS = (
     Row("evil() { ls; }; command evil", ASK, ASK, ASK, "the program, not the function"),
     Row("evil() { ls; }; timeout 5 evil", ASK, ASK, ASK, "a wrapper runs no function"),
     Row(
-        "evil() { ls; }; sh -c '                                     evil'",
+        "evil() { ls; }; sh -c '                                 ls; evil'",
         ASK,
         ASK,
         ASK,
