@@ -83,7 +83,7 @@ def test_the_times_lead_through_the_whole_log(tmp_path: Path) -> None:
 
 def test_the_sidecar_says_what_was_run_and_how_it_ended(tmp_path: Path) -> None:
     agent = happy().exit(0).install(tmp_path / "bin")
-    done = run_agent(agent, tmp_path, task="t/1", resume="abc")
+    done = run_agent(agent, tmp_path, task="t/1", purpose="for the first of May", resume="abc")
     meta = done.meta
     assert meta["argv"] == agent.starts[0]["argv"]
     moments = {name: meta.pop(name) for name in ("started", "ended", "seconds", "argv", "pid", "sandbox")}
@@ -95,6 +95,7 @@ def test_the_sidecar_says_what_was_run_and_how_it_ended(tmp_path: Path) -> None:
         "cwd": str(tmp_path),
         "mode": "coder",
         "task": "t/1",
+        "purpose": "for the first of May",
         "attempt": 1,
         "auth": "login",
         "permission_mode": "default",
