@@ -6,7 +6,7 @@ Their logs tell. Whatever was killed, and whenever: what was paid for is counted
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -31,7 +31,7 @@ class CutOff:
     """From when each of them worked, to its last sign of life."""
 
 
-def cut_off(store: Store, workspaces: Iterable[Path]) -> CutOff:
+def cut_off(store: Store, workspaces: Sequence[Path]) -> CutOff:
     """The agents of iterations that were begun and have no result, by their logs.
 
     Who is killed again and again in the midst of one would otherwise never come to a limit.

@@ -10,6 +10,7 @@ from pathlib import Path
 from bridle.errors import DiskError
 from bridle.ground import census, clock, disk
 from bridle.run.logs import git_folder
+from bridle.workspace.ref_lock import mark
 
 # A git of the person's holds a lock for moments; one that is still there after this has no holder, or waits for an
 # editor, and then its process is there.
@@ -29,7 +30,7 @@ async def clear(folder: Path, *, among_snapshots: bool = False) -> list[str]:
     if not found:
         return []
     deadline = clock.monotonic() + WAIT_SECONDS
-    while (left := {path: one for path, one in found.items() if _mark(path) == one}) and clock.monotonic() < deadline:
+    while (left := {path: one for path, one in found.items() if mark(path) == one}) and clock.monotonic() < deadline:
         await asyncio.sleep(POLL_SECONDS)
     if not left or await asyncio.to_thread(_is_git_at_work, folder):
         return []
@@ -44,7 +45,7 @@ def _locks(folder: Path, *, among_snapshots: bool) -> dict[Path, tuple[int, int]
     left_out = "" if among_snapshots else _SNAPSHOTS
     refs = [] if common is None else [path for top in _REFS for path in _ref_locks(common / top, left_out)]
     paths = [*(place / name for place in places for name in _NAMES), *refs]
-    return {path: mark for path in paths if (mark := _mark(path)) is not None}
+    return {path: one for path in paths if (one := mark(path)) is not None}
 
 
 def _ref_locks(top: Path, left_out: str) -> Iterator[Path]:
@@ -63,15 +64,6 @@ def _own(folder: Path) -> Path | None:
     except DiskError:
         return None
     return folder / text.removeprefix("gitdir:").strip()
-
-
-def _mark(path: Path) -> tuple[int, int] | None:
-    """What tells one lock from the next of the same name."""
-    try:
-        found = path.lstat()
-    except OSError:
-        return None
-    return found.st_ino, found.st_mtime_ns
 
 
 def _is_git_at_work(folder: Path) -> bool:

@@ -20,18 +20,18 @@ async def free(git: Git, ref: str) -> None:
         path = direct.lock_of(git.folder, ref)
     except direct.Unclear:
         return  # git keeps its refs in some other way, without such a file
-    found = _mark(path)
+    found = mark(path)
     if found is None:
         return
     deadline = clock.monotonic() + WAIT_SECONDS
-    while _mark(path) == found:
+    while mark(path) == found:
         if clock.monotonic() > deadline:
             path.unlink(missing_ok=True)
             return
         await asyncio.sleep(POLL_SECONDS)
 
 
-def _mark(path: Path) -> tuple[int, int] | None:
+def mark(path: Path) -> tuple[int, int] | None:
     """What tells one lock from the next of the same name."""
     try:
         facts = path.lstat()
