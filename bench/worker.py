@@ -142,11 +142,14 @@ def run_core(path: Path) -> Work:
 
 def run_transport(path: Path) -> Work:
     """The program is started, its bytes are read and split into lines, and nothing else."""
-    from bridle.ground import ids, process
+    from bridle.ground import ids
+    from bridle.ground.children import child_process
     from bridle.wire.lines import Lines
 
     async def one() -> int:
-        child = await process.start(process.Spawn((str(path),), path.parent, dict(os.environ), ids.new_token()))
+        child = await child_process.start(
+            child_process.Spawn((str(path),), path.parent, dict(os.environ), ids.new_token())
+        )
         lines, count = Lines(), 0
         try:
             while (chunk := await child.read()) is not None:

@@ -11,8 +11,8 @@ from contextvars import ContextVar
 
 import pytest
 
-from bridle.ground import aside
-from bridle.ground.aside import in_thread
+from bridle.ground import threads
+from bridle.ground.threads import in_thread
 
 LIMIT_SECONDS = 30.0
 
@@ -48,7 +48,7 @@ def test_a_thread_has_the_name_of_its_work_and_then_none() -> None:
         return [await in_thread(lambda: threading.current_thread().name, name=name) for name in ("one", "two")]
 
     assert asyncio.run(story()) == ["one", "two"]
-    assert aside.IDLE_NAME in {thread.name for thread in threading.enumerate()}
+    assert threads.IDLE_NAME in {thread.name for thread in threading.enumerate()}
 
 
 def test_what_one_piece_of_work_sets_is_nothing_to_the_next() -> None:
@@ -74,7 +74,7 @@ def test_an_error_is_raised_where_the_work_is_awaited_and_the_thread_goes_on() -
 
 
 def test_a_thread_without_work_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(aside, "IDLE_SECONDS", 0.01)
+    monkeypatch.setattr(threads, "IDLE_SECONDS", 0.01)
     before = {thread.ident for thread in threading.enumerate()}
     together = threading.Barrier(9, timeout=LIMIT_SECONDS)
 
@@ -89,7 +89,7 @@ def test_a_thread_without_work_ends(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_work_is_done_whether_its_thread_is_about_to_end_or_not(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(aside, "IDLE_SECONDS", 0.0005)
+    monkeypatch.setattr(threads, "IDLE_SECONDS", 0.0005)
 
     async def story() -> int:
         done = 0
@@ -103,7 +103,7 @@ def test_work_is_done_whether_its_thread_is_about_to_end_or_not(monkeypatch: pyt
 
 FORKS = """
 import asyncio, os, threading
-from bridle.ground.aside import IDLE_NAME, in_thread
+from bridle.ground.threads import IDLE_NAME, in_thread
 
 async def once():
     return await in_thread(lambda: 7, name="work")

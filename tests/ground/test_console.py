@@ -10,11 +10,12 @@ from pathlib import Path
 import pytest
 
 from bridle.errors import ProcessError
-from bridle.ground import console, descendants
-from bridle.ground.aside import in_thread, undisturbed
-from bridle.ground.console import Console
+from bridle.ground.children import light_child
+from bridle.ground.children.light_child import Console
+from bridle.ground.children.spawn import Spawn, SpawnFailure
+from bridle.ground.descendants import terminate
 from bridle.ground.ids import new_token
-from bridle.ground.spawn import Spawn, SpawnFailure
+from bridle.ground.threads import in_thread, undisturbed
 
 # A test that takes longer than this has hung.
 HANG_SECONDS = 60
@@ -30,7 +31,7 @@ def play(story: Callable[[], Awaitable[None]]) -> None:
 
 def begin(script: str, chunks: list[bytes], *, token: str | None = None, keep: tuple[int, ...] = ()) -> Console:
     spawn = Spawn(("/bin/sh", "-c", script), Path.cwd(), dict(os.environ), token or new_token())
-    return console.start(spawn, on_chunk=chunks.append, keep=keep)
+    return light_child.start(spawn, on_chunk=chunks.append, keep=keep)
 
 
 def test_both_outputs_come_in_the_order_they_were_printed() -> None:
@@ -74,7 +75,7 @@ def test_what_holds_the_output_does_not_hold_the_command_and_is_not_broken() -> 
         assert b"".join(chunks) == b"begun\n"
         while not one.is_silent:
             await asyncio.sleep(0.01)
-        descendants.end_all(token, None, grace_seconds=0)
+        terminate.end_all(token, None, grace_seconds=0)
 
     play(story)
 
@@ -86,9 +87,9 @@ def test_ending_takes_everything_that_carries_the_token() -> None:
         one = begin("setsid sh -c 'trap \"\" TERM; echo deaf; while :; do sleep 0.1; done' & wait", chunks, token=token)
         while b"deaf\n" not in b"".join(chunks):
             await asyncio.sleep(0.01)
-        assert descendants.find(token, None) != []
+        assert terminate.find(token, None) != []
         await one.end(grace_seconds=0.05)
-        assert descendants.find(token, None) == []
+        assert terminate.find(token, None) == []
         await one.end(grace_seconds=0.05)  # a second time is no error
 
     play(story)
@@ -100,7 +101,7 @@ def test_a_tap_that_breaks_is_remembered_and_the_output_goes_on_flowing() -> Non
             raise ValueError(chunk)
 
         spawn = Spawn(("/bin/sh", "-c", "seq 100000"), Path.cwd(), dict(os.environ), new_token())
-        one = console.start(spawn, on_chunk=tap)
+        one = light_child.start(spawn, on_chunk=tap)
         assert await one.wait(HANG_SECONDS) == 0
         await one.settle(limit_seconds=HANG_SECONDS)
         assert isinstance(one.tap_error, ValueError)
@@ -113,7 +114,7 @@ def test_a_program_that_is_not_there_is_told() -> None:
     async def story() -> None:
         spawn = Spawn(("/no/such/shell",), Path.cwd(), {}, new_token())
         with pytest.raises(ProcessError) as caught:
-            console.start(spawn, on_chunk=lambda chunk: None)
+            light_child.start(spawn, on_chunk=lambda chunk: None)
         assert isinstance(caught.value.payload, SpawnFailure)
         assert caught.value.payload.about == "program"
 
@@ -122,7 +123,7 @@ def test_a_program_that_is_not_there_is_told() -> None:
 
 def test_the_end_is_noticed_where_the_system_does_not_tell_it(monkeypatch: pytest.MonkeyPatch) -> None:
     # Stands for a system without process descriptors, which this machine is not.
-    monkeypatch.setattr("bridle.ground.exit_watch._open_handle", lambda pid: None)
+    monkeypatch.setattr("bridle.ground.children.exit_watch._open_handle", lambda pid: None)
 
     async def story() -> None:
         chunks: list[bytes] = []

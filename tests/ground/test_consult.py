@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from bridle.errors import ProcessError
-from bridle.ground.consult import Consulted, consult
+from bridle.ground.children.query import Consulted, consult
 
 HANG_SECONDS = 60.0
 

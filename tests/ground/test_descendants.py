@@ -14,9 +14,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bridle.ground import census, descendants
-from bridle.ground.census import TOKEN_VARIABLE, Census, Entry
-from bridle.ground.descendants import Victim
+from bridle.ground.descendants import census, terminate
+from bridle.ground.descendants.census import TOKEN_VARIABLE, Census, Entry
+from bridle.ground.descendants.terminate import Victim
 from bridle.ground.ids import new_token
 
 # A test that waits longer than this for a process to come or go has failed.
@@ -81,8 +81,8 @@ def test_a_daemon_among_twenty_other_agents_is_found_and_only_the_right_ones_end
     with ExitStack() as stack:
         agents = [stack.enter_context(agent_with_daemon(tmp_path, token)) for token in tokens]
         (agent, daemon), *others = agents
-        assert pids(descendants.find(tokens[0], None)) == {agent.pid, daemon}
-        ended = descendants.end_all(tokens[0], agent.pid, grace_seconds=5)
+        assert pids(terminate.find(tokens[0], None)) == {agent.pid, daemon}
+        ended = terminate.end_all(tokens[0], agent.pid, grace_seconds=5)
         assert pids(ended) == {agent.pid, daemon}
         assert not is_alive(agent.pid)
         assert not is_alive(daemon)
@@ -99,17 +99,17 @@ def test_a_process_without_the_token_is_found_below_the_root() -> None:
         bare = int(root.stdout.readline())
         eventually(lambda: (entry := census.look(bare)) is not None and entry.name == "sleep")
         assert census.take()[bare].tokens == ()
-        assert pids(descendants.end_all(token, root.pid, grace_seconds=5)) >= {root.pid, bare}
+        assert pids(terminate.end_all(token, root.pid, grace_seconds=5)) >= {root.pid, bare}
         eventually(lambda: not is_alive(bare))
 
 
 def test_a_run_inside_a_run_belongs_to_both_tokens() -> None:
     outer, inner = new_token(), new_token()
     with process("sleep", "600", **{TOKEN_VARIABLE: f"{outer}:{inner}"}) as nested:
-        eventually(lambda: pids(descendants.find(outer, None)) == {nested.pid})
-        assert pids(descendants.find(inner, None)) == {nested.pid}
-        assert descendants.find(f"{outer}:{inner}", None) == []
-        assert descendants.find(outer[:-1], None) == []
+        eventually(lambda: pids(terminate.find(outer, None)) == {nested.pid})
+        assert pids(terminate.find(inner, None)) == {nested.pid}
+        assert terminate.find(f"{outer}:{inner}", None) == []
+        assert terminate.find(outer[:-1], None) == []
 
 
 def test_one_that_ignores_sigterm_is_killed_and_a_stopped_one_too(tmp_path: Path) -> None:
@@ -121,7 +121,7 @@ def test_one_that_ignores_sigterm_is_killed_and_a_stopped_one_too(tmp_path: Path
     ):
         eventually((tmp_path / "deaf").exists)
         stopped.send_signal(signal.SIGSTOP)
-        assert pids(descendants.end_all(token, None, grace_seconds=0.3)) >= {deaf.pid, stopped.pid}
+        assert pids(terminate.end_all(token, None, grace_seconds=0.3)) >= {deaf.pid, stopped.pid}
         assert deaf.wait(HANG_SECONDS) == -signal.SIGKILL
         assert stopped.wait(HANG_SECONDS) == -signal.SIGTERM
 
@@ -130,9 +130,9 @@ def test_children_that_keep_forking_are_swept_up() -> None:
     token = new_token()
     busy = "while :; do setsid sleep 600 & sleep 0.01; done"
     with process("sh", "-c", busy, **{TOKEN_VARIABLE: token}):
-        eventually(lambda: len(descendants.find(token, None)) > 5)
-        assert len(descendants.end_all(token, None, grace_seconds=0)) > 5
-        assert descendants.find(token, None) == []
+        eventually(lambda: len(terminate.find(token, None)) > 5)
+        assert len(terminate.end_all(token, None, grace_seconds=0)) > 5
+        assert terminate.find(token, None) == []
 
 
 def test_one_empty_look_is_enough_only_where_nothing_that_could_be_of_the_run_was_in_motion() -> None:
@@ -145,12 +145,12 @@ def test_one_empty_look_is_enough_only_where_nothing_that_could_be_of_the_run_wa
     root, roots = Entry(5, 1, 100.0, "agent", False, ()), {5: 100.0}
     older, younger = Entry(2, 1, 90.0, "older", True, ()), Entry(9, 1, 100.0, "younger", True, ())
     ended = Entry(9, 1, 101.0, "ended", False, ())
-    assert descendants.is_conclusive(look(root, older, younger, unread=(2,)), roots)
-    assert not descendants.is_conclusive(look(root, older), None), "the root may still start something"
-    assert not descendants.is_conclusive(look(root, older, has_missed=True), roots), "one ended before its turn"
-    assert not descendants.is_conclusive(look(root, younger, unread=(9,)), roots), "one may be in an exec"
-    assert not descendants.is_conclusive(look(root, ended), roots), "one may have started another before it ended"
-    assert not descendants.is_conclusive(Census(), roots), "a census that cannot tell what it missed"
+    assert terminate.is_conclusive(look(root, older, younger, unread=(2,)), roots)
+    assert not terminate.is_conclusive(look(root, older), None), "the root may still start something"
+    assert not terminate.is_conclusive(look(root, older, has_missed=True), roots), "one ended before its turn"
+    assert not terminate.is_conclusive(look(root, younger, unread=(9,)), roots), "one may be in an exec"
+    assert not terminate.is_conclusive(look(root, ended), roots), "one may have started another before it ended"
+    assert not terminate.is_conclusive(Census(), roots), "a census that cannot tell what it missed"
 
 
 def test_a_look_tells_of_those_that_show_no_environment() -> None:
@@ -167,8 +167,8 @@ def test_a_zombie_does_not_count_as_alive() -> None:
     token = new_token()
     with process("true", **{TOKEN_VARIABLE: token}) as done:
         eventually(lambda: (entry := census.look(done.pid)) is not None and not entry.is_alive)
-        assert descendants.find(token, done.pid) == []
-        assert descendants.end_all(token, done.pid, grace_seconds=5) == []
+        assert terminate.find(token, done.pid) == []
+        assert terminate.end_all(token, done.pid, grace_seconds=5) == []
 
 
 def test_a_reused_pid_is_never_signalled() -> None:
@@ -176,18 +176,18 @@ def test_a_reused_pid_is_never_signalled() -> None:
         entry = census.look(stranger.pid)
         assert entry is not None
         earlier = Victim(stranger.pid, entry.create_time - 1, "gone long ago")
-        descendants.signal_all([earlier], signal.SIGKILL)
-        assert descendants.end_all(new_token(), None, grace_seconds=0, known=[earlier]) == []
+        terminate.signal_all([earlier], signal.SIGKILL)
+        assert terminate.end_all(new_token(), None, grace_seconds=0, known=[earlier]) == []
         assert is_alive(stranger.pid)
         same = Victim(stranger.pid, entry.create_time, "sleep")
-        assert descendants.end_all(new_token(), None, grace_seconds=0, known=[same]) == [same]
+        assert terminate.end_all(new_token(), None, grace_seconds=0, known=[same]) == [same]
         assert stranger.wait(HANG_SECONDS) == -signal.SIGKILL
 
 
 def test_signalling_one_that_is_gone_is_no_error() -> None:
     with process("true") as done:
         done.wait(HANG_SECONDS)
-    descendants.signal_all([Victim(done.pid, 1.0, "true")], signal.SIGKILL)
+    terminate.signal_all([Victim(done.pid, 1.0, "true")], signal.SIGKILL)
 
 
 def test_we_and_our_ancestors_are_spared_even_with_the_token_in_our_environment() -> None:
@@ -217,9 +217,9 @@ def test_a_name_with_parentheses_and_spaces_is_read_right(tmp_path: Path) -> Non
 def test_those_who_ask_at_the_same_time_all_see_what_was_there_before_they_asked() -> None:
     token = new_token()
     with process("sleep", "600", **{TOKEN_VARIABLE: token}) as one:
-        eventually(lambda: pids(descendants.find(token, None)) == {one.pid})
+        eventually(lambda: pids(terminate.find(token, None)) == {one.pid})
         seen: list[set[int]] = []
-        askers = [threading.Thread(target=lambda: seen.append(pids(descendants.find(token, None)))) for _ in range(30)]
+        askers = [threading.Thread(target=lambda: seen.append(pids(terminate.find(token, None)))) for _ in range(30)]
         for asker in askers:
             asker.start()
         for asker in askers:
@@ -253,7 +253,7 @@ def test_in_any_tree_exactly_the_marked_and_what_is_below_them_are_chosen(data: 
         entries[pid] = Entry(pid, parent, float(pid), "x", True, ("ours",) if pid in marked else ("theirs",))
     ourselves = data.draw(st.sampled_from(sorted(parents)))
     line = _line(parents, ourselves)
-    chosen = descendants.select(entries, ["ours"], roots=(), known=(), ourselves=ourselves)
+    chosen = terminate.select(entries, ["ours"], roots=(), known=(), ourselves=ourselves)
     # Below a marked process, unless one of ours stands between.
     expected = {pid for pid in parents if _reaches(parents, pid, marked, line)}
     assert pids(chosen) == expected

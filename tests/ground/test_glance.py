@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from bridle.ground.glance import glance
+from bridle.ground.children.glance import glance
 
 LIMIT_SECONDS = 60.0
 ENVIRONMENT = {"PATH": os.environ["PATH"], "GREETING": "hello"}

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from bridle.ground import census, descendants
+from bridle.ground.descendants import census, terminate
 from bridle.ground.ids import new_token
 
 # A test that waits longer than this has hung.
@@ -83,7 +83,7 @@ def harness(mode: str, *tokens: str) -> Iterator[tuple[subprocess.Popen[str], li
             yield started, pids
         finally:
             started.kill()
-            eventually(lambda: not any(descendants.find(token, None) for token in tokens))
+            eventually(lambda: not any(terminate.find(token, None) for token in tokens))
 
 
 def test_killing_the_harness_ends_its_agents_and_their_daemons() -> None:

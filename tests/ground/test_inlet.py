@@ -5,9 +5,9 @@ import os
 import sys
 from pathlib import Path
 
-from bridle.ground import process
+from bridle.ground.children import child_process
+from bridle.ground.children.child_process import Spawn
 from bridle.ground.ids import new_token
-from bridle.ground.process import Spawn
 
 # A test that takes longer than this has hung.
 HANG_SECONDS = 60
@@ -25,7 +25,7 @@ print(size)
 def test_a_slow_reader_of_a_long_message_is_waited_for_as_long_as_it_reads() -> None:
     async def story() -> None:
         argv = (sys.executable, "-c", SLOW_READER)
-        child = await process.start(Spawn(argv, Path.cwd(), dict(os.environ), new_token(), talk=True))
+        child = await child_process.start(Spawn(argv, Path.cwd(), dict(os.environ), new_token(), talk=True))
         try:
             async with asyncio.timeout(HANG_SECONDS):
                 # Reading it all takes three seconds, and no single read as long as the limit.

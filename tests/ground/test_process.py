@@ -14,10 +14,12 @@ from pathlib import Path
 import pytest
 
 from bridle.errors import DiskError, ProcessError, UsageError
-from bridle.ground import aside, census, descendants, disk, process, pump
-from bridle.ground.census import TOKEN_VARIABLE
+from bridle.ground import disk, threads
+from bridle.ground.children import child_process, output_pump
+from bridle.ground.children.child_process import Child, Patience, Spawn, SpawnFailure
+from bridle.ground.descendants import census, terminate
+from bridle.ground.descendants.census import TOKEN_VARIABLE
 from bridle.ground.ids import new_token
-from bridle.ground.process import Child, Patience, Spawn, SpawnFailure
 from tests.sizes import SIZES
 
 # A test that takes longer than this has hung.
@@ -37,7 +39,7 @@ def python(code: str, *arguments: str, talk: bool = False) -> Spawn:
 
 def busy_threads() -> int:
     """How many threads do something; one that is done waits a moment for more."""
-    return sum(thread.name != aside.IDLE_NAME for thread in threading.enumerate())
+    return sum(thread.name != threads.IDLE_NAME for thread in threading.enumerate())
 
 
 def play(story: Callable[[], Awaitable[None]]) -> None:
@@ -87,7 +89,7 @@ def test_output_error_output_and_exit_code_all_arrive() -> None:
     async def story() -> None:
         tapped: list[bytes] = []
         errors: list[bytes] = []
-        child = await process.start(
+        child = await child_process.start(
             spawn("sh", "-c", "echo out; echo err >&2; exit 7"), on_chunk=tapped.append, on_stderr=errors.append
         )
         try:
@@ -108,7 +110,7 @@ def test_the_child_has_its_own_session_no_input_and_only_the_given_environment()
 
     async def story() -> None:
         asked = Spawn((sys.executable, "-I", "-c", code), Path("/"), {"ONLY": "1", "LC_ALL": "C"}, new_token())
-        child = await process.start(asked)
+        child = await child_process.start(asked)
         try:
             names = sorted(["LC_ALL", "ONLY", TOKEN_VARIABLE])
             assert await read_all(child) == f"True '' {names}\n".encode()
@@ -121,7 +123,7 @@ def test_the_child_has_its_own_session_no_input_and_only_the_given_environment()
 def test_a_run_inside_a_run_carries_both_tokens() -> None:
     async def story() -> None:
         asked = spawn("sh", "-c", f"echo ${TOKEN_VARIABLE}", token="inner", BRIDLE_RUN_TOKEN="outer")
-        child = await process.start(asked)
+        child = await child_process.start(asked)
         try:
             assert await read_all(child) == b"outer:inner\n"
         finally:
@@ -132,7 +134,7 @@ def test_a_run_inside_a_run_carries_both_tokens() -> None:
 
 def test_three_megabytes_in_one_line_arrive_whole() -> None:
     async def story() -> None:
-        child = await process.start(python("print('x' * 3_000_000)"))
+        child = await child_process.start(python("print('x' * 3_000_000)"))
         try:
             assert await read_all(child) == b"x" * 3_000_000 + b"\n"
         finally:
@@ -146,14 +148,14 @@ def test_200_kilobytes_of_error_output_do_not_block_and_only_their_tail_is_kept(
 
     async def story() -> None:
         errors: list[bytes] = []
-        child = await process.start(python(code), on_stderr=errors.append)
+        child = await child_process.start(python(code), on_stderr=errors.append)
         try:
             assert await read_all(child) == b"done\n"
             await child.wait(HANG_SECONDS)
         finally:
             await child.close()
         assert b"".join(errors) == b"e" * 200_000 + b"END"
-        assert len(child.stderr_tail) == pump.STDERR_TAIL_BYTES
+        assert len(child.stderr_tail) == output_pump.STDERR_TAIL_BYTES
         assert child.stderr_tail.endswith(b"eEND")
 
     play(story)
@@ -166,17 +168,17 @@ def test_a_reader_that_is_behind_holds_the_child_back_and_memory_is_bounded() ->
     )
 
     async def story() -> None:
-        child = await process.start(python(code))
+        child = await child_process.start(python(code))
         handoff = child._pump.handoff
         try:
             await until(lambda: handoff.is_full)
             total = 0
             while (part := await child.read()) is not None:
-                assert len(part) <= pump.HANDOFF_LIMIT_BYTES + pump.PIPE_BYTES
+                assert len(part) <= output_pump.HANDOFF_LIMIT_BYTES + output_pump.PIPE_BYTES
                 total += len(part)
                 if total < 10_000_000 and not child.stderr_tail:
                     await until(lambda: handoff.is_full or bool(child.stderr_tail))
-                    assert handoff.size_bytes <= pump.HANDOFF_LIMIT_BYTES + pump.PIPE_BYTES
+                    assert handoff.size_bytes <= output_pump.HANDOFF_LIMIT_BYTES + output_pump.PIPE_BYTES
             assert total == 200 * 65536
         finally:
             await child.close()
@@ -193,7 +195,7 @@ def test_error_output_is_read_while_the_reader_is_behind() -> None:
 
     async def story() -> None:
         errors: list[bytes] = []
-        child = await process.start(python(code), on_stderr=errors.append)
+        child = await child_process.start(python(code), on_stderr=errors.append)
         try:
             await until(lambda: child._pump.handoff.is_full)
             await until(lambda: sum(map(len, errors)) == 1_000_000)
@@ -216,7 +218,7 @@ def test_every_byte_of_a_loud_child_reaches_both_the_tap_and_the_reader() -> Non
             nonlocal tapped
             tapped += len(chunk)
 
-        child = await process.start(python(code), on_chunk=tap)
+        child = await child_process.start(python(code), on_chunk=tap)
         seen, number, rest = 0, 0, b""
         try:
             while (part := await child.read()) is not None:
@@ -237,7 +239,7 @@ def test_a_tap_that_fails_is_told_once_and_nothing_is_lost_for_the_reader() -> N
 
     async def story() -> None:
         full = os.open("/dev/full", os.O_WRONLY)
-        child = await process.start(python(code), on_chunk=lambda chunk: disk.write_all(full, chunk))
+        child = await child_process.start(python(code), on_chunk=lambda chunk: disk.write_all(full, chunk))
         try:
             with pytest.raises(DiskError) as caught:
                 await read_all(child)
@@ -287,7 +289,7 @@ asyncio.run(main())
 
 def test_a_child_that_closes_its_output_and_lives_on_is_read_to_the_end_and_stopped() -> None:
     async def story() -> None:
-        child = await process.start(spawn("sh", "-c", "echo bye; exec sleep 600 >&- 2>&-"))
+        child = await child_process.start(spawn("sh", "-c", "echo bye; exec sleep 600 >&- 2>&-"))
         try:
             assert await read_all(child) == b"bye\n"
             assert await child.wait(0.05) is None
@@ -302,7 +304,7 @@ def test_a_child_that_closes_its_output_and_lives_on_is_read_to_the_end_and_stop
 
 def test_a_child_that_never_reads_its_input_does_not_hang_the_writer() -> None:
     async def story() -> None:
-        child = await process.start(spawn("sleep", "600", talk=True))
+        child = await child_process.start(spawn("sleep", "600", talk=True))
         try:
             with pytest.raises(ProcessError, match="has not read its input"):
                 await child.write(b"x" * 1_000_000, limit_seconds=0.2)
@@ -316,7 +318,7 @@ def test_a_child_that_never_reads_its_input_does_not_hang_the_writer() -> None:
 
 def test_stopping_a_child_fails_a_write_that_is_under_way() -> None:
     async def story() -> None:
-        child = await process.start(spawn("sh", "-c", "echo up; exec sleep 600", talk=True))
+        child = await child_process.start(spawn("sh", "-c", "echo up; exec sleep 600", talk=True))
         try:
             await line_of(child)
             writing = asyncio.ensure_future(child.write(b"x" * 1_000_000))
@@ -333,7 +335,7 @@ def test_stopping_a_child_fails_a_write_that_is_under_way() -> None:
 
 def test_a_conversation_goes_both_ways_and_ends_with_the_input() -> None:
     async def story() -> None:
-        child = await process.start(spawn("cat", talk=True))
+        child = await child_process.start(spawn("cat", talk=True))
         try:
             for message in (b"one\n", b"two\n"):
                 await child.write(message)
@@ -358,7 +360,7 @@ def test_a_conversation_goes_both_ways_and_ends_with_the_input() -> None:
 
 def test_writing_to_a_child_that_has_ended_is_a_process_error() -> None:
     async def story() -> None:
-        child = await process.start(spawn("true", talk=True))
+        child = await child_process.start(spawn("true", talk=True))
         try:
             await child.wait(HANG_SECONDS)
             with pytest.raises(ProcessError, match="no longer reads") as caught:
@@ -372,15 +374,15 @@ def test_writing_to_a_child_that_has_ended_is_a_process_error() -> None:
 
 def test_a_grandchild_that_holds_the_output_open_does_not_hang_the_reader() -> None:
     # What it prints after a long silence comes too late to be the agent's.
-    silence = str(pump.SILENCE_SECONDS * 1.75)
+    silence = str(output_pump.SILENCE_SECONDS * 1.75)
     script = 'echo mine; setsid sh -c "sleep $0; echo late; exec sleep 600" & exit 3'
 
     async def story() -> None:
-        child = await process.start(spawn("sh", "-c", script.replace("$0", silence)))
+        child = await child_process.start(spawn("sh", "-c", script.replace("$0", silence)))
         try:
             assert await read_all(child) == b"mine\n"
             assert child.exit_code == 3
-            left = descendants.find(child._token, None)
+            left = terminate.find(child._token, None)
             assert sorted(victim.name for victim in left) == ["sh", "sleep"]
         finally:
             await child.close()
@@ -404,14 +406,14 @@ def test_stop_ends_the_reading_at_once_though_an_outsider_holds_the_output() -> 
 
     async def story() -> None:
         bare = f'env -u {TOKEN_VARIABLE} "$0" -c "$1"; sleep 600'
-        child = await process.start(spawn("sh", "-c", bare, sys.executable, outsider))
+        child = await child_process.start(spawn("sh", "-c", bare, sys.executable, outsider))
         stranger = 0
         try:
             stranger = int(await line_of(child))
-            assert descendants.find(child._token, child.pid) != []
+            assert terminate.find(child._token, child.pid) != []
             await child.stop(patience=QUICK)
             # Without a stop it would be listened to for that long.
-            async with asyncio.timeout(pump.CHATTER_SECONDS - 1):
+            async with asyncio.timeout(output_pump.CHATTER_SECONDS - 1):
                 await read_all(child)
         finally:
             await child.close()
@@ -427,7 +429,7 @@ def test_a_grandchild_that_chatters_for_ever_is_not_listened_to_for_ever() -> No
     chatter = "echo mine; (while :; do echo chatter; sleep 0.2; done) & exit 0"
 
     async def story() -> None:
-        child = await process.start(spawn("sh", "-c", chatter))
+        child = await child_process.start(spawn("sh", "-c", chatter))
         try:
             output = await read_all(child)
             assert output.startswith(b"mine\n")
@@ -443,7 +445,7 @@ def test_stop_goes_in_steps_and_a_polite_child_sees_the_first_one() -> None:
     polite = "import sys; print('up', flush=True); sys.stdin.read(); print('eof', flush=True); sys.exit(5)"
 
     async def story() -> None:
-        child = await process.start(python(polite, talk=True))
+        child = await child_process.start(python(polite, talk=True))
         try:
             assert await line_of(child) == b"up\n"
             await child.stop(patience=Patience(stdin_seconds=HANG_SECONDS))
@@ -468,7 +470,7 @@ def test_each_further_step_ends_a_child_that_ignores_the_one_before(ignored: lis
     )
 
     async def story() -> None:
-        child = await process.start(python(code, *ignored))
+        child = await child_process.start(python(code, *ignored))
         try:
             await line_of(child)
             await child.stop(patience=QUICK)
@@ -481,7 +483,7 @@ def test_each_further_step_ends_a_child_that_ignores_the_one_before(ignored: lis
 
 def test_a_step_that_is_left_out_is_not_taken() -> None:
     async def story() -> None:
-        child = await process.start(spawn("sleep", "600"))
+        child = await child_process.start(spawn("sleep", "600"))
         try:
             await child.stop(patience=Patience(interrupt_seconds=None, terminate_seconds=HANG_SECONDS))
             assert child.exit_code == -signal.SIGTERM
@@ -495,7 +497,7 @@ def test_stop_takes_along_what_lost_both_its_token_and_its_parent_while_stopping
     script = f"env -u {TOKEN_VARIABLE} setsid sh -c 'trap \"\" INT; echo $$; sleep 600' & wait"
 
     async def story() -> None:
-        child = await process.start(spawn("sh", "-c", script))
+        child = await child_process.start(spawn("sh", "-c", script))
         try:
             bare = int(await line_of(child))
             await child.stop(patience=QUICK)
@@ -511,7 +513,7 @@ def test_what_was_printed_before_the_stop_can_still_be_read_after_it() -> None:
 
     async def story() -> None:
         tapped: list[bytes] = []
-        child = await process.start(python(code), on_chunk=tapped.append)
+        child = await child_process.start(python(code), on_chunk=tapped.append)
         try:
             await until(lambda: child.stderr_tail == b"up")
             await child.stop(patience=QUICK)
@@ -528,10 +530,10 @@ def test_close_alone_logs_what_nobody_has_read_and_leaves_no_process() -> None:
 
     async def story() -> None:
         tapped: list[bytes] = []
-        child = await process.start(python(code), on_chunk=tapped.append)
+        child = await child_process.start(python(code), on_chunk=tapped.append)
         await until(lambda: child._pump.handoff.is_full)
         # The pipe is full again behind the queue: these bytes are only in the kernel.
-        held = pump.HANDOFF_LIMIT_BYTES
+        held = output_pump.HANDOFF_LIMIT_BYTES
         await child.close()
         await child.close()
         assert not is_alive(child.pid)
@@ -548,7 +550,7 @@ def test_a_cancelled_run_that_closes_in_its_finally_leaves_nothing() -> None:
         started: asyncio.Future[tuple[Child, int]] = asyncio.get_running_loop().create_future()
 
         async def run() -> None:
-            child = await process.start(spawn("sh", "-c", daemon))
+            child = await child_process.start(spawn("sh", "-c", daemon))
             try:
                 started.set_result((child, int(await line_of(child))))
                 await read_all(child)
@@ -574,7 +576,7 @@ def test_many_children_side_by_side_lose_nothing_and_leave_nothing() -> None:
 
     async def story() -> None:
         async def run(number: int) -> Child:
-            child = await process.start(spawn("sh", "-c", code, str(number)))
+            child = await child_process.start(spawn("sh", "-c", code, str(number)))
             try:
                 output = b""
                 while output.count(b"\n") < 50:
@@ -626,7 +628,7 @@ def test_every_reason_not_to_start_is_told_apart(tmp_path: Path) -> None:
     async def story() -> None:
         for argv, cwd, failure in cases:
             with pytest.raises(ProcessError) as caught:
-                await process.start(Spawn(argv, cwd, dict(os.environ), new_token()))
+                await child_process.start(Spawn(argv, cwd, dict(os.environ), new_token()))
             assert caught.value.payload == failure, argv[0]
             assert caught.value.remedy is not None
             assert argv[0] in caught.value.message
@@ -637,14 +639,14 @@ def test_every_reason_not_to_start_is_told_apart(tmp_path: Path) -> None:
 def test_a_token_that_could_be_taken_for_two_is_refused() -> None:
     async def story() -> None:
         with pytest.raises(UsageError):
-            await process.start(spawn("true", token="one:two"))
+            await child_process.start(spawn("true", token="one:two"))
 
     play(story)
 
 
 def test_a_child_started_without_input_cannot_be_written_to() -> None:
     async def story() -> None:
-        child = await process.start(spawn("true"))
+        child = await child_process.start(spawn("true"))
         try:
             with pytest.raises(ProcessError, match="without an input"):
                 await child.write(b"x")
@@ -681,7 +683,7 @@ asyncio.run(main())
     command = [sys.executable, "-c", script, token]
     done = subprocess.run(command, capture_output=True, text=True, timeout=HANG_SECONDS)
     assert (done.stdout, done.stderr) == ("b'hi\\n' 4\nNone\n-9\n", "")
-    assert descendants.find("t" + token, None) == []
+    assert terminate.find("t" + token, None) == []
 
 
 NO_THREADS = """

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 import bridle
-from bridle.ground import quick_path
-from bridle.ground.quick_path import QuickPath
+from bridle.ground.light import quick_path
+from bridle.ground.light.quick_path import QuickPath
 
 LIMIT_SECONDS = 60
 SOURCE = str(Path(bridle.__file__).parents[1])
@@ -44,7 +44,7 @@ def test_where_pathlib_is_loaded_its_own_paths_are_used() -> None:
 def test_a_program_that_did_not_import_pathlib_gets_quick_paths() -> None:
     probe = (
         f"import sys; sys.path.insert(0, {SOURCE!r})\n"
-        "from bridle.ground.quick_path import Path\n"
+        "from bridle.ground.light.quick_path import Path\n"
         "print(Path('/a') / 'b', 'pathlib' in sys.modules)"
     )
     done = subprocess.run(

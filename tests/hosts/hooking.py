@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import bridle
-from bridle.ground.stamp import iso
+from bridle.ground.light.moments import iso
 from bridle.hosts import session_file
 from bridle.hosts.session import Session, SessionFile
 from bridle.journal.create import NewRun, create_run

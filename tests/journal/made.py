@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from bridle.ground.stamp import iso
+from bridle.ground.light.moments import iso
 from bridle.journal import codec, documents, layout
 from bridle.journal.create import NewRun, create_run
 from bridle.journal.entries import EFFECT_REQUESTED, EFFECT_RESOLVED, Effect, Entry, Posted, Request

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from bridle.ground import census
+from bridle.ground.descendants import census
 
 # A test that waits longer than this has hung.
 HANG_SECONDS = 60

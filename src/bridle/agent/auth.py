@@ -143,7 +143,7 @@ class Helper:
         return int(text) / 1000 if text.isascii() and text.isdigit() else HELPER_TTL_SECONDS
 
     async def _run(self) -> str:
-        from bridle.ground.capture import capture  # brings what ends a child and all it has started
+        from bridle.ground.children.capture import capture  # brings what ends a child and all it has started
 
         argv = ("/bin/sh", "-c", self._command)
         done = await capture(argv, cwd=self._cwd, environment=self._environment, limit_seconds=self._limit_seconds)

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from bridle.agent import repository
-from bridle.ground.glance import glance
+from bridle.ground.children.glance import glance
 
 # A repository that needs longer than this to say how it stands is huge or broken; the model can look for itself.
 GIT_LIMIT_SECONDS = 2.0

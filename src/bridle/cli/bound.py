@@ -16,7 +16,7 @@ from bridle.cli.sessions import (
     warn,
 )
 from bridle.ground import ids
-from bridle.ground.quick_path import Path
+from bridle.ground.light.quick_path import Path
 from bridle.hosts import registry, session_file
 from bridle.hosts.adapter import Adapter, Wish
 from bridle.hosts.session import moment

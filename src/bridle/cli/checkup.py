@@ -19,7 +19,7 @@ from bridle.engine import trust
 from bridle.engine.hook_files import REPOSITORY_FOLDER
 from bridle.errors import AgentError, DiskError, LockHeld, ProcessError
 from bridle.ground import disk
-from bridle.ground.capture import capture
+from bridle.ground.children.capture import capture
 from bridle.ground.lock import FileLock
 from bridle.hosts import places
 from bridle.hosts.bundle import block_cap

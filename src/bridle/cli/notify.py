@@ -12,7 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from bridle.errors import UsageError
-from bridle.ground.aside import in_thread
+from bridle.ground.threads import in_thread
 from bridle.views.receipt import headline
 
 if TYPE_CHECKING:

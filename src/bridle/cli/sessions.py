@@ -8,8 +8,8 @@ import sys
 from bridle.cli.light import RUNS_DIR, Given, Option
 from bridle.errors import RunIdMissing, SessionFileUnusable, SessionIdMissing, SessionNotFound, UsageError
 from bridle.ground import ids
-from bridle.ground.quick_path import Path
-from bridle.ground.shapes import Callable
+from bridle.ground.light.abc_names import Callable
+from bridle.ground.light.quick_path import Path
 from bridle.hosts import registry, session_file
 from bridle.hosts.adapter import Adapter, Identity
 from bridle.hosts.frontmatter import NUMBER_LIMIT

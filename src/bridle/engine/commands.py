@@ -16,8 +16,9 @@ from bridle.engine.effects import NODE, PYTHON, SHELL
 from bridle.engine.perform import Job, masked
 from bridle.engine.printed import Printed
 from bridle.errors import BadTask, DiskError, ProcessError
-from bridle.ground import clock, disk, ids, process
-from bridle.ground.process import Child, Patience, Spawn, SpawnFailure
+from bridle.ground import clock, disk, ids
+from bridle.ground.children import child_process
+from bridle.ground.children.child_process import Child, Patience, Spawn, SpawnFailure
 from bridle.journal.entries import OK, Output, Posted
 
 # What a command may take that says nothing about it: the format's own default for node.
@@ -121,7 +122,7 @@ async def _run(spawn: Spawn, inputs: bytes, limit_seconds: float, stdout: Printe
 async def _start(spawn: Spawn, stdout: Printed, stderr: Printed) -> Child:
     """Start it; a program or a folder that is not there is the task's own fault, a full machine is not."""
     try:
-        return await process.start(spawn, on_chunk=stdout.add, on_stderr=stderr.add)
+        return await child_process.start(spawn, on_chunk=stdout.add, on_stderr=stderr.add)
     except ProcessError as error:
         if isinstance(error.payload, SpawnFailure) and error.payload.about != "machine":
             raise BadTask(error.message, remedy=error.remedy) from error

@@ -27,9 +27,10 @@ from bridle.engine.place import Places
 from bridle.engine.under_way import UnderWay
 from bridle.engine.work import Work
 from bridle.errors import EffectResolved, Error, LockHeld, RunError, UsageError
-from bridle.ground import census, clock
-from bridle.ground.aside import in_thread, undisturbed
+from bridle.ground import clock
+from bridle.ground.descendants import census
 from bridle.ground.lock import FileLock, Holder
+from bridle.ground.threads import in_thread, undisturbed
 from bridle.journal.store import Store
 from bridle.wire.mask import Mask, secret_values
 

@@ -153,7 +153,9 @@ class Hooks:
 
 
 async def _run(script: Script, text: str, cwd: Path, environment: Mapping[str, str], limit_seconds: float) -> Ran:
-    from bridle.ground.capture import capture  # brings asyncio and subprocess along, which most runs do not need
+    from bridle.ground.children.capture import (
+        capture,  # brings asyncio and subprocess along, which most runs do not need
+    )
 
     given = text.encode("utf-8", "surrogateescape")
     try:

@@ -14,7 +14,7 @@ from bridle.engine.perform import Job, Performer, Say, Unperformed, failure
 from bridle.engine.under_way import UnderWay
 from bridle.errors import EffectError, Error, RunError, UserError
 from bridle.ground import clock
-from bridle.ground.aside import in_thread, undisturbed
+from bridle.ground.threads import in_thread, undisturbed
 from bridle.journal.entries import Entry, Posted
 from bridle.journal.store import Store
 from bridle.wire.mask import Mask

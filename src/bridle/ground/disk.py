@@ -10,7 +10,7 @@ import os
 import stat
 
 from bridle.errors import DiskError, InternalError
-from bridle.ground.quick_path import Path
+from bridle.ground.light.quick_path import Path
 
 # State files are a few kilobytes. One of this size is not ours, and reading it would fill the memory.
 JSON_LIMIT_BYTES = 64 * 1024 * 1024

@@ -8,8 +8,9 @@ import stat
 import time
 
 from bridle.errors import DiskError, LockHeld
-from bridle.ground import disk, quick_json, stamp
-from bridle.ground.quick_path import Path
+from bridle.ground import disk
+from bridle.ground.light import moments, quick_json
+from bridle.ground.light.quick_path import Path
 
 # How often a waiting caller asks again: soon enough for a person, rare enough to cost nothing.
 ASK_AGAIN_SECONDS = 0.05
@@ -82,16 +83,16 @@ class FileLock:
 
     def outlive_us(self) -> None:
         """From now on, if we are killed, the lock stays locked until all our agents are gone."""
-        from bridle.ground import guard  # brings subprocess along, which a lock alone does not need
+        from bridle.ground.descendants import keeper_client  # brings subprocess along, which a lock alone does not need
 
-        guard.share_lock(self._fd)
+        keeper_client.share_lock(self._fd)
         self._is_shared = True
 
     def note_work(self, work: str | None) -> None:
         """Write down what is under way, for whoever holds the lock next if we die over it."""
         if not stat.S_ISREG(os.fstat(self._fd).st_mode):
             raise DiskError(f"the lock {self.path} is not a regular file", remedy="Move it out of the way.")
-        note = {"pid": os.getpid(), "holder": self._holder, "since": stamp.iso(time.time_ns()), "work": work}
+        note = {"pid": os.getpid(), "holder": self._holder, "since": moments.iso(time.time_ns()), "work": work}
         # One write that covers the old note: whoever is killed here leaves the old one or the new one.
         line = quick_json.compact(note).encode().ljust(os.fstat(self._fd).st_size - 1) + b"\n"
         os.lseek(self._fd, 0, os.SEEK_SET)
@@ -111,9 +112,9 @@ class FileLock:
 
     def _unshare(self, fd: int) -> None:
         if self._is_shared:
-            from bridle.ground import guard
+            from bridle.ground.descendants import keeper_client
 
-            guard.unshare_lock(fd)
+            keeper_client.unshare_lock(fd)
 
     def __enter__(self) -> FileLock:
         return self

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import os
 
-from bridle.ground import quick_json
-from bridle.ground.quick_path import Path
-from bridle.ground.shapes import Callable, Mapping
+from bridle.ground.light import quick_json
+from bridle.ground.light.abc_names import Callable, Mapping
+from bridle.ground.light.quick_path import Path
 from bridle.hosts import session_file
 from bridle.hosts.answer import Answer
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bridle.ground.shapes import Mapping
+from bridle.ground.light.abc_names import Mapping
 from bridle.hosts.session import SessionFile
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from bridle.errors import Error, RunAssociated, RunStillActive
-from bridle.ground.quick_path import Path
+from bridle.ground.light.quick_path import Path
 from bridle.hosts import session_file
 from bridle.hosts.adapter import Wish
 from bridle.hosts.session import DEFAULT_MAX_ITERATIONS, SessionFile, new_file, new_session

@@ -6,9 +6,9 @@ import os
 import time
 
 from bridle.errors import DiskError, Error
-from bridle.ground.quick_path import Path
-from bridle.ground.shapes import Mapping, Sequence
-from bridle.ground.stamp import iso
+from bridle.ground.light.abc_names import Mapping, Sequence
+from bridle.ground.light.moments import iso
+from bridle.ground.light.quick_path import Path
 from bridle.hosts import session_file
 from bridle.hosts.adapter import HookCall, Payload
 from bridle.hosts.answer import Answer, approve, remarks_on

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from bridle.ground.shapes import Iterator
+from bridle.ground.light.abc_names import Iterator
 
 # More would push the person's own words out of sight.
 FOUND_LIMIT = 10

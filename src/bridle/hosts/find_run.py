@@ -6,8 +6,8 @@ import os
 
 from bridle.errors import RunNotFound
 from bridle.ground import ids
-from bridle.ground.quick_path import Path
-from bridle.ground.shapes import Iterator, Mapping
+from bridle.ground.light.abc_names import Iterator, Mapping
+from bridle.ground.light.quick_path import Path
 from bridle.hosts.session_file import PROJECT_VARIABLE
 from bridle.journal import layout
 from bridle.journal.find import collapse

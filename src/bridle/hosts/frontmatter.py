@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from bridle.errors import UsageError
 from bridle.ground import ids
-from bridle.ground.quick_path import Path
-from bridle.ground.shapes import Mapping
-from bridle.ground.stamp import epoch_seconds
+from bridle.ground.light.abc_names import Mapping
+from bridle.ground.light.moments import epoch_seconds
+from bridle.ground.light.quick_path import Path
 from bridle.hosts.session import DEFAULT_MAX_ITERATIONS, TIMES_LIMIT, Session, SessionFile
 
 # Seven short lines; a file whose frontmatter does not end within this has none.

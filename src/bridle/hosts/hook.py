@@ -13,7 +13,7 @@ import sys
 
 TYPE_CHECKING = False  # `typing` is as heavy; type checkers know the name
 if TYPE_CHECKING:
-    from bridle.ground.shapes import Callable, Mapping
+    from bridle.ground.light.abc_names import Callable, Mapping
     from bridle.hosts.adapter import HookCall
     from bridle.hosts.answer import Answer
 
@@ -153,7 +153,7 @@ def _told(error: Exception) -> str:
 
 
 def _print(document: Mapping[str, object]) -> None:
-    from bridle.ground import quick_json
+    from bridle.ground.light import quick_json
 
     text = quick_json.pretty(dict(document)) + "\n"
     try:
@@ -176,6 +176,6 @@ def _say(text: str) -> None:
 
 
 def _say_json(document: dict[str, object]) -> None:
-    from bridle.ground import quick_json
+    from bridle.ground.light import quick_json
 
     _say(quick_json.compact(document))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import time
 
-from bridle.ground.shapes import Iterable, Mapping
-from bridle.ground.stamp import iso
+from bridle.ground.light.abc_names import Iterable, Mapping
+from bridle.ground.light.moments import iso
 
 LOG_FOLDER_VARIABLE = "BABYSITTER_LOG_DIR"
 HOME_VARIABLE = "BRIDLE_HOME"

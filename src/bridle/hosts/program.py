@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from bridle.ground.shapes import Mapping
+from bridle.ground.light.abc_names import Mapping
 
 NAME = "bridle"
 

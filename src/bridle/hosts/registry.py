@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bridle.ground.shapes import Mapping
+from bridle.ground.light.abc_names import Mapping
 from bridle.hosts.adapter import Adapter
 
 # In the order in which they are looked for: the variables of the first are its own, while those of the second may have

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from bridle.ground.quick_path import Path
-from bridle.ground.stamp import epoch_seconds, iso
+from bridle.ground.light.moments import epoch_seconds, iso
+from bridle.ground.light.quick_path import Path
 
 DEFAULT_MAX_ITERATIONS = 65_000
 

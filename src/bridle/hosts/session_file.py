@@ -24,9 +24,9 @@ import stat
 
 from bridle.errors import DiskError, SessionFileUnusable, StateFolderMissing
 from bridle.ground import disk, ids
+from bridle.ground.light.abc_names import Callable, Iterator, Mapping
+from bridle.ground.light.quick_path import Path
 from bridle.ground.lock import FileLock
-from bridle.ground.quick_path import Path
-from bridle.ground.shapes import Callable, Iterator, Mapping
 from bridle.hosts.frontmatter import parse, render
 from bridle.hosts.session import DEFAULT_MAX_ITERATIONS, Session, SessionFile, moment, new_file, new_session
 

@@ -7,7 +7,7 @@ import time
 
 from bridle.errors import Error
 from bridle.ground import ids
-from bridle.ground.quick_path import Path
+from bridle.ground.light.quick_path import Path
 from bridle.hosts import session_file
 from bridle.hosts.adapter import Adapter, HookCall
 from bridle.hosts.answer import Answer, approve

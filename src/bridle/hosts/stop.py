@@ -7,8 +7,8 @@ not ours is never touched, and a run that cannot be read holds nobody.
 
 from __future__ import annotations
 
-from bridle.ground.quick_path import Path
-from bridle.ground.shapes import Sequence
+from bridle.ground.light.abc_names import Sequence
+from bridle.ground.light.quick_path import Path
 from bridle.hosts import session_file
 from bridle.hosts.adapter import Adapter, HookCall
 from bridle.hosts.answer import Answer, approve, remarks_on

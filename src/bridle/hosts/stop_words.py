@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bridle.ground.shapes import Sequence
+from bridle.ground.light.abc_names import Sequence
 from bridle.hosts.promise import CLOSING, OPENING
 from bridle.hosts.quoting import shell_word
 from bridle.hosts.session import Session

@@ -10,8 +10,8 @@ import os
 import stat
 
 from bridle.errors import DiskError
-from bridle.ground import quick_json
-from bridle.ground.shapes import Iterator
+from bridle.ground.light import quick_json
+from bridle.ground.light.abc_names import Iterator
 
 # What an agent said last is nearly always in here; the blocks before it are larger each time.
 FIRST_BLOCK_BYTES = 64 * 1024

@@ -7,8 +7,8 @@ made anew to compare it.
 from __future__ import annotations
 
 from bridle.errors import JournalBroken, UsageError
-from bridle.ground import quick_json
-from bridle.ground.shapes import Mapping
+from bridle.ground.light import quick_json
+from bridle.ground.light.abc_names import Mapping
 from bridle.journal.digest import sha256
 from bridle.journal.entries import Entry
 from bridle.journal.ulid import is_ulid

@@ -6,7 +6,7 @@ ASCII is sorted exactly; other letters come by their base letter, where they hav
 
 from __future__ import annotations
 
-from bridle.ground.shapes import Mapping
+from bridle.ground.light.abc_names import Mapping
 
 # Primary order of ASCII in the root collation: space, punctuation, symbols, digits, letters.
 _PRIMARY = {letter: rank for rank, letter in enumerate("\t\n\v\f\r _-,;:!?.'\"()[]{}@*/\\&#%`^+<=>|~$0123456789")}

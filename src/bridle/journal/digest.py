@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from types import ModuleType
 
-from bridle.ground.quick_path import Path
+from bridle.ground.light.quick_path import Path
 
 # Read at once, of a file of any size.
 _READ_BYTES = 1024 * 1024

@@ -6,8 +6,8 @@ Pure: values in, values out, in the format's order of keys. Who keeps them where
 from __future__ import annotations
 
 from bridle.errors import UsageError
-from bridle.ground import quick_json
-from bridle.ground.shapes import Mapping
+from bridle.ground.light import quick_json
+from bridle.ground.light.abc_names import Mapping
 from bridle.journal.codec import pretty
 from bridle.journal.collate import canonical, canonical_object, text_order
 from bridle.journal.digest import sha256

@@ -6,8 +6,8 @@ hand and, like every value, never changed once made.
 
 from __future__ import annotations
 
-from bridle.ground import quick_json
-from bridle.ground.shapes import Mapping
+from bridle.ground.light import quick_json
+from bridle.ground.light.abc_names import Mapping
 
 # The format's own entry types.
 RUN_CREATED = "RUN_CREATED"

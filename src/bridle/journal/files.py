@@ -11,10 +11,10 @@ import time
 
 from bridle.errors import DiskError, InternalError, JournalBroken
 from bridle.ground import disk
+from bridle.ground.light.abc_names import Mapping
+from bridle.ground.light.moments import iso
+from bridle.ground.light.quick_path import Path
 from bridle.ground.lock import FileLock
-from bridle.ground.quick_path import Path
-from bridle.ground.shapes import Mapping
-from bridle.ground.stamp import iso
 from bridle.journal import codec, documents, layout, names, pack, turn
 from bridle.journal.digest import sha256
 from bridle.journal.entries import (

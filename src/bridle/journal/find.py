@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 
 from bridle.errors import RunNotFound, UsageError
-from bridle.ground.quick_path import Path
-from bridle.ground.shapes import Mapping
+from bridle.ground.light.abc_names import Mapping
+from bridle.ground.light.quick_path import Path
 from bridle.journal import layout
 
 LAST = "last"

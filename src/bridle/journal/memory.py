@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from bridle.errors import InternalError, LockHeld
-from bridle.ground.stamp import iso
+from bridle.ground.light.moments import iso
 from bridle.journal import codec, documents
 from bridle.journal.entries import EFFECT_REQUESTED, EFFECT_RESOLVED, Effect, Entry, Output, Posted, Request, Result
 from bridle.journal.post import check_unused, pending_effect

@@ -13,8 +13,8 @@ import time
 from zlib import crc32
 
 from bridle.errors import JournalBroken, RunNotFound
-from bridle.ground.quick_path import Path
-from bridle.ground.shapes import Iterable
+from bridle.ground.light.abc_names import Iterable
+from bridle.ground.light.quick_path import Path
 from bridle.journal import codec
 from bridle.journal.state import file_name
 

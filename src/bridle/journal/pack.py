@@ -26,7 +26,7 @@ from __future__ import annotations
 
 from zlib import crc32
 
-from bridle.ground.shapes import Iterator
+from bridle.ground.light.abc_names import Iterator
 from bridle.journal import codec
 from bridle.journal.entries import EFFECT_REQUESTED, EFFECT_RESOLVED, Entry
 from bridle.journal.names import Mark

@@ -10,8 +10,8 @@ import os
 
 from bridle.errors import DiskError, LockHeld, RunNotFound
 from bridle.ground import disk
-from bridle.ground.quick_path import Path
-from bridle.ground.shapes import Iterator, Mapping
+from bridle.ground.light.abc_names import Iterator, Mapping
+from bridle.ground.light.quick_path import Path
 from bridle.journal import codec, documents, layout, names, turn, unpack
 from bridle.journal.entries import OK, Effect, Entry, Result
 from bridle.journal.learned import Learned

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bridle.ground import disk
-from bridle.ground.quick_path import Path
+from bridle.ground.light.quick_path import Path
 from bridle.journal import codec, layout
 from bridle.journal.entries import EFFECT_RESOLVED, RUN_COMPLETED, RUN_FAILED, Effect
 from bridle.journal.state import State

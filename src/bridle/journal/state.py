@@ -8,7 +8,7 @@ JournalBroken.
 from __future__ import annotations
 
 from bridle.errors import JournalBroken
-from bridle.ground.shapes import Iterable
+from bridle.ground.light.abc_names import Iterable
 from bridle.journal.entries import (
     EFFECT_REQUESTED,
     EFFECT_RESOLVED,

@@ -10,7 +10,7 @@ import os
 
 from bridle.errors import DiskError, JournalBroken
 from bridle.ground import disk, ids
-from bridle.ground.quick_path import Path
+from bridle.ground.light.quick_path import Path
 from bridle.journal import codec, documents, layout
 from bridle.journal.digest import sha256
 from bridle.journal.entries import ERROR, OK, Effect, Output, Posted, Request, Result

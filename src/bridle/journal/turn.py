@@ -12,8 +12,8 @@ import time
 
 from bridle.errors import DiskError, LockHeld
 from bridle.ground import disk
+from bridle.ground.light.quick_path import Path
 from bridle.ground.lock import FileLock
-from bridle.ground.quick_path import Path
 from bridle.journal import codec, layout
 
 # A turn lasts some milliseconds. Who asks this often gets it soon, and the others no later for it.

@@ -9,8 +9,8 @@ import os
 from zlib import crc32
 
 from bridle.errors import JournalBroken
-from bridle.ground.quick_path import Path
-from bridle.ground.shapes import Callable
+from bridle.ground.light.abc_names import Callable
+from bridle.ground.light.quick_path import Path
 from bridle.journal import codec, pack
 from bridle.journal.entries import EFFECT_REQUESTED, EFFECT_RESOLVED, Effect, Entry
 from bridle.journal.pack import End, Seal

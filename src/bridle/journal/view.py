@@ -12,8 +12,8 @@ from zlib import crc32
 
 from bridle.errors import JournalBroken
 from bridle.ground import disk
-from bridle.ground.quick_path import Path
-from bridle.ground.shapes import Callable
+from bridle.ground.light.abc_names import Callable
+from bridle.ground.light.quick_path import Path
 from bridle.journal import layout, names, pack, unpack
 from bridle.journal.entries import EFFECT_REQUESTED, EFFECT_RESOLVED, Entry
 from bridle.journal.learned import Learned

@@ -12,8 +12,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from bridle.ground import clock, ids, process
-from bridle.ground.process import Child, Patience, Spawn
+from bridle.ground import clock, ids
+from bridle.ground.children import child_process
+from bridle.ground.children.child_process import Child, Patience, Spawn
 from bridle.loop.bench import Bench
 from bridle.loop.output import Output
 
@@ -101,7 +102,7 @@ def _spawn(bench: Bench, command: str) -> Spawn:
 
 async def _run(spawn: Spawn, output: Output, limit_seconds: float) -> int | None:
     """Run it to its end, and end what it leaves behind; None where its time was over."""
-    child = await process.start(spawn, on_chunk=output.add, on_stderr=output.add)
+    child = await child_process.start(spawn, on_chunk=output.add, on_stderr=output.add)
     reading = asyncio.create_task(_read_all(child))
     try:
         exit_code = await _exit_of(child, reading, limit_seconds)

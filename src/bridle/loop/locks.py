@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from bridle.errors import DiskError
-from bridle.ground import census, clock, disk
+from bridle.ground import clock, disk
+from bridle.ground.descendants import census
 from bridle.run.logs import git_folder
 from bridle.workspace.ref_lock import mark
 

@@ -17,7 +17,7 @@ from bridle.engine.process import Process
 from bridle.engine.replay import Replay
 from bridle.engine.tasks import Registry
 from bridle.ground import clock, ids
-from bridle.ground.aside import in_thread, undisturbed
+from bridle.ground.threads import in_thread, undisturbed
 from bridle.journal.entries import Effect
 from bridle.journal.state import State
 from bridle.journal.store import Store

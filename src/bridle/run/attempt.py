@@ -8,8 +8,9 @@ from contextlib import aclosing
 from dataclasses import dataclass, field
 
 from bridle.errors import DiskError, ProcessError
-from bridle.ground import clock, ids, process
-from bridle.ground.process import Child, Patience, Spawn
+from bridle.ground import clock, ids
+from bridle.ground.children import child_process
+from bridle.ground.children.child_process import Child, Patience, Spawn
 from bridle.run.command import Command
 from bridle.run.logs import RunLog
 from bridle.run.request import Request
@@ -122,7 +123,7 @@ class Attempt:
             talk=self.command.talk or self.command.stdin_text is not None,
         )
         self.started = self._last_byte = clock.monotonic()
-        child = await process.start(spawn, on_chunk=self.log.write, on_stderr=self.log.write_stderr)
+        child = await child_process.start(spawn, on_chunk=self.log.write, on_stderr=self.log.write_stderr)
         decoder = decoder_for(self.request.agent)
         try:
             async with aclosing(self._converse(child, decoder)) as batches:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from bridle.errors import ProcessError
-from bridle.ground.capture import Captured, capture
+from bridle.ground.children.capture import Captured, capture
 
 # An .envrc may build a tool chain the first time; one that takes longer than this would hold up every run.
 DIRENV_SECONDS = 60.0

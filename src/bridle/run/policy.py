@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from bridle.errors import AgentError, AgentNotFound, AgentNotReady, ProcessError, UsageError
-from bridle.ground.process import SpawnFailure
+from bridle.ground.children.child_process import SpawnFailure
 from bridle.run.command import KEY_VARIABLE
 from bridle.run.request import Request
 from bridle.wire.category import Category

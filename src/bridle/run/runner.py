@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bridle.errors import AgentError, DiskError, LockHeld, ProcessError, UsageError
-from bridle.ground import census, clock, ids
+from bridle.ground import clock, ids
+from bridle.ground.children.child_process import SpawnFailure
+from bridle.ground.descendants import census
 from bridle.ground.lock import FileLock, Holder
-from bridle.ground.process import SpawnFailure
 from bridle.run import budget as budgets
 from bridle.run import logs, sessions
 from bridle.run.aftermath import settle, work_of

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from bridle.errors import GitError, UsageError
-from bridle.ground.consult import consult
+from bridle.ground.children.query import consult
 from bridle.workspace import direct
 from bridle.workspace.config import ASK, Config
 

@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import TypeVar
 
 from bridle.errors import GitError
-from bridle.ground import census, clock, disk, ids
+from bridle.ground import clock, disk, ids
+from bridle.ground.descendants import census
 from bridle.workspace import direct, ref_lock
 from bridle.workspace.git import FALLBACK_ADDRESS, FALLBACK_NAME, Git, check_branch
 

@@ -21,7 +21,7 @@ HEAVY = frozenset(
         "anyio",
         "boto3",
         "botocore",
-        "bridle.ground.process",
+        "bridle.ground.children.child_process",
         "click",
         "difflib",
         "email",

@@ -6,7 +6,7 @@ import sys
 # What only a call needs: it is loaded by that call, since the tools are made before the first event is printed.
 ONLY_FOR_CALLS = {
     *("base64", "difflib", "h11", "hashlib", "html.parser", "http", "importlib.metadata", "mimetypes", "shutil"),
-    *("ssl", "zipfile", "zlib", "bridle.ground.consult", "bridle.agent.tools.change", "bridle.agent.tools.edit"),
+    *("ssl", "zipfile", "zlib", "bridle.ground.children.query", "bridle.agent.tools.change", "bridle.agent.tools.edit"),
     *("bridle.agent.tools.excerpt", "bridle.agent.tools.grep", "bridle.agent.tools.notebook"),
     *("bridle.agent.tools.patch", "bridle.agent.tools.read", "bridle.agent.tools.web_fetch"),
 }

@@ -12,7 +12,14 @@ from tests.agent.tools.workplace import play, workplace
 MEASURED = Path(__file__).parent / "measured" / "schemas.json"
 
 # Loaded with the first command or the first skill that needs them: a session that answers in words needs none.
-LATE = ("bridle.ground.console", "bridle.ground.guard", "bridle.ground.descendants", "tempfile", "shutil", "yaml")
+LATE = (
+    "bridle.ground.children.light_child",
+    "bridle.ground.descendants.keeper_client",
+    "bridle.ground.descendants.terminate",
+    "tempfile",
+    "shutil",
+    "yaml",
+)
 
 
 def test_names_and_schemas_are_those_of_the_real_tools(tmp_path: Path) -> None:

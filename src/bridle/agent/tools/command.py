@@ -10,10 +10,11 @@ from pathlib import Path
 from bridle.agent.tools.running import Ended
 from bridle.agent.tools.spool import Spool
 from bridle.errors import ProcessError
-from bridle.ground import console, descendants, guard
-from bridle.ground.aside import in_thread, undisturbed
-from bridle.ground.console import Console
-from bridle.ground.spawn import Spawn
+from bridle.ground.children import light_child
+from bridle.ground.children.light_child import Console
+from bridle.ground.children.spawn import Spawn
+from bridle.ground.descendants import keeper_client, terminate
+from bridle.ground.threads import in_thread, undisturbed
 
 # What an ended command printed is in the pipe already. This is for a filter it did not wait for (`> >(tee log)`).
 AFTERMATH_SECONDS = 0.05
@@ -32,11 +33,11 @@ async def sweep(token: str) -> None:
     """End everything that carries a session's token."""
     try:
         work = in_thread(
-            lambda: descendants.end_all(token, None, grace_seconds=END_GRACE_SECONDS), name="ending what commands left"
+            lambda: terminate.end_all(token, None, grace_seconds=END_GRACE_SECONDS), name="ending what commands left"
         )
         await undisturbed(work)
     finally:
-        guard.drop(token)
+        keeper_client.drop(token)
 
 
 class Command:
@@ -69,7 +70,7 @@ class Command:
             (*shell, _script(preamble, body, theirs, keep)), cwd, _with_session(environment, tokens[0]), tokens[1]
         )
         try:
-            self._console = console.start(spawn, on_chunk=spool.add, keep=keep)
+            self._console = light_child.start(spawn, on_chunk=spool.add, keep=keep)
         except BaseException:
             os.close(self._note)
             raise
@@ -117,8 +118,8 @@ class Command:
 
 def _with_session(environment: Mapping[str, str], token: str) -> dict[str, str]:
     """The environment with the session's token after those of the runs around it."""
-    outer = environment.get(descendants.TOKEN_VARIABLE)
-    return {**environment, descendants.TOKEN_VARIABLE: f"{outer}:{token}" if outer else token}
+    outer = environment.get(terminate.TOKEN_VARIABLE)
+    return {**environment, terminate.TOKEN_VARIABLE: f"{outer}:{token}" if outer else token}
 
 
 def _body(command: str) -> tuple[str, int | None]:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from bridle.errors import ProcessError
-from bridle.ground.consult import Consulted, consult
+from bridle.ground.children.query import Consulted, consult
 
 # Seconds suffice for the largest source trees; a search that takes longer looks through data, or a network disk.
 LIMIT_SECONDS = 20.0

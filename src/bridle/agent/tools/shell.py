@@ -40,12 +40,12 @@ class Shell:
         """Start a command; ProcessError says why it could not be."""
         # Not at the top of the file: a session that runs no command need not load what runs them.
         from bridle.agent.tools.command import Command
-        from bridle.ground import descendants, guard
+        from bridle.ground.descendants import keeper_client, terminate
 
         # If we are killed, the keeper ends whatever carries this token. A run of Bridle around us does so by its
         # own token, which all that we start carries too: then a second keeper would only cost its start.
-        if not self._count and descendants.TOKEN_VARIABLE not in self._environment:
-            guard.add(self._token)
+        if not self._count and terminate.TOKEN_VARIABLE not in self._environment:
+            keeper_client.add(self._token)
         self._count += 1
         if not self.cwd.is_dir():  # a command has removed the folder it was in
             self.cwd = self.project

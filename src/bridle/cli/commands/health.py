@@ -12,8 +12,8 @@ from bridle.cli.chosen import chosen_runs
 from bridle.cli.light import RUNS_DIR, Given, Light, print_json
 from bridle.errors import DiskError, LockHeld
 from bridle.ground import disk
+from bridle.ground.light.moments import iso
 from bridle.ground.lock import FileLock
-from bridle.ground.stamp import iso
 
 PASS, WARN, FAIL = "pass", "warn", "fail"
 _VERDICTS = {PASS: "healthy", WARN: "degraded", FAIL: "unhealthy"}

@@ -163,7 +163,7 @@ def _try_hook(folder: Path, origin: Origin) -> None:
     import json
 
     from bridle.ground import ids
-    from bridle.ground.capture import capture
+    from bridle.ground.children.capture import capture
     from bridle.hosts.bundle import hook_command
 
     argv = ("/bin/sh", "-c", hook_command(folder, origin, "Stop"))

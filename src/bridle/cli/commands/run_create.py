@@ -14,7 +14,7 @@ from bridle.cli.told import tell
 from bridle.engine.hook_files import ON_RUN_START
 from bridle.errors import DiskError, UsageError
 from bridle.ground import disk, ids
-from bridle.ground.stamp import iso
+from bridle.ground.light.moments import iso
 from bridle.hosts.binding import plan
 from bridle.journal import codec
 from bridle.journal.create import NewRun, create_run, entrypoint, undo_run

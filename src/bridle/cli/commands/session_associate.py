@@ -14,7 +14,7 @@ from bridle.cli.sessions import (
     warn_of_runs_elsewhere,
 )
 from bridle.errors import RunAssociated
-from bridle.ground.quick_path import Path
+from bridle.ground.light.quick_path import Path
 from bridle.hosts.binding import UNKNOWN, refuse_running, state_of
 from bridle.hosts.session import Session, SessionFile
 

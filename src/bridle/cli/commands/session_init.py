@@ -8,7 +8,7 @@ from bridle.cli.light import Given, Light, Option, print_json
 from bridle.cli.sessions import MAX_ITERATIONS, RUN_ID, WHICH, chosen_file, chosen_limit
 from bridle.errors import SessionExists, SessionFileUnusable
 from bridle.ground import ids
-from bridle.ground.quick_path import Path
+from bridle.ground.light.quick_path import Path
 from bridle.hosts import session_file
 from bridle.hosts.session import DEFAULT_MAX_ITERATIONS, moment, new_file, new_session
 

@@ -18,7 +18,7 @@ from bridle.cli.sessions import (
     warn_of_runs_elsewhere,
 )
 from bridle.errors import Error, RunIsCompleted, RunNotFound
-from bridle.ground.quick_path import Path
+from bridle.ground.light.quick_path import Path
 from bridle.hosts import session_file
 from bridle.hosts.binding import UNKNOWN, refuse_running, state_of
 from bridle.hosts.session import DEFAULT_MAX_ITERATIONS, SessionFile, moment, new_file, new_session

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bridle.cli.light import Given, Light, Option, print_json
 from bridle.cli.sessions import WHICH, change_session, chosen_file, session_document
 from bridle.errors import UsageError
-from bridle.ground.quick_path import Path
+from bridle.ground.light.quick_path import Path
 from bridle.hosts import session_file
 from bridle.hosts.frontmatter import NUMBER_LIMIT, count, durations, is_moment
 from bridle.hosts.session import Session, SessionFile

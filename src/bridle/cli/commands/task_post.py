@@ -14,7 +14,7 @@ from bridle.engine import score
 from bridle.engine.hook_files import ON_SCORE, ON_TASK_COMPLETE
 from bridle.errors import DiskError, UsageError
 from bridle.ground import disk
-from bridle.ground.stamp import iso
+from bridle.ground.light.moments import iso
 from bridle.journal import codec
 from bridle.journal.entries import ERROR, OK, Data, Entry, Output, Posted
 from bridle.journal.files import FileStore

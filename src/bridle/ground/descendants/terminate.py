@@ -13,8 +13,8 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from bridle.errors import ProcessError
-from bridle.ground import census
-from bridle.ground.census import TOKEN_VARIABLE, Census, Entry
+from bridle.ground.descendants import census
+from bridle.ground.descendants.census import TOKEN_VARIABLE, Census, Entry
 
 __all__ = ["TOKEN_VARIABLE", "Victim", "end_all", "end_many", "find", "is_conclusive", "select", "signal_all"]
 

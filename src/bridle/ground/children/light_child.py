@@ -11,11 +11,11 @@ import os
 import subprocess
 from collections.abc import Collection
 
-from bridle.ground import descendants
-from bridle.ground.aside import in_thread, undisturbed
-from bridle.ground.exit_watch import ExitWatch
-from bridle.ground.pump import READ_BYTES, Tap
-from bridle.ground.spawn import Spawn, launch
+from bridle.ground.children.exit_watch import ExitWatch
+from bridle.ground.children.output_pump import READ_BYTES, Tap
+from bridle.ground.children.spawn import Spawn, launch
+from bridle.ground.descendants import terminate
+from bridle.ground.threads import in_thread, undisturbed
 
 # A command that prints without pause must not keep the event loop from everything else.
 READS_IN_A_ROW = 4
@@ -128,7 +128,7 @@ class Console:
 
     def _end_now(self, grace_seconds: float) -> None:
         try:
-            descendants.end_all(self._token, self._watch.root_pid, grace_seconds=grace_seconds)
+            terminate.end_all(self._token, self._watch.root_pid, grace_seconds=grace_seconds)
         finally:
             self._watch.reap(limit_seconds=KILL_SECONDS)
 

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bridle.errors import ProcessError
-from bridle.ground import ids, process
-from bridle.ground.process import Child, Patience, Spawn
+from bridle.ground import ids
+from bridle.ground.children import child_process
+from bridle.ground.children.child_process import Child, Patience, Spawn
 
 # What a command asked for a fact may print. More is not an answer.
 OUTPUT_LIMIT_BYTES = 16 * 1024 * 1024
@@ -36,7 +37,7 @@ async def capture(
 
     What is given goes to its standard input; a command that does not read it is none the worse for it.
     """
-    child = await process.start(Spawn(argv, cwd, environment, ids.new_token(), talk=given is not None))
+    child = await child_process.start(Spawn(argv, cwd, environment, ids.new_token(), talk=given is not None))
     feeding = None if given is None else asyncio.create_task(_feed(child, given, limit_seconds))
     chunks: list[bytes] = []
     size_bytes = 0

@@ -33,9 +33,9 @@ def main() -> int:
     sys.path.append(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
     # Imported before anything can go wrong: while Bridle is being replaced its files may be missing.
     from bridle.errors import ProcessError
-    from bridle.ground import descendants
+    from bridle.ground.descendants import terminate
 
-    agents: dict[str, descendants.Victim] = {}
+    agents: dict[str, terminate.Victim] = {}
     locks: dict[str, int] = {}
     came: list[int] = []
     bridle = socket.socket(fileno=0)
@@ -49,7 +49,7 @@ def main() -> int:
         for line in lines:
             match line.decode("ascii", "replace").split():
                 case ["add", token, pid, created]:
-                    agents[token] = descendants.Victim(int(pid), float(created), "agent")
+                    agents[token] = terminate.Victim(int(pid), float(created), "agent")
                 case ["drop", token]:
                     agents.pop(token, None)
                 case ["lock", name]:
@@ -59,7 +59,7 @@ def main() -> int:
     if not agents:
         return 0
     try:
-        descendants.end_many(tuple(agents), grace_seconds=GRACE_SECONDS, known=tuple(agents.values()))
+        terminate.end_many(tuple(agents), grace_seconds=GRACE_SECONDS, known=tuple(agents.values()))
     except ProcessError:
         return 1  # Bridle is gone: there is nobody to tell
     return 0

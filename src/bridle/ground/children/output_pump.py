@@ -16,9 +16,9 @@ import threading
 import time
 from collections.abc import Callable
 
-from bridle.ground.bell import Bell
-from bridle.ground.exit_watch import ExitWatch
-from bridle.ground.handoff import Handoff
+from bridle.ground.children.exit_watch import ExitWatch
+from bridle.ground.children.handoff import Handoff
+from bridle.ground.children.wakeup import Bell
 
 Tap = Callable[[bytes], None]
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 
-from bridle.ground.shapes import Callable, Iterable
+from bridle.ground.light.abc_names import Callable, Iterable
 
 Scan = Callable[[str, int], tuple[object, int]]
 Encode = Callable[[object, int], Iterable[str]]

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Literal
 
 from bridle.errors import ProcessError, UsageError
-from bridle.ground.census import TOKEN_SEPARATOR, TOKEN_VARIABLE
+from bridle.ground.descendants.census import TOKEN_SEPARATOR, TOKEN_VARIABLE
 
 
 @dataclass(frozen=True)

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from bridle.errors import ProcessError
-from bridle.ground import census, descendants, guard
-from bridle.ground.aside import in_thread, undisturbed
-from bridle.ground.descendants import Victim
-from bridle.ground.exit_watch import ExitWatch
-from bridle.ground.inlet import WRITE_LIMIT_SECONDS, Inlet
-from bridle.ground.pump import Pump, Tap
-from bridle.ground.spawn import Spawn, SpawnFailure, launch
+from bridle.ground.children.exit_watch import ExitWatch
+from bridle.ground.children.output_pump import Pump, Tap
+from bridle.ground.children.spawn import Spawn, SpawnFailure, launch
+from bridle.ground.children.stdin import WRITE_LIMIT_SECONDS, Inlet
+from bridle.ground.descendants import census, keeper_client, terminate
+from bridle.ground.descendants.terminate import Victim
+from bridle.ground.threads import in_thread, undisturbed
 
 __all__ = ["Child", "Patience", "Spawn", "SpawnFailure", "start"]
 
@@ -53,17 +53,17 @@ async def start(spawn: Spawn, *, on_chunk: Tap | None = None, on_stderr: Tap | N
     sees it. The caller must `close` the child in a `finally`.
     """
     # Before the child exists: if we are killed in between, the keeper finds it by its token.
-    guard.add(spawn.token)
+    keeper_client.add(spawn.token)
     try:
         process = launch(spawn)
     except BaseException:
-        guard.drop(spawn.token)
+        keeper_client.drop(spawn.token)
         raise
     try:
         child = Child(spawn, process, on_chunk, on_stderr)
     except BaseException:  # no descriptor left, or no memory: there is no Child yet to end it
         _discard(process)
-        guard.drop(spawn.token)
+        keeper_client.drop(spawn.token)
         raise
     try:
         child._begin()
@@ -173,7 +173,7 @@ class Child:
     def _begin(self) -> None:
         found = census.look(self.pid)
         if found is not None:
-            guard.add(self._token, self.pid, found.create_time)
+            keeper_client.add(self._token, self.pid, found.create_time)
         try:
             self._pump.start()
         except RuntimeError as error:
@@ -198,14 +198,10 @@ class Child:
         return [(step, seconds) for step, seconds in steps if seconds is not None]
 
     async def _remember(self) -> None:
-        self._known.update(
-            await _ending(lambda: descendants.find(self._token, self._watch.root_pid, known=self._known))
-        )
+        self._known.update(await _ending(lambda: terminate.find(self._token, self._watch.root_pid, known=self._known)))
 
     def _end_descendants(self, grace_seconds: float) -> None:
-        descendants.end_all(
-            self._token, self._watch.root_pid, grace_seconds=grace_seconds, known=frozenset(self._known)
-        )
+        terminate.end_all(self._token, self._watch.root_pid, grace_seconds=grace_seconds, known=frozenset(self._known))
         self._is_alone = True
 
     def _close_now(self) -> None:
@@ -219,7 +215,7 @@ class Child:
             if has_left:
                 self._close_files()
             if is_reaped:
-                guard.drop(self._token)
+                keeper_client.drop(self._token)
         if not has_left:
             raise ProcessError(
                 f"the log of process {self.pid} still waits for its disk",

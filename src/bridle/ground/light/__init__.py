@@ -1,0 +1,1 @@
+"""The `ground/light` package."""
