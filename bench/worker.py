@@ -27,7 +27,7 @@ Work = Callable[[], int]
 
 def bridle_decode(path: Path) -> Work:
     """Bytes to events."""
-    from bridle.wire.decode import Decoder
+    from bridle.wire.events.decode import Decoder
 
     def work() -> int:
         decoder, count = Decoder(), 0
@@ -52,7 +52,7 @@ def msgspec_ceiling(path: Path) -> Work:
     """The decoder that Bridle uses, into the same types, on lines that are cut already, and nothing else."""
     import msgspec
 
-    from bridle.wire.events import Plain
+    from bridle.wire.events.events import Plain
 
     class Other(msgspec.Struct, tag_field="type", tag="system"):
         subtype: str
@@ -144,7 +144,7 @@ def run_transport(path: Path) -> Work:
     """The program is started, its bytes are read and split into lines, and nothing else."""
     from bridle.ground import ids
     from bridle.ground.children import child_process
-    from bridle.wire.lines import Lines
+    from bridle.wire.events.lines import Lines
 
     async def one() -> int:
         child = await child_process.start(
@@ -235,9 +235,9 @@ def _peak_bytes() -> int:
 
 
 def _bridle_judge(chunks: Callable[[], Iterator[bytes]]) -> Work:
-    from bridle.wire.decode import Decoder
-    from bridle.wire.outcome import judge
-    from bridle.wire.recorder import Recorder
+    from bridle.wire.events.decode import Decoder
+    from bridle.wire.record.outcome import judge
+    from bridle.wire.record.recorder import Recorder
 
     def work() -> int:
         decoder, recorder = Decoder(), Recorder()

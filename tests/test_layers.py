@@ -105,7 +105,9 @@ def broken(folder: Path, path: str, source: str) -> list[str]:
     ],
 )
 def test_every_way_to_import_out_of_a_layer_is_found(tmp_path: Path, source: str) -> None:
-    assert any(what.startswith("wire may not import bridle.run") for what in broken(tmp_path, "wire/lines.py", source))
+    assert any(
+        what.startswith("wire may not import bridle.run") for what in broken(tmp_path, "wire/events/lines.py", source)
+    )
 
 
 @pytest.mark.parametrize(
@@ -128,7 +130,7 @@ def test_imports_that_cannot_be_followed_are_refused(tmp_path: Path, source: str
 @pytest.mark.parametrize(
     "source",
     [
-        "from bridle.wire.lines import cut",
+        "from bridle.wire.events.lines import cut",
         "from bridle import errors",
         "from bridle import __version__",
         "from bridle.ground import process",
@@ -189,7 +191,7 @@ def test_a_layer_that_the_table_does_not_know_is_found(tmp_path: Path) -> None:
     ],
 )
 def test_whatever_makes_the_wire_impure_is_found(tmp_path: Path, source: str) -> None:
-    found = broken(tmp_path, "wire/lines.py", source)
+    found = broken(tmp_path, "wire/events/lines.py", source)
     assert len(found) == 1
     assert found[0].startswith("wire is pure")
 
@@ -202,7 +204,7 @@ def test_other_layers_may_touch_the_machine(tmp_path: Path) -> None:
     "source",
     [
         "import os",
-        "from bridle.wire.lines import cut",
+        "from bridle.wire.events.lines import cut",
         "VALUE = 1",
         "_TABLE = dict(a=1)",
         "def helper():\n    pass",
@@ -222,7 +224,7 @@ def test_an_init_that_lists_names_is_left_alone(tmp_path: Path) -> None:
 from __future__ import annotations
 
 __all__ = ["cut"]
-_MODULES = {"cut": "bridle.wire.lines"}
+_MODULES = {"cut": "bridle.wire.events.lines"}
 
 
 def __getattr__(name: str) -> object:

@@ -90,7 +90,7 @@ class Module:
 
 
 def layer_of(name: str) -> str:
-    """`bridle.wire.lines` belongs to `wire`."""
+    """`bridle.wire.events.lines` belongs to `wire`."""
     return name.split(".")[1] if "." in name else ""
 
 

@@ -12,9 +12,9 @@ from bridle.loop import kinds
 from bridle.loop.endings import ending
 from bridle.run.budget import Cost
 from bridle.run.runner import Finished
-from bridle.wire.dialects.table import decoder_for
-from bridle.wire.outcome import Ending, judge
-from bridle.wire.recorder import Recorder
+from bridle.wire.dialects.dialect_table import decoder_for
+from bridle.wire.record.outcome import Ending, judge
+from bridle.wire.record.recorder import Recorder
 
 NOW = datetime(2026, 11, 15, 12, 30, tzinfo=UTC)
 SESSION = "10f6d3c2-0000-4000-8000-000000000001"

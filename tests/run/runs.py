@@ -11,7 +11,7 @@ from typing import Any
 
 from bridle.run.request import Limits, Request
 from bridle.run.runner import Finished, run
-from bridle.wire.events import Event
+from bridle.wire.events.events import Event
 from tests.run.agents import HANG_SECONDS, Agent
 
 SCHEMA = {"type": "object", "properties": {"summary": {"type": "string"}}, "required": ["summary"]}

@@ -14,8 +14,8 @@ from bridle.run.attempt import Attempt
 from bridle.run.command import build
 from bridle.run.logs import RunLog
 from bridle.run.request import Request
-from bridle.wire.category import Category
-from bridle.wire.outcome import judge
+from bridle.wire.record.error_category import Category
+from bridle.wire.record.outcome import judge
 from tests.run.agents import HANG_SECONDS, Agent, Script, all_dead, init, result
 from tests.run.runs import logs_of
 

@@ -10,7 +10,7 @@ import pytest
 
 from bridle.errors import AgentNotFound, AgentNotReady
 from bridle.run.locate import Program, locate
-from bridle.wire.category import Category
+from bridle.wire.record.error_category import Category
 from tests.run.agents import Agent, happy
 from tests.run.runs import run_agent
 

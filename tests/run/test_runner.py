@@ -16,10 +16,10 @@ from bridle.errors import UsageError
 from bridle.run.request import Limits, Permission, Request
 from bridle.run.runner import AgentRun
 from bridle.run.watchdog import Bite
-from bridle.wire.category import Category
-from bridle.wire.events import Assistant, Event, Result
-from bridle.wire.outcome import Policy
-from bridle.wire.system import Init
+from bridle.wire.events.events import Assistant, Event, Result
+from bridle.wire.events.system import Init
+from bridle.wire.record.error_category import Category
+from bridle.wire.record.outcome import Policy
 from tests.run.agents import (
     HANG_SECONDS,
     MODEL,

@@ -18,8 +18,8 @@ from bridle.run.budget import Budget, Cost, budget_file, cost_of
 from bridle.run.logs import FOLDER
 from bridle.run.request import Mode, Request
 from bridle.run.runner import run
-from bridle.wire.category import Category
-from bridle.wire.record import Record, Tally
+from bridle.wire.record.error_category import Category
+from bridle.wire.record.record import Record, Tally
 from tests.run.agents import SESSION, Script, happy, init, result
 from tests.run.runs import run_agent
 

@@ -9,7 +9,7 @@ import pytest
 
 from bridle.errors import UsageError
 from bridle.run.structured import CORRECTIONS
-from bridle.wire.category import Category
+from bridle.wire.record.error_category import Category
 from tests.run.agents import Script, init, line, result
 from tests.run.runs import SCHEMA, limits, run_agent
 

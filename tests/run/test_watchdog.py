@@ -6,7 +6,7 @@ import pytest
 
 from bridle.run.request import Limits
 from bridle.run.watchdog import Bite, Clock, Deadline, next_deadline
-from bridle.wire.record import Record
+from bridle.wire.record.record import Record
 
 LIMITS = Limits(run_seconds=1000, idle_seconds=10, tool_idle_seconds=60, after_result_seconds=5)
 TOOL = Record(open_tools={"t": "Bash"})

@@ -14,7 +14,7 @@ from bridle.views.neutral import neutralise
 from bridle.views.page import Look
 from bridle.views.terminal import PRINTED_SEGMENTS, ColourView, PlainView
 from bridle.wire.mask import Mask
-from bridle.wire.transcript import Transcript
+from bridle.wire.transcript.transcript import Transcript
 from tests.wire.conversations import answers, ends, recorded, result, says, tell, text, told, use
 
 HOSTILE = (

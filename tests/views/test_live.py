@@ -7,9 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 from bridle.views.live import Live
-from bridle.wire.decode import Decoder
+from bridle.wire.events.decode import Decoder
 from bridle.wire.mask import Mask
-from bridle.wire.record import Record
+from bridle.wire.record.record import Record
 
 INIT = {"type": "system", "subtype": "init", "session_id": "s", "model": "claude-x", "permissionMode": "default"}
 

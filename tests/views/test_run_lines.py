@@ -12,7 +12,7 @@ from bridle.loop import kinds
 from bridle.loop.watching import Began, Ended, Progress, Saw
 from bridle.views.run_lines import Teller
 from bridle.views.spans import moment
-from bridle.wire.decode import Decoder
+from bridle.wire.events.decode import Decoder
 from bridle.wire.mask import Mask
 from tests.views.test_live import assistant, text
 

@@ -6,9 +6,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-from bridle.wire.decode import decode, decode_stream
-from bridle.wire.items import AnyItem, Call
-from bridle.wire.transcript import Transcript
+from bridle.wire.events.decode import decode, decode_stream
+from bridle.wire.transcript.items import AnyItem, Call
+from bridle.wire.transcript.transcript import Transcript
 
 RECORDINGS = Path(__file__).parents[1] / "recordings" / "claude-2.1.197"
 

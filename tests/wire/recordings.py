@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from bridle.wire.outcome import Ending
+from bridle.wire.record.outcome import Ending
 
 FOLDER = Path(__file__).parents[1] / "recordings" / "claude-2.1.197"
 NAMES = sorted(path.stem for path in FOLDER.glob("*.ndjson"))

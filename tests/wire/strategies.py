@@ -9,11 +9,11 @@ from typing import Any, get_args, get_type_hints
 import msgspec
 from hypothesis import strategies as st
 
-from bridle.wire.blocks import KNOWN_BLOCKS, AnyBlock, Block, UnknownBlock
-from bridle.wire.decode import decode_stream
-from bridle.wire.events import Event, Ignored, Malformed, Message, Plain, Unknown, Usage
-from bridle.wire.loose import to_raw
-from bridle.wire.system import SYSTEM_KINDS, System
+from bridle.wire.events.blocks import KNOWN_BLOCKS, AnyBlock, Block, UnknownBlock
+from bridle.wire.events.decode import decode_stream
+from bridle.wire.events.events import Event, Ignored, Malformed, Message, Plain, Unknown, Usage
+from bridle.wire.events.loose_json import to_raw
+from bridle.wire.events.system import SYSTEM_KINDS, System
 
 PLAIN_KINDS: tuple[type[Event], ...] = get_args(Plain)
 _TOP_TYPES = [*(kind.__struct_config__.tag for kind in PLAIN_KINDS), "system"]  # a list: a type may be unhashable

@@ -6,10 +6,10 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-from bridle.wire.decode import decode_stream
-from bridle.wire.outcome import Ending, Rules, judge
-from bridle.wire.recorder import fold
-from bridle.wire.report import document, to_json
+from bridle.wire.events.decode import decode_stream
+from bridle.wire.record.outcome import Ending, Rules, judge
+from bridle.wire.record.recorder import fold
+from bridle.wire.record.report import document, to_json
 
 SESSION = "5f0c7a52-0000-4000-8000-000000000001"
 Line = dict[str, Any]

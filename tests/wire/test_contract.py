@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from bridle.wire.outcome import Ending, Policy, Rules
+from bridle.wire.record.outcome import Ending, Policy, Rules
 from tests.parse_cases import differences
 from tests.wire.streams import (
     SESSION,

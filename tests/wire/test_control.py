@@ -9,17 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bridle.wire import control
-from bridle.wire.answers import (
-    NO_REASON,
-    Allow,
-    Deny,
-    HookAnswer,
-    permission_decision,
-    read_decision,
-    read_hook_answer,
-)
-from bridle.wire.asked import (
+from bridle.wire.control import control_messages
+from bridle.wire.control.requests import (
     ASKED,
     Asked,
     HookCall,
@@ -32,10 +23,19 @@ from bridle.wire.asked import (
     SetPermissionMode,
     read_request,
 )
-from bridle.wire.blocks import Image, Text
-from bridle.wire.decode import decode, decode_stream
-from bridle.wire.encode import encode
-from bridle.wire.events import ControlCancel, ControlRequest, ControlResponse, User
+from bridle.wire.control.responses import (
+    NO_REASON,
+    Allow,
+    Deny,
+    HookAnswer,
+    permission_decision,
+    read_decision,
+    read_hook_answer,
+)
+from bridle.wire.events.blocks import Image, Text
+from bridle.wire.events.decode import decode, decode_stream
+from bridle.wire.events.encode import encode
+from bridle.wire.events.events import ControlCancel, ControlRequest, ControlResponse, User
 from tests.wire.recordings import recorded
 from tests.wire.strategies import json_objects, json_values
 
@@ -107,43 +107,45 @@ def test_recorded_hook_calls_name_their_event_and_are_written_back_the_same() ->
 
 def test_recorded_answers_are_built_the_same() -> None:
     recorded_answers = responses_in("18a-control-init")
-    assert control.success("r2") == recorded_answers["r2"]
-    assert control.success("r3", {"mode": "acceptEdits"}) == recorded_answers["r3"]
-    assert control.success("r6", {"mcpServers": []}) == recorded_answers["r6"]
-    assert control.unsupported(control.request("r4", "bogus")) == recorded_answers["r4"]
-    assert encode(control.success("r2")) == recorded_answers["r2"].raw + b"\n"
+    assert control_messages.success("r2") == recorded_answers["r2"]
+    assert control_messages.success("r3", {"mode": "acceptEdits"}) == recorded_answers["r3"]
+    assert control_messages.success("r6", {"mcpServers": []}) == recorded_answers["r6"]
+    assert control_messages.unsupported(control_messages.request("r4", "bogus")) == recorded_answers["r4"]
+    assert encode(control_messages.success("r2")) == recorded_answers["r2"].raw + b"\n"
 
 
 def test_recorded_answers_give_their_payload_or_their_error() -> None:
     answers = responses_in("18a-control-init")
-    assert control.payload_of(answers["r3"]) == {"mode": "acceptEdits"}
-    assert control.payload_of(answers["r2"]) == {}
-    assert control.error_of(answers["r2"]) is None
-    assert control.error_of(answers["r4"]) == "Unsupported control request subtype: bogus"
-    assert "commands" in control.payload_of(answers["r1"])
+    assert control_messages.payload_of(answers["r3"]) == {"mode": "acceptEdits"}
+    assert control_messages.payload_of(answers["r2"]) == {}
+    assert control_messages.error_of(answers["r2"]) is None
+    assert control_messages.error_of(answers["r4"]) == "Unsupported control request subtype: bogus"
+    assert "commands" in control_messages.payload_of(answers["r1"])
 
 
 def test_interrupts_in_recordings_are_answered_without_a_payload() -> None:
     for name in ("18b-interrupt-api", "18c-interrupt-bash"):
         (answer,) = responses_in(name).values()
-        assert answer == control.success(answer.request_id)
+        assert answer == control_messages.success(answer.request_id)
 
 
 def test_an_answer_that_is_neither_success_nor_error_is_an_error_with_words() -> None:
-    assert control.error_of(ControlResponse(response={"error": 5})) == "the other side refused without saying why"
+    assert (
+        control_messages.error_of(ControlResponse(response={"error": 5})) == "the other side refused without saying why"
+    )
 
 
 def test_a_subtype_that_nobody_knows_has_no_value() -> None:
-    assert read_request(control.request("r", "rewind_files", user_message_id="u")) is None
+    assert read_request(control_messages.request("r", "rewind_files", user_message_id="u")) is None
     assert read_request(ControlRequest(request={"subtype": ["initialize"]})) is None
 
 
 def test_a_request_can_be_taken_back() -> None:
-    assert decode(encode(control.cancel("r9"))) == [ControlCancel(request_id="r9")]
+    assert decode(encode(control_messages.cancel("r9"))) == [ControlCancel(request_id="r9")]
 
 
 def test_an_mcp_server_answers_in_the_form_that_the_agent_expects() -> None:
-    answer = control.success("r", control.mcp_payload({"jsonrpc": "2.0", "id": 0, "result": {}}))
+    answer = control_messages.success("r", control_messages.mcp_payload({"jsonrpc": "2.0", "id": 0, "result": {}}))
     assert answer.response["response"] == {"mcp_response": {"jsonrpc": "2.0", "id": 0, "result": {}}}
 
 
@@ -205,13 +207,13 @@ def test_only_a_clear_false_stops_and_only_block_blocks() -> None:
 
 
 def test_a_user_message_is_a_line_of_text_or_blocks() -> None:
-    assert json.loads(control.user_message("hi\nthere")) == {
+    assert json.loads(control_messages.user_message("hi\nthere")) == {
         "type": "user",
         "message": {"role": "user", "content": "hi\nthere"},
         "parent_tool_use_id": None,
     }
     blocks = (Text(text="look"), Image())
-    (event,) = decode(control.user_message(blocks, session_id="s"))
+    (event,) = decode(control_messages.user_message(blocks, session_id="s"))
     assert isinstance(event, User)
     assert event.message.blocks == blocks
     assert event.session_id == "s"
@@ -220,4 +222,4 @@ def test_a_user_message_is_a_line_of_text_or_blocks() -> None:
 @given(json_values)
 def test_any_value_in_the_place_of_a_payload_is_read_without_failing(value: Any) -> None:
     answer = ControlResponse(response={"subtype": "success", "request_id": value, "response": value})
-    assert isinstance(control.payload_of(answer), dict)
+    assert isinstance(control_messages.payload_of(answer), dict)

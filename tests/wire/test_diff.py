@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from bridle.wire import diff
-from bridle.wire.clip import Clip
 from bridle.wire.mask import Mask
+from bridle.wire.transcript import diff
+from bridle.wire.transcript.clip import Clip
 
 CLIP = Clip(Mask())
 

@@ -9,10 +9,10 @@ import msgspec
 import pytest
 from hypothesis import given
 
-from bridle.wire.blocks import Text, ToolUse, UnknownBlock
-from bridle.wire.decode import decode, decode_stream
-from bridle.wire.encode import encode
-from bridle.wire.events import (
+from bridle.wire.events.blocks import Text, ToolUse, UnknownBlock
+from bridle.wire.events.decode import decode, decode_stream
+from bridle.wire.events.encode import encode
+from bridle.wire.events.events import (
     Assistant,
     ControlRequest,
     Event,
@@ -25,7 +25,7 @@ from bridle.wire.events import (
     Usage,
     User,
 )
-from bridle.wire.system import Init, System
+from bridle.wire.events.system import Init, System
 from tests.wire.recordings import NAMES, recorded
 from tests.wire.strategies import events, known_events, refused_lines, unknown_events
 

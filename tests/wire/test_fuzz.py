@@ -8,11 +8,11 @@ from collections.abc import Callable
 
 import pytest
 
-from bridle.wire.decode import decode_stream
-from bridle.wire.events import Event, Malformed, Skipped
-from bridle.wire.outcome import Ending, judge
-from bridle.wire.recorder import fold
-from bridle.wire.report import document, to_json
+from bridle.wire.events.decode import decode_stream
+from bridle.wire.events.events import Event, Malformed, Skipped
+from bridle.wire.record.outcome import Ending, judge
+from bridle.wire.record.recorder import fold
+from bridle.wire.record.report import document, to_json
 from tests.sizes import SIZES
 from tests.wire.recordings import NAMES, recorded
 

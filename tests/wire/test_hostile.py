@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from bridle.wire.decode import decode
-from bridle.wire.events import Malformed, Unknown
-from bridle.wire.items import Failure, Words
-from bridle.wire.outcome import NO_EVENTS
-from bridle.wire.tolerant import GLUED_LIMIT
-from bridle.wire.transcript import SHOWN_BLOCKS
+from bridle.wire.events.decode import decode
+from bridle.wire.events.decode_tolerant import GLUED_LIMIT
+from bridle.wire.events.events import Malformed, Unknown
+from bridle.wire.record.outcome import NO_EVENTS
+from bridle.wire.transcript.items import Failure, Words
+from bridle.wire.transcript.transcript import SHOWN_BLOCKS
 from tests.wire.conversations import answers, calls, ends, result, says, told, use
 from tests.wire.streams import failed, init, inspected, said
 from tests.wire.streams import result as ended

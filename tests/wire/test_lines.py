@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bridle.wire.decode import Decoder, decode_stream
-from bridle.wire.events import Event, Skipped
-from bridle.wire.lines import Lines, Oversize, clean
+from bridle.wire.events.decode import Decoder, decode_stream
+from bridle.wire.events.events import Event, Skipped
+from bridle.wire.events.lines import Lines, Oversize, clean
 from tests.sizes import SIZES
 from tests.wire.recordings import NAMES, recorded
 

@@ -12,12 +12,12 @@ from bridle.views.document import document as conversation
 from bridle.views.page import Look
 from bridle.views.summary import summarise
 from bridle.views.terminal import PlainView
-from bridle.wire.decode import Decoder
+from bridle.wire.events.decode import Decoder
 from bridle.wire.mask import Mask
-from bridle.wire.outcome import judge
-from bridle.wire.recorder import fold
-from bridle.wire.report import document, to_json
-from bridle.wire.transcript import Transcript
+from bridle.wire.record.outcome import judge
+from bridle.wire.record.recorder import fold
+from bridle.wire.record.report import document, to_json
+from bridle.wire.transcript.transcript import Transcript
 
 HUGE = "9" * 4300  # the longest integer that Python reads: a sum of two of them it cannot write
 ABSURD = (HUGE, "-" + HUGE, "1e308", "-1e308", "1e400", "NaN", "Infinity", "-Infinity", f'"{HUGE}"')

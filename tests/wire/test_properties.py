@@ -9,13 +9,13 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bridle.wire.blocks import KNOWN_BLOCKS
-from bridle.wire.decode import Decoder, decode_stream
-from bridle.wire.events import Event, Skipped
-from bridle.wire.outcome import Ending, Policy, Rules, judge
-from bridle.wire.recorder import Recorder
-from bridle.wire.report import document, to_json
-from bridle.wire.system import SYSTEM_KINDS
+from bridle.wire.events.blocks import KNOWN_BLOCKS
+from bridle.wire.events.decode import Decoder, decode_stream
+from bridle.wire.events.events import Event, Skipped
+from bridle.wire.events.system import SYSTEM_KINDS
+from bridle.wire.record.outcome import Ending, Policy, Rules, judge
+from bridle.wire.record.recorder import Recorder
+from bridle.wire.record.report import document, to_json
 
 # Everything that is stripped or skipped on the way: line ends, padding, and blanks between values.
 DROPPED = bytes.maketrans(b"", b"")

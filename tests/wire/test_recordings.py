@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from bridle.wire.blocks import ToolResult, ToolUse
-from bridle.wire.decode import decode, decode_stream
-from bridle.wire.events import Assistant, ControlRequest, ControlResponse, Event, Result, StreamEvent, User
-from bridle.wire.lines import Lines, Oversize
-from bridle.wire.tolerant import decode_tolerantly
+from bridle.wire.events.blocks import ToolResult, ToolUse
+from bridle.wire.events.decode import decode, decode_stream
+from bridle.wire.events.decode_tolerant import decode_tolerantly
+from bridle.wire.events.events import Assistant, ControlRequest, ControlResponse, Event, Result, StreamEvent, User
+from bridle.wire.events.lines import Lines, Oversize
 from tests.wire.recordings import FOLDER, NAMES, ending_of, recorded
 from tests.wire.streams import inspected_bytes
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bridle.wire.resets import FURTHEST, reset_time
+from bridle.wire.record.limit_resets import FURTHEST, reset_time
 
 # A Sunday; in New York it is 07:30, in Tokyo 21:30.
 NOW = datetime(2026, 11, 15, 12, 30, tzinfo=UTC)

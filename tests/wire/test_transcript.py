@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bridle.wire.items import (
+from bridle.wire.transcript.items import (
     Call,
     Denial,
     Failure,

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from bridle.views.document import document
 from bridle.views.page import Look
 from bridle.views.terminal import PlainView
-from bridle.wire.decode import decode_stream
-from bridle.wire.items import Call
+from bridle.wire.events.decode import decode_stream
 from bridle.wire.mask import Mask
-from bridle.wire.transcript import Transcript
+from bridle.wire.transcript.items import Call
+from bridle.wire.transcript.transcript import Transcript
 from tests.wire.conversations import RECORDINGS
 
 LINES = [line for path in sorted(RECORDINGS.glob("*.ndjson")) for line in path.read_bytes().splitlines() if line]

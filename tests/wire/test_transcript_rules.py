@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
-from bridle.wire.board import DEEPEST_THREAD, Board
-from bridle.wire.items import Call, Chip, Failure, FileChange, Notice, NoticeKind, Speaker, State, SubAgent, Words
 from bridle.wire.mask import Mask
-from bridle.wire.prose import Code, Prose
-from bridle.wire.transcript import Transcript
+from bridle.wire.transcript.item_board import DEEPEST_THREAD, Board
+from bridle.wire.transcript.items import (
+    Call,
+    Chip,
+    Failure,
+    FileChange,
+    Notice,
+    NoticeKind,
+    Speaker,
+    State,
+    SubAgent,
+    Words,
+)
+from bridle.wire.transcript.prose_and_code import Code, Prose
+from bridle.wire.transcript.transcript import Transcript
 from tests.wire.conversations import answers, calls, ends, kinds, result, says, states, streams, tell, text, told, use
 
 

@@ -14,9 +14,9 @@ from bridle.agent.input import Asked, Said
 from bridle.agent.model.names import EFFORTS, Model, Thinking, resolve
 from bridle.agent.permissions.policy import MODES, with_mode
 from bridle.agent.session import new_uuid
-from bridle.wire import control
-from bridle.wire.encode import encode
-from bridle.wire.events import ControlResponse
+from bridle.wire.control import control_messages
+from bridle.wire.events.encode import encode
+from bridle.wire.events.events import ControlResponse
 
 # The names that a host offers to a person, in this order.
 LISTED = ("default", "sonnet", "haiku", "opus", "fable")
@@ -45,7 +45,7 @@ class ControlDesk:
             case "initialize":
                 self._initialize(asked)
             case "interrupt":
-                self._answer(control.success(asked.request_id))
+                self._answer(control_messages.success(asked.request_id))
                 self._conversation.cut()
             case "set_model":
                 self._set_model(asked)
@@ -55,7 +55,7 @@ class ControlDesk:
                 self._set_thinking(asked)
             case "mcp_status":
                 servers = self._conversation.persona.opening().mcp_servers
-                self._answer(control.success(asked.request_id, {"mcpServers": servers}))
+                self._answer(control_messages.success(asked.request_id, {"mcpServers": servers}))
             case subtype:
                 self._fail(asked, f"Unsupported control request subtype: {subtype}")
 
@@ -76,7 +76,7 @@ class ControlDesk:
             "account": self._welcome.account,
             "pid": os.getpid(),
         }
-        self._answer(control.success(asked.request_id, answer))
+        self._answer(control_messages.success(asked.request_id, answer))
 
     def _set_model(self, asked: Asked) -> None:
         wanted = asked.request.get("model")
@@ -87,7 +87,7 @@ class ControlDesk:
         self._conversation.persona.model = model
         said = f"<local-command-stdout>Set model to {wanted or 'default'} ({model.id})</local-command-stdout>"
         self._conversation.replay(Said(said), new_uuid())
-        self._answer(control.success(asked.request_id))
+        self._answer(control_messages.success(asked.request_id))
 
     def _set_mode(self, asked: Asked) -> None:
         mode = asked.request.get("mode")
@@ -103,7 +103,7 @@ class ControlDesk:
             return
         persona = self._conversation.persona
         persona.policy = with_mode(persona.policy, mode)
-        self._answer(control.success(asked.request_id, {"mode": mode}))
+        self._answer(control_messages.success(asked.request_id, {"mode": mode}))
         fields = {"status": None, "permissionMode": mode}
         self._conversation.emit(
             events.system("status", fields, session_id=self._conversation.session_id, uuid=new_uuid())
@@ -115,10 +115,10 @@ class ControlDesk:
             self._fail(asked, "max_thinking_tokens must be a number from 0 up, or null")
             return
         self._conversation.manner = msgspec.structs.replace(self._conversation.manner, thinking_tokens=tokens)
-        self._answer(control.success(asked.request_id))
+        self._answer(control_messages.success(asked.request_id))
 
     def _fail(self, asked: Asked, text: str) -> None:
-        self._answer(control.failure(asked.request_id, text))
+        self._answer(control_messages.failure(asked.request_id, text))
 
     def _answer(self, answer: ControlResponse) -> None:
         self._write(encode(answer))

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from bridle.wire.lines import Lines, Oversize
+from bridle.wire.events.lines import Lines, Oversize
 
 _CHUNK_BYTES = 256 * 1024
 

@@ -11,7 +11,7 @@ import threading
 from collections import deque
 from typing import Any
 
-from bridle.wire.loose import to_bytes
+from bridle.wire.events.loose_json import to_bytes
 
 # What may wait for a reader that is behind. More would let a slow reader fill our memory.
 WAITING_LIMIT_BYTES = 8 * 1024 * 1024

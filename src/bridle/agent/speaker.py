@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from bridle.agent.output import Output
-from bridle.wire.loose import to_bytes
+from bridle.wire.events.loose_json import to_bytes
 
 
 class Speaker:

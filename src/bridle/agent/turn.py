@@ -201,6 +201,6 @@ class TurnUnderWay:
 
 
 def _structured_ending(value: Any) -> Ending:
-    from bridle.wire.loose import to_bytes
+    from bridle.wire.events.loose_json import to_bytes
 
     return Ending(text=to_bytes(value).decode(), stop_reason="tool_use", structured=value, has_structured=True)

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from bridle.run.request import Limits
 from bridle.run.runner import Finished
 from bridle.run.watchdog import Bite
-from bridle.wire.category import Category
-from bridle.wire.report import document, to_json
+from bridle.wire.record.error_category import Category
+from bridle.wire.record.report import document, to_json
 
 
 def as_json(finished: Finished) -> str:

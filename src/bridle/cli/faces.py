@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.live import Live
 
-    from bridle.wire.record import Record
+    from bridle.wire.record.record import Record
 
 SKIP_KEY = "s"
 # A long journal takes a while to read: the view rests ten times as long, and leaves the machine to the work.

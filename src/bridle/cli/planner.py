@@ -16,7 +16,7 @@ from bridle.loop.settings import Settings
 from bridle.run.request import Auth, Limits, Mode, Permission, Reasoning, Request
 from bridle.run.runner import Finished, run
 from bridle.views.run_lines import AgentWords
-from bridle.wire.events import Event
+from bridle.wire.events.events import Event
 from bridle.wire.mask import Mask, secret_values
 
 FAILED = 1

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from bridle.errors import UsageError
-from bridle.wire.category import Category
-from bridle.wire.outcome import Ending, Policy, Rules
+from bridle.wire.record.error_category import Category
+from bridle.wire.record.outcome import Ending, Policy, Rules
 
 LOG_SUFFIX = ".ndjson"
 META_SUFFIX = ".meta.json"

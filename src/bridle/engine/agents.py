@@ -19,8 +19,8 @@ from bridle.ground import clock, disk
 from bridle.journal import layout
 from bridle.journal.entries import ERROR, OK, Posted
 from bridle.run.runner import Finished, run
-from bridle.wire.category import Category
-from bridle.wire.resets import lifted_at
+from bridle.wire.record.error_category import Category
+from bridle.wire.record.limit_resets import lifted_at
 from bridle.workspace.merge import Conflicts
 from bridle.workspace.snapshot import Snapshot
 

@@ -19,7 +19,7 @@ from bridle.loop.ledger import Spent
 from bridle.run.aftermath import Told, told
 from bridle.run.logs import FOLDER, LOG_SUFFIX
 from bridle.run.request import Request
-from bridle.wire.record import Tally
+from bridle.wire.record.record import Tally
 
 
 @dataclass(frozen=True)

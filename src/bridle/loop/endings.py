@@ -13,8 +13,8 @@ from bridle.ground import clock
 from bridle.loop import kinds
 from bridle.run.runner import Finished
 from bridle.run.watchdog import Bite
-from bridle.wire.category import Category
-from bridle.wire.resets import lifted_at
+from bridle.wire.record.error_category import Category
+from bridle.wire.record.limit_resets import lifted_at
 
 # What of an agent's last words is kept for people.
 SAID_CHARACTERS = 2000

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from bridle.wire.events import Event
+from bridle.wire.events.events import Event
 
 
 @dataclass(frozen=True)

@@ -25,8 +25,8 @@ from bridle.run.budget import Cost
 from bridle.run.command import CLAUDE_LIKE
 from bridle.run.request import Auth, Limits, Mode, Permission, Reasoning, Request
 from bridle.run.runner import Finished, run
-from bridle.wire.outcome import Ending, judge
-from bridle.wire.record import Record
+from bridle.wire.record.outcome import Ending, judge
+from bridle.wire.record.record import Record
 from bridle.workspace import snapshot
 from bridle.workspace.snapshot import Snapshot
 

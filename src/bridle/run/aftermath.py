@@ -14,9 +14,9 @@ from bridle.run.budget import Budget, Cost
 from bridle.run.command import CLAUDE_LIKE
 from bridle.run.logs import FOLDER, LOG_SUFFIX, META_SUFFIX
 from bridle.run.request import Mode
-from bridle.wire.dialects.table import decoder_for
-from bridle.wire.record import Record
-from bridle.wire.recorder import Recorder
+from bridle.wire.dialects.dialect_table import decoder_for
+from bridle.wire.record.record import Record
+from bridle.wire.record.recorder import Recorder
 
 _READ_BYTES = 256 * 1024  # large enough that reading costs nothing beside decoding
 

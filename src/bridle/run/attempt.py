@@ -16,16 +16,16 @@ from bridle.run.logs import RunLog
 from bridle.run.request import Request
 from bridle.run.structured import CORRECTIONS, Schema
 from bridle.run.watchdog import Bite, Clock, Deadline, next_deadline
-from bridle.wire import control
-from bridle.wire.blocks import Text
-from bridle.wire.category import Category
-from bridle.wire.dialects.table import StreamDecoder, decoder_for
-from bridle.wire.encode import encode
-from bridle.wire.events import ControlRequest, Event, Result
-from bridle.wire.outcome import Ending, is_cut_short
-from bridle.wire.record import Record
-from bridle.wire.recorder import Recorder
-from bridle.wire.system import Init
+from bridle.wire.control import control_messages
+from bridle.wire.dialects.dialect_table import StreamDecoder, decoder_for
+from bridle.wire.events.blocks import Text
+from bridle.wire.events.encode import encode
+from bridle.wire.events.events import ControlRequest, Event, Result
+from bridle.wire.events.system import Init
+from bridle.wire.record.error_category import Category
+from bridle.wire.record.outcome import Ending, is_cut_short
+from bridle.wire.record.record import Record
+from bridle.wire.record.recorder import Recorder
 
 # After its output ended, or after it was told to stop: the last bytes come at once or not at all.
 LAST_BYTES_SECONDS = 5.0
@@ -246,7 +246,7 @@ class Attempt:
         for event in told:
             if isinstance(event, ControlRequest) and self._is_talking:
                 refusal = f"nobody is here to answer {event.subtype or 'this request'}"
-                await self._write(child, encode(control.failure(event.request_id, refusal)))
+                await self._write(child, encode(control_messages.failure(event.request_id, refusal)))
         if self.record.results > self._turns_seen:
             self._turns_seen = self.record.results
             await self._end_turn(child)
@@ -274,7 +274,7 @@ class Attempt:
             self.fault_category = Category.PARSE
 
     async def _say(self, child: Child, text: str) -> None:
-        await self._write(child, control.user_message((Text(text=text),)))
+        await self._write(child, control_messages.user_message((Text(text=text),)))
 
     async def _write(self, child: Child, data: bytes) -> None:
         """Write to stdin. An agent that is gone is no fault of ours: its output and exit code say why."""

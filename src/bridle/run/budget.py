@@ -10,7 +10,7 @@ from bridle.errors import DiskError
 from bridle.ground import disk, prices
 from bridle.ground.lock import FileLock
 from bridle.run.logs import STATE_FOLDER, private_folder
-from bridle.wire.record import Record, Tally
+from bridle.wire.record.record import Record, Tally
 
 LOCK_FILE = "budget.lock"
 # Counting takes milliseconds; agents that work side by side in folders of their own may end at the same moment.

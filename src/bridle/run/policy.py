@@ -8,9 +8,9 @@ from bridle.errors import AgentError, AgentNotFound, AgentNotReady, ProcessError
 from bridle.ground.children.child_process import SpawnFailure
 from bridle.run.command import KEY_VARIABLE
 from bridle.run.request import Request
-from bridle.wire.category import Category
-from bridle.wire.outcome import Ending, Outcome, Policy, Rules
-from bridle.wire.record import Record
+from bridle.wire.record.error_category import Category
+from bridle.wire.record.outcome import Ending, Outcome, Policy, Rules
+from bridle.wire.record.record import Record
 
 
 def rules_of(request: Request, environment: Mapping[str, str]) -> Rules:

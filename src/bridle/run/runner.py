@@ -28,10 +28,10 @@ from bridle.run.request import Permission, Request
 from bridle.run.sandbox import detect
 from bridle.run.structured import Schema
 from bridle.run.watchdog import Bite
-from bridle.wire.category import Category
-from bridle.wire.events import Event
-from bridle.wire.outcome import Ending, Outcome, judge
-from bridle.wire.record import Record
+from bridle.wire.events.events import Event
+from bridle.wire.record.error_category import Category
+from bridle.wire.record.outcome import Ending, Outcome, judge
+from bridle.wire.record.record import Record
 
 LOCK_FILE = "workspace.lock"
 # The keeper gives the agents of a killed Bridle a second, and then kills them; on a loaded machine that takes longer.

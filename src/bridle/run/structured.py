@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from bridle.errors import UsageError
-from bridle.wire.record import Record
+from bridle.wire.record.record import Record
 
 # An agent that did not call the tool after three reminders will not: the same number as the harness it comes from.
 CORRECTIONS = 3

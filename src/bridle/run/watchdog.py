@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from bridle.run.request import Limits
-from bridle.wire.record import Record
+from bridle.wire.record.record import Record
 
 
 class Bite(StrEnum):

@@ -11,7 +11,8 @@ from typing import assert_never
 from bridle.views.footer import DENIED, footer_lines
 from bridle.views.lines import BLANK, NARROWEST, Line, cells, chopped, fitted, indented, line, wrapped
 from bridle.views.page import Look, Page, counted, left_out, spoken_seconds
-from bridle.wire.items import (
+from bridle.wire.mask import Mask
+from bridle.wire.transcript.items import (
     AnyItem,
     Call,
     Chip,
@@ -27,9 +28,8 @@ from bridle.wire.items import (
     TodoList,
     Words,
 )
-from bridle.wire.mask import Mask
-from bridle.wire.prose import Code
-from bridle.wire.transcript import Transcript
+from bridle.wire.transcript.prose_and_code import Code
+from bridle.wire.transcript.transcript import Transcript
 
 OUTPUT_LINES = 10  # enough to see what a command said, few enough to see several commands on a screen
 DIFF_LINES = 40

@@ -6,9 +6,9 @@ from typing import Any
 
 import msgspec
 
-from bridle.wire.items import AnyItem, Call, FileChange, Words
 from bridle.wire.mask import Mask
-from bridle.wire.transcript import Transcript
+from bridle.wire.transcript.items import AnyItem, Call, FileChange, Words
+from bridle.wire.transcript.transcript import Transcript
 
 
 def document(transcript: Transcript, mask: Mask) -> dict[str, Any]:

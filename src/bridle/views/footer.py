@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from bridle.views.lines import Line, indented, line, wrapped
 from bridle.views.page import Page, counted, spoken_seconds
-from bridle.wire.items import Footer
+from bridle.wire.transcript.items import Footer
 
 DENIED = "⊘"
 

@@ -9,14 +9,14 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 
 from bridle.views.summary import harmless
-from bridle.wire.blocks import Text, ToolResult, ToolUse
-from bridle.wire.clip import Clip
-from bridle.wire.events import Assistant, Event, Malformed, RateLimit, Result, User
+from bridle.wire.events.blocks import Text, ToolResult, ToolUse
+from bridle.wire.events.events import Assistant, Event, Malformed, RateLimit, Result, User
+from bridle.wire.events.system import ApiRetry, CompactBoundary, Init, TaskStarted
 from bridle.wire.mask import Mask
-from bridle.wire.record import MAIN, Record
-from bridle.wire.recorder import Recorder
-from bridle.wire.summary import summarise
-from bridle.wire.system import ApiRetry, CompactBoundary, Init, TaskStarted
+from bridle.wire.record.record import MAIN, Record
+from bridle.wire.record.recorder import Recorder
+from bridle.wire.transcript.call_summary import summarise
+from bridle.wire.transcript.clip import Clip
 
 # The window of a model whose name does not say otherwise; the result names the true one at the end.
 USUAL_WINDOW = 200_000

@@ -8,10 +8,10 @@ from bridle.loop import kinds
 from bridle.loop.watching import Began
 from bridle.views.run_lines import STRUCTURED_OUTPUT, AgentWords
 from bridle.views.spans import clock, money
-from bridle.wire.blocks import Text, ToolResult, ToolUse
-from bridle.wire.events import Assistant, Event, User
-from bridle.wire.record import MAIN, Record
-from bridle.wire.recorder import Recorder
+from bridle.wire.events.blocks import Text, ToolResult, ToolUse
+from bridle.wire.events.events import Assistant, Event, User
+from bridle.wire.record.record import MAIN, Record
+from bridle.wire.record.recorder import Recorder
 
 Price = Callable[[Record, str], float | None]
 """What an agent's run has cost so far; the name is the agent's."""

@@ -14,12 +14,12 @@ from bridle.loop.watching import Began, Ended, Progress, Saw
 from bridle.views.lines import Line, Segment, line
 from bridle.views.spans import moment, money, span
 from bridle.views.summary import harmless
-from bridle.wire.blocks import Text, ToolUse
-from bridle.wire.clip import Clip
-from bridle.wire.events import Assistant, Event
+from bridle.wire.events.blocks import Text, ToolUse
+from bridle.wire.events.events import Assistant, Event
 from bridle.wire.mask import Mask
-from bridle.wire.record import MAIN
-from bridle.wire.summary import summarise
+from bridle.wire.record.record import MAIN
+from bridle.wire.transcript.call_summary import summarise
+from bridle.wire.transcript.clip import Clip
 
 # Of an agent's words and of a question: what fits into two lines of a wide terminal.
 WORDS_CHARACTERS = 200

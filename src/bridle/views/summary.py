@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from bridle.wire.outcome import Outcome
-from bridle.wire.record import Record
+from bridle.wire.record.outcome import Outcome
+from bridle.wire.record.record import Record
 
 _LABEL_WIDTH = 10
 _ANSWER_LINES = 20  # a screenful is left for the rest; `--json` has the whole answer

@@ -9,9 +9,9 @@ from bridle.views.cards import Cards
 from bridle.views.lines import BLANK, Line
 from bridle.views.page import Look
 from bridle.views.paint import joined, style
-from bridle.wire.items import AnyItem, Call, Notice, State, Thought, Words
 from bridle.wire.mask import Mask
-from bridle.wire.transcript import Transcript
+from bridle.wire.transcript.items import AnyItem, Call, Notice, State, Thought, Words
+from bridle.wire.transcript.transcript import Transcript
 
 if TYPE_CHECKING:
     from rich.console import Console

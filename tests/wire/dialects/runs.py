@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from bridle.wire.dialects.table import AGENTS, decoder_for
-from bridle.wire.events import Event
-from bridle.wire.outcome import Ending, judge
-from bridle.wire.recorder import fold
-from bridle.wire.report import document
+from bridle.wire.dialects.dialect_table import AGENTS, decoder_for
+from bridle.wire.events.events import Event
+from bridle.wire.record.outcome import Ending, judge
+from bridle.wire.record.recorder import fold
+from bridle.wire.record.report import document
 from tests.wire.streams import Line, printed
 
 FOLDER = Path(__file__).parents[2] / "recordings"

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from bridle.wire.decode import decode_stream
+from bridle.wire.events.decode import decode_stream
 from tests.wire.dialects.runs import inspected, read, recorded
 from tests.wire.streams import failed, init, said
 

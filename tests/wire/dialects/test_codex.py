@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from bridle.wire.blocks import Thinking, ToolUse
-from bridle.wire.events import Assistant, Result, User
-from bridle.wire.outcome import Ending
-from bridle.wire.system import ApiRetry
+from bridle.wire.events.blocks import Thinking, ToolUse
+from bridle.wire.events.events import Assistant, Result, User
+from bridle.wire.events.system import ApiRetry
+from bridle.wire.record.outcome import Ending
 from tests.wire.dialects.runs import events_of, inspected
 from tests.wire.streams import Line
 

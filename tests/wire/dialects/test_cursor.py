@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from bridle.wire.blocks import Thinking, ToolResult
-from bridle.wire.events import Assistant, User
-from bridle.wire.outcome import Ending
+from bridle.wire.events.blocks import Thinking, ToolResult
+from bridle.wire.events.events import Assistant, User
+from bridle.wire.record.outcome import Ending
 from tests.wire.dialects.runs import events_of, inspected
 from tests.wire.streams import Line
 

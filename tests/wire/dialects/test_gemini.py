@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from bridle.wire.dialects.gemini import Gemini
-from bridle.wire.events import Assistant, StreamEvent
-from bridle.wire.outcome import Ending
+from bridle.wire.events.events import Assistant, StreamEvent
+from bridle.wire.record.outcome import Ending
 from tests.wire.dialects.runs import inspected
 from tests.wire.streams import Line, printed
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from bridle.wire.outcome import Ending
+from bridle.wire.record.outcome import Ending
 from tests.wire.dialects.runs import inspected
 from tests.wire.streams import Line
 

@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bridle.errors import UsageError
-from bridle.wire.category import Category
-from bridle.wire.decode import Decoder, decode
-from bridle.wire.dialects.table import AGENTS, decoder_for
-from bridle.wire.encode import encode
-from bridle.wire.events import Assistant, Skipped, StreamEvent
+from bridle.wire.dialects.dialect_table import AGENTS, decoder_for
+from bridle.wire.events.decode import Decoder, decode
+from bridle.wire.events.encode import encode
+from bridle.wire.events.events import Assistant, Skipped, StreamEvent
+from bridle.wire.record.error_category import Category
 from tests.sizes import SIZES
 from tests.wire.dialects.runs import DIALECTS, NAMES, agent_of, documented, read, recorded
 from tests.wire.strategies import json_values

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from bridle.wire.items import AnyItem, Chip, Notice, Thought, Words
-from bridle.wire.transcript import Transcript
+from bridle.wire.transcript.items import AnyItem, Chip, Notice, Thought, Words
+from bridle.wire.transcript.transcript import Transcript
 from tests.wire.dialects.runs import agent_of, read, recorded
 
 

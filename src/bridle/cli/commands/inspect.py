@@ -13,11 +13,11 @@ import click
 
 from bridle.cli.sidecar import Sidecar, read_sidecar
 from bridle.errors import UsageError
-from bridle.wire.dialects.table import AGENTS, DEFAULT_AGENT, decoder_for
-from bridle.wire.outcome import STDERR_TAIL_BYTES, Outcome, Policy, judge
-from bridle.wire.record import Record
-from bridle.wire.recorder import Recorder
-from bridle.wire.report import document, to_json
+from bridle.wire.dialects.dialect_table import AGENTS, DEFAULT_AGENT, decoder_for
+from bridle.wire.record.outcome import STDERR_TAIL_BYTES, Outcome, Policy, judge
+from bridle.wire.record.record import Record
+from bridle.wire.record.recorder import Recorder
+from bridle.wire.record.report import document, to_json
 
 STDIN = "-"
 CHUNK_BYTES = 256 * 1024  # large enough that reading costs nothing beside decoding, small enough to forget

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 import click
 
 from bridle.errors import UsageError
-from bridle.wire.dialects.table import AGENTS, DEFAULT_AGENT, StreamDecoder, decoder_for
+from bridle.wire.dialects.dialect_table import AGENTS, DEFAULT_AGENT, StreamDecoder, decoder_for
 
 if TYPE_CHECKING:
     from bridle.views.log import Chunk, Log
     from bridle.views.page import Look
     from bridle.views.terminal import ColourView, PlainView
     from bridle.wire.mask import Mask
-    from bridle.wire.transcript import Transcript
+    from bridle.wire.transcript.transcript import Transcript
 
 LOGS = Path(".ralph/logs/claude")
 # Runs that work apart keep theirs there.
@@ -45,7 +45,7 @@ def command(
     """
     from bridle.views.terminal import look_for
     from bridle.wire.mask import Mask, secret_values
-    from bridle.wire.transcript import KEPT_CHARACTERS, Transcript
+    from bridle.wire.transcript.transcript import KEPT_CHARACTERS, Transcript
 
     if as_json and follow:
         raise UsageError("--json prints one document, which --follow never finishes", remedy="Leave one of them out.")

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import msgspec
 
-from bridle.wire.decode import Decoder
-from bridle.wire.dialects.fields import text
-from bridle.wire.events import Event, Result
-from bridle.wire.lines import LINE_LIMIT_BYTES
-from bridle.wire.loose import from_json
+from bridle.wire.dialects.tolerant_fields import text
+from bridle.wire.events.decode import Decoder
+from bridle.wire.events.events import Event, Result
+from bridle.wire.events.lines import LINE_LIMIT_BYTES
+from bridle.wire.events.loose_json import from_json
 
 
 class Amp:

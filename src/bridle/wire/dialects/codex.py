@@ -9,14 +9,14 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from bridle.wire.dialects import make
+from bridle.wire.dialects import build_events
 from bridle.wire.dialects.codex_items import TOOLS, Call, output_of, refused, went_wrong
-from bridle.wire.dialects.fields import mapping, text
-from bridle.wire.dialects.stream import Stream
-from bridle.wire.events import STREAM_ENDED, Event, Result, Usage
-from bridle.wire.lines import LINE_LIMIT_BYTES
-from bridle.wire.system import ApiRetry, Init, Notice
-from bridle.wire.tolerant import take_count
+from bridle.wire.dialects.dialect import Stream
+from bridle.wire.dialects.tolerant_fields import mapping, text
+from bridle.wire.events.decode_tolerant import take_count
+from bridle.wire.events.events import STREAM_ENDED, Event, Result, Usage
+from bridle.wire.events.lines import LINE_LIMIT_BYTES
+from bridle.wire.events.system import ApiRetry, Init, Notice
 
 DROPPED_PREFIX = "dropped-events:"
 _DROPPED = re.compile(r"\bdropped\b.*\bevents?\b|\bevents?\b.*\bdropped\b", re.IGNORECASE | re.DOTALL)
@@ -59,10 +59,10 @@ class Codex(Stream):
             case "request_user_input":
                 questions = {"questions": value.get("questions")}
                 call_id = text(value, "call_id") or self._new_id()
-                return [make.called(call_id, "AskUserQuestion", questions, raw, session=self._session)]
+                return [build_events.called(call_id, "AskUserQuestion", questions, raw, session=self._session)]
             case kind if kind in _DOCUMENTED:
-                return [make.kept(value, raw)]
-        return [make.unknown(value, raw)]
+                return [build_events.kept(value, raw)]
+        return [build_events.unknown(value, raw)]
 
     def finish(self) -> list[Event]:
         """A turn that was never completed, and in which an error stood, has failed."""
@@ -85,7 +85,7 @@ class Codex(Stream):
     def _turn_started(self, value: dict[str, Any], raw: bytes) -> list[Event]:
         self._in_turn = True
         self._error = self._retry = None
-        return (self._opened(raw) if self._results else []) or [make.kept(value, raw)]
+        return (self._opened(raw) if self._results else []) or [build_events.kept(value, raw)]
 
     def _turn_completed(self, value: dict[str, Any], raw: bytes) -> list[Event]:
         recovered: list[Event] = []
@@ -114,7 +114,7 @@ class Codex(Stream):
         self._results += 1
         return Result(
             raw=raw,
-            subtype=make.error_subtype(message or ""),
+            subtype=build_events.error_subtype(message or ""),
             is_error=True,
             result=message,
             session_id=self._session,
@@ -130,7 +130,7 @@ class Codex(Stream):
         if not self._in_turn:
             return [Notice(raw=raw, text=message, session_id=self._session)]
         self._error = self._error or message
-        return [make.kept(value, raw)]
+        return [build_events.kept(value, raw)]
 
     def _item(self, value: dict[str, Any], raw: bytes) -> list[Event]:
         item, is_over = mapping(value, "item"), value["type"] == "item.completed"
@@ -140,31 +140,31 @@ class Codex(Stream):
         if kind == "error":
             return [Notice(raw=raw, text=_advice(text(item, "message")), session_id=self._session)]
         if kind not in ("agent_message", "reasoning", "plan") or (is_over and words is None):
-            return [make.unknown(value, raw)]
+            return [build_events.unknown(value, raw)]
         if not is_over or words is None or kind == "plan":
-            return [make.kept(value, raw)]
+            return [build_events.kept(value, raw)]
         if kind == "reasoning":
-            return [make.thought(words, raw, session=self._session, message_id=text(item, "id"))]
+            return [build_events.thought(words, raw, session=self._session, message_id=text(item, "id"))]
         self._answer = words
-        return [make.said(words, raw, session=self._session, message_id=text(item, "id"))]
+        return [build_events.said(words, raw, session=self._session, message_id=text(item, "id"))]
 
     def _tool(self, call: Call, item: dict[str, Any], value: dict[str, Any], raw: bytes) -> list[Event]:
         """A call when the item begins, its result when it is over; both where the beginning was not printed."""
         call_id = text(item, "id")
         if value["type"] != "item.completed":
             if call_id is None or call_id in self._running or value["type"] == "item.updated":
-                return [make.kept(value, raw)]
+                return [build_events.kept(value, raw)]
             self._running.add(call_id)
-            return [make.called(call_id, *call, raw, session=self._session)]
+            return [build_events.called(call_id, *call, raw, session=self._session)]
         begun: list[Event] = []
         if call_id is None or call_id not in self._running:
             call_id = call_id or self._new_id()
-            begun.append(make.called(call_id, *call, raw, session=self._session))
+            begun.append(build_events.called(call_id, *call, raw, session=self._session))
         self._running.discard(call_id)
         if refused(item):
             name, arguments = call
             self._denials.append({"tool_name": name, "tool_use_id": call_id, "tool_input": arguments})
-        answer = make.answered(call_id, output_of(item), raw, session=self._session, is_error=went_wrong(item))
+        answer = build_events.answered(call_id, output_of(item), raw, session=self._session, is_error=went_wrong(item))
         return [*begun, answer]
 
     def _new_id(self) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-from bridle.wire.dialects.fields import listing, mapping, text, whole
+from bridle.wire.dialects.tolerant_fields import listing, mapping, text, whole
 
 Call: TypeAlias = tuple[str, dict[str, Any]]
 """A tool's name and its arguments."""

@@ -12,17 +12,17 @@ from typing import Any
 
 import msgspec
 
-from bridle.wire.blocks import Text
-from bridle.wire.decode import Decoder
-from bridle.wire.dialects import make
+from bridle.wire.dialects import build_events
 from bridle.wire.dialects.cursor_tools import Call, call_of, denied, output_of
-from bridle.wire.dialects.fields import mapping, text
-from bridle.wire.dialects.partial import Partial
-from bridle.wire.events import Assistant, Event, Ignored, Malformed, Result, Skipped, Unknown, Usage
-from bridle.wire.lines import LINE_LIMIT_BYTES
-from bridle.wire.loose import from_json
-from bridle.wire.system import Init
-from bridle.wire.tolerant import take_count
+from bridle.wire.dialects.partial_text import Partial
+from bridle.wire.dialects.tolerant_fields import mapping, text
+from bridle.wire.events.blocks import Text
+from bridle.wire.events.decode import Decoder
+from bridle.wire.events.decode_tolerant import take_count
+from bridle.wire.events.events import Assistant, Event, Ignored, Malformed, Result, Skipped, Unknown, Usage
+from bridle.wire.events.lines import LINE_LIMIT_BYTES
+from bridle.wire.events.loose_json import from_json
+from bridle.wire.events.system import Init
 
 
 class Cursor:
@@ -92,7 +92,7 @@ class Cursor:
         """A message that is not a part, in a run that prints parts: a repetition, or words that had no parts."""
         before = self._close()
         if words in (self._last_whole, self._all_parts):
-            return [*before, make.repeated(event.raw, session=self._session)]
+            return [*before, build_events.repeated(event.raw, session=self._session)]
         return [*before, event]
 
     def _as_parts(self) -> list[Event]:
@@ -117,7 +117,7 @@ class Cursor:
             before = self._close() if self._partial or self._held else []
             return [*before, *self._thinking.add(words, event.raw, session=session)]
         if event.value.get("subtype") == "completed":
-            return [*self._thinking.close(session=session), make.repeated(event.raw, session=session)]
+            return [*self._thinking.close(session=session), build_events.repeated(event.raw, session=session)]
         return [event]
 
     def _tool(self, event: Unknown) -> list[Event]:
@@ -128,13 +128,13 @@ class Cursor:
             return [event]
         if value["subtype"] == "started":
             if call_id is None or call_id in self._running:
-                return [make.kept(value, event.raw)]
+                return [build_events.kept(value, event.raw)]
             self._running.add(call_id)
-            return [make.called(call_id, call.name, call.arguments, event.raw, session=session)]
+            return [build_events.called(call_id, call.name, call.arguments, event.raw, session=session)]
         begun: list[Event] = []
         if call_id is None or call_id not in self._running:
             call_id = call_id or self._new_id()
-            begun.append(make.called(call_id, call.name, call.arguments, event.raw, session=session))
+            begun.append(build_events.called(call_id, call.name, call.arguments, event.raw, session=session))
         self._running.discard(call_id)
         return [*begun, self._tool_result(call, call_id, event.raw)]
 
@@ -143,7 +143,7 @@ class Cursor:
             refusal = {"tool_name": call.name, "tool_use_id": call_id, "tool_input": call.arguments}
             self._denials.append(refusal)
         is_error = "success" not in call.result
-        return make.answered(call_id, output_of(call.result), raw, session=self._session, is_error=is_error)
+        return build_events.answered(call_id, output_of(call.result), raw, session=self._session, is_error=is_error)
 
     def _result(self, event: Result) -> Result:
         self._all_parts = self._last_whole = ""

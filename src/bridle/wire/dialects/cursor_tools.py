@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from bridle.wire.blocks import to_raw_text
-from bridle.wire.dialects.fields import mapping, text
-from bridle.wire.loose import from_json
+from bridle.wire.dialects.tolerant_fields import mapping, text
+from bridle.wire.events.blocks import to_raw_text
+from bridle.wire.events.loose_json import from_json
 
 _SUFFIX = "ToolCall"
 _NAMES = {"shell": "Bash", "updateTodos": "TodoWrite", "ls": "LS"}  # where a capital letter alone does not do

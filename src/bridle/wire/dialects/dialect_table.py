@@ -1,0 +1,41 @@
+"""Which agents can be read, and by what."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Protocol, cast
+
+from bridle.errors import UsageError
+from bridle.wire.events.events import Event
+from bridle.wire.events.lines import LINE_LIMIT_BYTES
+
+_DECODERS: dict[str, tuple[str, str]] = {
+    "claude": ("bridle.wire.events.decode", "Decoder"),
+    "codex": ("bridle.wire.dialects.codex", "Codex"),
+    "gemini": ("bridle.wire.dialects.gemini", "Gemini"),
+    "opencode": ("bridle.wire.dialects.opencode", "OpenCode"),
+    "cursor": ("bridle.wire.dialects.cursor", "Cursor"),
+    "amp": ("bridle.wire.dialects.amp", "Amp"),
+}
+AGENTS: tuple[str, ...] = tuple(_DECODERS)
+DEFAULT_AGENT = "claude"
+_DROP_INS = {"bridle-agent": "claude"}  # programs that print another one's events
+
+
+class StreamDecoder(Protocol):
+    """Turns the bytes of one run into events."""
+
+    def feed(self, chunk: bytes) -> list[Event]:
+        """Take the next bytes; return the events that they complete."""
+
+    def end(self) -> list[Event]:
+        """The bytes are over: return what is left."""
+
+
+def decoder_for(agent: str, *, limit_bytes: int = LINE_LIMIT_BYTES) -> StreamDecoder:
+    """A decoder for one run of that agent."""
+    dialect = _DROP_INS.get(agent, agent)
+    if dialect not in _DECODERS:
+        raise UsageError(f"there is no agent named {agent!r}", remedy=f"Use one of: {', '.join(AGENTS)}.")
+    module, name = _DECODERS[dialect]
+    return cast("StreamDecoder", getattr(import_module(module), name)(limit_bytes=limit_bytes))

@@ -1,0 +1,40 @@
+"""A text that arrives in parts: each part is an event at once, the whole one when its end is seen."""
+
+from __future__ import annotations
+
+from bridle.wire.dialects import build_events
+from bridle.wire.events.events import Assistant, StreamEvent
+
+
+class Partial:
+    """One text or one piece of reasoning under way."""
+
+    def __init__(self, kind: str = "text") -> None:
+        self._kind = kind
+        self._parts: list[str] = []
+        self._raw = b""
+
+    @property
+    def text(self) -> str:
+        """What has come so far."""
+        return "".join(self._parts)
+
+    def __bool__(self) -> bool:
+        return bool(self._parts)
+
+    def add(self, part: str, raw: bytes, *, session: str | None) -> list[StreamEvent]:
+        """Take the next part."""
+        is_first = not self._parts
+        self._parts.append(part)
+        self._raw = raw
+        event = build_events.piece(part, raw, session=session, kind=self._kind)
+        return [build_events.begun(raw, session=session, kind=self._kind), event] if is_first else [event]
+
+    def close(self, *, session: str | None, message_id: str | None = None) -> list[Assistant]:
+        """The whole text, with the bytes of the part that completed it; nothing where nothing came."""
+        if not self._parts:
+            return []
+        whole, raw = self.text, self._raw
+        self._parts.clear()
+        build = build_events.said if self._kind == "text" else build_events.thought
+        return [build(whole, raw, session=session, message_id=message_id)]

@@ -1,0 +1,94 @@
+"""Events to bytes: one line for each, in the order of fields that agents use, so that Bridle can speak what it reads.
+
+`decode(encode(event))` gives the event back, but for two: a Skipped line, whose bytes nobody kept, is an empty one;
+and a high surrogate right before a low one in a text comes back as the one character that the pair stands for.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import msgspec
+
+from bridle.wire.events.blocks import Block, UnknownBlock
+from bridle.wire.events.events import ABSENT, Event, Ignored, Malformed, Message, Skipped, Unknown, Usage
+from bridle.wire.events.loose_json import from_json, to_bytes
+from bridle.wire.events.system import System
+
+# Counts that belong to some agents only, so that a 0 is not worth a word.
+_COUNTS_OF_SOME = frozenset({"cached_input_tokens", "reasoning_output_tokens"})
+
+
+def encode(event: Event) -> bytes:
+    """The line that says this event, with its newline."""
+    return _line(event) + b"\n"
+
+
+def _line(event: Event) -> bytes:
+    match event:
+        case Malformed() | Ignored():
+            return (event.raw or event.text.encode("utf-8", "replace")).replace(b"\n", b" ")
+        case Skipped():
+            return b""
+        case Unknown():
+            return to_bytes(event.value)
+        case System():
+            return to_bytes(event.value or {"type": "system", "subtype": event.subtype})
+        case _:
+            return _tagged(event, event.always)
+
+
+def _tagged(value: Event | Block, always: frozenset[str]) -> bytes:
+    kind = to_bytes(value.__struct_config__.tag)
+    return b'{"type":' + kind + b"".join(b"," + pair for pair in _pairs(value, always)) + b"}"
+
+
+def _pairs(value: msgspec.Struct, always: frozenset[str]) -> list[bytes]:
+    pairs = []
+    for name, key in _keys(type(value)):
+        item = getattr(value, name)
+        if item is not None and item is not ABSENT:
+            pairs.append(key + _value(item))
+        elif name in always:
+            pairs.append(key + b"null")
+    return pairs
+
+
+@cache
+def _keys(kind: type[msgspec.Struct]) -> list[tuple[str, bytes]]:
+    fields = [field for field in msgspec.structs.fields(kind) if field.name != "raw"]
+    return [(field.name, to_bytes(field.encode_name) + b":") for field in fields]
+
+
+def _value(item: Any) -> bytes:
+    match item:
+        case msgspec.Raw():
+            return _verbatim(item)
+        case Message():
+            return b"{" + b",".join(_pairs(item, Message.always)) + b"}"
+        case Usage():
+            return b"{" + b",".join(_counted(item)) + b"}"
+        case UnknownBlock():
+            return to_bytes(item.value)
+        case Block():
+            return _tagged(item, item.always)
+        case tuple():
+            return b"[" + b",".join(map(_value, item)) + b"]"
+        case _:
+            return to_bytes(item)
+
+
+def _verbatim(raw: msgspec.Raw) -> bytes:
+    """The bytes as they are, but for newlines between parts, which would end the line."""
+    data = bytes(raw)
+    return to_bytes(from_json(raw)) if b"\n" in data else data
+
+
+def _counted(usage: Usage) -> list[bytes]:
+    pairs = []
+    for name, key in _keys(Usage):
+        item = getattr(usage, name)
+        if item is not None and (item != 0 or name not in _COUNTS_OF_SOME):
+            pairs.append(key + to_bytes(item))
+    return pairs

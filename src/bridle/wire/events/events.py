@@ -1,0 +1,267 @@
+"""Events: one frozen value for each kind of line that an agent prints, in the order of fields that agents use.
+
+Every event gives back the bytes that it came from (`raw`); two events are equal when their fields are,
+whatever bytes they came from. What this version does not know is kept as `Unknown`; a line that is not
+JSON as `Malformed`. How each kind is decoded: decode.py. How it is written: encode.py.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, TypeAlias
+
+import msgspec
+
+from bridle.wire.events.blocks import AnyBlock, Text, ToolUse
+from bridle.wire.events.loose_json import from_json
+
+ABSENT = msgspec.Raw(b"null")  # a part that is set aside undecoded, and was not there
+SYNTHETIC_MODEL = "<synthetic>"  # the model that Claude Code names on messages it wrote itself
+
+# What results say that a dialect made, where the agent's stream has none of its own.
+ERROR_RATE = "error_rate_limit"  # a subtype: a quota or limit is used up, in words that name no status
+ERROR_AUTH = "error_auth"  # a subtype: the agent is not logged in, in words that name no status
+STREAM_ENDED = "stream_ended"  # a terminal_reason: the stream stopped, and nothing in it said that this was the end
+
+
+class Event(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", eq=False, gc=False):
+    """One line of an agent's output."""
+
+    always: ClassVar[frozenset[str]] = frozenset()  # fields that are written even when they are null
+
+    # Set after decoding. The name in brackets cannot be mistaken for a field of the protocol.
+    raw: bytes = msgspec.field(default=b"", name="(raw)")
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and field_values(self) == field_values(other)
+
+    def __hash__(self) -> int:
+        return hash((type(self), repr(field_values(self))))
+
+
+class Usage(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """Tokens of one message or one turn. For Claude, input_tokens leaves out what the cache read or wrote."""
+
+    input_tokens: int = 0
+    cache_creation_input_tokens: int = 0
+    cache_read_input_tokens: int = 0
+    output_tokens: int = 0
+    server_tool_use: Any = None
+    service_tier: Any = None
+    cache_creation: Any = None
+    inference_geo: Any = None
+    iterations: Any = None
+    speed: Any = None
+    cached_input_tokens: int = 0  # Codex: part of input_tokens
+    reasoning_output_tokens: int = 0  # Codex: part of output_tokens
+
+    @property
+    def context_tokens(self) -> int:
+        """What the model had before it when it answered."""
+        return self.input_tokens + self.cache_creation_input_tokens + self.cache_read_input_tokens
+
+
+class Message(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """The message inside an assistant or user event."""
+
+    always: ClassVar[frozenset[str]] = frozenset({"role", "content"})
+
+    id: str | None = None
+    type: str | None = None
+    role: str | None = None
+    model: str | None = None
+    content: tuple[AnyBlock, ...] | str = ()
+    stop_reason: str | None = None
+    stop_sequence: str | None = None
+    usage: Usage | None = None
+
+    @property
+    def blocks(self) -> tuple[AnyBlock, ...]:
+        """The content as blocks; a plain string counts as one text block."""
+        if isinstance(self.content, str):
+            return (Text(text=self.content),)
+        return self.content
+
+
+class Assistant(Event, frozen=True, kw_only=True, tag="assistant", eq=False, gc=False):
+    """Printed for each block that the model finished. Blocks of one answer share `message.id`."""
+
+    always: ClassVar[frozenset[str]] = frozenset({"parent_tool_use_id"})
+
+    message: Message = Message()
+    parent_tool_use_id: str | None = None
+    session_id: str | None = None
+    uuid: str | None = None
+    request_id: str | None = None
+    error: str | None = None
+    subagent_type: str | None = None
+    task_description: str | None = None
+
+    @property
+    def is_failure_notice(self) -> bool:
+        """Whether the program, not the model, wrote this to report a failed request."""
+        return self.error is not None
+
+    @property
+    def tool_uses(self) -> list[ToolUse]:
+        """The tool calls in this event."""
+        return [block for block in self.message.content if isinstance(block, ToolUse)]
+
+
+class User(Event, frozen=True, kw_only=True, tag="user", eq=False, gc=False):
+    """Printed for each tool result, and for text that the program put into the conversation."""
+
+    always: ClassVar[frozenset[str]] = frozenset({"parent_tool_use_id"})
+
+    message: Message = Message()
+    parent_tool_use_id: str | None = None
+    session_id: str | None = None
+    uuid: str | None = None
+    timestamp: str | None = None
+    tool_use_result: msgspec.Raw = ABSENT
+    is_synthetic: bool | None = msgspec.field(default=None, name="isSynthetic")
+    is_replay: bool | None = msgspec.field(default=None, name="isReplay")
+    subagent_type: str | None = None
+    task_description: str | None = None
+
+    @property
+    def details(self) -> Any:
+        """What the tool reported besides the text for the model (a patch, exit facts); None where it did not."""
+        return from_json(self.tool_use_result)
+
+
+class Result(Event, frozen=True, kw_only=True, tag="result", eq=False, gc=False):
+    """Printed at the end of each turn. A run may have several."""
+
+    always: ClassVar[frozenset[str]] = frozenset({"stop_reason"})
+
+    subtype: str | None = None
+    is_error: bool | None = None
+    api_error_status: int | None = None
+    duration_ms: int | float | None = None
+    duration_api_ms: int | float | None = None
+    ttft_ms: int | float | None = None
+    num_turns: int | None = None
+    result: Any = None
+    stop_reason: str | None = None
+    session_id: str | None = None
+    total_cost_usd: float | None = None
+    usage: Usage | None = None
+    model_usage: Any = msgspec.field(default=None, name="modelUsage")
+    permission_denials: Any = None
+    structured_output: Any = None
+    terminal_reason: str | None = None
+    fast_mode_state: str | None = None
+    origin: Any = None
+    uuid: str | None = None
+    errors: Any = None
+
+
+class StreamEvent(Event, frozen=True, kw_only=True, tag="stream_event", eq=False, gc=False):
+    """Printed for each piece of an answer under way, when partial messages were asked for."""
+
+    always: ClassVar[frozenset[str]] = frozenset({"parent_tool_use_id"})
+
+    event: msgspec.Raw = msgspec.Raw(b"{}")
+    session_id: str | None = None
+    parent_tool_use_id: str | None = None
+    uuid: str | None = None
+    ttft_ms: int | float | None = None
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """The decoded piece; empty where it is not an object."""
+        value = from_json(self.event)
+        return value if isinstance(value, dict) else {}
+
+
+class RateLimit(Event, frozen=True, kw_only=True, tag="rate_limit_event", eq=False, gc=False):
+    """Printed when the state of the account's limits changed."""
+
+    rate_limit_info: Any = None
+    uuid: str | None = None
+    session_id: str | None = None
+
+
+class ControlRequest(Event, frozen=True, kw_only=True, tag="control_request", eq=False, gc=False):
+    """Either side asks the other for something; request["subtype"] says what."""
+
+    request_id: str = ""
+    request: dict[str, Any] = {}
+
+    @property
+    def subtype(self) -> str:
+        """What is asked for."""
+        return _text(self.request.get("subtype"))
+
+
+class ControlResponse(Event, frozen=True, kw_only=True, tag="control_response", eq=False, gc=False):
+    """The answer to a control request; response["request_id"] says to which."""
+
+    response: dict[str, Any] = {}
+
+    @property
+    def subtype(self) -> str:
+        """`success` or `error`."""
+        return _text(self.response.get("subtype"))
+
+    @property
+    def request_id(self) -> str:
+        """The request that this answers."""
+        return _text(self.response.get("request_id"))
+
+
+class ControlCancel(Event, frozen=True, kw_only=True, tag="control_cancel_request", eq=False, gc=False):
+    """The asker no longer wants an answer."""
+
+    request_id: str = ""
+
+
+class KeepAlive(Event, frozen=True, kw_only=True, tag="keep_alive", eq=False, gc=False):
+    """Printed to show that the program is alive."""
+
+
+class Unknown(Event, frozen=True, kw_only=True, eq=False, gc=False):
+    """A JSON object of a type that this version does not know."""
+
+    kind: str = ""
+    value: dict[str, Any] = {}
+
+
+class Malformed(Event, frozen=True, kw_only=True, eq=False, gc=False):
+    """A line that is not JSON, or JSON that cannot be taken in."""
+
+    reason: str = ""
+    text: str = ""
+
+    @property
+    def is_protocol(self) -> bool:
+        """Whether the line looks like a broken event rather than words that slipped into the stream."""
+        head = self.text.lstrip()[:200]
+        return head.startswith("{") and '"type"' in head
+
+
+class Skipped(Event, frozen=True, kw_only=True, eq=False, gc=False):
+    """A line over the limit: its size is known, its bytes are only in the log."""
+
+    size_bytes: int = 0
+
+
+class Ignored(Event, frozen=True, kw_only=True, eq=False, gc=False):
+    """A line of JSON that is not an object: no event of any agent."""
+
+    text: str = ""
+
+
+Plain: TypeAlias = (
+    Assistant | User | Result | StreamEvent | RateLimit | ControlRequest | ControlResponse | ControlCancel | KeepAlive
+)
+
+
+def field_values(event: Event) -> list[Any]:
+    """The values of an event's fields without the bytes it came from."""
+    values = (getattr(event, name) for name in event.__struct_fields__ if name != "raw")
+    return [from_json(value) if isinstance(value, msgspec.Raw) else value for value in values]
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""

@@ -1,0 +1,76 @@
+"""What kind of trouble an error is: by what the agent's own fields say, else by the words in it."""
+
+from __future__ import annotations
+
+import re
+from enum import StrEnum
+
+from bridle.wire.events.events import ERROR_AUTH, ERROR_RATE
+from bridle.wire.record.record import Failure, Record
+
+ERROR_LIMIT_CHARACTERS = 4096
+TRUNCATED = " ... (truncated)"
+NO_DETAIL = "API error (no detail)"
+
+_USAGE_LIMIT = re.compile(r"usage limit|(session|weekly|5-hour|opus|sonnet) limit (reached|hit)|hit your .{0,20}limit")
+
+
+class Category(StrEnum):
+    """What kind of trouble it was."""
+
+    RATE_LIMIT = "rate_limit"
+    USAGE_LIMIT = "usage_limit"
+    AUTH = "auth"
+    API = "api"
+    INTERACTIVE = "interactive"
+    BACKGROUND_TASK = "background-task"
+    TIMEOUT = "timeout"
+    PERMISSION = "permission"
+    PROCESS = "process"
+    PARSE = "parse"
+    BUDGET = "budget"
+    NOT_FOUND = "not_found"
+
+
+_BY_SUBTYPE: dict[str | None, Category] = {
+    "error_max_budget_usd": Category.BUDGET,
+    ERROR_RATE: Category.RATE_LIMIT,
+    ERROR_AUTH: Category.AUTH,
+}
+
+
+def classify(text: str) -> Category:
+    """The kind of an error by the words in it: limits before auth, auth before the rest."""
+    words = text.lower()
+    if any(mark in words for mark in ("429", "rate limit", "rate-limit")):
+        return Category.RATE_LIMIT
+    auth = ("401", "403", "unauthorized", "authentication", "auth error", "anthropic_api_key")
+    if any(mark in words for mark in auth):
+        return Category.AUTH
+    return Category.USAGE_LIMIT if _USAGE_LIMIT.search(words) else Category.API
+
+
+def shorten(text: str) -> str:
+    """An error text of bearable length."""
+    return text if len(text) <= ERROR_LIMIT_CHARACTERS else text[:ERROR_LIMIT_CHARACTERS] + TRUNCATED
+
+
+def stream_error(failure: Failure, record: Record) -> tuple[str, Category]:
+    """The text of a turn that ended in an error, and its kind."""
+    text = shorten(failure.text) if failure.text else NO_DETAIL
+    return text, _by_structure(failure, record) or classify(text)
+
+
+def _by_structure(failure: Failure, record: Record) -> Category | None:
+    """What the agent's own fields say, which beats any words."""
+    status, notice = failure.api_error_status, failure.notice
+    if status == 429 or notice == "rate_limit":
+        limited = _USAGE_LIMIT.search((failure.text or "").lower()) or record.rate_limit_status == "rejected"
+        return Category.USAGE_LIMIT if limited else Category.RATE_LIMIT
+    if status in (401, 403) or notice == "authentication_failed":
+        return Category.AUTH
+    if failure.subtype in _BY_SUBTYPE:
+        return _BY_SUBTYPE[failure.subtype]
+    if status is not None or notice in ("invalid_request", "model_not_found", "server_error"):
+        return Category.API
+    return None

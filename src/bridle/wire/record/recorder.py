@@ -1,0 +1,316 @@
+"""The fold from events to a record. One method for each kind of event that carries facts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from bridle.wire.events.blocks import Text, ToolResult, ToolUse
+from bridle.wire.events.events import (
+    Assistant,
+    Event,
+    Ignored,
+    Malformed,
+    Message,
+    RateLimit,
+    Result,
+    Skipped,
+    Unknown,
+    Usage,
+    User,
+)
+from bridle.wire.events.numbers import LARGEST, believed
+from bridle.wire.events.system import (
+    ApiRetry,
+    CompactBoundary,
+    Init,
+    Notice,
+    TaskNotification,
+    TaskStarted,
+    TaskUpdated,
+)
+from bridle.wire.record.record import MAIN, Answer, Chunk, Failure, Record, Tally
+
+SUB_AGENT_TOOLS = ("Task", "Agent")  # the tool's name as listed, and as called
+ENDED_TASK = ("completed", "failed", "killed", "stopped")
+ASK_TOOL = "AskUserQuestion"
+_MALFORMED_KEPT = 3  # enough to see what slipped into the stream
+_NOTICES_KEPT = 20  # what an agent repeats with small changes must not fill the memory
+_MALFORMED_CHARACTERS = 120
+_RESET_IN_TEXT = re.compile(r"\|(\d{10,13})\b")
+
+
+class Recorder:
+    """Folds events into a record, one at a time."""
+
+    def __init__(self) -> None:
+        self.record = Record()
+        self._results_with_init = 0
+        self._notice: str | None = None
+        self._denied: set[str] = set()
+        self._fold: dict[type[Event], Callable[[Any], None]] = {
+            Assistant: self._assistant,
+            User: self._user,
+            Result: self._result,
+            Init: self._init,
+            ApiRetry: self._api_retry,
+            RateLimit: self._rate_limit,
+            CompactBoundary: self._compact_boundary,
+            TaskStarted: self._task_started,
+            TaskUpdated: self._task_updated,
+            TaskNotification: self._task_notification,
+            Notice: self._note,
+            Malformed: self._malformed,
+            Skipped: self._skipped,
+            Unknown: self._unknown,
+            Ignored: self._ignored,
+        }
+
+    def add(self, event: Event) -> None:
+        """Take in one event."""
+        self.record.events += 1
+        fold = self._fold.get(type(event))
+        if fold is not None:
+            fold(event)
+
+    def add_all(self, events: Sequence[Event]) -> None:
+        """Take in events in their order."""
+        find = self._fold.get
+        for event in events:
+            fold = find(type(event))
+            if fold is not None:
+                fold(event)
+        self.record.events += len(events)
+
+    def _init(self, event: Init) -> None:
+        record = self.record
+        record.inits += 1
+        if record.inits > 1:
+            if event.session_id is not None and event.session_id != record.session_id:
+                record.other_session_id = event.session_id
+            return
+        record.session_id = event.session_id or record.session_id
+        record.model = event.model
+        record.version = event.claude_code_version
+        record.cwd = event.cwd
+        record.tools = event.tools
+        record.permission_mode = event.permission_mode
+        record.api_key_source = event.api_key_source
+
+    def _assistant(self, event: Assistant) -> None:
+        if event.error is not None:
+            self._notice = event.error
+            return
+        record, message, thread = self.record, event.message, event.parent_tool_use_id
+        usage = message.usage
+        if usage is not None:
+            self._note_usage(thread, message.id, usage)
+        answer = None
+        if thread is MAIN:
+            self._notice = None
+            answer = self._continue_answer(message)
+            if usage is not None:
+                tokens = usage.context_tokens
+                record.context_tokens = tokens if -LARGEST < tokens < LARGEST else 0
+        if type(message.content) is str:
+            return
+        for block in message.content:
+            if type(block) is Text:
+                record.chunks.append(Chunk(block.text, thread))
+                if answer is not None:
+                    answer.texts.append(block.text)
+            elif type(block) is ToolUse:
+                self._tool_use(block)
+                if answer is not None and block.name == ASK_TOOL:
+                    answer.asked_user = True
+
+    def _continue_answer(self, message: Message) -> Answer:
+        """The blocks of one message arrive as events of their own and share its id."""
+        answer = self.record.answer
+        if message.id is None or message.id != answer.message_id:
+            answer = self.record.answer = Answer(message.id)
+        if message.stop_reason is not None:
+            answer.stop_reason = message.stop_reason
+        return answer
+
+    def _note_usage(self, thread: str | None, message_id: str | None, usage: Usage) -> None:
+        """Usage is repeated for each block of a message: the last value for an id counts, once."""
+        live = self.record.live_usage.get(thread)
+        if live is not None and (message_id is None or live[0] != message_id):
+            self.record.past_usage.add(live[1])
+        self.record.live_usage[thread] = (message_id, usage)
+
+    def _tool_use(self, block: ToolUse) -> None:
+        self.record.tool_uses += 1
+        self.record.open_tools[block.id] = block.name
+        if block.name in SUB_AGENT_TOOLS and b"run_in_background" in bytes(block.input):
+            arguments = block.arguments
+            if arguments.get("run_in_background") is True:
+                self.record.background_launches += 1
+                self.record.background_open[block.id] = str(arguments.get("description", ""))
+
+    def _user(self, event: User) -> None:
+        if isinstance(event.message.content, str):
+            return
+        for block in event.message.content:
+            if isinstance(block, ToolResult):
+                self.record.tool_results += 1
+                self.record.tool_errors += block.is_error is True
+                self.record.open_tools.pop(block.tool_use_id, None)
+                self._close_thread(block.tool_use_id)
+
+    def _close_thread(self, thread: str) -> None:
+        live = self.record.live_usage.pop(thread, None)
+        if live is not None:
+            self.record.past_usage.add(live[1])
+
+    def _result(self, event: Result) -> None:
+        record = self.record
+        record.results += 1
+        is_turn = self._results_with_init < record.inits or record.results == 1
+        self._results_with_init += is_turn
+        record.session_id = record.session_id or event.session_id
+        record.result_subtype = event.subtype
+        record.result_stop_reason = event.stop_reason
+        record.terminal_reason = event.terminal_reason
+        text = record.result_text = result_text(event.result)
+        if event.is_error is True:
+            record.failure = Failure(
+                text=text or errors_text(event.errors),
+                subtype=event.subtype,
+                api_error_status=event.api_error_status,
+                notice=self._notice,
+            )
+            record.resets_at = _reset_in(text) or record.resets_at
+        elif is_turn:
+            record.failure = None
+        self._add_numbers(event, is_turn=is_turn)
+        if event.structured_output is not None:
+            record.structured_output, record.has_structured_output = event.structured_output, True
+        if isinstance(event.permission_denials, list):
+            self._deny(event.permission_denials)
+
+    def _deny(self, denials: list[Any]) -> None:
+        """A turn lists its own denials or those of the whole run: each call counts once."""
+        for denial in denials:
+            call_id = denial.get("tool_use_id") if isinstance(denial, dict) else None
+            known = call_id if isinstance(call_id, str) else None
+            if isinstance(denial, dict) and known not in self._denied:
+                self.record.permission_denials.append(denial)
+            if known is not None:
+                self._denied.add(known)
+
+    def _add_numbers(self, event: Result, *, is_turn: bool) -> None:
+        """Usage, turns and time are counted anew for each turn; cost and usage by model run on over the process.
+
+        A second result without an init of its own is no new turn: its figures take the place of the first one's.
+        """
+        record = self.record
+        earlier = is_turn and record.results > 1
+        if event.usage is not None:
+            record.usage = record.usage if earlier else Tally()
+            record.usage.add(event.usage)
+            record.usage.drop_absurd()
+            split = event.usage.cache_creation
+            record.cache_creation = split if isinstance(split, dict) else None
+        turns, milliseconds, cost = map(believed, (event.num_turns, event.duration_ms, event.total_cost_usd))
+        if turns is not None:
+            record.num_turns = (record.num_turns or 0) * earlier + turns
+        if milliseconds is not None:
+            record.duration_ms = (record.duration_ms or 0) * earlier + milliseconds
+        record.duration_api_ms = believed(event.duration_api_ms)
+        if cost is not None:
+            record.total_cost_usd = max(cost, record.total_cost_usd or 0.0)
+        if isinstance(event.model_usage, dict):
+            record.model_usage = event.model_usage
+
+    def _api_retry(self, _event: ApiRetry) -> None:
+        self.record.api_retries += 1
+
+    def _rate_limit(self, event: RateLimit) -> None:
+        info = event.rate_limit_info
+        if not isinstance(info, dict):
+            return
+        status, kind, resets_at = info.get("status"), info.get("rateLimitType"), info.get("resetsAt")
+        self.record.rate_limit_status = status if isinstance(status, str) else None
+        self.record.rate_limit_type = kind if isinstance(kind, str) else None
+        moment = believed(resets_at)
+        if moment is not None:
+            self.record.resets_at = _seconds(int(moment))
+
+    def _compact_boundary(self, _event: CompactBoundary) -> None:
+        self.record.compactions += 1
+
+    def _task_started(self, event: TaskStarted) -> None:
+        if event.task_id is not None:
+            self.record.open_tasks[event.task_id] = event.description or ""
+
+    def _task_updated(self, event: TaskUpdated) -> None:
+        if event.task_id is not None and event.status in ENDED_TASK:
+            self.record.open_tasks.pop(event.task_id, None)
+
+    def _task_notification(self, event: TaskNotification) -> None:
+        if event.task_id is not None:
+            self.record.open_tasks.pop(event.task_id, None)
+        if event.tool_use_id is not None and event.status == "completed":
+            self.record.background_open.pop(event.tool_use_id, None)
+
+    def _note(self, event: Notice) -> None:
+        notices = self.record.notices
+        if event.text and event.text not in notices and len(notices) < _NOTICES_KEPT:
+            notices.append(event.text)
+
+    def _malformed(self, event: Malformed) -> None:
+        self.record.parse_errors += 1
+        if len(self.record.malformed) < _MALFORMED_KEPT:
+            self.record.malformed.append(event.text[:_MALFORMED_CHARACTERS])
+
+    def _skipped(self, event: Skipped) -> None:
+        self.record.parse_errors += 1
+        if len(self.record.malformed) < _MALFORMED_KEPT:
+            self.record.malformed.append(f"({event.size_bytes} bytes, over the limit for one line)")
+
+    def _unknown(self, _event: Unknown) -> None:
+        self.record.unknown_events += 1
+
+    def _ignored(self, _event: Ignored) -> None:
+        self.record.ignored += 1
+
+
+def fold(events: Iterable[Event]) -> Record:
+    """The record of a whole run."""
+    recorder = Recorder()
+    for event in events:
+        recorder.add(event)
+    return recorder.record
+
+
+def result_text(value: Any) -> str | None:
+    """The text of a result: a string, or a message object with text blocks."""
+    if isinstance(value, str):
+        return value
+    content = value.get("content") if isinstance(value, dict) else None
+    if isinstance(content, str):
+        return content
+    if not isinstance(content, list):
+        return None
+    texts = [block.get("text") for block in content if isinstance(block, dict)]
+    return "".join(text for text in texts if isinstance(text, str))
+
+
+def errors_text(value: Any) -> str | None:
+    """What a failed result lists as its errors, in one text."""
+    if not isinstance(value, list):
+        return None
+    return "; ".join(item for item in value if isinstance(item, str)) or None
+
+
+def _reset_in(text: str | None) -> int | None:
+    found = _RESET_IN_TEXT.search(text or "")
+    return _seconds(int(found[1])) if found else None
+
+
+def _seconds(moment: int) -> int:
+    """Epoch seconds from seconds or milliseconds."""
+    return moment // 1000 if moment > 10**11 else moment

@@ -1,0 +1,86 @@
+"""A file change as the lines of a unified diff, in bounded work however large the file is."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from bridle.wire.transcript.clip import Clip
+from bridle.wire.transcript.items import FileChange
+
+# More than a person reads of one change; the log has the rest.
+KEPT_LINES = 400
+# A line longer than this is generated or packed; its beginning says which.
+KEPT_LINE_CHARACTERS = 2000
+# Comparing is quadratic at worst: half a second at this size on a slow machine. Larger texts are compared by
+# their common beginning and end only.
+COMPARED_LINES = 2000
+
+
+def from_patch(path: str, action: str, patch: list[Any], clip: Clip) -> FileChange:
+    """The change that a tool reported as hunks of `oldStart`, `oldLines`, `newStart`, `newLines` and `lines`."""
+    return _change(path, action, _patch_lines(patch), clip)
+
+
+def from_texts(path: str, action: str, pairs: Iterable[tuple[str, str]], clip: Clip) -> FileChange:
+    """The change from old to new text, for one or several places in a file."""
+    return _change(path, action, (line for old, new in pairs for line in _compare(old, new)), clip)
+
+
+def _change(path: str, action: str, lines: Iterable[str], clip: Clip) -> FileChange:
+    kept: list[str] = []
+    added = removed = total = 0
+    for line in lines:
+        total += 1
+        added += line.startswith("+")
+        removed += line.startswith("-")
+        if total <= KEPT_LINES:
+            kept.append(clip(line, KEPT_LINE_CHARACTERS).text)
+    return FileChange(
+        path=path,
+        action=action,
+        lines=tuple(kept),
+        added=added,
+        removed=removed,
+        omitted_lines=max(total - KEPT_LINES, 0),
+    )
+
+
+def _patch_lines(patch: list[Any]) -> Iterator[str]:
+    for hunk in patch:
+        if not isinstance(hunk, dict):
+            continue
+        numbers = (_number(hunk.get(name)) for name in ("oldStart", "oldLines", "newStart", "newLines"))
+        yield "@@ -{},{} +{},{} @@".format(*numbers)
+        lines = hunk.get("lines")
+        yield from (line for line in (lines if isinstance(lines, list) else ()) if isinstance(line, str))
+
+
+def _compare(old: str, new: str) -> Iterator[str]:
+    before, after = _lines(old), _lines(new)
+    if len(before) + len(after) > COMPARED_LINES:
+        return _compare_ends(before, after)
+    return (line.rstrip("\n") for line in list(difflib.unified_diff(before, after, lineterm="", n=3))[2:])
+
+
+def _compare_ends(before: list[str], after: list[str]) -> Iterator[str]:
+    """One hunk: what stands between the common beginning and the common end."""
+    shortest = min(len(before), len(after))
+    head = next((i for i in range(shortest) if before[i] != after[i]), shortest)
+    rest = shortest - head
+    tail = next((i for i in range(rest) if before[-1 - i] != after[-1 - i]), rest)
+    gone, come = before[head : len(before) - tail], after[head : len(after) - tail]
+    if gone or come:
+        yield f"@@ -{head + 1},{len(gone)} +{head + 1},{len(come)} @@"
+    yield from (f"-{line}" for line in gone)
+    yield from (f"+{line}" for line in come)
+
+
+def _lines(text: str) -> list[str]:
+    lines = text.split("\n")
+    return lines[:-1] if lines[-1] == "" else lines
+
+
+def _number(value: Any) -> int:
+    return value if isinstance(value, int) else 0

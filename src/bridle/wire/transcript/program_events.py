@@ -1,0 +1,163 @@
+"""What is no message: news of the agent's program, and lines that are no event. Each becomes an item of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from bridle.wire.events import system
+from bridle.wire.events.events import (
+    ControlRequest,
+    ControlResponse,
+    Event,
+    Ignored,
+    Malformed,
+    RateLimit,
+    Skipped,
+    Unknown,
+)
+from bridle.wire.events.system import (
+    ApiRetry,
+    CompactBoundary,
+    HookResponse,
+    HookStarted,
+    Init,
+    Status,
+    System,
+    TaskNotification,
+    TaskProgress,
+    TaskStarted,
+    TaskUpdated,
+)
+from bridle.wire.transcript import notice_texts
+from bridle.wire.transcript.clip import Clip
+from bridle.wire.transcript.item_board import Board
+from bridle.wire.transcript.items import Chip, Failure, Notice, NoticeKind, Speaker, State, Words
+from bridle.wire.transcript.tool_calls import Calls
+
+
+class News:
+    """Folds these events into items; `fold` says what is done with each kind."""
+
+    def __init__(self, board: Board, calls: Calls, clip: Clip, limit: int) -> None:
+        self._board = board
+        self._calls = calls
+        self._clip = clip
+        self._limit = limit
+        self._session: tuple[Any, ...] | None = None
+        self._hooks: dict[str, int] = {}
+        self.fold: dict[type[Event], Callable[[Any, float | None], None]] = {
+            Init: self._init,
+            ApiRetry: lambda event, at: self._notice(NoticeKind.RETRY, notice_texts.retry(event), at),
+            RateLimit: lambda event, at: self._notice(NoticeKind.RATE_LIMIT, notice_texts.rate_limit(event), at),
+            CompactBoundary: lambda event, at: self._notice(NoticeKind.COMPACTION, notice_texts.compaction(event), at),
+            Status: self._status,
+            TaskStarted: calls.task_started,
+            TaskProgress: lambda event, _at: calls.task_progress(event),
+            TaskUpdated: self._task_updated,
+            TaskNotification: self._task_notification,
+            HookStarted: self._hook_started,
+            HookResponse: self._hook_response,
+            System: self._system,
+            system.Notice: lambda event, at: self._notice(NoticeKind.PROGRAM, event.text or "", at),
+            ControlRequest: self._control_request,
+            ControlResponse: self._control_response,
+            Malformed: self._malformed,
+            Skipped: self._skipped,
+            Ignored: lambda event, at: self.chip("no event", event.text, None, at),
+            Unknown: lambda event, at: self.chip(event.kind or "no type", _raw(event), None, at),
+        }
+
+    def finish(self) -> None:
+        """The process has ended, and with it what had not."""
+        for item_id in self._hooks.values():
+            self._board.change(item_id, state=State.INTERRUPTED)
+        self._hooks.clear()
+
+    def _init(self, event: Init, at: float | None) -> None:
+        """An init is printed for each turn; only one that says something new is worth a line."""
+        session = (event.session_id, event.model, event.cwd, event.permission_mode)
+        if session != self._session:
+            self._session = session
+            self._notice(NoticeKind.SESSION, notice_texts.session(event), at)
+
+    def _status(self, event: Status, at: float | None) -> None:
+        news = notice_texts.status(event)
+        if news is not None:
+            self._notice(*news, at)
+
+    def _task_updated(self, event: TaskUpdated, at: float | None) -> None:
+        self._calls.task_changed(event, at)
+
+    def _task_notification(self, event: TaskNotification, at: float | None) -> None:
+        call = self._board.call(event.tool_use_id or "")
+        self._calls.task_changed(event, at)
+        if call is None or call.background:
+            self._notice(NoticeKind.TASK, notice_texts.task(event), at)
+
+    def _hook_started(self, event: HookStarted, at: float | None) -> None:
+        name = event.hook_name or event.hook_event or "a hook"
+        item_id = self._board.put(Notice, at=at, kind=NoticeKind.HOOK, text=name, state=State.RUNNING)
+        if event.hook_id:
+            self._hooks[event.hook_id] = item_id
+
+    def _hook_response(self, event: HookResponse, at: float | None) -> None:
+        failed = event.outcome == "error" or event.exit_code not in (0, None)
+        words = (event.stderr or event.output or event.stdout or "").strip()
+        name = event.hook_name or event.hook_event or "a hook"
+        text = f"{name}: {self._clip(words, self._limit).text}" if words else name
+        state = State.ERROR if failed else State.OK
+        item_id = self._hooks.pop(event.hook_id or "", None)
+        if item_id is None:
+            self._board.put(Notice, at=at, kind=NoticeKind.HOOK, text=text, state=state)
+        else:
+            self._board.change(item_id, text=text, state=state)
+
+    def _system(self, event: System, at: float | None) -> None:
+        if event.subtype in notice_texts.SILENT_SYSTEM:
+            return
+        words = notice_texts.words_of(event)
+        if words is None:
+            self.chip(f"system {event.subtype}".rstrip(), _raw(event), None, at)
+        else:
+            self._notice(NoticeKind.PROGRAM, words, at)
+
+    def _control_request(self, event: ControlRequest, at: float | None) -> None:
+        if event.subtype == "can_use_tool":
+            self._notice(NoticeKind.PERMISSION, notice_texts.permission(event.request), at)
+        else:
+            self._notice(NoticeKind.PROGRAM, f"control request {event.subtype}".rstrip(), at)
+
+    def _control_response(self, event: ControlResponse, at: float | None) -> None:
+        if event.subtype == "error":
+            self.failure("control request", str(event.response.get("error", "refused")), None, at)
+
+    def _malformed(self, event: Malformed, at: float | None) -> None:
+        if event.is_protocol:
+            self.failure("broken line", f"{event.reason}\n{event.text}", None, at)
+        else:
+            clipped = self._clip(event.text, self._limit)
+            omitted = clipped.omitted_characters
+            self._board.put(Words, at=at, text=clipped.text, speaker=Speaker.STRAY, omitted_characters=omitted)
+
+    def _skipped(self, event: Skipped, at: float | None) -> None:
+        self.failure("line too long", f"{event.size_bytes} bytes in one line were passed over", None, at)
+
+    def _notice(self, kind: NoticeKind, text: str, at: float | None) -> None:
+        self._board.put(Notice, at=at, kind=kind, text=self._clip(text, self._limit).text)
+
+    def failure(self, name: str, text: str, thread: str | None, at: float | None) -> None:
+        """Put an error into a thread."""
+        clipped = self._clip(text, self._limit)
+        self._board.put(
+            Failure, thread, at=at, name=name, text=clipped.text, omitted_characters=clipped.omitted_characters
+        )
+
+    def chip(self, kind: str, raw: str, thread: str | None, at: float | None) -> None:
+        """Put something unknown into a thread, as it was sent."""
+        clipped = self._clip(raw, self._limit)
+        self._board.put(Chip, thread, at=at, kind=kind, raw=clipped.text, omitted_characters=clipped.omitted_characters)
+
+
+def _raw(event: Event) -> str:
+    return event.raw.decode("utf-8", "replace")

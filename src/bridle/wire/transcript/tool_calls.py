@@ -1,0 +1,247 @@
+"""Tool calls: joined with their results, judged, and given the detail that their kind of tool has."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec.structs import replace
+
+from bridle.wire.events.blocks import ToolResult, ToolUse, plain_text
+from bridle.wire.events.events import Assistant, User
+from bridle.wire.events.numbers import believed
+from bridle.wire.events.system import TaskNotification, TaskProgress, TaskStarted, TaskUpdated
+from bridle.wire.record.recorder import ASK_TOOL, SUB_AGENT_TOOLS
+from bridle.wire.record.refusals import REJECTED, says_in_background, says_refused, unwrap
+from bridle.wire.transcript import file_changes, questions, todos
+from bridle.wire.transcript.call_summary import summarise
+from bridle.wire.transcript.clip import Clip
+from bridle.wire.transcript.file_changes import FILE_TOOLS
+from bridle.wire.transcript.item_board import Board
+from bridle.wire.transcript.items import Call, Detail, Questions, State, SubAgent, Words
+
+INPUT_CHARACTERS = 20_000  # of a call's input as JSON; what a Write holds is in its diff as well
+WRITES_TODOS = "TodoWrite"
+KEEPS_TASKS = ("TaskCreate", "TaskUpdate", "TaskList")
+_ENDS = {
+    "completed": State.OK,
+    "failed": State.ERROR,
+    "killed": State.INTERRUPTED,
+    "stopped": State.INTERRUPTED,
+}
+
+
+class Calls:
+    """Folds tool calls, their results and the news of their tasks into items."""
+
+    def __init__(self, board: Board, clip: Clip, limit: int) -> None:
+        self._board = board
+        self._clip = clip
+        self._limit = limit
+        self._open: dict[str, dict[str, Any]] = {}  # the input of calls whose result needs it
+        self._tasks = todos.Tasks()
+        self._call_of_task: dict[str, str] = {}
+        self._rejected: set[str] = set()
+        self._refused: set[str] = set()
+
+    def use(self, block: ToolUse, event: Assistant, at: float | None) -> None:
+        """A call is made."""
+        known = self._board.call(block.id)
+        is_over = known is not None and known.name != "" and known.state is not State.RUNNING
+        place = self._board.call_again if is_over else self._board.call_in
+        call = place(event.parent_tool_use_id, block.id, at)
+        arguments = block.arguments
+        text = self._clip(bytes(block.input).decode("utf-8", "replace"), INPUT_CHARACTERS)
+        if call.state is State.RUNNING and self._needs_input(block.name):
+            self._open[call.call_id] = arguments
+        self._board.change(
+            call.id,
+            name=block.name,
+            at=call.at if call.at is not None else at,
+            message_id=event.message.id,
+            summary=summarise(arguments, self._clip),
+            input=text.text,
+            input_omitted=text.omitted_characters,
+            detail=self._first_detail(block.name, arguments, call),
+        )
+
+    def result(self, block: ToolResult, event: User, at: float | None, *, alone: bool) -> None:
+        """A call is answered. What the tool reported besides belongs to it where it is the only one on its line."""
+        known = self._board.call(block.tool_use_id)
+        call = known or self._board.call_in(event.parent_tool_use_id, block.tool_use_id, at)
+        text = block.text
+        details = event.details if alone and self._needs_details(call, event) else None
+        background = block.is_error is not True and _goes_on(details, text)
+        state = State.RUNNING if background else self._judge(block, event, details, text)
+        output = self._clip(unwrap(text), self._limit)
+        self._board.change(
+            call.id,
+            state=state,
+            background=background,
+            output=output.text,
+            omitted_characters=output.omitted_characters,
+            omitted_lines=output.omitted_lines,
+            seconds=_seconds(call, at) if known else None,
+            detail=self._last_detail(call, details, text, state),
+        )
+
+    def interrupted(self, *, thread: str | None) -> None:
+        """The user interrupted: what runs in the foreground has ended, and what was rejected was cut off."""
+        rejected = (self._board.call(call_id) for call_id in self._rejected)
+        cut_off = (call for call in self._board.running() if not call.background)
+        for call in (*rejected, *cut_off):
+            if call is not None and (thread is None or call.thread == thread):
+                self._board.change(call.id, state=State.INTERRUPTED)
+        self._rejected.clear()
+
+    def denied(self, call_ids: set[str], *, is_complete: bool) -> None:
+        """A turn's result lists the calls that were refused; where the list is complete, no other one was."""
+        for call_id in call_ids:
+            call = self._board.call(call_id)
+            if call is not None and call.state is not State.DENIED:
+                self._board.change(call.id, state=State.DENIED)
+        for call_id in self._refused - call_ids if is_complete else ():
+            call = self._board.call(call_id)
+            if call is not None and call.state is State.DENIED and call.thread is None:
+                self._board.change(call.id, state=State.ERROR)
+        self._refused.clear()
+        self._rejected.clear()
+
+    def finish(self) -> None:
+        """The process has ended: what still ran was interrupted."""
+        for call in self._board.running():
+            self._board.change(call.id, state=State.INTERRUPTED)
+        self._open.clear()
+
+    def task_started(self, event: TaskStarted, at: float | None) -> None:
+        """A sub-agent or a background command begins."""
+        if not event.tool_use_id:
+            return
+        if event.task_id:
+            self._call_of_task[event.task_id] = event.tool_use_id
+        if event.task_type == "local_agent" or event.subagent_type:
+            self.describe(event.tool_use_id, event.subagent_type, event.description, event.prompt, at)
+
+    def task_progress(self, event: TaskProgress) -> None:
+        """A sub-agent says what it does."""
+        call = self._board.call(event.tool_use_id or "")
+        if call is not None and isinstance(call.detail, SubAgent):
+            detail = replace(call.detail, doing=self._clip(event.description or "", self._limit).text)
+            self._board.change(call.id, detail=detail)
+
+    def task_changed(self, event: TaskUpdated | TaskNotification, at: float | None) -> None:
+        """A task has a new state, which is its call's where that goes on in the background."""
+        call_id = self._call_of_task.get(event.task_id or "")
+        call = self._board.call(call_id or getattr(event, "tool_use_id", None) or "")
+        state = _ENDS.get(event.status or "")
+        if call is None or state is None or not call.background or call.state is not State.RUNNING:
+            return
+        self._board.change(call.id, state=state, seconds=_seconds(call, at))
+
+    def describe(
+        self, call_id: str, kind: str | None, description: str | None, prompt: str | None, at: float | None
+    ) -> None:
+        """Note what is known of a sub-agent, its call seen or not."""
+        call = self._board.call_in(None, call_id, at)
+        if call.detail is not None and not isinstance(call.detail, SubAgent):
+            return
+        known = call.detail or SubAgent()
+        detail = replace(
+            known,
+            kind=known.kind or kind or "",
+            description=known.description or self._clip(description or "", self._limit).text,
+            prompt=known.prompt or self._clip(prompt or "", self._limit).text,
+        )
+        if detail != call.detail:
+            self._board.change(call.id, detail=detail)
+
+    def is_prompt(self, call_id: str, text: str) -> bool:
+        """Whether this text is what a sub-agent was asked, which its call shows already."""
+        call = self._board.call(call_id)
+        detail = call.detail if call is not None else None
+        return isinstance(detail, SubAgent) and detail.prompt == self._clip(text, self._limit).text
+
+    def _needs_input(self, name: str) -> bool:
+        return name in FILE_TOOLS or name in KEEPS_TASKS
+
+    def _needs_details(self, call: Call, event: User) -> bool:
+        special = call.name in FILE_TOOLS or call.name in KEEPS_TASKS or call.name in SUB_AGENT_TOOLS
+        raw = bytes(event.tool_use_result)
+        return special or call.name == ASK_TOOL or b'"backgroundTaskId"' in raw or b'"interrupted":true' in raw
+
+    def _first_detail(self, name: str, arguments: dict[str, Any], call: Call) -> Detail | None:
+        if name in FILE_TOOLS:
+            return file_changes.change_of(name, arguments, None, self._clip)
+        if name == WRITES_TODOS:
+            return todos.written(arguments)
+        if name == ASK_TOOL:
+            return questions.asked(arguments)
+        if name in SUB_AGENT_TOOLS or isinstance(call.detail, SubAgent):
+            return self._sub_agent(arguments, call)
+        return None
+
+    def _sub_agent(self, arguments: dict[str, Any], call: Call) -> SubAgent:
+        known = call.detail if isinstance(call.detail, SubAgent) else SubAgent()
+        return replace(
+            known,
+            kind=_text(arguments, "subagent_type") or known.kind,
+            description=self._clip(_text(arguments, "description"), self._limit).text or known.description,
+            prompt=self._clip(_text(arguments, "prompt"), self._limit).text or known.prompt,
+        )
+
+    def _last_detail(self, call: Call, details: Any, text: str, state: State) -> Detail | None:
+        arguments = self._open.pop(call.call_id, {})
+        if call.name in FILE_TOOLS and state is State.OK:
+            return file_changes.change_of(call.name, arguments, details, self._clip)
+        if call.name in KEEPS_TASKS and state is State.OK:
+            return self._tasks.apply(call.name, arguments, details, text)
+        if isinstance(call.detail, Questions):
+            return questions.answered(call.detail, details)
+        if isinstance(call.detail, SubAgent):
+            return self._reported(call, call.detail, details, text, state)
+        return call.detail
+
+    def _reported(self, call: Call, detail: SubAgent, details: Any, text: str, state: State) -> SubAgent:
+        facts = details if isinstance(details, dict) else {}
+        words = plain_text(facts["content"]) if isinstance(facts.get("content"), list) else text
+        last = self._board.last(call.call_id)
+        said = isinstance(last, Words) and last.text.strip() == words.strip()
+        return replace(
+            detail,
+            report="" if said or state is State.RUNNING else self._clip(unwrap(words), self._limit).text,
+            model=_text(facts, "resolvedModel") or None,
+            tool_uses=_count(facts.get("totalToolUseCount")),
+            tokens=_count(facts.get("totalTokens")),
+            doing="",
+        )
+
+    def _judge(self, block: ToolResult, event: User, details: Any, text: str) -> State:
+        if bytes(event.tool_use_result) == REJECTED:
+            self._rejected.add(block.tool_use_id)
+            self._refused.add(block.tool_use_id)
+            return State.DENIED
+        if isinstance(details, dict) and details.get("interrupted") is True:
+            return State.INTERRUPTED
+        if block.is_error is not True:
+            return State.OK
+        if says_refused(text):
+            self._refused.add(block.tool_use_id)
+            return State.DENIED
+        return State.ERROR
+
+
+def _goes_on(details: Any, text: str) -> bool:
+    facts = details if isinstance(details, dict) else {}
+    return bool(facts.get("backgroundTaskId")) or facts.get("isAsync") is True or says_in_background(text)
+
+
+def _seconds(call: Call, at: float | None) -> float | None:
+    return None if at is None or call.at is None else max(at - call.at, 0.0)
+
+
+def _text(values: dict[str, Any], name: str) -> str:
+    value = values.get(name)
+    return value if isinstance(value, str) else ""
+
+
+def _count(value: Any) -> int | None:
+    return believed(value) if isinstance(value, int) else None
