@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from bridle.journal.files import FileStore
-from bridle.journal.reader import FileReader
+from bridle.journal.stores.file_reader import FileReader
+from bridle.journal.stores.file_store import FileStore
 from tests.journal.deeds import new_run
 from tests.journal.made import long_run
 from tests.journal.samples import NAMES, contents, sample

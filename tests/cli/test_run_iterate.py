@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from bridle.journal.files import FileStore
+from bridle.journal.stores.file_store import FileStore
 from tests.engine.runs import PROOF, Bench
 
 BRIDLE = Path(sys.executable).parent / "bridle"

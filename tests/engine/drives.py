@@ -16,10 +16,10 @@ from typing import Any
 from bridle.engine.driver import Driven, Manner, drive
 from bridle.engine.hooks import Hooks
 from bridle.engine.perform import Performer
-from bridle.journal.create import NewRun, create_run
-from bridle.journal.entries import Entry
-from bridle.journal.files import FileStore
-from bridle.journal.reader import FileReader
+from bridle.journal.format.entries import Entry
+from bridle.journal.stores.create import NewRun, create_run
+from bridle.journal.stores.file_reader import FileReader
+from bridle.journal.stores.file_store import FileStore
 from tests.engine.runs import PROOF, STAMP
 from tests.run.agents import Agent, Script, init, result, says
 from tests.workspace.repositories import git, repository

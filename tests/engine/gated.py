@@ -12,7 +12,7 @@ from pathlib import Path
 from bridle.engine.hook_files import repository_of
 from bridle.engine.hooks import Hooks
 from bridle.engine.iterate import iterate
-from bridle.journal.files import FileStore
+from bridle.journal.stores.file_store import FileStore
 from tests.journal.gated import stop
 from tests.journal.recorder import watch
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from bridle.engine.driver import Manner, drive
 from bridle.engine.hook_files import repository_of
 from bridle.engine.hooks import Hooks
-from bridle.journal.files import FileStore
+from bridle.journal.stores.file_store import FileStore
 from tests.journal.recorder import Change, watch
 
 

@@ -13,12 +13,12 @@ from typing import Any
 from bridle.engine.hooks import Hooks
 from bridle.engine.iterate import Engine, iterate
 from bridle.engine.iteration import Iteration
-from bridle.journal import layout
-from bridle.journal.create import NewRun, create_run
-from bridle.journal.entries import ERROR, OK, Effect, Entry, Posted
-from bridle.journal.files import FileStore
-from bridle.journal.memory import MemoryStore
-from bridle.journal.store import Store
+from bridle.journal.format import layout
+from bridle.journal.format.entries import ERROR, OK, Effect, Entry, Posted
+from bridle.journal.stores.create import NewRun, create_run
+from bridle.journal.stores.file_store import FileStore
+from bridle.journal.stores.memory import MemoryStore
+from bridle.journal.stores.store import Store
 
 STAMP = "2030-01-01T12:00:00.000Z"
 PROOF = "0123456789abcdef0123456789abcdef"

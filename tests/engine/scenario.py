@@ -16,10 +16,10 @@ from typing import Any
 from bridle.cli import main as dispatcher
 from bridle.engine.iteration import Iteration
 from bridle.errors import Error
-from bridle.journal import codec
-from bridle.journal.entries import ERROR, OK, Posted
-from bridle.journal.state import file_name
-from bridle.journal.ulid import RANDOM_BYTES, next_ulid
+from bridle.journal.format import codec
+from bridle.journal.format.entries import ERROR, OK, Posted
+from bridle.journal.format.state import file_name
+from bridle.journal.format.ulid import RANDOM_BYTES, next_ulid
 from tests.engine.runs import STAMP, Bench
 
 SECTION = re.compile(r"^=== (.+)$", re.MULTILINE)

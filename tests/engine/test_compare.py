@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from bridle.engine.compare import Comparison, compare
-from bridle.journal.files import FileStore
+from bridle.journal.stores.file_store import FileStore
 from tests.engine.runs import Bench
 from tests.journal.samples import contents
 

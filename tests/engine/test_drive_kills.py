@@ -19,8 +19,8 @@ import pytest
 
 from bridle.engine.compare import compare
 from bridle.engine.under_way import JOINING, STARTED
-from bridle.journal.audit import audit
-from bridle.journal.reader import FileReader
+from bridle.journal.stores.file_reader import FileReader
+from bridle.journal.upkeep.audit import audit
 from tests.engine.drives import LIMIT_SECONDS, Drive, new_drive, refs, until, worktrees
 from tests.run.agents import all_dead
 from tests.sizes import SIZES
@@ -264,7 +264,7 @@ from pathlib import Path
 from bridle.engine.driver import Manner, drive
 from bridle.engine.hook_files import repository_of
 from bridle.engine.hooks import Hooks
-from bridle.journal.files import FileStore
+from bridle.journal.stores.file_store import FileStore
 run = Path(sys.argv[1])
 hooks = Hooks(repository_of(run), os.environ)
 print("begun", flush=True)

@@ -19,9 +19,9 @@ from bridle.engine.perform import Job
 from bridle.engine.printed import SHOWN_CHARACTERS
 from bridle.errors import DiskError, LockHeld, ProcessDiverged, RunNotFound, UsageError
 from bridle.ground.lock import FileLock
-from bridle.journal.entries import OK, Posted
-from bridle.journal.files import FileStore
-from bridle.journal.reader import FileReader
+from bridle.journal.format.entries import OK, Posted
+from bridle.journal.stores.file_reader import FileReader
+from bridle.journal.stores.file_store import FileStore
 from tests.engine.drives import BRIDLE, LIMIT_SECONDS, Drive, new_drive, until
 from tests.run.agents import Script, all_dead, happy, init, result, says
 from tests.run.runs import logs_of

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from bridle.journal.files import FileStore
-from bridle.journal.reader import FileReader
+from bridle.journal.stores.file_reader import FileReader
+from bridle.journal.stores.file_store import FileStore
 from tests.engine.runs import Bench
 from tests.sizes import SIZES
 

@@ -397,7 +397,7 @@ import os, sys
 from pathlib import Path
 from bridle.engine.hooks import Hooks
 from bridle.engine.iterate import Engine
-from bridle.journal.files import FileStore
+from bridle.journal.stores.file_store import FileStore
 
 run = Path({str(bench.run)!r})
 engine = Engine(FileStore(run), run, Hooks(run, {{}}))

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from bridle.engine.iteration import Iteration
 from bridle.errors import ProcessDiverged
-from bridle.journal.store import Store
+from bridle.journal.stores.store import Store
 from tests.engine.runs import Bench
 
 CHAINS = """

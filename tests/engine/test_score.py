@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from bridle.engine.score import told
-from bridle.journal.entries import ERROR, OK, Posted
+from bridle.journal.format.entries import ERROR, OK, Posted
 from tests.engine.drives import BRIDLE, LIMIT_SECONDS, new_drive
 
 RESOLVED = {"effectId": "E1", "status": "ok", "resultRef": "tasks/E1/result.json"}

@@ -8,9 +8,9 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from bridle.journal.files import FileStore
-from bridle.journal.reader import FileReader
-from bridle.journal.state import fold
+from bridle.journal.format.state import fold
+from bridle.journal.stores.file_reader import FileReader
+from bridle.journal.stores.file_store import FileStore
 from tests.engine.runs import Bench
 from tests.sizes import SIZES
 
@@ -41,8 +41,8 @@ from bridle.engine.hook_files import repository_of
 from bridle.engine.hooks import Hooks
 from bridle.engine.iterate import iterate
 from bridle.errors import EffectError
-from bridle.journal.entries import Posted
-from bridle.journal.files import FileStore
+from bridle.journal.format.entries import Posted
+from bridle.journal.stores.file_store import FileStore
 
 role, run = sys.argv[1], Path(sys.argv[2])
 store = FileStore(run)

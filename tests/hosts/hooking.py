@@ -15,11 +15,11 @@ import bridle
 from bridle.ground.light.moments import iso
 from bridle.hosts import session_file
 from bridle.hosts.session import Session, SessionFile
-from bridle.journal.create import NewRun, create_run
-from bridle.journal.entries import EFFECT_REQUESTED, EFFECT_RESOLVED, STOP_HOOK_INVOKED, Entry
-from bridle.journal.files import FileStore
-from bridle.journal.reader import FileReader
-from bridle.journal.ulid import next_ulid
+from bridle.journal.format.entries import EFFECT_REQUESTED, EFFECT_RESOLVED, STOP_HOOK_INVOKED, Entry
+from bridle.journal.format.ulid import next_ulid
+from bridle.journal.stores.create import NewRun, create_run
+from bridle.journal.stores.file_reader import FileReader
+from bridle.journal.stores.file_store import FileStore
 from tests.journal.steps import a_request, ok, step
 
 # A hang is a failure; a start on a busy machine takes some seconds.

@@ -8,8 +8,8 @@ from typing import Any
 
 from bridle.hosts import session_file
 from bridle.hosts.session import Session, SessionFile, new_file
-from bridle.journal.create import NewRun, create_run
-from bridle.journal.files import FileStore
+from bridle.journal.stores.create import NewRun, create_run
+from bridle.journal.stores.file_store import FileStore
 from tests.cli.test_journal_commands import Done, bridle
 from tests.journal.steps import MOMENT, a_request, ids
 

@@ -16,7 +16,7 @@ from bridle.errors import RunAssociated
 from bridle.hosts import binding
 from bridle.hosts.adapter import FLAG, Identity, Wish
 from bridle.hosts.session import Session, SessionFile, new_file, new_session
-from bridle.journal.reader import FileReader
+from bridle.journal.stores.file_reader import FileReader
 from tests.cli.test_journal_commands import Done, bridle
 from tests.hosts.places import SINCE, Place, a_session, refusal
 

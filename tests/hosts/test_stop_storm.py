@@ -16,9 +16,9 @@ import pytest
 
 from bridle.ground.lock import FileLock
 from bridle.hosts import session_file
-from bridle.journal import layout
-from bridle.journal.files import FileStore
-from bridle.journal.state import COMPLETED, fold
+from bridle.journal.format import layout
+from bridle.journal.format.state import COMPLETED, fold
+from bridle.journal.stores.file_store import FileStore
 from tests.hosts.hooking import HOOK, LIMIT_SECONDS, PROOF, Project, entries, extend, feed, session_of, stops
 
 Report = Callable[[str, object], None]

@@ -15,8 +15,8 @@ import pytest
 
 from bridle.hosts import session_file
 from bridle.hosts.stop_words import PROMPT_LIMIT_CHARACTERS
-from bridle.journal import layout
-from bridle.journal.digest import sha256
+from bridle.journal.format import layout
+from bridle.journal.format.digest import sha256
 from tests.hosts.hooking import BEFORE, PROMPT, PROOF, Project, contents, entries, extend, said, session_of, stops
 
 AGENT = "ask:a/agent"

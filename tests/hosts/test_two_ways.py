@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from bridle.journal.entries import EFFECT_REQUESTED, STOP_HOOK_INVOKED, Effect
-from bridle.journal.reader import FileReader
+from bridle.journal.format.entries import EFFECT_REQUESTED, STOP_HOOK_INVOKED, Effect
+from bridle.journal.stores.file_reader import FileReader
 from tests.engine.drives import LIMIT_SECONDS, PREAMBLE, Drive, new_drive
 from tests.hosts.insider import Insider, Result
 from tests.workspace.repositories import repository

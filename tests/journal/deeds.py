@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from bridle.journal.create import NewRun, create_run
-from bridle.journal.files import FileStore
+from bridle.journal.stores.create import NewRun, create_run
+from bridle.journal.stores.file_store import FileStore
 from tests.journal.steps import MOMENT, a_request, ids, ok
 
 Deed = Callable[[Path], None]

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from bridle.ground.light.moments import iso
-from bridle.journal import codec, documents, layout
-from bridle.journal.create import NewRun, create_run
-from bridle.journal.entries import EFFECT_REQUESTED, EFFECT_RESOLVED, Effect, Entry, Posted, Request
-from bridle.journal.state import file_name, requested_effect
-from bridle.journal.ulid import next_ulid
+from bridle.journal.format import codec, documents, layout
+from bridle.journal.format.entries import EFFECT_REQUESTED, EFFECT_RESOLVED, Effect, Entry, Posted, Request
+from bridle.journal.format.state import file_name, requested_effect
+from bridle.journal.format.ulid import next_ulid
+from bridle.journal.stores.create import NewRun, create_run
 
 PROCESS_ID = "made/long"
 TASK_ID = "work"

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from bridle.journal.entries import Entry, Posted, Request
-from bridle.journal.state import State, fold
-from bridle.journal.ulid import next_ulid
+from bridle.journal.format.entries import Entry, Posted, Request
+from bridle.journal.format.state import State, fold
+from bridle.journal.format.ulid import next_ulid
 
 MOMENT = "2026-11-15T00:00:00.000Z"
 

@@ -11,11 +11,11 @@ from random import Random
 import pytest
 
 from bridle.errors import RunNotFound
-from bridle.journal import codec, layout
-from bridle.journal.audit import Report, audit
-from bridle.journal.create import NewRun, create_run
-from bridle.journal.entries import Output, Posted
-from bridle.journal.files import FileStore
+from bridle.journal.format import codec, layout
+from bridle.journal.format.entries import Output, Posted
+from bridle.journal.stores.create import NewRun, create_run
+from bridle.journal.stores.file_store import FileStore
+from bridle.journal.upkeep.audit import Report, audit
 from tests.journal.samples import NAMES, contents, sample
 from tests.journal.steps import MOMENT, a_request, failure, ids, ok
 from tests.sizes import SIZES

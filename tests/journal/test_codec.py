@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bridle.errors import UsageError
-from bridle.journal import codec
+from bridle.journal.format import codec
 from tests.journal.samples import FOLDER
 
 ULID = "01M7EB7NK2X29EXB02ZCA0GEZ3"

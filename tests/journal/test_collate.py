@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bridle.journal.collate import canonical, text_order
+from bridle.journal.format.key_order import canonical, text_order
 
 ASCII = "\t\n\v\f\r _-,;:!?.'\"()[]{}@*/\\&#%`^+<=>|~$0123456789aAbBcCdDeEfFgGhHiIjJkKlLmMnNoOpPqQrRsStTuUvVwWxXyYzZ"
 WORDS = (

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from bridle.errors import DiskError, RunExists, RunNotFound, UsageError
-from bridle.journal import codec
-from bridle.journal.create import NewRun, create_run
-from bridle.journal.find import choose_run, collapse, run_folder, runs_folder
-from bridle.journal.reader import FileReader
+from bridle.journal.format import codec
+from bridle.journal.stores.create import NewRun, create_run
+from bridle.journal.stores.file_reader import FileReader
+from bridle.journal.stores.find_run import choose_run, collapse, run_folder, runs_folder
 from tests.journal.samples import FOLDER, contents
 from tests.journal.steps import MOMENT, ids
 

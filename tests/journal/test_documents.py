@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from bridle.errors import UsageError
-from bridle.journal import codec, documents
-from bridle.journal.entries import Entry, Posted, Request
-from bridle.journal.state import requested_effect
+from bridle.journal.format import codec, documents
+from bridle.journal.format.entries import Entry, Posted, Request
+from bridle.journal.format.state import requested_effect
 from tests.journal.samples import FOLDER
 from tests.journal.steps import MOMENT, a_request, failure, ok
 

@@ -8,11 +8,11 @@ from random import Random
 
 import pytest
 
-from bridle.journal import layout
-from bridle.journal.create import NewRun, create_run
-from bridle.journal.reader import FileReader
-from bridle.journal.state import fold
-from bridle.journal.view import View
+from bridle.journal.format import layout
+from bridle.journal.format.state import fold
+from bridle.journal.stores.create import NewRun, create_run
+from bridle.journal.stores.file_reader import FileReader
+from bridle.journal.stores.view import View
 from tests.journal.deeds import DEEDS, Deed, append, ask, new_run, post
 from tests.journal.platter import Platter, restore
 from tests.journal.recorder import Change, watch

@@ -14,10 +14,10 @@ from random import Random
 
 import pytest
 
-from bridle.journal import layout
-from bridle.journal.files import FileStore
-from bridle.journal.reader import FileReader
-from bridle.journal.state import fold
+from bridle.journal.format import layout
+from bridle.journal.format.state import fold
+from bridle.journal.stores.file_reader import FileReader
+from bridle.journal.stores.file_store import FileStore
 from tests.journal.deeds import DEEDS, new_run
 from tests.journal.steps import a_request, ok
 from tests.journal.test_durability import check, deed_again, facts
@@ -115,7 +115,7 @@ BUSY = """
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from bridle.journal.files import FileStore
+from bridle.journal.stores.file_store import FileStore
 from tests.journal.steps import a_request, ok
 store = FileStore(Path(sys.argv[1]))
 print("begun", flush=True)
@@ -173,7 +173,7 @@ STORMY = """
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from bridle.journal.files import FileStore
+from bridle.journal.stores.file_store import FileStore
 from tests.journal.steps import ok
 store = FileStore(Path(sys.argv[1]))
 sys.stdin.readline()

@@ -12,11 +12,12 @@ from random import Random
 import pytest
 
 from bridle.errors import EffectResolved, JournalBroken
-from bridle.journal import layout, names, pack, unpack
-from bridle.journal.files import FileStore
-from bridle.journal.reader import WORTH_PACKING_ENTRIES, FileReader
-from bridle.journal.state import fold
-from bridle.journal.view import View
+from bridle.journal.format import folder_names, layout
+from bridle.journal.format.state import fold
+from bridle.journal.pack import read_pack, write_pack
+from bridle.journal.stores.file_reader import WORTH_PACKING_ENTRIES, FileReader
+from bridle.journal.stores.file_store import FileStore
+from bridle.journal.stores.view import View
 from tests.journal.deeds import append, new_run, post
 from tests.journal.made import LongRun, long_run
 from tests.journal.samples import contents
@@ -61,9 +62,9 @@ def test_after_every_turn_the_pack_knows_the_folder(tmp_path: Path) -> None:
     run = new_run(tmp_path)
     for deed in (append, post, append):
         deed(run)
-        tail = unpack.read_tail(run / PACK, FileReader(run).load)
+        tail = read_pack.read_tail(run / PACK, FileReader(run).load)
         assert tail is not None
-        assert tail.seal.mark == names.mark_of(run / layout.JOURNAL) is not None
+        assert tail.seal.mark == folder_names.mark_of(run / layout.JOURNAL) is not None
 
 
 def test_a_pack_that_is_gone_is_not_missed(tmp_path: Path) -> None:
@@ -231,10 +232,10 @@ def test_what_the_pack_vouches_for_is_not_read_again_and_a_rebuild_reads_everyth
 
 def test_entries_too_large_for_the_pack_are_read_from_their_files(tmp_path: Path) -> None:
     run = new_run(tmp_path)
-    large = {"said": "x" * (2 * pack.LINE_LIMIT_BYTES)}
+    large = {"said": "x" * (2 * write_pack.LINE_LIMIT_BYTES)}
     with FileStore(run).write("test") as writer:
         entry = writer.append("BRIDLE_X", large)
-    assert (run / PACK).stat().st_size < pack.LINE_LIMIT_BYTES
+    assert (run / PACK).stat().st_size < write_pack.LINE_LIMIT_BYTES
     assert FileReader(run).state().notes == [entry]
     goes_on(run)
 
@@ -339,8 +340,8 @@ def test_standing_and_posting_read_the_same_with_few_and_with_many_effects_behin
         status = reading(lambda run=made.run: FileReader(run).standing(), monkeypatch)  # type: ignore[misc]  # bound now
         posted = reading(lambda one=made: post_one(one), monkeypatch)  # type: ignore[misc]  # bound now
         readings[resolved] = [(one.files, one.listed) for one in (status, posted)]
-        assert status.size < 2 * pack.CHECKPOINT_AFTER_BYTES
-        assert posted.size < 4 * pack.CHECKPOINT_AFTER_BYTES
+        assert status.size < 2 * write_pack.CHECKPOINT_AFTER_BYTES
+        assert posted.size < 4 * write_pack.CHECKPOINT_AFTER_BYTES
     assert readings[60] == readings[600]
     assert readings[60][0] == (2, 0), "where a run stands is in run.json and the pack"
 
@@ -363,7 +364,7 @@ def test_the_end_of_the_pack_stays_short_however_long_the_run_gets(tmp_path: Pat
         view = View.of_standing(store.place)
         assert view._end is not None
         longest = max(longest, view._end.size - view._end.checkpoint)
-    assert longest < 2 * pack.CHECKPOINT_AFTER_BYTES < (run / PACK).stat().st_size
+    assert longest < 2 * write_pack.CHECKPOINT_AFTER_BYTES < (run / PACK).stat().st_size
     assert told(run) == truth(run)
 
 

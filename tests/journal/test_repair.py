@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 
 from bridle.errors import JournalBroken, RunNotFound
-from bridle.journal import codec, layout, repair
-from bridle.journal.files import FileStore
-from bridle.journal.reader import FileReader
-from bridle.journal.state import file_name
+from bridle.journal.format import codec, layout
+from bridle.journal.format.state import file_name
+from bridle.journal.stores.file_reader import FileReader
+from bridle.journal.stores.file_store import FileStore
+from bridle.journal.upkeep import repair
 from tests.journal.deeds import append, new_run, post
 from tests.journal.made import LongRun, long_run
 from tests.journal.samples import contents

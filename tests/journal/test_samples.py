@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from bridle.journal import codec
-from bridle.journal.entries import Result
-from bridle.journal.files import FileStore
-from bridle.journal.proof import completion_proof
-from bridle.journal.reader import FileReader
-from bridle.journal.snapshot import snapshot
+from bridle.journal.format import codec
+from bridle.journal.format.entries import Result
+from bridle.journal.format.proof import completion_proof
+from bridle.journal.stores.file_reader import FileReader
+from bridle.journal.stores.file_store import FileStore
+from bridle.journal.stores.state_file import snapshot
 from tests.journal.samples import FOLDER, NAMES, contents, sample
 from tests.journal.steps import ok
 

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bridle.errors import JournalBroken
-from bridle.journal.entries import Entry
-from bridle.journal.state import Standing, State, fold
+from bridle.journal.format.entries import Entry
+from bridle.journal.format.state import Standing, State, fold
 from tests.journal.steps import MOMENT, ids, journal, request_data, state_of
 
 

@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 from bridle.errors import EffectNotFound, EffectResolved, InternalError, KeyMismatch, LockHeld, UsageError
-from bridle.journal import layout
-from bridle.journal.create import NewRun, create_run
-from bridle.journal.entries import Output, Posted
-from bridle.journal.files import FileStore
-from bridle.journal.memory import MemoryStore
-from bridle.journal.state import fold
-from bridle.journal.store import Store
+from bridle.journal.format import layout
+from bridle.journal.format.entries import Output, Posted
+from bridle.journal.format.state import fold
+from bridle.journal.stores.create import NewRun, create_run
+from bridle.journal.stores.file_store import FileStore
+from bridle.journal.stores.memory import MemoryStore
+from bridle.journal.stores.store import Store
 from tests.journal.steps import MOMENT, a_request, failure, ids, ok
 
 # A thread that does not get its turn within this is hanging.
@@ -127,7 +127,7 @@ def test_any_json_is_a_value(opened: Open, value: object) -> None:
 
 
 def test_the_digest_of_the_inputs_is_known(opened: Open) -> None:
-    from bridle.journal.documents import digest_of
+    from bridle.journal.format.documents import digest_of
 
     with opened().write("test") as writer:
         effect_id = writer.new_id()

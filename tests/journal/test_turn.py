@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 
 from bridle.errors import LockHeld, RunNotFound
-from bridle.journal import layout
-from bridle.journal.files import FileStore
-from bridle.journal.reader import FileReader
-from bridle.journal.turn import is_alive
+from bridle.journal.format import layout
+from bridle.journal.stores.file_reader import FileReader
+from bridle.journal.stores.file_store import FileStore
+from bridle.journal.stores.write_lock import is_alive
 from tests.journal.deeds import append, new_run
 from tests.journal.samples import contents
 

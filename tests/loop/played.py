@@ -11,9 +11,9 @@ from bridle.engine.hooks import Hooks
 from bridle.engine.iterate import iterate
 from bridle.engine.iteration import Action
 from bridle.ground import clock, ids
-from bridle.journal.create import NewRun, create_run
-from bridle.journal.entries import OK, Posted
-from bridle.journal.files import FileStore
+from bridle.journal.format.entries import OK, Posted
+from bridle.journal.stores.create import NewRun, create_run
+from bridle.journal.stores.file_store import FileStore
 from bridle.loop import kinds, ralph
 from bridle.loop.driven import CLOCK, clock_of
 from bridle.loop.markdown_plan import parse_markdown

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from bridle.ground import prices
-from bridle.journal.files import FileStore
+from bridle.journal.stores.file_store import FileStore
 from bridle.loop.attempts import cut_off, spent_before
 from bridle.run.request import Request
 from tests.loop.loops import loop

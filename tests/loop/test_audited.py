@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from bridle.journal.audit import audit
+from bridle.journal.upkeep.audit import audit
 from tests.loop.loops import Loop, loop
 
 pytestmark = pytest.mark.xdist_group("audited")  # one run for all of them

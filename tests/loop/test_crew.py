@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from bridle.ground import ids
-from bridle.journal.create import NewRun, create_run
-from bridle.journal.files import FileStore
+from bridle.journal.stores.create import NewRun, create_run
+from bridle.journal.stores.file_store import FileStore
 from bridle.loop import limits, news
 from bridle.loop.crew import Crew
 from bridle.loop.ledger import DONE, NEEDS_YOU, PENDING, Ledger, TaskBook

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from bridle.journal.files import FileStore
+from bridle.journal.stores.file_store import FileStore
 from bridle.loop import naps
 from tests.loop.loops import LIMIT_SECONDS, Loop, loop
 from tests.loop.strikes import ANY, BETWEEN, STARTING, Fire, Journal

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 
-from bridle.journal.files import FileStore
+from bridle.journal.stores.file_store import FileStore
 from bridle.loop import naps
 from tests.loop.loops import BRIDLE, LIMIT_SECONDS, Loop, loop
 from tests.loop.test_run import ONE, agrees, receipt, run, verdicts

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from bridle.journal.files import FileStore
-from bridle.journal.reader import FileReader
+from bridle.journal.stores.file_reader import FileReader
+from bridle.journal.stores.file_store import FileStore
 from tests.cli.test_journal_commands import bridle, create
 from tests.journal.made import long_run
 from tests.journal.steps import a_request, failure, ok

@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 from bridle.hosts import session_file
-from bridle.journal.entries import STOP_HOOK_INVOKED
-from bridle.journal.reader import FileReader
+from bridle.journal.format.entries import STOP_HOOK_INVOKED
+from bridle.journal.stores.file_reader import FileReader
 from tests.real.parts import codex_program
 from tests.real.responses_stage import Move, ResponsesStage, execute, playing, say
 

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from bridle.cli.light import RUNS_DIR, Given
-from bridle.journal.find import run_folder, runs_folder
+from bridle.journal.stores.find_run import run_folder, runs_folder
 
 
 def chosen_run(given: Given) -> Path:

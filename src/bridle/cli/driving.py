@@ -14,7 +14,7 @@ from bridle.engine.driver import Driven, Manner
 from bridle.engine.hook_files import repository_of
 from bridle.engine.hooks import Hooks
 from bridle.engine.iteration import COMPLETED, FAILED, HALTED, NONE
-from bridle.journal.files import FileStore
+from bridle.journal.stores.file_store import FileStore
 
 EXIT_CODES = {COMPLETED: 0, FAILED: 1, HALTED: 1, NONE: 1, driver.LIMIT: 3, driver.WAITING: 4, driver.UNUSABLE: 5}
 

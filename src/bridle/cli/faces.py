@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Protocol, Self
 from bridle.cli.keyboard import keys
 from bridle.errors import Error
 from bridle.ground import clock
-from bridle.journal.files import FileStore
+from bridle.journal.stores.file_store import FileStore
 from bridle.loop import naps
 from bridle.loop.plan import Plan
 from bridle.loop.recall import stand

@@ -17,9 +17,9 @@ from bridle.cli.faces import face_of
 from bridle.cli.people import chosen_run
 from bridle.engine.iteration import COMPLETED
 from bridle.engine.trust import home_of
-from bridle.journal import layout
-from bridle.journal.files import FileStore
-from bridle.journal.find import LAST, runs_folder
+from bridle.journal.format import layout
+from bridle.journal.stores.file_store import FileStore
+from bridle.journal.stores.find_run import LAST, runs_folder
 from bridle.loop.bridle_toml import load_settings
 from bridle.loop.copies import folder_of
 from bridle.loop.introduce import introduce

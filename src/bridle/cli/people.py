@@ -34,8 +34,8 @@ def json_option(function: Decorated) -> Decorated:
 
 def runs_here(runs_dir: str | None = None) -> Path:
     """Where the runs of this place are: as chosen, else at the top of the repository that a person is in."""
-    from bridle.journal import layout
-    from bridle.journal.find import runs_folder
+    from bridle.journal.format import layout
+    from bridle.journal.stores.find_run import runs_folder
 
     if runs_dir or os.environ.get(layout.RUNS_FOLDER_VARIABLE):
         return runs_folder(runs_dir, os.environ)
@@ -49,7 +49,7 @@ def top_of(folder: Path) -> Path:
 
 def chosen_run(argument: str, runs_dir: str | None) -> Path:
     """The folder of the run that a person means."""
-    from bridle.journal.find import choose_run
+    from bridle.journal.stores.find_run import choose_run
 
     return choose_run(argument, runs_here(runs_dir))
 

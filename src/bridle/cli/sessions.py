@@ -14,7 +14,7 @@ from bridle.hosts import registry, session_file
 from bridle.hosts.adapter import Adapter, Identity
 from bridle.hosts.frontmatter import NUMBER_LIMIT
 from bridle.hosts.session import Session, SessionFile
-from bridle.journal.find import runs_folder
+from bridle.journal.stores.find_run import runs_folder
 
 SESSION_ID = Option("--session-id", "The session of the host (default: what the environment says).", value="ID")
 STATE_DIR = Option(

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from bridle.journal import layout
-from bridle.journal.entries import Effect, Entry
-from bridle.journal.state import Standing, file_name
+from bridle.journal.format import layout
+from bridle.journal.format.entries import Effect, Entry
+from bridle.journal.format.state import Standing, file_name
 
 
 def entry_document(entry: Entry) -> dict[str, object]:

@@ -16,8 +16,8 @@ from bridle.engine.place import Lent, Places
 from bridle.engine.under_way import DELIVERED
 from bridle.errors import AgentNotReady, JournalBroken
 from bridle.ground import clock, disk
-from bridle.journal import layout
-from bridle.journal.entries import ERROR, OK, Posted
+from bridle.journal.format import layout
+from bridle.journal.format.entries import ERROR, OK, Posted
 from bridle.run.runner import Finished, run
 from bridle.wire.record.error_category import Category
 from bridle.wire.record.limit_resets import lifted_at

@@ -20,8 +20,8 @@ from bridle.engine.steps import Steps
 from bridle.engine.tasks import TaskContext, caller_place
 from bridle.errors import BadTask, ProcessDiverged, UsageError
 from bridle.ground import clock, ids
-from bridle.journal.digest import sha256
-from bridle.journal.entries import OK, PROCESS_LOG, Effect, Entry, Request, Result
+from bridle.journal.format.digest import sha256
+from bridle.journal.format.entries import OK, PROCESS_LOG, Effect, Entry, Request, Result
 
 RESTORE = "Nothing was changed. Restore the code and iterate again, or start a new run."
 

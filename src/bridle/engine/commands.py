@@ -19,7 +19,7 @@ from bridle.errors import BadTask, DiskError, ProcessError
 from bridle.ground import clock, disk, ids
 from bridle.ground.children import child_process
 from bridle.ground.children.child_process import Child, Patience, Spawn, SpawnFailure
-from bridle.journal.entries import OK, Output, Posted
+from bridle.journal.format.entries import OK, Output, Posted
 
 # What a command may take that says nothing about it: the format's own default for node.
 LIMIT_SECONDS = 900.0

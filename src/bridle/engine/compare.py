@@ -21,12 +21,12 @@ from bridle.engine.process import Process
 from bridle.engine.recall import HookCall
 from bridle.engine.replay import Replay
 from bridle.errors import ProcessDiverged
-from bridle.journal import codec
-from bridle.journal.entries import Effect, Entry
-from bridle.journal.reader import FileReader
-from bridle.journal.state import State, file_name
-from bridle.journal.ulid import RANDOM_BYTES, next_ulid
-from bridle.journal.view import View
+from bridle.journal.format import codec
+from bridle.journal.format.entries import Effect, Entry
+from bridle.journal.format.state import State, file_name
+from bridle.journal.format.ulid import RANDOM_BYTES, next_ulid
+from bridle.journal.stores.file_reader import FileReader
+from bridle.journal.stores.view import View
 
 # What a message shows of a value: enough to see the difference.
 SHOWN_CHARACTERS = 300

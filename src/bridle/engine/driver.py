@@ -31,7 +31,7 @@ from bridle.ground import clock
 from bridle.ground.descendants import census
 from bridle.ground.lock import FileLock, Holder
 from bridle.ground.threads import in_thread, undisturbed
-from bridle.journal.store import Store
+from bridle.journal.stores.store import Store
 from bridle.wire.mask import Mask, secret_values
 
 LOCK_FILE = "bridle-drive.lock"

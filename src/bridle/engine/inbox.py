@@ -14,9 +14,9 @@ from bridle.engine import under_way
 from bridle.engine.effects import BREAKPOINT
 from bridle.errors import EffectResolved, UsageError
 from bridle.ground import clock
-from bridle.journal.entries import OK, Effect, Posted
-from bridle.journal.post import not_found
-from bridle.journal.store import Store
+from bridle.journal.format.entries import OK, Effect, Posted
+from bridle.journal.stores.post_rules import not_found
+from bridle.journal.stores.store import Store
 
 OWNER = "answer"
 BY_PERSON = "human"

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 from bridle.engine.effects import BREAKPOINT, SLEEP, WAITING_KINDS
 from bridle.errors import EffectFailed
-from bridle.journal.entries import Effect
-from bridle.journal.state import State
-from bridle.journal.store import Store
+from bridle.journal.format.entries import Effect
+from bridle.journal.format.state import State
+from bridle.journal.stores.store import Store
 
 EXECUTED = "executed"
 WAITING = "waiting"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from bridle.engine.loop import Promise
-from bridle.journal.entries import Request
+from bridle.journal.format.entries import Request
 
 
 class Note(NamedTuple):

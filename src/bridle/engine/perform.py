@@ -10,8 +10,8 @@ from typing import Any, Protocol
 from bridle.engine.under_way import UnderWay
 from bridle.errors import Error
 from bridle.ground import clock, disk
-from bridle.journal import layout
-from bridle.journal.entries import ERROR, Effect, Posted
+from bridle.journal.format import layout
+from bridle.journal.format.entries import ERROR, Effect, Posted
 from bridle.wire.mask import Mask
 
 Say = Callable[[str], None]

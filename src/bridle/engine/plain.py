@@ -8,7 +8,7 @@ from typing import Any
 
 from bridle.engine.tasks import caller_place
 from bridle.errors import BadTask
-from bridle.journal.documents import digest_of
+from bridle.journal.format.documents import digest_of
 
 # What a message shows of arguments: enough to see the difference.
 SHOWN_CHARACTERS = 300

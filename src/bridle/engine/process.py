@@ -19,7 +19,7 @@ from typing import Any
 from bridle.engine import tasks
 from bridle.errors import DiskError, ProcessNotLoaded
 from bridle.ground import disk
-from bridle.journal.digest import sha256
+from bridle.journal.format.digest import sha256
 
 DEFAULT_EXPORT = "process"
 

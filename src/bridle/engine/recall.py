@@ -7,8 +7,8 @@ from itertools import islice
 from typing import Any
 
 from bridle.engine import notes
-from bridle.journal.entries import PROCESS_LOG, Effect, Entry
-from bridle.journal.state import State, text_field
+from bridle.journal.format.entries import PROCESS_LOG, Effect, Entry
+from bridle.journal.format.state import State, text_field
 
 
 class HookCall:

@@ -21,7 +21,7 @@ from bridle.engine.process import Process
 from bridle.engine.recall import Recall
 from bridle.errors import ProcessDiverged
 from bridle.ground import clock
-from bridle.journal.state import State
+from bridle.journal.format.state import State
 
 
 class Replay:

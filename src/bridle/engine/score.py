@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from bridle.journal.entries import OK, Data, Posted
+from bridle.journal.format.entries import OK, Data, Posted
 
 FIELD = "score"
 RESULT = "result"

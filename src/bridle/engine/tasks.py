@@ -13,8 +13,8 @@ from typing import Any
 
 from bridle.errors import BadTask
 from bridle.ground import ids
-from bridle.journal import codec
-from bridle.journal.digest import sha256
+from bridle.journal.format import codec
+from bridle.journal.format.digest import sha256
 
 Definition = dict[str, Any]
 Impl = Callable[[Any, "TaskContext"], Mapping[str, Any]]

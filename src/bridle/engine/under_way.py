@@ -15,8 +15,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from bridle.journal.entries import Effect, Entry
-from bridle.journal.state import State, broken
+from bridle.journal.format.entries import Effect, Entry
+from bridle.journal.format.state import State, broken
 
 STARTED = "BRIDLE_EFFECT_STARTED"
 DELIVERED = "BRIDLE_EFFECT_DELIVERED"

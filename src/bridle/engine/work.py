@@ -15,8 +15,8 @@ from bridle.engine.under_way import UnderWay
 from bridle.errors import EffectError, Error, RunError, UserError
 from bridle.ground import clock
 from bridle.ground.threads import in_thread, undisturbed
-from bridle.journal.entries import Entry, Posted
-from bridle.journal.store import Store
+from bridle.journal.format.entries import Entry, Posted
+from bridle.journal.stores.store import Store
 from bridle.wire.mask import Mask
 
 OWNER = "drive"

@@ -13,8 +13,8 @@ from bridle.ground.light.quick_path import Path
 from bridle.hosts import session_file
 from bridle.hosts.adapter import Wish
 from bridle.hosts.session import DEFAULT_MAX_ITERATIONS, SessionFile, new_file, new_session
-from bridle.journal.reader import FileReader
-from bridle.journal.state import COMPLETED, FAILED, HALTED
+from bridle.journal.format.state import COMPLETED, FAILED, HALTED
+from bridle.journal.stores.file_reader import FileReader
 
 ENDED = (COMPLETED, FAILED, HALTED)
 UNKNOWN = "unknown"

@@ -25,10 +25,10 @@ from bridle.hosts.stop_rules import (
     about_run,
     before_run,
 )
-from bridle.journal.collate import text_order
-from bridle.journal.entries import STOP_HOOK_INVOKED
-from bridle.journal.files import FileStore, FileWriter
-from bridle.journal.proof import completion_proof
+from bridle.journal.format.entries import STOP_HOOK_INVOKED
+from bridle.journal.format.key_order import text_order
+from bridle.journal.format.proof import completion_proof
+from bridle.journal.stores.file_store import FileStore, FileWriter
 
 NO_PROGRESS_VARIABLE = "BRIDLE_NO_PROGRESS_STOPS"
 

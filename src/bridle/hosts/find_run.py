@@ -9,8 +9,8 @@ from bridle.ground import ids
 from bridle.ground.light.abc_names import Iterator, Mapping
 from bridle.ground.light.quick_path import Path
 from bridle.hosts.session_file import PROJECT_VARIABLE
-from bridle.journal import layout
-from bridle.journal.find import collapse
+from bridle.journal.format import layout
+from bridle.journal.stores.find_run import collapse
 
 
 def find_run(run_id: str, runs_dir: str | None, cwd: str | None, environ: Mapping[str, str]) -> Path:

@@ -7,7 +7,7 @@ from bridle.hosts.promise import CLOSING, OPENING
 from bridle.hosts.quoting import shell_word
 from bridle.hosts.session import Session
 from bridle.hosts.stop_rules import BREAKPOINT, RunFacts
-from bridle.journal.state import COMPLETED, FAILED, WAITING
+from bridle.journal.format.state import COMPLETED, FAILED, WAITING
 
 SLEEP = "sleep"
 UNLIMITED = "unlimited"

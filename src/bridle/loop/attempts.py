@@ -13,7 +13,7 @@ from pathlib import Path
 
 from bridle.errors import DiskError
 from bridle.ground import clock
-from bridle.journal.store import Store
+from bridle.journal.stores.store import Store
 from bridle.loop import kinds
 from bridle.loop.ledger import Spent
 from bridle.run.aftermath import Told, told

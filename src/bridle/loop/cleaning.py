@@ -17,7 +17,8 @@ from pathlib import Path
 from bridle.engine.driver import LOCK_FILE as DRIVER_LOCK
 from bridle.errors import DiskError, LockHeld
 from bridle.ground.lock import FileLock
-from bridle.journal import layout, turn
+from bridle.journal.format import layout
+from bridle.journal.stores import write_lock
 from bridle.loop.copies import remove_all
 from bridle.loop.output import FOLDER as CHECK_LOGS
 from bridle.run.logs import FOLDER as AGENT_LOGS
@@ -155,7 +156,7 @@ def _remove_run(run: Path) -> None:
     going = run.with_name(f"{GOING_PREFIX}{run.name}")
     with ExitStack() as held:
         held.callback(FileLock.hold(run / DRIVER_LOCK, holder=OWNER).release)
-        held.callback(turn.take(run, OWNER, wait_seconds=0).release)
+        held.callback(write_lock.take(run, OWNER, wait_seconds=0).release)
         try:
             os.rename(run, going)
         except OSError as error:

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from bridle.journal.digest import sha256_of_file
-from bridle.journal.layout import EVIDENCE
+from bridle.journal.format.digest import sha256_of_file
+from bridle.journal.format.layout import EVIDENCE
 from bridle.loop import origin
 from bridle.loop.bench import Bench
 

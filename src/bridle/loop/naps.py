@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from bridle.engine.effects import SLEEP
 from bridle.errors import EffectError
 from bridle.ground import clock
-from bridle.journal.entries import OK, Posted
-from bridle.journal.store import Store
+from bridle.journal.format.entries import OK, Posted
+from bridle.journal.stores.store import Store
 
 OWNER = "loop"
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from bridle.journal.entries import Entry
-from bridle.journal.store import Store
+from bridle.journal.format.entries import Entry
+from bridle.journal.stores.store import Store
 
 HINT = "BRIDLE_LOOP_HINT"
 LIMITS = "BRIDLE_LOOP_LIMITS"

@@ -9,7 +9,7 @@ from typing import Any
 from bridle.engine.perform import Job, Performer, Unperformed, masked
 from bridle.errors import MachineError, RunError, UserError
 from bridle.ground import clock
-from bridle.journal.entries import OK, Posted
+from bridle.journal.format.entries import OK, Posted
 from bridle.loop.bench import Bench
 from bridle.loop.driven import CLOCK, clock_of
 from bridle.loop.evidence import evidence

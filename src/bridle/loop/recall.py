@@ -18,9 +18,9 @@ from bridle.engine.replay import Replay
 from bridle.engine.tasks import Registry
 from bridle.ground import clock, ids
 from bridle.ground.threads import in_thread, undisturbed
-from bridle.journal.entries import Effect
-from bridle.journal.state import State
-from bridle.journal.store import Store
+from bridle.journal.format.entries import Effect
+from bridle.journal.format.state import State
+from bridle.journal.stores.store import Store
 from bridle.loop import ralph
 from bridle.loop.ralph import Loop
 

@@ -12,8 +12,8 @@ from typing import Any
 
 from bridle.engine.effects import SLEEP
 from bridle.ground import clock
-from bridle.journal.state import State
-from bridle.journal.store import Store
+from bridle.journal.format.state import State
+from bridle.journal.stores.store import Store
 from bridle.loop import kinds, news
 from bridle.loop.attempts import CutOff
 

@@ -13,9 +13,9 @@ from bridle.engine.driver import LIMIT, UNUSABLE, Driven, Manner, drive, living_
 from bridle.engine.hooks import Hooks
 from bridle.errors import LockHeld, UsageError
 from bridle.ground import clock, ids
-from bridle.journal.create import NewRun, create_run
-from bridle.journal.entries import OK, Effect, Posted
-from bridle.journal.files import FileStore
+from bridle.journal.format.entries import OK, Effect, Posted
+from bridle.journal.stores.create import NewRun, create_run
+from bridle.journal.stores.file_store import FileStore
 from bridle.loop import checks, commits, kinds, locks, merging, naps, news, protect, ralph, shift, summary, work
 from bridle.loop.attempts import cut_off
 from bridle.loop.bench import Bench, bench, with_direnv

@@ -12,7 +12,7 @@ from bridle.errors import EffectNotFound, UsageError
 
 if TYPE_CHECKING:
     from bridle.engine.inbox import Question
-    from bridle.journal.files import FileStore
+    from bridle.journal.stores.file_store import FileStore
 
 
 @click.command("answer", short_help="Answer a breakpoint or a parked question.")
@@ -43,7 +43,7 @@ def command(
     words never answer anything.
     """
     from bridle.engine import inbox
-    from bridle.journal.files import FileStore
+    from bridle.journal.stores.file_store import FileStore
 
     if lists or effect is None:
         folder = chosen_run(effect or "last", runs_dir)
@@ -78,7 +78,7 @@ def _go_on(folder: Path, effect_id: str, value: dict[str, object], *, resume: bo
 
 def _in_session(folder: Path) -> str:
     """How a host's session goes on with the run, where it was begun by one."""
-    from bridle.journal.reader import FileReader
+    from bridle.journal.stores.file_reader import FileReader
 
     return f"/bridle:resume {folder.name} in the session, or " if FileReader(folder).metadata().get("harness") else ""
 

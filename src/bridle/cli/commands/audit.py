@@ -22,7 +22,7 @@ def command(*, run: str, runs_dir: str | None, as_json: bool) -> int:
     What is wrong is named with its file, and the exit code is 1. What was merely left behind is named too. A run that
     another implementation of the format made is looked at in the same way.
     """
-    from bridle.journal.audit import audit
+    from bridle.journal.upkeep.audit import audit
 
     folder = chosen_run(run, runs_dir)
     report = audit(folder)

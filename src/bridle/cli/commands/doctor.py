@@ -26,7 +26,7 @@ def command(*, trusts: bool, runs_dir: str | None, as_json: bool) -> int:
     from bridle.cli import checkup
     from bridle.engine import trust
     from bridle.engine.hook_files import repository_of
-    from bridle.journal.find import runs_folder
+    from bridle.journal.stores.find_run import runs_folder
 
     repository = repository_of(Path.cwd() / "here")
     hooks = checkup.hooks_of(repository)

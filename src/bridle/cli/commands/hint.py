@@ -15,7 +15,7 @@ def command(*, text: str, run: str | None, as_json: bool) -> int:
     """Keep TEXT for the next iteration of RUN (default: the last one); its agent reads it in the prompt."""
     from bridle.cli import looping
     from bridle.errors import UsageError
-    from bridle.journal.files import FileStore
+    from bridle.journal.stores.file_store import FileStore
     from bridle.loop import news
 
     if not text.strip():

@@ -17,7 +17,7 @@ from bridle.cli.commands.run import limit_options
 def command(*, run: str | None, no_hooks: bool, as_json: bool, **flags: Any) -> int:
     """Go on with RUN (default: the last one) at the place where it stopped; other bounds can be given."""
     from bridle.cli import looping
-    from bridle.journal.files import FileStore
+    from bridle.journal.stores.file_store import FileStore
     from bridle.loop import news, start
     from bridle.loop.bridle_toml import read_flags
 

@@ -18,7 +18,7 @@ def command(*, task: str, run: str | None, goes_on: bool, as_json: bool) -> int:
 
     from bridle.cli import looping
     from bridle.errors import UsageError
-    from bridle.journal.files import FileStore
+    from bridle.journal.stores.file_store import FileStore
     from bridle.loop import news
     from bridle.loop.ledger import GOOD
     from bridle.loop.start import release, standing

@@ -16,11 +16,11 @@ from bridle.errors import DiskError, UsageError
 from bridle.ground import disk, ids
 from bridle.ground.light.moments import iso
 from bridle.hosts.binding import plan
-from bridle.journal import codec
-from bridle.journal.create import NewRun, create_run, entrypoint, undo_run
-from bridle.journal.layout import DEFAULT_EXPORT
-from bridle.journal.tasks import FILE_LIMIT_BYTES
-from bridle.journal.ulid import RANDOM_BYTES, next_ulid
+from bridle.journal.format import codec
+from bridle.journal.format.layout import DEFAULT_EXPORT
+from bridle.journal.format.ulid import RANDOM_BYTES, next_ulid
+from bridle.journal.stores.create import NewRun, create_run, entrypoint, undo_run
+from bridle.journal.stores.effect_files import FILE_LIMIT_BYTES
 
 _OPTIONS = (
     Option("--process-id", "What the process is called.", value="ID", is_required=True),

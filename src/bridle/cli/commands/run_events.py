@@ -9,10 +9,10 @@ from bridle.cli.chosen import chosen_run
 from bridle.cli.light import RUNS_DIR, Given, Light, Option, print_json
 from bridle.cli.shown import entry_document, standing_document
 from bridle.errors import JournalBroken
-from bridle.journal import codec, names
-from bridle.journal.entries import Entry
-from bridle.journal.reader import FileReader
-from bridle.journal.state import Standing, fold
+from bridle.journal.format import codec, folder_names
+from bridle.journal.format.entries import Entry
+from bridle.journal.format.state import Standing, fold
+from bridle.journal.stores.file_reader import FileReader
 
 _OPTIONS = (
     Option("--limit", "Print that many at most.", value="N"),
@@ -48,7 +48,7 @@ def _run(given: Given) -> int:
 def _readable(reader: FileReader, problems: list[str]) -> Iterator[Entry]:
     """The entries that can be read, with a word about each that cannot."""
     journal = reader.place.journal
-    for name in names.listed(journal):
+    for name in folder_names.listed(journal):
         parsed = codec.parse_name(name)
         try:
             if parsed is None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from bridle.cli.chosen import chosen_run
 from bridle.cli.light import RUNS_DIR, Given, Light, Option, print_json
 from bridle.errors import UsageError
-from bridle.journal.entries import RUN_FAILED, RUN_HALTED, Entry
-from bridle.journal.files import FileStore
-from bridle.journal.state import FAILED, HALTED
+from bridle.journal.format.entries import RUN_FAILED, RUN_HALTED, Entry
+from bridle.journal.format.state import FAILED, HALTED
+from bridle.journal.stores.file_store import FileStore
 
 _DEFAULT_REASON = "halted by hand"
 _OPTIONS = (

@@ -24,7 +24,7 @@ def _run(given: Given) -> int:
     from bridle.engine.hooks import Hooks
     from bridle.engine.iterate import iterate
     from bridle.engine.iteration import FAILED, HALTED
-    from bridle.journal.files import FileStore
+    from bridle.journal.stores.file_store import FileStore
 
     gc.disable()  # the program ends before there is anything worth collecting
     number, plugin = given.number("--iteration"), given.text("--plugin-root")

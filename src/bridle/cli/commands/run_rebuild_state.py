@@ -8,9 +8,9 @@ from bridle.cli.chosen import chosen_run
 from bridle.cli.light import DRY_RUN, RUNS_DIR, Given, Light, print_json
 from bridle.cli.shown import standing_document, standing_line
 from bridle.ground.light.moments import iso
-from bridle.journal.files import FileStore
-from bridle.journal.snapshot import BY_HAND, write_snapshot
-from bridle.journal.state import State
+from bridle.journal.format.state import State
+from bridle.journal.stores.file_store import FileStore
+from bridle.journal.stores.state_file import BY_HAND, write_snapshot
 
 
 def _run(given: Given) -> int:

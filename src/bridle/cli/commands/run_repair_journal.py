@@ -7,10 +7,10 @@ from pathlib import Path
 
 from bridle.cli.chosen import chosen_run
 from bridle.cli.light import DRY_RUN, RUNS_DIR, Given, Light, print_json
-from bridle.journal import repair
-from bridle.journal.files import TURN_WAIT_SECONDS
-from bridle.journal.reader import FileReader
-from bridle.journal.turn import take
+from bridle.journal.stores.file_reader import FileReader
+from bridle.journal.stores.file_store import TURN_WAIT_SECONDS
+from bridle.journal.stores.write_lock import take
+from bridle.journal.upkeep import repair
 
 
 def _run(given: Given) -> int:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from bridle.cli.chosen import chosen_run
 from bridle.cli.light import RUNS_DIR, Given, Light, print_json
 from bridle.cli.shown import entry_document, pending_by_kind, standing_document, standing_line
-from bridle.journal.entries import Entry
-from bridle.journal.proof import completion_proof
-from bridle.journal.reader import FileReader
-from bridle.journal.state import COMPLETED, WAITING, Standing
+from bridle.journal.format.entries import Entry
+from bridle.journal.format.proof import completion_proof
+from bridle.journal.format.state import COMPLETED, WAITING, Standing
+from bridle.journal.stores.file_reader import FileReader
 
 # The one kind that the caller's own program performs without a model or a person.
 _AUTOMATIC = "node"

@@ -22,8 +22,8 @@ from bridle.ground.light.quick_path import Path
 from bridle.hosts import session_file
 from bridle.hosts.binding import UNKNOWN, refuse_running, state_of
 from bridle.hosts.session import DEFAULT_MAX_ITERATIONS, SessionFile, moment, new_file, new_session
-from bridle.journal.reader import FileReader
-from bridle.journal.state import COMPLETED, HALTED
+from bridle.journal.format.state import COMPLETED, HALTED
+from bridle.journal.stores.file_reader import FileReader
 
 _OPTIONS = (*WHICH, RUN_ID, MAX_ITERATIONS, RUNS_DIR)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bridle.cli.chosen import chosen_run
 from bridle.cli.light import RUNS_DIR, Given, Light, Option, print_json
 from bridle.cli.shown import effect_document
-from bridle.journal.reader import FileReader
+from bridle.journal.stores.file_reader import FileReader
 
 _OPTIONS = (
     Option("--pending", "Only those that wait for a result."),

@@ -15,12 +15,12 @@ from bridle.engine.hook_files import ON_SCORE, ON_TASK_COMPLETE
 from bridle.errors import DiskError, UsageError
 from bridle.ground import disk
 from bridle.ground.light.moments import iso
-from bridle.journal import codec
-from bridle.journal.entries import ERROR, OK, Data, Entry, Output, Posted
-from bridle.journal.files import FileStore
-from bridle.journal.find import collapse
-from bridle.journal.post import pending_effect
-from bridle.journal.tasks import FILE_LIMIT_BYTES
+from bridle.journal.format import codec
+from bridle.journal.format.entries import ERROR, OK, Data, Entry, Output, Posted
+from bridle.journal.stores.effect_files import FILE_LIMIT_BYTES
+from bridle.journal.stores.file_store import FileStore
+from bridle.journal.stores.find_run import collapse
+from bridle.journal.stores.post_rules import pending_effect
 
 STDIN = "-"
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from bridle.cli.chosen import chosen_run, secrets_may_be_shown
 from bridle.cli.light import RUNS_DIR, Given, Light, print_json
 from bridle.cli.shown import effect_document
-from bridle.journal import layout
-from bridle.journal.entries import Effect
-from bridle.journal.post import not_found
-from bridle.journal.reader import FileReader
+from bridle.journal.format import layout
+from bridle.journal.format.entries import Effect
+from bridle.journal.stores.file_reader import FileReader
+from bridle.journal.stores.post_rules import not_found
 
 # A larger result would drown the rest of the answer; where it is kept is told instead.
 PREVIEW_LIMIT_BYTES = 1024 * 1024

@@ -14,8 +14,8 @@ from pathlib import Path
 from bridle.cli.demo.sample import FILES
 from bridle.errors import DiskError, UsageError
 from bridle.ground import disk
-from bridle.journal import layout
-from bridle.journal.files import FileStore
+from bridle.journal.format import layout
+from bridle.journal.stores.file_store import FileStore
 from bridle.workspace.git import Git
 
 REPOSITORY = "till"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from bridle.ground import disk
 from bridle.ground.light.quick_path import Path
-from bridle.journal import codec, layout
-from bridle.journal.entries import EFFECT_RESOLVED, RUN_COMPLETED, RUN_FAILED, Effect
-from bridle.journal.state import State
+from bridle.journal.format import codec, layout
+from bridle.journal.format.entries import EFFECT_RESOLVED, RUN_COMPLETED, RUN_FAILED, Effect
+from bridle.journal.format.state import State
 
 BY_HAND = "cli_manual"
 _REASONS = {

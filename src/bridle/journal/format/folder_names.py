@@ -15,8 +15,8 @@ from zlib import crc32
 from bridle.errors import JournalBroken, RunNotFound
 from bridle.ground.light.abc_names import Iterable
 from bridle.ground.light.quick_path import Path
-from bridle.journal import codec
-from bridle.journal.state import file_name
+from bridle.journal.format import codec
+from bridle.journal.format.state import file_name
 
 # The kernel's clock for files ticks every 10 ms at most; file systems with a coarser one get no mark at all.
 SETTLED_NANOSECONDS = 50_000_000

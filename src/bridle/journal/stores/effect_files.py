@@ -11,9 +11,9 @@ import os
 from bridle.errors import DiskError, JournalBroken
 from bridle.ground import disk, ids
 from bridle.ground.light.quick_path import Path
-from bridle.journal import codec, documents, layout
-from bridle.journal.digest import sha256
-from bridle.journal.entries import ERROR, OK, Effect, Output, Posted, Request, Result
+from bridle.journal.format import codec, documents, layout
+from bridle.journal.format.digest import sha256
+from bridle.journal.format.entries import ERROR, OK, Effect, Output, Posted, Request, Result
 
 # A blob is one value that an agent produced. A larger one is no result but a mistake.
 FILE_LIMIT_BYTES = 1024 * 1024 * 1024

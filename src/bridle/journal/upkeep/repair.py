@@ -13,11 +13,11 @@ from pathlib import Path
 
 from bridle.errors import DiskError, JournalBroken, RunNotFound
 from bridle.ground import disk
-from bridle.journal import codec, layout, names
-from bridle.journal.entries import EFFECT_REQUESTED, EFFECT_RESOLVED, Entry
-from bridle.journal.reader import ENTRY_LIMIT_BYTES
-from bridle.journal.state import State, file_name
-from bridle.journal.ulid import RANDOM_BYTES, is_ulid, next_ulid
+from bridle.journal.format import codec, folder_names, layout
+from bridle.journal.format.entries import EFFECT_REQUESTED, EFFECT_RESOLVED, Entry
+from bridle.journal.format.state import State, file_name
+from bridle.journal.format.ulid import RANDOM_BYTES, is_ulid, next_ulid
+from bridle.journal.stores.file_reader import ENTRY_LIMIT_BYTES
 
 _REPAIRED_PREFIX = "journal.repaired."
 
@@ -60,7 +60,7 @@ def plan_repair(run: Path) -> Plan:
     journal, plan, state = run / layout.JOURNAL, Plan(), State()
     if not journal.is_dir():
         raise RunNotFound(f"there is no journal at {journal}", remedy="Check the run's folder.")
-    plan.files = names.listed(journal)
+    plan.files = folder_names.listed(journal)
     for name in plan.files:
         try:
             text = disk.read_bounded(journal / name, ENTRY_LIMIT_BYTES)

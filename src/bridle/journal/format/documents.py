@@ -8,10 +8,10 @@ from __future__ import annotations
 from bridle.errors import UsageError
 from bridle.ground.light import quick_json
 from bridle.ground.light.abc_names import Mapping
-from bridle.journal.codec import pretty
-from bridle.journal.collate import canonical, canonical_object, text_order
-from bridle.journal.digest import sha256
-from bridle.journal.entries import ERROR, OK, Data, Effect, Posted, Request, Result
+from bridle.journal.format.codec import pretty
+from bridle.journal.format.digest import sha256
+from bridle.journal.format.entries import ERROR, OK, Data, Effect, Posted, Request, Result
+from bridle.journal.format.key_order import canonical, canonical_object, text_order
 
 TASK_SCHEMA = "2026.01.tasks-v1"
 RESULT_SCHEMA = "2026.01.results-v1"

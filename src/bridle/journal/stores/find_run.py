@@ -7,7 +7,7 @@ import os
 from bridle.errors import RunNotFound, UsageError
 from bridle.ground.light.abc_names import Mapping
 from bridle.ground.light.quick_path import Path
-from bridle.journal import layout
+from bridle.journal.format import layout
 
 LAST = "last"
 

@@ -11,10 +11,11 @@ from zlib import crc32
 from bridle.errors import JournalBroken
 from bridle.ground.light.abc_names import Callable
 from bridle.ground.light.quick_path import Path
-from bridle.journal import codec, pack
-from bridle.journal.entries import EFFECT_REQUESTED, EFFECT_RESOLVED, Effect, Entry
-from bridle.journal.pack import End, Seal
-from bridle.journal.state import Standing, State
+from bridle.journal.format import codec
+from bridle.journal.format.entries import EFFECT_REQUESTED, EFFECT_RESOLVED, Effect, Entry
+from bridle.journal.format.state import Standing, State
+from bridle.journal.pack import write_pack
+from bridle.journal.pack.write_pack import End, Seal
 
 Load = Callable[[int, str], Entry]
 """Reads an entry's own file."""
@@ -99,12 +100,12 @@ def read_more(path: Path, packed: Packed, known: End, load: Load) -> bool:
 
 def _read_more(more: bytes, packed: Packed, known: End, load: Load) -> bool:
     head, _, last = more[:-1].rpartition(b"\n")
-    seal = pack.seal_of(codec.parse(pack.text_of(last)))
+    seal = write_pack.seal_of(codec.parse(write_pack.text_of(last)))
     body = more[: len(more) - len(last) - 1]
     crc = crc32(body, known.crc)
     if not more.endswith(b"\n") or crc != seal.crc:
         return False
-    parts = [line[pack.PREFIX_BYTES :].partition(_TAB) for line in head.split(b"\n")] if head else []
+    parts = [line[write_pack.PREFIX_BYTES :].partition(_TAB) for line in head.split(b"\n")] if head else []
     records = [codec.parse(part[0]) for part in parts]
     for record, part in zip(records, parts, strict=True):
         if isinstance(record, list):
@@ -125,15 +126,15 @@ def _read_more(more: bytes, packed: Packed, known: End, load: Load) -> bool:
 
 def _read_tail(fd: int, load: Load) -> Tail:
     size = os.fstat(fd).st_size
-    end = os.pread(fd, pack.SEAL_LIMIT_BYTES, max(0, size - pack.SEAL_LIMIT_BYTES))
+    end = os.pread(fd, write_pack.SEAL_LIMIT_BYTES, max(0, size - write_pack.SEAL_LIMIT_BYTES))
     if not end.endswith(b"\n"):
         raise codec.BadText("the last line is torn")
-    seal = pack.seal_of(codec.parse(pack.text_of(end[:-1].rpartition(b"\n")[2])))
+    seal = write_pack.seal_of(codec.parse(write_pack.text_of(end[:-1].rpartition(b"\n")[2])))
     behind = os.pread(fd, size - seal.checkpoint, seal.checkpoint)
     lines = behind.split(b"\n")
-    standing = pack.standing_of(codec.parse(pack.text_of(lines[0])))
+    standing = write_pack.standing_of(codec.parse(write_pack.text_of(lines[0])))
     for line in lines[1:-1]:
-        text, _, data = pack.text_of(line).partition(_TAB)
+        text, _, data = write_pack.text_of(line).partition(_TAB)
         _stand(standing, codec.parse(text), data, load)
     if standing.seq != seal.seq:
         raise codec.BadText("the seal is of another place")
@@ -159,7 +160,7 @@ def _read_lines(text: bytes, packed: Packed, load: Load) -> None:
     parts = [body.partition(_TAB) for body in _sealed_texts(text, packed) or _whole_texts(text)]
     # One call for all lines: parsing them one by one takes twice as long.
     records = codec.parse(b"[" + b",".join([part[0] for part in parts]) + b"]")
-    if not isinstance(records, list) or not records or pack.standing_of(records[0]).seq != 0:
+    if not isinstance(records, list) or not records or write_pack.standing_of(records[0]).seq != 0:
         raise codec.BadText("it does not begin at the beginning")
     for record, part in zip(records, parts, strict=True):
         _take(record, part[2], packed, load)
@@ -197,7 +198,7 @@ def _sealed_texts(text: bytes, packed: Packed) -> list[bytes] | None:
     """The texts of all lines when the last one is a seal that vouches for the rest; None when it does not."""
     head, _, last = text[:-1].rpartition(b"\n")
     try:
-        seal = pack.seal_of(codec.parse(pack.text_of(last)))
+        seal = write_pack.seal_of(codec.parse(write_pack.text_of(last)))
     except (codec.BadText, ValueError):
         return None
     crc = crc32(text[: len(head) + 1])
@@ -207,15 +208,15 @@ def _sealed_texts(text: bytes, packed: Packed) -> list[bytes] | None:
     crc = crc32(last + b"\n", crc)
     packed.seal = seal
     packed.end = End(size=len(text), crc=crc, checkpoint=seal.checkpoint, checkpoint_bytes=checkpoint_bytes)
-    return [line[pack.PREFIX_BYTES :] for line in text[:-1].split(b"\n")]
+    return [line[write_pack.PREFIX_BYTES :] for line in text[:-1].split(b"\n")]
 
 
 def _whole_texts(text: bytes) -> list[bytes]:
     """The texts of the lines up to the first that is torn."""
     texts: list[bytes] = []
     for line in text.split(b"\n")[:-1]:
-        body = line[pack.PREFIX_BYTES :]
-        if line[: pack.PREFIX_BYTES] != b"%08x " % crc32(body):
+        body = line[write_pack.PREFIX_BYTES :]
+        if line[: write_pack.PREFIX_BYTES] != b"%08x " % crc32(body):
             break
         texts.append(body)
     return texts

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from bridle.journal import pack
-from bridle.journal.entries import EFFECT_REQUESTED, Entry
+from bridle.journal.format.entries import EFFECT_REQUESTED, Entry
+from bridle.journal.pack import write_pack
 
 
 class Learned:
@@ -24,11 +24,11 @@ class Learned:
         """The line of an entry that asks for an effect or resolves it; what stands in it is learned no more."""
         effect_id = str(entry.data["effectId"])
         if entry.type == EFFECT_REQUESTED:
-            return pack.entry_line(entry, digest=self.digests.pop(effect_id, None))
+            return write_pack.entry_line(entry, digest=self.digests.pop(effect_id, None))
         has_value = effect_id in self.values
-        return pack.entry_line(entry, value=self.values.pop(effect_id, None), has_value=has_value)
+        return write_pack.entry_line(entry, value=self.values.pop(effect_id, None), has_value=has_value)
 
     def lines(self) -> list[bytes]:
         """Lines of their own for the rest."""
-        values = [pack.value_line(effect_id, value) for effect_id, value in self.values.items()]
-        return values + [pack.digest_line(effect_id, digest) for effect_id, digest in self.digests.items()]
+        values = [write_pack.value_line(effect_id, value) for effect_id, value in self.values.items()]
+        return values + [write_pack.digest_line(effect_id, digest) for effect_id, digest in self.digests.items()]

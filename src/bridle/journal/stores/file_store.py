@@ -15,9 +15,9 @@ from bridle.ground.light.abc_names import Mapping
 from bridle.ground.light.moments import iso
 from bridle.ground.light.quick_path import Path
 from bridle.ground.lock import FileLock
-from bridle.journal import codec, documents, layout, names, pack, turn
-from bridle.journal.digest import sha256
-from bridle.journal.entries import (
+from bridle.journal.format import codec, documents, folder_names, layout
+from bridle.journal.format.digest import sha256
+from bridle.journal.format.entries import (
     EFFECT_REQUESTED,
     EFFECT_RESOLVED,
     OK,
@@ -27,11 +27,13 @@ from bridle.journal.entries import (
     Posted,
     Request,
 )
-from bridle.journal.post import check_unused, pending_effect
-from bridle.journal.reader import FileReader, grow_quietly
-from bridle.journal.state import Standing, State, file_name
-from bridle.journal.ulid import RANDOM_BYTES, next_ulid
-from bridle.journal.view import View
+from bridle.journal.format.state import Standing, State, file_name
+from bridle.journal.format.ulid import RANDOM_BYTES, next_ulid
+from bridle.journal.pack import write_pack
+from bridle.journal.stores import write_lock
+from bridle.journal.stores.file_reader import FileReader, grow_quietly
+from bridle.journal.stores.post_rules import check_unused, pending_effect
+from bridle.journal.stores.view import View
 
 # The same as `store.TURN_WAIT_SECONDS`, whose module imports more than a hook can afford.
 TURN_WAIT_SECONDS = 10.0
@@ -60,7 +62,7 @@ class FileTurn:
 
     def __enter__(self) -> FileWriter:
         self._store.metadata()  # a folder that is no run is refused before anything is made in it
-        lock = turn.take(self._store.run, self._owner, wait_seconds=self._wait_seconds)
+        lock = write_lock.take(self._store.run, self._owner, wait_seconds=self._wait_seconds)
         try:
             writer = FileWriter(self._store, is_after_a_crash=lock.predecessor is not None)
         except BaseException:
@@ -192,7 +194,7 @@ class FileWriter:
         except BaseException:
             temporary.unlink(missing_ok=True)
             raise
-        self._view.note(entry, pack.entry_line(entry, value=value, has_value=has_value, digest=digest))
+        self._view.note(entry, write_pack.entry_line(entry, value=value, has_value=has_value, digest=digest))
         self._last_type = entry_type
         self._has_failed = False
         return entry
@@ -204,7 +206,7 @@ class FileWriter:
         entry = codec.decode(view.standing.seq + 1, self.new_id(), text)
         view.take(entry)
         disk.move(temporary, journal / file_name(entry.seq, entry.ulid))
-        looked = names.mark_of(journal)
+        looked = folder_names.mark_of(journal)
         disk.sync_folder(journal)
         view.set_mark(looked=looked)
         return entry
@@ -215,11 +217,11 @@ class FileWriter:
             raise JournalBroken(f"the journal {self._store.place.journal} was replaced while it was written to")
 
     def _write_snapshot(self, last_type: str) -> None:
-        from bridle.journal import snapshot
+        from bridle.journal.stores import state_file
 
-        reason = snapshot.reason_after(last_type)
+        reason = state_file.reason_after(last_type)
         try:
-            snapshot.write_snapshot(self._store.run, self.state, saved_at=iso(time.time_ns()), reason=reason)
+            state_file.write_snapshot(self._store.run, self.state, saved_at=iso(time.time_ns()), reason=reason)
         except DiskError:
             pass  # the same as for the pack: nobody needs it
 

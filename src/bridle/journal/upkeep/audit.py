@@ -13,13 +13,14 @@ from pathlib import Path
 
 from bridle.errors import DiskError, JournalBroken
 from bridle.ground import disk
-from bridle.journal import codec, documents, layout, names, unpack
-from bridle.journal.digest import sha256, sha256_of_file
-from bridle.journal.entries import ERROR, OK, RUN_COMPLETED, RUN_CREATED, Effect, Entry
-from bridle.journal.reader import ENTRY_LIMIT_BYTES, FileReader
-from bridle.journal.state import State, file_name
-from bridle.journal.tasks import FILE_LIMIT_BYTES
-from bridle.journal.ulid import next_ulid
+from bridle.journal.format import codec, documents, folder_names, layout
+from bridle.journal.format.digest import sha256, sha256_of_file
+from bridle.journal.format.entries import ERROR, OK, RUN_COMPLETED, RUN_CREATED, Effect, Entry
+from bridle.journal.format.state import State, file_name
+from bridle.journal.format.ulid import next_ulid
+from bridle.journal.pack import read_pack
+from bridle.journal.stores.effect_files import FILE_LIMIT_BYTES
+from bridle.journal.stores.file_reader import ENTRY_LIMIT_BYTES, FileReader
 
 _DIGEST_IN_NAME = re.compile(r"-([0-9a-f]{64})\.json\Z")
 _SAME = (("effectId", "effectId"), ("taskId", "taskId"), ("invocationKey", "invocationKey"))
@@ -98,7 +99,7 @@ class _Audit:
         """Every file that claims to be an entry, in order; after a fault the rest is looked at all the same."""
         journal = self._run / layout.JOURNAL
         try:
-            claims = names.listed(journal)
+            claims = folder_names.listed(journal)
         except OSError as error:
             self._wrong(layout.JOURNAL, f"it cannot be listed: {error.strerror}")
             return
@@ -259,7 +260,7 @@ class _Audit:
         path = self._run / layout.STATE / layout.PACK_FILE
         if not path.exists():
             return
-        packed, file = unpack.read_all(path, self._reader.load), self._shown(path)
+        packed, file = read_pack.read_all(path, self._reader.load), self._shown(path)
         self.report.files += 1
         remedy = "bridle run:rebuild-state RUN makes it anew"
         if packed.seal is not None and packed.entries != self._entries[: len(packed.entries)]:

@@ -19,8 +19,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager
 from typing import Protocol
 
-from bridle.journal.entries import Effect, Entry, Posted, Request, Result
-from bridle.journal.state import Standing, State
+from bridle.journal.format.entries import Effect, Entry, Posted, Request, Result
+from bridle.journal.format.state import Standing, State
 
 # A writer holds its turn for the time of one command, some seconds at most; who has not got it after this long
 # is told who is in the way. The format's other implementation waits as long.

@@ -14,7 +14,7 @@ from bridle.errors import DiskError, LockHeld
 from bridle.ground import disk
 from bridle.ground.light.quick_path import Path
 from bridle.ground.lock import FileLock
-from bridle.journal import codec, layout
+from bridle.journal.format import codec, layout
 
 # A turn lasts some milliseconds. Who asks this often gets it soon, and the others no later for it.
 ASK_AGAIN_SECONDS = 0.005

@@ -7,11 +7,11 @@ from pathlib import Path
 
 from bridle.errors import DiskError, RunExists, UsageError
 from bridle.ground import disk, ids
-from bridle.journal import codec, layout
-from bridle.journal.digest import sha256
-from bridle.journal.entries import RUN_CREATED
-from bridle.journal.state import file_name
-from bridle.journal.tasks import make_durable
+from bridle.journal.format import codec, layout
+from bridle.journal.format.digest import sha256
+from bridle.journal.format.entries import RUN_CREATED
+from bridle.journal.format.state import file_name
+from bridle.journal.stores.effect_files import make_durable
 
 
 class NewRun:

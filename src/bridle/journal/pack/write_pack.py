@@ -27,10 +27,10 @@ from __future__ import annotations
 from zlib import crc32
 
 from bridle.ground.light.abc_names import Iterator
-from bridle.journal import codec
-from bridle.journal.entries import EFFECT_REQUESTED, EFFECT_RESOLVED, Entry
-from bridle.journal.names import Mark
-from bridle.journal.state import Pending, Standing, requested_effect
+from bridle.journal.format import codec
+from bridle.journal.format.entries import EFFECT_REQUESTED, EFFECT_RESOLVED, Entry
+from bridle.journal.format.folder_names import Mark
+from bridle.journal.format.state import Pending, Standing, requested_effect
 
 VERSION = 2
 

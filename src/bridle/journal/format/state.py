@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from bridle.errors import JournalBroken
 from bridle.ground.light.abc_names import Iterable
-from bridle.journal.entries import (
+from bridle.journal.format.entries import (
     EFFECT_REQUESTED,
     EFFECT_RESOLVED,
     ERROR,

@@ -12,13 +12,15 @@ from bridle.errors import DiskError, LockHeld, RunNotFound
 from bridle.ground import disk
 from bridle.ground.light.abc_names import Iterator, Mapping
 from bridle.ground.light.quick_path import Path
-from bridle.journal import codec, documents, layout, names, turn, unpack
-from bridle.journal.entries import OK, Effect, Entry, Result
-from bridle.journal.learned import Learned
-from bridle.journal.post import check_key
-from bridle.journal.state import Standing, State, broken, file_name, requested_effect
-from bridle.journal.tasks import TaskFiles
-from bridle.journal.view import Place, View
+from bridle.journal.format import codec, documents, folder_names, layout
+from bridle.journal.format.entries import OK, Effect, Entry, Result
+from bridle.journal.format.state import Standing, State, broken, file_name, requested_effect
+from bridle.journal.pack import read_pack
+from bridle.journal.pack.learned import Learned
+from bridle.journal.stores import write_lock
+from bridle.journal.stores.effect_files import TaskFiles
+from bridle.journal.stores.post_rules import check_key
+from bridle.journal.stores.view import Place, View
 
 # A reader that had to read this many entries one by one writes the pack for the next one, where it may. Fewer are
 # read before a person notices, and a folder that one only looks into stays as it is.
@@ -45,7 +47,7 @@ class FileReader:
         self._metadata: dict[str, object] | None = None
         self._values: dict[str, object] = {}
         self._digests: dict[str, str] = {}
-        self._remembered: unpack.Packed | None = None
+        self._remembered: read_pack.Packed | None = None
         self._learned = Learned()
 
     def metadata(self) -> Mapping[str, object]:
@@ -66,7 +68,7 @@ class FileReader:
 
     def entries(self, *, after: int = 0) -> Iterator[Entry]:
         """The entries behind that number, each read from its file and verified."""
-        for expected, (seq, ulid) in enumerate(names.list_names(self.place.journal)[after:], after + 1):
+        for expected, (seq, ulid) in enumerate(folder_names.list_names(self.place.journal)[after:], after + 1):
             entry = self.load(seq, ulid)
             if seq != expected:
                 raise broken(entry, f"is out of sequence (expected {expected}, found {seq})")
@@ -148,7 +150,7 @@ class FileReader:
         check_key(effect, key)
         return effect
 
-    def remember(self, packed: unpack.Packed) -> None:
+    def remember(self, packed: read_pack.Packed) -> None:
         """Take over what the pack knows of results and inputs; what was known before may have been repaired away."""
         if packed is not self._remembered:
             self._remembered, self._values, self._digests = packed, packed.values, packed.digests
@@ -163,7 +165,7 @@ class FileReader:
         if len(view.lacking) < WORTH_PACKING_ENTRIES:
             return
         try:
-            lock = turn.take(self.run, "a reader that writes the pack", wait_seconds=0)
+            lock = write_lock.take(self.run, "a reader that writes the pack", wait_seconds=0)
         except (LockHeld, DiskError):
             return
         with lock:

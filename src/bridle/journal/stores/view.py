@@ -14,10 +14,11 @@ from bridle.errors import JournalBroken
 from bridle.ground import disk
 from bridle.ground.light.abc_names import Callable
 from bridle.ground.light.quick_path import Path
-from bridle.journal import layout, names, pack, unpack
-from bridle.journal.entries import EFFECT_REQUESTED, EFFECT_RESOLVED, Entry
-from bridle.journal.learned import Learned
-from bridle.journal.state import Standing, State
+from bridle.journal.format import folder_names, layout
+from bridle.journal.format.entries import EFFECT_REQUESTED, EFFECT_RESOLVED, Entry
+from bridle.journal.format.state import Standing, State
+from bridle.journal.pack import read_pack, write_pack
+from bridle.journal.pack.learned import Learned
 
 
 class Place:
@@ -39,13 +40,13 @@ class View:
         self._state: State | None = None
         self._standing = Standing()
         self._names_crc = 0
-        self._mark: names.Mark | None = None
+        self._mark: folder_names.Mark | None = None
         """What the folder looked like when it held what is known, and nothing else."""
         self._is_our_mark = False
         """Whether a writer set that mark, so that nobody can have changed the folder without changing it."""
-        self._end: pack.End | None = None
+        self._end: write_pack.End | None = None
         """Where the pack ends; None when it has to be written anew."""
-        self.packed = unpack.Packed()
+        self.packed = read_pack.Packed()
         """What the pack knows beside the entries, where all of it was read."""
         self.lacking: list[Entry] = []
         """The entries that the pack lacks."""
@@ -56,7 +57,7 @@ class View:
     @classmethod
     def of_standing(cls, place: Place, *, trusts_mark: bool = True) -> View:
         """What is needed to know where the run stands: the end of the pack, and the entries behind it."""
-        tail = unpack.read_tail(place.pack, place.load)
+        tail = read_pack.read_tail(place.pack, place.load)
         if tail is None:
             return cls.of_state(place)
         view = cls(place)
@@ -75,7 +76,7 @@ class View:
         gc.disable()
         try:
             view = cls(place)
-            if view._take_pack(unpack.read_all(place.pack, place.load)) and (view.is_current() or view.catch_up()):
+            if view._take_pack(read_pack.read_all(place.pack, place.load)) and (view.is_current() or view.catch_up()):
                 return view
             return cls.of_files(place)
         finally:
@@ -99,7 +100,7 @@ class View:
             return False
         if self.is_current():
             return True
-        if not unpack.read_more(self._place.pack, self.packed, self._end, self._place.load):
+        if not read_pack.read_more(self._place.pack, self.packed, self._end, self._place.load):
             return False
         seal, self._end = self.packed.seal, self.packed.end
         if seal is None or seal.seq != self._state.standing.seq:
@@ -134,15 +135,15 @@ class View:
 
     def is_current(self) -> bool:
         """Whether nobody has touched the folder since."""
-        return self._mark is not None and self._mark == names.mark_of(self._place.journal)
+        return self._mark is not None and self._mark == folder_names.mark_of(self._place.journal)
 
     def catch_up(self) -> bool:
         """Read the entries that are not known yet; False when those that are known are not the folder's."""
         # Looked at before the names are: a change in between is then noticed by whoever looks next.
-        self._mark, self._is_our_mark = names.mark_of(self._place.journal), False
-        found = names.list_names(self._place.journal)
+        self._mark, self._is_our_mark = folder_names.mark_of(self._place.journal), False
+        found = folder_names.list_names(self._place.journal)
         known = self.standing.seq
-        if len(found) < known or names.names_crc(found[:known]) != self._names_crc:
+        if len(found) < known or folder_names.names_crc(found[:known]) != self._names_crc:
             return False
         for seq, ulid in found[known:]:
             self.take(self._place.load(seq, ulid))
@@ -154,7 +155,7 @@ class View:
             self._state.apply(entry)
         else:
             self._standing.apply(entry)
-        self._names_crc = names.names_crc([(entry.seq, entry.ulid)], self._names_crc)
+        self._names_crc = folder_names.names_crc([(entry.seq, entry.ulid)], self._names_crc)
         self.lacking.append(entry)
 
     def note(self, entry: Entry, line: bytes) -> None:
@@ -165,16 +166,16 @@ class View:
         """Let the pack know values and digests that were read from files of their own."""
         self._learned = learned
 
-    def set_mark(self, *, looked: names.Mark | None) -> None:
+    def set_mark(self, *, looked: folder_names.Mark | None) -> None:
         """Mark the folder as known, unless somebody has touched it since it was looked at."""
         journal = self._place.journal
-        is_untouched = looked is not None and looked == names.mark_of(journal)
-        self._mark = names.set_mark(journal, os.urandom(4)) if is_untouched else None
+        is_untouched = looked is not None and looked == folder_names.mark_of(journal)
+        self._mark = folder_names.set_mark(journal, os.urandom(4)) if is_untouched else None
         self._is_our_mark = self._mark is not None
 
     def grow_pack(self) -> None:
         """Let the pack say what is known. Only the holder of the run's lock may."""
-        if not self._is_our_mark and self._mark is not None and names.is_settled(self._mark):
+        if not self._is_our_mark and self._mark is not None and folder_names.is_settled(self._mark):
             self.set_mark(looked=self._mark)
         elif not self.lacking and not self._learned.count:
             return  # nothing that the next reader would gain by
@@ -188,14 +189,14 @@ class View:
         self.lacking, self._learned = [], Learned()
         self._lines_of.clear()
 
-    def _take_pack(self, packed: unpack.Packed) -> bool:
+    def _take_pack(self, packed: read_pack.Packed) -> bool:
         if not packed.entries:
             return False
         self._state = packed.state
         if packed.seal is not None and packed.seal.seq == self._state.standing.seq:
             self._names_crc = packed.seal.names_crc
         else:
-            self._names_crc = names.names_crc((entry.seq, entry.ulid) for entry in packed.entries)
+            self._names_crc = folder_names.names_crc((entry.seq, entry.ulid) for entry in packed.entries)
         self._end = packed.end
         self._mark = packed.seal.mark if packed.seal is not None else None
         self._is_our_mark = self._mark is not None
@@ -205,14 +206,14 @@ class View:
     def _write_pack(self) -> None:
         """Write it anew: every entry, with what is known of its value and its inputs beside it."""
         disk.make_private_folder(self._place.pack.parent)
-        head = pack.checkpoint_line(Standing())
-        end = pack.End(size=len(head), crc=crc32(head), checkpoint=0, checkpoint_bytes=len(head))
+        head = write_pack.checkpoint_line(Standing())
+        end = write_pack.End(size=len(head), crc=crc32(head), checkpoint=0, checkpoint_bytes=len(head))
         self._learned = Learned(self.packed.values | self._learned.values, self.packed.digests | self._learned.digests)
         self.lacking = self.packed.entries + self.lacking
         more, self._end = self._lines(end)
         disk.replace_cache(self._place.pack, head + more)
 
-    def _append_to_pack(self, end: pack.End) -> None:
+    def _append_to_pack(self, end: write_pack.End) -> None:
         more, grown = self._lines(end)
         fd = os.open(self._place.pack, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW)
         try:
@@ -223,20 +224,22 @@ class View:
         finally:
             os.close(fd)
 
-    def _lines(self, end: pack.End) -> tuple[bytes, pack.End]:
+    def _lines(self, end: write_pack.End) -> tuple[bytes, write_pack.End]:
         """What comes next: what lacks, a checkpoint if it is time, the seal; and where the pack ends then."""
         text = b"".join([self._line_of(entry) for entry in self.lacking] + self._learned.lines())
         checkpoint, checkpoint_bytes = end.checkpoint, end.checkpoint_bytes
         behind = end.size + len(text) - checkpoint - checkpoint_bytes
-        if behind > max(pack.CHECKPOINT_AFTER_BYTES, checkpoint_bytes):
-            line = pack.checkpoint_line(self.standing)
+        if behind > max(write_pack.CHECKPOINT_AFTER_BYTES, checkpoint_bytes):
+            line = write_pack.checkpoint_line(self.standing)
             checkpoint, checkpoint_bytes = end.size + len(text), len(line)
             text += line
         crc = crc32(text, end.crc)
         mark = self._mark if self._is_our_mark else None
-        seal = pack.seal_line(pack.Seal(self.standing.seq, self._names_crc, mark, checkpoint, crc))
+        seal = write_pack.seal_line(write_pack.Seal(self.standing.seq, self._names_crc, mark, checkpoint, crc))
         size = end.size + len(text) + len(seal)
-        grown = pack.End(size=size, crc=crc32(seal, crc), checkpoint=checkpoint, checkpoint_bytes=checkpoint_bytes)
+        grown = write_pack.End(
+            size=size, crc=crc32(seal, crc), checkpoint=checkpoint, checkpoint_bytes=checkpoint_bytes
+        )
         return text + seal, grown
 
     def _line_of(self, entry: Entry) -> bytes:
@@ -244,4 +247,4 @@ class View:
         line = self._lines_of.get(entry.seq)
         if line is None and self._learned.count and entry.type in (EFFECT_REQUESTED, EFFECT_RESOLVED):
             return self._learned.line_of(entry)
-        return pack.entry_line(entry) if line is None else line
+        return write_pack.entry_line(entry) if line is None else line

@@ -9,9 +9,9 @@ from __future__ import annotations
 from bridle.errors import JournalBroken, UsageError
 from bridle.ground.light import quick_json
 from bridle.ground.light.abc_names import Mapping
-from bridle.journal.digest import sha256
-from bridle.journal.entries import Entry
-from bridle.journal.ulid import is_ulid
+from bridle.journal.format.digest import sha256
+from bridle.journal.format.entries import Entry
+from bridle.journal.format.ulid import is_ulid
 
 _SUFFIX = ".json"
 _CHECKSUM_HEAD = b',\n  "checksum": "'

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from bridle.errors import EffectNotFound, EffectResolved, InternalError, KeyMismatch
-from bridle.journal.entries import Effect, Request
-from bridle.journal.state import State
+from bridle.journal.format.entries import Effect, Request
+from bridle.journal.format.state import State
 
 
 def pending_effect(state: State, effect_id: str, *, key: str | None) -> Effect:

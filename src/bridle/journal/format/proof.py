@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from bridle.ground.light.abc_names import Mapping
-from bridle.journal import layout
-from bridle.journal.digest import sha256
+from bridle.journal.format import layout
+from bridle.journal.format.digest import sha256
 
 
 def completion_proof(metadata: Mapping[str, object]) -> str:

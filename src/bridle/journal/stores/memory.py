@@ -10,12 +10,21 @@ from contextlib import contextmanager
 
 from bridle.errors import InternalError, LockHeld
 from bridle.ground.light.moments import iso
-from bridle.journal import codec, documents
-from bridle.journal.entries import EFFECT_REQUESTED, EFFECT_RESOLVED, Effect, Entry, Output, Posted, Request, Result
-from bridle.journal.post import check_unused, pending_effect
-from bridle.journal.state import Standing, State, fold
-from bridle.journal.store import TURN_WAIT_SECONDS
-from bridle.journal.ulid import RANDOM_BYTES, next_ulid
+from bridle.journal.format import codec, documents
+from bridle.journal.format.entries import (
+    EFFECT_REQUESTED,
+    EFFECT_RESOLVED,
+    Effect,
+    Entry,
+    Output,
+    Posted,
+    Request,
+    Result,
+)
+from bridle.journal.format.state import Standing, State, fold
+from bridle.journal.format.ulid import RANDOM_BYTES, next_ulid
+from bridle.journal.stores.post_rules import check_unused, pending_effect
+from bridle.journal.stores.store import TURN_WAIT_SECONDS
 
 
 class MemoryStore:
