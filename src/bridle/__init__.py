@@ -15,11 +15,11 @@ __all__ = [
 
 _MODULES = {
     "EffectFailed": "bridle.errors",
-    "breakpoint_task": "bridle.engine.tasks",
-    "define_task": "bridle.engine.tasks",
-    "node_task": "bridle.engine.tasks",
-    "orchestrator_task": "bridle.engine.tasks",
-    "sleep_task": "bridle.engine.tasks",
+    "breakpoint_task": "bridle.engine.process.define_task",
+    "define_task": "bridle.engine.process.define_task",
+    "node_task": "bridle.engine.process.define_task",
+    "orchestrator_task": "bridle.engine.process.define_task",
+    "sleep_task": "bridle.engine.process.define_task",
 }
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from bridle.engine.driver import LOCK_FILE
+from bridle.engine.drive.driver import LOCK_FILE
 from bridle.ground.lock import FileLock
 from bridle.loop.cleaning import GOING_PREFIX
 

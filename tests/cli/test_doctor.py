@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from bridle import __version__
-from bridle.engine import trust
+from bridle.engine.hooks import trust
 from bridle.hosts import places
 from bridle.hosts.bundle import PACKAGE, Origin
 from bridle.hosts.install import install

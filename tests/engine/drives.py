@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from bridle.engine.driver import Driven, Manner, drive
-from bridle.engine.hooks import Hooks
-from bridle.engine.perform import Performer
+from bridle.engine.drive.driver import Driven, Manner, drive
+from bridle.engine.drive.performer import Performer
+from bridle.engine.hooks.run_hooks import Hooks
 from bridle.journal.format.entries import Entry
 from bridle.journal.stores.create import NewRun, create_run
 from bridle.journal.stores.file_reader import FileReader

@@ -9,9 +9,9 @@ import os
 import sys
 from pathlib import Path
 
-from bridle.engine.hook_files import repository_of
-from bridle.engine.hooks import Hooks
-from bridle.engine.iterate import iterate
+from bridle.engine.hooks.find_hooks import repository_of
+from bridle.engine.hooks.run_hooks import Hooks
+from bridle.engine.iterate.iterate import iterate
 from bridle.journal.stores.file_store import FileStore
 from tests.journal.gated import stop
 from tests.journal.recorder import watch

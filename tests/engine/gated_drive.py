@@ -14,9 +14,9 @@ import sys
 import threading
 from pathlib import Path
 
-from bridle.engine.driver import Manner, drive
-from bridle.engine.hook_files import repository_of
-from bridle.engine.hooks import Hooks
+from bridle.engine.drive.driver import Manner, drive
+from bridle.engine.hooks.find_hooks import repository_of
+from bridle.engine.hooks.run_hooks import Hooks
 from bridle.journal.stores.file_store import FileStore
 from tests.journal.recorder import Change, watch
 

@@ -10,9 +10,9 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from bridle.engine.hooks import Hooks
-from bridle.engine.iterate import Engine, iterate
-from bridle.engine.iteration import Iteration
+from bridle.engine.hooks.run_hooks import Hooks
+from bridle.engine.iterate.iterate import Engine, iterate
+from bridle.engine.iterate.iteration_report import Iteration
 from bridle.journal.format import layout
 from bridle.journal.format.entries import ERROR, OK, Effect, Entry, Posted
 from bridle.journal.stores.create import NewRun, create_run

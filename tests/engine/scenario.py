@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from bridle.cli import main as dispatcher
-from bridle.engine.iteration import Iteration
+from bridle.engine.iterate.iteration_report import Iteration
 from bridle.errors import Error
 from bridle.journal.format import codec
 from bridle.journal.format.entries import ERROR, OK, Posted

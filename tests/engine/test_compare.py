@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from bridle.engine.compare import Comparison, compare
+from bridle.engine.iterate.compare import Comparison, compare
 from bridle.journal.stores.file_store import FileStore
 from tests.engine.runs import Bench
 from tests.journal.samples import contents

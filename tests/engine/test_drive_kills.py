@@ -17,8 +17,8 @@ from typing import Any
 
 import pytest
 
-from bridle.engine.compare import compare
-from bridle.engine.under_way import JOINING, STARTED
+from bridle.engine.entries.effect_attempts import JOINING, STARTED
+from bridle.engine.iterate.compare import compare
 from bridle.journal.stores.file_reader import FileReader
 from bridle.journal.upkeep.audit import audit
 from tests.engine.drives import LIMIT_SECONDS, Drive, new_drive, refs, until, worktrees
@@ -261,9 +261,9 @@ def test_a_working_copy_of_a_dead_attempt_is_cleared_and_its_changes_are_kept(tm
 BUSY = """
 import asyncio, os, sys
 from pathlib import Path
-from bridle.engine.driver import Manner, drive
-from bridle.engine.hook_files import repository_of
-from bridle.engine.hooks import Hooks
+from bridle.engine.drive.driver import Manner, drive
+from bridle.engine.hooks.find_hooks import repository_of
+from bridle.engine.hooks.run_hooks import Hooks
 from bridle.journal.stores.file_store import FileStore
 run = Path(sys.argv[1])
 hooks = Hooks(repository_of(run), os.environ)

@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from bridle.engine import under_way
-from bridle.engine.perform import Job
-from bridle.engine.printed import SHOWN_CHARACTERS
+from bridle.engine.drive.command_output import SHOWN_CHARACTERS
+from bridle.engine.drive.performer import Job
+from bridle.engine.entries import effect_attempts
 from bridle.errors import DiskError, LockHeld, ProcessDiverged, RunNotFound, UsageError
 from bridle.ground.lock import FileLock
 from bridle.journal.format.entries import OK, Posted
@@ -434,7 +434,7 @@ def test_an_effect_is_noted_once_before_it_is_begun_and_not_while_it_waits_for_i
         may_repeat: bool
 
         async def perform(self, job: Job) -> Posted:
-            noted = [entry.data["effectId"] for entry in driven.entries() if entry.type == under_way.STARTED]
+            noted = [entry.data["effectId"] for entry in driven.entries() if entry.type == effect_attempts.STARTED]
             assert noted.count(job.effect.effect_id) == 1
             await asyncio.sleep(0.02)
             return Posted(OK, value=job.attempt, started_at="x", finished_at="x")
@@ -453,7 +453,7 @@ def test_an_effect_is_noted_once_before_it_is_begun_and_not_while_it_waits_for_i
     assert driven.output() == [1] * 7
     under, most = set(), 0
     for entry in driven.entries():
-        if entry.type == under_way.STARTED:
+        if entry.type == effect_attempts.STARTED:
             under.add(entry.data["effectId"])
         elif entry.type == "EFFECT_RESOLVED":
             under.remove(entry.data["effectId"])
@@ -549,7 +549,7 @@ def test_a_process_that_is_changed_under_way_stops_the_driver_after_what_it_had_
 def begun(driven: Drive, label: str) -> None:
     """What a driver that was killed in the midst of an effect leaves in the journal."""
     with FileStore(driven.run).write("the test") as writer:
-        writer.append(under_way.STARTED, {"effectId": driven.effect(label), "attempt": 1, "kind": "shell"})
+        writer.append(effect_attempts.STARTED, {"effectId": driven.effect(label), "attempt": 1, "kind": "shell"})
 
 
 ONE_COMMAND = (
@@ -597,7 +597,7 @@ def test_a_command_that_says_it_may_be_repeated_is(tmp_path: Path) -> None:
     iterated(driven)
     begun(driven, "it")
     assert driven.drive().status == "completed"
-    assert [entry.data["attempt"] for entry in driven.entries() if entry.type == under_way.STARTED] == [1, 2]
+    assert [entry.data["attempt"] for entry in driven.entries() if entry.type == effect_attempts.STARTED] == [1, 2]
 
 
 def test_an_agent_that_was_under_way_starts_afresh(tmp_path: Path) -> None:

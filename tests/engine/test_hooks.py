@@ -15,7 +15,7 @@ import psutil
 import pytest
 
 from bridle.cli import main as dispatcher
-from bridle.engine.hook_files import (
+from bridle.engine.hooks.find_hooks import (
     ON_BREAKPOINT,
     ON_ITERATION_END,
     ON_ITERATION_START,
@@ -27,8 +27,8 @@ from bridle.engine.hook_files import (
     ON_TASK_START,
     repository_of,
 )
-from bridle.engine.hooks import VARIABLE_LIMIT_BYTES, Fired, Hooks
-from bridle.engine.trust import home_of, is_trusted, trust
+from bridle.engine.hooks.run_hooks import VARIABLE_LIMIT_BYTES, Fired, Hooks
+from bridle.engine.hooks.trust import home_of, is_trusted, trust
 from bridle.errors import DiskError, UsageError
 from tests.engine.runs import Bench
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from bridle.engine.loop import Promise, ReplayLoop
+from bridle.engine.replay.event_loop import Promise, ReplayLoop
 from bridle.errors import InternalError
 from tests.engine.runs import Bench
 
@@ -395,8 +395,8 @@ def test_nothing_of_a_suspended_process_runs_because_the_iteration_ended(
     code = f"""
 import os, sys
 from pathlib import Path
-from bridle.engine.hooks import Hooks
-from bridle.engine.iterate import Engine
+from bridle.engine.hooks.run_hooks import Hooks
+from bridle.engine.iterate.iterate import Engine
 from bridle.journal.stores.file_store import FileStore
 
 run = Path({str(bench.run)!r})

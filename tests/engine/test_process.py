@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from bridle.engine.process import check, load, split_entry
+from bridle.engine.process.load_process import check, load, split_entry
 from bridle.errors import ProcessNotLoaded
 
 GOOD = "async def process(inputs, ctx):\n    return 1\n"
@@ -205,7 +205,7 @@ def test_a_check_loads_asyncio_only_if_the_process_looks_into_it(tmp_path: Path,
     code = f"""
 import sys
 from pathlib import Path
-from bridle.engine.process import check
+from bridle.engine.process.load_process import check
 digest = check(Path({str(path)!r}))
 print(len(digest), "asyncio.base_events" in sys.modules)
 import asyncio

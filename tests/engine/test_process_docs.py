@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from bridle.engine.iteration import Iteration
+from bridle.engine.iterate.iteration_report import Iteration
 from tests.engine.runs import Bench
 
 PAGE = Path(__file__).parents[2] / "docs" / "processes.md"

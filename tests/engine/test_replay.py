@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bridle.engine.iteration import Iteration
+from bridle.engine.iterate.iteration_report import Iteration
 from bridle.errors import ProcessDiverged
 from bridle.journal.stores.store import Store
 from tests.engine.runs import Bench

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from bridle.engine.score import told
+from bridle.engine.hooks.score_payload import told
 from bridle.journal.format.entries import ERROR, OK, Posted
 from tests.engine.drives import BRIDLE, LIMIT_SECONDS, new_drive
 

@@ -37,9 +37,9 @@ async def process(inputs, ctx):
 WORKER = """
 import os, sys
 from pathlib import Path
-from bridle.engine.hook_files import repository_of
-from bridle.engine.hooks import Hooks
-from bridle.engine.iterate import iterate
+from bridle.engine.hooks.find_hooks import repository_of
+from bridle.engine.hooks.run_hooks import Hooks
+from bridle.engine.iterate.iterate import iterate
 from bridle.errors import EffectError
 from bridle.journal.format.entries import Posted
 from bridle.journal.stores.file_store import FileStore

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import bridle
-from bridle.engine.tasks import (
+from bridle.engine.process.define_task import (
     DefinedTask,
     TaskContext,
     breakpoint_task,

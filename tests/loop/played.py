@@ -7,9 +7,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from bridle.engine.hooks import Hooks
-from bridle.engine.iterate import iterate
-from bridle.engine.iteration import Action
+from bridle.engine.hooks.run_hooks import Hooks
+from bridle.engine.iterate.iterate import iterate
+from bridle.engine.iterate.iteration_report import Action
 from bridle.ground import clock, ids
 from bridle.journal.format.entries import OK, Posted
 from bridle.journal.stores.create import NewRun, create_run

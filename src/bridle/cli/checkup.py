@@ -15,8 +15,8 @@ from pathlib import Path
 
 from bridle import __version__
 from bridle.agent.tools import ripgrep
-from bridle.engine import trust
-from bridle.engine.hook_files import REPOSITORY_FOLDER
+from bridle.engine.hooks import trust
+from bridle.engine.hooks.find_hooks import REPOSITORY_FOLDER
 from bridle.errors import AgentError, DiskError, LockHeld, ProcessError
 from bridle.ground import disk
 from bridle.ground.children.capture import capture

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from bridle.cli.people import INTERRUPTED, print_document, run_until_told, say, show, shown_run
-from bridle.engine import driver
-from bridle.engine.driver import Driven, Manner
-from bridle.engine.hook_files import repository_of
-from bridle.engine.hooks import Hooks
-from bridle.engine.iteration import COMPLETED, FAILED, HALTED, NONE
+from bridle.engine.drive import driver
+from bridle.engine.drive.driver import Driven, Manner
+from bridle.engine.hooks.find_hooks import repository_of
+from bridle.engine.hooks.run_hooks import Hooks
+from bridle.engine.iterate.iteration_report import COMPLETED, FAILED, HALTED, NONE
 from bridle.journal.stores.file_store import FileStore
 
 EXIT_CODES = {COMPLETED: 0, FAILED: 1, HALTED: 1, NONE: 1, driver.LIMIT: 3, driver.WAITING: 4, driver.UNUSABLE: 5}

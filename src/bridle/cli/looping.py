@@ -15,8 +15,8 @@ from typing import Any
 from bridle.cli import notify
 from bridle.cli.faces import face_of
 from bridle.cli.people import chosen_run
-from bridle.engine.iteration import COMPLETED
-from bridle.engine.trust import home_of
+from bridle.engine.hooks.trust import home_of
+from bridle.engine.iterate.iteration_report import COMPLETED
 from bridle.journal.format import layout
 from bridle.journal.stores.file_store import FileStore
 from bridle.journal.stores.find_run import LAST, runs_folder

@@ -78,7 +78,7 @@ def show(text: str) -> None:
 def print_document(value: object) -> None:
     """Print one JSON document, without secrets."""
     from bridle.cli.light import print_json
-    from bridle.engine.perform import masked
+    from bridle.engine.drive.performer import masked
     from bridle.wire.mask import Mask, secret_values
 
     print_json(masked(value, Mask(secret_values(os.environ))), pretty=True)

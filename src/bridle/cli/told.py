@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from bridle.cli.light import Given
-from bridle.engine.hook_files import find_scripts, repository_of
+from bridle.engine.hooks.find_hooks import find_scripts, repository_of
 
 
 def tell(given: Given, run: Path, hook_type: str, payload: Mapping[str, object]) -> None:
@@ -17,8 +17,8 @@ def tell(given: Given, run: Path, hook_type: str, payload: Mapping[str, object])
     repository, plugin_root = repository_of(run), Path(plugin) if plugin else None
     if given.has("--no-hooks") or not find_scripts(hook_type, repository, os.environ, plugin_root):
         return
-    from bridle.engine.herald import Herald
-    from bridle.engine.hooks import Hooks
+    from bridle.engine.hooks.run_hooks import Hooks
+    from bridle.engine.hooks.sync_hooks import Herald
 
     herald = Herald(Hooks(repository, os.environ, plugin_root), run.name)
     herald.tell(hook_type, payload)

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from bridle.engine import under_way
-from bridle.engine.effects import BREAKPOINT
+from bridle.engine.entries import effect_attempts
+from bridle.engine.process.effects import BREAKPOINT
 from bridle.errors import EffectResolved, UsageError
 from bridle.ground import clock
 from bridle.journal.format.entries import OK, Effect, Posted
@@ -57,7 +57,7 @@ class Question:
 def questions(store: Store) -> list[Question]:
     """Everything that waits for a person, oldest first."""
     state = store.state()
-    begun = under_way.read(state)
+    begun = effect_attempts.read(state)
     found: list[Question] = []
     for effect_id in state.standing.pending:
         effect = state.effects[effect_id]
@@ -83,7 +83,7 @@ def answer(
         value = reply(text, breakpoint_question(effect, store.task(effect_id)), approved=approved, by=by)
         _post(store, effect_id, value)
         return value
-    known = under_way.read(state).get(effect_id)
+    known = effect_attempts.read(state).get(effect_id)
     if known is None or known.question is None:
         raise UsageError(
             f"effect {effect_id} is of kind {effect.kind} and asks nobody",
@@ -92,7 +92,7 @@ def answer(
     if _plain(text) not in AGAIN:
         raise UsageError(f"{text!r} is no answer to: {known.question}", remedy="Answer `again`, or use task:post.")
     with store.write(OWNER) as writer:
-        writer.append(under_way.AGAIN, {"effectId": effect_id, "respondedBy": by})
+        writer.append(effect_attempts.AGAIN, {"effectId": effect_id, "respondedBy": by})
     return {"again": True, "respondedBy": by}
 
 

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from bridle.engine import trust
+from bridle.engine.hooks import trust
 from bridle.errors import DiskError
 from bridle.ground import disk
 from bridle.ground.lock import FileLock

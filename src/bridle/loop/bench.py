@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from bridle.engine.hooks import Hooks
+from bridle.engine.hooks.run_hooks import Hooks
 from bridle.loop.plan import Plan
 from bridle.loop.settings import Settings
 from bridle.loop.watching import Watch, unwatched

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from bridle.engine.hooks import Fired
+from bridle.engine.hooks.run_hooks import Fired
 from bridle.errors import UsageError
 from bridle.loop.bench import Bench
 from bridle.loop.verify import work_tree

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from bridle.engine.effects import SLEEP
+from bridle.engine.process.effects import SLEEP
 from bridle.errors import EffectError
 from bridle.ground import clock
 from bridle.journal.format.entries import OK, Posted

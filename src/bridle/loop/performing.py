@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from bridle.engine.perform import Job, Performer, Unperformed, masked
+from bridle.engine.drive.performer import Job, Performer, Unperformed, masked
 from bridle.errors import MachineError, RunError, UserError
 from bridle.ground import clock
 from bridle.journal.format.entries import OK, Posted

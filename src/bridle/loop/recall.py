@@ -12,10 +12,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from bridle.engine.answers import Run
-from bridle.engine.process import Process
-from bridle.engine.replay import Replay
-from bridle.engine.tasks import Registry
+from bridle.engine.process.define_task import Registry
+from bridle.engine.process.load_process import Process
+from bridle.engine.replay.answers import Run
+from bridle.engine.replay.replay import Replay
 from bridle.ground import clock, ids
 from bridle.ground.threads import in_thread, undisturbed
 from bridle.journal.format.entries import Effect

@@ -10,7 +10,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import Any
 
-from bridle.engine.effects import SLEEP
+from bridle.engine.process.effects import SLEEP
 from bridle.ground import clock
 from bridle.journal.format.state import State
 from bridle.journal.stores.store import Store

@@ -9,8 +9,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from bridle.engine.driver import LIMIT, UNUSABLE, Driven, Manner, drive, living_driver
-from bridle.engine.hooks import Hooks
+from bridle.engine.drive.driver import LIMIT, UNUSABLE, Driven, Manner, drive, living_driver
+from bridle.engine.hooks.run_hooks import Hooks
 from bridle.errors import LockHeld, UsageError
 from bridle.ground import clock, ids
 from bridle.journal.format.entries import OK, Effect, Posted

@@ -66,7 +66,7 @@ def _go_on(folder: Path, effect_id: str, value: dict[str, object], *, resume: bo
         return drive(folder, as_json=as_json)
     if resume:
         from bridle.cli.driving import Ways, drive_run
-        from bridle.engine.driver import Manner
+        from bridle.engine.drive.driver import Manner
 
         return drive_run(folder, Manner(), Ways(as_json))
     if as_json:

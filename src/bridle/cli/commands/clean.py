@@ -33,7 +33,7 @@ def command(*, keep: str | None, yes: bool, dry_run: bool, as_json: bool) -> int
     work on.
     """
     from bridle.cli.people import runs_here, top_of
-    from bridle.engine.trust import home_of
+    from bridle.engine.hooks.trust import home_of
     from bridle.ground import clock
     from bridle.hosts import old_sessions
     from bridle.loop.bridle_toml import load_settings

@@ -24,8 +24,8 @@ def command(*, trusts: bool, runs_dir: str | None, as_json: bool) -> int:
     import asyncio
 
     from bridle.cli import checkup
-    from bridle.engine import trust
-    from bridle.engine.hook_files import repository_of
+    from bridle.engine.hooks import trust
+    from bridle.engine.hooks.find_hooks import repository_of
     from bridle.journal.stores.find_run import runs_folder
 
     repository = repository_of(Path.cwd() / "here")

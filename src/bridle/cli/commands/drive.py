@@ -11,7 +11,7 @@ from bridle.cli.people import chosen_run, json_option, run_argument, runs_dir_op
 from bridle.errors import UsageError
 
 if TYPE_CHECKING:
-    from bridle.engine.driver import Manner
+    from bridle.engine.drive.driver import Manner
 
 AGENTS = ("claude", "bridle-agent", "codex", "gemini", "opencode")
 
@@ -59,8 +59,8 @@ def command(**options: Any) -> int:
 
 
 def _manner(options: dict[str, Any]) -> Manner:
-    from bridle.engine.asking import Manner as AgentManner
-    from bridle.engine.driver import Manner
+    from bridle.engine.drive.agent_request import Manner as AgentManner
+    from bridle.engine.drive.driver import Manner
     from bridle.run.request import Permission, Reasoning
 
     reasoning = options["reasoning"]

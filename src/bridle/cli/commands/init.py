@@ -130,7 +130,7 @@ def _refuse(top: Path, kept: list[str], given: Sequence[str]) -> None:
 
 def _chosen(top: Path, given: Sequence[str], found: Found, *, has_settings: bool) -> list[Candidate]:
     """The commands to take: those given, those of a bridle.toml that is there, or the likeliest that was found."""
-    from bridle.engine.trust import home_of
+    from bridle.engine.hooks.trust import home_of
     from bridle.loop.bridle_toml import FILE_NAME, load_settings
     from bridle.loop.candidates import Candidate
     from bridle.loop.keys import TEXTS

@@ -48,7 +48,7 @@ def command(
     """
     from bridle.cli.people import say
     from bridle.cli.planner import Planner
-    from bridle.engine.trust import home_of
+    from bridle.engine.hooks.trust import home_of
     from bridle.loop.bridle_toml import load_settings
 
     path = Path.cwd() / out
@@ -107,7 +107,7 @@ def _tell_hooks(path: Path, goal: str, plan: Plan, *, enabled: bool) -> None:
     import asyncio
 
     from bridle.cli.people import say, top_of
-    from bridle.engine.hooks import Hooks
+    from bridle.engine.hooks.run_hooks import Hooks
     from bridle.loop.planning import POST_PLANNING
 
     payload: Mapping[str, object] = {

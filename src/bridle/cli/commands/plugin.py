@@ -52,7 +52,7 @@ def install(*, chosen: str | None, scope: str | None, as_json: bool) -> int:
     into the folder from which Claude Code loads plugins by itself. No settings file is changed. A folder that holds
     anything else is refused.
     """
-    from bridle.engine import trust
+    from bridle.engine.hooks import trust
     from bridle.hosts import places
     from bridle.hosts.install import install as write
 
@@ -83,7 +83,7 @@ def uninstall(*, chosen: str | None, scope: str | None, purge: bool, as_json: bo
     Without --dir and --scope the one plugin that is there is meant. The files of its sessions stay unless --purge is
     given. What you changed or added stays, and is named.
     """
-    from bridle.engine import trust
+    from bridle.engine.hooks import trust
     from bridle.hosts import places
     from bridle.hosts.install import uninstall as remove
 

@@ -20,7 +20,7 @@ def command(*, run: str, runs_dir: str | None, as_json: bool) -> int:
     are named, and the exit code is 1.
     """
     folder = chosen_run(run, runs_dir)
-    from bridle.engine.compare import compare  # a run that is not there needs no engine to be told
+    from bridle.engine.iterate.compare import compare  # a run that is not there needs no engine to be told
 
     found = compare(folder)
     if as_json:

@@ -11,7 +11,7 @@ from bridle.cli.chosen import chosen_runs
 from bridle.cli.light import DRY_RUN, NO_HOOKS, RUNS_DIR, Given, Light, Option, print_json
 from bridle.cli.sessions import MAX_ITERATIONS, PLUGIN_ROOT, SESSION_ID, STATE_DIR, chosen_limit
 from bridle.cli.told import tell
-from bridle.engine.hook_files import ON_RUN_START
+from bridle.engine.hooks.find_hooks import ON_RUN_START
 from bridle.errors import DiskError, UsageError
 from bridle.ground import disk, ids
 from bridle.ground.light.moments import iso
@@ -110,7 +110,7 @@ def _new_run(given: Given) -> NewRun:
 
 def _check_process(new: NewRun) -> str:
     """Import the process once, so that a run of something that cannot run is never made; the digest of its file."""
-    from bridle.engine.process import check
+    from bridle.engine.process.load_process import check
 
     return check(new.entry, new.export)
 

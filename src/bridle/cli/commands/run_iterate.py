@@ -20,10 +20,10 @@ _OPTIONS = (
 
 def _run(given: Given) -> int:
     _import_asyncio()
-    from bridle.engine.hook_files import repository_of
-    from bridle.engine.hooks import Hooks
-    from bridle.engine.iterate import iterate
-    from bridle.engine.iteration import FAILED, HALTED
+    from bridle.engine.hooks.find_hooks import repository_of
+    from bridle.engine.hooks.run_hooks import Hooks
+    from bridle.engine.iterate.iterate import iterate
+    from bridle.engine.iterate.iteration_report import FAILED, HALTED
     from bridle.journal.stores.file_store import FileStore
 
     gc.disable()  # the program ends before there is anything worth collecting

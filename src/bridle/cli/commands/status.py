@@ -13,7 +13,7 @@ def command(*, run: str | None, as_json: bool) -> int:
     import asyncio
 
     from bridle.cli import looping
-    from bridle.engine.driver import living_driver
+    from bridle.engine.drive.driver import living_driver
     from bridle.loop.start import STOPPED, standing
 
     folder = looping.chosen(run)

@@ -16,7 +16,7 @@ WAIT_SECONDS = 30.0
 def command(*, run: str | None, as_json: bool) -> int:
     """End the work on RUN (default: the last one); its state is safe, and `bridle resume` goes on."""
     from bridle.cli import looping
-    from bridle.engine.driver import LOCK_FILE, living_driver
+    from bridle.engine.drive.driver import LOCK_FILE, living_driver
     from bridle.ground.lock import FileLock
 
     folder = looping.chosen(run)

@@ -10,8 +10,8 @@ from pathlib import Path
 from bridle.cli.chosen import chosen_run
 from bridle.cli.light import DRY_RUN, NO_HOOKS, RUNS_DIR, Given, Light, Option, print_json
 from bridle.cli.told import tell
-from bridle.engine import score
-from bridle.engine.hook_files import ON_SCORE, ON_TASK_COMPLETE
+from bridle.engine.hooks import score_payload
+from bridle.engine.hooks.find_hooks import ON_SCORE, ON_TASK_COMPLETE
 from bridle.errors import DiskError, UsageError
 from bridle.ground import disk
 from bridle.ground.light.moments import iso
@@ -59,7 +59,7 @@ def _run(given: Given) -> int:
     with store.write("task:post") as writer:
         entry = writer.resolve(effect_id, posted, key=key)
     tell(given, store.run, ON_TASK_COMPLETE, entry.data)
-    scored = score.told(entry.data, posted)
+    scored = score_payload.told(entry.data, posted)
     if scored is not None:
         tell(given, store.run, ON_SCORE, scored)
     _answer(entry, posted, as_json=given.has("--json"))

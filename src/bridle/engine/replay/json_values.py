@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-from bridle.engine.tasks import caller_place
+from bridle.engine.process.define_task import caller_place
 from bridle.errors import BadTask
 from bridle.journal.format.documents import digest_of
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from bridle.engine.loop import Promise
+from bridle.engine.replay.event_loop import Promise
 from bridle.journal.format.entries import Request
 
 

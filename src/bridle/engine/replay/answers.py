@@ -11,13 +11,15 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any, NamedTuple, Protocol
 
-from bridle.engine import effects, notes, plain
-from bridle.engine.effects import SleepTarget, Wish
-from bridle.engine.loop import Promise, ReplayLoop
-from bridle.engine.news import Ask, Call, Halt, Note
-from bridle.engine.recall import HookCall, Recall
-from bridle.engine.steps import Steps
-from bridle.engine.tasks import TaskContext, caller_place
+from bridle.engine.entries import notes
+from bridle.engine.process import effects
+from bridle.engine.process.define_task import TaskContext, caller_place
+from bridle.engine.process.effects import SleepTarget, Wish
+from bridle.engine.replay import json_values
+from bridle.engine.replay.event_loop import Promise, ReplayLoop
+from bridle.engine.replay.new_requests import Ask, Call, Halt, Note
+from bridle.engine.replay.recorded import HookCall, Recall
+from bridle.engine.replay.step_ids import Steps
 from bridle.errors import BadTask, ProcessDiverged, UsageError
 from bridle.ground import clock, ids
 from bridle.journal.format.digest import sha256
@@ -145,7 +147,7 @@ class Answers:
         if self.is_stopped:
             return promise
         _check_hook_type(hook_type)
-        payload_digest = plain.digest(payload, ("the payload of hook", hook_type))
+        payload_digest = json_values.digest(payload, ("the payload of hook", hook_type))
         self._hooks += 1
         hook_id = f"H{self._hooks:06d}"
         recorded = self._recall.hooks.get(hook_id)
@@ -154,10 +156,10 @@ class Answers:
             self.news.append(Note(notes.HOOK_REQUESTED, data | ({"label": label} if label else {})))
         elif (recorded.hook_type, recorded.payload_digest) != (hook_type, payload_digest):
             more = " with another payload" if recorded.hook_type == hook_type else ""
-            asked = f"hook call {hook_id} is of type {hook_type!r} with {plain.shown(payload)}"
+            asked = f"hook call {hook_id} is of type {hook_type!r} with {json_values.shown(payload)}"
             self._diverge(asked, f"one of type {recorded.hook_type!r}{more}", recorded.request)
         elif hook_id in self._early_hooks:
-            promise.set_result(plain.own(recorded.result))
+            promise.set_result(json_values.own(recorded.result))
         self._calls[hook_id] = (Call(hook_id, hook_type, payload, label, limit_seconds), promise)
         return promise
 
@@ -188,7 +190,7 @@ class Answers:
         given: object = reason  # a process is not type-checked
         if not isinstance(given, str) or not given.strip():
             raise BadTask(f"ctx.halt needs a reason at {caller_place()}", remedy="Say why, in a sentence.")
-        plain.digest(payload, ("the payload of", "ctx.halt"))
+        json_values.digest(payload, ("the payload of", "ctx.halt"))
         if not self.is_stopped:
             self.halt_asked = Halt(reason, payload)
             self._stop()
@@ -201,12 +203,12 @@ class Answers:
         if call is None:
             self._early_hooks.add(hook.hook_id)
         elif not call[1].done():
-            call[1].set_result(plain.own(hook.result))
+            call[1].set_result(json_values.own(hook.result))
 
     def _settle(self, promise: Promise, effect: Effect) -> None:
         result = self.store.result(effect)
         if result.status == OK:
-            promise.set_result(plain.own(result.value))
+            promise.set_result(json_values.own(result.value))
         else:
             promise.set_exception(effects.failure(result.error))
 
@@ -215,7 +217,7 @@ class Answers:
         if effect.task_id != wish.task_id or not self._is_same(effect, wish):
             recorded = self.store.task(effect.effect_id).get("inputs")
             self._diverge_at(
-                wish, f"task {effect.task_id!r} with {plain.shown(recorded)}", effect.step_id, effect.request
+                wish, f"task {effect.task_id!r} with {json_values.shown(recorded)}", effect.step_id, effect.request
             )
             return
         if wish.sleep is not None:
@@ -231,8 +233,8 @@ class Answers:
         recorded = self.store.inputs_digest(effect)
         what = ("the arguments of task", wish.task_id)
         # Keys that are no text become text when they are written, and sort differently.
-        return recorded == plain.digest(wish.inputs, what) or recorded == plain.digest(
-            plain.copied(wish.inputs, what), what
+        return recorded == json_values.digest(wish.inputs, what) or recorded == json_values.digest(
+            json_values.copied(wish.inputs, what), what
         )
 
     def _recognise_passed(self, step_id: str, wish: Wish, promise: Promise) -> None:
@@ -244,12 +246,12 @@ class Answers:
 
     def _want(self, step_id: str, wish: Wish, promise: Promise) -> None:
         """Collect a new effect."""
-        inputs = plain.copied(wish.inputs, ("the arguments of task", wish.task_id))
+        inputs = json_values.copied(wish.inputs, ("the arguments of task", wish.task_id))
         key = f"{self._run.process_id}:{step_id}:{wish.task_id}"
         effect_id = self.writer.new_id()
         given = (wish.label,) if wish.label else ()
         made = TaskContext(effect_id, key, wish.task_id, self._run.run_id, self._run.folder, wish.label, given)
-        definition = plain.copied(wish.define(made), ("the definition of task", wish.task_id))
+        definition = json_values.copied(wish.define(made), ("the definition of task", wish.task_id))
         labels = tuple(dict.fromkeys((*given, *definition.get("labels", ()))))
         request = Request(
             effect_id=effect_id,
@@ -269,7 +271,7 @@ class Answers:
             self._sleeps[effect_id] = wish.sleep
 
     def _diverge_at(self, wish: Wish, recorded: str, step_id: str, entry: Entry) -> None:
-        asked = f"step {step_id} asks for task {wish.task_id!r} with {plain.shown(wish.inputs)}"
+        asked = f"step {step_id} asks for task {wish.task_id!r} with {json_values.shown(wish.inputs)}"
         self._diverge(asked, recorded, entry)
 
     def _diverge(self, asked: str, recorded: str, entry: Entry) -> None:

@@ -16,7 +16,7 @@ from threading import RLock
 from types import ModuleType
 from typing import Any
 
-from bridle.engine import tasks
+from bridle.engine.process import define_task
 from bridle.errors import DiskError, ProcessNotLoaded
 from bridle.ground import disk
 from bridle.journal.format.digest import sha256
@@ -45,7 +45,7 @@ class Process:
         digest: str,
         function: Function,
         modules: dict[str, ModuleType],
-        registry: tasks.Registry,
+        registry: define_task.Registry,
     ) -> None:
         self.path = path
         self.export = export
@@ -91,7 +91,7 @@ def load(path: Path, export: str = DEFAULT_EXPORT) -> Process:
     """Import a process; ProcessNotLoaded names the file, the line and what is wrong there."""
     source = _read(path)
     modules: dict[str, ModuleType] = {}
-    registry = tasks.Registry()
+    registry = define_task.Registry()
     with _imports(path.parent, modules, registry):
         module = _import(path, source)
         function = _function(module, path, export)
@@ -186,24 +186,24 @@ _alone = RLock()
 
 
 @contextmanager
-def _imports(folder: Path, modules: dict[str, ModuleType], registry: tasks.Registry) -> Iterator[None]:
+def _imports(folder: Path, modules: dict[str, ModuleType], registry: define_task.Registry) -> Iterator[None]:
     """Inside, imports see the folder first and its modules; new ones of the folder move into `modules`."""
     with _alone:
         yield from _swapped(folder, modules, registry)
 
 
-def _swapped(folder: Path, modules: dict[str, ModuleType], registry: tasks.Registry) -> Iterator[None]:
+def _swapped(folder: Path, modules: dict[str, ModuleType], registry: define_task.Registry) -> Iterator[None]:
     before, path_before = set(sys.modules), list(sys.path)
-    writes_bytecode, outer, stdout = sys.dont_write_bytecode, tasks.current_registry, sys.stdout
+    writes_bytecode, outer, stdout = sys.dont_write_bytecode, define_task.current_registry, sys.stdout
     sys.modules.update(modules)
     sys.path.insert(0, str(folder))
     sys.dont_write_bytecode = True  # the folder is somebody's: nothing is left in it
     sys.stdout = sys.stderr  # a command's output is data; what a process prints is for people
-    tasks.current_registry = registry
+    define_task.current_registry = registry
     try:
         yield
     finally:
-        tasks.current_registry = outer
+        define_task.current_registry = outer
         sys.stdout = stdout
         sys.dont_write_bytecode = writes_bytecode
         sys.path[:] = path_before

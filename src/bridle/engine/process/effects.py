@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
-from bridle.engine.tasks import Definition, TaskContext
+from bridle.engine.process.define_task import Definition, TaskContext
 from bridle.errors import BadTask, EffectFailed
 from bridle.ground import clock
 

@@ -7,11 +7,12 @@ from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from bridle.engine import hook_files, score, under_way
-from bridle.engine.hooks import Hooks
-from bridle.engine.iteration import Action
-from bridle.engine.perform import Job, Performer, Say, Unperformed, failure
-from bridle.engine.under_way import UnderWay
+from bridle.engine.drive.performer import Job, Performer, Say, Unperformed, failure
+from bridle.engine.entries import effect_attempts
+from bridle.engine.entries.effect_attempts import UnderWay
+from bridle.engine.hooks import find_hooks, score_payload
+from bridle.engine.hooks.run_hooks import Hooks
+from bridle.engine.iterate.iteration_report import Action
 from bridle.errors import EffectError, Error, RunError, UserError
 from bridle.ground import clock
 from bridle.ground.threads import in_thread, undisturbed
@@ -158,13 +159,13 @@ class Work:
                 return
             if job.known.delivered is None:
                 if not is_noted:
-                    await self.note(under_way.STARTED, under_way.begun(job.effect, job.attempt))
+                    await self.note(effect_attempts.STARTED, effect_attempts.begun(job.effect, job.attempt))
                 if job.effect.kind not in self._quiet:
                     self._say(
                         f"{job.effect.kind} {job.name}: started"
                         + (f" (attempt {job.attempt})" if job.attempt > 1 else "")
                     )
-                await self._tell(hook_files.ON_TASK_START, job.effect.request.data)
+                await self._tell(find_hooks.ON_TASK_START, job.effect.request.data)
             done = await self._performed(performer, job)
             if isinstance(done, Unperformed):
                 self.unperformed = self.unperformed or done
@@ -195,10 +196,10 @@ class Work:
         self.cost_usd += _cost(posted)
         if job.effect.kind not in self._quiet or posted.error is not None:
             self._say(f"{job.effect.kind} {job.name}: {_told(posted)}")
-        await self._tell(hook_files.ON_TASK_COMPLETE, entry.data)
-        scored = score.told(entry.data, posted)
+        await self._tell(find_hooks.ON_TASK_COMPLETE, entry.data)
+        scored = score_payload.told(entry.data, posted)
         if scored is not None:
-            await self._tell(hook_files.ON_SCORE, scored)
+            await self._tell(find_hooks.ON_SCORE, scored)
 
     async def _tell(self, hook_type: str, payload: Mapping[str, object]) -> None:
         """Let the native hooks know."""

@@ -13,8 +13,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from bridle.engine.perform import Job, Say
-from bridle.engine.under_way import JOINING
+from bridle.engine.drive.performer import Job, Say
+from bridle.engine.entries.effect_attempts import JOINING
 from bridle.errors import GitError, ProcessError, UsageError
 from bridle.ground import disk, ids
 from bridle.workspace import join, ref_lock, snapshot, worktree

@@ -15,8 +15,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bridle.engine import trust
-from bridle.engine.hook_files import ON_BREAKPOINT, REPOSITORY, Script, find_scripts
+from bridle.engine.hooks import trust
+from bridle.engine.hooks.find_hooks import ON_BREAKPOINT, REPOSITORY, Script, find_scripts
 from bridle.errors import ProcessError
 from bridle.ground import clock
 

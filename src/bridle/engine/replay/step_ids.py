@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bridle.engine.tasks import caller_place
+from bridle.engine.process.define_task import caller_place
 from bridle.errors import BadTask
 
 # Step ids have six digits.

@@ -18,8 +18,8 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Gene
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
-from bridle.engine import fence
-from bridle.engine.refusing import RefusingLoop
+from bridle.engine.replay import audit_fence
+from bridle.engine.replay.forbidden_calls import RefusingLoop
 from bridle.errors import InternalError, NotInProcess
 
 T = TypeVar("T")
@@ -89,7 +89,7 @@ class ReplayLoop(RefusingLoop):
         events._set_running_loop(self)
         self._is_running = True
         try:
-            with fence.raised():
+            with audit_fence.raised():
                 yield
         finally:
             self._is_running = False

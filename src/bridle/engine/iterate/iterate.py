@@ -13,14 +13,17 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from bridle.engine import hook_files, iteration, notes, process, under_way
-from bridle.engine.answers import Run
-from bridle.engine.effects import BREAKPOINT
-from bridle.engine.herald import Herald
-from bridle.engine.hooks import Fired, Hooks
-from bridle.engine.iteration import Action, Iteration
-from bridle.engine.news import Ask, Call
-from bridle.engine.replay import Replay
+from bridle.engine.entries import effect_attempts, notes
+from bridle.engine.hooks import find_hooks
+from bridle.engine.hooks.run_hooks import Fired, Hooks
+from bridle.engine.hooks.sync_hooks import Herald
+from bridle.engine.iterate import iteration_report
+from bridle.engine.iterate.iteration_report import Action, Iteration
+from bridle.engine.process import load_process
+from bridle.engine.process.effects import BREAKPOINT
+from bridle.engine.replay.answers import Run
+from bridle.engine.replay.new_requests import Ask, Call
+from bridle.engine.replay.replay import Replay
 from bridle.errors import JournalBroken, RunError
 from bridle.ground import clock
 from bridle.ground.lock import FileLock
@@ -33,7 +36,7 @@ from bridle.journal.stores.store import TURN_WAIT_SECONDS, Store, Writer
 OWNER = "run:iterate"
 LOCK_FILE = "bridle-iterate.lock"
 
-_FOR_GOOD = (iteration.COMPLETED, iteration.HALTED)
+_FOR_GOOD = (iteration_report.COMPLETED, iteration_report.HALTED)
 
 
 class Engine:
@@ -68,10 +71,10 @@ class Engine:
         if self._store.standing().end in _FOR_GOOD:
             return self._answer_ended(self._store.state())
         herald, began, self._requested = Herald(self._hooks, self._run_id), self._now(), []
-        if herald.hears(hook_files.ON_ITERATION_START):
+        if herald.hears(find_hooks.ON_ITERATION_START):
             state = self._store.state()
-            number = iteration.number(state)
-            herald.tell(hook_files.ON_ITERATION_START, {"iteration": number, "state": state.standing.state})
+            number = iteration_report.number(state)
+            herald.tell(find_hooks.ON_ITERATION_START, {"iteration": number, "state": state.standing.state})
         path = self._folder / LOCK_FILE
         with FileLock.hold(path, holder=OWNER, wait_seconds=self._wait_seconds):
             try:
@@ -97,7 +100,7 @@ class Engine:
                 state = writer.state
                 if state.standing.end in _FOR_GOOD:
                     return self._answer_ended(state)
-                number = number or iteration.number(state)
+                number = number or iteration_report.number(state)
                 if ran is not None:
                     writer.append(notes.HOOK_RESOLVED, {"hookId": ran[0].hook_id, "result": ran[1].as_json()})
                 replay = self._caught_up(writer, state)
@@ -127,7 +130,7 @@ class Engine:
         if replay is not None and replay.process.is_current() and journal_id == self._journal_id:
             return replay
         self.close()
-        loaded = process.load(*entry_of(self._store.metadata(), self._folder))
+        loaded = load_process.load(*entry_of(self._store.metadata(), self._folder))
         inputs = self._store.inputs()
         run = Run(self._run_id, self._process_id, str(self._folder), {} if inputs is None else inputs)
         self._replay, self._journal_id = Replay(loaded, run, now=self._now), journal_id
@@ -155,19 +158,19 @@ class Engine:
             data = {"reason": halt.reason} | ({"payload": halt.payload} if halt.payload is not None else {})
             writer.append(RUN_HALTED, data)
             self.close()
-            return self._answer(number, iteration.HALTED, iteration.HALTED, halt=data, remarks=remarks)
+            return self._answer(number, iteration_report.HALTED, iteration_report.HALTED, halt=data, remarks=remarks)
         if replay.error is not None:
             return self._failed(replay.error, writer, state, number, remarks)
         if replay.returned:
             return self._completed(replay, writer, state, number, remarks)
-        actions = iteration.next_actions(
+        actions = iteration_report.next_actions(
             self._store, (state.effects[effect_id] for effect_id in replay.answers.pending)
         )
         for action in actions:
             attempt = self._attempt_of(action)
             if attempt is not None:
-                writer.append(under_way.STARTED, under_way.begun(action.effect, attempt))
-        status, reason = iteration.standing(actions)
+                writer.append(effect_attempts.STARTED, effect_attempts.begun(action.effect, attempt))
+        status, reason = iteration_report.standing(actions)
         return self._answer(number, status, reason, actions=actions, remarks=remarks)
 
     def _completed(
@@ -176,7 +179,7 @@ class Engine:
         try:
             output_ref = writer.keep_output(replay.value)
         except (TypeError, ValueError, RecursionError) as error:
-            fault = RunError(f"{iteration.NOT_JSON}: {error}")
+            fault = RunError(f"{iteration_report.NOT_JSON}: {error}")
             return self._failed(fault, writer, state, number, remarks)
         writer.append(RUN_COMPLETED, {"outputRef": output_ref})
         self.close()
@@ -185,25 +188,25 @@ class Engine:
     def _failed(
         self, error: BaseException, writer: Writer, state: State, number: int, remarks: tuple[str, ...]
     ) -> Iteration:
-        told = iteration.told(error)
+        told = iteration_report.told(error)
         before = state.ended.data.get("error") if state.ended is not None else None
-        if state.standing.end != iteration.FAILED or not iteration.is_same_error(before, told):
+        if state.standing.end != iteration_report.FAILED or not iteration_report.is_same_error(before, told):
             writer.append(RUN_FAILED, {"error": told})
         self.close()
-        return self._answer(number, iteration.FAILED, "failed", error=told, remarks=remarks)
+        return self._answer(number, iteration_report.FAILED, "failed", error=told, remarks=remarks)
 
     def _answer_ended(self, state: State) -> Iteration:
         """The same answer again for a run that has completed or was halted."""
-        if state.standing.end == iteration.COMPLETED:
-            return self._answer_completed(iteration.number(state), ())
+        if state.standing.end == iteration_report.COMPLETED:
+            return self._answer_completed(iteration_report.number(state), ())
         data = state.ended.data if state.ended is not None else {}
-        halt = {"reason": iteration.HALTED} | {key: data[key] for key in ("reason", "payload") if key in data}
-        return self._answer(iteration.number(state), iteration.HALTED, iteration.HALTED, halt=halt)
+        halt = {"reason": iteration_report.HALTED} | {key: data[key] for key in ("reason", "payload") if key in data}
+        return self._answer(iteration_report.number(state), iteration_report.HALTED, iteration_report.HALTED, halt=halt)
 
     def _answer_completed(self, number: int, remarks: tuple[str, ...]) -> Iteration:
         proof, output = completion_proof(self._store.metadata()), self._store.output()
         more = {"completion_proof": proof, "output": output, "remarks": remarks}
-        return self._answer(number, iteration.COMPLETED, iteration.COMPLETED, **more)
+        return self._answer(number, iteration_report.COMPLETED, iteration_report.COMPLETED, **more)
 
     def _answer(self, number: int, status: str, reason: str, **more: Any) -> Iteration:
         return Iteration(self._run_id, self._process_id, number, status, reason, **more)
@@ -211,17 +214,17 @@ class Engine:
     def _tell(self, found: Iteration, herald: Herald, *, took_ms: int) -> None:
         """Let the hooks know what happened, in the order in which it did."""
         for effect in self._requested:
-            herald.tell(hook_files.ON_STEP_DISPATCH, effect.request.data)
-            if effect.kind == BREAKPOINT and herald.hears(hook_files.ON_BREAKPOINT):
+            herald.tell(find_hooks.ON_STEP_DISPATCH, effect.request.data)
+            if effect.kind == BREAKPOINT and herald.hears(find_hooks.ON_BREAKPOINT):
                 metadata: Any = self._store.task(effect.effect_id).get("metadata")
-                herald.tell(hook_files.ON_BREAKPOINT, {**effect.request.data, "payload": metadata["payload"]})
-        if found.status == iteration.COMPLETED:
+                herald.tell(find_hooks.ON_BREAKPOINT, {**effect.request.data, "payload": metadata["payload"]})
+        if found.status == iteration_report.COMPLETED:
             told = {"status": found.status, "output": found.output, "duration": took_ms}
-            herald.tell(hook_files.ON_RUN_COMPLETE, told)
-        elif found.status == iteration.FAILED:
+            herald.tell(find_hooks.ON_RUN_COMPLETE, told)
+        elif found.status == iteration_report.FAILED:
             told = {"status": found.status, "error": (found.error or {}).get("message"), "duration": took_ms}
-            herald.tell(hook_files.ON_RUN_FAIL, told)
-        herald.tell(hook_files.ON_ITERATION_END, found.summary())
+            herald.tell(find_hooks.ON_RUN_FAIL, told)
+        herald.tell(find_hooks.ON_ITERATION_END, found.summary())
 
     @property
     def _run_id(self) -> str:
@@ -260,4 +263,4 @@ def entry_of(metadata: Mapping[str, object], folder: Path) -> tuple[Path, str]:
     export = entrypoint.get("exportName") if isinstance(entrypoint, Mapping) else None
     if not isinstance(path, str) or not path:
         raise JournalBroken(f"the run {metadata.get('runId')} does not say which process it runs")
-    return Path(os.path.normpath(folder.resolve() / path)), str(export or process.DEFAULT_EXPORT)
+    return Path(os.path.normpath(folder.resolve() / path)), str(export or load_process.DEFAULT_EXPORT)

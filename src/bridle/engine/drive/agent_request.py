@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from bridle.engine.effects import SKILL
-from bridle.engine.perform import Job
+from bridle.engine.drive.performer import Job
+from bridle.engine.process.effects import SKILL
 from bridle.errors import BadTask
 from bridle.run.request import Limits, Mode, Permission, Reasoning, Request
 

@@ -13,13 +13,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bridle.engine import iteration, process
-from bridle.engine.answers import Run
-from bridle.engine.iterate import entry_of
-from bridle.engine.news import Ask
-from bridle.engine.process import Process
-from bridle.engine.recall import HookCall
-from bridle.engine.replay import Replay
+from bridle.engine.iterate import iteration_report
+from bridle.engine.iterate.iterate import entry_of
+from bridle.engine.process import load_process
+from bridle.engine.process.load_process import Process
+from bridle.engine.replay.answers import Run
+from bridle.engine.replay.new_requests import Ask
+from bridle.engine.replay.recorded import HookCall
+from bridle.engine.replay.replay import Replay
 from bridle.errors import ProcessDiverged
 from bridle.journal.format import codec
 from bridle.journal.format.entries import Effect, Entry
@@ -74,7 +75,7 @@ def compare(run: Path) -> Comparison:
     store = FileReader(run)
     metadata = store.metadata()
     state = View.of_files(store.place).state
-    loaded = process.load(*entry_of(metadata, run))
+    loaded = load_process.load(*entry_of(metadata, run))
     inputs = store.inputs()
     told = Run(str(metadata.get("runId")), str(metadata.get("processId")), str(run), {} if inputs is None else inputs)
     replay = Replay(loaded, told)
@@ -117,7 +118,7 @@ def _differences(replay: Replay, loaded: Process, store: FileReader, state: Stat
 def _ends_otherwise(replay: Replay, store: FileReader, ended: Entry) -> str | None:
     """How the end of the process differs from the recorded one; None where it does not."""
     now, recorded = _end(replay), _recorded_end(store, ended)
-    if recorded["status"] == iteration.HALTED and now["status"] == iteration.WAITING:
+    if recorded["status"] == iteration_report.HALTED and now["status"] == iteration_report.WAITING:
         return None  # halted from outside, while the process was waiting
     return None if now == recorded else f"the process {_told(now)}, but the journal says that it {_told(recorded)}"
 
@@ -125,42 +126,42 @@ def _ends_otherwise(replay: Replay, store: FileReader, ended: Entry) -> str | No
 def _end(replay: Replay) -> dict[str, Any]:
     """How the process ends now."""
     if (halt := replay.answers.halt_asked) is not None:
-        return {"status": iteration.HALTED, "reason": halt.reason, "payload": _plain(halt.payload)}
+        return {"status": iteration_report.HALTED, "reason": halt.reason, "payload": _plain(halt.payload)}
     if replay.error is not None:
-        told = iteration.told(replay.error)
-        return {"status": iteration.FAILED, "error": f"{told['name']}: {told['message']}"}
+        told = iteration_report.told(replay.error)
+        return {"status": iteration_report.FAILED, "error": f"{told['name']}: {told['message']}"}
     if not replay.returned:
-        return {"status": iteration.WAITING, "for": len(replay.answers.pending)}
+        return {"status": iteration_report.WAITING, "for": len(replay.answers.pending)}
     try:
-        return {"status": iteration.COMPLETED, "output": _plain(replay.value)}
+        return {"status": iteration_report.COMPLETED, "output": _plain(replay.value)}
     except (TypeError, ValueError, RecursionError) as error:
-        return {"status": iteration.FAILED, "error": f"RunError: {iteration.NOT_JSON}: {error}"}
+        return {"status": iteration_report.FAILED, "error": f"RunError: {iteration_report.NOT_JSON}: {error}"}
 
 
 def _recorded_end(store: FileReader, ended: Entry) -> dict[str, Any]:
     data: Mapping[str, Any] = ended.data
     match ended.type:
         case "RUN_COMPLETED":
-            return {"status": iteration.COMPLETED, "output": store.output()}
+            return {"status": iteration_report.COMPLETED, "output": store.output()}
         case "RUN_HALTED":
-            return {"status": iteration.HALTED, "reason": data.get("reason"), "payload": data.get("payload")}
+            return {"status": iteration_report.HALTED, "reason": data.get("reason"), "payload": data.get("payload")}
     error: Any = data.get("error") or {}
-    return {"status": iteration.FAILED, "error": f"{error.get('name')}: {error.get('message')}"}
+    return {"status": iteration_report.FAILED, "error": f"{error.get('name')}: {error.get('message')}"}
 
 
 def _told(end: Mapping[str, Any]) -> str:
     match end["status"]:
-        case iteration.COMPLETED:
+        case iteration_report.COMPLETED:
             return f"returns {_shown(end['output'])}"
-        case iteration.FAILED:
+        case iteration_report.FAILED:
             return f"fails with {end['error']}"
-        case iteration.HALTED:
+        case iteration_report.HALTED:
             return f"halts with {_shown([end['reason'], end['payload']])}"
     return f"waits for {end['for']} effects"
 
 
 def _end_place(replay: Replay, loaded: Process) -> str | None:
-    return process.place_in(replay.error, loaded.path.parent) if replay.error is not None else None
+    return load_process.place_in(replay.error, loaded.path.parent) if replay.error is not None else None
 
 
 def _asked(entry: Entry) -> str:

@@ -14,11 +14,11 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 
-from bridle.engine.answers import RESTORE, Answers, Namer, Records, Run
-from bridle.engine.context import Context
-from bridle.engine.loop import ReplayLoop
-from bridle.engine.process import Process
-from bridle.engine.recall import Recall
+from bridle.engine.process.context import Context
+from bridle.engine.process.load_process import Process
+from bridle.engine.replay.answers import RESTORE, Answers, Namer, Records, Run
+from bridle.engine.replay.event_loop import ReplayLoop
+from bridle.engine.replay.recorded import Recall
 from bridle.errors import ProcessDiverged
 from bridle.ground import clock
 from bridle.journal.format.state import State

@@ -10,9 +10,9 @@ from collections.abc import Awaitable, Callable, Iterable
 from datetime import datetime
 from typing import Any, Protocol
 
-from bridle.engine import effects
-from bridle.engine.effects import Wish
-from bridle.engine.tasks import DefinedTask, caller_place
+from bridle.engine.process import effects
+from bridle.engine.process.define_task import DefinedTask, caller_place
+from bridle.engine.process.effects import Wish
 from bridle.errors import BadTask
 from bridle.ground import clock
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from bridle.engine.under_way import UnderWay
+from bridle.engine.entries.effect_attempts import UnderWay
 from bridle.errors import Error
 from bridle.ground import clock, disk
 from bridle.journal.format import layout

@@ -13,19 +13,21 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from bridle.engine import inbox, perform, under_way
-from bridle.engine.agents import AgentPerformer
-from bridle.engine.asking import Manner as AgentManner
-from bridle.engine.commands import KINDS as COMMAND_KINDS
-from bridle.engine.commands import CommandPerformer
-from bridle.engine.effects import AGENT, BREAKPOINT, SKILL, SLEEP
-from bridle.engine.hooks import Hooks
-from bridle.engine.iterate import Engine
-from bridle.engine.iteration import COMPLETED, FAILED, HALTED, NONE, Action, Iteration
-from bridle.engine.perform import Performer, Say
-from bridle.engine.place import Places
-from bridle.engine.under_way import UnderWay
-from bridle.engine.work import Work
+from bridle.engine import inbox
+from bridle.engine.drive import performer
+from bridle.engine.drive.agent_performer import AgentPerformer
+from bridle.engine.drive.agent_request import Manner as AgentManner
+from bridle.engine.drive.agent_worktrees import Places
+from bridle.engine.drive.command_performer import KINDS as COMMAND_KINDS
+from bridle.engine.drive.command_performer import CommandPerformer
+from bridle.engine.drive.performer import Performer, Say
+from bridle.engine.drive.running_effects import Work
+from bridle.engine.entries import effect_attempts
+from bridle.engine.entries.effect_attempts import UnderWay
+from bridle.engine.hooks.run_hooks import Hooks
+from bridle.engine.iterate.iterate import Engine
+from bridle.engine.iterate.iteration_report import COMPLETED, FAILED, HALTED, NONE, Action, Iteration
+from bridle.engine.process.effects import AGENT, BREAKPOINT, SKILL, SLEEP
 from bridle.errors import EffectResolved, Error, LockHeld, RunError, UsageError
 from bridle.ground import clock
 from bridle.ground.descendants import census
@@ -54,8 +56,8 @@ APPROVE = "approve"
 REJECT = "reject"
 
 WAITING = "waiting"
-LIMIT = perform.LIMIT
-UNUSABLE = perform.UNUSABLE
+LIMIT = performer.LIMIT
+UNUSABLE = performer.UNUSABLE
 _ENDED = frozenset({COMPLETED, FAILED, HALTED, NONE})
 
 
@@ -148,7 +150,7 @@ class Driver:
         try:
             lock.outlive_us()
             state = self._open_store().state()  # of a store of its own, which keeps nothing of it
-            self._known = under_way.read(state)
+            self._known = effect_attempts.read(state)
             if lock.predecessor is not None:
                 self._say(f"the last driver of this run (process {lock.predecessor.pid}) was killed; going on")
                 await self._places.sweep({effect.effect_id for effect in state.resolved})
@@ -277,11 +279,11 @@ class Driver:
         effect = action.effect
         known = self._known.get(effect.effect_id, UnderWay())
         if known.question is not None:  # an answer may have come since
-            known = under_way.read(self._open_store().state()).get(effect.effect_id, known)
+            known = effect_attempts.read(self._open_store().state()).get(effect.effect_id, known)
         if known.question is None and known.attempts and not known.is_wanted_again and not self._may_repeat(action):
-            text = under_way.question(effect)
+            text = effect_attempts.question(effect)
             await self._work.note(
-                under_way.DOUBT, {"effectId": effect.effect_id, "attempt": known.attempts, "question": text}
+                effect_attempts.DOUBT, {"effectId": effect.effect_id, "attempt": known.attempts, "question": text}
             )
             known = UnderWay(known.attempts, text)
         if known.question is not None:

@@ -7,7 +7,7 @@ import traceback
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from bridle.engine.effects import BREAKPOINT, SLEEP, WAITING_KINDS
+from bridle.engine.process.effects import BREAKPOINT, SLEEP, WAITING_KINDS
 from bridle.errors import EffectFailed
 from bridle.journal.format.entries import Effect
 from bridle.journal.format.state import State

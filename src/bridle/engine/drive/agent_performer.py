@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from bridle.engine.asking import Manner, request
-from bridle.engine.perform import LIMIT, UNUSABLE, Job, Unperformed, masked
-from bridle.engine.place import Lent, Places
-from bridle.engine.under_way import DELIVERED
+from bridle.engine.drive.agent_request import Manner, request
+from bridle.engine.drive.agent_worktrees import Lent, Places
+from bridle.engine.drive.performer import LIMIT, UNUSABLE, Job, Unperformed, masked
+from bridle.engine.entries.effect_attempts import DELIVERED
 from bridle.errors import AgentNotReady, JournalBroken
 from bridle.ground import clock, disk
 from bridle.journal.format import layout

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
-from bridle.engine import notes
+from bridle.engine.entries import notes
 from bridle.journal.format.entries import PROCESS_LOG, Effect, Entry
 from bridle.journal.format.state import State, text_field
 

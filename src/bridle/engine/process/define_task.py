@@ -216,7 +216,7 @@ def orchestrator_task(task_id: str, *, payload: OrMade = None, **more: OrMade) -
 
 def sleep_task(task_id: str, *, until: OrMade, **more: OrMade) -> DefinedTask:
     """A task that ends at a moment: an aware datetime, ISO text or milliseconds since 1970."""
-    from bridle.engine import effects
+    from bridle.engine.process import effects
 
     def impl(arguments: Any, task: TaskContext) -> Definition:
         target = effects.sleep_target(_one(until, arguments, task))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from bridle.engine.hooks import Fired, Hooks
+from bridle.engine.hooks.run_hooks import Fired, Hooks
 
 
 class Herald:

@@ -12,9 +12,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from bridle.engine.effects import NODE, PYTHON, SHELL
-from bridle.engine.perform import Job, masked
-from bridle.engine.printed import Printed
+from bridle.engine.drive.command_output import Printed
+from bridle.engine.drive.performer import Job, masked
+from bridle.engine.process.effects import NODE, PYTHON, SHELL
 from bridle.errors import BadTask, DiskError, ProcessError
 from bridle.ground import clock, disk, ids
 from bridle.ground.children import child_process
