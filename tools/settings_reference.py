@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from bridle.loop.settings import KEYS
+from bridle.loop.settings.model import KEYS
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "settings.md"
 

@@ -14,7 +14,7 @@ import pytest
 
 from bridle.engine.drive.driver import LOCK_FILE
 from bridle.ground.lock import FileLock
-from bridle.loop.cleaning import GOING_PREFIX
+from bridle.loop.control.clean_runs import GOING_PREFIX
 
 BRIDLE = Path(sys.executable).parent / "bridle"
 LIMIT_SECONDS = 60.0

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from bridle.loop.argument import read_plan
-from bridle.loop.bridle_toml import load_settings
+from bridle.loop.plan.read_plan import read_plan
+from bridle.loop.settings.bridle_toml import load_settings
 
 # A hang is a failure; a cold start on a busy machine takes a few seconds.
 LIMIT_SECONDS = 60

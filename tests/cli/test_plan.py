@@ -16,9 +16,9 @@ from typing import Any
 
 import pytest
 
-from bridle.loop import planning
-from bridle.loop.argument import read_plan
-from bridle.loop.settings import Settings
+from bridle.loop.plan import drafting
+from bridle.loop.plan.read_plan import read_plan
+from bridle.loop.settings.model import Settings
 from bridle.stage.script import load_script
 from bridle.stage.server import Stage
 from bridle.stage.thread import running
@@ -125,7 +125,7 @@ def test_a_plan_that_cannot_be_read_goes_back_with_everything_that_is_wrong(tmp_
 
 
 def test_an_agent_that_never_writes_a_usable_plan_ends_with_1_and_no_file(tmp_path: Path) -> None:
-    wrong = [answers(plan="no task in here") for _ in range(planning.CORRECTIONS + 1)]
+    wrong = [answers(plan="no task in here") for _ in range(drafting.CORRECTIONS + 1)]
     with place(tmp_path, *wrong) as here:
         done = here.plan("Limit the rate", "--json")
     assert done.returncode == 1
@@ -171,7 +171,7 @@ def test_a_plan_that_is_there_is_never_overwritten_and_no_agent_is_started(tmp_p
 
 def test_the_hooks_for_a_finished_plan_hear_of_it_where_they_are_trusted(tmp_path: Path) -> None:
     with place(tmp_path, answers(plan=PLAN)) as here:
-        hooks = Path(os.environ["HOME"]) / ".config/babysitter/hooks" / planning.POST_PLANNING
+        hooks = Path(os.environ["HOME"]) / ".config/babysitter/hooks" / drafting.POST_PLANNING
         hooks.mkdir(parents=True)
         (hooks / "note.sh").write_text(f"cat > {tmp_path}/heard.json\n")
         done = here.plan("Limit the rate")
@@ -230,12 +230,12 @@ def _own_terminal() -> None:
 
 @pytest.mark.parametrize("given", [None, {}, [], {"plan": 3}, {"questions": "x"}, {"questions": [1, ""], "plan": " "}])
 def test_an_answer_without_a_question_or_a_plan_is_sent_back(given: object) -> None:
-    answer = planning.read_answer(given, "PLAN.md", may_ask=True)
-    assert isinstance(answer, planning.Unusable)
+    answer = drafting.read_answer(given, "PLAN.md", may_ask=True)
+    assert isinstance(answer, drafting.Unusable)
     assert "neither" in answer.problems
 
 
 def test_questions_count_only_while_they_are_allowed() -> None:
     given = {"questions": ["Which  one?"], "plan": ""}
-    assert planning.read_answer(given, "PLAN.md", may_ask=True) == planning.Questions(("Which one?",))
-    assert isinstance(planning.read_answer(given, "PLAN.md", may_ask=False), planning.Unusable)
+    assert drafting.read_answer(given, "PLAN.md", may_ask=True) == drafting.Questions(("Which one?",))
+    assert isinstance(drafting.read_answer(given, "PLAN.md", may_ask=False), drafting.Unusable)

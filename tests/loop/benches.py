@@ -10,12 +10,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from bridle.loop import origin
-from bridle.loop.bench import Bench, bench
-from bridle.loop.checks import check
-from bridle.loop.plan import Plan, Task
-from bridle.loop.protect import protect
-from bridle.loop.settings import Settings
+from bridle.loop.performers.check import check
+from bridle.loop.performers.protect import protect
+from bridle.loop.plan.model import Plan, Task
+from bridle.loop.protection import baseline
+from bridle.loop.settings.model import Settings
+from bridle.loop.working_copy.run_context import Bench, bench
 from bridle.run.logs import exclude_from_git
 from tests.workspace.repositories import git, write
 
@@ -42,8 +42,8 @@ class Scene:
     def git(self, *words: str) -> str:
         return git(self.folder, *words)
 
-    def start(self) -> origin.Origin:
-        return asyncio.run(origin.record(self.bench))
+    def start(self) -> baseline.Origin:
+        return asyncio.run(baseline.record(self.bench))
 
     def protect(self, *, may_edit: Sequence[str] = (), iteration: int = 1, **more: object) -> dict[str, Any]:
         args = {"task": "T", "iteration": iteration, "snapshot": None, "may_edit": list(may_edit), **more}

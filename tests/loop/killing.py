@@ -16,8 +16,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from bridle.loop.checks import check
-from bridle.loop.protect import protect
+from bridle.loop.performers.check import check
+from bridle.loop.performers.protect import protect
 from tests.loop.benches import reopen
 from tests.workspace.repositories import picture
 

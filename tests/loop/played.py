@@ -14,11 +14,12 @@ from bridle.ground import clock, ids
 from bridle.journal.format.entries import OK, Posted
 from bridle.journal.stores.create import NewRun, create_run
 from bridle.journal.stores.file_store import FileStore
-from bridle.loop import kinds, ralph
-from bridle.loop.driven import CLOCK, clock_of
-from bridle.loop.markdown_plan import parse_markdown
-from bridle.loop.recall import recall
-from bridle.loop.settings import Settings
+from bridle.loop import effects
+from bridle.loop.control.current_state import recall
+from bridle.loop.plan.markdown import parse_markdown
+from bridle.loop.process import ralph
+from bridle.loop.process.active_time import CLOCK, clock_of
+from bridle.loop.settings.model import Settings
 
 RED, GREEN = 1, 0
 STAMP = "2026-11-14T10:00:00.000Z"
@@ -50,7 +51,7 @@ class Played:
         self.now = datetime.fromisoformat(STAMP)
         self.driver = STAMP
         """When the driver began that posts."""
-        self.post(kinds.PREPARE, {"branch": "bridle/x", "base": "0" * 40})
+        self.post(effects.PREPARE, {"branch": "bridle/x", "base": "0" * 40})
 
     @property
     def store(self) -> FileStore:
@@ -76,24 +77,24 @@ class Played:
             stamp = clock.iso(self.now)
             writer.resolve(action.effect.effect_id, Posted(OK, value=value, started_at=stamp, finished_at=stamp))
 
-    def work(self, ending: str = kinds.OK, *, agent: str | None = None, **more: Any) -> None:
+    def work(self, ending: str = effects.OK, *, agent: str | None = None, **more: Any) -> None:
         """An iteration that ends so."""
         if agent is not None:
-            assert self.asked(kinds.WORK)["agent"] == agent
-        self.post(kinds.WORK, {"ending": ending, "cost_usd": 0.25, "changed": True, "tree": "t", **more})
+            assert self.asked(effects.WORK)["agent"] == agent
+        self.post(effects.WORK, {"ending": ending, "cost_usd": 0.25, "changed": True, "tree": "t", **more})
 
     def look(self, code: int) -> None:
         """The checks, all with this exit code."""
-        given = self.asked(kinds.CHECK)
+        given = self.asked(effects.CHECK)
         results = [{**one, "exit_code": code, "seconds": 0.1, "output": ""} for one in given["checks"]]
-        self.post(kinds.CHECK, {"tree": "t", "passed": code == 0, "results": results})
+        self.post(effects.CHECK, {"tree": "t", "passed": code == 0, "results": results})
 
     def judged(self, code: int) -> None:
         """What comes after an iteration: what was protected, the checks, and the commit where they pass."""
-        self.post(kinds.PROTECT, {"changed": True, "undone": [], "reported": []})
+        self.post(effects.PROTECT, {"changed": True, "undone": [], "reported": []})
         self.look(code)
         if code == 0:
-            self.post(kinds.COMMIT, {"commit": "c" * 40, "tree": "t"})
+            self.post(effects.COMMIT, {"commit": "c" * 40, "tree": "t"})
 
     def receipt(self) -> dict[str, Any]:
         """Where it stands."""

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from bridle.errors import PlanError
-from bridle.loop.argument import LIMIT_BYTES, read_plan
-from bridle.loop.goal import TITLE_CHARACTERS, parse_goal
-from bridle.loop.plan import GOAL, MARKDOWN, PRD, Plan
-from bridle.loop.settings import Settings
+from bridle.loop.plan.goal import TITLE_CHARACTERS, parse_goal
+from bridle.loop.plan.model import GOAL, MARKDOWN, PRD, Plan
+from bridle.loop.plan.read_plan import LIMIT_BYTES, read_plan
+from bridle.loop.settings.model import Settings
 
 PLAN = "# T\nChecks: `make`\n## A\nDo it.\n- [ ] one\nCheck: `true`\n## B\nNeeds: A\n"
 SETTINGS = Settings(checks=("make test",), setup=("make deps",))

@@ -12,7 +12,7 @@ import pytest
 
 from bridle.ground import prices
 from bridle.journal.stores.file_store import FileStore
-from bridle.loop.attempts import cut_off, spent_before
+from bridle.loop.performers.earlier_attempts import cut_off, spent_before
 from bridle.run.request import Request
 from tests.loop.loops import loop
 

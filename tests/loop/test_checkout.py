@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from bridle.loop import checkout
-from bridle.loop.setup import setup_key
+from bridle.loop.checks import fresh_checkout
+from bridle.loop.checks.setup_commands import setup_key
 from bridle.workspace.git import Git
 from tests.loop.benches import Scene, scene
 from tests.workspace.repositories import picture
@@ -160,7 +160,7 @@ def test_two_checks_at_once_have_a_checkout_each(here: Scene) -> None:
     other = replace(here.bench, run_folder=here.folder / ".a5c/runs/other")
 
     async def story() -> list[str]:
-        from bridle.loop.checks import check
+        from bridle.loop.performers.check import check
 
         waits = "echo x > ../$NAME; for n in $(seq 200); do [ -e ../a -a -e ../b ] && break; sleep 0.05; done; pwd"
         args = {"task": "T", "iteration": 1, "checks": [{"command": waits, "of": "task"}]}
@@ -174,11 +174,11 @@ def test_two_checks_at_once_have_a_checkout_each(here: Scene) -> None:
 
 
 def test_only_the_last_few_checkouts_are_kept(here: Scene) -> None:
-    for version in range(checkout.KEPT_CHECKOUTS + 2):
+    for version in range(fresh_checkout.KEPT_CHECKOUTS + 2):
         here.write({"uv.lock": f"{version}\n"})
         assert here.check("true")["passed"]
     root = here.folder / ".git/bridle-worktrees"
-    assert len([one for one in root.iterdir() if one.is_dir()]) == checkout.KEPT_CHECKOUTS
-    assert len(here.git("worktree", "list").splitlines()) == checkout.KEPT_CHECKOUTS + 1
-    assert len(asyncio.run(checkout.forget_all(here.bench.git))) == checkout.KEPT_CHECKOUTS
+    assert len([one for one in root.iterdir() if one.is_dir()]) == fresh_checkout.KEPT_CHECKOUTS
+    assert len(here.git("worktree", "list").splitlines()) == fresh_checkout.KEPT_CHECKOUTS + 1
+    assert len(asyncio.run(fresh_checkout.forget_all(here.bench.git))) == fresh_checkout.KEPT_CHECKOUTS
     assert len(here.git("worktree", "list").splitlines()) == 1

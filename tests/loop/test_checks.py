@@ -14,8 +14,8 @@ import pytest
 
 from bridle.errors import DiskError, InternalError
 from bridle.ground import clock
-from bridle.loop import output, verify
-from bridle.loop.output import HEAD_CHARACTERS, TAIL_CHARACTERS, Output
+from bridle.loop.checks import fixed_tree, output
+from bridle.loop.checks.output import HEAD_CHARACTERS, TAIL_CHARACTERS, Output
 from bridle.wire.mask import MASKED, Mask
 from tests.loop.benches import Scene, scene
 from tests.sizes import SIZES
@@ -53,7 +53,7 @@ def test_a_check_without_a_command_is_refused(here: Scene) -> None:
 
 
 async def verify_args(here: Scene) -> None:
-    from bridle.loop.checks import check
+    from bridle.loop.performers.check import check
 
     await check({"task": "T", "iteration": 1, "when": "after", "checks": [{"command": "true"}]}, here.bench)
 
@@ -205,7 +205,7 @@ def test_the_tree_is_that_of_the_commit_that_is_made_of_the_work(here: Scene) ->
     here.write({"a.txt": "changed\n", "new/c.txt": "new\n", "ignored/x": "i\n"})
     (here.folder / "sub/b.txt").unlink()
     told = here.check("true")
-    assert told["tree"] == asyncio.run(verify.stage_work(here.bench))
+    assert told["tree"] == asyncio.run(fixed_tree.stage_work(here.bench))
     here.git("commit", "-q", "-m", "work")
     assert told["tree"] == here.git("rev-parse", "HEAD^{tree}").strip()
     assert here.git("ls-tree", "-r", "--name-only", "HEAD").split() == [".gitignore", "a.txt", "new/c.txt"]
@@ -281,7 +281,7 @@ def _killed_by_its_check(here: Scene, command: str) -> None:
     args = {"task": "T", "iteration": 1, "checks": [{"command": command, "of": "task"}]}
     code = (
         "import asyncio, json, sys, os, pathlib; from tests.loop.benches import reopen;"
-        "from bridle.loop.checks import check;"
+        "from bridle.loop.performers.check import check;"
         "os.environ['BRIDLE_TO_KILL'] = str(os.getpid());"
         "asyncio.run(check(json.loads(sys.argv[2]), reopen(pathlib.Path(sys.argv[1])).bench))"
     )

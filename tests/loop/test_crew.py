@@ -7,10 +7,11 @@ from pathlib import Path
 from bridle.ground import ids
 from bridle.journal.stores.create import NewRun, create_run
 from bridle.journal.stores.file_store import FileStore
-from bridle.loop import limits, news
-from bridle.loop.crew import Crew
-from bridle.loop.ledger import DONE, NEEDS_YOU, PENDING, Ledger, TaskBook
-from bridle.loop.limits import Limits
+from bridle.loop import user_messages
+from bridle.loop.process.task_state import DONE, NEEDS_YOU, PENDING, Ledger, TaskBook
+from bridle.loop.process.workers import Crew
+from bridle.loop.settings import limits
+from bridle.loop.settings.limits import Limits
 
 
 def crew(parallel: int = 2, *, has_worktree: bool = False) -> Crew:
@@ -91,9 +92,9 @@ def test_iterations_under_way_are_taken_to_cost_as_much_as_the_next() -> None:
 def test_a_hint_is_for_whoever_asks_first_and_a_task_to_try_again_is_told_with_its_place(tmp_path: Path) -> None:
     new = NewRun(run_id="01j", process_id="p", entry=Path("process.py"), has_inputs=True, inputs={})
     store = FileStore(create_run(tmp_path, new, proof="p", ulid=ids.new_id(), created_at="2026-11-15T10:00:00Z"))
-    news.say(store, news.HINT, {"text": "slowly"})
-    news.say(store, news.RETRY, {"task": "One"})
-    heard = news.News(store)
+    user_messages.say(store, user_messages.HINT, {"text": "slowly"})
+    user_messages.say(store, user_messages.RETRY, {"task": "One"})
+    heard = user_messages.News(store)
     first, second = heard.since(0), heard.since(0)
     assert (first["hints"], second["hints"]) == (["slowly"], [])
     assert first["retries"] == second["retries"] == ["One"]

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bridle.loop import decide
-from bridle.loop.ledger import (
+from bridle.loop.process import decisions
+from bridle.loop.process.receipt import VERIFIED, exit_code, receipt, verdict
+from bridle.loop.process.task_state import (
     BLOCKED,
     DONE,
     FAILED,
@@ -24,8 +25,7 @@ from bridle.loop.ledger import (
     Spent,
     TaskBook,
 )
-from bridle.loop.limits import Limits, expected_cost, reached
-from bridle.loop.receipt import VERIFIED, exit_code, receipt, verdict
+from bridle.loop.settings.limits import Limits, expected_cost, reached
 
 VERDICTS = (PENDING, DONE, GUARD_ONLY, SATISFIED, UNVERIFIED, FAILED, STUCK, NEEDS_YOU, BLOCKED)
 INPUTS = {"run": "01RUN", "branch": "bridle/01run", "base": "abc", "came_from": "main", "plan": {"source": "PLAN.md"}}
@@ -44,25 +44,25 @@ def title(task: TaskBook | None) -> str | None:
 
 
 def test_the_next_task_is_the_first_of_the_plan_that_is_open() -> None:
-    assert title(decide.next_task(ledger(TaskBook("a", verdict=DONE), TaskBook("b"), TaskBook("c")))) == "b"
+    assert title(decisions.next_task(ledger(TaskBook("a", verdict=DONE), TaskBook("b"), TaskBook("c")))) == "b"
 
 
 def test_the_smallest_priority_goes_first_and_equals_keep_their_order() -> None:
-    assert title(decide.next_task(ledger(TaskBook("a", priority=2), TaskBook("b", priority=1)))) == "b"
-    assert title(decide.next_task(ledger(TaskBook("a", priority=1), TaskBook("b", priority=1)))) == "a"
+    assert title(decisions.next_task(ledger(TaskBook("a", priority=2), TaskBook("b", priority=1)))) == "b"
+    assert title(decisions.next_task(ledger(TaskBook("a", priority=1), TaskBook("b", priority=1)))) == "a"
 
 
 @pytest.mark.parametrize("before", VERDICTS)
 def test_a_task_waits_for_those_it_needs(before: str) -> None:
     book = ledger(TaskBook("a", verdict=before), TaskBook("b", needs=("a",)))
     expected = "b" if before in GOOD else "a" if before == PENDING else None
-    assert title(decide.next_task(book)) == expected
+    assert title(decisions.next_task(book)) == expected
 
 
 @pytest.mark.parametrize("before", VERDICTS)
 def test_only_what_can_never_be_begun_is_blocked(before: str) -> None:
     book = ledger(TaskBook("c", needs=("b",)), TaskBook("b", needs=("a",)), TaskBook("a", verdict=before))
-    marked = {task.title for task in decide.block(book)}
+    marked = {task.title for task in decisions.block(book)}
     assert marked == ({"b", "c"} if before in (FAILED, STUCK, BLOCKED) else set())
     assert {task.title for task in book.tasks.values() if task.verdict == BLOCKED and task.title != "a"} == marked
 
@@ -70,9 +70,9 @@ def test_only_what_can_never_be_begun_is_blocked(before: str) -> None:
 def test_what_waited_for_a_task_is_open_again_when_that_is_tried_again() -> None:
     book = ledger(TaskBook("a", verdict=FAILED), TaskBook("x", verdict=FAILED), TaskBook("b", needs=("a",)))
     book.tasks["y"] = TaskBook("y", needs=("x",))
-    decide.block(book)
+    decisions.block(book)
     book.tasks["a"].verdict = PENDING
-    decide.unblock(book)
+    decisions.unblock(book)
     assert {name: task.verdict for name, task in book.tasks.items()} == {
         "a": PENDING,
         "x": FAILED,
@@ -90,8 +90,8 @@ def test_there_is_always_a_next_task_or_a_reason_for_none(tasks: list[tuple[str,
             for n, (known, needs) in enumerate(tasks)
         )
     )
-    decide.block(book)
-    chosen = decide.next_task(book)
+    decisions.block(book)
+    chosen = decisions.next_task(book)
     verdicts = {task.verdict for task in book.tasks.values()}
     if chosen is None:
         assert PENDING not in verdicts or NEEDS_YOU in verdicts
@@ -102,34 +102,34 @@ def test_there_is_always_a_next_task_or_a_reason_for_none(tasks: list[tuple[str,
 
 def test_a_failure_is_told_from_another_by_its_checks_and_its_tree() -> None:
     red = [result("a", 1), result("b", 0)]
-    assert decide.signature(red, "t") == decide.signature([result("b", 0), result("a", 2)], "t")
-    assert decide.signature(red, "t") != decide.signature(red, "u")
-    assert decide.signature(red, "t") != decide.signature([result("a", 1), result("b", 1)], "t")
+    assert decisions.signature(red, "t") == decisions.signature([result("b", 0), result("a", 2)], "t")
+    assert decisions.signature(red, "t") != decisions.signature(red, "u")
+    assert decisions.signature(red, "t") != decisions.signature([result("a", 1), result("b", 1)], "t")
 
 
 def test_stuck_is_the_same_failure_so_many_times_in_a_row() -> None:
     one, two = ("t", "a"), ("u", "a")
-    assert not decide.is_stuck([one, one], after=3)
-    assert decide.is_stuck([two, one, one, one], after=3)
-    assert not decide.is_stuck([one, one, two], after=3)
-    assert not decide.is_stuck([one, one, one, two], after=3)
-    assert decide.is_stuck([one, one], after=2)
+    assert not decisions.is_stuck([one, one], after=3)
+    assert decisions.is_stuck([two, one, one, one], after=3)
+    assert not decisions.is_stuck([one, one, two], after=3)
+    assert not decisions.is_stuck([one, one, one, two], after=3)
+    assert decisions.is_stuck([one, one], after=2)
 
 
 def test_broken_tasks_are_those_of_others_and_each_is_named_once() -> None:
     results = [result("a", 1), result("g", 1, "guard"), result("x", 1, "X"), result("y", 2, "X"), result("z", 0, "Z")]
-    assert decide.broken_tasks(results) == ["X"]
-    assert [one["command"] for one in decide.failed_of(results, "guard")] == ["g"]
+    assert decisions.broken_tasks(results) == ["X"]
+    assert [one["command"] for one in decisions.failed_of(results, "guard")] == ["g"]
 
 
 def test_the_failure_for_the_next_prompt_holds_what_failed_and_nothing_else() -> None:
-    text = decide.failure_text([result("a", 1, output="BAD"), result("b", 0, output="GOOD")])
+    text = decisions.failure_text([result("a", 1, output="BAD"), result("b", 0, output="GOOD")])
     assert text == "$ a\n(exit code 1)\nBAD"
 
 
 def test_an_overloaded_endpoint_is_waited_for_from_five_seconds_to_five_minutes() -> None:
-    assert [decide.backoff_seconds(n) for n in range(8)] == [5, 10, 20, 40, 80, 160, 300, 300]
-    assert decide.backoff_seconds(5000) == 300
+    assert [decisions.backoff_seconds(n) for n in range(8)] == [5, 10, 20, 40, 80, 160, 300, 300]
+    assert decisions.backoff_seconds(5000) == 300
 
 
 def spent(*costs: float) -> Ledger:

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bridle.loop.definitions import definitions
-from bridle.loop.findings import Look
-from bridle.loop.protected import Protected
-from bridle.loop.shell_words import Simple, simple_commands
+from bridle.loop.protection.find import definitions
+from bridle.loop.protection.findings import Look
+from bridle.loop.protection.protected_parts import Protected
+from bridle.loop.protection.shell_commands import Simple, simple_commands
 
 FILES: Mapping[str, str] = {
     "Makefile": "T = tests/run.py\ninclude mk/*.mk\ntest: unit\n\tpython $(T)\nlint:\n\truff check .\n",

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from bridle.loop.detect import detect
+from bridle.loop.onboarding.detect import detect
 
 
 def everything(program: str) -> str | None:

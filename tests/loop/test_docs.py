@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from bridle.errors import PlanError
-from bridle.loop import directives
-from bridle.loop.argument import LIMIT_BYTES
-from bridle.loop.bridle_toml import load_settings
-from bridle.loop.markdown_plan import parse_markdown
-from bridle.loop.prd import parse_prd
+from bridle.loop.plan import directives
+from bridle.loop.plan.markdown import parse_markdown
+from bridle.loop.plan.prd_json import parse_prd
+from bridle.loop.plan.read_plan import LIMIT_BYTES
+from bridle.loop.settings.bridle_toml import load_settings
 from tools.settings_reference import PAGE as SETTINGS_PAGE
 from tools.settings_reference import reference
 

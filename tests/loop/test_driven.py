@@ -10,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bridle.ground import clock
-from bridle.loop import kinds, shift
-from bridle.loop.attempts import CutOff
-from bridle.loop.driven import CLOCK, DrivenTime, clock_of
+from bridle.loop import effects as effects_module
+from bridle.loop.control import time_used
+from bridle.loop.performers.earlier_attempts import CutOff
+from bridle.loop.process.active_time import CLOCK, DrivenTime, clock_of
 from tests.loop.played import Played
 
 
@@ -56,46 +57,46 @@ def test_no_time_is_counted_twice(pairs: list[tuple[int, int]]) -> None:
 def test_a_driver_that_ends_in_the_midst_of_an_effect_has_used_its_time(tmp_path: Path) -> None:
     run = Played(tmp_path, "# One\n\n## One\nCheck: `false`\n", max_seconds=3600.0)
     began = run.now
-    assert run.asked(kinds.CHECK)
+    assert run.asked(effects_module.CHECK)
     run.now += timedelta(minutes=30)
-    shift.end(run.store, began, run.now)  # interrupted at the first check
+    time_used.end(run.store, began, run.now)  # interrupted at the first check
     run.now += timedelta(hours=9)
-    assert shift.seconds_left(run.store, run.receipt(), 3600.0, CutOff()) == 1800
-    since = shift.begin(run.store, run.now, CutOff())
+    assert time_used.seconds_left(run.store, run.receipt(), 3600.0, CutOff()) == 1800
+    since = time_used.begin(run.store, run.now, CutOff())
     assert run.now - since == timedelta(minutes=30)
     run.now += timedelta(minutes=10)
-    shift.end(run.store, since, run.now)  # and once more
+    time_used.end(run.store, since, run.now)  # and once more
     run.now += timedelta(hours=9)
-    assert shift.seconds_left(run.store, run.receipt(), 3600.0, CutOff()) == 1200
-    run.driver = clock.iso(shift.begin(run.store, run.now, CutOff()))
+    assert time_used.seconds_left(run.store, run.receipt(), 3600.0, CutOff()) == 1200
+    run.driver = clock.iso(time_used.begin(run.store, run.now, CutOff()))
     run.now += timedelta(minutes=5)
     run.look(1)
     assert run.receipt()["seconds"] == 45 * 60
-    assert shift.begin(run.store, run.now, CutOff()) == run.now
-    assert shift.seconds_left(run.store, run.receipt(), 3600.0, CutOff()) == 15 * 60
+    assert time_used.begin(run.store, run.now, CutOff()) == run.now
+    assert time_used.seconds_left(run.store, run.receipt(), 3600.0, CutOff()) == 15 * 60
 
 
 def test_a_driver_that_was_killed_has_used_the_time_up_to_its_agents_last_sign_of_life(tmp_path: Path) -> None:
     run = Played(tmp_path, "# One\n\n## One\nCheck: `false`\n", max_seconds=3600.0)
     began, minute = run.now, timedelta(minutes=1)
-    assert run.asked(kinds.CHECK)
+    assert run.asked(effects_module.CHECK)
 
     def killed(*spans: tuple[int, int]) -> CutOff:
         return CutOff(0.0, [(began + first * minute, began + last * minute) for first, last in spans])
 
     def left(cut_off: CutOff) -> float:
-        return shift.seconds_left(run.store, run.receipt(), 3600.0, cut_off) / 60
+        return time_used.seconds_left(run.store, run.receipt(), 3600.0, cut_off) / 60
 
     assert left(killed((1, 6), (100, 110))) == 45
     assert left(killed((1, 6), (2, 8))) == 53  # two workers at once
     run.now += 200 * minute
-    since = shift.begin(run.store, run.now, killed((1, 6), (100, 110)))
+    since = time_used.begin(run.store, run.now, killed((1, 6), (100, 110)))
     assert run.now - since == 15 * minute
     run.now += 5 * minute
-    shift.end(run.store, since, run.now)  # its note speaks for those who were killed before it
+    time_used.end(run.store, since, run.now)  # its note speaks for those who were killed before it
     assert left(killed((1, 6), (100, 110), (201, 204))) == 40
     assert left(killed((1, 6), (100, 110), (201, 204), (300, 310))) == 30
-    run.driver = clock.iso(shift.begin(run.store, run.now, killed((1, 6), (100, 110))))
+    run.driver = clock.iso(time_used.begin(run.store, run.now, killed((1, 6), (100, 110))))
     run.look(1)
     assert run.receipt()["seconds"] == 20 * 60
     assert left(killed()) == 40

@@ -6,12 +6,13 @@ import re
 from pathlib import Path
 
 from bridle.cli import table
-from bridle.loop import decide, ledger, limits
-from bridle.loop.receipt import VERIFIED, exit_code
-from bridle.loop.settings import KEYS
+from bridle.loop.process import decisions, task_state
+from bridle.loop.process.receipt import VERIFIED, exit_code
+from bridle.loop.settings import limits
+from bridle.loop.settings.model import KEYS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "loop.md").read_text(encoding="utf-8")
-VERDICTS = {*ledger.ENDED, ledger.PENDING, ledger.NEEDS_YOU}
+VERDICTS = {*task_state.ENDED, task_state.PENDING, task_state.NEEDS_YOU}
 
 
 def rows(heading: str) -> list[list[str]]:
@@ -25,20 +26,20 @@ def test_every_verdict_is_explained_with_what_it_counts_for() -> None:
     told = {row[0].strip("`"): row for row in rows('What "done" means')}
     assert told.keys() == VERDICTS
     for verdict, (_, _, counts, code) in told.items():
-        assert (counts == "yes") == (verdict in ledger.GOOD), verdict
+        assert (counts == "yes") == (verdict in task_state.GOOD), verdict
         assert (code == "0") == (verdict in VERIFIED), verdict
-    for verdict in VERDICTS - {ledger.PENDING}:  # a task whose turn has not come leaves the limit's own code
+    for verdict in VERDICTS - {task_state.PENDING}:  # a task whose turn has not come leaves the limit's own code
         assert int(told[verdict][3]) == exit_code({"tasks": [{"verdict": verdict}]})
 
 
 def test_the_limits_are_those_of_the_program() -> None:
     words = f"{limits.ITERATIONS} iterations, {limits.TRIES} tries for a task, {limits.SECONDS / 3600:g} hours"
     assert f"{words}, {limits.COST_USD:g} USD" in PAGE
-    assert decide.STUCK_AFTER == 3
+    assert decisions.STUCK_AFTER == 3
     assert "three times the same failure" in PAGE
-    assert decide.CRASHES == 2
+    assert decisions.CRASHES == 2
     assert "twice in a row fail the task" in PAGE
-    assert [decide.backoff_seconds(waits) for waits in (0, 1, 20)] == [5, 10, 300]
+    assert [decisions.backoff_seconds(waits) for waits in (0, 1, 20)] == [5, 10, 300]
     assert "5 seconds, doubling to 5 minutes" in PAGE
 
 

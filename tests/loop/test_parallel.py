@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from bridle.journal.stores.file_store import FileStore
-from bridle.loop import naps
+from bridle.loop.control import usage_limit_waits
 from tests.loop.loops import LIMIT_SECONDS, Loop, loop
 from tests.loop.strikes import ANY, BETWEEN, STARTING, Fire, Journal
 from tests.loop.test_run import agrees, receipt, run, trailers, verdicts
@@ -262,7 +262,7 @@ def test_a_usage_limit_is_waited_for_by_all_workers_and_a_kill_in_the_midst_chan
         eventually(lambda: str(second.pid) in (the_run(here) / "bridle-drive.lock").read_text())
         assert len(waits(here)) == 2
         while (nap := napping(here)) is not None:
-            assert naps.end(FileStore(the_run(here)), nap)
+            assert usage_limit_waits.end(FileStore(the_run(here)), nap)
         said, _ = second.communicate(timeout=LIMIT_SECONDS)
     assert second.returncode == 0, said
     document = json.loads(said)

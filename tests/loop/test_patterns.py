@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bridle.loop.patterns import checked_pattern, matches
+from bridle.loop.text.path_patterns import checked_pattern, matches
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ import json
 import pytest
 
 from bridle.errors import PlanError
-from bridle.loop.markdown_plan import parse_markdown
-from bridle.loop.prd import parse_prd
+from bridle.loop.plan.markdown import parse_markdown
+from bridle.loop.plan.prd_json import parse_prd
 
 BAD = """\
 # Bad

@@ -11,12 +11,12 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from bridle.errors import PlanError
-from bridle.loop.goal import parse_goal
-from bridle.loop.markdown_plan import parse_markdown
-from bridle.loop.plan import Plan, Task
-from bridle.loop.prd import parse_prd, tick_prd
-from bridle.loop.render import render
-from bridle.loop.tick import tick_markdown
+from bridle.loop.plan.goal import parse_goal
+from bridle.loop.plan.markdown import parse_markdown
+from bridle.loop.plan.model import Plan, Task
+from bridle.loop.plan.prd_json import parse_prd, tick_prd
+from bridle.loop.plan.render_plan import render
+from bridle.loop.plan.tick_boxes import tick_markdown
 
 # What a plan is made of, whole and broken.
 PIECES = (

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from bridle.errors import PlanError
-from bridle.loop.argument import read_plan
-from bridle.loop.bridle_toml import load_settings
-from bridle.loop.plan import Plan, Task
+from bridle.loop.plan.model import Plan, Task
+from bridle.loop.plan.read_plan import read_plan
+from bridle.loop.settings.bridle_toml import load_settings
 
 FOLDER = Path(__file__).parents[1] / "scenarios" / "plans"
 SCENARIOS = sorted(FOLDER.glob("*.txt"))

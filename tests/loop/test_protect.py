@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from bridle.errors import InternalError, JournalBroken
-from bridle.loop import origin
+from bridle.loop.protection import baseline
 from bridle.workspace import snapshot
 from tests.loop.benches import Scene, reopen, scene
 from tests.workspace.repositories import picture
@@ -553,7 +553,7 @@ def test_an_edit_is_undone_reported_or_fine(here: Scene, edit: Edit) -> None:
     assert {one["path"] for one in first["reported"]} == edit.reported
     assert all(one["what"] for one in (*first["undone"], *first["reported"]))
     after = picture(here.folder)
-    for name in origin.read(here.bench).protected.files:
+    for name in baseline.read(here.bench).protected.files:
         assert after[name] == before[name]
     for name, text in edit.holds.items():
         assert after.get(name, ("", None))[1] == (None if text is None else text.encode()), name
@@ -611,9 +611,9 @@ def test_whether_anything_was_changed_is_told_against_the_last_commit_of_the_run
 
 
 def test_a_record_that_was_changed_is_not_believed(here: Scene) -> None:
-    start = origin.read(here.bench)
+    start = baseline.read(here.bench)
     assert here.protect(origin=start.digest)["undone"] == []
-    path = here.bench.run_folder / origin.FILE
+    path = here.bench.run_folder / baseline.FILE
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     path.write_text(path.read_text().replace("run.sh", "run.SH"))
     with pytest.raises(JournalBroken, match="is not the record"):
@@ -710,7 +710,7 @@ def test_what_a_check_needs_and_was_never_there_may_be_made(tmp_path: Path) -> N
 
 
 def test_the_lines_for_people_name_files_and_parts(here: Scene) -> None:
-    assert origin.read(here.bench).lines() == [
+    assert baseline.read(here.bench).lines() == [
         ".ralph/check",
         ".ralph/kept",
         "PLAN.md",

@@ -16,7 +16,7 @@ from datetime import datetime
 from pathlib import Path
 
 from bridle.journal.stores.file_store import FileStore
-from bridle.loop import naps
+from bridle.loop.control import usage_limit_waits
 from tests.loop.loops import BRIDLE, LIMIT_SECONDS, Loop, loop
 from tests.loop.test_run import ONE, agrees, receipt, run, verdicts
 from tests.run.agents import eventually
@@ -53,9 +53,9 @@ def the_run(here: Loop) -> Path:
     return folder
 
 
-def napping(here: Loop) -> naps.Nap | None:
+def napping(here: Loop) -> usage_limit_waits.Nap | None:
     is_there = any((here.folder / ".a5c/runs").glob("[!.]*"))
-    return naps.current(FileStore(the_run(here))) if is_there else None
+    return usage_limit_waits.current(FileStore(the_run(here))) if is_there else None
 
 
 def test_a_run_whose_time_is_over_goes_on_only_with_more_of_it(tmp_path: Path) -> None:
@@ -125,7 +125,7 @@ def test_a_wait_for_a_usage_limit_survives_a_kill_and_can_be_cut_short(tmp_path:
     with begun(here, "resume", "--json") as second:
         eventually(lambda: str(second.pid) in (the_run(here) / "bridle-drive.lock").read_text())
         assert napping(here) == nap
-        assert naps.end(FileStore(the_run(here)), nap)
+        assert usage_limit_waits.end(FileStore(the_run(here)), nap)
         said, _ = second.communicate(timeout=LIMIT_SECONDS)
     assert second.returncode == 0
     (task,) = json.loads(said)["tasks"]

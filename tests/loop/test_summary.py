@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from bridle.loop import kinds, progress
+from bridle.loop import effects
+from bridle.loop.performers import progress_file
 from tests.loop.loops import Loop, loop
 from tests.loop.played import RED, Played
 from tests.loop.test_run import ONE, agrees, run, verdicts
@@ -64,29 +65,29 @@ def test_a_summarizer_that_fails_folds_nothing_and_harms_nobody(tmp_path: Path, 
 def test_no_summary_is_asked_of_an_agent_at_its_limit(tmp_path: Path) -> None:
     played = Played(tmp_path, ONE, summarize_every=1)
     played.look(RED)
-    played.work(kinds.LIMIT, resets_at="2026-11-14T12:00:00.000Z", changed=False)
+    played.work(effects.LIMIT, resets_at="2026-11-14T12:00:00.000Z", changed=False)
     (action,) = played.waits()
     assert action.effect.kind == "sleep"
 
 
 def test_progress_that_an_agent_has_spoilt_is_read_as_far_as_it_can_be(tmp_path: Path) -> None:
-    path = tmp_path / progress.FILE
+    path = tmp_path / progress_file.FILE
     path.parent.mkdir()
-    path.write_text("a" * (progress.LIMIT_BYTES + 100) + "END")
-    assert progress.read(tmp_path).endswith("END")
-    assert len(progress.read(tmp_path)) == progress.LIMIT_BYTES
+    path.write_text("a" * (progress_file.LIMIT_BYTES + 100) + "END")
+    assert progress_file.read(tmp_path).endswith("END")
+    assert len(progress_file.read(tmp_path)) == progress_file.LIMIT_BYTES
     path.unlink()
     os.mkfifo(path)
-    assert progress.read(tmp_path) == ""
+    assert progress_file.read(tmp_path) == ""
     path.unlink()
     path.symlink_to("/etc/hostname")
-    assert progress.read(tmp_path) == ""
+    assert progress_file.read(tmp_path) == ""
     path.unlink()
     path.mkdir()
     (path / "x").write_text("x")
-    assert progress.read(tmp_path) == ""
-    progress.add(tmp_path, key="k", title="t", summary="WORDS", patterns=[])
-    assert "WORDS" in progress.read(tmp_path)
+    assert progress_file.read(tmp_path) == ""
+    progress_file.add(tmp_path, key="k", title="t", summary="WORDS", patterns=[])
+    assert "WORDS" in progress_file.read(tmp_path)
 
 
 def test_an_agent_that_says_too_much_does_not_fill_the_prompts(tmp_path: Path) -> None:
@@ -96,4 +97,4 @@ def test_an_agent_that_says_too_much_does_not_fill_the_prompts(tmp_path: Path) -
     """
     here = loop(tmp_path, ONE, agent)
     assert verdicts(run(here, 0)) == {"One": "done"}
-    assert (here.folder / progress.FILE).stat().st_size < 100_000
+    assert (here.folder / progress_file.FILE).stat().st_size < 100_000

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bridle.errors import DiskError
-from bridle.loop.tick import tick
+from bridle.loop.plan.tick_boxes import tick
 
 PLAN = """\
 # T

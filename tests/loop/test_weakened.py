@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bridle.loop.suites import may_hold_tests, suite_of
-from bridle.loop.weakened import weakened
+from bridle.loop.protection.suites.read_suite import may_hold_tests, suite_of
+from bridle.loop.protection.weakened_tests import weakened
 
 PYTHON = """import pytest
 

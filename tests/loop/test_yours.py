@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from bridle.loop import yours
+from bridle.loop.protection import untracked_files
 from bridle.workspace import snapshot
 from tests.loop.benches import Scene, scene
 
@@ -36,7 +36,7 @@ def test_what_was_deleted_is_there_again_byte_for_byte_and_told(tmp_path: Path) 
         os.remove(folder / "notes.txt")
 
     here, told = worked(tmp_path / "r", work)
-    assert {one["path"]: one["what"] for one in told["undone"]} == dict.fromkeys(sorted(MINE), yours.DELETED)
+    assert {one["path"]: one["what"] for one in told["undone"]} == dict.fromkeys(sorted(MINE), untracked_files.DELETED)
     assert (here.folder / "notes.txt").read_bytes() == b"mine\r\n"
     assert (here.folder / "drafts/one.md").read_bytes() == b"\xff\x00"
     assert (here.folder / "drafts/two words.md").read_bytes() == b"two"
@@ -84,6 +84,6 @@ def test_an_agent_that_empties_a_folder_of_thousands_is_told_of_in_few_words(tmp
     shutil.rmtree(here.folder / "data")
     asyncio.run(snapshot.take(here.bench.git, name="before-after"))
     told = here.protect(snapshot="before")
-    assert len(told["undone"]) == yours.SHOWN + 1
+    assert len(told["undone"]) == untracked_files.SHOWN + 1
     assert told["undone"][-1]["path"] == "280 more files of yours"
     assert len(list((here.folder / "data").iterdir())) == 300

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from bridle.loop.command import TIMED_OUT
+from bridle.loop.checks.run_check import TIMED_OUT
 from bridle.views.lines import cells
 from bridle.views.receipt import lines
 from tests.views.receipts import check, receipt, task

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from bridle.loop import kinds
-from bridle.loop.watching import Began, Ended, Progress, Saw
+from bridle.loop import effects
+from bridle.loop.progress_events import Began, Ended, Progress, Saw
 from bridle.views.run_lines import Teller
 from bridle.views.spans import moment
 from bridle.wire.events.decode import Decoder
@@ -45,8 +45,8 @@ def uses(name: str, **given: Any) -> dict[str, Any]:
 
 
 def worked(**value: Any) -> Ended:
-    known = {"ending": kinds.OK, "summary": "", "done": False, "changed": True, "cost_usd": 0.05, "seconds": 3.0}
-    return Ended(kinds.WORK, WORK, known | value)
+    known = {"ending": effects.OK, "summary": "", "done": False, "changed": True, "cost_usd": 0.05, "seconds": 3.0}
+    return Ended(effects.WORK, WORK, known | value)
 
 
 def result(command: str, of: str = "task", exit_code: int = 0) -> dict[str, Any]:
@@ -55,11 +55,11 @@ def result(command: str, of: str = "task", exit_code: int = 0) -> dict[str, Any]
 
 def checked(*results: dict[str, Any], when: str = "after") -> Ended:
     passed = all(one["exit_code"] == 0 for one in results)
-    return Ended(kinds.CHECK, {"task": "Rebates", "when": when}, {"passed": passed, "results": list(results)})
+    return Ended(effects.CHECK, {"task": "Rebates", "when": when}, {"passed": passed, "results": list(results)})
 
 
 def test_an_iteration_begins_with_its_place_in_the_plan_and_its_agent() -> None:
-    assert told(Began(kinds.WORK, WORK)) == ["[2/2] Rebates: iteration 2 (claude)"]
+    assert told(Began(effects.WORK, WORK)) == ["[2/2] Rebates: iteration 2 (claude)"]
 
 
 def test_tools_and_first_words_are_lines_and_files_are_named_from_the_top() -> None:
@@ -85,13 +85,13 @@ def test_an_agent_that_changed_nothing_is_told_of() -> None:
     ("value", "expected"),
     [
         (
-            {"ending": kinds.LIMIT, "resets_at": "2026-11-15T14:00:00Z"},
+            {"ending": effects.LIMIT, "resets_at": "2026-11-15T14:00:00Z"},
             f"limit is used up until {moment(1794751200)} (",
         ),
-        ({"ending": kinds.TRANSIENT, "said": "Overloaded"}, "the endpoint has no room at the moment: Overloaded"),
-        ({"ending": kinds.UNUSABLE, "said": "not logged in"}, "the agent cannot be used: not logged in"),
-        ({"ending": kinds.CRASHED}, "the agent died: without a word"),
-        ({"ending": kinds.QUESTION, "question": "Which one?"}, "the agent asks: Which one?"),
+        ({"ending": effects.TRANSIENT, "said": "Overloaded"}, "the endpoint has no room at the moment: Overloaded"),
+        ({"ending": effects.UNUSABLE, "said": "not logged in"}, "the agent cannot be used: not logged in"),
+        ({"ending": effects.CRASHED}, "the agent died: without a word"),
+        ({"ending": effects.QUESTION, "question": "Which one?"}, "the agent asks: Which one?"),
         ({"denials": ["Bash: rm -rf /"]}, "refused: Bash: rm -rf /"),
     ],
 )
@@ -122,10 +122,10 @@ def test_a_look_before_any_work_is_news_only_where_it_passes() -> None:
 def test_commits_undone_changes_and_work_taken_back_are_told() -> None:
     undone = {"undone": [{"path": "tests/a.py", "what": "a check names it"}], "reported": []}
     lines = told(
-        Ended(kinds.PROTECT, {}, undone),
-        Ended(kinds.COMMIT, {}, {"commit": "1a2b3c4d5e6f7890", "folded": ["x", "y"]}),
-        Ended(kinds.COMMIT, {}, {"refused": "no"}),
-        Ended(kinds.ROLLBACK, {"why": "it broke 'Prices'"}, {}),
+        Ended(effects.PROTECT, {}, undone),
+        Ended(effects.COMMIT, {}, {"commit": "1a2b3c4d5e6f7890", "folded": ["x", "y"]}),
+        Ended(effects.COMMIT, {}, {"refused": "no"}),
+        Ended(effects.ROLLBACK, {"why": "it broke 'Prices'"}, {}),
     )
     assert lines == [
         "      a change to tests/a.py was undone: a check names it",
@@ -162,11 +162,11 @@ def test_where_several_are_worked_on_at_once_each_line_says_of_which_task_it_is(
     )
     conflict = {"conflicts": ["a.py"], "conflicts_with": ["Prices"]}
     for one in (
-        Began(kinds.WORK, WORK),
+        Began(effects.WORK, WORK),
         *saw(assistant("m1", uses("Read", file_path=f"{inner}/till/rebate.py"))),
         worked(done=True, summary="All."),
-        Ended(kinds.MERGE, {"task": "Rebates", "worker": 2}, conflict),
-        Ended(kinds.LAND, {"task": "Prices"}, {"commit": "0123456789abcdef", "branch": "bridle/01j"}),
+        Ended(effects.MERGE, {"task": "Rebates", "worker": 2}, conflict),
+        Ended(effects.LAND, {"task": "Prices"}, {"commit": "0123456789abcdef", "branch": "bridle/01j"}),
     ):
         teller.tell(one)
     assert lines == [

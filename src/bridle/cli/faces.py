@@ -15,10 +15,10 @@ from bridle.cli.keyboard import keys
 from bridle.errors import Error
 from bridle.ground import clock
 from bridle.journal.stores.file_store import FileStore
-from bridle.loop import naps
-from bridle.loop.plan import Plan
-from bridle.loop.recall import stand
-from bridle.loop.watching import Progress, Saw
+from bridle.loop.control import usage_limit_waits
+from bridle.loop.control.current_state import stand
+from bridle.loop.plan.model import Plan
+from bridle.loop.progress_events import Progress, Saw
 from bridle.views.lines import Line, broken
 from bridle.views.run_lines import Teller, waits
 from bridle.views.run_screen import SPINS, Screen
@@ -115,7 +115,7 @@ class LineFace:
         told = ""
         while True:
             try:
-                nap = naps.current(self._store)
+                nap = usage_limit_waits.current(self._store)
             except Error:
                 return  # whoever drives the run meets the same error and says it
             if nap is not None and nap.effect_id != told:
@@ -189,7 +189,7 @@ class LiveFace:
                 if self._seen < 0:
                     before = float(document.get("seconds") or 0.0)
                     self._screen.go_on(after_seconds=before, now=clock.now().timestamp())
-                self._screen.stand(document, naps.current(self._store))
+                self._screen.stand(document, usage_limit_waits.current(self._store))
                 self._seen = seq
                 self._look_again = clock.monotonic() + LOOK_SHARE * (clock.monotonic() - began)
         except Error:
@@ -208,7 +208,9 @@ class LiveFace:
         if key.lower() != SKIP_KEY:
             return
         has_ended = False
-        while (nap := naps.current(self._store)) is not None and naps.end(FileStore(self._store.run), nap):
+        while (nap := usage_limit_waits.current(self._store)) is not None and usage_limit_waits.end(
+            FileStore(self._store.run), nap
+        ):
             has_ended = True  # several workers may wait for the same
         if has_ended:
             self.say("the wait is over: it is tried again now")

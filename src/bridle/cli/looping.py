@@ -20,15 +20,15 @@ from bridle.engine.iterate.iteration_report import COMPLETED
 from bridle.journal.format import layout
 from bridle.journal.stores.file_store import FileStore
 from bridle.journal.stores.find_run import LAST, runs_folder
-from bridle.loop.bridle_toml import load_settings
-from bridle.loop.copies import folder_of
-from bridle.loop.introduce import introduce
-from bridle.loop.occupied import check_free, occupied
-from bridle.loop.plan import Plan
-from bridle.loop.receipt import VERIFIED
-from bridle.loop.settings import Settings
-from bridle.loop.start import INTERRUPTED, PROCESS_ID, Beginning, Ended, create, go_on, standing
-from bridle.loop.tick import tick
+from bridle.loop.control.announce_agents import introduce
+from bridle.loop.control.runs import INTERRUPTED, PROCESS_ID, Beginning, Ended, create, go_on, standing
+from bridle.loop.plan.model import Plan
+from bridle.loop.plan.tick_boxes import tick
+from bridle.loop.process.receipt import VERIFIED
+from bridle.loop.settings.bridle_toml import load_settings
+from bridle.loop.settings.model import Settings
+from bridle.loop.working_copy.run_lock import check_free, occupied
+from bridle.loop.working_copy.run_worktrees import folder_of
 from bridle.views import receipt as receipts
 from bridle.views.summary import harmless
 

@@ -10,9 +10,9 @@ from pathlib import Path
 
 from bridle.cli.people import clean, run_until_told, say
 from bridle.errors import UsageError
-from bridle.loop import planning
-from bridle.loop.plan import Plan
-from bridle.loop.settings import Settings
+from bridle.loop.plan import drafting
+from bridle.loop.plan.model import Plan
+from bridle.loop.settings.model import Settings
 from bridle.run.request import Auth, Limits, Mode, Permission, Reasoning, Request
 from bridle.run.runner import Finished, run
 from bridle.views.run_lines import AgentWords
@@ -43,8 +43,8 @@ class Planner:
 
     def plan(self) -> int:
         """Go on until there is a plan, nobody answers, or the agent cannot; the exit code."""
-        rounds, corrections = planning.ROUNDS, planning.CORRECTIONS
-        prompt = planning.first_prompt(self.goal, may_ask=self.may_ask)
+        rounds, corrections = drafting.ROUNDS, drafting.CORRECTIONS
+        prompt = drafting.first_prompt(self.goal, may_ask=self.may_ask)
         while True:
             if self.cost_usd >= self.settings.max_cost_usd:
                 return self._fail(f"{self.cost_usd:.4f} of {self.settings.max_cost_usd:g} USD are spent")
@@ -53,11 +53,11 @@ class Planner:
                 return INTERRUPTED
             if finished.outcome.failed:
                 return self._fail(finished.outcome.error or "the agent failed")
-            answer = planning.read_answer(finished.record.structured_output, self.path.name, may_ask=self.may_ask)
-            if isinstance(answer, planning.Draft):
+            answer = drafting.read_answer(finished.record.structured_output, self.path.name, may_ask=self.may_ask)
+            if isinstance(answer, drafting.Draft):
                 self.made, self.text = answer.plan, answer.text
                 return 0
-            if isinstance(answer, planning.Unusable):
+            if isinstance(answer, drafting.Unusable):
                 if not corrections:
                     return self._fail(f"the agent's plan cannot be used: {answer.problems}")
                 corrections -= 1
@@ -69,7 +69,7 @@ class Planner:
                 return self._wait()
             rounds -= 1
             self.may_ask = rounds > 0
-            prompt = planning.answers_prompt(answer.texts, replies, may_ask=self.may_ask)
+            prompt = drafting.answers_prompt(answer.texts, replies, may_ask=self.may_ask)
 
     def document(self) -> dict[str, object]:
         """For programs."""
@@ -97,7 +97,7 @@ class Planner:
             resume=self.session_id,
             model=settings.model,
             reasoning=Reasoning(settings.reasoning),
-            json_schema=planning.SCHEMA,
+            json_schema=drafting.SCHEMA,
             auth=Auth(settings.auth),
             permission=Permission(settings.permission),
             limits=Limits(

@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from bridle.loop.command import TIMED_OUT
+from bridle.loop.checks.run_check import TIMED_OUT
 from bridle.views.lines import BLANK, Line, cells, fitted, line, wrapped
 from bridle.views.spans import money, span
 from bridle.views.summary import harmless

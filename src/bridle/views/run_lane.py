@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from bridle.loop import kinds
-from bridle.loop.watching import Began
+from bridle.loop import effects
+from bridle.loop.progress_events import Began
 from bridle.views.run_lines import STRUCTURED_OUTPUT, AgentWords
 from bridle.views.spans import clock, money
 from bridle.wire.events.blocks import Text, ToolResult, ToolUse
@@ -17,16 +17,16 @@ Price = Callable[[Record, str], float | None]
 """What an agent's run has cost so far; the name is the agent's."""
 
 _WORDS = {
-    kinds.PREPARE: "making the branch",
-    kinds.CHECK: "running the checks",
-    kinds.PROTECT: "looking at what was changed",
-    kinds.COMMIT: "committing",
-    kinds.ROLLBACK: "taking its work back",
-    kinds.TAKE: "making a worktree ready",
-    kinds.KEEP: "keeping its work",
-    kinds.MERGE: "merging it with what has landed",
-    kinds.LAND: "landing it",
-    kinds.SUMMARIZE: "folding the progress into a summary",
+    effects.PREPARE: "making the branch",
+    effects.CHECK: "running the checks",
+    effects.PROTECT: "looking at what was changed",
+    effects.COMMIT: "committing",
+    effects.ROLLBACK: "taking its work back",
+    effects.TAKE: "making a worktree ready",
+    effects.KEEP: "keeping its work",
+    effects.MERGE: "merging it with what has landed",
+    effects.LAND: "landing it",
+    effects.SUMMARIZE: "folding the progress into a summary",
 }
 
 
@@ -70,7 +70,7 @@ class Lane:
     def lines(self, now: float) -> Iterator[tuple[str, str]]:
         """What a person sees of it: words, and the name of their style."""
         took, args = clock(now - self._since), self.doing.args
-        if self.doing.kind != kinds.WORK:
+        if self.doing.kind != effects.WORK:
             yield f"{self.name}, {took}", ""
             return
         agent = f"{args.get('agent')}, iteration {args.get('iteration')}, {took}"

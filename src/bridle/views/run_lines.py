@@ -7,10 +7,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from bridle.loop import kinds
-from bridle.loop.command import TIMED_OUT
-from bridle.loop.naps import Nap
-from bridle.loop.watching import Began, Ended, Progress, Saw
+from bridle.loop import effects
+from bridle.loop.checks.run_check import TIMED_OUT
+from bridle.loop.control.usage_limit_waits import Nap
+from bridle.loop.progress_events import Began, Ended, Progress, Saw
 from bridle.views.lines import Line, Segment, line
 from bridle.views.spans import moment, money, span
 from bridle.views.summary import harmless
@@ -56,10 +56,10 @@ class Teller:
 
     def _lines(self, progress: Progress) -> Iterator[Segment]:
         match progress:
-            case Began(kinds.WORK, args):
+            case Began(effects.WORK, args):
                 place = self._place(str(args["task"]))
                 yield f"{place} {args['task']}: iteration {args['iteration']} ({args['agent']})", "summary"
-            case Began(kinds.SUMMARIZE, _):
+            case Began(effects.SUMMARIZE, _):
                 yield "folding the progress so far into a summary", "dim"
             case Saw(task, event) if self._shows_tools:
                 yield from ((f"{self._lead(task)}{words}", "dim") for words in self._words.of(event))
@@ -114,26 +114,26 @@ STRUCTURED_OUTPUT = "StructuredOutput"
 
 def _ended(kind: str, args: Mapping[str, Any], value: Mapping[str, Any]) -> Iterator[Segment]:
     match kind:
-        case kinds.PREPARE:
+        case effects.PREPARE:
             yield f"on the branch {value.get('branch')}", "dim"
-        case kinds.WORK:
+        case effects.WORK:
             yield from _worked(value)
-        case kinds.CHECK:
+        case effects.CHECK:
             yield from _checked(args, value)
-        case kinds.PROTECT:
+        case effects.PROTECT:
             for one in value.get("undone") or ():
                 yield f"a change to {one.get('path')} was undone: {one.get('what')}", "state.denied"
             for one in value.get("reported") or ():
                 yield f"note: {one.get('path')}: {one.get('what')}", "state.denied"
-        case kinds.COMMIT:
+        case effects.COMMIT:
             yield from _committed(value)
-        case kinds.TAKE if value.get("conflicts"):
+        case effects.TAKE if value.get("conflicts"):
             yield f"it begins anew with what has landed; its earlier work is kept as {args.get('kept')}", "dim"
-        case kinds.MERGE if value.get("conflicts"):
+        case effects.MERGE if value.get("conflicts"):
             yield f"its work conflicts with what has landed meanwhile: {', '.join(value['conflicts'])}", "state.denied"
-        case kinds.LAND:
+        case effects.LAND:
             yield f"landed {str(value.get('commit'))[:COMMIT_CHARACTERS]} on {value.get('branch')}", "state.ok"
-        case kinds.ROLLBACK:
+        case effects.ROLLBACK:
             yield f"its work was taken back: {args.get('why')}", "state.denied"
         case _:
             return
@@ -144,17 +144,17 @@ def _worked(value: Mapping[str, Any]) -> Iterator[Segment]:
     spent = f"{money(value.get('cost_usd'))}, {span(value.get('seconds'))}"
     said = " ".join(str(value.get("said") or "without a word").split())[:WORDS_CHARACTERS]
     match value.get("ending"):
-        case kinds.LIMIT:
+        case effects.LIMIT:
             until = value.get("resets_at")
             when = f" until {moment(datetime.fromisoformat(until).timestamp())}" if isinstance(until, str) else ""
             yield f"the account's limit is used up{when} ({spent})", "question"
-        case kinds.TRANSIENT:
+        case effects.TRANSIENT:
             yield f"the endpoint has no room at the moment: {said}", "question"
-        case kinds.UNUSABLE:
+        case effects.UNUSABLE:
             yield f"the agent cannot be used: {said}", "state.error"
-        case kinds.CRASHED:
+        case effects.CRASHED:
             yield f"the agent died: {said} ({spent})", "state.error"
-        case kinds.QUESTION:
+        case effects.QUESTION:
             yield f"the agent asks: {value.get('question') or said} ({spent})", "question"
         case _:
             summary = " ".join(str(value.get("summary") or "–").split())[:WORDS_CHARACTERS]

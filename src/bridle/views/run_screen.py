@@ -10,9 +10,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from bridle.loop import kinds
-from bridle.loop.naps import Nap
-from bridle.loop.watching import Began, Ended, Progress, Saw
+from bridle.loop import effects
+from bridle.loop.control.usage_limit_waits import Nap
+from bridle.loop.progress_events import Began, Ended, Progress, Saw
 from bridle.views.lines import BLANK, Line, cells, fitted, line
 from bridle.views.receipt import FAILED_MARK, MARKS
 from bridle.views.run_lane import Lane, Price
@@ -66,7 +66,7 @@ class Screen:
                 self._last.pop(args.get("worker"), None)
             case Ended(kind, args):
                 self._lanes.pop(args.get("task"), None)
-                if "task" in args and kind != kinds.LAND:  # that is done in no worker's place
+                if "task" in args and kind != effects.LAND:  # that is done in no worker's place
                     self._last[args.get("worker")] = args["task"]
             case Saw(task, event) if task in self._lanes:
                 self._lanes[task].see(event)

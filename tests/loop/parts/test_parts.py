@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bridle.loop.parts import conftest, makefile, package_json, tables
-from bridle.loop.parts.blocks import Block, Read
-from bridle.loop.protected import Mended
+from bridle.loop.protection.formats import conftest, makefile, package_json, toml_and_ini
+from bridle.loop.protection.formats.named_blocks import Block, Read
+from bridle.loop.protection.protected_parts import Mended
 
 MAKEFILE = """# a comment
 PY ?= python3
@@ -95,8 +95,8 @@ GOALS = makefile.uses([MAKEFILE], ["test"]).names
 KINDS: dict[str, tuple[str, Callable[[str], Mended | None]]] = {
     "make": (MAKEFILE, lambda text: makefile.mend(MAKEFILE, text, GOALS)),
     "npm": (PACKAGE, lambda text: package_json.mend(PACKAGE, text, ["scripts.test", "scripts.pretest", "jest"])),
-    "toml": (TOML, lambda text: tables.mend_toml(TOML, text, ["tool.pytest"])),
-    "ini": (INI, lambda text: tables.mend_ini(INI, text, ["tool:pytest", "mypy*"])),
+    "toml": (TOML, lambda text: toml_and_ini.mend_toml(TOML, text, ["tool.pytest"])),
+    "ini": (INI, lambda text: toml_and_ini.mend_ini(INI, text, ["tool:pytest", "mypy*"])),
     "conftest": (CONFTEST, lambda text: conftest.mend(CONFTEST, text)),
 }
 
@@ -269,9 +269,9 @@ def test_of_two_scripts_of_one_name_the_last_one_counts() -> None:
     ],
 )
 def test_a_table_comes_back_whatever_became_of_it(changed: str) -> None:
-    mended = tables.mend_toml(TOML, changed, ["tool.pytest"])
+    mended = toml_and_ini.mend_toml(TOML, changed, ["tool.pytest"])
     assert mended is not None
-    assert tables.load_toml(mended.text or "")["tool.pytest.ini_options"]["addopts"] == "-q"
+    assert toml_and_ini.load_toml(mended.text or "")["tool.pytest.ini_options"]["addopts"] == "-q"
 
 
 def test_the_same_table_in_another_form_is_no_change() -> None:
@@ -279,14 +279,14 @@ def test_the_same_table_in_another_form_is_no_change() -> None:
         '[\n  "slow: takes long",\n]', '["slow: takes long"]'
     )
     assert same != TOML
-    assert tables.mend_toml(TOML, same, ["tool.pytest"]) is None
+    assert toml_and_ini.mend_toml(TOML, same, ["tool.pytest"]) is None
 
 
 def test_sections_by_pattern() -> None:
     changed = (
         INI.replace("ignore = true", "ignore = false").replace("name = x", "name = y") + "[mypy-bar.*]\nignore = true\n"
     )
-    mended = tables.mend_ini(INI, changed, ["mypy*"])
+    mended = toml_and_ini.mend_ini(INI, changed, ["mypy*"])
     assert mended is not None
     assert mended.text == INI.replace("name = x", "name = y")
     assert mended.what == ("[mypy-bar.*] was added", "[mypy-foo.*] was changed")

@@ -14,7 +14,7 @@ import click
 from bridle.errors import UsageError
 
 if TYPE_CHECKING:
-    from bridle.loop.cleaning import Old
+    from bridle.loop.control.clean_runs import Old
 
 # Of the runs that are listed before the question.
 _SHOWN = 20
@@ -36,8 +36,8 @@ def command(*, keep: str | None, yes: bool, dry_run: bool, as_json: bool) -> int
     from bridle.engine.hooks.trust import home_of
     from bridle.ground import clock
     from bridle.hosts import old_sessions
-    from bridle.loop.bridle_toml import load_settings
-    from bridle.loop.cleaning import find_old
+    from bridle.loop.control.clean_runs import find_old
+    from bridle.loop.settings.bridle_toml import load_settings
 
     settings = load_settings(Path.cwd(), home_of(os.environ), {"keep": keep})
     top = top_of(Path.cwd())
@@ -67,7 +67,7 @@ def command(*, keep: str | None, yes: bool, dry_run: bool, as_json: bool) -> int
 
 
 def _remove(old: Old, top: Path) -> dict[str, Any]:
-    from bridle.loop.cleaning import remove
+    from bridle.loop.control.clean_runs import remove
     from bridle.workspace.git import Git
 
     cleaned = asyncio.run(remove(old, Git(top) if (top / ".git").exists() else None))
@@ -113,7 +113,7 @@ def _moment(seconds: float) -> str:
 
 
 def _days(seconds: float) -> str:
-    from bridle.loop.duration import show_duration
+    from bridle.loop.text.durations import show_duration
 
     return _count(int(seconds // 86400), "day") if seconds >= 86400 and seconds % 86400 == 0 else show_duration(seconds)
 

@@ -52,7 +52,7 @@ def _play(scene: Scene, run: Path | None, *, as_json: bool, keep: bool) -> int:
     """Run the plan against the stage, or go on with its run, and say what was seen."""
     from bridle.cli import looping
     from bridle.cli.demo.script import script
-    from bridle.loop import start
+    from bridle.loop.control import runs
     from bridle.stage.script import load_script
     from bridle.stage.thread import running
 
@@ -63,7 +63,7 @@ def _play(scene: Scene, run: Path | None, *, as_json: bool, keep: bool) -> int:
         run = run or _begin(scene, environment, resume=again if keep else None)
         code = looping.drive(run, as_json=as_json, environment=environment, addresses=(), resume=again)
         misfits = _misfits(stage)
-    told = [] if not keep or code == start.INTERRUPTED else _where_to_look(scene)
+    told = [] if not keep or code == runs.INTERRUPTED else _where_to_look(scene)
     for line in [*misfits, *told]:
         click.echo(line, err=True)
     return code
@@ -72,13 +72,13 @@ def _play(scene: Scene, run: Path | None, *, as_json: bool, keep: bool) -> int:
 def _begin(scene: Scene, environment: dict[str, str], *, resume: str | None) -> Path:
     """Make the run of the sample's plan."""
     from bridle.cli import looping
-    from bridle.loop import start
-    from bridle.loop.argument import read_plan
-    from bridle.loop.bridle_toml import load_settings
+    from bridle.loop.control import runs
+    from bridle.loop.plan.read_plan import read_plan
+    from bridle.loop.settings.bridle_toml import load_settings
 
     settings = load_settings(scene.repository, Path(environment["BRIDLE_HOME"]), {"agent": "bridle-agent"})
     plan = read_plan("PLAN.md", scene.repository, settings)
-    beginning = asyncio.run(start.look(scene.repository, plan, settings, environment))
+    beginning = asyncio.run(runs.look(scene.repository, plan, settings, environment))
     for line in _introduction(scene, len(plan.tasks)):
         click.echo(line, err=True)
     return looping.begin(beginning, environment, introduction=(), resume=resume)

@@ -80,7 +80,7 @@ def _manner(options: dict[str, Any]) -> Manner:
 
 
 def _seconds(text: str) -> float:
-    from bridle.loop.duration import parse_duration
+    from bridle.loop.text.durations import parse_duration
 
     try:
         return parse_duration(text)

@@ -16,12 +16,12 @@ def command(*, text: str, run: str | None, as_json: bool) -> int:
     from bridle.cli import looping
     from bridle.errors import UsageError
     from bridle.journal.stores.file_store import FileStore
-    from bridle.loop import news
+    from bridle.loop import user_messages
 
     if not text.strip():
         raise UsageError("the hint is empty", remedy="Say what the next iteration should mind.")
     folder = looping.chosen(run)
-    news.say(FileStore(folder), news.HINT, {"text": text})
+    user_messages.say(FileStore(folder), user_messages.HINT, {"text": text})
     if as_json:
         click.echo(json.dumps({"run": folder.name, "hint": text}))
     looping.say(

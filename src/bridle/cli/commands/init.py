@@ -14,7 +14,7 @@ from bridle.errors import AgentError, UsageError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bridle.loop.candidates import Candidate, Found
+    from bridle.loop.onboarding.candidates import Candidate, Found
 
 PLAN = "PLAN.md"
 
@@ -29,7 +29,7 @@ def command(*, given: tuple[str, ...], as_json: bool) -> int:
 
     Nothing is asked and nothing is run. A file that is there stays as it is.
     """
-    from bridle.loop.bridle_toml import FILE_NAME
+    from bridle.loop.settings.bridle_toml import FILE_NAME
 
     here = Path.cwd()
     top, is_repository = _top(here)
@@ -114,7 +114,7 @@ def _top(here: Path) -> tuple[Path, bool]:
 
 def _refuse(top: Path, kept: list[str], given: Sequence[str]) -> None:
     """Say what is there, rather than overwrite it or leave out what was asked for."""
-    from bridle.loop.bridle_toml import FILE_NAME
+    from bridle.loop.settings.bridle_toml import FILE_NAME
 
     if len(kept) == 2:
         raise UsageError(
@@ -131,9 +131,9 @@ def _refuse(top: Path, kept: list[str], given: Sequence[str]) -> None:
 def _chosen(top: Path, given: Sequence[str], found: Found, *, has_settings: bool) -> list[Candidate]:
     """The commands to take: those given, those of a bridle.toml that is there, or the likeliest that was found."""
     from bridle.engine.hooks.trust import home_of
-    from bridle.loop.bridle_toml import FILE_NAME, load_settings
-    from bridle.loop.candidates import Candidate
-    from bridle.loop.keys import TEXTS
+    from bridle.loop.onboarding.candidates import Candidate
+    from bridle.loop.settings.bridle_toml import FILE_NAME, load_settings
+    from bridle.loop.settings.value_kinds import TEXTS
 
     if given:
         try:
@@ -148,8 +148,8 @@ def _chosen(top: Path, given: Sequence[str], found: Found, *, has_settings: bool
 
 def _look(top: Path, here: Path) -> Found:
     """What the repository says about itself; where its top says nothing, what this folder in it says."""
-    from bridle.loop.candidates import Candidate, Found
-    from bridle.loop.detect import detect
+    from bridle.loop.onboarding.candidates import Candidate, Found
+    from bridle.loop.onboarding.detect import detect
 
     found = detect(top)
     if found.checks or here == top:
@@ -169,8 +169,8 @@ def _look(top: Path, here: Path) -> Found:
 def _write(top: Path, kept: list[str], checks: Sequence[Candidate], found: Found) -> list[str]:
     """Write the files that are missing; gives their names."""
     from bridle.ground import disk
-    from bridle.loop.bridle_toml import FILE_NAME
-    from bridle.loop.starter import first_plan, first_settings
+    from bridle.loop.onboarding.templates import first_plan, first_settings
+    from bridle.loop.settings.bridle_toml import FILE_NAME
 
     others = [one for one in found.checks if one.command not in {chosen.command for chosen in checks}]
     has_agents_file = (top / "AGENTS.md").exists()
@@ -188,7 +188,7 @@ def _write(top: Path, kept: list[str], checks: Sequence[Candidate], found: Found
 
 def _agent() -> str | None:
     """The agent to name in the file: the first that is installed, unless it is the default or there is none."""
-    from bridle.loop.settings import AGENTS
+    from bridle.loop.settings.model import AGENTS
     from bridle.run.locate import locate
 
     for name in AGENTS:

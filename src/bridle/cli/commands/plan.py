@@ -15,8 +15,8 @@ from bridle.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from bridle.loop.plan import Plan
-    from bridle.loop.settings import Settings
+    from bridle.loop.plan.model import Plan
+    from bridle.loop.settings.model import Settings
 
 NAME = "PLAN.md"
 
@@ -49,7 +49,7 @@ def command(
     from bridle.cli.people import say
     from bridle.cli.planner import Planner
     from bridle.engine.hooks.trust import home_of
-    from bridle.loop.bridle_toml import load_settings
+    from bridle.loop.settings.bridle_toml import load_settings
 
     path = Path.cwd() / out
     if os.path.lexists(path):
@@ -108,7 +108,7 @@ def _tell_hooks(path: Path, goal: str, plan: Plan, *, enabled: bool) -> None:
 
     from bridle.cli.people import say, top_of
     from bridle.engine.hooks.run_hooks import Hooks
-    from bridle.loop.planning import POST_PLANNING
+    from bridle.loop.plan.drafting import POST_PLANNING
 
     payload: Mapping[str, object] = {
         "planPath": str(path),

@@ -18,27 +18,28 @@ def command(*, run: str | None, no_hooks: bool, as_json: bool, **flags: Any) -> 
     """Go on with RUN (default: the last one) at the place where it stopped; other bounds can be given."""
     from bridle.cli import looping
     from bridle.journal.stores.file_store import FileStore
-    from bridle.loop import news, start
-    from bridle.loop.bridle_toml import read_flags
+    from bridle.loop import user_messages
+    from bridle.loop.control import runs
+    from bridle.loop.settings.bridle_toml import read_flags
 
     said = read_flags(flags)
     folder = looping.chosen(run)
     store = FileStore(folder)
     if said:
-        news.say(store, news.LIMITS, said)
+        user_messages.say(store, user_messages.LIMITS, said)
     if _may_go_on(store, has_bounds=bool(said)):
-        start.release(store, {"limits": said})
+        runs.release(store, {"limits": said})
     return looping.drive(folder, as_json=as_json, with_hooks=not no_hooks)
 
 
 def _may_go_on(store: Any, *, has_bounds: bool) -> bool:
     """Whether a pause ends: at a limit with other bounds; at once where time or a person may have mended it."""
-    from bridle.loop import kinds
+    from bridle.loop import effects
 
     state = store.state()
     for effect_id, one in state.standing.pending.items():
-        if one.kind == kinds.PAUSE:
+        if one.kind == effects.PAUSE:
             why = (store.task(effect_id).get("inputs") or {}).get("why")
-            at_once = (kinds.WHY_UNUSABLE, kinds.WHY_SETUP, kinds.WHY_BUDGET, kinds.WHY_USAGE)
-            return why in at_once or (why == kinds.WHY_LIMIT and has_bounds)
+            at_once = (effects.WHY_UNUSABLE, effects.WHY_SETUP, effects.WHY_BUDGET, effects.WHY_USAGE)
+            return why in at_once or (why == effects.WHY_LIMIT and has_bounds)
     return False

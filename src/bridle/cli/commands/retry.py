@@ -19,9 +19,9 @@ def command(*, task: str, run: str | None, goes_on: bool, as_json: bool) -> int:
     from bridle.cli import looping
     from bridle.errors import UsageError
     from bridle.journal.stores.file_store import FileStore
-    from bridle.loop import news
-    from bridle.loop.ledger import GOOD
-    from bridle.loop.start import release, standing
+    from bridle.loop import user_messages
+    from bridle.loop.control.runs import release, standing
+    from bridle.loop.process.task_state import GOOD
 
     folder = looping.chosen(run)
     receipt = asyncio.run(standing(folder))
@@ -36,7 +36,7 @@ def command(*, task: str, run: str | None, goes_on: bool, as_json: bool) -> int:
         raise UsageError(f"{found[0]['title']!r} is {found[0]['verdict']} already", remedy="Nothing was changed.")
     store, title = FileStore(folder), found[0]["title"]
     if not release(store, {"retries": [title]}):
-        news.say(store, news.RETRY, {"task": title})
+        user_messages.say(store, user_messages.RETRY, {"task": title})
     if goes_on:
         return looping.drive(folder, as_json=as_json)
     if as_json:

@@ -14,7 +14,7 @@ import click
 from bridle.errors import AgentError
 
 if TYPE_CHECKING:
-    from bridle.loop.start import Beginning
+    from bridle.loop.control.runs import Beginning
 
 
 def limit_options(function: Any) -> Any:
@@ -54,9 +54,9 @@ def command(*, plan: str | None, dry_run: bool, no_hooks: bool, as_json: bool, *
     time, through the checks, and what conflicts is worked on again.
     """
     from bridle.cli import looping
-    from bridle.loop import start
-    from bridle.loop.argument import read_plan
-    from bridle.loop.bridle_toml import load_settings
+    from bridle.loop.control import runs
+    from bridle.loop.plan.read_plan import read_plan
+    from bridle.loop.settings.bridle_toml import load_settings
 
     given = {name: value for name, value in flags.items() if value is not None and value != ()}
     if "agent" in given:
@@ -65,7 +65,7 @@ def command(*, plan: str | None, dry_run: bool, no_hooks: bool, as_json: bool, *
     wanted = read_plan(plan, Path.cwd(), settings)
     for warning in wanted.warnings:
         looping.say(str(warning))
-    beginning = asyncio.run(start.look(Path.cwd(), wanted, settings, dict(os.environ)))
+    beginning = asyncio.run(runs.look(Path.cwd(), wanted, settings, dict(os.environ)))
     if dry_run:
         return _show(beginning, as_json=as_json)
     run = looping.begin(beginning, dict(os.environ))
@@ -74,9 +74,9 @@ def command(*, plan: str | None, dry_run: bool, no_hooks: bool, as_json: bool, *
 
 def _show(beginning: Beginning, *, as_json: bool) -> int:
     """What the first iteration would be: its prompt and its command. Nothing is written."""
-    from bridle.loop.bench import bench
-    from bridle.loop.decide import first_task
-    from bridle.loop.work import request_of
+    from bridle.loop.performers.work import request_of
+    from bridle.loop.process.decisions import first_task
+    from bridle.loop.working_copy.run_context import bench
     from bridle.run.command import build
 
     environment = dict(os.environ)

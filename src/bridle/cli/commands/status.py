@@ -14,7 +14,7 @@ def command(*, run: str | None, as_json: bool) -> int:
 
     from bridle.cli import looping
     from bridle.engine.drive.driver import living_driver
-    from bridle.loop.start import STOPPED, standing
+    from bridle.loop.control.runs import STOPPED, standing
 
     folder = looping.chosen(run)
     driver = living_driver(folder)

@@ -1,0 +1,143 @@
+"""One check: a shell line of the frozen plan, run to its end.
+
+It runs in a session of its own, with the person's environment and no input, until it ends or its time is over, and
+everything it has started ends with it. Its output is kept raw in a private log, and masked everywhere else.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from bridle.ground import clock, ids
+from bridle.ground.children import child_process
+from bridle.ground.children.child_process import Child, Patience, Spawn
+from bridle.loop.checks.output import Output
+from bridle.loop.working_copy.run_context import Bench
+
+# As of an agent whose time is over: no number of the system's own is negative here.
+TIMED_OUT = -1
+
+# What is in the pipe of a check that has ended is read in moments; only a disk that hangs takes longer.
+LAST_WORDS_SECONDS = 10.0
+
+# A shell between us and the check: one that kills its parent kills that, and not the run. Both outputs are one stream,
+# so that the log has them in the order in which they were printed.
+_AROUND = 'exec 2>&1; /bin/sh -c "$1"; exit "$?"'
+
+# Where git was told to look at another repository than that of the folder, no check means that.
+_OF_A_REPOSITORY = re.compile(
+    r"GIT_(DIR|WORK_TREE|INDEX_FILE|PREFIX|COMMON_DIR|NAMESPACE|OBJECT_DIRECTORY|ALTERNATE_OBJECT_DIRECTORIES)\Z"
+)
+
+
+@dataclass(frozen=True)
+class Check:
+    """One command, and whose it is."""
+
+    command: str
+    of: str
+    """`task`, `guard`, or the title of another task."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """How one check ended."""
+
+    command: str
+    of: str
+    exit_code: int
+    """128 and the number of the signal that ended it, as shells have it; -1 where its time was over."""
+    seconds: float
+    timed_out: bool
+    output: str
+    """Masked, and cut to its two ends."""
+    log: str
+    """The raw output, as seen from the workspace."""
+
+    @property
+    def passed(self) -> bool:
+        """Whether it found nothing wrong."""
+        return self.exit_code == 0
+
+    def as_json(self) -> dict[str, Any]:
+        """For the journal, with the words that were run."""
+        return {**asdict(self), "argv": list(argv(self.command))}
+
+
+def argv(command: str) -> tuple[str, ...]:
+    """The words that run a shell line."""
+    return ("/bin/sh", "-c", command)
+
+
+async def run_check(bench: Bench, check: Check, *, task: str, number: int, limit_seconds: float) -> Result:
+    """Run one command in the bench's folder."""
+    output = Output.create(bench.workspace, clock.now(), task, number, bench.mask)
+    began = clock.monotonic()
+    try:
+        exit_code = await _run(_spawn(bench, check.command), output, limit_seconds)
+    finally:
+        output.close()
+    seconds = round(clock.monotonic() - began, 3)
+    timed_out = exit_code is None
+    return Result(
+        command=check.command,
+        of=check.of,
+        exit_code=TIMED_OUT if exit_code is None else _as_shells_do(exit_code),
+        seconds=seconds,
+        timed_out=timed_out,
+        output=_with_end(output.text, limit_seconds) if timed_out else output.text,
+        log=str(output.path.relative_to(bench.workspace)),
+    )
+
+
+def _spawn(bench: Bench, command: str) -> Spawn:
+    kept = {name: value for name, value in bench.environment.items() if not _OF_A_REPOSITORY.match(name)}
+    environment = {**kept, "PWD": str(bench.folder)}
+    return Spawn(("/bin/sh", "-c", _AROUND, "check", command), Path(bench.folder), environment, ids.new_token())
+
+
+async def _run(spawn: Spawn, output: Output, limit_seconds: float) -> int | None:
+    """Run it to its end, and end what it leaves behind; None where its time was over."""
+    child = await child_process.start(spawn, on_chunk=output.add, on_stderr=output.add)
+    reading = asyncio.create_task(_read_all(child))
+    try:
+        exit_code = await _exit_of(child, reading, limit_seconds)
+        await child.stop(patience=Patience())
+        async with asyncio.timeout(LAST_WORDS_SECONDS):
+            await reading
+        return exit_code
+    finally:
+        reading.cancel()
+        await asyncio.wait({reading})
+        await child.close()
+
+
+async def _exit_of(child: Child, reading: asyncio.Task[None], limit_seconds: float) -> int | None:
+    """Wait for the check itself; a log that cannot be written is raised at once."""
+    exited = asyncio.create_task(child.wait(limit_seconds))
+    try:
+        await asyncio.wait({exited, reading}, return_when=asyncio.FIRST_COMPLETED)
+        if reading.done():
+            reading.result()
+        return await exited
+    finally:
+        exited.cancel()
+
+
+async def _read_all(child: Child) -> None:
+    while await child.read() is not None:
+        pass
+
+
+def _as_shells_do(exit_code: int) -> int:
+    return exit_code if exit_code >= 0 else 128 - exit_code
+
+
+def _with_end(text: str, limit_seconds: float) -> str:
+    """Say in the output itself, which is all that the next prompt shows, that nobody waited any longer."""
+    gap = "" if not text or text.endswith("\n") else "\n"
+    return f"{text}{gap}[ended after {limit_seconds:g} seconds, the limit for one check]\n"

@@ -1,0 +1,86 @@
+"""The setup of a working copy: the plan's commands that install what git does not keep, and what they depend on."""
+
+from __future__ import annotations
+
+import hashlib
+import posixpath
+import re
+from collections.abc import Iterable, Mapping
+
+from bridle.loop.checks.run_check import Check, Result, run_check
+from bridle.loop.working_copy.run_context import Bench
+from bridle.loop.working_copy.run_worktrees import note, put, read_note
+from bridle.workspace.git import Git
+
+LOCK_FILES = frozenset(
+    {
+        *("package-lock.json", "npm-shrinkwrap.json", "yarn.lock", "pnpm-lock.yaml", "bun.lock", "bun.lockb"),
+        *("poetry.lock", "uv.lock", "pdm.lock", "Pipfile.lock", "Cargo.lock", "go.sum", "Gemfile.lock"),
+        *("composer.lock", "mix.lock"),
+    }
+)
+# What says the same where no lock file stands beside it.
+MANIFESTS = frozenset(
+    {
+        *("package.json", "pyproject.toml", "setup.py", "setup.cfg", "Pipfile", "Cargo.toml", "go.mod", "Gemfile"),
+        *("composer.json", "mix.exs"),
+    }
+)
+_REQUIREMENTS = re.compile(r"requirements[^/]*\.(?:txt|in)\Z")
+
+
+def commands(bench: Bench) -> tuple[str, ...]:
+    """The commands of a run's setup."""
+    return bench.plan.setup or bench.settings.setup
+
+
+async def run_setup(bench: Bench, *, task: str) -> Result | None:
+    """Run it; the result of the command that failed, where one did."""
+    for number, command in enumerate(commands(bench), 1):
+        bench.say(f"setup: {command}")
+        limit = bench.settings.setup_seconds
+        done = await run_check(bench, Check(command, "guard"), task=f"setup-{task}", number=number, limit_seconds=limit)
+        if not done.passed:
+            return done
+    return None
+
+
+async def set_up(bench: Bench, tree: str, *, task: str) -> Result | None:
+    """Run it in a worktree whose files are that tree, unless what it depends on is what it was the last time.
+
+    What it changes in files of the tree is taken back; what it adds to them is noted, and no work of any task.
+    """
+    if not commands(bench):
+        return None
+    key = setup_key(commands(bench), await listing(bench.git, tree))
+    if read_note(bench.folder).get("setup") == key:
+        return None
+    failed = await run_setup(bench, task=task)
+    if failed is not None:
+        return failed
+    names = await bench.git.names("ls-files", "-z", "--others", "--exclude-standard")
+    note(bench.folder, {"setup": key, "made": [name for name in names if not name.endswith("/")]})
+    await put(bench, tree)
+    return None
+
+
+def setup_key(setup: Iterable[str], listed: Mapping[str, str]) -> str:
+    """What a setup depends on: its commands, and the files that pin what is installed."""
+    names = {name: posixpath.basename(name) for name in listed}
+    locked = {posixpath.dirname(name) for name, own in names.items() if own in LOCK_FILES or _REQUIREMENTS.match(own)}
+    counted = [
+        name
+        for name, own in names.items()
+        if own in LOCK_FILES or _REQUIREMENTS.match(own) or (own in MANIFESTS and posixpath.dirname(name) not in locked)
+    ]
+    text = "\0".join([*setup, *(f"{name}\0{listed[name]}" for name in sorted(counted))])
+    return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:20]
+
+
+async def listing(git: Git, tree: str) -> dict[str, str]:
+    """Every file of a tree and its id."""
+    found = {}
+    for line in await git.names("ls-tree", "-r", "-z", "--full-tree", tree):
+        facts, _, name = line.partition("\t")
+        found[name] = facts.split()[2]
+    return found

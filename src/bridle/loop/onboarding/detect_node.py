@@ -1,0 +1,92 @@
+"""How a JavaScript project is tested and prepared: its scripts, and its package manager by the lock file."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+from bridle.loop.onboarding.candidates import Candidate, Found, read
+
+# Lock files, the package manager that writes each, and how it installs exactly that.
+_LOCKS = (
+    ("pnpm-lock.yaml", "pnpm", "pnpm install --frozen-lockfile"),
+    ("yarn.lock", "yarn", "yarn install --frozen-lockfile"),
+    ("bun.lock", "bun", "bun install --frozen-lockfile"),
+    ("bun.lockb", "bun", "bun install --frozen-lockfile"),
+    ("package-lock.json", "npm", "npm ci"),
+    ("npm-shrinkwrap.json", "npm", "npm ci"),
+)
+# Test runners that a project may use without a script, and how they run once.
+_RUNNERS = (("vitest", "npx vitest run"), ("jest", "npx jest"), ("mocha", "npx mocha"))
+_SCRIPTS = ("test", "test:ci", "test:run", "test:unit", "check")
+
+
+def node(folder: Path) -> Found:
+    """What package.json says."""
+    package = _package(folder)
+    if package is None:
+        return Found()
+    manager, install, seen = _manager(folder, package)
+    checks = _from_scripts(package, manager) or _from_runners(package)
+    return Found(tuple(checks), (Candidate(install, seen),) if checks else ())
+
+
+def _package(folder: Path) -> dict[str, Any] | None:
+    try:
+        value = json.loads(read(folder, "package.json"))
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def _manager(folder: Path, package: dict[str, Any]) -> tuple[str, str, str]:
+    """The package manager, how it installs, and what says so."""
+    named = re.match(r"(npm|pnpm|yarn|bun)@", str(package.get("packageManager") or ""))
+    for lock, manager, install in _LOCKS:
+        if (folder / lock).is_file() and (named is None or named[1] == manager):
+            # Yarn from version 2 on has a file of its own, and another word for the same.
+            is_berry = manager == "yarn" and (folder / ".yarnrc.yml").is_file()
+            return manager, "yarn install --immutable" if is_berry else install, f"there is {lock}"
+    if named is not None:
+        return named[1], f"{named[1]} install", f"package.json names {named[1]}"
+    return "npm", "npm install", "there is package.json"
+
+
+def _from_scripts(package: dict[str, Any], manager: str) -> list[Candidate]:
+    scripts = package.get("scripts")
+    given = scripts if isinstance(scripts, dict) else {}
+    found = []
+    for name in _SCRIPTS:
+        script = given.get(name)
+        if isinstance(script, str) and script.strip() and "no test specified" not in script:
+            command = _once(script, _call(manager, name))
+            found += [Candidate(command, f"package.json has a script `{name}`")] if command else []
+    return found
+
+
+def _call(manager: str, script: str) -> str:
+    if manager == "npm":
+        return "npm test" if script == "test" else f"npm run {script}"
+    return f"bun run {script}" if manager == "bun" else f"{manager} {script}"
+
+
+def _once(script: str, command: str) -> str | None:
+    """The command that runs the script once; None where the script stays to watch."""
+    if re.search(r"--watch(?:All)?(?!=false)\b(?!=)|--watch(?:All)?=true", script):
+        return None
+    if "react-scripts test" in script:
+        return f"CI=true {command}"
+    if re.search(r"\bng test\b", script) and "--watch=false" not in script:
+        return f"{command} -- --watch=false"
+    return command
+
+
+def _from_runners(package: dict[str, Any]) -> list[Candidate]:
+    wanted = {**_table(package.get("dependencies")), **_table(package.get("devDependencies"))}
+    return [Candidate(command, f"package.json wants {name}") for name, command in _RUNNERS if name in wanted]
+
+
+def _table(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}

@@ -1,0 +1,119 @@
+"""How a Python project is tested and prepared: its test runner, and the program that keeps its environment."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+from bridle.loop.onboarding.candidates import Candidate, Found, Which, read
+
+# Where test files are looked for, and how many are read to see what they are written for.
+_TEST_FOLDERS = (".", "tests", "test")
+_TEST_FILES = 20
+_CONFIGURATIONS = (
+    "pyproject.toml",
+    "setup.cfg",
+    "setup.py",
+    "tox.ini",
+    "Pipfile",
+    "requirements.txt",
+    "requirements-dev.txt",
+    "dev-requirements.txt",
+    "requirements/dev.txt",
+    "requirements/test.txt",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Environment:
+    """What commands run in."""
+
+    prefix: str
+    setup: str
+    reason: str
+
+
+def python(folder: Path, which: Which) -> Found:
+    """What pyproject.toml and its companions, and the test files, say."""
+    checks = list(_checks(folder, which))
+    environment = _environment(folder, which)
+    is_project = any((folder / name).is_file() for name in _CONFIGURATIONS)
+    setup = (Candidate(environment.setup, environment.reason),) if is_project and environment.setup else ()
+    return Found(tuple(checks), setup if checks else ())
+
+
+def _checks(folder: Path, which: Which) -> Iterator[Candidate]:
+    environment = _environment(folder, which)
+    reason = _pytest(folder)
+    if reason:
+        yield Candidate(f"{environment.prefix}pytest -q", reason)
+    if (folder / "tox.ini").is_file() or "[tool.tox" in read(folder, "pyproject.toml"):
+        yield Candidate("tox", "tox is configured")
+    if (folder / "noxfile.py").is_file():
+        yield Candidate("nox", "there is noxfile.py")
+    if (folder / "manage.py").is_file():
+        yield Candidate(f"{_interpreter(environment)} manage.py test", "there is manage.py")
+    if not reason and (first := next(_test_files(folder), None)):
+        where = first.parent.relative_to(folder).as_posix()
+        yield Candidate(f"{_interpreter(environment)} -m unittest discover -s {where}", f"there is {first.name}")
+
+
+def _pytest(folder: Path) -> str | None:
+    """What speaks for pytest."""
+    if (folder / "pytest.ini").is_file() or (folder / ".pytest.ini").is_file():
+        return "there is pytest.ini"
+    for name in _CONFIGURATIONS:
+        if re.search(r"\bpytest\b", read(folder, name)):
+            return f"{name} names pytest"
+    for place in _TEST_FOLDERS:
+        if (folder / place / "conftest.py").is_file():
+            return f"there is {(folder / place / 'conftest.py').relative_to(folder)}"
+    for path in _test_files(folder):
+        text = read(path.parent, path.name)
+        if "import pytest" in text or re.search(r"^(?:async )?def test_", text, re.MULTILINE):
+            return f"{path.relative_to(folder)} is written for pytest"
+    return None
+
+
+def _test_files(folder: Path) -> Iterator[Path]:
+    for place in _TEST_FOLDERS:
+        found = sorted(path for pattern in ("test_*.py", "*_test.py") for path in (folder / place).glob(pattern))
+        yield from islice((path for path in found if path.is_file()), _TEST_FILES)
+
+
+def _environment(folder: Path, which: Which) -> _Environment:
+    project = read(folder, "pyproject.toml")
+    if (folder / "uv.lock").is_file() or "[tool.uv]" in project:
+        return _Environment("uv run ", "uv sync", "uv keeps its environment")
+    if (folder / "poetry.lock").is_file() or "[tool.poetry]" in project:
+        return _Environment("poetry run ", "poetry install", "poetry keeps its environment")
+    if (folder / "pdm.lock").is_file():
+        return _Environment("pdm run ", "pdm install", "there is pdm.lock")
+    if (folder / "Pipfile").is_file():
+        return _Environment("pipenv run ", "pipenv install --dev", "there is a Pipfile")
+    for name in (".venv", "venv"):
+        if (folder / name / "bin/python").exists():
+            wanted = _wanted(folder)
+            setup = f"python3 -m venv {name} && {name}/bin/pip install {wanted}" if wanted else ""
+            return _Environment(f"{name}/bin/python -m ", setup, f"there is a folder {name}")
+    interpreter = "python" if which("python") else "python3"
+    wanted = _wanted(folder)
+    setup = f"{interpreter} -m pip install {wanted}" if wanted else ""
+    return _Environment(f"{interpreter} -m ", setup, "it is a Python project")
+
+
+def _wanted(folder: Path) -> str:
+    """What pip has to install."""
+    files = [name for name in _CONFIGURATIONS if name.endswith(".txt") and (folder / name).is_file()]
+    listed = " ".join(f"-r {name}" for name in files)
+    is_package = (folder / "setup.py").is_file() or "[build-system]" in read(folder, "pyproject.toml")
+    return f"{listed} -e .".strip() if is_package else listed
+
+
+def _interpreter(environment: _Environment) -> str:
+    """The interpreter by itself."""
+    prefix = environment.prefix.strip()
+    return prefix.removesuffix(" -m") if prefix.endswith("-m") else f"{prefix} python"

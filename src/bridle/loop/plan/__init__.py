@@ -1,0 +1,1 @@
+"""The `loop/plan` package."""

@@ -1,0 +1,213 @@
+"""`prd.json`: user stories as tasks, the smallest priority first, without those that pass. Pure."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from bridle.loop.plan.dependencies import Titles, title_key
+from bridle.loop.plan.markdown import CONTROL, TITLE_LIMIT_CHARACTERS, refuse_controls, refuse_cycles
+from bridle.loop.plan.model import PRD, Item, Plan, Task
+from bridle.loop.plan.problems import Problems
+from bridle.loop.text.json_spans import Span, elements, member_spans
+
+STORIES = "userStories"
+
+
+def parse_prd(
+    text: str, source: str, *, path: str | None = None, guard: Sequence[str] = (), setup: Sequence[str] = ()
+) -> Plan:
+    """The plan; PlanError with everything that is wrong. Guard and setup are those of the settings."""
+    problems = Problems(source)
+    refuse_controls(text, problems)
+    document = _document(text, problems)
+    problems.refuse()
+    lines = [story.line for story in story_spans(text)]
+    stories = _stories(document, lines, problems)
+    tasks = _tasks(stories, problems)
+    if not tasks and not problems.found:
+        problems.add(0, "every story passes, so nothing is left to do" if stories else f"`{STORIES}` holds no story")
+    if tasks and not guard:
+        problems.warn(0, "bridle.toml has no `checks`, and so every task will be at best unverified")
+    problems.refuse()
+    return Plan(
+        title=_name(document) or source.rsplit("/", 1)[-1].removesuffix(".json"),
+        text=text,
+        tasks=tasks,
+        guard=tuple(guard),
+        setup=tuple(setup),
+        kind=PRD,
+        source=source,
+        path=path,
+        left_out=tuple(story.title for story in stories if story.passes),
+        warnings=problems.warnings(),
+    )
+
+
+def tick_prd(text: str, titles: Sequence[str]) -> tuple[str, list[str]]:
+    """The same text with `"passes": true` for these stories, and the titles that were changed."""
+    wanted = {title_key(title) for title in titles}
+    changed: list[str] = []
+    for span in reversed(story_spans(text)):
+        story = json.loads(text[span.start : span.end])
+        title = " ".join(str(story.get("title")).split()) if isinstance(story, dict) else ""
+        if title_key(title) in wanted and story.get("passes") is not True:
+            text = _with_pass(text, span)
+            changed.append(title)
+    return text, changed[::-1]
+
+
+def story_spans(text: str) -> list[Span]:
+    """Where each story stands in a text that is known to be JSON."""
+    whole = text.lstrip()
+    if whole.startswith("["):
+        return elements(text, len(text) - len(whole))
+    spans = [span for name, span in member_spans(text, len(text) - len(whole)) if name == STORIES]
+    # Of a key that stands there twice, readers of JSON take the last.
+    return elements(text, spans[-1].start) if spans and text[spans[-1].start] == "[" else []
+
+
+class _Story:
+    """One user story as far as it has been read."""
+
+    def __init__(self, value: Mapping[str, Any], line: int, problems: Problems) -> None:
+        self.line = line
+        self._value = value
+        self._problems = problems
+        self.title = " ".join(self._text("title").split())
+        self.id = self._text("id", or_number=True)
+        self.passes = self._flag("passes")
+        self.priority = self._number("priority")
+        self.body = "\n\n".join(part for part in (self._text("description"), self._text("notes")) if part)
+        self.criteria = self._texts("acceptanceCriteria")
+        self.depends_on = self._texts("dependsOn")
+        if not self.title:
+            problems.add(line, "this story has no title")
+        elif len(self.title) > TITLE_LIMIT_CHARACTERS:
+            problems.add(line, f"this title is longer than {TITLE_LIMIT_CHARACTERS} characters; shorten it")
+
+    def _text(self, name: str, *, or_number: bool = False) -> str:
+        value = self._value.get(name)
+        if or_number and isinstance(value, int) and not isinstance(value, bool):
+            return str(value)
+        if value is None or isinstance(value, str):
+            return self._clean(name, (value or "").strip())
+        self._problems.add(self.line, f"`{name}` must be text")
+        return ""
+
+    def _texts(self, name: str) -> list[str]:
+        value = self._value.get(name)
+        given = [value] if isinstance(value, str) else [] if value is None else value
+        if isinstance(given, list) and all(isinstance(one, str) for one in given):
+            return [self._clean(name, one.strip()) for one in given if one.strip()]
+        self._problems.add(self.line, f"`{name}` must be a list of texts")
+        return []
+
+    def _clean(self, name: str, text: str) -> str:
+        """JSON can spell characters that a plan must not hold."""
+        wrong = CONTROL.search(text.replace("\r\n", "\n").replace("\n", " "))
+        if wrong is not None:
+            self._problems.add(self.line, f"`{name}` holds the control character {wrong[0]!r}; remove it")
+        return text
+
+    def _flag(self, name: str) -> bool:
+        value = self._value.get(name)
+        if value is None or isinstance(value, bool):
+            return bool(value)
+        self._problems.add(self.line, f"`{name}` must be true or false")
+        return False
+
+    def _number(self, name: str) -> int | None:
+        value = self._value.get(name)
+        if value is None or (isinstance(value, int) and not isinstance(value, bool)):
+            return value
+        self._problems.add(self.line, f"`{name}` must be a whole number")
+        return None
+
+
+def _document(text: str, problems: Problems) -> Any:
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        problems.add(error.lineno, f"this is not JSON: {error.msg} (column {error.colno})")
+    except (RecursionError, ValueError) as error:
+        problems.add(0, f"this is not JSON that can be read: {error}")
+    return None
+
+
+def _stories(document: Any, lines: Sequence[int], problems: Problems) -> list[_Story]:
+    given = document.get(STORIES) if isinstance(document, dict) else document
+    if not isinstance(given, list):
+        problems.add(0, f"there is no list `{STORIES}`; a prd.json has one, with `title` and `passes` in each story")
+        return []
+    stories = []
+    for value, line in zip(given, lines, strict=True):
+        if isinstance(value, dict):
+            stories.append(_Story(value, line, problems))
+        else:
+            problems.add(line, f"a story of `{STORIES}` must be an object")
+    _refuse_duplicates(stories, problems)
+    return stories
+
+
+def _refuse_duplicates(stories: Sequence[_Story], problems: Problems) -> None:
+    for what in ("title", "id"):
+        seen: dict[str, _Story] = {}
+        for story in stories:
+            value = getattr(story, what)
+            first = seen.setdefault(title_key(value), story)
+            if value and first is not story:
+                problems.add(story.line, f"the {what} {value!r} is taken by the story on line {first.line}")
+
+
+def _tasks(stories: Sequence[_Story], problems: Problems) -> tuple[Task, ...]:
+    titles = Titles((story.title for story in stories), {story.id: story.title for story in stories if story.id})
+    needs = {story.title: _needs(story, titles, problems) for story in stories}
+    counted = Counter(title_key(story.title) for story in stories)
+    alone = {title: others for title, others in needs.items() if counted[title_key(title)] == 1}
+    refuse_cycles(alone, {story.title: story.line for story in stories}, problems)
+    last = max((story.priority for story in stories if story.priority is not None), default=0) + 1
+    done = {story.title for story in stories if story.passes}
+    tasks = [
+        Task(
+            title=story.title,
+            body=story.body,
+            checklist=tuple(Item(words) for words in story.criteria),
+            needs=tuple(title for title in needs[story.title] if title not in done),
+            priority=last if story.priority is None else story.priority,
+            line=story.line,
+            id=story.id,
+        )
+        for story in stories
+        if not story.passes
+    ]
+    return tuple(sorted(tasks, key=lambda task: task.priority))
+
+
+def _needs(story: _Story, titles: Titles, problems: Problems) -> list[str]:
+    found: list[str] = []
+    for name in story.depends_on:
+        known, unknown = titles.find(name)
+        found += known
+        for one in unknown:
+            problems.add(story.line, f"`dependsOn` names {one!r}, and no story has that id or title")
+    return list(dict.fromkeys(found))
+
+
+def _name(document: Any) -> str:
+    """What the file calls itself."""
+    given = [document.get(name) for name in ("name", "project", "title")] if isinstance(document, dict) else []
+    return next((" ".join(one.split()) for one in given if isinstance(one, str) and one.strip()), "")
+
+
+def _with_pass(text: str, story: Span) -> str:
+    """The text with that one story passing, and no other byte changed."""
+    for name, span in reversed(member_spans(text, story.start)):
+        if name == "passes":
+            return f"{text[: span.start]}true{text[span.end :]}"
+    end = story.end - 1
+    comma = ", " if member_spans(text, story.start) else ""
+    kept = text[:end].rstrip()
+    return f'{kept}{comma}"passes": true{text[len(kept) :]}'

@@ -1,0 +1,72 @@
+"""Ticks verified tasks in the plan's own file; every other byte stays as the person wrote it."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Collection, Sequence
+from pathlib import Path
+
+from bridle.errors import DiskError
+from bridle.ground import disk
+from bridle.loop.plan.dependencies import title_key
+from bridle.loop.plan.directives import OF_A_TASK
+from bridle.loop.plan.markdown_lines import read_lines
+from bridle.loop.plan.markdown_sections import Section, content, sections
+from bridle.loop.plan.prd_json import tick_prd
+from bridle.loop.plan.problems import Problems
+from bridle.loop.plan.read_plan import LIMIT_BYTES
+
+_MARK = "\ufeff"
+_BOX = re.compile(r"\[.?\](?=[ \t])")
+_HEADING = re.compile(r" {0,3}##[ \t]*")
+
+
+def tick(plan: Path, titles: Collection[str]) -> tuple[str, ...]:
+    """Tick the boxes of these tasks; gives the titles that were ticked now.
+
+    A task that has no box gets one in its heading. A task that is no longer in the file is passed over.
+    """
+    path = Path(os.path.realpath(plan))
+    try:
+        before = disk.read_bounded(path, LIMIT_BYTES).decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise DiskError(f"{plan} is no longer UTF-8, so nothing was ticked", remedy="Save it as UTF-8.") from error
+    read = tick_prd if path.suffix.lower() == ".json" else tick_markdown
+    after, ticked = read(before, list(titles))
+    if after != before:
+        mode = stat.S_IMODE(os.stat(path).st_mode)
+        disk.write_atomic(path, after.encode("utf-8"), mode=mode)
+    return tuple(ticked)
+
+
+def tick_markdown(text: str, titles: Sequence[str]) -> tuple[str, list[str]]:
+    """The same text with the boxes of these tasks ticked, and the titles that were changed."""
+    mark = _MARK if text.startswith(_MARK) else ""
+    lines = text.removeprefix(_MARK).split("\n")
+    wanted = {title_key(title) for title in titles}
+    ticked = []
+    for section in sections(read_lines("\n".join(lines), Problems(""))):
+        head = section.heading
+        if section.is_task and head is not None and title_key(head.title) in wanted and _tick(section, lines):
+            ticked.append(head.title)
+    return mark + "\n".join(lines), ticked
+
+
+def _tick(section: Section, lines: list[str]) -> bool:
+    """Tick one task's boxes in place; False where all were."""
+    checklist = content(section, OF_A_TASK, Problems("")).checklist
+    head = section.heading
+    open_boxes = [entry.line for entry in checklist if not entry.is_ticked]
+    if head is not None and head.is_ticked is False:
+        open_boxes.append(section.line)
+    for number in open_boxes:
+        lines[number - 1] = _BOX.sub("[x]", lines[number - 1], count=1)
+    has_box = bool(checklist) or (head is not None and head.is_ticked is not None)
+    if not has_box:
+        line = lines[section.line - 1]
+        found = _HEADING.match(line)
+        end = found.end() if found else 0
+        lines[section.line - 1] = f"{line[:end].rstrip()} [x] {line[end:]}"
+    return bool(open_boxes) or not has_box

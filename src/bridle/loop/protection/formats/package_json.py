@@ -1,0 +1,139 @@
+"""package.json: scripts and the settings of test runners, put back as text so that every other byte stays. Pure.
+
+Names are `scripts.test` for a script, and the name of a key for anything else.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Sequence
+from typing import Any
+
+from bridle.loop.protection.protected_parts import Mended
+from bridle.loop.text.json_spans import member_spans
+
+FILE_NAME = "package.json"
+SCRIPTS = "scripts"
+
+
+def scripts(text: str) -> dict[str, str]:
+    """The scripts of a file; none where it cannot be read."""
+    try:
+        found = _load(text).get(SCRIPTS)
+    except ValueError:
+        return {}
+    return {str(name): line for name, line in found.items() if isinstance(line, str)} if isinstance(found, dict) else {}
+
+
+def keys(text: str) -> frozenset[str]:
+    """The names at the top of a file; none where it cannot be read."""
+    try:
+        return frozenset(_load(text))
+    except ValueError:
+        return frozenset()
+
+
+def mend(origin: str, current: str, names: Collection[str]) -> Mended | None:
+    """The current text with these scripts and keys as they were."""
+    before = _load(origin)
+    try:
+        after = _load(current)
+    except ValueError as error:
+        return Mended(origin, (f"it can no longer be read: {error}",), is_whole=True)
+    changed = [name for name in sorted(names) if _value(before, name) != _value(after, name)]
+    if not changed:
+        return None
+    what = tuple(f"{name} was {_deed(before, after, name)}" for name in changed)
+    try:
+        text = current
+        for name in changed:
+            text = _with(text, name, _value(before, name))
+        if all(_value(before, name) == _value(_load(text), name) for name in names):
+            return Mended(text, what)
+    except (ValueError, IndexError):
+        pass  # a form that the text cannot be changed in by parts
+    return Mended(origin, what, is_whole=True)
+
+
+_MISSING = object()
+
+
+def _load(text: str) -> dict[str, Any]:
+    try:
+        value = json.loads(text.removeprefix("\ufeff"))
+    except RecursionError as error:
+        raise ValueError("it is nested too deeply") from error
+    if not isinstance(value, dict):
+        raise ValueError("it is no JSON object")
+    return value
+
+
+def _path(name: str) -> tuple[str, ...]:
+    """Names of scripts may hold dots themselves."""
+    head, dot, rest = name.partition(".")
+    return (head, rest) if dot and head == SCRIPTS else (name,)
+
+
+def _value(document: dict[str, Any], name: str) -> Any:
+    value: Any = document
+    for step in _path(name):
+        if not isinstance(value, dict) or step not in value:
+            return _MISSING
+        value = value[step]
+    return value
+
+
+def _deed(before: dict[str, Any], after: dict[str, Any], name: str) -> str:
+    if _value(before, name) is _MISSING:
+        return "added"
+    return "removed" if _value(after, name) is _MISSING else "changed"
+
+
+def _with(text: str, name: str, value: Any) -> str:
+    """The text with one value set, or taken out."""
+    *above, last = _path(name)
+    start = text.index("{")
+    for step in above:
+        found = [span for known, span in member_spans(text, start) if known == step]
+        if not found or text[found[-1].start] != "{":
+            return _with(text, step, {last: value}) if value is not _MISSING else text
+        start = found[-1].start
+    members = member_spans(text, start)
+    spans = [span for known, span in members if known == last]
+    if value is _MISSING:
+        return _without(text, start, last)
+    if spans:
+        return text[: spans[-1].start] + _dump(value, text) + text[spans[-1].end :]
+    return _added(text, start, f"{json.dumps(last)}: {_dump(value, text)}", is_empty=not members)
+
+
+def _without(text: str, start: int, name: str) -> str:
+    """The text without a member: from its name to the comma after it, or from the one before it."""
+    members = member_spans(text, start)
+    position = next(n for n in range(len(members) - 1, -1, -1) if members[n][0] == name)
+    begin = members[position - 1][1].end if position else start + 1
+    if position < len(members) - 1:
+        return text[:begin] + text[members[position][1].end :].replace(",", "" if not position else ",", 1)
+    return text[:begin] + text[members[position][1].end :]
+
+
+def _added(text: str, start: int, member: str, *, is_empty: bool) -> str:
+    """The text with a member more, as the first of its object, indented as the one that was first."""
+    rest = text[start + 1 :]
+    gap = rest[: len(rest) - len(rest.lstrip())]
+    return text[: start + 1] + gap + member + ("" if is_empty else ",") + rest
+
+
+def _dump(value: Any, text: str) -> str:
+    indent = "  " if "\n" in text else None
+    return json.dumps(value, indent=indent, ensure_ascii=False)
+
+
+def is_workspace(text: str) -> bool:
+    """Whether other packages of the repository belong to it."""
+    return "workspaces" in keys(text)
+
+
+def script_names(name: str) -> Sequence[str]:
+    """A script with those that run before and after it."""
+    return (f"{SCRIPTS}.{name}", f"{SCRIPTS}.pre{name}", f"{SCRIPTS}.post{name}")

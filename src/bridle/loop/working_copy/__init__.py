@@ -1,0 +1,1 @@
+"""The `loop/working_copy` package."""
