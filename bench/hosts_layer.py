@@ -19,8 +19,9 @@ from typing import Any
 
 import bridle
 from bench.measure import CACHE, Target
-from bridle.hosts import bundle, install, session_file
-from bridle.hosts.session import Session
+from bridle.hosts.install import install, render_plugin
+from bridle.hosts.sessions import session_file
+from bridle.hosts.sessions.session import Session
 from tests.journal.made import long_run
 from tests.real.parts import babysitter_program
 
@@ -80,7 +81,7 @@ def run() -> dict[str, Any]:
     (CACHE / "bench").mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="hosts-", dir=CACHE / "bench") as work:
         folder = Path(work)
-        origin = bundle.Origin(sys.executable, str(Path(bridle.__file__).parents[1]), bridle.__version__)
+        origin = render_plugin.Origin(sys.executable, str(Path(bridle.__file__).parents[1]), bridle.__version__)
         install.install(folder / "plugin", origin)
         for side in ("ours", "theirs"):
             _prepare(folder / side, folder / "plugin")
@@ -90,7 +91,7 @@ def run() -> dict[str, Any]:
             is_warm = number > 0  # the first of each warms the caches and is dropped
             _measure([sys.executable, "-c", "pass"], folder, b"", b"", nothing if is_warm else Figures())
             for case in CASES:
-                command = ["sh", "-c", bundle.hook_command(folder / "plugin", origin, case.event)]
+                command = ["sh", "-c", render_plugin.hook_command(folder / "plugin", origin, case.event)]
                 figures = found[case.name, OURS] if is_warm else Figures()
                 _measure(command, folder / "ours", _payload(case, folder / "ours", number), case.answer, figures)
                 if number <= THEIR_ROUNDS:

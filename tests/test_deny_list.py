@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import bridle
-from bridle.hosts import session_file
+from bridle.hosts.sessions import session_file
 from tests.hosts.hooking import Project
 from tests.journal.samples import sample
 
@@ -178,7 +178,7 @@ def leave(code):
     print(json.dumps({"code": code, "imported": imported}), file=sys.stderr)
     sys.exit(code)
 os._exit = leave
-from bridle.hosts.hook import start
+from bridle.hosts.hooks.entry_point import start
 start(sys.argv[2:])
 """
 HOOKS = ("stop", "session-start")

@@ -11,9 +11,9 @@ from typing import Any
 
 from bridle import __version__
 from bridle.engine.hooks import trust
-from bridle.hosts import places
-from bridle.hosts.bundle import PACKAGE, Origin
-from bridle.hosts.install import install
+from bridle.hosts.install import locations
+from bridle.hosts.install.install import install
+from bridle.hosts.install.render_plugin import PACKAGE, Origin
 
 BRIDLE = str(Path(sys.executable).with_name("bridle"))
 LIMIT_SECONDS = 60
@@ -131,7 +131,7 @@ def test_a_plugin_that_is_not_installed_is_a_note(tmp_path: Path) -> None:
 
 
 def test_an_installed_plugin_is_told_with_its_python_and_the_limit_of_its_host(tmp_path: Path) -> None:
-    folder = places.place(None, tmp_path, os.environ)
+    folder = locations.place(None, tmp_path, os.environ)
     install(folder, Origin(sys.executable, str(PACKAGE), __version__))
     part = plugin_part(tmp_path)
     assert part["state"] == "ok"
@@ -142,7 +142,7 @@ def test_an_installed_plugin_is_told_with_its_python_and_the_limit_of_its_host(t
 
 
 def test_a_plugin_whose_bridle_is_gone_is_missing_and_one_of_another_version_a_note(tmp_path: Path) -> None:
-    folder = places.place(None, tmp_path, os.environ)
+    folder = locations.place(None, tmp_path, os.environ)
     for origin, state, words in (
         (Origin("/gone/python", str(PACKAGE), __version__), "missing", "its Python is gone: /gone/python"),
         (Origin(sys.executable, "/gone", __version__), "missing", "its Bridle is gone: /gone"),

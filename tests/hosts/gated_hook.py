@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import sys
 
-from bridle.hosts import hook
+from bridle.hosts.hooks import entry_point
 from tests.journal.recorder import Change, watch
 
 
@@ -23,4 +23,4 @@ def stop(change: Change) -> None:
 if __name__ == "__main__":
     payload = json.dumps({"session_id": "s", "cwd": sys.argv[1]}).encode()
     with watch(stop):
-        hook.main(["--hook-type", "stop"], payload)
+        entry_point.main(["--hook-type", "stop"], payload)

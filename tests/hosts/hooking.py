@@ -13,8 +13,8 @@ from typing import Any
 
 import bridle
 from bridle.ground.light.moments import iso
-from bridle.hosts import session_file
-from bridle.hosts.session import Session, SessionFile
+from bridle.hosts.sessions import session_file
+from bridle.hosts.sessions.session import Session, SessionFile
 from bridle.journal.format.entries import EFFECT_REQUESTED, EFFECT_RESOLVED, STOP_HOOK_INVOKED, Entry
 from bridle.journal.format.ulid import next_ulid
 from bridle.journal.stores.create import NewRun, create_run
@@ -27,7 +27,9 @@ LIMIT_SECONDS = 60
 
 SOURCE = str(Path(bridle.__file__).parents[1])
 # What the plugin's own file does.
-ENTRY = f"import sys; sys.path.append({SOURCE!r}); from bridle.hosts.hook import start; start(sys.argv[1:])"
+ENTRY = (
+    f"import sys; sys.path.append({SOURCE!r}); from bridle.hosts.hooks.entry_point import start; start(sys.argv[1:])"
+)
 HOOK = (sys.executable, "-I", "-S", "-c", ENTRY)
 
 PROOF = "0123456789abcdef0123456789abcdef"

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from bridle import __version__
-from bridle.hosts import install
-from bridle.hosts.bundle import PACKAGE, PROGRAM, Origin, hook_command
+from bridle.hosts.install import install
+from bridle.hosts.install.render_plugin import PACKAGE, PROGRAM, Origin, hook_command
 
 SESSION = "0f6d3c2a-0000-4000-8000-00000000000a"
 # A hang is a failure; each of these takes a fraction of a second on a machine that has nothing else to do.

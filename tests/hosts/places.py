@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from bridle.hosts import session_file
-from bridle.hosts.session import Session, SessionFile, new_file
+from bridle.hosts.sessions import session_file
+from bridle.hosts.sessions.session import Session, SessionFile, new_file
 from bridle.journal.stores.create import NewRun, create_run
 from bridle.journal.stores.file_store import FileStore
 from tests.cli.test_journal_commands import Done, bridle

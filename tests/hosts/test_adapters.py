@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from bridle.hosts import registry
-from bridle.hosts.adapter import FLAG, PAYLOAD, Adapter, HookCall, Payload
+from bridle.hosts.adapters import registry
+from bridle.hosts.adapters.adapter import FLAG, PAYLOAD, Adapter, HookCall, Payload
 from tests.hosts.places import Place, a_session
 
 RECORDED = Path(__file__).parent

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from bridle.errors import RunAssociated
-from bridle.hosts import binding
-from bridle.hosts.adapter import FLAG, Identity, Wish
-from bridle.hosts.session import Session, SessionFile, new_file, new_session
+from bridle.hosts.adapters.adapter import FLAG, Identity, Wish
+from bridle.hosts.sessions import binding
+from bridle.hosts.sessions.session import Session, SessionFile, new_file, new_session
 from bridle.journal.stores.file_reader import FileReader
 from tests.cli.test_journal_commands import Done, bridle
 from tests.hosts.places import SINCE, Place, a_session, refusal

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from bridle.hosts.discover import FOUND_LIMIT, LISTED_LIMIT, discover
+from bridle.hosts.hooks.list_skills import FOUND_LIMIT, LISTED_LIMIT, discover
 
 
 def skill(folder: Path, name: str) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from bridle.errors import RunNotFound, UsageError
-from bridle.hosts.find_run import find_run
+from bridle.hosts.hooks.find_session_run import find_run
 
 
 def a_run(folder: Path, runs: str = ".a5c/runs") -> Path:

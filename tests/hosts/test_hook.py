@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from bridle.errors import DiskError
-from bridle.hosts import hook, hook_log
-from bridle.hosts.adapter import HookCall
-from bridle.hosts.answer import Answer
+from bridle.hosts.adapters.adapter import HookCall
+from bridle.hosts.hooks import entry_point, hook_log
+from bridle.hosts.hooks.hook_answer import Answer
 from tests.hosts.hooking import HOOK, LIMIT_SECONDS, Project, contents, session_of, stops
 
 COMMAND = (str(Path(sys.executable).parent / "bridle"), "hook:run")
@@ -137,7 +137,7 @@ def refusal(call: HookCall) -> Answer:
 
 def test_a_mistake_of_ours_lets_the_session_go_and_is_told(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     call = HookCall(b"", {"BRIDLE_HOME": str(tmp_path)})
-    assert hook.respond(defect, call) == 0
+    assert entry_point.respond(defect, call) == 0
     shown = capfd.readouterr()
     assert shown.out == "{}\n"
     for told in (shown.err, (tmp_path / "hooks.log").read_text(encoding="utf-8")):
@@ -146,7 +146,7 @@ def test_a_mistake_of_ours_lets_the_session_go_and_is_told(tmp_path: Path, capfd
 
 
 def test_a_refusal_lets_the_session_go_and_is_told(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    assert hook.respond(refusal, HookCall(b"", {"BRIDLE_HOME": str(tmp_path)})) == 0
+    assert entry_point.respond(refusal, HookCall(b"", {"BRIDLE_HOME": str(tmp_path)})) == 0
     shown = capfd.readouterr()
     assert (shown.out, "the disk is gone\n  Bring it back." in shown.err) == ("{}\n", True)
 

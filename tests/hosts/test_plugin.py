@@ -20,11 +20,21 @@ import pytest
 from bridle.cli.light import Light
 from bridle.cli.table import COMMANDS
 from bridle.errors import DiskError, UsageError
-from bridle.hosts import install, places
-from bridle.hosts.bundle import ENTRY, GONE, HOOKS, PACKAGE, PROGRAM, SOURCE, Origin, hook_command, rendered
-from bridle.hosts.discover import OWN_MARK, discover
-from bridle.hosts.install import LIST_FILE
-from bridle.hosts.session_file import PLUGIN_STATE
+from bridle.hosts.hooks.list_skills import OWN_MARK, discover
+from bridle.hosts.install import install, locations
+from bridle.hosts.install.install import LIST_FILE
+from bridle.hosts.install.render_plugin import (
+    ENTRY,
+    GONE,
+    HOOKS,
+    PACKAGE,
+    PROGRAM,
+    SOURCE,
+    Origin,
+    hook_command,
+    rendered,
+)
+from bridle.hosts.sessions.session_file import PLUGIN_STATE
 
 BRIDLE = Path(sys.executable).parent / "bridle"
 # A hang is a failure; a cold start on a busy machine takes a few seconds.
@@ -143,7 +153,7 @@ def test_its_skills_are_told_of_by_the_names_that_claude_code_gives_them(tmp_pat
 
 
 def test_a_plugin_that_lies_among_the_skills_of_a_project_is_not_told_of_as_a_skill(tmp_path: Path) -> None:
-    plugin = tmp_path / ".claude" / places.HOST_FOLDER
+    plugin = tmp_path / ".claude" / locations.HOST_FOLDER
     install.install(plugin, ORIGIN)
     (tmp_path / ".claude/skills/greet").mkdir()
     assert discover(str(tmp_path), str(plugin)) == ("skill:greet", "skill:bridle:babysit", "skill:bridle:score")
@@ -327,8 +337,8 @@ def test_an_install_that_was_killed_is_finished_by_the_next(tmp_path: Path) -> N
     """Killed at any moment of an upgrade: nothing of ours is taken for a folder, or a change, of somebody else's."""
     folder = tmp_path / "p"
     code = (
-        "import sys, itertools; from pathlib import Path; from bridle.hosts.install import install\n"
-        "from bridle.hosts.bundle import Origin\n"
+        "import sys, itertools; from pathlib import Path; from bridle.hosts.install.install import install\n"
+        "from bridle.hosts.install.render_plugin import Origin\n"
         "for n in itertools.count():\n"
         "    install(Path(sys.argv[1]), Origin(f'/{n}/python', '/', str(n))); print(n, flush=True)"
     )
@@ -465,7 +475,7 @@ def test_installing_leaves_no_false_alarm_in_the_log_of_hooks(tmp_path: Path) ->
 
 def test_the_command_for_people_names_the_folder_and_what_to_run(tmp_path: Path) -> None:
     done = bridle("plugin", "install", cwd=tmp_path)
-    folder = places.place(None, tmp_path, os.environ)
+    folder = locations.place(None, tmp_path, os.environ)
     assert done.returncode == 0, done.stderr
     assert str(folder) in done.stdout
     assert f"claude --plugin-dir {folder}" in done.stdout
@@ -475,7 +485,7 @@ def test_the_command_for_people_names_the_folder_and_what_to_run(tmp_path: Path)
     assert bridle("plugin", "uninstall", cwd=tmp_path).returncode == 2
 
 
-@pytest.mark.parametrize("scope", places.SCOPES)
+@pytest.mark.parametrize("scope", locations.SCOPES)
 def test_a_scope_is_the_folder_that_claude_code_loads_and_no_settings_are_touched(tmp_path: Path, scope: str) -> None:
     settings = Path(os.environ["CLAUDE_CONFIG_DIR"])
     subprocess.run(["git", "init", "-q", str(tmp_path)], check=True, timeout=LIMIT_SECONDS)
@@ -484,7 +494,7 @@ def test_a_scope_is_the_folder_that_claude_code_loads_and_no_settings_are_touche
         mine.parent.mkdir(parents=True, exist_ok=True)
         mine.write_text('{"mine": true}')
     done = bridle("plugin", "install", "--scope", scope, "--json", cwd=tmp_path / "sub")
-    root = settings if scope == places.USER else tmp_path / ".claude"
+    root = settings if scope == locations.USER else tmp_path / ".claude"
     assert document(done)["folder"] == str(root / "skills/bridle")
     shown = subprocess.run(
         ["git", "status", "--porcelain", "-uall"], cwd=tmp_path, capture_output=True, text=True, check=True, timeout=60
@@ -507,9 +517,9 @@ def test_which_of_several_is_to_be_removed_must_be_said(tmp_path: Path) -> None:
 def test_a_chosen_folder_is_forgotten_when_it_is_gone(tmp_path: Path) -> None:
     document(bridle("plugin", "install", "--dir", "p", "--json", cwd=tmp_path))
     home = Path(os.environ["BRIDLE_HOME"])
-    assert places.listed(home) == [tmp_path / "p"]
+    assert locations.listed(home) == [tmp_path / "p"]
     document(bridle("plugin", "uninstall", "--json", cwd=tmp_path))
-    assert not (home / places.LIST_FILE).exists()
+    assert not (home / locations.LIST_FILE).exists()
 
 
 def test_nothing_is_left_of_a_plugin_in_a_chosen_folder(tmp_path: Path) -> None:

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from bridle.hosts import session_file
-from bridle.hosts.session import new_file
+from bridle.hosts.sessions import session_file
+from bridle.hosts.sessions.session import new_file
 from tests.cli.test_journal_commands import bridle
 from tests.hosts.places import SINCE, Place, a_session, refusal
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from bridle.hosts import session_file
+from bridle.hosts.sessions import session_file
 from bridle.journal.format import layout
 from tests.hosts.hooking import Project, entries, session_of, stops
 from tests.journal.samples import sample

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from bridle.hosts.session import Session, SessionFile
-from bridle.hosts.stop import ended
-from bridle.hosts.stop_rules import (
+from bridle.hosts.hooks.stop_hook import ended
+from bridle.hosts.hooks.stop_rules import (
     APPROVE,
     BLOCK,
     BREAKPOINT_WAITING,
@@ -23,6 +22,7 @@ from bridle.hosts.stop_rules import (
     about_run,
     before_run,
 )
+from bridle.hosts.sessions.session import Session, SessionFile
 
 NOW = "2026-11-15T10:00:00Z"
 BEFORE = "2026-11-15T09:59:15Z"

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from bridle.ground.lock import FileLock
-from bridle.hosts import session_file
+from bridle.hosts.sessions import session_file
 from bridle.journal.format import layout
 from bridle.journal.format.state import COMPLETED, fold
 from bridle.journal.stores.file_store import FileStore
@@ -173,7 +173,7 @@ def test_a_clock_that_steps_breaks_neither_the_order_nor_the_durations(moment: i
     project, run, path = bound(tmp_path)
     entry = (
         f"import sys, time; sys.path.append({str(ROOT / 'src')!r}); time.time_ns = lambda: {moment}_000_000_000\n"
-        "from bridle.hosts.hook import start; start(sys.argv[1:])"
+        "from bridle.hosts.hooks.entry_point import start; start(sys.argv[1:])"
     )
     for program in ((sys.executable, "-I", "-S", "-c", entry), HOOK):
         assert project.stop(program=program).document["decision"] == "block"

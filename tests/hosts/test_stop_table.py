@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from bridle.hosts import session_file
-from bridle.hosts.stop_words import PROMPT_LIMIT_CHARACTERS
+from bridle.hosts.hooks.stop_message import PROMPT_LIMIT_CHARACTERS
+from bridle.hosts.sessions import session_file
 from bridle.journal.format import layout
 from bridle.journal.format.digest import sha256
 from tests.hosts.hooking import BEFORE, PROMPT, PROOF, Project, contents, entries, extend, said, session_of, stops

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bridle.errors import DiskError
-from bridle.hosts.promise import promise_in
-from bridle.hosts.transcript_tail import FIRST_BLOCK_BYTES, LOOK_BACK_BYTES, last_text, last_words
+from bridle.hosts.hooks.promise_tag import promise_in
+from bridle.hosts.hooks.transcript_tail import FIRST_BLOCK_BYTES, LOOK_BACK_BYTES, last_text, last_words
 from tests.hosts.hooking import said
 
 USER = json.dumps({"type": "user", "message": {"role": "user", "content": 'they said {"role": "assistant"}'}})
@@ -132,7 +132,7 @@ def test_only_the_end_of_a_long_transcript_is_read(tmp_path: Path) -> None:
         file.seek(0, os.SEEK_END)
         file.write(b"\n" + words("the end").encode() + b"\n")
     script = (
-        "import os, sys; from bridle.hosts.transcript_tail import last_text; real, read = os.pread, []\n"
+        "import os, sys; from bridle.hosts.hooks.transcript_tail import last_text; real, read = os.pread, []\n"
         "os.pread = lambda fd, count, place: (read.append(count), real(fd, count, place))[1]\n"
         "print(last_text(sys.argv[1]), sum(read))"
     )

@@ -17,11 +17,11 @@ from pathlib import Path
 from typing import Any
 
 from bridle import __version__
-from bridle.hosts import install
-from bridle.hosts.bundle import PACKAGE, Origin
-from bridle.hosts.session import SessionFile
-from bridle.hosts.session_file import PLUGIN_STATE
-from bridle.hosts.session_file import read as read_session
+from bridle.hosts.install import install
+from bridle.hosts.install.render_plugin import PACKAGE, Origin
+from bridle.hosts.sessions.session import SessionFile
+from bridle.hosts.sessions.session_file import PLUGIN_STATE
+from bridle.hosts.sessions.session_file import read as read_session
 from tests.real.parts import claude_program
 from tests.real.scene import LIMIT_SECONDS, Answer, Scene, calls, scene
 

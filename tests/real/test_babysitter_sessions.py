@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from bridle.hosts import session_file
+from bridle.hosts.sessions import session_file
 from tests.cli.test_journal_commands import bridle
 from tests.hosts.places import SINCE, Place, a_session
 from tests.real.parts import babysitter_program

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from bridle.hosts import session_file
+from bridle.hosts.sessions import session_file
 from bridle.journal.format.entries import STOP_HOOK_INVOKED
 from bridle.journal.stores.file_reader import FileReader
 from tests.real.parts import codex_program

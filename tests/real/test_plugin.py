@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from bridle.hosts.bundle import BLOCK_CAP, GONE
+from bridle.hosts.install.render_plugin import BLOCK_CAP, GONE
 from tests.real.parts import claude_program
 from tests.real.plugged import (
     EFFECT,

@@ -17,9 +17,10 @@ from bridle.cli.sessions import (
 )
 from bridle.ground import ids
 from bridle.ground.light.quick_path import Path
-from bridle.hosts import registry, session_file
-from bridle.hosts.adapter import Adapter, Wish
-from bridle.hosts.session import moment
+from bridle.hosts.adapters import registry
+from bridle.hosts.adapters.adapter import Adapter, Wish
+from bridle.hosts.sessions import session_file
+from bridle.hosts.sessions.session import moment
 
 
 class Asked:

@@ -21,9 +21,9 @@ from bridle.errors import AgentError, DiskError, LockHeld, ProcessError
 from bridle.ground import disk
 from bridle.ground.children.capture import capture
 from bridle.ground.lock import FileLock
-from bridle.hosts import places
-from bridle.hosts.bundle import block_cap
-from bridle.hosts.install import Installed, faults, read
+from bridle.hosts.install import locations
+from bridle.hosts.install.install import Installed, faults, read
+from bridle.hosts.install.render_plugin import block_cap
 from bridle.run.locate import locate
 
 OK = "ok"
@@ -180,7 +180,7 @@ def _hooks(repository: Path, environment: Mapping[str, str]) -> Part:
 def _plugins(repository: Path, environment: Mapping[str, str]) -> list[Part]:
     """Each plugin for Claude Code that is installed: does it find its Bridle, and is it of this version?"""
     try:
-        found = [read(folder) for folder in places.candidates(repository, environment)]
+        found = [read(folder) for folder in locations.candidates(repository, environment)]
     except DiskError as error:
         return [Part("plugin", NOTE, error.message, error.remedy)]
     parts = [_plugin(plugin, environment) for plugin in found if plugin is not None]

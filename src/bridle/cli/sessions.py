@@ -10,10 +10,11 @@ from bridle.errors import RunIdMissing, SessionFileUnusable, SessionIdMissing, S
 from bridle.ground import ids
 from bridle.ground.light.abc_names import Callable
 from bridle.ground.light.quick_path import Path
-from bridle.hosts import registry, session_file
-from bridle.hosts.adapter import Adapter, Identity
-from bridle.hosts.frontmatter import NUMBER_LIMIT
-from bridle.hosts.session import Session, SessionFile
+from bridle.hosts.adapters import registry
+from bridle.hosts.adapters.adapter import Adapter, Identity
+from bridle.hosts.sessions import session_file
+from bridle.hosts.sessions.frontmatter import NUMBER_LIMIT
+from bridle.hosts.sessions.session import Session, SessionFile
 from bridle.journal.stores.find_run import runs_folder
 
 SESSION_ID = Option("--session-id", "The session of the host (default: what the environment says).", value="ID")

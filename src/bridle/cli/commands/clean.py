@@ -35,7 +35,7 @@ def command(*, keep: str | None, yes: bool, dry_run: bool, as_json: bool) -> int
     from bridle.cli.people import runs_here, top_of
     from bridle.engine.hooks.trust import home_of
     from bridle.ground import clock
-    from bridle.hosts import old_sessions
+    from bridle.hosts.sessions import expired_sessions
     from bridle.loop.control.clean_runs import find_old
     from bridle.loop.settings.bridle_toml import load_settings
 
@@ -43,7 +43,7 @@ def command(*, keep: str | None, yes: bool, dry_run: bool, as_json: bool) -> int
     top = top_of(Path.cwd())
     before = clock.now().timestamp() - settings.keep_seconds
     old = find_old(top, runs_here(), before=before)
-    sessions = old_sessions.find(_state_folders(top), before=before)
+    sessions = expired_sessions.find(_state_folders(top), before=before)
     document: dict[str, Any] = {
         "logs": len(old.logs),
         "runs": [run.path.name for run in old.runs],
@@ -59,7 +59,7 @@ def command(*, keep: str | None, yes: bool, dry_run: bool, as_json: bool) -> int
             click.echo(line, err=True)
         if not dry_run:
             _ask(yes=yes, as_json=as_json)
-            document |= _remove(old, top) | {"sessions": old_sessions.remove(sessions, before=before)}
+            document |= _remove(old, top) | {"sessions": expired_sessions.remove(sessions, before=before)}
             click.echo(f"bridle: removed {_all(document)}", err=True)
     if as_json:
         click.echo(json.dumps(document))
@@ -78,8 +78,8 @@ def _remove(old: Old, top: Path) -> dict[str, Any]:
 
 def _state_folders(top: Path) -> list[Path]:
     """Where the files of sessions are: in the plugins, and in a project without one."""
-    from bridle.hosts.places import candidates
-    from bridle.hosts.session_file import PLUGIN_STATE, PROJECT_STATE
+    from bridle.hosts.install.locations import candidates
+    from bridle.hosts.sessions.session_file import PLUGIN_STATE, PROJECT_STATE
 
     return [top / PROJECT_STATE, *(root / PLUGIN_STATE for root in candidates(top, os.environ))]
 

@@ -14,8 +14,8 @@ from bridle.cli.people import json_option, print_document, say, show, top_of
 from bridle.errors import ProcessError, UsageError
 
 if TYPE_CHECKING:
-    from bridle.hosts.bundle import Origin
-    from bridle.hosts.install import Changes, Installed
+    from bridle.hosts.install.install import Changes, Installed
+    from bridle.hosts.install.render_plugin import Origin
 
 NOT_INSTALLED = 1
 
@@ -53,14 +53,14 @@ def install(*, chosen: str | None, scope: str | None, as_json: bool) -> int:
     anything else is refused.
     """
     from bridle.engine.hooks import trust
-    from bridle.hosts import places
-    from bridle.hosts.install import install as write
+    from bridle.hosts.install import locations
+    from bridle.hosts.install.install import install as write
 
     folder, origin = _folder(chosen, scope), _origin()
     changes = write(folder, origin)
     _try_hook(folder, origin)
     if chosen is not None:
-        places.note(folder, trust.home_of(os.environ))
+        locations.note(folder, trust.home_of(os.environ))
     steps = _steps(folder, scope, is_loaded=chosen is None and scope is not None)
     if as_json:
         _print({"folder": str(folder), "python": origin.python, "version": origin.version, "enable": steps}, changes)
@@ -84,12 +84,12 @@ def uninstall(*, chosen: str | None, scope: str | None, purge: bool, as_json: bo
     given. What you changed or added stays, and is named.
     """
     from bridle.engine.hooks import trust
-    from bridle.hosts import places
-    from bridle.hosts.install import uninstall as remove
+    from bridle.hosts.install import locations
+    from bridle.hosts.install.install import uninstall as remove
 
     folder = _folder(chosen, scope) if chosen or scope else _the_one()
     changes = remove(folder, with_state=purge)
-    places.forget(folder, trust.home_of(os.environ))
+    locations.forget(folder, trust.home_of(os.environ))
     if as_json:
         _print({"folder": str(folder)}, changes)
         return 0
@@ -120,13 +120,13 @@ def path(*, chosen: str | None, scope: str | None, as_json: bool) -> int:
 
 
 def _folder(chosen: str | None, scope: str | None) -> Path:
-    from bridle.hosts import places
+    from bridle.hosts.install import locations
 
     if chosen is not None and not chosen.strip():
         raise UsageError("--dir is empty", remedy="Give a folder, or leave the option out.")
     if chosen is not None:
         return Path(os.path.abspath(os.path.expanduser(chosen)))
-    return places.place(scope, top_of(Path.cwd()), os.environ)
+    return locations.place(scope, top_of(Path.cwd()), os.environ)
 
 
 def _the_one() -> Path:
@@ -141,16 +141,16 @@ def _the_one() -> Path:
 
 
 def _installed(folders: list[Path] | None = None) -> list[Installed]:
-    from bridle.hosts import places
-    from bridle.hosts.install import read
+    from bridle.hosts.install import locations
+    from bridle.hosts.install.install import read
 
-    looked_at = places.candidates(top_of(Path.cwd()), os.environ) if folders is None else folders
+    looked_at = locations.candidates(top_of(Path.cwd()), os.environ) if folders is None else folders
     return [plugin for plugin in map(read, looked_at) if plugin is not None]
 
 
 def _origin() -> Origin:
     from bridle import __version__
-    from bridle.hosts.bundle import PACKAGE, Origin
+    from bridle.hosts.install.render_plugin import PACKAGE, Origin
 
     if not sys.executable:
         raise UsageError("it is not known which Python this is", remedy="Start bridle by its full path.")
@@ -164,7 +164,7 @@ def _try_hook(folder: Path, origin: Origin) -> None:
 
     from bridle.ground import ids
     from bridle.ground.children.capture import capture
-    from bridle.hosts.bundle import hook_command
+    from bridle.hosts.install.render_plugin import hook_command
 
     argv = ("/bin/sh", "-c", hook_command(folder, origin, "Stop"))
     payload = json.dumps({"session_id": ids.new_token()}).encode()  # of nobody: there is nothing to say about it
@@ -185,7 +185,7 @@ def _try_hook(folder: Path, origin: Origin) -> None:
 
 def _steps(folder: Path, scope: str | None, *, is_loaded: bool) -> list[dict[str, str]]:
     """How to enable it, and what else to know."""
-    from bridle.hosts.bundle import block_cap
+    from bridle.hosts.install.render_plugin import block_cap
 
     place = shlex.quote(str(folder))
     at = f" --scope {scope}" if scope else ""
@@ -209,7 +209,7 @@ def _print(document: dict[str, Any], changes: Changes) -> None:
 
 
 def _document(plugin: Installed) -> dict[str, Any]:
-    from bridle.hosts.install import faults
+    from bridle.hosts.install.install import faults
 
     found = faults(plugin)
     origin = plugin.origin

@@ -15,7 +15,7 @@ from bridle.engine.hooks.find_hooks import ON_RUN_START
 from bridle.errors import DiskError, UsageError
 from bridle.ground import disk, ids
 from bridle.ground.light.moments import iso
-from bridle.hosts.binding import plan
+from bridle.hosts.sessions.binding import plan
 from bridle.journal.format import codec
 from bridle.journal.format.layout import DEFAULT_EXPORT
 from bridle.journal.format.ulid import RANDOM_BYTES, next_ulid

@@ -15,8 +15,8 @@ from bridle.cli.sessions import (
 )
 from bridle.errors import RunAssociated
 from bridle.ground.light.quick_path import Path
-from bridle.hosts.binding import UNKNOWN, refuse_running, state_of
-from bridle.hosts.session import Session, SessionFile
+from bridle.hosts.sessions.binding import UNKNOWN, refuse_running, state_of
+from bridle.hosts.sessions.session import Session, SessionFile
 
 _OPTIONS = (
     *WHICH,

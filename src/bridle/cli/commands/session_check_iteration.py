@@ -6,8 +6,8 @@ import time
 
 from bridle.cli.light import Given, Light, print_json
 from bridle.cli.sessions import WHICH, chosen_file, warn_of_faults
-from bridle.hosts import session_file
-from bridle.hosts.session import SessionFile, moment
+from bridle.hosts.sessions import session_file
+from bridle.hosts.sessions.session import SessionFile, moment
 
 NOT_FOUND = "session_not_found"
 LIMIT_REACHED = "max_iterations_reached"

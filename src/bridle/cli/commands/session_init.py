@@ -9,8 +9,8 @@ from bridle.cli.sessions import MAX_ITERATIONS, RUN_ID, WHICH, chosen_file, chos
 from bridle.errors import SessionExists, SessionFileUnusable
 from bridle.ground import ids
 from bridle.ground.light.quick_path import Path
-from bridle.hosts import session_file
-from bridle.hosts.session import DEFAULT_MAX_ITERATIONS, moment, new_file, new_session
+from bridle.hosts.sessions import session_file
+from bridle.hosts.sessions.session import DEFAULT_MAX_ITERATIONS, moment, new_file, new_session
 
 _OPTIONS = (
     *WHICH,

@@ -7,8 +7,8 @@ import os
 from bridle.cli.light import Given, Light, Option, print_json
 from bridle.cli.sessions import warn
 from bridle.errors import DiskError
-from bridle.hosts.promise import promise_in
-from bridle.hosts.transcript_tail import last_text
+from bridle.hosts.hooks.promise_tag import promise_in
+from bridle.hosts.hooks.transcript_tail import last_text
 
 NOT_FOUND = "TRANSCRIPT_NOT_FOUND"
 UNREADABLE = "TRANSCRIPT_PARSE_ERROR"

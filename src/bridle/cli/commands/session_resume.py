@@ -19,9 +19,9 @@ from bridle.cli.sessions import (
 )
 from bridle.errors import Error, RunIsCompleted, RunNotFound
 from bridle.ground.light.quick_path import Path
-from bridle.hosts import session_file
-from bridle.hosts.binding import UNKNOWN, refuse_running, state_of
-from bridle.hosts.session import DEFAULT_MAX_ITERATIONS, SessionFile, moment, new_file, new_session
+from bridle.hosts.sessions import session_file
+from bridle.hosts.sessions.binding import UNKNOWN, refuse_running, state_of
+from bridle.hosts.sessions.session import DEFAULT_MAX_ITERATIONS, SessionFile, moment, new_file, new_session
 from bridle.journal.format.state import COMPLETED, HALTED
 from bridle.journal.stores.file_reader import FileReader
 

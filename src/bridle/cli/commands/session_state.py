@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bridle.cli.light import Given, Light, print_json
 from bridle.cli.sessions import WHICH, chosen_file, session_document, warn_of_faults
-from bridle.hosts import session_file
+from bridle.hosts.sessions import session_file
 
 
 def _run(given: Given) -> int:

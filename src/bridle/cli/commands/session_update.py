@@ -6,9 +6,9 @@ from bridle.cli.light import Given, Light, Option, print_json
 from bridle.cli.sessions import WHICH, change_session, chosen_file, session_document
 from bridle.errors import UsageError
 from bridle.ground.light.quick_path import Path
-from bridle.hosts import session_file
-from bridle.hosts.frontmatter import NUMBER_LIMIT, count, durations, is_moment
-from bridle.hosts.session import Session, SessionFile
+from bridle.hosts.sessions import session_file
+from bridle.hosts.sessions.frontmatter import NUMBER_LIMIT, count, durations, is_moment
+from bridle.hosts.sessions.session import Session, SessionFile
 
 _OPTIONS = (
     *WHICH,

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from bridle.errors import SessionFileUnusable
-from bridle.hosts import session_file
+from bridle.hosts.sessions import session_file
 
 _ENDING = ".md"
 

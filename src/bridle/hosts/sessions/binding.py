@@ -10,9 +10,9 @@ from collections.abc import Callable
 
 from bridle.errors import Error, RunAssociated, RunStillActive
 from bridle.ground.light.quick_path import Path
-from bridle.hosts import session_file
-from bridle.hosts.adapter import Wish
-from bridle.hosts.session import DEFAULT_MAX_ITERATIONS, SessionFile, new_file, new_session
+from bridle.hosts.adapters.adapter import Wish
+from bridle.hosts.sessions import session_file
+from bridle.hosts.sessions.session import DEFAULT_MAX_ITERATIONS, SessionFile, new_file, new_session
 from bridle.journal.format.state import COMPLETED, FAILED, HALTED
 from bridle.journal.stores.file_reader import FileReader
 

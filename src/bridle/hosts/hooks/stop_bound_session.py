@@ -9,14 +9,12 @@ from bridle.errors import DiskError, Error
 from bridle.ground.light.abc_names import Mapping, Sequence
 from bridle.ground.light.moments import iso
 from bridle.ground.light.quick_path import Path
-from bridle.hosts import session_file
-from bridle.hosts.adapter import HookCall, Payload
-from bridle.hosts.answer import Answer, approve, remarks_on
-from bridle.hosts.find_run import find_run
-from bridle.hosts.promise import promise_in
-from bridle.hosts.session import Session, SessionFile
-from bridle.hosts.stop import OWNER, ended
-from bridle.hosts.stop_rules import (
+from bridle.hosts.adapters.adapter import HookCall, Payload
+from bridle.hosts.hooks.find_session_run import find_run
+from bridle.hosts.hooks.hook_answer import Answer, approve, remarks_on
+from bridle.hosts.hooks.promise_tag import promise_in
+from bridle.hosts.hooks.stop_hook import OWNER, ended
+from bridle.hosts.hooks.stop_rules import (
     APPROVE,
     NO_PROGRESS_STOPS,
     RUN_STATE_UNKNOWN,
@@ -25,6 +23,8 @@ from bridle.hosts.stop_rules import (
     about_run,
     before_run,
 )
+from bridle.hosts.sessions import session_file
+from bridle.hosts.sessions.session import Session, SessionFile
 from bridle.journal.format.entries import STOP_HOOK_INVOKED
 from bridle.journal.format.key_order import text_order
 from bridle.journal.format.proof import completion_proof
@@ -100,9 +100,9 @@ class BoundStop:
         }
 
     def _hold(self, file: SessionFile, session: Session, run: RunFacts, folder: Path) -> dict[str, str]:
-        from bridle.hosts.discover import discover
-        from bridle.hosts.program import program
-        from bridle.hosts.stop_words import block
+        from bridle.hosts.hooks.bridle_command import program
+        from bridle.hosts.hooks.list_skills import discover
+        from bridle.hosts.hooks.stop_message import block
 
         environ = self._call.environ
         project = environ.get(session_file.PROJECT_VARIABLE) or self._payload.cwd or "."
@@ -127,7 +127,7 @@ class BoundStop:
         path = self._payload.transcript_path
         if path is None:
             return None
-        from bridle.hosts.transcript_tail import last_words
+        from bridle.hosts.hooks.transcript_tail import last_words
 
         try:
             words = last_words(os.path.join(self._payload.cwd or "", path))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bridle.ground.light.abc_names import Mapping
-from bridle.hosts.session import SessionFile
+from bridle.hosts.sessions.session import SessionFile
 
 
 class Answer:

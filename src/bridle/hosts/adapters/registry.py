@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bridle.ground.light.abc_names import Mapping
-from bridle.hosts.adapter import Adapter
+from bridle.hosts.adapters.adapter import Adapter
 
 # In the order in which they are looked for: the variables of the first are its own, while those of the second may have
 # been exported by any host.
@@ -14,11 +14,11 @@ NULL = "none"
 def by_name(name: str) -> Adapter | None:
     """The adapter of that name; None for a host that is not known."""
     if name == "claude-code":
-        from bridle.hosts.claude_code import adapter as claude_code
+        from bridle.hosts.adapters.claude_code import adapter as claude_code
 
         return claude_code
     if name == "codex":
-        from bridle.hosts.codex import adapter as codex
+        from bridle.hosts.adapters.codex import adapter as codex
 
         return codex
     return null() if name == NULL else None
@@ -32,6 +32,6 @@ def detect(environ: Mapping[str, str]) -> Adapter:
 
 def null() -> Adapter:
     """The adapter for no host at all."""
-    from bridle.hosts.null import adapter
+    from bridle.hosts.adapters.null import adapter
 
     return adapter

@@ -8,7 +8,7 @@ from bridle.errors import RunNotFound
 from bridle.ground import ids
 from bridle.ground.light.abc_names import Iterator, Mapping
 from bridle.ground.light.quick_path import Path
-from bridle.hosts.session_file import PROJECT_VARIABLE
+from bridle.hosts.sessions.session_file import PROJECT_VARIABLE
 from bridle.journal.format import layout
 from bridle.journal.stores.find_run import collapse
 

@@ -11,8 +11,8 @@ import os
 from bridle.ground.light import quick_json
 from bridle.ground.light.abc_names import Callable, Mapping
 from bridle.ground.light.quick_path import Path
-from bridle.hosts import session_file
-from bridle.hosts.answer import Answer
+from bridle.hosts.hooks.hook_answer import Answer
+from bridle.hosts.sessions import session_file
 
 FLAG = "--session-id"
 PAYLOAD = "the hook's payload"
@@ -166,19 +166,19 @@ class Adapter:
 
     def bind_session(self, wish: Wish, make: Callable[[], Path], undo: Callable[[Path], None]) -> Path:
         """Make a run and bind a session to it: both come to be, or neither."""
-        from bridle.hosts.binding import bind
+        from bridle.hosts.sessions.binding import bind
 
         return bind(wish, make, undo)
 
     def handle_stop_hook(self, call: HookCall) -> Answer:
         """Decide whether a session may end."""
-        from bridle.hosts.stop import answer
+        from bridle.hosts.hooks.stop_hook import answer
 
         return answer(self, call)
 
     def handle_session_start_hook(self, call: HookCall) -> Answer:
         """Make a session known."""
-        from bridle.hosts.session_start import answer
+        from bridle.hosts.hooks.session_start import answer
 
         return answer(self, call)
 

@@ -6,7 +6,7 @@ that the last message is taken from the payload, which always has it.
 
 from __future__ import annotations
 
-from bridle.hosts.adapter import Adapter
+from bridle.hosts.adapters.adapter import Adapter
 
 NAME = "codex"
 

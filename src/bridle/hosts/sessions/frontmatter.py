@@ -7,7 +7,7 @@ from bridle.ground import ids
 from bridle.ground.light.abc_names import Mapping
 from bridle.ground.light.moments import epoch_seconds
 from bridle.ground.light.quick_path import Path
-from bridle.hosts.session import DEFAULT_MAX_ITERATIONS, TIMES_LIMIT, Session, SessionFile
+from bridle.hosts.sessions.session import DEFAULT_MAX_ITERATIONS, TIMES_LIMIT, Session, SessionFile
 
 # Seven short lines; a file whose frontmatter does not end within this has none.
 FRONTMATTER_LIMIT_BYTES = 64 * 1024

@@ -7,7 +7,7 @@ import stat
 
 from bridle.errors import DiskError
 from bridle.ground import disk
-from bridle.hosts.quoting import is_plain, shell_word
+from bridle.hosts.hooks.shell_quote import is_plain, shell_word
 
 # Some lines of exports; a larger file is not read through, and gets the line once more, which changes nothing.
 EXPORTS_LIMIT_BYTES = 1024 * 1024

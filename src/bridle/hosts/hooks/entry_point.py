@@ -14,8 +14,8 @@ import sys
 TYPE_CHECKING = False  # `typing` is as heavy; type checkers know the name
 if TYPE_CHECKING:
     from bridle.ground.light.abc_names import Callable, Mapping
-    from bridle.hosts.adapter import HookCall
-    from bridle.hosts.answer import Answer
+    from bridle.hosts.adapters.adapter import HookCall
+    from bridle.hosts.hooks.hook_answer import Answer
 
 STOP = "stop"
 SESSION_START = "session-start"
@@ -56,7 +56,7 @@ def main(words: list[str], stdin: bytes) -> int:
     except UsageError as error:
         _say_json({"error": error.code, "message": str(error)})
         return 1
-    from bridle.hosts.adapter import HookCall
+    from bridle.hosts.adapters.adapter import HookCall
 
     call = HookCall(
         stdin,
@@ -71,7 +71,7 @@ def main(words: list[str], stdin: bytes) -> int:
 def chosen(hook_type: str | None, harness: str | None) -> Callable[[HookCall], Answer]:
     """What answers a hook of a host; a UsageError where there is none."""
     from bridle.errors import HarnessUnsupported, HookTypeMissing, HookTypeUnknown
-    from bridle.hosts.registry import by_name
+    from bridle.hosts.adapters.registry import by_name
 
     if not hook_type:
         raise HookTypeMissing("--hook-type is missing", remedy=f"It is one of: {', '.join(HOOK_TYPES)}.")
@@ -90,7 +90,7 @@ def chosen(hook_type: str | None, harness: str | None) -> Callable[[HookCall], A
 def respond(handle: Callable[[HookCall], Answer], call: HookCall) -> int:
     """Print the answer on standard output, and what a person should know on standard error and in the log."""
     from bridle.errors import Error
-    from bridle.hosts.answer import approve
+    from bridle.hosts.hooks.hook_answer import approve
 
     try:
         answer = handle(call)
@@ -101,7 +101,7 @@ def respond(handle: Callable[[HookCall], Answer], call: HookCall) -> int:
     for remark in answer.remarks:
         _say(f"bridle: {remark}")
     if answer.remarks:
-        from bridle.hosts.hook_log import keep
+        from bridle.hosts.hooks.hook_log import keep
 
         keep(answer.remarks, call.environ)
     _print(answer.document)

@@ -8,12 +8,12 @@ import time
 from bridle.errors import Error
 from bridle.ground import ids
 from bridle.ground.light.quick_path import Path
-from bridle.hosts import session_file
-from bridle.hosts.adapter import Adapter, HookCall
-from bridle.hosts.answer import Answer, approve
-from bridle.hosts.claude_code import SESSION_VARIABLE
-from bridle.hosts.exports import export_folder, export_variable
-from bridle.hosts.program import IN_PLUGIN
+from bridle.hosts.adapters.adapter import Adapter, HookCall
+from bridle.hosts.adapters.claude_code import SESSION_VARIABLE
+from bridle.hosts.hooks.bridle_command import IN_PLUGIN
+from bridle.hosts.hooks.env_exports import export_folder, export_variable
+from bridle.hosts.hooks.hook_answer import Answer, approve
+from bridle.hosts.sessions import session_file
 
 OWNER = "hook:run session-start"
 

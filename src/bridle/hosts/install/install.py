@@ -16,8 +16,8 @@ from pathlib import Path, PurePosixPath
 
 from bridle.errors import DiskError, UsageError
 from bridle.ground import disk
-from bridle.hosts.bundle import File, Origin, rendered
-from bridle.hosts.session_file import PLUGIN_STATE
+from bridle.hosts.install.render_plugin import File, Origin, rendered
+from bridle.hosts.sessions.session_file import PLUGIN_STATE
 
 LIST_FILE = ".bridle-plugin.json"
 IGNORE_FILE = ".gitignore"

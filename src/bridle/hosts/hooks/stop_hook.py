@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from bridle.ground.light.abc_names import Sequence
 from bridle.ground.light.quick_path import Path
-from bridle.hosts import session_file
-from bridle.hosts.adapter import Adapter, HookCall
-from bridle.hosts.answer import Answer, approve, remarks_on
-from bridle.hosts.session import SessionFile
+from bridle.hosts.adapters.adapter import Adapter, HookCall
+from bridle.hosts.hooks.hook_answer import Answer, approve, remarks_on
+from bridle.hosts.sessions import session_file
+from bridle.hosts.sessions.session import SessionFile
 
 OWNER = "hook:run stop"
 
@@ -36,7 +36,7 @@ def answer(adapter: Adapter, call: HookCall) -> Answer:
         return approve()
     if not found.session.run_id:
         return _without_run(found)
-    from bridle.hosts.bound_stop import BoundStop
+    from bridle.hosts.hooks.stop_bound_session import BoundStop
 
     plugin_root = adapter.resolve_plugin_root(call.plugin_root, call.environ)
     return BoundStop(call, payload, identity.session_id, plugin_root, found).answer()

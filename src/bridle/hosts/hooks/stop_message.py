@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from bridle.ground.light.abc_names import Sequence
-from bridle.hosts.promise import CLOSING, OPENING
-from bridle.hosts.quoting import shell_word
-from bridle.hosts.session import Session
-from bridle.hosts.stop_rules import BREAKPOINT, RunFacts
+from bridle.hosts.hooks.promise_tag import CLOSING, OPENING
+from bridle.hosts.hooks.shell_quote import shell_word
+from bridle.hosts.hooks.stop_rules import BREAKPOINT, RunFacts
+from bridle.hosts.sessions.session import Session
 from bridle.journal.format.state import COMPLETED, FAILED, WAITING
 
 SLEEP = "sleep"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bridle.hosts.adapter import Adapter
+from bridle.hosts.adapters.adapter import Adapter
 
 NAME = "none"
 

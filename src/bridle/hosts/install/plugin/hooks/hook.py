@@ -17,7 +17,7 @@ def run(hook_type: str) -> None:
     # The session's shell finds `bridle` here, and so do we when we tell an agent what to call.
     os.environ["PATH"] = f"{os.environ.get('PATH', os.defpath)}{os.pathsep}{PLUGIN}/bin"
     try:
-        from bridle.hosts.hook import start
+        from bridle.hosts.hooks.entry_point import start
     except Exception as error:  # noqa: BLE001  # whatever is wrong with what is left of it
         return approve(f"{GONE} ({type(error).__name__}: {error})")
     try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bridle.ground.light.abc_names import Sequence
-from bridle.hosts.session import Session
+from bridle.hosts.sessions.session import Session
 from bridle.journal.format.state import COMPLETED, HALTED, WAITING
 
 APPROVE = "approve"
