@@ -305,7 +305,7 @@ class NetworkError(MachineError):
     def __init__(self, message: str, *, kind: str, remedy: str | None = None) -> None:
         super().__init__(message, remedy=remedy)
         self.kind = kind
-        """refused, unreachable, reset, cut, slow, tls, proxy or garbled; agent/model/connection.py says when."""
+        """refused, unreachable, reset, cut, slow, tls, proxy or garbled; agent/model/http/socket.py says when."""
 
 
 class ProcessError(MachineError):

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from bridle.agent import auth, login
+from bridle.agent.model.api import credentials, login
+from bridle.agent.model.api.endpoint import PlainEndpoint
 from bridle.agent.model.client import Asker
-from bridle.agent.model.endpoint import PlainEndpoint
 from bridle.errors import DiskError, ModelFailure, UsageError
 from bridle.stage.script import load_script
 from bridle.stage.thread import running
@@ -27,7 +27,7 @@ LIMIT_SECONDS = 60
 
 def shown(environment: Mapping[str, str], home: Path, helper: str | None = None) -> dict[str, str] | None:
     """The headers that a request carries; None: there is nothing to show."""
-    keys = auth.find(environment, home=home, helper=helper, cwd=home)
+    keys = credentials.find(environment, home=home, helper=helper, cwd=home)
     return None if keys is None else dict(asyncio.run(keys.current()).headers)
 
 
@@ -55,7 +55,7 @@ def bearer(token: str) -> dict[str, str]:
 def test_the_environment_says_what_is_shown(
     environment: dict[str, str], headers: dict[str, str], source: str, has_key: bool, tmp_path: Path
 ) -> None:
-    keys = auth.find(environment, home=tmp_path)
+    keys = credentials.find(environment, home=tmp_path)
     assert keys is not None
     assert (keys.source, keys.has_key) == (source, has_key)
     assert shown(environment, tmp_path) == headers
@@ -65,12 +65,12 @@ def test_the_environment_says_what_is_shown(
     "environment", [{}, {"ANTHROPIC_API_KEY": ""}, {"ANTHROPIC_API_KEY": " ", "ANTHROPIC_AUTH_TOKEN": ""}]
 )
 def test_an_empty_variable_counts_as_not_set(environment: dict[str, str], tmp_path: Path) -> None:
-    assert auth.find(environment, home=tmp_path) is None
+    assert credentials.find(environment, home=tmp_path) is None
 
 
 def test_the_token_of_a_login_needs_a_beta_and_a_bearer_token_does_not(tmp_path: Path) -> None:
     for name, betas in (("CLAUDE_CODE_OAUTH_TOKEN", ("oauth-2025-04-20",)), ("ANTHROPIC_AUTH_TOKEN", ())):
-        keys = auth.find({name: "t"}, home=tmp_path)
+        keys = credentials.find({name: "t"}, home=tmp_path)
         assert keys is not None
         assert asyncio.run(keys.current()).betas == betas
 
@@ -89,7 +89,7 @@ def runs(folder: Path) -> int:
 
 def test_what_a_helper_prints_is_shown_in_both_ways(tmp_path: Path) -> None:
     assert shown({}, tmp_path, "printf ' a-key \\n\\n'") == {"x-api-key": "a-key"} | bearer("a-key")
-    keys = auth.find({"ANTHROPIC_AUTH_TOKEN": "t"}, home=tmp_path, helper="echo k")
+    keys = credentials.find({"ANTHROPIC_AUTH_TOKEN": "t"}, home=tmp_path, helper="echo k")
     assert keys is not None
     assert (keys.source, keys.has_key) == ("apiKeyHelper", True)
 
@@ -108,7 +108,7 @@ def test_a_helper_runs_in_the_working_folder_with_the_environment(tmp_path: Path
 def test_a_helper_is_asked_again_when_its_key_is_old(tmp_path: Path) -> None:
     now = 0.0
     environment = {"CLAUDE_CODE_API_KEY_HELPER_TTL_MS": "2000", "PATH": "/usr/bin:/bin"}
-    helper = auth.Helper(counting(tmp_path), tmp_path, environment, clock=lambda: now)
+    helper = credentials.Helper(counting(tmp_path), tmp_path, environment, clock=lambda: now)
 
     async def key() -> str:
         return dict((await helper.current()).headers)["x-api-key"]
@@ -131,7 +131,7 @@ def test_a_helper_is_asked_again_when_its_key_is_old(tmp_path: Path) -> None:
 def test_a_helper_is_asked_again_when_its_key_is_refused(tmp_path: Path) -> None:
     async def main(url: str) -> None:
         environment = {"ANTHROPIC_BASE_URL": url, "PATH": "/usr/bin:/bin"}
-        keys = auth.find(environment, home=tmp_path, helper=counting(tmp_path), cwd=tmp_path)
+        keys = credentials.find(environment, home=tmp_path, helper=counting(tmp_path), cwd=tmp_path)
         assert keys is not None
 
         async def sleep(_: float) -> None:
@@ -165,7 +165,7 @@ def test_a_helper_that_gives_no_key_ends_the_turn_with_the_reason(command: str, 
 
 def test_a_helper_that_never_ends_is_ended_with_all_it_has_started(tmp_path: Path) -> None:
     command = f"sleep 1000 & echo $! > '{tmp_path}/pid'; sleep 1000"
-    helper = auth.Helper(command, tmp_path, {"PATH": "/usr/bin:/bin"}, limit_seconds=1.0)
+    helper = credentials.Helper(command, tmp_path, {"PATH": "/usr/bin:/bin"}, limit_seconds=1.0)
     with pytest.raises(ModelFailure, match="took longer than 1 seconds"):
         asyncio.run(helper.current())
     wait_for(lambda: not is_running(int((tmp_path / "pid").read_text())), "end of the helper")
@@ -193,7 +193,7 @@ def test_a_kept_token_is_shown_as_what_it_is(
     token: str, is_bearer: bool, headers: dict[str, str], source: str, tmp_path: Path
 ) -> None:
     login.keep(tmp_path / "home", f" {token}\n", is_bearer=is_bearer)
-    keys = auth.find({}, home=tmp_path / "home")
+    keys = credentials.find({}, home=tmp_path / "home")
     assert keys is not None
     assert keys.source == source
     assert shown({}, tmp_path / "home") == headers
@@ -228,14 +228,14 @@ def test_a_file_that_holds_no_token_is_told(text: str, tmp_path: Path) -> None:
     [file] = tmp_path.iterdir()
     file.write_text(text)
     with pytest.raises((UsageError, DiskError), match=file.name):
-        auth.find({}, home=tmp_path)
+        credentials.find({}, home=tmp_path)
 
 
 # The command.
 
 
 def command(home: Path, *arguments: str, stdin: str = "", **environment: str) -> subprocess.CompletedProcess[str]:
-    code = "import sys; from bridle.agent.login import auth_main; sys.exit(auth_main(sys.argv[1:]))"
+    code = "import sys; from bridle.agent.model.api.login import auth_main; sys.exit(auth_main(sys.argv[1:]))"
     return subprocess.run(
         [sys.executable, "-c", code, *arguments],
         input=stdin,
@@ -313,7 +313,7 @@ def test_help_is_given(tmp_path: Path) -> None:
 AT_A_TERMINAL = """
 import fcntl, sys, termios
 fcntl.ioctl(0, termios.TIOCSCTTY, 0)
-from bridle.agent.login import auth_main
+from bridle.agent.model.api.login import auth_main
 sys.exit(auth_main(["login"]))
 """
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
-from bridle.agent.calls import Calls
-from bridle.agent.tools.tool import Answer
+from bridle.agent.conversation.running_calls import Calls
+from bridle.agent.tools.contract.tool import Answer
 from bridle.agent.tools.toolbox import Done, Prepared
 
 LIMIT_SECONDS = 30.0

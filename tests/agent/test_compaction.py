@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bridle.agent import compaction
-from bridle.agent.compaction import (
+from bridle.agent.compaction import compact_history
+from bridle.agent.compaction.compact_history import (
     EMPTY_SUMMARY,
     NOTHING_TO_COMPACT,
     TOO_FEW,
@@ -22,11 +22,11 @@ from bridle.agent.compaction import (
     NotCompacted,
     record,
 )
-from bridle.agent.messages import Message, mended
-from bridle.agent.session import Session, new_uuid
-from bridle.agent.sessions import Place, Wanted, open_session
-from bridle.agent.summary import opening, summary_of
-from bridle.agent.window import Window, estimate, plan, request, threshold, used
+from bridle.agent.compaction.summary_text import opening, summary_of
+from bridle.agent.compaction.window import Window, estimate, plan, request, threshold, used
+from bridle.agent.sessions.api_messages import Message, mended
+from bridle.agent.sessions.open_session import Place, Wanted, open_session
+from bridle.agent.sessions.session import Session, new_uuid
 from bridle.errors import ModelFailure
 from tests.agent.samples import is_sendable, lines_in, recorded
 
@@ -331,11 +331,11 @@ def test_a_request_that_is_too_long_itself_is_tried_with_the_newest_part() -> No
 
 
 def test_a_request_that_stays_too_long_is_given_up() -> None:
-    failures = [too_long() for _ in range(compaction.TRIES)]
+    failures = [too_long() for _ in range(compact_history.TRIES)]
     model = Model(*failures, "never asked")
     outcome = compact(Compactor({}), [*long_talk(), user("x"), assistant("y")], model)
     assert outcome == NotCompacted("Error during compaction: Prompt is too long", failures[-1])
-    assert len(model.asked) == compaction.TRIES
+    assert len(model.asked) == compact_history.TRIES
 
 
 def test_another_failure_is_not_tried_again() -> None:
@@ -347,7 +347,7 @@ def test_another_failure_is_not_tried_again() -> None:
 
 def test_after_some_failures_in_a_row_it_is_no_longer_due_on_its_own() -> None:
     compactor = Compactor({})
-    for _ in range(compaction.FAILURES_IN_A_ROW):
+    for _ in range(compact_history.FAILURES_IN_A_ROW):
         assert compactor.is_due(190_000, long_talk(), WINDOW)
         compact(compactor, long_talk(), Model(""))
     assert not compactor.is_due(190_000, long_talk(), WINDOW)
@@ -363,8 +363,8 @@ def test_summaries_that_do_not_help_end_by_themselves() -> None:
     while compactor.is_due(190_000, messages, WINDOW):
         rounds += 1
         messages = [*done(compact(compactor, messages, Model(LONG * 20))).messages, *TALK[1:]]
-        assert rounds <= compaction.FAILURES_IN_A_ROW
-    assert rounds == compaction.FAILURES_IN_A_ROW
+        assert rounds <= compact_history.FAILURES_IN_A_ROW
+    assert rounds == compact_history.FAILURES_IN_A_ROW
 
 
 def test_a_summary_that_is_cancelled_changes_nothing() -> None:

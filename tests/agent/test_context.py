@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from bridle.agent import context, git_status
-from bridle.agent.context import Context, Machine, Scope, gather, opening
-from bridle.agent.git_status import GitStatus
-from bridle.agent.instructions import PROJECT, Instructions
+from bridle.agent.prompt import environment_info, git_status
+from bridle.agent.prompt.environment_info import Context, Machine, Scope, gather, opening
+from bridle.agent.prompt.git_status import GitStatus
+from bridle.agent.prompt.instructions import PROJECT, Instructions
 
 LIMIT_SECONDS = 60
 
@@ -210,7 +210,7 @@ def test_without_instructions_the_opening_has_only_the_date() -> None:
 
 
 def test_the_environment_names_the_folder_the_machine_and_the_model() -> None:
-    text = context.environment_section(MACHINE, model="claude-x")
+    text = environment_info.environment_section(MACHINE, model="claude-x")
     assert text.splitlines() == [
         " - Working directory: /work",
         " - Is a git repository: true",
@@ -224,7 +224,7 @@ def test_the_environment_names_the_folder_the_machine_and_the_model() -> None:
 @pytest.mark.parametrize(("value", "is_read"), [("1", True), ("true", True), ("0", False), ("", False)])
 def test_agents_md_is_asked_for_by_the_environment(value: str, is_read: bool, tmp_path: Path) -> None:
     (tmp_path / "AGENTS.md").write_text("agents", "utf-8")
-    found = asyncio.run(gather(scope(tmp_path, **{context.AGENTS_VARIABLE: value}))).instructions
+    found = asyncio.run(gather(scope(tmp_path, **{environment_info.AGENTS_VARIABLE: value}))).instructions
     assert [file.text for file in found] == (["agents"] if is_read else [])
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from bridle.agent.flags import FLAGS, Fate, Takes, parse
-from bridle.agent.options import Options, options
+from bridle.agent.command_line.flags import FLAGS, Fate, Takes, parse
+from bridle.agent.command_line.options import Options, options
 from bridle.errors import UsageError
 
 STREAM = ["--output-format", "stream-json", "--verbose"]

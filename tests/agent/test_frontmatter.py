@@ -7,7 +7,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bridle.agent.frontmatter import Document, flag_of, parse, text_of, words_of
+from bridle.agent.skills.frontmatter import Document, flag_of, parse, text_of, words_of
 
 WORDS = st.text(st.characters(codec="utf-8", exclude_categories=("Cc", "Cs", "Zl", "Zp")), max_size=30)
 

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bridle.agent import transcript_lines
-from bridle.agent.history import History, NotInTranscript, load
-from bridle.agent.messages import NO_ANSWER
+from bridle.agent.sessions import read_transcript
+from bridle.agent.sessions.api_messages import NO_ANSWER
+from bridle.agent.sessions.history import History, NotInTranscript, load
 from bridle.errors import DiskError
 from tests.agent.samples import FOLDER, RECORDED, Line, is_sendable, recorded
 
@@ -298,7 +298,7 @@ def test_what_a_summary_covers_cannot_be_gone_back_to() -> None:
 
 
 def test_a_line_that_is_too_long_is_passed_over(tmp_path: Path) -> None:
-    long = b'{"type":"user","uuid":"u2","parentUuid":"u1","x":"' + b"x" * transcript_lines.LINE_LIMIT_BYTES + b'"}\n'
+    long = b'{"type":"user","uuid":"u2","parentUuid":"u1","x":"' + b"x" * read_transcript.LINE_LIMIT_BYTES + b'"}\n'
     after = (assistant("a1", "u2", said("two")), user("u3", "a1", "three"))
     path = write(tmp_path / "t.jsonl", user("u1", None, "one"), long, *after)
     assert told(load(path)) == [("user", ["one"]), ("assistant", ["two"]), ("user", ["three"])]
@@ -423,5 +423,5 @@ def test_whatever_stands_in_a_file_what_is_read_can_be_sent(
     path.write_bytes(data)
     loaded = load(path)
     assert is_sendable(loaded.messages)
-    transcript_lines.title_of(path)
-    transcript_lines.holds_conversation(path)
+    read_transcript.title_of(path)
+    read_transcript.holds_conversation(path)

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bridle.agent.conversation import merged
-from bridle.agent.input import Answered, Asked, Inbox, Item, Said, Unreadable, listen, read_line
+from bridle.agent.conversation.conversation import merged
+from bridle.agent.stdio.input import Answered, Asked, Inbox, Item, Said, Unreadable, listen, read_line
 
 LIMIT_SECONDS = 30.0
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bridle.agent.instructions import FILE_LIMIT_BYTES, LOCAL, PROJECT, USER, Reach, imports, read
+from bridle.agent.prompt.instructions import FILE_LIMIT_BYTES, LOCAL, PROJECT, USER, Reach, imports, read
 
 
 class Tree:

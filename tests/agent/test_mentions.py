@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bridle.agent.mentions import FILE_LIMIT, FILE_LIMIT_BYTES, attached
+from bridle.agent.prompt.mentions import FILE_LIMIT, FILE_LIMIT_BYTES, attached
 
 
 @pytest.fixture

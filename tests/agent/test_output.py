@@ -9,8 +9,8 @@ import threading
 
 import pytest
 
-from bridle.agent.output import SDK_LINE_LIMIT_BYTES, WAITING_LIMIT_BYTES, Output, shortened
-from bridle.agent.speaker import Speaker
+from bridle.agent.stdio.formats import Speaker
+from bridle.agent.stdio.output import SDK_LINE_LIMIT_BYTES, WAITING_LIMIT_BYTES, Output, shortened
 
 # A test that waits longer than this has hung.
 LIMIT_SECONDS = 30.0

@@ -158,7 +158,7 @@ def test_the_version_is_one_that_clients_take_and_says_which_program_it_is(place
 
 
 def test_the_help_names_every_flag(place: Place) -> None:
-    from bridle.agent.flags import FLAGS
+    from bridle.agent.command_line.flags import FLAGS
 
     said = place.run("--help").stdout.decode()
     assert [name for flag in FLAGS for name in flag.names if name not in said] == []

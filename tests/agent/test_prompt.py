@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from bridle.agent.context import Context, Machine
-from bridle.agent.git_status import GitStatus
-from bridle.agent.prompt import Wording, first_sections, given, system
-from bridle.agent.words import TOOLS
+from bridle.agent.prompt.environment_info import Context, Machine
+from bridle.agent.prompt.git_status import GitStatus
+from bridle.agent.prompt.prompt_text import TOOLS
+from bridle.agent.prompt.system_prompt import Wording, first_sections, given, system
 from bridle.errors import UsageError
 
 CONTEXT = Context(Machine(Path("/work"), True, "linux", "Linux 6", "bash"), git=GitStatus("trunk", "main", "", ""))

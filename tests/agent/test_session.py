@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
-from bridle.agent.history import load
-from bridle.agent.session import Session, new_uuid
-from bridle.agent.sessions import Place, Wanted, open_session
-from bridle.agent.transcript import Origin
+from bridle.agent.sessions.history import load
+from bridle.agent.sessions.open_session import Place, Wanted, open_session
+from bridle.agent.sessions.session import Session, new_uuid
+from bridle.agent.sessions.transcript_entries import Origin
 from bridle.errors import DiskError
 from tests.agent.samples import Line, lines_in
 from tests.sizes import SIZES
@@ -206,8 +206,8 @@ def test_a_line_that_a_crash_has_torn_stays_apart_from_the_next(tmp_path: Path) 
 WRITER = """
 import sys
 from pathlib import Path
-from bridle.agent.session import new_uuid
-from bridle.agent.sessions import Place, Wanted, open_session
+from bridle.agent.sessions.session import new_uuid
+from bridle.agent.sessions.open_session import Place, Wanted, open_session
 config, cwd, session_id = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]
 forks = len(sys.argv) > 4
 wanted = Wanted(resume=sys.argv[4], forks=True, session_id=session_id) if forks else Wanted(session_id=session_id)

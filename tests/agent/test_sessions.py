@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from bridle.agent import sessions
-from bridle.agent.session import Session, new_uuid
-from bridle.agent.sessions import Place, Wanted, open_session, project_folder
+from bridle.agent.sessions import open_session as open_session_module
+from bridle.agent.sessions.open_session import Place, Wanted, open_session, project_folder
+from bridle.agent.sessions.session import Session, new_uuid
 from bridle.errors import SessionError, UsageError
 from tests.agent.samples import FOLDER, lines_in
 
@@ -124,7 +124,7 @@ def test_a_run_that_keeps_nothing_leaves_nothing(tmp_path: Path) -> None:
 def test_the_new_ids_are_uuids_of_the_random_kind() -> None:
     made = {new_uuid() for _ in range(100)}
     assert len(made) == 100
-    assert all(sessions.is_uuid(text) and text[14] == "4" and text[19] in "89ab" for text in made)
+    assert all(open_session_module.is_uuid(text) and text[14] == "4" and text[19] in "89ab" for text in made)
 
 
 # Going on
@@ -337,7 +337,7 @@ def test_a_resumed_run_that_keeps_nothing_leaves_the_session_as_it_was(tmp_path:
 HOLDER = """
 import sys
 from pathlib import Path
-from bridle.agent.sessions import Place, Wanted, open_session
+from bridle.agent.sessions.open_session import Place, Wanted, open_session
 session = open_session(Wanted(resume=sys.argv[1]), Place(Path(sys.argv[2]), Path(sys.argv[3]), "2.1.197"))
 session.prompt("held", permission_mode="default")
 session.flush()
@@ -390,8 +390,8 @@ def test_a_session_that_is_let_go_of_in_time_is_waited_for(tmp_path: Path) -> No
 
 
 def test_the_caller_says_who_it_is(tmp_path: Path) -> None:
-    assert sessions.entrypoint({"CLAUDE_CODE_ENTRYPOINT": "sdk-py"}) == "sdk-py"
-    assert sessions.entrypoint({"CLAUDE_CODE_ENTRYPOINT": ""}) == "sdk-cli"
+    assert open_session_module.entrypoint({"CLAUDE_CODE_ENTRYPOINT": "sdk-py"}) == "sdk-py"
+    assert open_session_module.entrypoint({"CLAUDE_CODE_ENTRYPOINT": ""}) == "sdk-cli"
     where = Place(tmp_path / "config", tmp_path, "2.1.197", entrypoint="sdk-ts")
     session = open_session(Wanted(), where)
     spoken(session, "one", "two")

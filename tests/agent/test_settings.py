@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from bridle.agent.permissions.rules import Rule
-from bridle.agent.settings import Settings, load
-from bridle.agent.settings_file import SETTINGS_LIMIT_BYTES
+from bridle.agent.permissions.rules.syntax import Rule
+from bridle.agent.settings.load_settings import Settings, load
+from bridle.agent.settings.settings_file import SETTINGS_LIMIT_BYTES
 from bridle.errors import UsageError
 
 

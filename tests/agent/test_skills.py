@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from bridle.agent.skills import Skills, discover
-from bridle.agent.slash import Expanded, Local, Meaning, closest, expand
+from bridle.agent.skills.catalogue import Skills, discover
+from bridle.agent.skills.slash_commands import Expanded, Local, Meaning, closest, expand
+from bridle.agent.tools.contract.tool import Answer
 from bridle.agent.tools.skill import SkillTool
-from bridle.agent.tools.tool import Answer
 from bridle.errors import UserError
 from tests.agent.tools.workplace import recorded
 
@@ -451,7 +451,7 @@ def test_a_document_that_cannot_be_read_is_told_and_no_error(home: Home) -> None
 def test_plain_documents_are_found_without_the_yaml_library(home: Home) -> None:
     home.skill("greet", GREET)
     code = (
-        "import sys; from pathlib import Path; from bridle.agent.skills import discover;"
+        "import sys; from pathlib import Path; from bridle.agent.skills.catalogue import discover;"
         f"found = discover(Path({str(home.project)!r}), Path({str(home.config)!r}));"
         "print(found.listing(), 'yaml' in sys.modules)"
     )

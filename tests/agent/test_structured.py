@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bridle.agent.structured import DONE, Schema, StructuredOutput
+from bridle.agent.tools.structured_output import DONE, Schema, StructuredOutput
 from bridle.errors import UsageError
 
 SCHEMA = (

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from bridle.agent import transcript
-from bridle.agent.session import Session, new_uuid
-from bridle.agent.transcript import Mark, Origin
+from bridle.agent.sessions import transcript_entries
+from bridle.agent.sessions.session import Session, new_uuid
+from bridle.agent.sessions.transcript_entries import Mark, Origin
 from tests.agent.samples import Line, comparable, lines_in, recorded
 
 
@@ -113,8 +113,8 @@ def test_a_summary_is_marked_as_claude_code_marks_it(tmp_path: Path) -> None:
     )
     mark = Mark(boundary["uuid"], "", boundary["logicalParentUuid"])
     ours = [
-        transcript.boundary(boundary["compactMetadata"], mark, origin),
-        transcript.note(
+        transcript_entries.boundary(boundary["compactMetadata"], mark, origin),
+        transcript_entries.note(
             summary["message"]["content"],
             Mark(summary["uuid"], "", boundary["uuid"]),
             origin,
@@ -130,8 +130,8 @@ def test_a_summary_is_marked_as_claude_code_marks_it(tmp_path: Path) -> None:
 
 def test_a_name_stands_first(tmp_path: Path) -> None:
     theirs = recorded("forked.jsonl")[:2]
-    assert transcript.titles("my title", session_id=theirs[0]["sessionId"]) == theirs
-    assert [list(line) for line in transcript.titles("x", session_id="y")] == [list(line) for line in theirs]
+    assert transcript_entries.titles("my title", session_id=theirs[0]["sessionId"]) == theirs
+    assert [list(line) for line in transcript_entries.titles("x", session_id="y")] == [list(line) for line in theirs]
 
 
 def test_the_usage_of_an_answer_has_every_field_in_its_order() -> None:
@@ -142,12 +142,12 @@ def test_the_usage_of_an_answer_has_every_field_in_its_order() -> None:
         "cache_creation": {"ephemeral_5m_input_tokens": 0, "ephemeral_1h_input_tokens": 0},
         "service_tier": None,
     }
-    assert json.dumps(transcript.full_usage(sent)) == json.dumps(theirs)
-    assert transcript.full_usage({"input_tokens": 1, "new_field": 2})["new_field"] == 2
+    assert json.dumps(transcript_entries.full_usage(sent)) == json.dumps(theirs)
+    assert transcript_entries.full_usage({"input_tokens": 1, "new_field": 2})["new_field"] == 2
 
 
 def test_half_a_character_does_not_break_the_file() -> None:
     line = {"type": "user", "message": {"role": "user", "content": "a\ud83d b é"}}
-    data = transcript.encode(line)
+    data = transcript_entries.encode(line)
     assert data.endswith(b"\n")
     assert json.loads(data.decode("utf-8")) == line

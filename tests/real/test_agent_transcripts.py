@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 
-from bridle.agent.compaction import Compacted, Compactor, record
-from bridle.agent.messages import NO_ANSWER
-from bridle.agent.session import Session, new_uuid
-from bridle.agent.sessions import Place, Wanted, open_session
-from bridle.agent.window import Window
+from bridle.agent.compaction.compact_history import Compacted, Compactor, record
+from bridle.agent.compaction.window import Window
+from bridle.agent.sessions.api_messages import NO_ANSWER
+from bridle.agent.sessions.open_session import Place, Wanted, open_session
+from bridle.agent.sessions.session import Session, new_uuid
 from tests.agent.samples import comparable, lines_in
 from tests.real.parts import claude_program
 from tests.real.scene import BRIDLE, LIMIT_SECONDS, Scene, calls, processes_with, says, scene

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from bridle.agent.protocol import version
+from bridle.agent.version import version
 
 
 def main(arguments: list[str]) -> int:

@@ -16,9 +16,9 @@ from collections.abc import Callable
 from pathlib import Path
 from time import monotonic
 
-from bridle.agent import flags
-from bridle.agent.options import Options, options
-from bridle.agent.protocol import version
+from bridle.agent.command_line import flags
+from bridle.agent.command_line.options import Options, options
+from bridle.agent.version import version
 from bridle.errors import Error, SessionError, UsageError, UserError
 
 # A program that opens our standard input and writes nothing gets its prompt run after this time, as it has seen it.
@@ -54,7 +54,7 @@ def run(arguments: list[str]) -> int:
 
 def _run(arguments: list[str]) -> int:
     if arguments[:1] == ["auth"]:
-        from bridle.agent.login import auth_main
+        from bridle.agent.model.api.login import auth_main
 
         return auth_main(arguments[1:])
     given = flags.parse(arguments)
@@ -62,7 +62,7 @@ def _run(arguments: list[str]) -> int:
         sys.stdout.write(version() + "\n")
         return 0
     if given.on("help"):
-        from bridle.agent.help import text
+        from bridle.agent.command_line.help import text
 
         sys.stdout.write(text() + "\n")
         return 0
@@ -72,8 +72,8 @@ def _run(arguments: list[str]) -> int:
 
 
 async def _converse(asked: Options, prompt: str | None) -> int:
-    from bridle.agent.assembly import assemble
-    from bridle.agent.input import Said, listen
+    from bridle.agent.assemble.run_agent import assemble
+    from bridle.agent.stdio.input import Said, listen
 
     loop = asyncio.get_running_loop()
     parts = assemble(asked, Path.cwd(), dict(os.environ))
@@ -151,10 +151,10 @@ def _piped(*, has_prompt: bool) -> str:
 
 def _no_session(arguments: list[str], error: SessionError) -> int:
     """The conversation to go on with is not there: programs get a result, people get words."""
-    from bridle.agent.output import Output
-    from bridle.agent.results import Ending, Totals, Turn, result
-    from bridle.agent.session import new_uuid
-    from bridle.agent.speaker import Speaker
+    from bridle.agent.conversation.turn_result import Ending, Totals, Turn, result
+    from bridle.agent.sessions.session import new_uuid
+    from bridle.agent.stdio.formats import Speaker
+    from bridle.agent.stdio.output import Output
 
     asked = options(flags.parse(arguments))
     output = Output()

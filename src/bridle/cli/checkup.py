@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bridle import __version__
-from bridle.agent.tools import ripgrep
+from bridle.agent.tools.search import ripgrep
 from bridle.engine.hooks import trust
 from bridle.engine.hooks.find_hooks import REPOSITORY_FOLDER
 from bridle.errors import AgentError, DiskError, LockHeld, ProcessError

@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from bridle.agent import auth
-from bridle.agent.model.ask import Ask
+from bridle.agent.model.api import credentials
+from bridle.agent.model.api.endpoint import PlainEndpoint
+from bridle.agent.model.api.models import resolve
+from bridle.agent.model.api.question import Ask
+from bridle.agent.model.api.stream_pieces import BlockDone, Ended, Frame, Piece
 from bridle.agent.model.client import Asker
-from bridle.agent.model.endpoint import PlainEndpoint
-from bridle.agent.model.names import resolve
-from bridle.agent.model.pieces import BlockDone, Ended, Frame, Piece
 from bridle.errors import ModelFailure
 from bridle.stage.script import load_script
 from bridle.stage.server import Stage
@@ -90,8 +90,8 @@ def heard_from(url: str, ask: Ask | None = None, **environment: str) -> Heard:
     return asyncio.run(hear(url, ask, **environment))
 
 
-def _keys(environment: Mapping[str, str]) -> auth.Keys:
-    return auth.find(environment, home=NOWHERE) or auth.Nobody()
+def _keys(environment: Mapping[str, str]) -> credentials.Keys:
+    return credentials.find(environment, home=NOWHERE) or credentials.Nobody()
 
 
 USAGE = {"input_tokens": 100, "output_tokens": 20}

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from bridle.agent.model.ask import Ask
-from bridle.agent.model.names import resolve
+from bridle.agent.model.api.models import resolve
+from bridle.agent.model.api.question import Ask
 
 CERTIFICATES = Path(__file__).parent / "certificates"
 AUTHORITY = CERTIFICATES / "authority.pem"

@@ -8,8 +8,8 @@ from contextlib import aclosing
 
 import pytest
 
+from bridle.agent.model.api.stream_pieces import Begun, BlockDone, Ended, Frame, Piece, Thought
 from bridle.agent.model.client import connect
-from bridle.agent.model.pieces import Begun, BlockDone, Ended, Frame, Piece, Thought
 from bridle.errors import ModelFailure, UsageError
 from bridle.stage.script import load_script
 from bridle.stage.thread import running

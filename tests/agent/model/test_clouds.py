@@ -19,9 +19,9 @@ from typing import Any
 
 import pytest
 
-from bridle.agent.model import clouds
+from bridle.agent.model.api.stream_pieces import Begun, Frame, Restarted, Retrying
 from bridle.agent.model.client import Asker, connect
-from bridle.agent.model.pieces import Begun, Frame, Restarted, Retrying
+from bridle.agent.model.clouds import clients
 from bridle.errors import ModelFailure, UsageError
 from tests.agent.model.asking import Heard
 from tests.agent.model.servers import (
@@ -91,9 +91,9 @@ async def hear(environment: dict[str, str], **fields: Any) -> Heard:
         if seconds:
             heard.waits.append(seconds)
 
-    cloud = clouds.chosen(environment)
+    cloud = clients.chosen(environment)
     assert cloud is not None
-    client = Asker(clouds.endpoint(cloud, environment), environment, sleep=sleep, chance=lambda: 0.0)
+    client = Asker(clients.endpoint(cloud, environment), environment, sleep=sleep, chance=lambda: 0.0)
     try:
         async with asyncio.timeout(PATIENCE_SECONDS):
             async for piece in client.answer(question(**fields)):
@@ -292,10 +292,10 @@ def test_a_setting_that_vertex_needs_is_named(missing: str) -> None:
 
 
 def test_a_cloud_is_chosen_only_when_it_is_asked_for() -> None:
-    assert clouds.chosen({}) is None
-    assert clouds.chosen({"CLAUDE_CODE_USE_BEDROCK": "0", "CLAUDE_CODE_USE_VERTEX": ""}) is None
-    assert clouds.chosen({"CLAUDE_CODE_USE_VERTEX": "true"}) == "vertex"
-    assert clouds.chosen({"CLAUDE_CODE_USE_BEDROCK": "1"}) == "bedrock"
+    assert clients.chosen({}) is None
+    assert clients.chosen({"CLAUDE_CODE_USE_BEDROCK": "0", "CLAUDE_CODE_USE_VERTEX": ""}) is None
+    assert clients.chosen({"CLAUDE_CODE_USE_VERTEX": "true"}) == "vertex"
+    assert clients.chosen({"CLAUDE_CODE_USE_BEDROCK": "1"}) == "bedrock"
 
 
 def test_without_the_official_client_the_way_to_get_it_is_told() -> None:

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from bridle.agent.model.cost import Ledger, answer_usd
-from bridle.agent.model.names import resolve
+from bridle.agent.model.api.cost import Ledger, answer_usd
+from bridle.agent.model.api.models import resolve
 
 USAGE = {"input_tokens": 100, "output_tokens": 20, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0}
 

@@ -7,7 +7,7 @@ import socket
 
 import pytest
 
-from bridle.agent.model.pieces import Retrying
+from bridle.agent.model.api.stream_pieces import Retrying
 from tests.agent.model.asking import (
     FINE,
     LONG,

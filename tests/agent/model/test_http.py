@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from bridle.agent.model.address import parse
-from bridle.agent.model.http import Limits, Server
-from bridle.agent.model.proxy import proxy_for
+from bridle.agent.model.http.address import parse
+from bridle.agent.model.http.http_client import Limits, Server
+from bridle.agent.model.http.proxy import proxy_for
 from bridle.errors import NetworkError, UsageError
 from tests.agent.model.servers import (
     AUTHORITY,

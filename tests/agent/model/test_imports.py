@@ -47,10 +47,10 @@ import asyncio, sys
 from pathlib import Path
 from bridle.agent import auth
 from bridle.agent.model import names
-from bridle.agent.model.ask import Ask
+from bridle.agent.model.api.question import Ask
 from bridle.agent.model.client import connect
-from bridle.agent.model.cost import Ledger
-from bridle.agent.model.pieces import Ended
+from bridle.agent.model.api.cost import Ledger
+from bridle.agent.model.api.stream_pieces import Ended
 
 async def main(environment):
     client = connect(auth.find(environment, home=Path("/nonexistent")), environment)

@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from bridle.agent.model.cloud_names import bedrock_id, vertex_id
-from bridle.agent.model.names import (
+from bridle.agent.model.api.models import (
     ALIASES,
     EFFORTS,
     Thinking,
@@ -13,6 +12,7 @@ from bridle.agent.model.names import (
     spoken,
     thinking_sent,
 )
+from bridle.agent.model.clouds.model_ids import bedrock_id, vertex_id
 
 OPUS, SONNET, HAIKU, FABLE = "claude-opus-4-8", "claude-sonnet-5", "claude-haiku-4-5-20251001", "claude-fable-5"
 PROFILE = "us.anthropic.claude-haiku-4-5-20251001-v1:0"

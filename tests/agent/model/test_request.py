@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bridle.agent.model.ask import Ask
-from bridle.agent.model.names import resolve
-from bridle.agent.model.request import betas, body, custom_headers, headers
+from bridle.agent.model.api.models import resolve
+from bridle.agent.model.api.question import Ask
+from bridle.agent.model.api.request_body import betas, body, custom_headers, headers
 from bridle.errors import UsageError
 
 MARK = {"cache_control": {"type": "ephemeral"}}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from bridle.agent.model.names import resolve
-from bridle.agent.model.pieces import FellBack, Retrying
+from bridle.agent.model.api.models import resolve
+from bridle.agent.model.api.stream_pieces import FellBack, Retrying
 from tests.agent.model.asking import (
     FINE,
     Answer,

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bridle.agent.model.sse import Reader
+from bridle.agent.model.api.sse import Reader
 from bridle.errors import NetworkError
 
 

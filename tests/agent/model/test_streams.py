@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from bridle.agent.model.pieces import Begun, Broken, Restarted, Retrying
+from bridle.agent.model.api.stream_pieces import Begun, Broken, Restarted, Retrying
 from tests.agent.model.asking import (
     FINE,
     LONG,

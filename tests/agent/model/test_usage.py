@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from bridle.agent.model.usage import merged
+from bridle.agent.model.api.usage import merged
 
 START: dict[str, Any] = {
     "input_tokens": 100,

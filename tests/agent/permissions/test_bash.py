@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 
+from bridle.agent.permissions.bash.deny import shapes
+from bridle.agent.permissions.bash.parse import read_script
+from bridle.agent.permissions.bash.words import Word
+from bridle.agent.permissions.bash.wrappers import basename
 from bridle.agent.permissions.decide import decide
-from bridle.agent.permissions.parts import shapes
-from bridle.agent.permissions.policy import Allowed, Policy
-from bridle.agent.permissions.rules import Rule
-from bridle.agent.permissions.shell import read_script
-from bridle.agent.permissions.words import Word
-from bridle.agent.permissions.wrappers import basename
+from bridle.agent.permissions.rules.policy import Allowed, Policy
+from bridle.agent.permissions.rules.syntax import Rule
 from tests.agent.permissions.hostile import COMMANDS as ROWS
 from tests.agent.permissions.soup import COMMANDS
 from tests.agent.permissions.stubs import Yard, make_yard

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from bridle.agent.permissions.decide import decide
-from bridle.agent.permissions.policy import Allowed, Asks, Denied, Policy
-from bridle.agent.permissions.rules import parse_rule
+from bridle.agent.permissions.rules.policy import Allowed, Asks, Denied, Policy
+from bridle.agent.permissions.rules.syntax import parse_rule
 from tests.real.parts import claude_program
 from tests.real.scene import LIMIT_SECONDS, scene
 

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from bridle.agent.permissions.decide import bypass_refusal, decide
-from bridle.agent.permissions.files import is_hidden
-from bridle.agent.permissions.policy import Allowed, Asks, Denied, Policy, with_mode, with_shell_folder
-from bridle.agent.permissions.rules import Rule, parse_rule
+from bridle.agent.permissions.rules.file_access import is_hidden
+from bridle.agent.permissions.rules.policy import Allowed, Asks, Denied, Policy, with_mode, with_shell_folder
+from bridle.agent.permissions.rules.syntax import Rule, parse_rule
 
 # A hang is a failure; a cold start on a busy machine takes a few seconds.
 LIMIT_SECONDS = 60
@@ -393,9 +393,9 @@ def test_deciding_about_files_loads_no_grammar_and_no_table() -> None:
     code = (
         "import sys, json as _; del sys.modules['json']\n"
         "from bridle.agent.permissions.decide import decide\n"
-        "from bridle.agent.permissions.policy import Policy\n"
-        "from bridle.agent.permissions.rules import Rule\n"
-        "import bridle.agent.settings, bridle.agent.permissions.offer\n"
+        "from bridle.agent.permissions.rules.policy import Policy\n"
+        "from bridle.agent.permissions.rules.syntax import Rule\n"
+        "import bridle.agent.settings.load_settings, bridle.agent.permissions.offered_tools\n"
         "policy = Policy(cwd='/w', home='/h', allow=(Rule('Bash', None),))\n"
         "decide('Read', {'file_path': 'x'}, policy); decide('Bash', {'command': 'x'}, policy)\n"
         "heavy = ('tree_sitter', 'tree_sitter_bash', 'json', 'urllib.request', 'asyncio', 'subprocess', 'difflib')\n"

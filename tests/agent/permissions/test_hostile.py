@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from bridle.agent.permissions.decide import decide
-from bridle.agent.permissions.policy import Allowed, Asks, Denied, Policy, Verdict
-from bridle.agent.permissions.rules import Rule, parse_rule
+from bridle.agent.permissions.rules.policy import Allowed, Asks, Denied, Policy, Verdict
+from bridle.agent.permissions.rules.syntax import Rule, parse_rule
 from tests.agent.permissions.hostile import ALLOW, ASK, COMMANDS, DENY, FILES, FileRow, Row
 
 SOME = ("Bash(git *)", "Bash(npm test)", "Edit")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from bridle.agent.permissions.offer import offered
-from bridle.agent.permissions.rules import Rule, parse_rule
+from bridle.agent.permissions.offered_tools import offered
+from bridle.agent.permissions.rules.syntax import Rule, parse_rule
 
 KNOWN = ("Agent", "AskUserQuestion", "Bash", "Edit", "Glob", "Grep", "Read", "Skill", "TaskOutput", "TaskStop", "Write")
 USUAL = ("Agent", "Bash", "Edit", "Read", "Skill", "TaskOutput", "TaskStop", "Write")

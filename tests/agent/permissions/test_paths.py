@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bridle.agent.permissions.paths import (
+from bridle.agent.permissions.rules.rule_paths import (
     LIMIT_MATCHES,
     PATH_LIMIT_CHARACTERS,
     glob_matches,

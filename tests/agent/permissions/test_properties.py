@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bridle.agent.permissions.decide import decide
-from bridle.agent.permissions.policy import MODES, Allowed, Asks, Denied, Policy
-from bridle.agent.permissions.rules import Rule
+from bridle.agent.permissions.rules.policy import MODES, Allowed, Asks, Denied, Policy
+from bridle.agent.permissions.rules.syntax import Rule
 from tests.agent.permissions.soup import COMMANDS
 
 ALLOW = (Rule("Bash", "git *"), Rule("Bash", "npm test"), Rule("Edit", "src/**"))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from bridle.agent.permissions.patterns import compile_rule, could_match, matches
-from bridle.agent.permissions.rules import RULE_LIMIT_CHARACTERS, Rule, names_tool, parse_rule, split_list
-from bridle.agent.permissions.words import Word, plain
+from bridle.agent.permissions.bash.rule_patterns import compile_rule, could_match, matches
+from bridle.agent.permissions.bash.words import Word, plain
+from bridle.agent.permissions.rules.syntax import RULE_LIMIT_CHARACTERS, Rule, names_tool, parse_rule, split_list
 
 UNKNOWN = Word("$x", None)
 

@@ -7,9 +7,9 @@ import sys
 
 import pytest
 
-from bridle.agent.permissions.script import Script
-from bridle.agent.permissions.shell import CONTROL, LIMIT_CHARACTERS, LIMIT_DEPTH, TOO_DEEP, TOO_LONG, read_script
-from bridle.agent.permissions.words import Word, read_word
+from bridle.agent.permissions.bash.parse import CONTROL, LIMIT_CHARACTERS, LIMIT_DEPTH, TOO_DEEP, TOO_LONG, read_script
+from bridle.agent.permissions.bash.parsed_command import Script
+from bridle.agent.permissions.bash.words import Word, read_word
 
 HOME = "/home/me"
 
@@ -216,7 +216,7 @@ def test_the_number_of_a_file_before_a_redirection_is_no_word() -> None:
 def test_no_letter_kills_the_process() -> None:
     """The grammar's table is followed by whatever this process has there: each has its own chance to die."""
     code = """
-from bridle.agent.permissions.shell import read_script
+from bridle.agent.permissions.bash.parse import read_script
 for letter in map(chr, (0x1F40E, 0x2C7A6, 0x5EF8C, 0x9904A, 0xFFFFF, 0x10FFFF)):
     for text in ("${%s", "[/%s{%s^${", 'let&%s=~%s>&%s=|<<"E F"b%s'):
         read_script(text.replace("%s", letter), "/home/me")

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from bridle.agent.tools.background import Background, Finished, Started, new_id, notice, shown, summary
-from bridle.agent.tools.shell import Shell
+from bridle.agent.tools.shell.background import Background, Finished, Started, new_id, notice, shown, summary
+from bridle.agent.tools.shell.shell import Shell
 from bridle.agent.tools.shell_tools import normalised
 from tests.agent.tools.workplace import Workplace, play, recorded, until, workplace
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from bridle.agent.tools.bash import Bash
-from bridle.agent.tools.limits import Limits
-from bridle.agent.tools.shell import Shell
+from bridle.agent.tools.shell.bash import Bash
+from bridle.agent.tools.shell.limits import Limits
+from bridle.agent.tools.shell.shell import Shell
 from tests.agent.tools.workplace import play, recorded, until, workplace
 
 # Calls whose answer depends on the machine, or that are told otherwise on purpose (see the tests that name them).

@@ -83,10 +83,10 @@ def test_the_interrupted_command_has_a_moment_to_clean_up(tmp_path: Path) -> Non
 KILLED = """
 import asyncio, os, sys
 from pathlib import Path
-from bridle.agent.tools.background import Background
-from bridle.agent.tools.bash import Bash
-from bridle.agent.tools.limits import Limits
-from bridle.agent.tools.shell import Shell
+from bridle.agent.tools.shell.background import Background
+from bridle.agent.tools.shell.bash import Bash
+from bridle.agent.tools.shell.limits import Limits
+from bridle.agent.tools.shell.shell import Shell
 
 async def main():
     folder = Path(sys.argv[1])
@@ -118,10 +118,10 @@ def test_a_killed_session_takes_its_commands_with_it(tmp_path: Path) -> None:
 WATCHED = """
 import asyncio, os, sys
 from pathlib import Path
-from bridle.agent.tools.background import Background
-from bridle.agent.tools.bash import Bash
-from bridle.agent.tools.limits import Limits
-from bridle.agent.tools.shell import Shell
+from bridle.agent.tools.shell.background import Background
+from bridle.agent.tools.shell.bash import Bash
+from bridle.agent.tools.shell.limits import Limits
+from bridle.agent.tools.shell.shell import Shell
 
 async def main():
     folder = Path(sys.argv[1])

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from bridle.agent.tools.spool import KEPT_LIMIT_BYTES
+from bridle.agent.tools.shell.output_spool import KEPT_LIMIT_BYTES
 from tests.agent.tools.workplace import HANG_SECONDS, play, recorded, workplace
 
 GIGABYTE = 1024 * 1024 * 1024
@@ -126,10 +126,10 @@ def test_an_output_that_cannot_be_saved_is_still_told(tmp_path: Path) -> None:
 LOUD = """
 import asyncio, os, resource, sys
 from pathlib import Path
-from bridle.agent.tools.background import Background
-from bridle.agent.tools.bash import Bash
-from bridle.agent.tools.limits import Limits
-from bridle.agent.tools.shell import Shell
+from bridle.agent.tools.shell.background import Background
+from bridle.agent.tools.shell.bash import Bash
+from bridle.agent.tools.shell.limits import Limits
+from bridle.agent.tools.shell.shell import Shell
 
 async def main():
     folder = Path(sys.argv[1])

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from bridle.agent.tools.exit_codes import first_name, is_silent, meaning
+from bridle.agent.tools.shell.exit_codes import first_name, is_silent, meaning
 
 
 @pytest.mark.parametrize(

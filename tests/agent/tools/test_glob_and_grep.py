@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bridle.agent.tools.ripgrep import find
+from bridle.agent.tools.search.ripgrep import find
 from tests.agent.tools.desk import Desk, lay_out
 
 PAGED = "[Showing results with pagination ="

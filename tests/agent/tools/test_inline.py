@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from bridle.agent.tools.inline import inline_commands
+from bridle.agent.tools.shell.skill_commands import inline_commands
 from bridle.errors import UserError
 from tests.agent.tools.workplace import play, workplace
 

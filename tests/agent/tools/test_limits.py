@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from bridle.agent.tools.limits import Limits, from_environment
+from bridle.agent.tools.shell.limits import Limits, from_environment
 
 
 def test_an_empty_environment_gives_the_defaults() -> None:

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from bridle.agent.tools.task_items import TaskItems
-from bridle.agent.tools.task_list import task_list_tools
-from bridle.agent.tools.todo_write import TodoWrite
-from bridle.agent.tools.tool import Answer, Tool
+from bridle.agent.tools.contract.tool import Answer, Tool
+from bridle.agent.tools.todo.task_items import TaskItems
+from bridle.agent.tools.todo.task_tools import task_list_tools
+from bridle.agent.tools.todo.todo_write import TodoWrite
 from tests.agent.tools.workplace import recorded
 
 # What Claude Code 2.1.197 answered to these calls, one after the other, on 2026-11-15.

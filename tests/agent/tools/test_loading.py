@@ -6,18 +6,25 @@ import sys
 # What only a call needs: it is loaded by that call, since the tools are made before the first event is printed.
 ONLY_FOR_CALLS = {
     *("base64", "difflib", "h11", "hashlib", "html.parser", "http", "importlib.metadata", "mimetypes", "shutil"),
-    *("ssl", "zipfile", "zlib", "bridle.ground.children.query", "bridle.agent.tools.change", "bridle.agent.tools.edit"),
-    *("bridle.agent.tools.excerpt", "bridle.agent.tools.grep", "bridle.agent.tools.notebook"),
-    *("bridle.agent.tools.patch", "bridle.agent.tools.read", "bridle.agent.tools.web_fetch"),
+    *(
+        "ssl",
+        "zipfile",
+        "zlib",
+        "bridle.ground.children.query",
+        "bridle.agent.tools.files.change",
+        "bridle.agent.tools.files.edit",
+    ),
+    *("bridle.agent.tools.files.excerpt", "bridle.agent.tools.search.grep", "bridle.agent.tools.files.notebook"),
+    *("bridle.agent.tools.files.diff_hunks", "bridle.agent.tools.files.read", "bridle.agent.tools.web.fetch_tool"),
 }
 
 
 def test_making_the_tools_loads_nothing_that_only_a_call_needs() -> None:
     code = (
         "import sys\n"
-        "from bridle.agent.tools.file_memory import FileMemory\n"
+        "from bridle.agent.tools.files.known_files import FileMemory\n"
         "from bridle.agent.tools.file_tools import file_tools\n"
-        "import bridle.agent.tools.validate\n"
+        "import bridle.agent.tools.arguments\n"
         "before = len(file_tools(lambda: None, FileMemory()))\n"
         "print(before, *sys.modules)\n"
     )

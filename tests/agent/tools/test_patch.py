@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bridle.agent.tools.patch import structured_patch
+from bridle.agent.tools.files.diff_hunks import structured_patch
 from tests.agent.tools.desk import MEASURED
 
 CASES: list[dict[str, Any]] = json.loads((MEASURED / "patches.json").read_text("utf-8"))

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from bridle.agent.tools import printed
+from bridle.agent.tools.contract import shown_output
 
 
 @pytest.mark.parametrize(
@@ -19,14 +19,14 @@ from bridle.agent.tools import printed
     ],
 )
 def test_sizes_read_as_recorded(size_bytes: int, said: str) -> None:
-    assert printed.size(size_bytes) == said
+    assert shown_output.size(size_bytes) == said
 
 
 @pytest.mark.parametrize(
     ("seconds", "said"), [(0.5, "0.5s"), (1, "1s"), (59.9, "59s"), (120, "2m 0s"), (90, "1m 30s"), (3661, "1h 1m 1s")]
 )
 def test_times_read_as_recorded(seconds: float, said: str) -> None:
-    assert printed.duration(seconds) == said
+    assert shown_output.duration(seconds) == said
 
 
 @pytest.mark.parametrize(
@@ -40,15 +40,15 @@ def test_times_read_as_recorded(seconds: float, said: str) -> None:
     ],
 )
 def test_blank_lines_before_and_white_space_after_are_no_output(text: str, left: str) -> None:
-    assert printed.trimmed(text) == left
+    assert shown_output.trimmed(text) == left
 
 
 def test_a_preview_ends_with_a_line_if_one_ends_in_its_second_half() -> None:
-    assert printed.preview("x" * 1500 + "\n" + "y" * 5000) == "x" * 1500
-    assert printed.preview("x" * 500 + "\n" + "y" * 5000) == "x" * 500 + "\n" + "y" * 1499
-    assert printed.preview("x" * 2000) == "x" * 2000
+    assert shown_output.preview("x" * 1500 + "\n" + "y" * 5000) == "x" * 1500
+    assert shown_output.preview("x" * 500 + "\n" + "y" * 5000) == "x" * 500 + "\n" + "y" * 1499
+    assert shown_output.preview("x" * 2000) == "x" * 2000
 
 
 def test_a_megabyte_of_blank_lines_is_trimmed_in_one_go() -> None:
-    assert printed.trimmed(" " * 1_000_000 + "x") == " " * 1_000_000 + "x"
-    assert printed.trimmed("\n" * 1_000_000 + "x") == "x"
+    assert shown_output.trimmed(" " * 1_000_000 + "x") == " " * 1_000_000 + "x"
+    assert shown_output.trimmed("\n" * 1_000_000 + "x") == "x"

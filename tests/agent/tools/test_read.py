@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bridle.agent.tools.file_memory import FileMemory
+from bridle.agent.tools.files.known_files import FileMemory
 from tests.agent.tools.desk import Desk
 from tests.agent.tools.forbidden import nobody
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bridle.agent.tools.saving import Cancelled, Overtaken, save
+from bridle.agent.tools.files.save import Cancelled, Overtaken, save
 from tests.agent.tools.desk import left_behind
 
 

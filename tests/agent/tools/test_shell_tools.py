@@ -5,7 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from bridle.agent.skills import Skills
+from bridle.agent.skills.catalogue import Skills
 from bridle.agent.tools.skill import SkillTool
 from tests.agent.tools.workplace import play, workplace
 

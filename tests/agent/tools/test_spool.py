@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bridle.agent.tools.spool import Spool
+from bridle.agent.tools.shell.output_spool import Spool
 
 
 def filled(path: Path, data: bytes, *, step: int, hold: int, keep: int = 1000) -> Spool:

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bridle.agent.tools.tool import Answer
-from bridle.agent.tools.validate import check
+from bridle.agent.tools.arguments import check
+from bridle.agent.tools.contract.tool import Answer
 from tests.agent.tools.desk import MEASURED
 
 CASES: list[dict[str, Any]] = json.loads((MEASURED / "arguments.json").read_text("utf-8"))

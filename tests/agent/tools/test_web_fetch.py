@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from bridle.agent.tools.web_place import NotFetched, is_public, is_same_site, parse, require_public_name
-from bridle.agent.tools.web_text import html_text, text_of
+from bridle.agent.tools.web.allowed_addresses import NotFetched, is_public, is_same_site, parse, require_public_name
+from bridle.agent.tools.web.html_text import html_text, text_of
 from tests.agent.tools.desk import Desk
 
 PAGE = b"""<!doctype html><html><head><title>T</title><style>x{}</style><script>bad("</p>")</script></head><body>

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bridle.agent.tools.background import Background
-from bridle.agent.tools.limits import from_environment
-from bridle.agent.tools.shell import Shell
+from bridle.agent.tools.contract.tool import Answer, Tool
+from bridle.agent.tools.shell.background import Background
+from bridle.agent.tools.shell.limits import from_environment
+from bridle.agent.tools.shell.shell import Shell
 from bridle.agent.tools.shell_tools import shell_tools
-from bridle.agent.tools.tool import Answer, Tool
 
 # A test that takes longer than this has hung.
 HANG_SECONDS = 60.0

@@ -8,12 +8,12 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import aclosing
 from typing import Protocol
 
-from bridle.agent.auth import Keys, Nobody
-from bridle.agent.model.ask import Ask
-from bridle.agent.model.course import Course
-from bridle.agent.model.endpoint import Endpoint, PlainEndpoint
-from bridle.agent.model.pieces import Piece
-from bridle.agent.model.trouble import max_retries
+from bridle.agent.model.api.credentials import Keys, Nobody
+from bridle.agent.model.api.endpoint import Endpoint, PlainEndpoint
+from bridle.agent.model.api.question import Ask
+from bridle.agent.model.api.request_attempts import Course
+from bridle.agent.model.api.request_errors import max_retries
+from bridle.agent.model.api.stream_pieces import Piece
 
 Sleep = Callable[[float], Awaitable[None]]
 
@@ -30,11 +30,11 @@ class Client(Protocol):
 
 def connect(keys: Keys | None, environment: Mapping[str, str]) -> Client:
     """The client for the endpoint that the environment names."""
-    from bridle.agent.model import clouds
+    from bridle.agent.model.clouds import clients
 
-    cloud = clouds.chosen(environment)
+    cloud = clients.chosen(environment)
     if cloud is not None:
-        return Asker(clouds.endpoint(cloud, environment), environment)
+        return Asker(clients.endpoint(cloud, environment), environment)
     return Asker(PlainEndpoint(keys or Nobody(), environment), environment)
 
 

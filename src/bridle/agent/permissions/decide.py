@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from bridle.agent.permissions import texts
-from bridle.agent.permissions.files import READERS, WRITERS, judge_file
-from bridle.agent.permissions.policy import Allowed, Asks, Denied, Policy, Verdict
-from bridle.agent.permissions.rules import Rule, canonical, names_tool
+from bridle.agent.permissions.rules import denial_messages
+from bridle.agent.permissions.rules.file_access import READERS, WRITERS, judge_file
+from bridle.agent.permissions.rules.policy import Allowed, Asks, Denied, Policy, Verdict
+from bridle.agent.permissions.rules.syntax import Rule, canonical, names_tool
 
 # What changes nothing outside this program, or is bounded by permissions of its own.
 _FREE_TOOLS: Final = frozenset(
@@ -44,7 +44,7 @@ def decide(tool: str, arguments: Mapping[str, Any], policy: Policy) -> Verdict:
     tool = canonical(tool)
     verdict = _judge(tool, arguments, policy)
     if isinstance(verdict, Asks) and policy.mode == "dontAsk":
-        return Denied(texts.dont_ask(tool, verdict.advice))
+        return Denied(denial_messages.dont_ask(tool, verdict.advice))
     return verdict
 
 
@@ -52,15 +52,15 @@ def bypass_refusal(environment: Mapping[str, str], uid: int) -> str | None:
     """Why permissions must not be bypassed here, in the words for stderr; None if they may be."""
     if uid != 0 or environment.get("IS_SANDBOX") == "1":
         return None
-    return texts.BYPASS_AS_ROOT
+    return denial_messages.BYPASS_AS_ROOT
 
 
 def _judge(tool: str, arguments: Mapping[str, Any], policy: Policy) -> Verdict:
     for rule in policy.deny:
         if rule.what is None and names_tool(rule, tool):
-            return Denied(texts.denied_tool(tool))
+            return Denied(denial_messages.denied_tool(tool))
     if tool == "Bash":
-        from bridle.agent.permissions.command import judge_command  # tree-sitter is loaded with it
+        from bridle.agent.permissions.bash.decide_command import judge_command  # tree-sitter is loaded with it
 
         return judge_command(arguments.get("command"), policy)
     if tool in READERS or tool in WRITERS:
@@ -72,9 +72,9 @@ def _judge_other(tool: str, arguments: Mapping[str, Any], policy: Policy) -> Ver
     what = _subject(tool, arguments)
     denied = _other_rule(policy.deny, tool, what)
     if denied is not None and tool == "Agent":
-        return Denied(texts.denied_agent(what, str(denied), denied.source), is_listed=False)
+        return Denied(denial_messages.denied_agent(what, str(denied), denied.source), is_listed=False)
     if denied is not None:
-        return Denied(texts.denied_call(tool, what))
+        return Denied(denial_messages.denied_call(tool, what))
     if not _other_rule(policy.ask, tool, what):
         if policy.mode == "bypassPermissions":
             return Allowed("mode bypassPermissions")
@@ -90,7 +90,12 @@ def _ask_other(tool: str, what: str | None) -> Asks:
     is_domain = tool == "WebFetch" and what != "domain:"
     content = {"toolName": tool, "ruleContent": what} if is_domain else {"toolName": tool}
     suggestion = {"type": "addRules", "rules": [content], "behavior": "allow", "destination": "localSettings"}
-    return Asks(texts.ask_tool(tool), texts.advise(f"{tool}({what})" if is_domain else tool), None, (suggestion,))
+    return Asks(
+        denial_messages.ask_tool(tool),
+        denial_messages.advise(f"{tool}({what})" if is_domain else tool),
+        None,
+        (suggestion,),
+    )
 
 
 def _subject(tool: str, arguments: Mapping[str, Any]) -> str | None:

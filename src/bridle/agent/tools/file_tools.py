@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from bridle.agent.tools import declared
-from bridle.agent.tools.file_memory import FileMemory
-from bridle.agent.tools.late import Late
-from bridle.agent.tools.tool import Tool
-from bridle.agent.tools.web_digest import Digest
+from bridle.agent.tools.contract import declarations
+from bridle.agent.tools.contract.lazy import Late
+from bridle.agent.tools.contract.tool import Tool
+from bridle.agent.tools.files.known_files import FileMemory
+from bridle.agent.tools.web.digest import Digest
 
 
 def file_tools(
@@ -30,46 +30,46 @@ def file_tools(
     surroundings = environment or {}
 
     def read() -> Tool:
-        from bridle.agent.tools.read import Read
+        from bridle.agent.tools.files.read import Read
 
         return Read(folder, memory)
 
     def write() -> Tool:
-        from bridle.agent.tools.write import Write
+        from bridle.agent.tools.files.write import Write
 
         return Write(folder, memory)
 
     def edit() -> Tool:
-        from bridle.agent.tools.edit import Edit
+        from bridle.agent.tools.files.edit import Edit
 
         return Edit(folder, memory)
 
     def notebook_edit() -> Tool:
-        from bridle.agent.tools.notebook_edit import NotebookEdit
+        from bridle.agent.tools.files.notebook_edit import NotebookEdit
 
         return NotebookEdit(folder, memory)
 
     def glob() -> Tool:
-        from bridle.agent.tools.glob import Glob
+        from bridle.agent.tools.search.glob import Glob
 
         return Glob(folder, surroundings, is_hidden=is_hidden)
 
     def grep() -> Tool:
-        from bridle.agent.tools.grep import Grep
+        from bridle.agent.tools.search.grep import Grep
 
         return Grep(folder, surroundings, results_folder, is_hidden=is_hidden)
 
     def web_fetch() -> Tool:
-        from bridle.agent.tools.web_fetch import WebFetch
+        from bridle.agent.tools.web.fetch_tool import WebFetch
 
         return WebFetch(surroundings, digest=digest, results_folder=results_folder)
 
     return [
-        Late(declared.READ, read),
-        Late(declared.WRITE, write),
-        Late(declared.EDIT, edit),
-        Late(declared.NOTEBOOK_EDIT, notebook_edit),
-        Late(declared.GLOB, glob),
-        Late(declared.GREP, grep),
-        Late(declared.WEB_FETCH, web_fetch),
+        Late(declarations.READ, read),
+        Late(declarations.WRITE, write),
+        Late(declarations.EDIT, edit),
+        Late(declarations.NOTEBOOK_EDIT, notebook_edit),
+        Late(declarations.GLOB, glob),
+        Late(declarations.GREP, grep),
+        Late(declarations.WEB_FETCH, web_fetch),
     ]

@@ -6,16 +6,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from bridle.agent.permissions.rules import canonical
-from bridle.agent.tools.background import Background
-from bridle.agent.tools.bash import Bash
-from bridle.agent.tools.limits import Limits
-from bridle.agent.tools.shell import Shell
-from bridle.agent.tools.task_list import task_list_tools
-from bridle.agent.tools.task_output import TaskOutput
-from bridle.agent.tools.task_stop import TaskStop
-from bridle.agent.tools.todo_write import TodoWrite
-from bridle.agent.tools.tool import Tool
+from bridle.agent.permissions.rules.syntax import canonical
+from bridle.agent.tools.contract.tool import Tool
+from bridle.agent.tools.shell.background import Background
+from bridle.agent.tools.shell.bash import Bash
+from bridle.agent.tools.shell.limits import Limits
+from bridle.agent.tools.shell.shell import Shell
+from bridle.agent.tools.shell.task_output import TaskOutput
+from bridle.agent.tools.shell.task_stop import TaskStop
+from bridle.agent.tools.todo.task_tools import task_list_tools
+from bridle.agent.tools.todo.todo_write import TodoWrite
 
 
 def shell_tools(shell: Shell, background: Background, *, results_folder: Path, limits: Limits) -> list[Tool]:

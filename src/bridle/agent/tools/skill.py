@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, ClassVar
 
-from bridle.agent.skill_document import Skill
-from bridle.agent.skill_text import Inline, unfold
-from bridle.agent.skills import Skills
-from bridle.agent.slash import closest
-from bridle.agent.tools.schema import input_schema
-from bridle.agent.tools.tool import Answer, failed, refused
+from bridle.agent.skills.catalogue import Skills
+from bridle.agent.skills.expand import Inline, unfold
+from bridle.agent.skills.skill_document import Skill
+from bridle.agent.skills.slash_commands import closest
+from bridle.agent.tools.contract.input_schema import input_schema
+from bridle.agent.tools.contract.tool import Answer, failed, refused
 from bridle.errors import UserError
 
 

@@ -8,12 +8,12 @@ from typing import Any
 import msgspec
 
 from bridle.agent.permissions.decide import decide
-from bridle.agent.permissions.policy import Allowed, Asks, Denied, Policy
-from bridle.agent.permissions.rules import canonical
-from bridle.agent.structured import StructuredOutput
+from bridle.agent.permissions.rules.policy import Allowed, Asks, Denied, Policy
+from bridle.agent.permissions.rules.syntax import canonical
+from bridle.agent.tools.arguments import check
+from bridle.agent.tools.contract.tool import Answer, Tool, failed
 from bridle.agent.tools.shell_tools import normalised
-from bridle.agent.tools.tool import Answer, Tool, failed
-from bridle.agent.tools.validate import check
+from bridle.agent.tools.structured_output import StructuredOutput
 
 # Calls that change nothing that another call could see: any number of them may run at once.
 _SHARED = frozenset({"Glob", "Grep", "Read", "TaskGet", "TaskList", "TaskOutput", "WebFetch"})

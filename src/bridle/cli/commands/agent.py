@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from bridle.agent.help import text
+from bridle.agent.command_line.help import text
 
 
 @click.command(

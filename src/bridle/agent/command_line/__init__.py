@@ -1,0 +1,1 @@
+"""The `agent/command_line` package."""

@@ -1,0 +1,1 @@
+"""The `agent/compaction` package."""

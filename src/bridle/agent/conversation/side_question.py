@@ -1,0 +1,34 @@
+"""A question to the model beside the conversation: no tools, and only its words count."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Callable
+from typing import Any, cast
+
+from bridle.agent.model.api.client_protocol import Answering
+from bridle.agent.model.api.question import Ask
+from bridle.agent.model.api.stream_pieces import Begun, BlockDone, Ended, Piece, Restarted
+
+Count = Callable[[str, dict[str, Any]], None]
+
+
+async def words(client: Answering, ask: Ask, count: Count) -> str:
+    """What the model says; what it used is counted. ModelFailure where it cannot be asked."""
+    text, model = "", ""
+    stream = cast("AsyncGenerator[Piece, None]", client.answer(ask))
+    try:
+        async for piece in stream:
+            match piece:
+                case Begun():
+                    model = str(piece.message.get("model") or "")
+                case BlockDone() if piece.block.get("type") == "text":
+                    text += piece.block["text"]
+                case Restarted():
+                    text = ""
+                case Ended():
+                    count(model, piece.usage)
+                case _:
+                    pass
+    finally:
+        await stream.aclose()
+    return text

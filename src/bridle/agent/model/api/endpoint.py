@@ -1,0 +1,194 @@
+"""One request to an endpoint of the Messages API over plain HTTP: its frames, its whole answer, or its trouble."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncGenerator, Mapping
+from typing import Any, Protocol
+
+from msgspec import Struct
+
+from bridle.agent.model.api import request_body, sse
+from bridle.agent.model.api.credentials import Keys
+from bridle.agent.model.api.models import Model
+from bridle.agent.model.api.question import Ask
+from bridle.agent.model.api.request_errors import Trouble, from_network, from_status, troubled
+from bridle.agent.model.api.response_values import decoded, encoded
+from bridle.agent.model.http.address import Address, parse
+from bridle.agent.model.http.http_client import HEADERS_SECONDS, IDLE_SECONDS, Exchange, Limits, Response, Server
+from bridle.errors import NetworkError, UsageError
+
+DEFAULT_URL = "https://api.anthropic.com"
+PATH = "/v1/messages?beta=true"
+# An error document has a few hundred bytes; a proxy's error page may have more, and nobody reads it whole.
+ERROR_LIMIT_BYTES = 256 * 1024
+# An answer of 128,000 tokens has about half a megabyte.
+ANSWER_LIMIT_BYTES = 64 * 1024 * 1024
+
+
+class Opened(Struct, frozen=True):
+    """The endpoint has begun to answer."""
+
+    request_id: str | None
+
+
+class Whole(Struct, frozen=True):
+    """A complete answer in one document."""
+
+    message: dict[str, Any]
+    request_id: str | None
+
+
+class Endpoint(Protocol):
+    """Somebody who takes one request; raises EndpointError with a Trouble when it gives no answer."""
+
+    @property
+    def where(self) -> str:
+        """What people are told to look at when it does not work."""
+
+    @property
+    def has_key(self) -> bool:
+        """Whether requests are made with a key, and not with the token of a login."""
+
+    def stream(
+        self, ask: Ask, model: Model, max_tokens: int | None
+    ) -> AsyncGenerator[Opened | Whole | dict[str, Any], None]:
+        """Ask for a stream: first Opened, then frames; or a Whole from a server that does not stream."""
+
+    async def whole(self, ask: Ask, model: Model, max_tokens: int | None) -> Whole:
+        """Ask for the answer in one document."""
+
+    async def refuse_credential(self) -> None:
+        """The credential was not accepted: get another one if there is any."""
+
+    async def close(self) -> None:
+        """Let go of every connection."""
+
+
+class PlainEndpoint:
+    """An endpoint that is spoken to directly."""
+
+    def __init__(self, keys: Keys, environment: Mapping[str, str]) -> None:
+        self._keys = keys
+        self._environment = environment
+        self._address = _address(environment)
+        self._server = Server(self._address, environment, limits(environment))
+
+    @property
+    def where(self) -> str:
+        """Host and port."""
+        return self._address.netloc
+
+    @property
+    def has_key(self) -> bool:
+        """Whether requests are made with a key."""
+        return self._keys.has_key
+
+    async def stream(
+        self, ask: Ask, model: Model, max_tokens: int | None
+    ) -> AsyncGenerator[Opened | Whole | dict[str, Any], None]:
+        """Ask for a stream."""
+        try:
+            async with await self._request(ask, model, max_tokens, stream=True) as response:
+                await _check(response)
+                request_id = response.headers.get("request-id")
+                if "json" in response.headers.get("content-type", ""):
+                    yield await _document(response)
+                    return
+                yield Opened(request_id)
+                reader = sse.Reader()
+                while (chunk := await response.next()) is not None:
+                    for data in reader.feed(chunk):
+                        frame = _frame(data)
+                        yield frame
+                        if frame.get("type") == "message_stop":
+                            return  # without waiting for the end of the body: the connection is kept
+                for data in reader.finish():
+                    yield _frame(data)
+        except NetworkError as error:
+            raise troubled(from_network(error)) from error
+
+    async def whole(self, ask: Ask, model: Model, max_tokens: int | None) -> Whole:
+        """Ask for the answer in one document."""
+        try:
+            async with await self._request(ask, model, max_tokens, stream=False) as response:
+                await _check(response)
+                return await _document(response)
+        except NetworkError as error:
+            raise troubled(from_network(error)) from error
+
+    async def refuse_credential(self) -> None:
+        """Let the helper print another key."""
+        await self._keys.refuse()
+
+    async def close(self) -> None:
+        """Let go of every connection."""
+        self._server.close()
+
+    async def _request(self, ask: Ask, model: Model, max_tokens: int | None, *, stream: bool) -> Exchange:
+        credential = await self._keys.current()
+        names = request_body.betas(model, credential.betas, self._environment)
+        headers = request_body.headers(names, credential.headers, ask.session_id, self._environment)
+        body = request_body.body(ask, model, self._environment, stream=stream, max_tokens=max_tokens)
+        return self._server.request("POST", self._address.path + PATH, headers, encoded(body))
+
+
+async def _check(response: Response) -> None:
+    """Go on with a good answer only."""
+    if response.status == 200:
+        return
+    try:
+        text = (await response.read(ERROR_LIMIT_BYTES)).decode("utf-8", "replace")
+    except NetworkError:  # the status is enough
+        text = ""
+    try:
+        document = decoded(text.encode())
+    except ValueError:
+        document = None
+    raise troubled(from_status(response.status, response.headers, document, text, now=time.time()))
+
+
+def _frame(data: bytes) -> dict[str, Any]:
+    try:
+        frame = decoded(data)
+    except ValueError as error:
+        raise troubled(Trouble("not_json", f"a frame of the stream is not JSON: {error}")) from error
+    if not isinstance(frame, dict):
+        raise troubled(Trouble("not_json", "a frame of the stream is not an object"))
+    return frame
+
+
+async def _document(response: Response) -> Whole:
+    """A message in one document."""
+    request_id = response.headers.get("request-id")
+    data = await response.read(ANSWER_LIMIT_BYTES)
+    try:
+        message = decoded(data)
+    except ValueError as error:
+        is_json = bool(data) and "json" in response.headers.get("content-type", "")
+        kind = "not_json" if is_json else "garbled"
+        raise troubled(Trouble(kind, f"the answer is not JSON: {error}", request_id=request_id)) from error
+    if not isinstance(message, dict) or not isinstance(message.get("content"), list):
+        raise troubled(Trouble("garbled", "the answer is not a message", request_id=request_id))
+    return Whole(message, request_id)
+
+
+def _address(environment: Mapping[str, str]) -> Address:
+    url = environment.get("ANTHROPIC_BASE_URL", "").strip() or DEFAULT_URL
+    try:
+        return parse(url)
+    except UsageError as error:
+        raise UsageError(f"ANTHROPIC_BASE_URL cannot be used: {error.message}") from error
+
+
+def limits(environment: Mapping[str, str]) -> Limits:
+    """How long each step of a request may take, as the environment says."""
+    whole = _seconds("API_TIMEOUT_MS", environment)
+    # Whoever waits longer for the first word has a slow server, and it is slow between the words too.
+    idle = _seconds("CLAUDE_STREAM_IDLE_TIMEOUT_MS", environment) or max(IDLE_SECONDS, whole or 0.0)
+    return Limits(headers_seconds=whole or HEADERS_SECONDS, idle_seconds=idle)
+
+
+def _seconds(name: str, environment: Mapping[str, str]) -> float | None:
+    text = environment.get(name, "").strip()
+    return int(text) / 1000 if text.isascii() and text.isdigit() and int(text) else None

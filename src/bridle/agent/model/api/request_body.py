@@ -1,0 +1,153 @@
+"""The body and the headers of a request. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from bridle import __version__
+from bridle.agent.model.api.models import Model, effort_sent, thinking_sent
+from bridle.agent.model.api.question import Ask, Block, Message
+from bridle.errors import UsageError
+
+API_VERSION = "2023-06-01"
+
+_MARK = {"cache_control": {"type": "ephemeral"}}
+# These blocks take no caching mark.
+_UNMARKED = frozenset({"thinking", "redacted_thinking"})
+
+
+def body(
+    ask: Ask, model: Model, environment: Mapping[str, str], *, stream: bool, max_tokens: int | None = None
+) -> dict[str, Any]:
+    """The request to one model; `max_tokens` is what a first try has taught."""
+    messages = list(ask.messages) if model.takes_system_messages else _without_system(ask.messages)
+    limit = max_tokens or ask.max_tokens or model.max_tokens
+    thinking = None if _is_forced(ask.tool_choice) else thinking_sent(model, ask.thinking_tokens, environment)
+    effort = effort_sent(model, ask.effort, environment)
+    cached = not _is_on(environment.get("DISABLE_PROMPT_CACHING"))
+    return {
+        "model": model.id,
+        "max_tokens": limit,
+        **({"system": _marked_last(ask.system, cached=cached)} if ask.system else {}),
+        "messages": _marked_newest(messages) if cached else messages,
+        **({"tools": _marked_last(ask.tools, cached=cached and not ask.system)} if ask.tools else {}),
+        **({"tool_choice": ask.tool_choice} if ask.tool_choice is not None and ask.tools else {}),
+        **({"thinking": _within(thinking, limit)} if thinking is not None else {}),
+        **({"output_config": {"effort": effort}} if effort is not None else {}),
+        **({"stream": True} if stream else {}),
+    }
+
+
+def betas(model: Model, more: Iterable[str], environment: Mapping[str, str]) -> tuple[str, ...]:
+    """Every beta that a request names, each once."""
+    own = environment.get("ANTHROPIC_BETAS", "").split(",")
+    return tuple(dict.fromkeys(name for name in (*model.betas, *more, *map(str.strip, own)) if name))
+
+
+def headers(
+    beta_names: Iterable[str],
+    credential: Iterable[tuple[str, str]],
+    session_id: str | None,
+    environment: Mapping[str, str],
+) -> dict[str, str]:
+    """The headers of a request; those of ANTHROPIC_CUSTOM_HEADERS win."""
+    joined = ",".join(beta_names)
+    named = {
+        "accept": "application/json",
+        "accept-encoding": "identity",
+        "content-type": "application/json",
+        "user-agent": f"bridle-agent/{__version__}",
+        "anthropic-version": API_VERSION,
+        **({"anthropic-beta": joined} if joined else {}),
+        **dict(credential),
+        **({"x-claude-code-session-id": session_id} if session_id else {}),
+    }
+    return named | custom_headers(environment)
+
+
+def custom_headers(environment: Mapping[str, str]) -> dict[str, str]:
+    """The headers of ANTHROPIC_CUSTOM_HEADERS, one `Name: value` a line."""
+    found: dict[str, str] = {}
+    for line in environment.get("ANTHROPIC_CUSTOM_HEADERS", "").splitlines():
+        name, colon, value = line.partition(":")
+        if not line.strip():
+            continue
+        if not colon or not name.strip():
+            raise UsageError("ANTHROPIC_CUSTOM_HEADERS has a line that is not `Name: value`")
+        found[name.strip().lower()] = value.strip()
+    return found
+
+
+def _is_forced(tool_choice: Mapping[str, Any] | None) -> bool:
+    """A model that must call a tool may not think first: the endpoint refuses both together."""
+    return tool_choice is not None and tool_choice.get("type") in ("any", "tool")
+
+
+def _within(thinking: dict[str, object], limit: int) -> dict[str, object]:
+    """The budget is a part of the answer's tokens, and the answer needs one too."""
+    budget = thinking.get("budget_tokens")
+    return thinking if not isinstance(budget, int) else {**thinking, "budget_tokens": min(budget, limit - 1)}
+
+
+def _marked_last(blocks: tuple[Block, ...], *, cached: bool) -> list[Block]:
+    if not cached:
+        return list(blocks)
+    return [*blocks[:-1], {**blocks[-1], **_MARK}]
+
+
+def _marked_newest(messages: list[Message]) -> list[Message]:
+    """Mark the newest of the user's messages and the one before: what was cached last time is found again.
+
+    With the mark on the system prompt that makes three of the four that the endpoint takes.
+    """
+    marked = list(messages)
+    left = 2
+    for index in range(len(marked) - 1, -1, -1):
+        if left and marked[index].get("role") == "user" and (message := _marked_message(marked[index])) is not None:
+            marked[index] = message
+            left -= 1
+    return marked
+
+
+def _marked_message(message: Message) -> Message | None:
+    """The message with a mark on its last block that takes one; None if there is no such block."""
+    content = message.get("content")
+    if isinstance(content, str):
+        return {**message, "content": [{"type": "text", "text": content, **_MARK}]} if content else None
+    if not isinstance(content, list):
+        return None
+    for index in range(len(content) - 1, -1, -1):
+        block = content[index]
+        if block.get("type") not in _UNMARKED and block.get("text") != "":
+            return {**message, "content": [*content[:index], {**block, **_MARK}, *content[index + 1 :]]}
+    return None
+
+
+def _without_system(messages: Iterable[Message]) -> list[Message]:
+    """Messages of the program become reminders in the user's; neighbours of one role become one message."""
+    joined: list[Message] = []
+    for message in messages:
+        told = _as_reminder(message) if message.get("role") == "system" else message
+        if joined and joined[-1].get("role") == told.get("role") == "user":
+            blocks = [*_blocks(joined[-1]), *_blocks(told)]
+            # The results of tool calls must come first.
+            joined[-1] = {**joined[-1], "content": sorted(blocks, key=lambda block: block["type"] != "tool_result")}
+        else:
+            joined.append(told)
+    return joined
+
+
+def _as_reminder(message: Message) -> Message:
+    texts = [block.get("text", "") for block in _blocks(message) if block.get("type") == "text"]
+    reminders = [{"type": "text", "text": f"<system-reminder>\n{text}\n</system-reminder>"} for text in texts]
+    return {"role": "user", "content": reminders}
+
+
+def _blocks(message: Message) -> list[Block]:
+    content = message.get("content")
+    return [{"type": "text", "text": content}] if isinstance(content, str) else list(content or [])
+
+
+def _is_on(text: str | None) -> bool:
+    return (text or "").lower() in ("1", "true", "yes", "on")

@@ -1,0 +1,181 @@
+"""One streamed answer put together: frames in, pieces out.
+
+Pure. What it does not know (a new kind of frame, block or delta) goes by as a Frame and disturbs nothing.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from bridle.agent.model.api.response_values import arguments
+from bridle.agent.model.api.stream_pieces import Begun, BlockDone, Ended, Frame, Piece, Thought
+from bridle.agent.model.api.usage import merged
+
+# The usual rule of thumb; what counts in the end is the endpoint's own figure.
+CHARACTERS_PER_TOKEN = 4
+
+# How each kind of delta adds to its block: which key of the delta is appended to which key of the block.
+_APPENDED = {
+    "text_delta": ("text", "text"),
+    "thinking_delta": ("thinking", "thinking"),
+    "signature_delta": ("signature", "signature"),
+}
+
+
+class Assembly:
+    """The answer so far."""
+
+    def __init__(self, request_id: str | None) -> None:
+        self._request_id = request_id
+        self._open: dict[int, _Block] = {}
+        self._stop: dict[str, Any] = {}
+        self.usage: dict[str, Any] = {}
+        """What the endpoint has counted so far."""
+        self.has_begun = False
+        self.has_content = False
+        """Whether any block has begun."""
+        self.has_called = False
+        """Whether a tool call is complete."""
+        self.has_ended = False
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether nothing but the last frame is missing: the reason of its end is known, and no block is open."""
+        return bool(self._stop.get("stop_reason")) and not self._open
+
+    def take(self, frame: dict[str, Any]) -> list[Piece]:
+        """Take in one frame, and give what it makes known."""
+        kind = frame.get("type")
+        if kind == "ping" or self.has_ended:
+            return []
+        before: list[Piece] = []
+        after: list[Piece] = []
+        match kind:
+            case "message_start" if not self.has_begun:
+                before = self._begin(frame)
+            case "content_block_start":
+                self._start_block(frame)
+            case "content_block_delta":
+                before = self._add(frame)
+            case "content_block_stop":
+                before = self._close(_index(frame))
+            case "message_delta":
+                self._stop |= _dict(frame, "delta")
+                self.usage = merged(self.usage, _dict(frame, "usage"))
+            case "message_stop":
+                before = self._close_all()
+                after = [self.end()]
+        return [*before, Frame(frame), *after]
+
+    def end(self) -> Ended:
+        """The answer is complete."""
+        self.has_ended = True
+        details = self._stop.get("stop_details")
+        return Ended(
+            stop_reason=self._stop.get("stop_reason"),
+            stop_sequence=self._stop.get("stop_sequence"),
+            usage=self.usage,
+            stop_details=details if isinstance(details, dict) else None,
+        )
+
+    def _begin(self, frame: dict[str, Any]) -> list[Piece]:
+        self.has_begun = True
+        message = _dict(frame, "message")
+        self.usage = _dict(message, "usage")
+        return [Begun({**message, "content": []}, self._request_id)]
+
+    def _start_block(self, frame: dict[str, Any]) -> None:
+        self.has_content = True
+        self._open[_index(frame)] = _Block(_dict(frame, "content_block"))
+
+    def _add(self, frame: dict[str, Any]) -> list[Piece]:
+        block = self._open.get(_index(frame))
+        return [] if block is None else block.add(_dict(frame, "delta"))
+
+    def _close(self, index: int) -> list[Piece]:
+        block = self._open.pop(index, None)
+        if block is None:
+            return []
+        whole = block.whole()
+        self.has_called = self.has_called or whole.get("type") == "tool_use"
+        return [BlockDone(index, whole)]
+
+    def _close_all(self) -> list[Piece]:
+        """Some servers leave out the end of the last block."""
+        return [piece for index in sorted(self._open) for piece in self._close(index)]
+
+
+class _Block:
+    """One content block while it grows."""
+
+    def __init__(self, start: dict[str, Any]) -> None:
+        self._block = start
+        self._parts: dict[str, list[str]] = {}
+        self._input: list[str] = []
+        self._thought_tokens = 0
+
+    def add(self, delta: dict[str, Any]) -> list[Piece]:
+        kind = delta.get("type")
+        if kind == "input_json_delta":
+            self._input.append(_text(delta, "partial_json"))
+        elif kind == "citations_delta":
+            self._block["citations"] = [*(self._block.get("citations") or []), delta.get("citation")]
+        elif isinstance(kind, str) and kind in _APPENDED:
+            source, target = _APPENDED[kind]
+            self._parts.setdefault(target, []).append(_text(delta, source))
+            if kind == "thinking_delta":
+                return self._thought(-(-len(_text(delta, source)) // CHARACTERS_PER_TOKEN))
+            if kind == "signature_delta":
+                return self._thought(_signed_tokens("".join(self._parts[target])) - self._thought_tokens)
+        return []
+
+    def whole(self) -> dict[str, Any]:
+        """The block as it is when complete."""
+        grown = {key: _text(self._block, key) + "".join(parts) for key, parts in self._parts.items()}
+        block = {**self._block, **grown}
+        if any(self._input):
+            block["input"] = arguments("".join(self._input))
+        return block
+
+    def _thought(self, tokens: int) -> list[Piece]:
+        if tokens <= 0:
+            return []
+        self._thought_tokens += tokens
+        return [Thought(self._thought_tokens, tokens)]
+
+
+def _signed_tokens(signature: str) -> int:
+    """About how many tokens a thought has that is shown only by its signature, which is Base64 of all of it."""
+    return -(-len(signature) * 3 // (4 * CHARACTERS_PER_TOKEN))
+
+
+def whole_answer(message: dict[str, Any], request_id: str | None) -> list[Piece]:
+    """The pieces of an answer that came in one document."""
+    content = message.get("content")
+    blocks = [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
+    details = message.get("stop_details")
+    return [
+        Begun({**message, "content": []}, request_id, final=True),
+        *(BlockDone(index, block) for index, block in enumerate(blocks)),
+        Ended(
+            stop_reason=message.get("stop_reason"),
+            stop_sequence=message.get("stop_sequence"),
+            usage=_dict(message, "usage"),
+            stop_details=details if isinstance(details, dict) else None,
+        ),
+    ]
+
+
+def _index(frame: dict[str, Any]) -> int:
+    index = frame.get("index")
+    return index if isinstance(index, int) else 0
+
+
+def _dict(value: dict[str, Any], key: str) -> dict[str, Any]:
+    inner = value.get(key)
+    return dict(inner) if isinstance(inner, dict) else {}
+
+
+def _text(value: dict[str, Any], key: str) -> str:
+    inner = value.get(key)
+    return inner if isinstance(inner, str) else ""

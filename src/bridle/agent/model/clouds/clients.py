@@ -1,0 +1,205 @@
+"""Bedrock and Vertex, through the official client's own classes; it is imported only when one of them is asked for.
+
+What the clouds themselves do with a request cannot be tried without an account; its shape and its signature can.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncGenerator, Callable, Mapping
+from typing import Any
+
+from msgspec.structs import replace
+
+from bridle.agent.model.api import request_body
+from bridle.agent.model.api.endpoint import Endpoint, Opened, Whole, limits
+from bridle.agent.model.api.models import BETA_SYSTEM_MESSAGES, Model
+from bridle.agent.model.api.question import Ask
+from bridle.agent.model.api.request_errors import Trouble, from_status, troubled
+from bridle.agent.model.clouds.model_ids import bedrock_id, vertex_id
+from bridle.errors import AgentNotReady, UsageError
+
+PATH = "/v1/messages?beta=true"
+DEFAULT_AWS_REGION = "us-east-1"
+
+# The form of requests and answers that each cloud has documented for it, and that is read here. The official client
+# would name its own newest one.
+_VERSIONS = {"bedrock": "bedrock-2023-05-31", "vertex": "vertex-2023-10-16"}
+_CLOUDS = {"bedrock": "CLAUDE_CODE_USE_BEDROCK", "vertex": "CLAUDE_CODE_USE_VERTEX"}
+_NO_TOKEN = "none"  # noqa: S105  # it says that a gateway adds the real one
+
+
+def chosen(environment: Mapping[str, str]) -> str | None:
+    """Which cloud the environment asks for; None: none."""
+    return next((cloud for cloud, name in _CLOUDS.items() if _is_on(environment, name)), None)
+
+
+def endpoint(cloud: str, environment: Mapping[str, str]) -> Endpoint:
+    """The endpoint of a cloud."""
+    try:
+        import anthropic
+    except ImportError as error:
+        message = f"{_CLOUDS[cloud]} is set, but the client for it is not installed"
+        raise AgentNotReady(message, remedy="Run: pip install 'bridle[cloud]'") from error
+    seconds = limits(environment)
+    timeout = anthropic.Timeout(seconds.headers_seconds, connect=seconds.connect_seconds, read=seconds.idle_seconds)
+    # Retries are ours, so that each one is told.
+    shared: dict[str, Any] = {"timeout": timeout, "max_retries": 0}
+    make = _bedrock if cloud == "bedrock" else _vertex
+    return CloudEndpoint(*make(anthropic, environment, shared), _VERSIONS[cloud], environment)
+
+
+class CloudEndpoint:
+    """A cloud, spoken to through the official client."""
+
+    has_key = True
+
+    def __init__(
+        self, client: Any, model_id: Callable[[str], str], version: str, environment: Mapping[str, str]
+    ) -> None:
+        self._client = client
+        self._model_id = model_id
+        self._version = version
+        self._environment = environment
+
+    @property
+    def where(self) -> str:
+        """Host and port."""
+        netloc: bytes = self._client.base_url.netloc
+        return netloc.decode()
+
+    async def stream(
+        self, ask: Ask, model: Model, max_tokens: int | None
+    ) -> AsyncGenerator[Opened | Whole | dict[str, Any], None]:
+        """Ask for a stream."""
+        import anthropic
+
+        has_begun = False
+        try:
+            async with await self._post(
+                ask, model, max_tokens, stream=True, stream_cls=anthropic.AsyncStream[object]
+            ) as frames:
+                yield Opened(frames.response.headers.get("request-id"))
+                async for frame in frames:
+                    has_begun = True
+                    if isinstance(frame, dict):
+                        yield frame
+        except Exception as error:
+            if (trouble := _trouble(error, has_begun=has_begun)) is None:
+                raise
+            raise troubled(trouble) from error
+
+    async def whole(self, ask: Ask, model: Model, max_tokens: int | None) -> Whole:
+        """Ask for the answer in one document."""
+        try:
+            message = await self._post(ask, model, max_tokens, stream=False)
+        except Exception as error:
+            if (trouble := _trouble(error, has_begun=False)) is None:
+                raise
+            raise troubled(trouble) from error
+        if not isinstance(message, dict) or not isinstance(message.get("content"), list):
+            raise troubled(Trouble("garbled", "the answer is not a message"))
+        return Whole(message, None)
+
+    async def refuse_credential(self) -> None:
+        """The cloud's own client looks for new credentials by itself."""
+
+    async def close(self) -> None:
+        """Let go of every connection."""
+        await self._client.close()
+
+    async def _post(self, ask: Ask, model: Model, max_tokens: int | None, **how: Any) -> Any:
+        sent = _for_cloud(model, self._model_id)
+        body = request_body.body(ask, sent, self._environment, stream=how["stream"], max_tokens=max_tokens)
+        names = request_body.betas(sent, (), self._environment)
+        headers = request_body.headers(names, (), ask.session_id, self._environment)
+        del headers["anthropic-version"]  # the body names the cloud's own
+        body["anthropic_version"] = self._version
+        return await self._client.post(PATH, cast_to=object, body=body, options={"headers": headers}, **how)
+
+
+def _for_cloud(model: Model, model_id: Callable[[str], str]) -> Model:
+    """The same model, under the cloud's name, without what only the plain endpoint is known to take."""
+    return replace(
+        model,
+        id=model_id(model.id),
+        betas=tuple(name for name in model.betas if name != BETA_SYSTEM_MESSAGES),
+        kind=replace(model.kind, takes_system_messages=False),
+    )
+
+
+def _bedrock(
+    anthropic: Any, environment: Mapping[str, str], shared: dict[str, Any]
+) -> tuple[Any, Callable[[str], str]]:
+    region = environment.get("AWS_REGION") or environment.get("AWS_DEFAULT_REGION") or DEFAULT_AWS_REGION
+    token = environment.get("AWS_BEARER_TOKEN_BEDROCK")
+    if _is_on(environment, "CLAUDE_CODE_SKIP_BEDROCK_AUTH"):
+        token = token or _NO_TOKEN
+    who: dict[str, Any] = {"api_key": token} if token else _aws_credentials(environment)
+    url = environment.get("ANTHROPIC_BEDROCK_BASE_URL") or None
+    client = anthropic.AsyncAnthropicBedrock(aws_region=region, base_url=url, **who, **shared)
+    return client, lambda name: bedrock_id(name, region)
+
+
+def _aws_credentials(environment: Mapping[str, str]) -> dict[str, str]:
+    """What the environment says; what it does not say the client finds in the usual places."""
+    names = {
+        "aws_access_key": "AWS_ACCESS_KEY_ID",
+        "aws_secret_key": "AWS_SECRET_ACCESS_KEY",
+        "aws_session_token": "AWS_SESSION_TOKEN",
+        "aws_profile": "AWS_PROFILE",
+    }
+    return {field: environment[name] for field, name in names.items() if environment.get(name)}
+
+
+def _vertex(anthropic: Any, environment: Mapping[str, str], shared: dict[str, Any]) -> tuple[Any, Callable[[str], str]]:
+    project = environment.get("ANTHROPIC_VERTEX_PROJECT_ID") or environment.get("GOOGLE_CLOUD_PROJECT")
+    region = environment.get("CLOUD_ML_REGION")
+    if not project or not region:
+        missing = "ANTHROPIC_VERTEX_PROJECT_ID" if not project else "CLOUD_ML_REGION"
+        raise UsageError(f"CLAUDE_CODE_USE_VERTEX is set, but {missing} is not", remedy=f"Set {missing}.")
+    token = _NO_TOKEN if _is_on(environment, "CLAUDE_CODE_SKIP_VERTEX_AUTH") else None
+    url = environment.get("ANTHROPIC_VERTEX_BASE_URL") or None
+    client = anthropic.AsyncAnthropicVertex(
+        project_id=project, region=region, access_token=token, base_url=url, **shared
+    )
+    return client, vertex_id
+
+
+def _trouble(error: Exception, *, has_begun: bool) -> Trouble | None:
+    """The trouble that an exception of the official client, or of the libraries below it, stands for."""
+    import anthropic
+
+    if isinstance(error, anthropic.APIStatusError):
+        return _from_status(error)
+    if isinstance(error, anthropic.APITimeoutError):
+        return Trouble("slow", "the cloud did not answer in time")
+    if isinstance(error, anthropic.APIConnectionError):
+        return Trouble(_connection_kind(error), str(error.__cause__ or error))
+    library = type(error).__module__.partition(".")[0]
+    if library in ("httpx", "httpx2", "httpcore", "httpcore2"):
+        return Trouble("cut" if has_begun else "reset", str(error) or "the connection broke")
+    if library in ("botocore", "boto3", "google") or "credential" in str(error).lower():
+        return Trouble("credential", f"no credentials for the cloud: {error}")
+    return Trouble("not_json", f"the answer is not JSON: {error}") if isinstance(error, ValueError) else None
+
+
+def _from_status(error: Any) -> Trouble:
+    headers = {name.lower(): value for name, value in error.response.headers.items()}
+    trouble = from_status(error.status_code, headers, error.body, str(error.message), now=time.time())
+    # With a good status it is an error event inside the stream.
+    return replace(trouble, kind="stream", status=None) if error.status_code < 400 else trouble
+
+
+def _connection_kind(error: Exception) -> str:
+    """The kind of NetworkError that a chain of causes stands for."""
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, ConnectionRefusedError):
+            return "refused"
+        cause = cause.__cause__ or cause.__context__
+    return "refused" if "refused" in str(error.__cause__).lower() else "reset"
+
+
+def _is_on(environment: Mapping[str, str], name: str) -> bool:
+    return environment.get(name, "").lower() in ("1", "true", "yes", "on")

@@ -1,0 +1,1 @@
+"""The `agent/model/http` package."""

@@ -1,0 +1,116 @@
+"""The words of a command, told apart by the options that are known."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+import msgspec
+
+from bridle.agent.permissions.bash.words import Word, plain
+
+
+class Options(msgspec.Struct, frozen=True):
+    """The options of one program, as the table lists them."""
+
+    flags: frozenset[str]
+    with_value: frozenset[str]
+    with_path: frozenset[str]
+    with_equals: frozenset[str]
+    takes_numbers: bool
+    takes_all: bool
+
+
+class Arguments(msgspec.Struct, frozen=True):
+    """The words of a command, told apart."""
+
+    names: tuple[Word, ...]
+    """Those without a dash."""
+    paths: tuple[Word, ...]
+    """Values of options that are files to read."""
+    options: frozenset[str]
+
+
+@lru_cache(maxsize=128)
+def known_options(text: str) -> Options:
+    """The options that a line of the table lists."""
+    signs = text.split()
+    return Options(
+        flags=frozenset(sign for sign in signs if sign[-1] not in ":=?@") | {s[:-1] for s in signs if s.endswith("?")},
+        with_value=frozenset(sign[:-1] for sign in signs if sign[-1] in ":="),
+        with_path=frozenset(sign[:-1] for sign in signs if sign.endswith("@")),
+        with_equals=frozenset(sign[:-1] for sign in signs if sign.endswith("?")),
+        takes_numbers="-#" in signs,
+        takes_all="*" in signs,
+    )
+
+
+def parse(words: Sequence[Word], options: Options) -> Arguments | None:
+    """Tell options and names apart; None if one is not known."""
+    names: list[Word] = []
+    paths: list[Word] = []
+    seen: set[str] = set()
+    place = 0
+    while place < len(words):
+        word = words[place]
+        value = word.value
+        place += 1
+        if options.takes_all:
+            names.append(word)
+        elif value is None:
+            return None
+        elif value == "--":
+            names += words[place:]
+            break
+        elif value == "-" or not value.startswith("-"):
+            names.append(word)
+        elif word.glob_at >= 0:
+            return None
+        else:
+            taken = _option(value, words[place : place + 1], options, paths, seen)
+            if taken is None:
+                return None
+            place += taken
+    return Arguments(tuple(names), tuple(paths), frozenset(seen))
+
+
+def _option(value: str, following: Sequence[Word], options: Options, paths: list[Word], seen: set[str]) -> int | None:
+    """How many further words an option takes; None if it is not known."""
+    if value.startswith("--"):
+        name, sign, content = value.partition("=")
+        seen.add(name)
+        if name in options.flags and not sign:
+            return 0
+        if name in options.with_equals:
+            return 0
+        if name in options.with_path | options.with_value:
+            return _value(name, plain(content) if sign else None, following, options, paths)
+        return None
+    if options.takes_numbers and value[1:].isdigit():
+        return 0
+    return _short(value, following, options, paths, seen)
+
+
+def _short(value: str, following: Sequence[Word], options: Options, paths: list[Word], seen: set[str]) -> int | None:
+    for place in range(1, len(value)):
+        name = f"-{value[place]}"
+        seen.add(name)
+        rest = value[place + 1 :]
+        if name in options.with_equals:
+            return 0  # the rest of the word is its value
+        if name in options.with_value or name in options.with_path:
+            return _value(name, plain(rest) if rest else None, following, options, paths)
+        if name not in options.flags:
+            return None
+    return 0
+
+
+def _value(name: str, given: Word | None, following: Sequence[Word], options: Options, paths: list[Word]) -> int | None:
+    taken = 0 if given is not None else 1
+    if given is None:
+        if not following or not following[0].is_plain:
+            return None
+        given = following[0]
+    if name in options.with_path:
+        paths.append(given)
+    return taken

@@ -1,0 +1,106 @@
+"""Whether a command of the shell may run.
+
+A rule that forbids is kept if any part of the command is what it names, in whatever shape. A permission is given only
+if every part has one, and nothing in the command is in doubt.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from bridle.agent.permissions.bash.allow import cover
+from bridle.agent.permissions.bash.deny import shapes
+from bridle.agent.permissions.bash.parse import read_script
+from bridle.agent.permissions.bash.parsed_command import Script
+from bridle.agent.permissions.bash.rule_patterns import Pattern, compile_rule, could_match, matches
+from bridle.agent.permissions.bash.words import Word
+from bridle.agent.permissions.rules import denial_messages
+from bridle.agent.permissions.rules.file_access import WRITERS, denial
+from bridle.agent.permissions.rules.policy import Allowed, Asks, Denied, Policy, Verdict
+from bridle.agent.permissions.rules.rule_paths import glob_matches, resolve
+from bridle.agent.permissions.rules.syntax import Rule, names_tool
+
+_FILE_RULES = frozenset({"Read", *WRITERS})
+
+
+def judge_command(command: object, policy: Policy) -> Verdict:
+    """Whether this command may run."""
+    if not isinstance(command, str):
+        return Asks(denial_messages.ask_tool("Bash"), denial_messages.advise("Bash"))
+    allowed = _whole(policy.allow, command)
+    if policy.mode == "bypassPermissions":
+        allowed = "mode bypassPermissions"
+    denies, asks = _patterns(policy.deny), _patterns(policy.ask)
+    if allowed and not denies and not asks and not _guards_files(policy):
+        return Allowed(allowed)  # nothing could forbid it: no need to know what it does
+    script = read_script(command, policy.home)
+    lines = list(dict.fromkeys(shapes(script, command, policy.home)))
+    if _whole(policy.deny, command) or _any_means(denies, lines) or _touches_denied(script, policy):
+        return Denied(denial_messages.denied_command(command))
+    if _whole(policy.ask, command) or _any_means(asks, lines):
+        return Asks(denial_messages.ask_tool("Bash"), "A rule wants it to be asked for.", kind="rule")
+    if policy.mode == "bypassPermissions":
+        return Allowed(allowed or "")
+    hidden = next((line for line in lines for deny in (*denies, *asks) if could_match(deny, line)), None)
+    if hidden is not None:
+        doubt = next((word.doubt for word in hidden if word.doubt), None) or denial_messages.NEEDS_APPROVAL
+        return Asks(script.doubts[0] if script.doubts else doubt, denial_messages.advise_simpler())
+    if allowed:
+        return Allowed(allowed)
+    return cover(script, policy)
+
+
+def _patterns(rules: Iterable[Rule]) -> list[Pattern]:
+    return [compile_rule(rule) for rule in rules if rule.what is not None and names_tool(rule, "Bash")]
+
+
+def _whole(rules: Iterable[Rule], command: str) -> str | None:
+    """A rule that means every command, or exactly this text."""
+    for rule in rules:
+        if names_tool(rule, "Bash") and (rule.what is None or ("*" not in rule.what and rule.what == command.strip())):
+            return f"rule {rule}"
+    return None
+
+
+def _any_means(patterns: Sequence[Pattern], lines: Sequence[tuple[Word, ...]]) -> bool:
+    return any(matches(pattern, line) for pattern in patterns for line in lines)
+
+
+def _guards_files(policy: Policy) -> bool:
+    return any(rule.what is not None and rule.tool in _FILE_RULES for rule in policy.deny)
+
+
+def _touches_denied(script: Script, policy: Policy) -> bool:
+    """Whether a file that a rule forbids to read or to change is named in the command."""
+    if not _guards_files(policy):
+        return False
+    folders = {policy.cwd, policy.shell_folder or policy.cwd}
+    for command in script.commands:
+        changed = [redirect.target for redirect in command.redirects if not redirect.is_read]
+        named = [] if command.words and command.words[0].value in ("echo", "printf") else list(command.words[1:])
+        read = [*named, *(redirect.target for redirect in command.redirects if redirect.is_read)]
+        for folder in folders:
+            if any(_is_denied(word, "Read", folder, policy) for word in read):
+                return True
+            if any(_is_denied(word, "Edit", folder, policy) for word in [*changed, *named]):
+                return True
+    return False
+
+
+def _is_denied(word: Word, tool: str, folder: str, policy: Policy) -> bool:
+    found = (resolve(path, folder, policy.home) for path in _paths(word, folder))
+    return any(resolved is not None and denial(resolved, policy, tool=tool) for resolved in found)
+
+
+def _paths(word: Word, folder: str) -> list[str]:
+    """The paths that a word may name: itself, what its wildcard stands for, the value of an option."""
+    value = word.value
+    if not value:
+        return []
+    if word.glob_at >= 0:
+        from fnmatch import fnmatchcase
+
+        found = glob_matches(value, word.glob_at, folder) or []
+        return [path for path in found if "[" in value or fnmatchcase(path, value)]
+    _, sign, content = value.partition("=")
+    return [value, content] if sign and content else [value]

@@ -1,0 +1,121 @@
+"""Everything that a command would run, for rules that forbid: each part in every shape that a rule may name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from bridle.agent.permissions.bash.git_commands import git_carried, git_command
+from bridle.agent.permissions.bash.parse import read_script
+from bridle.agent.permissions.bash.parsed_command import Command, Script
+from bridle.agent.permissions.bash.words import Word, plain
+from bridle.agent.permissions.bash.wrappers import (
+    NAMERS,
+    SHELLS,
+    basename,
+    carries,
+    differs,
+    is_carrier,
+    named_code,
+    reads_code,
+)
+
+# A word that nobody knows: as a whole command it stands for every command.
+ANYTHING: Final = Word("", None, doubt="Command is not known before it runs")
+
+# Texts inside texts that are read as commands, for one command. Nobody writes so many; what is left unread could be
+# anything.
+LIMIT_TEXTS: Final = 50
+# Words of one wrapper's command line after which a command may start. The same reason.
+LIMIT_STARTS: Final = 200
+
+# Where one command may end and another begin, for text of which no more is understood.
+_SEAMS = re.compile(r"[;&|(){}`,\n\"'$<>\\]+")
+
+
+def shapes(script: Script, text: str, home: str) -> Iterator[tuple[Word, ...]]:
+    """Every command line in a script, as written and as meant."""
+    return _Shapes(home).of(script, text)
+
+
+class _Shapes:
+    """Takes commands apart, and the texts in them that are commands again, as far as the limits go."""
+
+    def __init__(self, home: str) -> None:
+        self._home = home
+        self._texts_left = LIMIT_TEXTS
+
+    def of(self, script: Script, text: str) -> Iterator[tuple[Word, ...]]:
+        """The shapes of a script that was read from a text."""
+        for command in script.commands:
+            yield from self._command(command)
+        if script.is_broken:
+            yield (ANYTHING,)
+        if script.doubts:
+            yield from _fragments(text)
+
+    def _command(self, command: Command) -> Iterator[tuple[Word, ...]]:
+        words = command.words
+        if command.assignments:
+            known = [(name, value.value) for name, value in command.assignments if value is not None]
+            yield (*(plain(f"{name}={value}") for name, value in known if value is not None), *words)
+        if not words:
+            return
+        yield from _line(words)
+        name = basename(words[0].value or "")
+        if name == "git":
+            yield from self._inside(git_carried(words))
+        if is_carrier(name):
+            yield from self._carrier(words)
+        if name in NAMERS:
+            yield from self._inside(named_code(words))
+
+    def _carrier(self, words: tuple[Word, ...]) -> Iterator[tuple[Word, ...]]:
+        is_unknown = reads_code(words) or any(word.value is None for word in words)
+        if is_unknown or len(words) > LIMIT_STARTS or _is_for_another_shell(words):
+            yield (ANYTHING,)
+        for start in range(1, min(len(words), LIMIT_STARTS)):
+            yield from _line(words[start:])
+            if basename(words[start].value or "") == "git":
+                yield from self._inside(git_carried(words[start:]))
+        yield from self._inside(carries(words[:LIMIT_STARTS]))
+
+    def _inside(self, found: Iterator[tuple[Word, ...] | str]) -> Iterator[tuple[Word, ...]]:
+        for inside in found:
+            if isinstance(inside, tuple):
+                yield from _line(inside)
+            elif self._texts_left == 0:
+                yield (ANYTHING,)
+                return
+            else:
+                self._texts_left -= 1
+                yield from self.of(read_script(inside, self._home), inside)
+
+
+def _line(words: tuple[Word, ...]) -> Iterator[tuple[Word, ...]]:
+    """One command line: as written, without the program's folder, and without what stands before git's subcommand."""
+    if not words:
+        return
+    if words[0].value is None or not words[0].is_plain:
+        yield (ANYTHING,)
+        return
+    yield words
+    name = basename(words[0].value)
+    if name != words[0].value:
+        yield (plain(name), *words[1:])
+    if name == "git":
+        yield (plain("git"), *git_command(words)[1:])
+
+
+def _is_for_another_shell(words: tuple[Word, ...]) -> bool:
+    """Whether there is code that another shell than bash, which may be named behind a wrapper, reads in its own way."""
+    shells = {basename(word.value or "") for word in words} & SHELLS
+    return any(differs(shell, text) for shell in shells for text in carries(words))
+
+
+def _fragments(text: str) -> Iterator[tuple[Word, ...]]:
+    for fragment in _SEAMS.split(text):
+        words = tuple(plain(word) for word in fragment.split())
+        if words:
+            yield words

@@ -1,0 +1,129 @@
+"""How git is told to run other programs, and which subcommand a command line of git means."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from bridle.agent.permissions.bash.words import Word
+
+_OPTIONS_WITH_VALUE: Final = frozenset(
+    {"-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path", "--config-env", "--super-prefix"}
+)
+# Settings that say how something looks or who is writing; every other one could name a program.
+_PLAIN_SETTING = re.compile(
+    r"(?:advice\.\w+|color\.[\w.]+|column\.\w+|user\.(?:name|email)|commit\.gpgsign|tag\.gpgsign|log\.(?:date|decorate)"
+    r"|core\.(?:quotepath|abbrev|autocrlf|eol|filemode|safecrlf)|pull\.(?:rebase|ff)|push\.default|protocol\.version"
+    r"|diff\.(?:renames|algorithm|context|noprefix|mnemonicprefix)|init\.defaultbranch|merge\.conflictstyle|gc\.auto"
+    r"|rebase\.(?:autostash|autosquash)|status\.\w+)(?:=|\Z)",
+    re.IGNORECASE,
+)
+# Settings that name a program.
+_RUNNING_SETTING = re.compile(
+    r"alias\.|core\.(?:pager|editor|sshcommand|fsmonitor|hookspath|gitproxy|askpass)|sequence\.editor|diff\.external"
+    r"|pager\.|include|\.(?:cmd|command|textconv|driver|helper|program|path|external|clean|smudge|process)$",
+    re.IGNORECASE,
+)
+# Options whose value is run. Git takes any beginning of a name that is clear, so beginnings count too.
+_RUNNING_OPTIONS: Final = (
+    "--exec",
+    "--upload-pack",
+    "--receive-pack",
+    "--extcmd",
+    "--open-files-in-pager",
+    "--ext-diff",
+)
+_RUNNING_SHORT: Final = {"rebase": "-x", "difftool": "-x", "grep": "-O", "clone": "-u", "fetch-pack": "-u"}
+_RUNNING_NAMES: Final = "daemon difftool fast-import filter-branch instaweb mergetool p4 send-email svn web--browse"
+_RUNNING_SUBCOMMANDS: Final = frozenset(_RUNNING_NAMES.split())
+_SHORTEST_OPTION_CHARACTERS: Final = 4
+# Options that take settings, or programs, from elsewhere.
+_FOREIGN: Final = ("--exec-path", "--config-env", "--git-dir", "--work-tree")
+
+
+def git_command(words: Sequence[Word]) -> tuple[Word, ...]:
+    """A git command without the options before its subcommand, as rules are written."""
+    place = 1
+    while place < len(words):
+        value = words[place].value
+        if value is None or not value.startswith("-"):
+            break
+        place += 2 if value in _OPTIONS_WITH_VALUE else 1
+    return (words[0], *words[place:])
+
+
+def git_folders(words: Sequence[Word]) -> list[str]:
+    """The folders that a git command goes to first."""
+    before = [word.value or "" for word in words[1 : len(words) - len(git_command(words)) + 1]]
+    return [before[place + 1] for place, value in enumerate(before[:-1]) if value == "-C"]
+
+
+def runs_more(words: Sequence[Word]) -> bool:
+    """Whether a git command could run a program of the caller's choice because one of its words says so."""
+    return _has_running_setting(words) or any(True for _ in git_carried(words))
+
+
+def git_carried(words: Sequence[Word]) -> Iterator[tuple[Word, ...] | str]:
+    """What the words of a git command would have it run, as far as they tell; code may be empty if they do not."""
+    for word in words:
+        name, sign, code = (word.value or "").partition("=!")
+        if sign and "." in name:
+            yield code
+    rest = git_command(words)
+    subcommand = (rest[1].value or "") if len(rest) > 1 else ""
+    arguments = rest[2:]
+    values = [word.value or "" for word in arguments]
+    for place, value in enumerate(values):
+        if _runs_value(subcommand, value):
+            yield value.partition("=")[2] or " ".join(values[place + 1 : place + 2])
+    yield from _subcommand_carries(subcommand, arguments, values)
+
+
+def _subcommand_carries(
+    subcommand: str, arguments: Sequence[Word], values: list[str]
+) -> Iterator[tuple[Word, ...] | str]:
+    if subcommand in _RUNNING_SUBCOMMANDS:
+        yield ""
+    elif subcommand in ("bisect", "submodule") and {"run", "foreach"} & set(values):
+        place = next(index for index, value in enumerate(values) if value in ("run", "foreach"))
+        yield tuple(arguments[place + 1 :])
+        yield " ".join(values[place + 1 :])
+    elif subcommand == "config" and any(_RUNNING_SETTING.search(value) for value in values):
+        yield values[-1].lstrip("!")
+
+
+def _runs_value(subcommand: str, value: str) -> bool:
+    name = value.partition("=")[0]
+    if len(name) >= _SHORTEST_OPTION_CHARACTERS and any(option.startswith(name) for option in _RUNNING_OPTIONS):
+        return True
+    return subcommand in _RUNNING_SHORT and value.startswith(_RUNNING_SHORT[subcommand])
+
+
+def _has_running_setting(words: Sequence[Word]) -> bool:
+    before = [word.value for word in words[1 : len(words) - len(git_command(words)) + 1]]
+    if len(words) > 1 and words[1].value is None:
+        return True
+    for place, value in enumerate(before):
+        if value is None or value.startswith(_FOREIGN) or re.match(r"-c.", value):
+            return True
+        if value == "-c" and not _PLAIN_SETTING.match((before[place + 1] if place + 1 < len(before) else "") or ""):
+            return True
+    return False
+
+
+def is_bare_repository(folder: str) -> bool:
+    """Whether git would take a folder here for a repository although it is not called `.git`.
+
+    Such a folder can come with a checkout, and its settings name programs that git runs.
+    """
+    while True:
+        if os.path.lexists(os.path.join(folder, ".git")):
+            return False
+        if all(os.path.exists(os.path.join(folder, name)) for name in ("HEAD", "objects", "refs")):
+            return True
+        parent = os.path.dirname(folder)
+        if parent == folder:
+            return False
+        folder = parent

@@ -1,0 +1,202 @@
+"""Programs that run other programs: what they would run, as far as their words tell.
+
+Two readings, and both are careful in their own direction. To allow, a wrapper is seen through only if its options are
+known and change nothing about what runs. To forbid, everything after a wrapper's name counts as a command.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final
+
+import msgspec
+
+from bridle.agent.permissions.bash.words import Word
+
+# How many wrappers inside each other are looked through. Nobody has a use for more.
+LIMIT_WRAPPERS: Final = 8
+
+SHELLS: Final = frozenset({"sh", "bash", "dash"})
+_OTHER_SHELLS: Final = frozenset(
+    {"ash", "csh", "elvish", "fish", "ksh", "mksh", "nu", "pwsh", "rbash", "tcsh", "xonsh", "zsh"}
+)
+# Each runs its arguments, or a part of them, or what it reads, as a command.
+_CARRIER_NAMES: Final = """
+alias apptainer at batch bubblewrap builtin busybox bwrap caffeinate chpst chroot chrt command coproc cpulimit
+daemonize dbus-launch dbus-run-session direnv doas dosbox dumb-init entr env eval exec expect fakechroot
+fakeroot faketime find firejail flock gdb gosu guix hyperfine ionice ld.so linux32 linux64 lldb ltrace
+mapfile nice nohup nsenter numactl op parallel perf pkexec poetry prlimit proot proxychains proxychains4
+readarray rlwrap rr run-parts runuser s6-setuidgid schroot script setarch setpriv setsid setuidgid sg
+softlimit ssh ssh-agent sshpass start-stop-daemon stdbuf strace su sudo sudoedit systemd-inhibit
+systemd-run taskset time timeout tini tmux torify torsocks toybox trap ts tsocks unbuffer unshare uv
+valgrind watch watchexec wine with-contenv xargs xvfb-run zsh
+"""
+CARRIERS: Final = SHELLS | _OTHER_SHELLS | frozenset(_CARRIER_NAMES.split())
+# What the shell itself takes as code, or what changes the meaning of later commands.
+_EVALUATOR_NAMES: Final = ". alias bind compgen complete enable eval exec fc hash let mapfile readarray source trap"
+EVALUATORS: Final = frozenset(_EVALUATOR_NAMES.split())
+
+
+# These put their words together again and hand them to a shell.
+_JOINERS: Final = frozenset({"eval", "ssh", "su", "trap", "watch"})
+_CODE = re.compile(r"[\s;|&$`]")
+# To dash, `[[` is a program, `10>` a word and a redirection, `&>` an end and a redirection, `+=` a part of a name.
+_BASH_ONLY = re.compile(r"\[\[|[0-9]{2}[<>]|&>|\+=")
+
+
+# Builtins that take names of variables; a name may have an index, and an index is evaluated.
+_NAMER_NAMES: Final = (
+    "[ declare export getopts let local mapfile printf read readarray readonly test typeset unset wait"
+)
+NAMERS: Final = frozenset(_NAMER_NAMES.split())
+_INDEX_CODE = re.compile(r"\$\(|`|\$\{")
+
+
+class Inside(msgspec.Struct, frozen=True):
+    """What a wrapper runs, where nothing about it is in doubt."""
+
+    words: tuple[Word, ...] = ()
+    assignments: tuple[tuple[str, Word | None], ...] = ()
+    code: str | None = None
+    """Shell code in place of words."""
+
+
+def see_through(words: Sequence[Word]) -> Inside | None:
+    """What a wrapper that changes nothing would run; None if this is none, or if its options are not known."""
+    if not words or words[0].value is None:
+        return None
+    reader = _TRANSPARENT.get(words[0].value)
+    return reader(words[1:]) if reader else None
+
+
+def is_carrier(program: str) -> bool:
+    """Whether a program of this name runs other programs that its arguments name."""
+    return basename(program) in CARRIERS
+
+
+def basename(program: str) -> str:
+    """The name of a program without its folder, in small letters (some disks do not tell letters' case apart)."""
+    return program.rstrip("/").rpartition("/")[2].lower()
+
+
+def carries(words: Sequence[Word]) -> Iterator[str]:
+    """The texts among a wrapper's words that it, or a shell behind it, may take for code."""
+    values = [word.value for word in words[1:] if word.value is not None]
+    yield from (value for value in values if _CODE.search(value))
+    yield from (value.partition("=")[2] for value in values if "=" in value)
+    if basename(words[0].value or "") in _JOINERS:
+        yield " ".join(values)
+
+
+def named_code(words: Sequence[Word]) -> Iterator[str]:
+    """The names among a builtin's words that have an index, which bash evaluates and which may hold a command."""
+    values = (word.value or "" for word in words[1:])
+    yield from (value for value in values if "[" in value and _INDEX_CODE.search(value))
+
+
+def reads_code(words: Sequence[Word]) -> bool:
+    """Whether this is a shell that takes its commands from its input, where nobody sees them."""
+    if not words or words[0].value is None or basename(words[0].value) not in SHELLS | _OTHER_SHELLS:
+        return False
+    rest = [word.value for word in words[1:]]
+    if any(value is None for value in rest):
+        return True
+    options = [value for value in rest if value and value.startswith("-")]
+    return (len(options) == len(rest) and not any("c" in option.lstrip("-") for option in options)) or "-s" in options
+
+
+def differs(shell: str | None, code: str) -> bool:
+    """Whether a shell may read this code in another way than bash: as other commands, words or redirections."""
+    return shell != "bash" and _BASH_ONLY.search(code) is not None
+
+
+# The readings for allowing
+
+
+def _no_options(words: Sequence[Word]) -> Inside | None:
+    return Inside(tuple(words)) if words and _is_plain_program(words[0]) else None
+
+
+def _is_plain_program(word: Word) -> bool:
+    return word.is_plain and word.value is not None and not word.value.startswith("-")
+
+
+def _time(words: Sequence[Word]) -> Inside | None:
+    return _no_options(words[1:] if words and words[0].value == "-p" else words)
+
+
+def _nice(words: Sequence[Word]) -> Inside | None:
+    if len(words) > 1 and words[0].value == "-n" and re.fullmatch(r"-?\d+", words[1].value or ""):
+        return _no_options(words[2:])
+    if words and re.fullmatch(r"-n?-?\d+|--adjustment=-?\d+", words[0].value or ""):
+        return _no_options(words[1:])
+    return _no_options(words)
+
+
+def _timeout(words: Sequence[Word]) -> Inside | None:
+    rest = list(words)
+    while rest and rest[0].value is not None and rest[0].value.startswith("-"):
+        option = rest.pop(0).value or ""
+        if option in ("-k", "-s", "--kill-after", "--signal"):
+            if not rest or not rest.pop(0).is_plain:
+                return None
+        elif not re.fullmatch(
+            r"--(?:foreground|preserve-status|verbose)|-v|--(?:kill-after|signal)=\w+|-[ks]\w+", option
+        ):
+            return None
+    if not rest or not re.fullmatch(r"\d+(?:\.\d+)?[smhd]?", rest[0].value or ""):
+        return None
+    return _no_options(rest[1:])
+
+
+def _stdbuf(words: Sequence[Word]) -> Inside | None:
+    rest = list(words)
+    while rest and re.fullmatch(r"-[ioe](?:0|L|\d+[kKM]?)|--(?:input|output|error)=(?:0|L|\d+)", rest[0].value or ""):
+        rest.pop(0)
+    return _no_options(rest)
+
+
+def _env(words: Sequence[Word]) -> Inside | None:
+    assignments: list[tuple[str, Word | None]] = []
+    for place, word in enumerate(words):
+        if not word.is_plain or word.value is None:
+            return None
+        name, sign, value = word.value.partition("=")
+        if not sign or word.value.startswith("-"):
+            inside = _no_options(words[place:])
+            return inside and Inside(inside.words, tuple(assignments))
+        assignments.append((name, Word(value, value)))
+    return None
+
+
+def _shell(words: Sequence[Word]) -> Inside | None:
+    """`sh -c CODE`: options that only make the shell stricter or more talkative, then the code and its arguments."""
+    rest = list(words)
+    has_code = False
+    while rest and rest[0].value is not None and rest[0].value.startswith("-"):
+        option = rest.pop(0).value or ""
+        if option == "-o":
+            if not rest or rest.pop(0).value not in ("pipefail", "errexit", "nounset"):
+                return None
+        elif not re.fullmatch(r"-[ceux]+", option):
+            return None
+        has_code = has_code or ("c" in option and option != "-o")
+    if not has_code or not rest or not rest[0].is_plain:
+        return None
+    return Inside(code=rest[0].value)
+
+
+_TRANSPARENT: Final[dict[str, Callable[[Sequence[Word]], Inside | None]]] = {
+    "bash": _shell,
+    "builtin": _no_options,
+    "command": _no_options,
+    "dash": _shell,
+    "env": _env,
+    "nice": _nice,
+    "nohup": _no_options,
+    "sh": _shell,
+    "stdbuf": _stdbuf,
+    "time": _time,
+    "timeout": _timeout,
+}

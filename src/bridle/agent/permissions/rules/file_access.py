@@ -1,0 +1,150 @@
+"""Whether a tool may read or change a file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from bridle.agent.permissions.rules import denial_messages
+from bridle.agent.permissions.rules.policy import Allowed, Asks, Denied, Policy, Verdict
+from bridle.agent.permissions.rules.rule_paths import is_inside, is_protected, matches, protection, resolve
+from bridle.agent.permissions.rules.syntax import Rule, names_tool
+
+READERS: Final = {"Read": "file_path", "Glob": "path", "Grep": "path"}
+WRITERS: Final = {"Write": "file_path", "Edit": "file_path", "NotebookEdit": "notebook_path"}
+# Stands for whatever a folder may hold; no pattern names it by chance.
+_ANY_NAME: Final = "\x01"
+EDITING_MODES: Final = frozenset({"acceptEdits", "auto"})
+
+
+def judge_file(tool: str, arguments: Mapping[str, Any], policy: Policy) -> Verdict:
+    """Whether this tool may touch the file, or search the folder, that its arguments name."""
+    writes = tool in WRITERS
+    given = arguments.get(WRITERS[tool] if writes else READERS[tool])
+    path = given if isinstance(given, str) else ""
+    if not path and tool in ("Glob", "Grep"):
+        path = policy.cwd
+    resolved = resolve(path, policy.cwd, policy.home) if path else None
+    if resolved is None:
+        return Asks(denial_messages.no_path(tool), denial_messages.advise(tool))
+    searches = tool in ("Glob", "Grep")
+    if denial(resolved, policy, tool=tool):
+        return (
+            Denied(denial_messages.denied_search(path))
+            if searches
+            else Denied(denial_messages.DENIED_FOLDER, is_listed=False)
+        )
+    asked = file_rule(policy.ask, resolved, policy, tool=tool)
+    if asked is not None:
+        reason = denial_messages.ask_tool(tool) if asked.what is None else _reason(path, resolved, writes=writes)
+        return Asks(reason, f"The rule {asked} wants it to be asked for.", kind="rule")
+    return _judge_write(tool, path, resolved, policy) if writes else _judge_read(tool, path, resolved, policy)
+
+
+def file_rule(rules: tuple[Rule, ...], resolved: str, policy: Policy, *, tool: str) -> Rule | None:
+    """The first rule that means this tool and this resolved path.
+
+    Rules of Edit with a pattern are for every tool that changes files, those of Read for every tool that reads them.
+    """
+    family = "Edit" if tool in WRITERS else "Read"
+    for rule in rules:
+        if rule.what is None and names_tool(rule, tool):
+            return rule
+        if rule.what is not None and rule.tool in (tool, family) and _means(rule.what, resolved, policy):
+            return rule
+    return None
+
+
+def denial(resolved: str, policy: Policy, *, tool: str) -> Rule | None:
+    """The rule that forbids this path, or everything below it."""
+    below = f"{resolved}/{_ANY_NAME}"
+    return file_rule(policy.deny, resolved, policy, tool=tool) or file_rule(policy.deny, below, policy, tool=tool)
+
+
+def may_change(resolved: str, policy: Policy, *, tool: str | None = None) -> str | None:
+    """What lets a resolved path be changed unasked: a rule or the mode; None if nothing does.
+
+    Without a tool it is a command that would change the file: rules that name a tool alone do not count then.
+    """
+    guard = protection(resolved)
+    for rule in policy.allow:
+        if rule.what is None and tool is None:
+            continue
+        if guard is not None and guard not in (rule.what or "").lower():
+            continue  # what is protected must be named by the pattern itself
+        if file_rule((rule,), resolved, policy, tool=tool or "Edit"):
+            return f"rule {rule}"
+    if guard is None and policy.mode in EDITING_MODES and is_inside(resolved, policy.working_folders):
+        return f"mode {policy.mode}"
+    return None
+
+
+def may_read(resolved: str, policy: Policy) -> bool:
+    """Whether a command may read a resolved path unasked."""
+    patterns = tuple(rule for rule in policy.allow if rule.what is not None)
+    return is_inside(resolved, policy.working_folders) or bool(file_rule(patterns, resolved, policy, tool="Read"))
+
+
+def is_hidden(path: str, policy: Policy) -> bool:
+    """Whether a rule forbids reading this file, so that a search must not show it either."""
+    patterns = [rule.what for rule in policy.deny if rule.what is not None and rule.tool == "Read"]
+    if not patterns:  # as nearly always; a search can find very many files
+        return False
+    resolved = resolve(path, policy.cwd, policy.home)
+    return resolved is None or any(_means(pattern, resolved, policy) for pattern in patterns)
+
+
+def _means(pattern: str, resolved: str, policy: Policy) -> bool:
+    return matches(pattern, resolved, cwd=policy.cwd, home=policy.home)
+
+
+def _judge_read(tool: str, path: str, resolved: str, policy: Policy) -> Verdict:
+    if policy.mode == "bypassPermissions":
+        return Allowed("mode bypassPermissions")
+    allowed = file_rule(policy.allow, resolved, policy, tool=tool)
+    if allowed is not None:
+        return Allowed(f"rule {allowed}")
+    if is_inside(resolved, policy.working_folders):
+        return Allowed("reading in the working folders")
+    folder = resolved.rpartition("/")[0]
+    suggestion = read_suggestion(folder)
+    return Asks(
+        denial_messages.ask_read(path),
+        denial_messages.advise(f"Read(/{resolved})"),
+        resolved,
+        (suggestion,),
+        "workingDir",
+    )
+
+
+def _judge_write(tool: str, path: str, resolved: str, policy: Policy) -> Verdict:
+    if policy.mode == "bypassPermissions":
+        return Allowed("mode bypassPermissions")
+    advice = denial_messages.advise(f"Edit(/{resolved})")
+    accept = {"type": "setMode", "mode": "acceptEdits", "destination": "session"}
+    if policy.mode == "plan":
+        return Asks(denial_messages.plan_write(path), "Leave plan mode to write.", kind="mode")
+    allowed = may_change(resolved, policy, tool=tool)
+    if allowed is not None:
+        return Allowed(allowed)
+    reason = _reason(path, resolved, writes=True)
+    if is_protected(resolved):
+        return Asks(reason, advice, kind="safetyCheck")
+    if is_inside(resolved, policy.working_folders):
+        return Asks(reason, f"{advice[:-1]}; or --permission-mode acceptEdits.", None, (accept,))
+    folders = {"type": "addDirectories", "directories": [resolved.rpartition("/")[0] or "/"], "destination": "session"}
+    suggestions = (accept, folders) if policy.mode not in EDITING_MODES else (folders,)
+    return Asks(reason, advice, resolved, suggestions, "workingDir")
+
+
+def read_suggestion(folder: str) -> dict[str, Any]:
+    """The change of permissions that lets a folder be read for this session."""
+    rules = [{"toolName": "Read", "ruleContent": f"/{folder}/**"}]
+    return {"type": "addRules", "rules": rules, "behavior": "allow", "destination": "session"}
+
+
+def _reason(path: str, resolved: str, *, writes: bool) -> str:
+    if not writes:
+        return denial_messages.ask_read(path)
+    guard = protection(resolved)
+    return denial_messages.ask_protected(path) if guard not in (None, ".claude") else denial_messages.ask_write(path)

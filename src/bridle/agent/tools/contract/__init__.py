@@ -1,0 +1,1 @@
+"""The `agent/tools/contract` package."""

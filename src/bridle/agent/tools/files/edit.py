@@ -1,0 +1,136 @@
+"""Edit: one text in a file replaced by another."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bridle.agent.tools.contract.declarations import EDIT
+from bridle.agent.tools.contract.in_thread import offload
+from bridle.agent.tools.contract.tool import Answer, failed, refused
+from bridle.agent.tools.contract.tool_paths import locate, missing, unsuitable
+from bridle.agent.tools.files.change import NOT_READ, Found, Unchangeable, encoded, find, put, require_known
+from bridle.agent.tools.files.diff_hunks import structured_patch
+from bridle.agent.tools.files.known_files import FileMemory
+from bridle.agent.tools.files.quotes import find_alike, in_style_of
+from bridle.agent.tools.files.text_file import shown, writable
+from bridle.agent.tools.files.write import CURRENT
+
+
+@dataclass(frozen=True)
+class _Request:
+    given: str
+    old: str
+    new: str
+    everywhere: bool
+
+
+class Edit:
+    """Replaces text in files."""
+
+    name = EDIT.name
+    description = EDIT.description
+    schema = EDIT.schema
+
+    def __init__(self, folder: Callable[[], Path], memory: FileMemory) -> None:
+        self._folder = folder
+        self._memory = memory
+
+    async def run(self, arguments: Mapping[str, Any], *, call_id: str) -> Answer:  # noqa: ARG002 - as every tool
+        """Edit the file."""
+        request = _Request(
+            arguments["file_path"],
+            arguments["old_string"],
+            writable(arguments["new_string"]),
+            arguments.get("replace_all", False),
+        )
+        return await offload(lambda abandoned: self._edit(request, abandoned))
+
+    def _edit(self, request: _Request, abandoned: threading.Event) -> Answer:
+        if answer := unsuitable(request.given):
+            return answer
+        if request.old == request.new:
+            return refused("No changes to make: old_string and new_string are exactly the same.")
+        folder = self._folder()
+        path = locate(folder, request.given)
+        with self._memory.alone(path):
+            try:
+                found = find(path, self.name)
+                if found is None and request.old:
+                    return refused(missing(path, folder))
+                if found is None or not request.old:
+                    return self._create(path, request, found, abandoned)
+                return self._replace(path, request, found, abandoned)
+            except Unchangeable as error:
+                return error.answer
+
+    def _create(self, path: Path, request: _Request, found: Found | None, abandoned: threading.Event) -> Answer:
+        if found is not None:
+            if found.text.text.strip("\ufeff \t\r\n"):
+                return refused("Cannot create new file - file already exists.")
+            if self._memory.of(path) is None:
+                return failed(NOT_READ)
+            require_known(self._memory, path, found)
+        data = request.new.encode()
+        if answer := put(self._memory, path, data, found=found, abandoned=abandoned):
+            return answer
+        old = shown(found.text.text) if found else ""
+        return _done(request, request.old, old, request.new)
+
+    def _replace(self, path: Path, request: _Request, found: Found, abandoned: threading.Event) -> Answer:
+        if path.suffix == ".ipynb":
+            return refused("File is a Jupyter Notebook. Use the NotebookEdit to edit this file.")
+        require_known(self._memory, path, found)
+        text = found.text.text
+        old = find_alike(text, request.old.replace("\r\n", "\n"))
+        if old is None:
+            return refused(f"String to replace not found in file.\nString: {request.old}")
+        count = text.count(old)
+        if count > 1 and not request.everywhere:
+            return refused(
+                f"Found {count} matches of the string to replace, but replace_all is false. To replace all "
+                "occurrences, set replace_all to true. To replace only one occurrence, please provide more context "
+                f"to uniquely identify the instance.\nString: {request.old}"
+            )
+        raw = _replaced(found, old, in_style_of(old, request.old, request.new), everywhere=request.everywhere)
+        data = encoded(found, raw, path)
+        if answer := put(self._memory, path, data, found=found, abandoned=abandoned):
+            return answer
+        return _done(request, old, shown(text), shown(raw.replace("\r\n", "\n")))
+
+
+def _replaced(found: Found, old: str, new: str, *, everywhere: bool) -> str:
+    """The whole raw text with the replacement in it; lines that are not replaced keep their own endings."""
+    text = found.text.text
+    # What is taken away as a whole line takes its line end with it.
+    if not new and not everywhere and not old.endswith("\n") and old + "\n" in text:
+        old += "\n"
+    raw, newline = found.text.raw, found.text.newline
+    inserted = new.replace("\r\n", "\n").replace("\n", newline)
+    if raw.count("\r\n") in (0, raw.count("\n")):
+        return raw.replace(old.replace("\n", newline), inserted, -1 if everywhere else 1)
+    # Both endings stand in the file, and the old text does not say which it means.
+    pattern = re.compile(r"\r?\n".join(map(re.escape, old.split("\n"))))
+    return pattern.sub(lambda _: inserted, raw, count=0 if everywhere else 1)
+
+
+def _done(request: _Request, old_string: str, old: str, new: str) -> Answer:
+    detail = {
+        "filePath": request.given,
+        "oldString": old_string,
+        "newString": request.new,
+        "originalFile": old,
+        "structuredPatch": structured_patch(old, new),
+        "userModified": False,
+        "replaceAll": request.everywhere,
+    }
+    said = (
+        "has been updated. All occurrences were successfully replaced."
+        if request.everywhere
+        else "has been updated successfully."
+    )
+    return Answer(f"The file {request.given} {said} {CURRENT}", detail=detail)

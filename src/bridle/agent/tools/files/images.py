@@ -1,0 +1,113 @@
+"""Pictures that the model can look at: which they are, how large, and the block they become."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from bridle.agent.tools.contract.shown_output import size as human_size
+from bridle.agent.tools.contract.tool import Answer, failed
+from bridle.agent.tools.files.excerpt import open_regular
+
+SUFFIXES = frozenset({".png", ".jpg", ".jpeg", ".gif", ".webp"})
+# The Messages API takes five megabytes of base64 for one picture, which is three quarters of that in bytes.
+LIMIT_BYTES = 5 * 1024 * 1024 * 3 // 4
+# The Messages API refuses a picture with a longer side.
+LIMIT_PIXELS = 8000
+
+
+def read_image(path: Path) -> Answer:
+    """The picture as a block, or why it cannot be shown."""
+    with open_regular(path) as file:
+        size = os.fstat(file.fileno()).st_size
+        if size > LIMIT_BYTES:
+            return failed(
+                f"Image file ({human_size(size)}) exceeds the maximum size of an image ({human_size(LIMIT_BYTES)}). "
+                "Make a smaller copy of it (for example with ImageMagick) and read that."
+            )
+        data = file.read(LIMIT_BYTES)
+    if not data:
+        return failed(f"Image file is empty: {path}")
+    kind = _kind(data)
+    if kind is None:
+        return failed(
+            "File has an image extension but its content is not a valid PNG/JPEG/GIF/WebP. Detected: unrecognized "
+            f"bytes (hex: {data[:8].hex(' ')}). It may be a page that was saved instead of the picture: look "
+            f'at it with `file "{path}"` or `head -c 500 "{path}"`.'
+        )
+    pixels = _pixels(kind, data)
+    if pixels is None or not all(pixels):
+        # The endpoint would refuse the request, and every later one that carries the picture along.
+        return failed(f"The head of the image does not tell its width and height; it may be damaged: {path}")
+    if max(pixels) > LIMIT_PIXELS:
+        return failed(
+            f"Image is {pixels[0]} x {pixels[1]} pixels, and no side may be longer than {LIMIT_PIXELS}. "
+            "Make a smaller copy of it and read that."
+        )
+    return _shown(kind, data, pixels)
+
+
+def _shown(kind: str, data: bytes, pixels: tuple[int, int]) -> Answer:
+    from base64 import b64encode  # late: most runs show no picture
+
+    text = b64encode(data).decode("ascii")
+    file: dict[str, Any] = {"base64": text, "type": f"image/{kind}", "originalSize": len(data)}
+    # Of an animation the original tells no size.
+    if kind != "gif":
+        width, height = pixels
+        file["dimensions"] = {
+            "originalWidth": width,
+            "originalHeight": height,
+            "displayWidth": width,
+            "displayHeight": height,
+        }
+    source = {"type": "base64", "data": text, "media_type": f"image/{kind}"}
+    return Answer([{"type": "image", "source": source}], detail={"type": "image", "file": file})
+
+
+def _kind(data: bytes) -> str | None:
+    if data.startswith(b"\x89PNG\r\n\x1a\n"):
+        return "png"
+    if data.startswith(b"\xff\xd8\xff"):
+        return "jpeg"
+    if data.startswith((b"GIF87a", b"GIF89a")):
+        return "gif"
+    if data.startswith(b"RIFF") and data[8:12] == b"WEBP":
+        return "webp"
+    return None
+
+
+def _pixels(kind: str, data: bytes) -> tuple[int, int] | None:
+    """Width and height, if the head of the file tells them."""
+    if kind == "png" and len(data) >= 24:
+        return int.from_bytes(data[16:20]), int.from_bytes(data[20:24])
+    if kind == "gif" and len(data) >= 10:
+        return int.from_bytes(data[6:8], "little"), int.from_bytes(data[8:10], "little")
+    if kind == "webp":
+        return _webp_pixels(data)
+    return _jpeg_pixels(data) if kind == "jpeg" else None
+
+
+def _webp_pixels(data: bytes) -> tuple[int, int] | None:
+    form = data[12:16]
+    if form == b"VP8X" and len(data) >= 30:
+        return int.from_bytes(data[24:27], "little") + 1, int.from_bytes(data[27:30], "little") + 1
+    if form == b"VP8L" and len(data) >= 25:
+        bits = int.from_bytes(data[21:25], "little")
+        return (bits & 0x3FFF) + 1, (bits >> 14 & 0x3FFF) + 1
+    if form == b"VP8 " and len(data) >= 30:
+        return int.from_bytes(data[26:28], "little") & 0x3FFF, int.from_bytes(data[28:30], "little") & 0x3FFF
+    return None
+
+
+def _jpeg_pixels(data: bytes) -> tuple[int, int] | None:
+    """From the frame header, which stands after segments of any length."""
+    position = 2
+    while position + 9 <= len(data) and data[position] == 0xFF:
+        marker = data[position + 1]
+        # C4, C8 and CC are tables and an extension; every other marker from C0 to CF begins a frame.
+        if 0xC0 <= marker <= 0xCF and marker not in (0xC4, 0xC8, 0xCC):
+            return int.from_bytes(data[position + 7 : position + 9]), int.from_bytes(data[position + 5 : position + 7])
+        position += 2 + int.from_bytes(data[position + 2 : position + 4])
+    return None

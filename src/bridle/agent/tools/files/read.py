@@ -1,0 +1,175 @@
+"""Read: a file as the model sees it, with its lines numbered."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from bridle.agent.tools.contract.declarations import READ
+from bridle.agent.tools.contract.in_thread import offload
+from bridle.agent.tools.contract.shown_output import size as human_size
+from bridle.agent.tools.contract.tool import Answer, failed, refused
+from bridle.agent.tools.contract.tool_paths import locate, missing, told, unsuitable
+from bridle.agent.tools.files.excerpt import WHOLE_LIMIT_BYTES, Binary, Excerpt, NotRegular, TooLarge, take
+from bridle.agent.tools.files.images import SUFFIXES as IMAGES
+from bridle.agent.tools.files.images import read_image
+from bridle.agent.tools.files.known_files import FileMemory, Known, View, key
+from bridle.agent.tools.files.notebook import NotANotebook, read_notebook
+from bridle.agent.tools.files.pdf import read_pdf
+
+# What one result may cost the model. The original asks the endpoint to count; a token is about four characters.
+_TOKEN_LIMIT = 25_000
+_CHARACTERS_PER_TOKEN = 4
+# A first page is cut a little short of the limit, since tokens are not spread evenly over the lines.
+_PAGE_SHARE = 0.85
+
+# Names that promise no text; reading the file would only show noise.
+_BINARY_SUFFIXES = (
+    " 3ds 7z a aac ai app avi bin blend bmp bz2 class dat db deb dll doc docx dylib ear eot exe fig fla flac "
+    "flv gz ico idx iso jar lib m4a m4v max mdb mkv mov mp3 mp4 mpeg mpg msi node o obj odp ods odt ogg opus "
+    "otf ppt pptx psd pyc pyo rar rlib rpm sketch so sqlite sqlite3 swf tar tgz tif tiff ttf war wasm wav "
+    "webm wma wmv woff woff2 xls xlsx xz z zip "
+)
+
+_ADVICE = (
+    "Use offset and limit parameters to read specific portions of the file, or search for specific content instead of"
+    " reading the whole file."
+)
+_UNCHANGED = "Wasted call — file unchanged since your last Read. Refer to that earlier tool_result instead."
+
+
+class Read:
+    """Shows files, and remembers which state of them the model has seen."""
+
+    name = READ.name
+    description = READ.description
+    schema = READ.schema
+
+    def __init__(self, folder: Callable[[], Path], memory: FileMemory) -> None:
+        self._folder = folder
+        self._memory = memory
+
+    async def run(self, arguments: Mapping[str, Any], *, call_id: str) -> Answer:  # noqa: ARG002 - as every tool
+        """Show the file."""
+        return await offload(lambda abandoned: self._read(arguments, abandoned))
+
+    def _read(self, arguments: Mapping[str, Any], abandoned: threading.Event) -> Answer:
+        given: str = arguments["file_path"]
+        view = _view(arguments)
+        folder = self._folder()
+        path = locate(folder, given)
+        suffix = path.suffix.lower()
+        if answer := unsuitable(given):
+            return answer
+        if suffix and f" {suffix[1:]} " in _BINARY_SUFFIXES:
+            return _binary(suffix)
+        try:
+            if suffix in IMAGES:
+                return read_image(path)
+            if suffix == ".pdf":
+                return read_pdf(path, arguments.get("pages"))
+            if self._is_unchanged(path, view):
+                return Answer(_UNCHANGED, detail={"type": "file_unchanged", "file": {"filePath": given}})
+            if suffix == ".ipynb":
+                answer, known = read_notebook(path, given, view)
+                self._memory.remember(known)
+                return answer
+            return self._text(path, given, view, abandoned)
+        except FileNotFoundError:
+            return failed(missing(path, folder))
+        except OSError as error:
+            return failed(told(error, path))
+        except NotRegular:
+            return refused(f"Cannot read '{given}': this device file would block or produce infinite output.")
+        except Binary:
+            return _binary(suffix)
+        except NotANotebook as error:
+            return failed(str(error))
+
+    def _is_unchanged(self, path: Path, view: View) -> bool:
+        known = self._memory.of(path)
+        if known is None or known.view != view:
+            return False
+        state = path.stat()
+        return (state.st_mtime_ns, state.st_size) == (known.mtime_ns, known.size)
+
+    def _text(self, path: Path, given: str, view: View, abandoned: threading.Event) -> Answer:
+        try:
+            excerpt = take(path, view, abandoned)
+        except TooLarge as error:
+            return failed(
+                f"File content ({human_size(error.size)}) exceeds maximum allowed size "
+                f"({human_size(WHOLE_LIMIT_BYTES)}). {_ADVICE}"
+            )
+        tokens = excerpt.size // _CHARACTERS_PER_TOKEN
+        lines, notice = excerpt.lines, ""
+        if tokens > _TOKEN_LIMIT:
+            if view.limit is not None:
+                return failed(
+                    f"File content ({tokens} tokens) exceeds maximum allowed tokens ({_TOKEN_LIMIT}). {_ADVICE}"
+                )
+            lines, notice = _page(excerpt, view.offset or 1, tokens)
+        state = excerpt.state
+        self._memory.remember(
+            Known(key(path), state.st_mtime_ns, state.st_size, excerpt.digest, len(lines) < excerpt.total, view)
+        )
+        return _numbered(given, view, excerpt, lines, notice)
+
+
+def _view(arguments: Mapping[str, Any]) -> View:
+    """What was asked for; numbers out of their range count as not given."""
+    offset, limit = arguments.get("offset"), arguments.get("limit")
+    return View(
+        int(offset) if offset is not None and offset >= 0 else None,
+        int(limit) if limit is not None and limit > 0 else None,
+    )
+
+
+def _numbered(given: str, view: View, excerpt: Excerpt, lines: list[str], notice: str) -> Answer:
+    first = 1 if view.offset is None else view.offset
+    content = "\n".join(lines)
+    file: dict[str, Any] = {
+        "filePath": given,
+        "content": content,
+        "numLines": len(lines),
+        "startLine": first,
+        "totalLines": excerpt.total,
+    }
+    if notice:
+        file["truncatedByTokenCap"] = True
+    if content:
+        text = notice + "\n".join(f"{number}\t{line}" for number, line in enumerate(lines, first))
+    else:
+        text = (
+            f"<system-reminder>Warning: the file exists but is shorter than the provided offset ({first}). "
+            f"The file has {excerpt.total} lines.</system-reminder>"
+        )
+    return Answer(text, detail={"type": "text", "file": file})
+
+
+def _page(excerpt: Excerpt, first: int, tokens: int) -> tuple[list[str], str]:
+    """As many lines as an answer may hold, and what is said of the others."""
+    share = _TOKEN_LIMIT / tokens * _PAGE_SHARE
+    count = int(len(excerpt.lines) * share)
+    page = excerpt.lines[:count]
+    last = first + count - 1
+    shown = f"lines {first}-{last} of {excerpt.total} total ({tokens} tokens, cap {_TOKEN_LIMIT})"
+    more = f"Call Read with offset={last + 1} limit={count} for the next page, or Grep to find a specific section."
+    if not page or sum(map(len, page)) > _TOKEN_LIMIT * _CHARACTERS_PER_TOKEN:
+        text = "\n".join(excerpt.lines)
+        length = int(len(text) * share)
+        page = text[:length].split("\n")
+        shown = f"the first {length} of {len(text)} characters ({tokens} tokens, cap {_TOKEN_LIMIT})"
+        more = "Its lines are too long to be shown one by one: use Grep to find a specific section."
+    notice = f"[Truncated: PARTIAL view — showing {shown}. {more} What you look for may be in the rest.]"
+    return page, f"<system-reminder>{notice}</system-reminder>\n\n"
+
+
+def _binary(suffix: str) -> Answer:
+    kind = f"binary {suffix} file" if suffix else "binary file"
+    return refused(
+        f"This tool cannot read binary files. The file appears to be a {kind}. "
+        "Please use appropriate tools for binary file analysis."
+    )

@@ -1,0 +1,143 @@
+"""What a search has found, as it is told: the files, the lines, or how many lines. One page of it."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bridle.agent.tools.contract.tool import Answer
+from bridle.agent.tools.search.glob import relative
+
+# `12:text` is a line that was looked for, `11-text` one beside it.
+_NUMBERED = re.compile(rb"(\d+)([:-])(.*)", re.DOTALL)
+_COUNTED = re.compile(rb"([^\0]+)\0(\d+)\n")
+_BETWEEN = b"--"
+
+# Whether a rule forbids reading a file: then a search tells nothing of it either.
+Hidden = Callable[[str], bool]
+
+
+@dataclass(frozen=True)
+class Page:
+    """Which part of a result is asked for."""
+
+    limit: int | None
+    offset: int
+
+    def cut(self, items: list[str]) -> tuple[list[str], dict[str, int]]:
+        """The part, and what of the page made a difference."""
+        rest = items[self.offset :]
+        applied: dict[str, int] = {}
+        if self.limit is not None and len(rest) > self.limit:
+            rest = rest[: self.limit]
+            applied["appliedLimit"] = self.limit
+        if self.offset:
+            applied["appliedOffset"] = self.offset
+        return rest, applied
+
+
+def files(output: bytes, folder: Path, page: Page, is_hidden: Hidden) -> Answer:
+    """The files in which something was found, the latest change first."""
+    paths = [path for name in output.split(b"\0") if name and not is_hidden(path := os.fsdecode(name))]
+    names = [relative(path, folder) for path in sorted(paths, key=_latest_first)]
+    shown, applied = page.cut(names)
+    detail = {"mode": "files_with_matches", "filenames": shown, "numFiles": len(shown), **applied}
+    if not shown:
+        return Answer("No files found", detail=detail)
+    said = _applied(applied)
+    head = f"Found {len(shown)} {_plural('file', len(shown))}" + (f" {said}" if said else "")
+    return Answer("\n".join([head, *shown]), detail=detail)
+
+
+def lines(output: bytes, folder: Path, place: Path, page: Page, is_hidden: Hidden, *, numbers: bool) -> Answer:
+    """The lines that were found, file by file, each with its file's path unless only one file was looked at."""
+    only = None if place.is_dir() else os.fsencode(place)
+    shown, applied = page.cut(_lines(output, os.fsencode(place), folder, only, is_hidden, numbers=numbers))
+    content = "\n".join(shown)
+    detail: dict[str, Any] = {"mode": "content", "numFiles": 0, "filenames": [], "content": content}
+    said = _applied(applied)
+    text = content or "No matches found"
+    if said:
+        text += f"\n\n[Showing results with pagination = {said}]"
+    return Answer(text, detail={**detail, "numLines": len(shown), **applied})
+
+
+def counts(output: bytes, folder: Path, page: Page, is_hidden: Hidden) -> Answer:
+    """How many lines were found in each file."""
+    pairs = sorted(pair for pair in _COUNTED.findall(output) if not is_hidden(os.fsdecode(pair[0])))
+    told = [f"{relative(os.fsdecode(name), folder)}:{count.decode('ascii')}" for name, count in pairs]
+    shown, applied = page.cut(told)
+    total = sum(int(line.rpartition(":")[2]) for line in shown)
+    content = "\n".join(shown)
+    detail = {"mode": "count", "numFiles": len(shown), "filenames": [], "content": content, "numMatches": total}
+    said = _applied(applied)
+    summary = (
+        f"Found {total} total {_plural('occurrence', total)} across {len(shown)} {_plural('file', len(shown))}."
+        + (f" with pagination = {said}" if said else "")
+    )
+    return Answer(f"{content or 'No matches found'}\n\n{summary}", detail={**detail, **applied})
+
+
+def _lines(
+    output: bytes, start: bytes, folder: Path, only: bytes | None, is_hidden: Hidden, *, numbers: bool
+) -> list[str]:
+    """With the files in order; ripgrep looks into several at once, and tells them as they come."""
+    groups: dict[bytes, list[str]] = {}
+    name, carried = b"", b""
+    is_gap = has_gaps = False
+    for line in output.removesuffix(b"\n").split(b"\n") if output else ():
+        path, is_new, rest = line.partition(b"\0")
+        if not is_new and line == _BETWEEN:
+            is_gap = has_gaps = True
+        elif not is_new and line.startswith(start):
+            carried += line + b"\n"  # the name of the file has a line end in it
+        elif not is_new:
+            groups.setdefault(name, []).append(_text(line))  # a match over several lines goes on
+        else:
+            if is_gap and carried + path == name:
+                groups[name].append("--")
+            name, carried, is_gap = carried + path, b"", False
+            groups.setdefault(name, []).append(_line(name, rest, folder, is_only=name == only, numbers=numbers))
+    shown = [groups[name] for name in sorted(groups) if not is_hidden(os.fsdecode(name))]
+    return _joined(shown, has_gaps=has_gaps)
+
+
+def _line(name: bytes, rest: bytes, folder: Path, *, is_only: bool, numbers: bool) -> str:
+    parts = _NUMBERED.fullmatch(rest)
+    if parts is None:
+        return _text(rest)
+    number, mark, text = parts[1].decode("ascii"), parts[2].decode("ascii"), _text(parts[3])
+    # As the original does it: a line with a colon in it has a short path, and every line that was looked for has one.
+    path = relative(os.fsdecode(name), folder) if mark == ":" or ":" in text else _text(name)
+    return ("" if is_only else path + mark) + (number + mark if numbers else "") + text
+
+
+def _text(line: bytes) -> str:
+    return line.decode("utf-8", "replace").removesuffix("\r")
+
+
+def _joined(groups: list[list[str]], *, has_gaps: bool) -> list[str]:
+    joined: list[str] = []
+    for group in groups:
+        joined += ["--", *group] if joined and has_gaps else group
+    return joined
+
+
+def _latest_first(path: str) -> tuple[float, str]:
+    try:
+        return -os.stat(path).st_mtime, path
+    except OSError:
+        return 0.0, path  # vanished meanwhile
+
+
+def _applied(applied: dict[str, int]) -> str:
+    names = {"appliedLimit": "limit", "appliedOffset": "offset"}
+    return ", ".join(f"{names[name]}: {value}" for name, value in applied.items())
+
+
+def _plural(word: str, count: int) -> str:
+    return word if count == 1 else word + "s"

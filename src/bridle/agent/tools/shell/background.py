@@ -1,0 +1,200 @@
+"""Commands that run on beside the conversation: started, looked at, stopped, and reported when they end."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from bridle.agent.tools.shell.output_spool import Spool
+from bridle.agent.tools.shell.running_command import Running
+from bridle.agent.tools.shell.shell import Shell
+
+Status: TypeAlias = Literal["running", "completed", "failed", "killed"]
+
+_LETTERS = "0123456789abcdefghijklmnopqrstuvwxyz"
+
+
+class Started(msgspec.Struct, frozen=True):
+    """A task runs; shown as `system/task_started`."""
+
+    task_id: str
+    call_id: str
+    description: str
+
+
+class Finished(msgspec.Struct, frozen=True):
+    """A task has ended; shown as `system/task_updated`, and told to the model unless it knows already."""
+
+    task_id: str
+    call_id: str
+    description: str
+    status: Status
+    exit_code: int | None
+    output_file: Path
+    end_time_ms: int
+
+
+News: TypeAlias = Started | Finished
+
+
+class Task:
+    """One command in the background."""
+
+    def __init__(self, task_id: str, text: str, call_id: str, description: str, command: Running) -> None:
+        self.id = task_id
+        self.text = text
+        self.call_id = call_id
+        self.description = description
+        self.status: Status = "running"
+        self.exit_code: int | None = None
+        self.command = command
+        self.ended = asyncio.Event()
+        self.watcher: asyncio.Task[None] | None = None
+
+    @property
+    def spool(self) -> Spool:
+        """What it has printed."""
+        return self.command.spool
+
+
+class Background:
+    """The tasks of a session. Whoever shows events reads `news`."""
+
+    def __init__(self, shell: Shell, folder: Path, *, tail_characters: int) -> None:
+        """Outputs go to files in `folder`; the last `tail_characters` of each stay at hand."""
+        self.news: asyncio.Queue[News] = asyncio.Queue()
+        self._shell = shell
+        self._folder = folder
+        self._tail_characters = tail_characters
+        self._tasks: dict[str, Task] = {}
+        self._told: set[str] = set()
+
+    @property
+    def running(self) -> tuple[Task, ...]:
+        """The tasks that have not ended, oldest first."""
+        return tuple(task for task in self._tasks.values() if task.status == "running")
+
+    def find(self, task_id: str) -> Task | None:
+        """The task of that id, until the model was told its end."""
+        return self._tasks.get(task_id)
+
+    def start(self, command: str, *, call_id: str, description: str) -> Task:
+        """Start a command as a task; ProcessError says why it could not be."""
+        task_id = new_id()
+        spool = Spool(self._file(task_id), hold_characters=0, tail_characters=self._tail_characters)
+        spool.pour()
+        try:
+            started = self._shell.start(command, spool)
+        except BaseException:
+            spool.discard()
+            raise
+        return self._add(Task(task_id, command, call_id, description, started))
+
+    def adopt(self, started: Running, command: str, *, task_id: str, call_id: str, description: str) -> Task:
+        """Make a task of a command that has taken too long to wait for."""
+        started.spool.pour_into(self._file(task_id))
+        return self._add(Task(task_id, command, call_id, description, started))
+
+    def tell(self, task: Task) -> None:
+        """The model has been given the end of this task: it is forgotten, and nobody tells it again."""
+        self._told.add(task.id)
+        self._tasks.pop(task.id, None)
+
+    def is_told(self, task_id: str) -> bool:
+        """Whether the model knows already that the task has ended."""
+        return task_id in self._told
+
+    async def stop(self, task: Task) -> None:
+        """End a task with everything it has started; the model that asks for it is told by the answer."""
+        self.tell(task)
+        if task.watcher is not None:
+            task.watcher.cancel()
+            await asyncio.wait({task.watcher})
+        if task.status == "running":  # it was cancelled before it had begun to watch
+            await task.command.end()
+            self._finish(task, "killed", None)
+
+    async def wait_idle(self, limit_seconds: float) -> bool:
+        """Wait until no task runs; False when the time is over."""
+        watchers = {task.watcher for task in self.running if task.watcher is not None}
+        if not watchers:
+            return True
+        _, pending = await asyncio.wait(watchers, timeout=limit_seconds)
+        return not pending
+
+    async def stop_all(self) -> None:
+        """End every task that runs, all at once."""
+        await asyncio.gather(*(self.stop(task) for task in self.running))
+
+    def _file(self, task_id: str) -> Path:
+        return self._folder / f"{task_id}.output"
+
+    def _add(self, task: Task) -> Task:
+        self._tasks[task.id] = task
+        self.news.put_nowait(Started(task.id, task.call_id, task.description))
+        task.watcher = asyncio.get_running_loop().create_task(self._watch(task), name=f"task {task.id}")
+        return task
+
+    async def _watch(self, task: Task) -> None:
+        try:
+            await task.command.wait(None)
+            ended = await task.command.finish(moves=False)
+        except asyncio.CancelledError:
+            await task.command.end()
+            self._finish(task, "killed", None)
+            return
+        self._finish(task, "failed" if ended.exit_code else "completed", ended.exit_code)
+
+    def _finish(self, task: Task, status: Status, exit_code: int | None) -> None:
+        task.status, task.exit_code = status, exit_code
+        task.ended.set()
+        now_ms = int(time.time() * 1000)
+        fields = (task.id, task.call_id, task.description, status, exit_code, task.spool.path, now_ms)
+        self.news.put_nowait(Finished(*fields))
+
+
+def new_id() -> str:
+    """An id for a task, as the wire shows them: b and eight letters or digits."""
+    return "b" + "".join(_LETTERS[byte % len(_LETTERS)] for byte in os.urandom(8))
+
+
+def summary(finished: Finished) -> str:
+    """One line about the end of a task."""
+    name = f'Background command "{finished.description}"'
+    match finished.status:
+        case "completed":
+            return f"{name} completed (exit code 0)"
+        case "failed":
+            return f"{name} failed with exit code {finished.exit_code}"
+        case _:
+            return finished.description
+
+
+def shown(finished: Finished) -> Mapping[str, str]:
+    """The fields of `system/task_notification` beside the ids."""
+    if finished.status == "killed":
+        return {"status": "stopped", "output_file": "", "summary": finished.description}
+    return {"status": finished.status, "output_file": str(finished.output_file), "summary": summary(finished)}
+
+
+def notice(finished: Finished) -> str:
+    """What the model is told about the end of a task that it has not asked for."""
+    return (
+        "<task-notification>\n"
+        f"<task-id>{finished.task_id}</task-id>\n"
+        f"<tool-use-id>{finished.call_id}</tool-use-id>\n"
+        f"<output-file>{finished.output_file}</output-file>\n"
+        f"<status>{finished.status}</status>\n"
+        f"<summary>{_escaped(summary(finished))}</summary>\n"
+        "</task-notification>"
+    )
+
+
+def _escaped(text: str) -> str:
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

@@ -1,0 +1,159 @@
+"""One command in a shell of its own: started, waited for, and ended with everything it has started."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from bridle.agent.tools.shell.output_spool import Spool
+from bridle.agent.tools.shell.running_command import Ended
+from bridle.errors import ProcessError
+from bridle.ground.children import light_child
+from bridle.ground.children.light_child import Console
+from bridle.ground.children.spawn import Spawn
+from bridle.ground.descendants import keeper_client, terminate
+from bridle.ground.threads import in_thread, undisturbed
+
+# What an ended command printed is in the pipe already. This is for a filter it did not wait for (`> >(tee log)`).
+AFTERMATH_SECONDS = 0.05
+
+# Time for what is stopped to remove its lock files; an interrupt must still feel immediate.
+END_GRACE_SECONDS = 0.3
+
+# One argument may have 128 KiB on Linux (MAX_ARG_STRLEN); a longer command travels in a file without a name.
+ARGUMENT_LIMIT_BYTES = 100_000
+
+# More than any path; what comes after it is not one.
+_FOLDER_LIMIT_BYTES = 8192
+
+
+async def sweep(token: str) -> None:
+    """End everything that carries a session's token."""
+    try:
+        work = in_thread(
+            lambda: terminate.end_all(token, None, grace_seconds=END_GRACE_SECONDS), name="ending what commands left"
+        )
+        await undisturbed(work)
+    finally:
+        keeper_client.drop(token)
+
+
+class Command:
+    """One command under way; ended by exactly one of `finish` and `end`."""
+
+    def __init__(
+        self,
+        shell: tuple[str, ...],
+        command: str,
+        spool: Spool,
+        *,
+        cwd: Path,
+        environment: Mapping[str, str],
+        tokens: tuple[str, str],
+        preamble: str,
+        on_folder: Callable[[str], bool],
+        on_left: Callable[[Console], None],
+    ) -> None:
+        """Start it. It carries the token of its session and one of its own.
+
+        `on_folder` is told where it ended, and says whether that is allowed; `on_left` gets what it left running.
+        """
+        self.spool = spool
+        self._on_folder = on_folder
+        self._on_left = on_left
+        body, long = _body(command)
+        self._note, theirs = os.pipe()
+        keep = (theirs,) if long is None else (theirs, long)
+        spawn = Spawn(
+            (*shell, _script(preamble, body, theirs, keep)), cwd, _with_session(environment, tokens[0]), tokens[1]
+        )
+        try:
+            self._console = light_child.start(spawn, on_chunk=spool.add, keep=keep)
+        except BaseException:
+            os.close(self._note)
+            raise
+        finally:
+            for fd in keep:
+                os.close(fd)
+
+    async def wait(self, timeout_seconds: float | None) -> bool:
+        """Wait for its end; False when the time is over."""
+        return await self._console.wait(timeout_seconds) is not None
+
+    async def finish(self, *, moves: bool) -> Ended:
+        """Take the last output of a command that has ended, and, with `moves`, the folder it ended in."""
+        await self._console.settle(limit_seconds=AFTERMATH_SECONDS)
+        folder = self._read_note()
+        code = self._console.exit_code
+        if not self._console.let_go():
+            self._on_left(self._console)
+        self.spool.close()
+        assert code is not None  # noqa: S101  # for the type checker: it has ended
+        was_reset = moves and bool(folder) and not self._on_folder(folder)
+        return Ended(128 - code if code < 0 else code, was_reset)
+
+    async def end(self) -> None:
+        """End it with everything it has started; also when the caller is cancelled meanwhile."""
+        try:
+            await self._console.end(grace_seconds=END_GRACE_SECONDS)
+        finally:
+            self._read_note()
+            self.spool.close()
+
+    def _read_note(self) -> str:
+        """Read where the command ended, once; empty if it did not get to say so."""
+        if self._note < 0:
+            return ""
+        os.set_blocking(self._note, False)
+        try:
+            return os.fsdecode(os.read(self._note, _FOLDER_LIMIT_BYTES)).removesuffix("\n")
+        except BlockingIOError:
+            return ""  # it failed, and something it left running holds the other end
+        finally:
+            os.close(self._note)
+            self._note = -1
+
+
+def _with_session(environment: Mapping[str, str], token: str) -> dict[str, str]:
+    """The environment with the session's token after those of the runs around it."""
+    outer = environment.get(terminate.TOKEN_VARIABLE)
+    return {**environment, terminate.TOKEN_VARIABLE: f"{outer}:{token}" if outer else token}
+
+
+def _body(command: str) -> tuple[str, int | None]:
+    """The command as one word for `eval`, and the descriptor that carries it if it is too long for an argument."""
+    try:
+        size_bytes = len(command.encode("utf-8"))
+    except UnicodeEncodeError as error:
+        raise ProcessError(
+            "the command has characters that cannot be passed on (half of a surrogate pair)",
+            remedy="Write the command without them.",
+        ) from error
+    if "\0" in command:
+        raise ProcessError("the command has a NUL character in it", remedy="Write it as $'\\0' where it is needed.")
+    if size_bytes <= ARGUMENT_LIMIT_BYTES:
+        return _quote(command), None
+    import tempfile
+
+    with tempfile.TemporaryFile() as file:
+        file.write(command.encode("utf-8"))
+        file.flush()
+        fd = os.dup(file.fileno())
+    return f'"$(</dev/fd/{fd})"', fd
+
+
+def _quote(text: str) -> str:
+    """Make it one word on one line, so that bash counts its lines from the first."""
+    if "\n" not in text:
+        return shlex.quote(text)
+    return "$'" + text.replace("\\", "\\\\").replace("'", "\\'").replace("\n", "\\n") + "'"
+
+
+def _script(preamble: str, body: str, note: int, keep: Sequence[int]) -> str:
+    """Run the command and, if it succeeds, say where it ended."""
+    first = f"eval {_quote(preamble)}; " if preamble else ""
+    # While the command runs our descriptors are closed: nothing that it starts can hold them.
+    shut = " ".join(f"{fd}>&-" for fd in keep)
+    return f"{first}eval {body} {shut}\ncase $? in 0) builtin pwd -P >&{note} 2>/dev/null; exit 0;; *) exit;; esac"

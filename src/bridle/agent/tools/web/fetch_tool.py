@@ -1,0 +1,132 @@
+"""WebFetch: what a page of the web says, and the answer to a question about it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from bridle.agent.tools.contract.declarations import WEB_FETCH
+from bridle.agent.tools.contract.shown_output import size as human_size
+from bridle.agent.tools.contract.tool import Answer, failed
+from bridle.agent.tools.web.digest import Digest
+
+# What a small model reads at once.
+_DIGEST_CHARACTERS = 100_000
+# What the model itself gets to read when there is nobody to digest it.
+_SHOWN_CHARACTERS = 30_000
+_TEXT_KINDS = ("text/", "json", "xml", "javascript", "ecmascript", "yaml", "toml", "x-www-form-urlencoded", "csv")
+
+
+class WebFetch:
+    """Fetches pages."""
+
+    name = WEB_FETCH.name
+    description = WEB_FETCH.description
+    schema = WEB_FETCH.schema
+
+    def __init__(
+        self, environment: Mapping[str, str], *, digest: Digest | None = None, results_folder: Path | None = None
+    ) -> None:
+        """Downloads that are no text go to files in `results_folder`."""
+        self._environment = environment
+        self._digest = digest
+        self._results_folder = results_folder
+
+    async def run(self, arguments: Mapping[str, Any], *, call_id: str) -> Answer:  # noqa: ARG002 - as every tool
+        """Fetch the page and answer the question."""
+        from bridle.agent.tools.web.allowed_addresses import NotFetched
+        from bridle.agent.tools.web.download import fetch  # brings the HTTP client
+
+        url, prompt = arguments["url"], arguments["prompt"]
+        started = time.monotonic()
+        try:
+            page = await fetch(url, self._environment)
+        except NotFetched as error:
+            return failed(str(error))
+        if page.moved_to is not None:
+            result = _moved(url, prompt, page.status, page.moved_to)
+            size = len(result.encode("utf-8", "replace"))
+        elif not 200 <= page.status < 300:
+            result, size = _unsuccessful(page.status), 0
+        else:
+            result, size = await self._told(prompt, page.body, page.content_type), len(page.body)
+        detail = {
+            "bytes": size,
+            "code": page.status,
+            "codeText": _phrase(page.status),
+            "result": result,
+            "durationMs": int((time.monotonic() - started) * 1000),
+            "url": url,
+        }
+        return Answer(result, detail=detail)
+
+    async def _told(self, prompt: str, body: bytes, content_type: str) -> str:
+        if not _is_text(body, content_type):
+            return await asyncio.to_thread(self._stored, body, content_type)
+        from bridle.agent.tools.web.html_text import text_of
+
+        text = await asyncio.to_thread(text_of, body, content_type)
+        if not text.strip():
+            return "The page has no text."
+        if self._digest is None:
+            return _clipped(text, _SHOWN_CHARACTERS)
+        return await self._digest(prompt, _clipped(text, _DIGEST_CHARACTERS))
+
+    def _stored(self, body: bytes, content_type: str) -> str:
+        from mimetypes import guess_extension
+
+        from bridle.errors import DiskError
+        from bridle.ground.disk import make_private_folder, write_atomic
+
+        kind = content_type.partition(";")[0].strip() or "application/octet-stream"
+        about = f"Binary content ({kind}, {human_size(len(body))})"
+        if self._results_folder is None:
+            return f"{about} cannot be shown here. Download it with Bash."
+        path = self._results_folder / f"webfetch-{os.urandom(8).hex()}{guess_extension(kind) or '.bin'}"
+        try:
+            make_private_folder(self._results_folder)
+            write_atomic(path, body)
+        except DiskError as error:
+            return f"{about} could not be saved: {error.message}"
+        return f"[{about} saved to {path}]"
+
+
+def _is_text(body: bytes, content_type: str) -> bool:
+    kind = content_type.partition(";")[0]
+    if not kind:
+        return b"\0" not in body[:4096]
+    return any(part in kind for part in _TEXT_KINDS)
+
+
+def _clipped(text: str, limit: int) -> str:
+    return text if len(text) <= limit else f"{text[:limit]}\n\n[{len(text) - limit} more characters are left out]"
+
+
+def _phrase(status: int) -> str:
+    from http import HTTPStatus  # late: most runs fetch nothing
+
+    try:
+        return HTTPStatus(status).phrase
+    except ValueError:
+        return ""
+
+
+def _moved(url: str, prompt: str, status: int, target: str) -> str:
+    return (
+        "REDIRECT DETECTED: The URL redirects to a different host.\n\n"
+        f"Original URL: {url}\nRedirect URL: {target}\nStatus: {status} {_phrase(status)}\n\n"
+        f'Nothing was fetched from there. If it suits you, call WebFetch again with:\n- url: "{target}"\n'
+        f'- prompt: "{prompt}"'
+    )
+
+
+def _unsuccessful(status: int) -> str:
+    return (
+        f"The server returned HTTP {f'{status} {_phrase(status)}'.strip()}.\n\n"
+        "The response body was not retrieved. A page behind a sign-in needs a program that is signed in, such as gh "
+        "for GitHub."
+    )
