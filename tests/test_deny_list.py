@@ -225,7 +225,7 @@ def test_a_hook_the_quick_way_imports_hardly_anything(hook_type: str, tmp_path: 
 
 def test_the_dispatcher_imports_the_table_and_nothing_else() -> None:
     imported = imported_by(CommandLine(("--version",), HEAVY))
-    assert imported == {"__future__", "bridle", "bridle.cli", "bridle.cli.main", "bridle.cli.table"}
+    assert imported == {"__future__", "bridle", "bridle.cli", "bridle.cli.main", "bridle.cli.command_table"}
 
 
 @pytest.mark.parametrize("module", ["asyncio", "click", "subprocess", "msgspec", "rich"])

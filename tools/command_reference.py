@@ -10,9 +10,9 @@ from pathlib import Path
 import click
 
 from bridle import errors
+from bridle.cli import command_table
 from bridle.cli import main as dispatcher
-from bridle.cli import table
-from bridle.cli.light import Light
+from bridle.cli.programs.light_command import Light
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "commands.md"
 # Help is wrapped to the width of the terminal; the page needs one width wherever it is made.
@@ -32,8 +32,8 @@ def reference() -> str:
     """The whole page."""
     parts = [
         INTRODUCTION,
-        *_overview("For people", table.FOR_PEOPLE),
-        *_overview("For agents and hooks", table.FOR_PROGRAMS),
+        *_overview("For people", command_table.FOR_PEOPLE),
+        *_overview("For agents and hooks", command_table.FOR_PROGRAMS),
         *_details(),
         *_exit_codes(),
         *_error_codes(errors.Error),
@@ -47,7 +47,7 @@ def main() -> int:
     return 0
 
 
-def _overview(title: str, commands: tuple[table.Command, ...]) -> Iterator[str]:
+def _overview(title: str, commands: tuple[command_table.Command, ...]) -> Iterator[str]:
     yield f"## {title}\n"
     yield "| command | does | in this version |"
     yield "|---|---|---|"
@@ -59,7 +59,7 @@ def _overview(title: str, commands: tuple[table.Command, ...]) -> Iterator[str]:
 
 def _details() -> Iterator[str]:
     yield "## The commands of this version\n"
-    for command in table.COMMANDS.values():
+    for command in command_table.COMMANDS.values():
         if command.module is None:
             continue
         yield f"### bridle {command.name}\n"
@@ -88,7 +88,7 @@ def _exit_codes() -> Iterator[str]:
     yield "## Exit codes\n"
     yield "| code | means |"
     yield "|---|---|"
-    yield from (f"| {code} | {meaning} |" for code, meaning in table.EXIT_MEANINGS.items())
+    yield from (f"| {code} | {meaning} |" for code, meaning in command_table.EXIT_MEANINGS.items())
     yield ""
 
 

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
+from bridle.cli.demo.demo_script import UNEXPECTED, script
 from bridle.cli.demo.sample import FILES
-from bridle.cli.demo.script import UNEXPECTED, script
 from bridle.stage.script import load_script
 from bridle.stage.thread import running
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from bridle import __version__
-from bridle.cli import table
+from bridle.cli import command_table
 
 PROGRAMS = Path(sys.executable).parent
 # A hang is a failure, not a wait for ever; a cold start on a busy machine takes a few seconds.
@@ -64,12 +64,14 @@ def test_version_is_printed() -> None:
 def test_help_lists_what_is_built_and_names_what_is_not(arguments: tuple[str, ...]) -> None:
     done = bridle(*arguments)
     assert (done.returncode, done.stderr) == (0, "")
-    for command in table.FOR_PEOPLE:
+    for command in command_table.FOR_PEOPLE:
         assert command.name in done.stdout
         assert (command.summary in done.stdout) == (command.module is not None)
 
 
-@pytest.mark.parametrize("name", [command.name for command in table.COMMANDS.values() if command.module is None])
+@pytest.mark.parametrize(
+    "name", [command.name for command in command_table.COMMANDS.values() if command.module is None]
+)
 def test_a_command_that_is_not_built_says_so_and_exits_2(name: str) -> None:
     done = bridle(name, "anything")
     assert (done.returncode, done.stdout) == (2, "")
@@ -104,7 +106,7 @@ def test_json_after_two_dashes_is_an_argument_and_no_option() -> None:
 
 
 def test_every_built_command_has_help_and_a_json_option() -> None:
-    for command in table.COMMANDS.values():
+    for command in command_table.COMMANDS.values():
         if command.module is None:
             continue
         done = bridle(command.name, "--help")
@@ -213,12 +215,12 @@ def test_output_that_cannot_be_written_is_a_failure(tmp_path: Path, body: str) -
 
 
 def test_names_in_the_table_are_unique_and_modules_follow_them() -> None:
-    commands = table.FOR_PEOPLE + table.FOR_PROGRAMS
-    assert len(table.COMMANDS) == len(commands)
+    commands = command_table.FOR_PEOPLE + command_table.FOR_PROGRAMS
+    assert len(command_table.COMMANDS) == len(commands)
     for command in commands:
         assert command.module in (None, f"bridle.cli.commands.{command.name.replace(':', '_').replace('-', '_')}")
         if command.name != "agent":  # it ends as the program that it stands in for: by signals too
-            assert set(command.exit_codes) <= set(table.EXIT_MEANINGS)
+            assert set(command.exit_codes) <= set(command_table.EXIT_MEANINGS)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from bridle.cli import notify
+from bridle.cli.people import notify
 from bridle.errors import UsageError
 from tests.loop.loops import loop
 from tests.views.receipts import receipt, task

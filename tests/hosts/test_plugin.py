@@ -17,8 +17,8 @@ from typing import Any
 
 import pytest
 
-from bridle.cli.light import Light
-from bridle.cli.table import COMMANDS
+from bridle.cli.command_table import COMMANDS
+from bridle.cli.programs.light_command import Light
 from bridle.errors import DiskError, UsageError
 from bridle.hosts.hooks.list_skills import OWN_MARK, discover
 from bridle.hosts.install import install, locations

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from bridle.cli import table
+from bridle.cli import command_table
 from bridle.loop.process import decisions, task_state
 from bridle.loop.process.receipt import VERIFIED, exit_code
 from bridle.loop.settings import limits
@@ -45,7 +45,7 @@ def test_the_limits_are_those_of_the_program() -> None:
 
 def test_every_command_it_names_is_there() -> None:
     named = set(re.findall(r"bridle ([a-z]+)", PAGE)) - {"itself"}
-    known = {command.name for command in table.FOR_PEOPLE if command.module is not None}
+    known = {command.name for command in command_table.FOR_PEOPLE if command.module is not None}
     assert named <= known, named - known
 
 

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
+from bridle.cli.demo.demo_script import script
 from bridle.cli.demo.sample import FILES, PLAN
-from bridle.cli.demo.script import script
 from tests.real.scene import KEY, Answer, Asked, Scene, scene
 
 pytestmark = pytest.mark.real

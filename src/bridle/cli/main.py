@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import sys
 
-from bridle.cli import table
+from bridle.cli import command_table
 
 USAGE = 2
 FAILED = 1
@@ -23,7 +23,7 @@ READER_GONE = 141
 def main() -> None:
     """The program `bridle`."""
     code = run(sys.argv[1:])
-    if any([command.name] == sys.argv[1:2] for command in table.FOR_PROGRAMS):
+    if any([command.name] == sys.argv[1:2] for command in command_table.FOR_PROGRAMS):
         _leave(code)  # agents and hooks start these many times a minute
     sys.exit(code)
 
@@ -93,7 +93,7 @@ def _guarded(arguments: list[str]) -> int:
 
 def _for_caller(code: int, arguments: list[str]) -> int:
     """Agents and hooks know one code for everything that went wrong; which thing it was stands in the document."""
-    is_for_programs = any(command.name == arguments[0] for command in table.FOR_PROGRAMS)
+    is_for_programs = any(command.name == arguments[0] for command in command_table.FOR_PROGRAMS)
     return FAILED if is_for_programs else code
 
 
@@ -120,7 +120,7 @@ def _dispatch(arguments: list[str]) -> int:
 
         print(f"bridle {__version__}")
         return 0
-    command = table.COMMANDS.get(name)
+    command = command_table.COMMANDS.get(name)
     if command is None:
         return _unknown(name, as_json=_wants_json(rest))
     if command.module is None:
@@ -132,8 +132,8 @@ def _invoke(module: str, name: str, arguments: list[str]) -> int:
     """Run the command of a module, light or click's."""
     __import__(module)  # importlib is slower to import than the light commands are to run
     command = sys.modules[module].command
-    if "bridle.cli.light" in sys.modules:
-        from bridle.cli.light import Light
+    if "bridle.cli.programs.light_command" in sys.modules:
+        from bridle.cli.programs.light_command import Light
 
         if isinstance(command, Light):
             return command.invoke(name, arguments)
@@ -162,11 +162,14 @@ def _overview() -> str:
         "",
         "usage: bridle COMMAND [OPTIONS] [ARGUMENTS]",
     ]
-    for title, commands in (("For people", table.FOR_PEOPLE), ("For agents and hooks", table.FOR_PROGRAMS)):
+    for title, commands in (
+        ("For people", command_table.FOR_PEOPLE),
+        ("For agents and hooks", command_table.FOR_PROGRAMS),
+    ):
         built = [command for command in commands if command.module is not None]
         lines += ["", f"{title}:"] if built else []
         lines += [f"  {command.name:<10} {command.summary}" for command in built]
-    missing = [command.name for command in table.FOR_PEOPLE if command.module is None]
+    missing = [command.name for command in command_table.FOR_PEOPLE if command.module is None]
     lines += ["", f"Not part of this version yet: {', '.join(missing)}."]
     lines += ["", "bridle COMMAND --help says more; bridle --version says which version this is."]
     return "\n".join(lines)
@@ -175,13 +178,13 @@ def _overview() -> str:
 def _unknown(name: str, *, as_json: bool) -> int:
     import difflib
 
-    near = difflib.get_close_matches(name, table.COMMANDS, n=3, cutoff=0.65)  # rum finds run, inspct not init
+    near = difflib.get_close_matches(name, command_table.COMMANDS, n=3, cutoff=0.65)  # rum finds run, inspct not init
     hint = f"Did you mean {' or '.join(near)}?" if near else "bridle --help lists the commands."
     _say("USAGE", f"there is no command {name!r}", hint, as_json=as_json)
     return USAGE
 
 
-def _not_built(command: table.Command, *, as_json: bool) -> int:
+def _not_built(command: command_table.Command, *, as_json: bool) -> int:
     message = f"`bridle {command.name}` is not part of this version yet (it comes with step {command.step} of 9)"
     _say("NOT_BUILT", message, "bridle --help lists what is.", as_json=as_json)
     return USAGE

@@ -1,0 +1,49 @@
+"""`bridle session:last-message`: what the agent said last, by its transcript."""
+
+from __future__ import annotations
+
+import os
+
+from bridle.cli.programs.light_command import Given, Light, Option, print_json
+from bridle.cli.programs.session_argument import warn
+from bridle.errors import DiskError
+from bridle.hosts.hooks.promise_tag import promise_in
+from bridle.hosts.hooks.transcript_tail import last_text
+
+NOT_FOUND = "TRANSCRIPT_NOT_FOUND"
+UNREADABLE = "TRANSCRIPT_PARSE_ERROR"
+
+_OPTIONS = (
+    Option(
+        "--transcript-path", "The transcript of the session, as hooks are told of it.", value="FILE", is_required=True
+    ),
+)
+
+
+def _run(given: Given) -> int:
+    path = given.required("--transcript-path")
+    error = None if os.path.lexists(path) else NOT_FOUND
+    text = None
+    if error is None:
+        try:
+            text = last_text(path)
+        except DiskError as refusal:
+            warn(refusal.message)
+            error = UNREADABLE
+    promise = promise_in(text) if text is not None else None
+    document: dict[str, object] = {
+        "found": text is not None,
+        "text": text,
+        "hasPromise": promise is not None,
+        "promiseValue": promise,
+        **({"error": error} if error is not None else {}),
+    }
+    if given.has("--json"):
+        print_json(document, pretty=True)
+    else:
+        shown = (f"{name}={value}" for name, value in document.items() if name != "text" and value is not None)
+        print("[session:last-message] " + " ".join(shown))
+    return 0
+
+
+command = Light("What the agent said last, by its transcript.", _run, options=_OPTIONS)

@@ -1,0 +1,58 @@
+"""`bridle task:show`: one effect of a run."""
+
+from __future__ import annotations
+
+from bridle.cli.programs.json_documents import effect_document
+from bridle.cli.programs.light_command import RUNS_DIR, Given, Light, print_json
+from bridle.cli.programs.run_argument import chosen_run, secrets_may_be_shown
+from bridle.journal.format import layout
+from bridle.journal.format.entries import Effect
+from bridle.journal.stores.file_reader import FileReader
+from bridle.journal.stores.post_rules import not_found
+
+# A larger result would drown the rest of the answer; where it is kept is told instead.
+PREVIEW_LIMIT_BYTES = 1024 * 1024
+
+
+def _run(given: Given) -> int:
+    reader = FileReader(chosen_run(given))
+    effect = reader.state().effects.get(given.arguments[1])
+    if effect is None:
+        raise not_found(given.arguments[1])
+    document, large = effect_document(effect), _large_result(reader, effect)
+    may_show = secrets_may_be_shown(given)
+    if given.has("--json"):
+        task = reader.task(effect.effect_id) if may_show else None
+        result = _result_document(reader, effect) if may_show and large is None else None
+        print_json({"effect": document, "task": task, "result": result, "largeResult": large})
+        return 0
+    title = effect.label or "(no label)"
+    print(f"[task:show] {effect.effect_id} [{effect.kind} {effect.status}] {title} (taskId={effect.task_id})")
+    print(
+        f"  stepId={effect.step_id} requestedAt={document['requestedAt']} resolvedAt={document['resolvedAt'] or 'n/a'}"
+    )
+    for name in ("taskDefRef", "inputsRef", "resultRef", "stdoutRef", "stderrRef"):
+        print(f"  {name}={document[name] or 'n/a'}")
+    print("  task and result: set BABYSITTER_ALLOW_SECRET_LOGS=true and give --json --verbose to see them")
+    return 0
+
+
+def _large_result(reader: FileReader, effect: Effect) -> str | None:
+    """Where the result is, when it is too large to be shown: its own file, or the blob that the file names."""
+    if effect.is_pending:
+        return None
+    path = reader.tasks.path(effect.effect_id) / layout.RESULT_FILE
+    if not path.is_file():
+        return None
+    if path.stat().st_size > PREVIEW_LIMIT_BYTES:
+        return f"{layout.TASKS}/{effect.effect_id}/{layout.RESULT_FILE}"
+    blob = reader.tasks.read_object(path).get("resultRef")
+    return blob if isinstance(blob, str) else None
+
+
+def _result_document(reader: FileReader, effect: Effect) -> object:
+    path = reader.tasks.path(effect.effect_id) / layout.RESULT_FILE
+    return reader.tasks.read_object(path) if not effect.is_pending and path.is_file() else None
+
+
+command = Light("One effect of a run.", _run, arguments=("RUN", "EFFECT"), options=(RUNS_DIR,))

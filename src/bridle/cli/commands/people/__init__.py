@@ -1,0 +1,1 @@
+"""The `cli/commands/people` package."""

@@ -1,0 +1,131 @@
+"""`bridle demo`: the whole main job on a sample repository, with no account and no network."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shlex
+import shutil
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from bridle.cli.demo.scene import Scene
+    from bridle.stage.server import Stage
+
+# How long the scripted model seems to think, where somebody watches: long enough to read a line.
+WATCHED_SECONDS = 0.4
+
+
+@click.command("demo", short_help="The whole main job on a sample repository: no account, no network.")
+@click.option(
+    "--folder",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Where the sample goes: a new or empty folder, or that of a demo to go on with.  [default: a temporary one]",
+)
+@click.option("--keep/--no-keep", default=True, show_default=True, help="Leave the folder there, to look at.")
+@click.option("--json", "as_json", is_flag=True, help="Print the receipt as one JSON document on stdout.")
+def command(*, folder: Path | None, keep: bool, as_json: bool) -> int:
+    """See Bridle at work: a small package whose tests fail, a plan of four tasks, and a run until all are verified.
+
+    Only the model is not real: its words come from a script on this machine. The agent that hears them, its edits, the
+    tests that Bridle runs, and the commits are.
+    """
+    from bridle.cli.demo.scene import build, choose_folder, clear, find_unfinished
+
+    broken_off = find_unfinished(folder)
+    if broken_off is not None:
+        scene, run = broken_off
+        click.echo(f"Going on with the demo in {scene.repository}\n", err=True)
+    else:
+        scene, run = asyncio.run(build(choose_folder(folder), os.environ)), None
+    code = _play(scene, run, as_json=as_json, keep=keep)
+    if not keep:
+        clear(scene.folder)
+    return code
+
+
+def _play(scene: Scene, run: Path | None, *, as_json: bool, keep: bool) -> int:
+    """Run the plan against the stage, or go on with its run, and say what was seen."""
+    from bridle.cli.demo.demo_script import script
+    from bridle.cli.people import loop_runs
+    from bridle.loop.control import runs
+    from bridle.stage.script import load_script
+    from bridle.stage.thread import running
+
+    seconds = WATCHED_SECONDS if sys.stderr.isatty() else 0.0
+    again = f"{_bridle()} demo --folder {shlex.quote(str(scene.folder))}" if keep else f"{_bridle()} demo"
+    with running(load_script(script(scene.repository, delay_seconds=seconds))) as stage:
+        environment = scene.environment(stage.url, os.environ)
+        run = run or _begin(scene, environment, resume=again if keep else None)
+        code = loop_runs.drive(run, as_json=as_json, environment=environment, addresses=(), resume=again)
+        misfits = _misfits(stage)
+    told = [] if not keep or code == runs.INTERRUPTED else _where_to_look(scene)
+    for line in [*misfits, *told]:
+        click.echo(line, err=True)
+    return code
+
+
+def _begin(scene: Scene, environment: dict[str, str], *, resume: str | None) -> Path:
+    """Make the run of the sample's plan."""
+    from bridle.cli.people import loop_runs
+    from bridle.loop.control import runs
+    from bridle.loop.plan.read_plan import read_plan
+    from bridle.loop.settings.bridle_toml import load_settings
+
+    settings = load_settings(scene.repository, Path(environment["BRIDLE_HOME"]), {"agent": "bridle-agent"})
+    plan = read_plan("PLAN.md", scene.repository, settings)
+    beginning = asyncio.run(runs.look(scene.repository, plan, settings, environment))
+    for line in _introduction(scene, len(plan.tasks)):
+        click.echo(line, err=True)
+    return loop_runs.begin(beginning, environment, introduction=(), resume=resume)
+
+
+def _introduction(scene: Scene, tasks: int) -> list[str]:
+    return [
+        f"The sample repository is {scene.repository}",
+        f"It is a small package whose tests fail, with a plan of {tasks} tasks.",
+        "",
+        "The model's words are scripted and come from this machine: no account is used,",
+        "nothing is paid, and the costs are what the same tokens would have cost.",
+        "The agent (bridle-agent), its edits, the test runs and the commits are real.",
+        "",
+    ]
+
+
+def _where_to_look(scene: Scene) -> list[str]:
+    """What a person can try next."""
+    told = ["", "Look around:", f"  cd {shlex.quote(str(scene.repository))}"]
+    if _bridle() != "bridle":
+        told.append(f'  export PATH={shlex.quote(os.path.dirname(_bridle()))}:"$PATH"')
+    return [
+        *told,
+        "  git log --stat   one commit a task; its trailers name run, cost and checks",
+        "  bridle status    this receipt again",
+        "  bridle show      the last conversation; all are in .ralph/logs/claude",
+        "  bridle replay    every decision again from the journal, with no agent",
+        "  bridle audit     whether a byte of that journal was changed",
+        "",
+        "Then, in a repository of your own: bridle init",
+    ]
+
+
+def _bridle() -> str:
+    """The words that start this very Bridle in the person's shell."""
+    own = os.path.join(os.path.dirname(sys.executable), "bridle")
+    found = shutil.which("bridle")
+    if not os.path.isfile(own) or (found is not None and os.path.realpath(found) == os.path.realpath(own)):
+        return "bridle"
+    return own
+
+
+def _misfits(stage: Stage) -> list[str]:
+    """What the script had no answer for: the repository was not what it expects."""
+    refused = [request for request in stage.requests if (request.answer or "").endswith("otherwise")]
+    told: list[str] = [f"the stage: {problem}" for problem in stage.problems]
+    if refused:
+        told.append(f"the script had no answer for {len(refused)} requests: the repository is not what it expects")
+    return told

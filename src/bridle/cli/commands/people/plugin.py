@@ -1,0 +1,217 @@
+"""`bridle plugin install|uninstall|path`: the Claude Code plugin."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from bridle.cli.people.terminal import json_option, print_document, say, show, top_of
+from bridle.errors import ProcessError, UsageError
+
+if TYPE_CHECKING:
+    from bridle.hosts.install.install import Changes, Installed
+    from bridle.hosts.install.render_plugin import Origin
+
+NOT_INSTALLED = 1
+
+# A hook takes a tenth of a second; the first one may have to compile Bridle on a slow disk.
+TRY_SECONDS = 60.0
+
+_MARKETPLACE = "bridle"
+_PLUGIN = f"bridle@{_MARKETPLACE}"
+
+_dir_option = click.option("--dir", "chosen", metavar="DIR", help="The folder of the plugin.")
+_scope_option = click.option(
+    "--scope",
+    type=click.Choice(["user", "project"]),
+    help="The folder that Claude Code loads by itself: in all your sessions, or in those of this project.",
+)
+
+
+@click.group("plugin", short_help="Install, remove or locate the Claude Code plugin.")
+def command() -> None:
+    """Install, remove or locate the plugin with which a Claude Code session drives Bridle's runs.
+
+    Each of the three takes --json.
+    """
+
+
+@command.command()
+@_dir_option
+@_scope_option
+@json_option
+def install(*, chosen: str | None, scope: str | None, as_json: bool) -> int:
+    """Write the plugin, or bring it up to date, and say how to enable it.
+
+    Without --dir and --scope it goes into BRIDLE_HOME, and no session loads it until you say so. With --scope it goes
+    into the folder from which Claude Code loads plugins by itself. No settings file is changed. A folder that holds
+    anything else is refused.
+    """
+    from bridle.engine.hooks import trust
+    from bridle.hosts.install import locations
+    from bridle.hosts.install.install import install as write
+
+    folder, origin = _folder(chosen, scope), _origin()
+    changes = write(folder, origin)
+    _try_hook(folder, origin)
+    if chosen is not None:
+        locations.note(folder, trust.home_of(os.environ))
+    steps = _steps(folder, scope, is_loaded=chosen is None and scope is not None)
+    if as_json:
+        _print({"folder": str(folder), "python": origin.python, "version": origin.version, "enable": steps}, changes)
+        return 0
+    _tell_changes(folder, changes)
+    show(f"{folder}: the plugin of Bridle {origin.version} is there")
+    for step in steps:
+        show(f"  {step['what']}:\n    {step['command']}" if "command" in step else f"  {step['what']}.")
+    return 0
+
+
+@command.command()
+@_dir_option
+@_scope_option
+@click.option("--purge", is_flag=True, help="Remove the files of its sessions too.")
+@json_option
+def uninstall(*, chosen: str | None, scope: str | None, purge: bool, as_json: bool) -> int:
+    """Remove what `install` wrote, and nothing else.
+
+    Without --dir and --scope the one plugin that is there is meant. The files of its sessions stay unless --purge is
+    given. What you changed or added stays, and is named.
+    """
+    from bridle.engine.hooks import trust
+    from bridle.hosts.install import locations
+    from bridle.hosts.install.install import uninstall as remove
+
+    folder = _folder(chosen, scope) if chosen or scope else _the_one()
+    changes = remove(folder, with_state=purge)
+    locations.forget(folder, trust.home_of(os.environ))
+    if as_json:
+        _print({"folder": str(folder)}, changes)
+        return 0
+    for name in changes.kept:
+        show(f"{folder / name} was changed by somebody and stays")
+    show(f"{folder}: the plugin is removed")
+    if folder.exists():
+        show("  What is left in the folder is not the plugin's" + ("." if purge else ", or belongs to its sessions."))
+    show(f"  If Claude Code was told of it: claude plugin uninstall {_PLUGIN}")
+    show(f"    and: claude plugin marketplace remove {_MARKETPLACE}")
+    return 0
+
+
+@command.command()
+@_dir_option
+@_scope_option
+@json_option
+def path(*, chosen: str | None, scope: str | None, as_json: bool) -> int:
+    """Print the folder of the plugin that is installed; with several, one a line, this project's first."""
+    found = _installed([_folder(chosen, scope)] if chosen or scope else None)
+    if as_json:
+        print_document({"plugins": [_document(plugin) for plugin in found]})
+    for plugin in found if not as_json else ():
+        show(str(plugin.folder))
+    if not found and not as_json:
+        say("the plugin is not installed\n  bridle plugin install writes it.")
+    return 0 if found else NOT_INSTALLED
+
+
+def _folder(chosen: str | None, scope: str | None) -> Path:
+    from bridle.hosts.install import locations
+
+    if chosen is not None and not chosen.strip():
+        raise UsageError("--dir is empty", remedy="Give a folder, or leave the option out.")
+    if chosen is not None:
+        return Path(os.path.abspath(os.path.expanduser(chosen)))
+    return locations.place(scope, top_of(Path.cwd()), os.environ)
+
+
+def _the_one() -> Path:
+    """The one plugin that is there; which of several is meant must be said."""
+    found = _installed()
+    if not found:
+        raise UsageError("the plugin is not installed", remedy="There is nothing to remove.")
+    if len(found) > 1:
+        folders = ", ".join(str(plugin.folder) for plugin in found)
+        raise UsageError(f"there are several: {folders}", remedy="Say which with --dir or --scope.")
+    return found[0].folder
+
+
+def _installed(folders: list[Path] | None = None) -> list[Installed]:
+    from bridle.hosts.install import locations
+    from bridle.hosts.install.install import read
+
+    looked_at = locations.candidates(top_of(Path.cwd()), os.environ) if folders is None else folders
+    return [plugin for plugin in map(read, looked_at) if plugin is not None]
+
+
+def _origin() -> Origin:
+    from bridle import __version__
+    from bridle.hosts.install.render_plugin import PACKAGE, Origin
+
+    if not sys.executable:
+        raise UsageError("it is not known which Python this is", remedy="Start bridle by its full path.")
+    return Origin(os.path.abspath(sys.executable), str(PACKAGE), __version__)
+
+
+def _try_hook(folder: Path, origin: Origin) -> None:
+    """Run the hook once, as Claude Code will: nobody shall find out in a session that it does not start."""
+    import asyncio
+    import json
+
+    from bridle.ground import ids
+    from bridle.ground.children.capture import capture
+    from bridle.hosts.install.render_plugin import hook_command
+
+    argv = ("/bin/sh", "-c", hook_command(folder, origin, "Stop"))
+    payload = json.dumps({"session_id": ids.new_token()}).encode()  # of nobody: there is nothing to say about it
+    done = asyncio.run(
+        capture(argv, cwd=folder, environment=dict(os.environ), limit_seconds=TRY_SECONDS, given=payload)
+    )
+    try:
+        said = json.loads(done.stdout)
+    except ValueError:
+        said = None
+    if done.exit_code != 0 or said != {}:
+        heard = (done.stderr or done.stdout).decode("utf-8", "replace").strip()[-500:]
+        raise ProcessError(
+            f"the hook in {folder} does not work: {heard or f'exit code {done.exit_code}'}",
+            remedy="Install Bridle again, then run bridle plugin install again.",
+        )
+
+
+def _steps(folder: Path, scope: str | None, *, is_loaded: bool) -> list[dict[str, str]]:
+    """How to enable it, and what else to know."""
+    from bridle.hosts.install.render_plugin import block_cap
+
+    place = shlex.quote(str(folder))
+    at = f" --scope {scope}" if scope else ""
+    add = f"claude plugin marketplace add {place}{at} && claude plugin install {_PLUGIN}{at}"
+    where = "in this project, once you trust the folder" if scope == "project" else "of yours"
+    loaded = [{"what": f"Claude Code loads it by itself in every new session {where}"}]
+    steps = loaded if is_loaded else []
+    steps = [*steps, {"what": "For one session", "command": f"claude --plugin-dir {place}"}]
+    steps += [] if is_loaded else [{"what": "For every session", "command": add}]
+    return [*steps, {"what": f"{block_cap(os.environ)}; the run stays and can be resumed"}]
+
+
+def _tell_changes(folder: Path, changes: Changes) -> None:
+    for name in changes.kept:
+        show(f"{folder / name} was changed by somebody; that copy is kept beside it, as {name}.yours")
+
+
+def _print(document: dict[str, Any], changes: Changes) -> None:
+    lists = {"written": list(changes.written), "removed": list(changes.removed), "kept": list(changes.kept)}
+    print_document(document | lists)
+
+
+def _document(plugin: Installed) -> dict[str, Any]:
+    from bridle.hosts.install.install import faults
+
+    found = faults(plugin)
+    origin = plugin.origin
+    shown = {"folder": str(plugin.folder), "version": origin.version, "python": origin.python}
+    return shown | {"package": origin.package, "works": not found, "faults": found}

@@ -1,0 +1,26 @@
+"""`bridle status`: where a run of the loop stands."""
+
+from __future__ import annotations
+
+import click
+
+
+@click.command("status", short_help="Where a run stands.")
+@click.argument("run", required=False)
+@click.option("--json", "as_json", is_flag=True, help="Print the receipt as one JSON document on stdout.")
+def command(*, run: str | None, as_json: bool) -> int:
+    """Show the receipt of RUN (default: the last one) as it stands now. Nothing is done."""
+    import asyncio
+
+    from bridle.cli.people import loop_runs
+    from bridle.engine.drive.driver import living_driver
+    from bridle.loop.control.runs import STOPPED, standing
+
+    folder = loop_runs.chosen(run)
+    driver = living_driver(folder)
+    document = asyncio.run(standing(folder))
+    if driver is not None:
+        document["at_work"] = {"pid": driver.pid, "since": driver.since}
+    reason = str(document.get(STOPPED) or "") if driver is None else f"at work, process {driver.pid}"
+    loop_runs.show(document, reason, as_json=as_json)
+    return 0

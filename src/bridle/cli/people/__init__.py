@@ -1,0 +1,1 @@
+"""The `cli/people` package."""

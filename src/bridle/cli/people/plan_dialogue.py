@@ -1,0 +1,163 @@
+"""A conversation with an agent that plans: its questions are asked in the terminal and answered in the same session."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from bridle.cli.people.terminal import clean, run_until_told, say
+from bridle.errors import UsageError
+from bridle.loop.plan import drafting
+from bridle.loop.plan.model import Plan
+from bridle.loop.settings.model import Settings
+from bridle.run.request import Auth, Limits, Mode, Permission, Reasoning, Request
+from bridle.run.runner import Finished, run
+from bridle.views.run_lines import AgentWords
+from bridle.wire.events.events import Event
+from bridle.wire.mask import Mask, secret_values
+
+FAILED = 1
+NEEDS_YOU = 4
+INTERRUPTED = 130
+
+
+@dataclass
+class Planner:
+    """One conversation, from the goal to a plan that can be worked on."""
+
+    goal: str
+    path: Path
+    settings: Settings
+    agent: str
+    may_ask: bool
+    made: Plan | None = None
+    text: str = ""
+    cost_usd: float = 0.0
+    session_id: str | None = None
+    asked: list[str] = field(default_factory=list)
+    """Questions that nobody has answered."""
+    fault: str | None = None
+
+    def plan(self) -> int:
+        """Go on until there is a plan, nobody answers, or the agent cannot; the exit code."""
+        rounds, corrections = drafting.ROUNDS, drafting.CORRECTIONS
+        prompt = drafting.first_prompt(self.goal, may_ask=self.may_ask)
+        while True:
+            if self.cost_usd >= self.settings.max_cost_usd:
+                return self._fail(f"{self.cost_usd:.4f} of {self.settings.max_cost_usd:g} USD are spent")
+            finished = self._ask(prompt)
+            if finished is None:
+                return INTERRUPTED
+            if finished.outcome.failed:
+                return self._fail(finished.outcome.error or "the agent failed")
+            answer = drafting.read_answer(finished.record.structured_output, self.path.name, may_ask=self.may_ask)
+            if isinstance(answer, drafting.Draft):
+                self.made, self.text = answer.plan, answer.text
+                return 0
+            if isinstance(answer, drafting.Unusable):
+                if not corrections:
+                    return self._fail(f"the agent's plan cannot be used: {answer.problems}")
+                corrections -= 1
+                prompt = answer.prompt
+                continue
+            replies = _answers(answer.texts)
+            if replies is None:
+                self.asked = list(answer.texts)
+                return self._wait()
+            rounds -= 1
+            self.may_ask = rounds > 0
+            prompt = drafting.answers_prompt(answer.texts, replies, may_ask=self.may_ask)
+
+    def document(self) -> dict[str, object]:
+        """For programs."""
+        tasks = (
+            [] if self.made is None else [{"title": one.title, "checks": list(one.checks)} for one in self.made.tasks]
+        )
+        return {
+            "plan": str(self.path) if self.made is not None else None,
+            "tasks": tasks,
+            "questions": self.asked,
+            "session_id": self.session_id,
+            "cost_usd": round(self.cost_usd, 6),
+            "error": self.fault,
+        }
+
+    def _ask(self, prompt: str) -> Finished | None:
+        """One turn of the conversation; None where the person ended it."""
+        settings = self.settings
+        request = Request(
+            prompt=prompt,
+            cwd=Path.cwd(),
+            agent=self.agent,
+            mode=Mode.PLANNER,
+            task="plan",
+            resume=self.session_id,
+            model=settings.model,
+            reasoning=Reasoning(settings.reasoning),
+            json_schema=drafting.SCHEMA,
+            auth=Auth(settings.auth),
+            permission=Permission(settings.permission),
+            limits=Limits(
+                run_seconds=settings.agent_seconds,
+                idle_seconds=settings.idle_seconds,
+                tool_idle_seconds=settings.tool_idle_seconds,
+                after_result_seconds=settings.after_result_seconds,
+            ),
+            hang_heuristic=False,  # its questions are what it is for
+            denials_fail=False,
+        )
+        shown = _shown()
+        announced = self.session_id is None
+        finished = run_until_told(
+            run(request, environment=dict(os.environ), say=say, on_event=shown, is_announced=announced)
+        )
+        if finished is None:
+            return None
+        if finished.unusable is not None:
+            raise finished.unusable
+        self.cost_usd += finished.cost.usd or 0.0
+        self.session_id = finished.record.session_id or self.session_id
+        return finished
+
+    def _fail(self, fault: str) -> int:
+        self.fault = fault
+        say(f"no plan was written: {fault}")
+        return FAILED
+
+    def _wait(self) -> int:
+        for question in self.asked:
+            say(f"it asks: {question}")
+        say("nobody answered, and no plan was written; --no-questions lets the agent decide")
+        return NEEDS_YOU
+
+
+def _answers(questions: tuple[str, ...]) -> list[str] | None:
+    """Ask the person, one question after the other; None where nobody is there."""
+    replies: list[str] = []
+    print("\nThe agent asks. An empty answer leaves it to the agent.", file=sys.stderr)
+    for number, question in enumerate(questions, start=1):
+        print(f"\n{number}/{len(questions)} {clean(question)}\n> ", end="", file=sys.stderr, flush=True)
+        try:
+            line = sys.stdin.readline()
+        except (OSError, UnicodeDecodeError) as error:
+            raise UsageError(f"the answer cannot be read: {error}") from error
+        if not line:
+            print(file=sys.stderr)
+            return None
+        replies.append(line.strip())
+    print(file=sys.stderr)
+    return replies
+
+
+def _shown() -> Callable[[Event], None]:
+    mask = Mask(secret_values(os.environ))
+    words = AgentWords(Path.cwd(), mask=mask)
+
+    def show(event: Event) -> None:
+        for line in words.of(event):
+            print(f"  {clean(line)}", file=sys.stderr, flush=True)
+
+    return show

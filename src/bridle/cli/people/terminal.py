@@ -1,0 +1,110 @@
+"""What the commands for people share: which run is meant, words on stderr, and an end on request."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+T = TypeVar("T")
+Decorated = Callable[..., Any]
+
+INTERRUPTED = 130
+
+
+def run_argument(function: Decorated) -> Decorated:
+    """The argument RUN: a run's id, the beginning of it, its folder, or `last`."""
+    return click.argument("run", metavar="[RUN]", default="last")(function)
+
+
+def runs_dir_option(function: Decorated) -> Decorated:
+    """The option that says where runs are."""
+    text = "Where runs are.  [default: $BABYSITTER_RUNS_DIR, else .a5c/runs]"
+    return click.option("--runs-dir", metavar="DIR", help=text)(function)
+
+
+def json_option(function: Decorated) -> Decorated:
+    """The option for programs."""
+    return click.option("--json", "as_json", is_flag=True, help="Print one JSON document on stdout.")(function)
+
+
+def runs_here(runs_dir: str | None = None) -> Path:
+    """Where the runs of this place are: as chosen, else at the top of the repository that a person is in."""
+    from bridle.journal.format import layout
+    from bridle.journal.stores.find_run import runs_folder
+
+    if runs_dir or os.environ.get(layout.RUNS_FOLDER_VARIABLE):
+        return runs_folder(runs_dir, os.environ)
+    return runs_folder(str(top_of(Path.cwd()) / layout.RUNS_FOLDER), {})
+
+
+def top_of(folder: Path) -> Path:
+    """The top of the repository that a folder is in; the folder itself outside of one."""
+    return next((one for one in (folder, *folder.parents) if (one / ".git").exists()), folder)
+
+
+def chosen_run(argument: str, runs_dir: str | None) -> Path:
+    """The folder of the run that a person means."""
+    from bridle.journal.stores.find_run import choose_run
+
+    return choose_run(argument, runs_here(runs_dir))
+
+
+def shown_run(run: Path) -> str:
+    """How to name a run in the next command: by its id where that is enough, else by its folder."""
+    import shlex
+
+    return shlex.quote(run.name if run.parent == runs_here() else str(run))
+
+
+def say(line: str) -> None:
+    """A line for the person at the terminal."""
+    print(f"bridle: {clean(line)}", file=sys.stderr, flush=True)
+
+
+def show(text: str) -> None:
+    """Print text that may come from an agent or a file, in any terminal."""
+    import io
+
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
+    print(clean(text))
+
+
+def print_document(value: object) -> None:
+    """Print one JSON document, without secrets."""
+    from bridle.cli.programs.light_command import print_json
+    from bridle.engine.drive.performer import masked
+    from bridle.wire.mask import Mask, secret_values
+
+    print_json(masked(value, Mask(secret_values(os.environ))), pretty=True)
+
+
+def clean(text: str) -> str:
+    """The text without secrets, and without anything that moves a cursor."""
+    from bridle.views.summary import harmless
+    from bridle.wire.mask import Mask, secret_values
+
+    return harmless(Mask(secret_values(os.environ)).apply(text))
+
+
+def run_until_told(work: Coroutine[Any, Any, T]) -> T | None:
+    """Run it; None where SIGINT, SIGTERM or a closed terminal ended it, which it was given time to do cleanly."""
+    import asyncio
+    import signal
+
+    async def guarded() -> T:
+        task = asyncio.ensure_future(work)
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            loop.add_signal_handler(number, task.cancel)
+        return await task
+
+    try:
+        return asyncio.run(guarded())
+    except asyncio.CancelledError:
+        return None
