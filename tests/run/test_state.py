@@ -13,9 +13,9 @@ import pytest
 
 from bridle.errors import DiskError
 from bridle.run import budget, sessions
-from bridle.run.aftermath import settle, work_of
 from bridle.run.budget import Budget, Cost, budget_file, cost_of
 from bridle.run.logs import FOLDER
+from bridle.run.recover import settle, work_of
 from bridle.run.request import Mode, Request
 from bridle.run.runner import run
 from bridle.wire.record.error_category import Category

@@ -9,8 +9,8 @@ from rich.console import Console
 
 from bridle.views.cards import OUTPUT_LINES
 from bridle.views.document import document
+from bridle.views.escape_controls import neutralise
 from bridle.views.lines import cells
-from bridle.views.neutral import neutralise
 from bridle.views.page import Look
 from bridle.views.terminal import PRINTED_SEGMENTS, ColourView, PlainView
 from bridle.wire.mask import Mask

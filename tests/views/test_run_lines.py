@@ -10,8 +10,8 @@ import pytest
 
 from bridle.loop import effects
 from bridle.loop.progress_events import Began, Ended, Progress, Saw
+from bridle.views.format_amounts import moment
 from bridle.views.run_lines import Teller
-from bridle.views.spans import moment
 from bridle.wire.events.decode import Decoder
 from bridle.wire.mask import Mask
 from tests.views.test_live import assistant, text

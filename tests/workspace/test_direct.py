@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bridle.workspace import direct, ref_lock, snapshot
+from bridle.workspace import read_git_files, ref_lock, snapshot
 from bridle.workspace.commit import commit, first_parents, listed, message
 from bridle.workspace.git import Git
 from tests.workspace.repositories import git, repository, write
@@ -21,9 +21,9 @@ def _says(folder: Path, *words: str) -> str:
 def test_the_commit_the_branch_and_its_tree_are_what_git_says(tmp_path: Path) -> None:
     repo = repository(tmp_path / "r")
     commit_id = _says(repo.folder, "rev-parse", "HEAD")
-    assert direct.head(repo.folder) == commit_id
-    assert direct.checked_out(repo.folder) == "refs/heads/main"
-    assert direct.commit_of(repo.folder, commit_id) == (_says(repo.folder, "rev-parse", "HEAD^{tree}"), ())
+    assert read_git_files.head(repo.folder) == commit_id
+    assert read_git_files.checked_out(repo.folder) == "refs/heads/main"
+    assert read_git_files.commit_of(repo.folder, commit_id) == (_says(repo.folder, "rev-parse", "HEAD^{tree}"), ())
 
 
 def test_a_commit_by_itself_is_on_no_branch(tmp_path: Path) -> None:
@@ -45,24 +45,24 @@ def test_packed_refs_are_found_and_a_loose_one_goes_before_them(tmp_path: Path) 
     first = _says(repo.folder, "rev-parse", "HEAD")
     git(repo.folder, "branch", "other")
     git(repo.folder, "pack-refs", "--all")
-    assert direct.ref(repo.folder, "refs/heads/other") == first
+    assert read_git_files.ref(repo.folder, "refs/heads/other") == first
     write(repo.folder, {"new.txt": "new\n"})
     second = asyncio.run(commit(repo, message("second")))
     assert second != first
-    assert direct.head(repo.folder) == second
-    assert direct.ref(repo.folder, "refs/heads/missing") is None
+    assert read_git_files.head(repo.folder) == second
+    assert read_git_files.ref(repo.folder, "refs/heads/missing") is None
 
 
 def test_packed_commits_and_odd_places_are_left_to_git(tmp_path: Path) -> None:
     repo = repository(tmp_path / "r")
     commit_id, tree = _says(repo.folder, "rev-parse", "HEAD"), _says(repo.folder, "rev-parse", "HEAD^{tree}")
     git(repo.folder, "gc", "-q")
-    with pytest.raises(direct.Unclear):
-        direct.commit_of(repo.folder, commit_id)
+    with pytest.raises(read_git_files.Unclear):
+        read_git_files.commit_of(repo.folder, commit_id)
     assert asyncio.run(repo.tree_of(commit_id)) == tree
     for name in ("HEAD", "refs/tags/x", "refs/heads/../x", "refs/worktree/x"):
-        with pytest.raises(direct.Unclear):
-            direct.ref(repo.folder, name)
+        with pytest.raises(read_git_files.Unclear):
+            read_git_files.ref(repo.folder, name)
     below = Git(repo.folder / "sub")
     assert asyncio.run(below.head()) == commit_id  # not the top: git looks for it
 
@@ -88,17 +88,19 @@ def test_a_commit_and_a_ref_that_were_written_are_those_that_git_would_have_writ
         git(folder, "add", "-A")
         git(folder, "commit", "-q", "-m", "first")
         head, tree = _says(folder, "rev-parse", "HEAD"), _says(folder, "rev-parse", "HEAD^{tree}")
-        made = direct.write_commit(folder, tree, [head], "Bridle <bridle@localhost>", 1_790_000_000, "bridle: why")
+        made = read_git_files.write_commit(
+            folder, tree, [head], "Bridle <bridle@localhost>", 1_790_000_000, "bridle: why"
+        )
         dates = {f"GIT_{whose}_DATE": "1790000000 +0000" for whose in ("AUTHOR", "COMMITTER")}
         names = {f"GIT_{whose}_NAME": "Bridle" for whose in ("AUTHOR", "COMMITTER")}
         addresses = {f"GIT_{whose}_EMAIL": "bridle@localhost" for whose in ("AUTHOR", "COMMITTER")}
         variables = {**dates, **names, **addresses}
         words = ("commit-tree", tree, "-p", head, "-m", "bridle: why")
         assert made == asyncio.run(Git(folder).text(*words, variables=variables))
-        direct.write_ref(folder, "refs/bridle/snapshots/one", made)
+        read_git_files.write_ref(folder, "refs/bridle/snapshots/one", made)
         assert _says(folder, "rev-parse", "refs/bridle/snapshots/one") == made
         assert git(folder, "fsck", "--strict") == ""
-        assert direct.commit_of(folder, made) == (tree, (head,))
+        assert read_git_files.commit_of(folder, made) == (tree, (head,))
 
 
 def test_a_ref_that_somebody_holds_and_names_that_lead_elsewhere_are_left_to_git(tmp_path: Path) -> None:
@@ -108,8 +110,8 @@ def test_a_ref_that_somebody_holds_and_names_that_lead_elsewhere_are_left_to_git
     place.mkdir(parents=True)
     (place / "held.lock").touch()
     for name in ("refs/bridle/snapshots/held", "refs/bridle/snapshots", "refs/heads/x", "refs/bridle/../heads/x"):
-        with pytest.raises(direct.Unclear):
-            direct.write_ref(repo.folder, name, commit_id)
+        with pytest.raises(read_git_files.Unclear):
+            read_git_files.write_ref(repo.folder, name, commit_id)
     assert (place / "held.lock").exists()
 
 

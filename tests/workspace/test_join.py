@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from bridle.workspace import join, snapshot, worktree
+from bridle.workspace import apply_changes, snapshot, worktree
+from bridle.workspace.apply_changes import Finished, Join
 from bridle.workspace.git import Git
-from bridle.workspace.join import Finished, Join
 from bridle.workspace.merge import Conflicts
 from tests.workspace.repositories import git, index, picture, repository, write
 
@@ -33,7 +33,7 @@ def lent(repo: Git) -> tuple[Git, snapshot.Snapshot]:
 def planned(repo: Git, other: Git, base: snapshot.Snapshot) -> Join | Conflicts:
     async def look() -> Join | Conflicts:
         theirs = await snapshot.take(other)
-        return await join.plan(repo, base.commit, theirs.tree)
+        return await apply_changes.plan(repo, base.commit, theirs.tree)
 
     return asyncio.run(look())
 
@@ -41,7 +41,7 @@ def planned(repo: Git, other: Git, base: snapshot.Snapshot) -> Join | Conflicts:
 def joined(repo: Git, other: Git, base: snapshot.Snapshot) -> Join:
     found = planned(repo, other, base)
     assert isinstance(found, Join)
-    assert asyncio.run(join.carry_out(repo, found))
+    assert asyncio.run(apply_changes.carry_out(repo, found))
     return found
 
 
@@ -111,7 +111,7 @@ def test_a_working_copy_that_changed_since_is_left_alone(tmp_path: Path) -> None
     found = planned(repo, other, base)
     assert isinstance(found, Join)
     write(repo.folder, {"a.txt": "meanwhile"})
-    assert not asyncio.run(join.carry_out(repo, found))
+    assert not asyncio.run(apply_changes.carry_out(repo, found))
     assert "theirs" not in picture(repo.folder)
 
 
@@ -170,14 +170,14 @@ def test_a_join_that_was_killed_half_way_is_finished(tmp_path: Path, done: int) 
     write(repo.folder, {"many/10.txt": str(changes["many/10.txt"])[:17]})
     (repo.folder / "many/11.txt").unlink()
     write(repo.folder, {"elsewhere.txt": "written by a person since\n"})
-    finished = asyncio.run(join.finish(repo, found))
+    finished = asyncio.run(apply_changes.finish(repo, found))
     now = picture(repo.folder)
     assert now.pop("elsewhere.txt")[1] == b"written by a person since\n"
     assert {name: value for name, value in now.items() if not name.startswith("ignored/")} == whole
     assert finished is not None
     assert finished.kept is not None
     assert git(repo.folder, "show", f"{finished.kept.ref}:many/10.txt") == str(changes["many/10.txt"])[:17]
-    assert asyncio.run(join.finish(repo, found)) == Finished(None), "doing it twice is fine"
+    assert asyncio.run(apply_changes.finish(repo, found)) == Finished(None), "doing it twice is fine"
     assert picture(repo.folder)["many/00.txt"][1] == str(changes["many/00.txt"]).encode()
 
 
@@ -189,7 +189,7 @@ def test_a_join_is_not_finished_over_what_a_person_wrote_since(tmp_path: Path) -
     assert isinstance(found, Join)
     write(repo.folder, {"a.txt": "theirs\nand a person's\n"})
     before = picture(repo.folder)
-    assert asyncio.run(join.finish(repo, found)) is None
+    assert asyncio.run(apply_changes.finish(repo, found)) is None
     assert picture(repo.folder) == before
 
 
@@ -200,7 +200,7 @@ def test_a_join_is_not_finished_on_another_commit(tmp_path: Path) -> None:
     found = planned(repo, other, base)
     assert isinstance(found, Join)
     git(repo.folder, "commit", "-q", "--allow-empty", "-m", "a person's")
-    assert asyncio.run(join.finish(repo, found)) is None
+    assert asyncio.run(apply_changes.finish(repo, found)) is None
     assert (repo.folder / "a.txt").read_text() == "one\n"
 
 

@@ -16,14 +16,14 @@ from bridle.ground.descendants import census
 from bridle.ground.lock import FileLock, Holder
 from bridle.run import budget as budgets
 from bridle.run import logs, sessions
-from bridle.run.aftermath import settle, work_of
 from bridle.run.attempt import Attempt
 from bridle.run.budget import Budget, Cost
 from bridle.run.command import CLAUDE_LIKE, Command, build
 from bridle.run.direnv import workspace_variables
 from bridle.run.locate import Program, locate
-from bridle.run.meta import begun, ended
+from bridle.run.log_meta import begun, ended
 from bridle.run.policy import deserves_retry, not_logged_in, not_started, rules_of
+from bridle.run.recover import settle, work_of
 from bridle.run.request import Permission, Request
 from bridle.run.sandbox import detect
 from bridle.run.structured import Schema

@@ -12,11 +12,11 @@ from types import TracebackType
 from typing import Self
 
 from bridle.errors import DiskError, InternalError, UsageError
-from bridle.stage.desk import Decision, Desk
 from bridle.stage.http import Connection, Limits, Received
 from bridle.stage.recording import KEPT_REQUESTS, Recording, Request, masked
 from bridle.stage.refusal import Refusal, refusal
 from bridle.stage.reply import refusal_steps
+from bridle.stage.routes import Decision, Desk
 from bridle.stage.script import Script
 
 DEFAULT_HOST = "127.0.0.1"

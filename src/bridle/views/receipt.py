@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from bridle.loop.checks.run_check import TIMED_OUT
+from bridle.views.format_amounts import money, span
 from bridle.views.lines import BLANK, Line, cells, fitted, line, wrapped
-from bridle.views.spans import money, span
 from bridle.views.summary import harmless
 
 PLAIN_WIDTH = 100

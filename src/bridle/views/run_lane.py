@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 
 from bridle.loop import effects
 from bridle.loop.progress_events import Began
+from bridle.views.format_amounts import clock, money
 from bridle.views.run_lines import STRUCTURED_OUTPUT, AgentWords
-from bridle.views.spans import clock, money
 from bridle.wire.events.blocks import Text, ToolResult, ToolUse
 from bridle.wire.events.events import Assistant, Event, User
 from bridle.wire.record.record import MAIN, Record

@@ -11,8 +11,8 @@ from bridle.loop import effects
 from bridle.loop.checks.run_check import TIMED_OUT
 from bridle.loop.control.usage_limit_waits import Nap
 from bridle.loop.progress_events import Began, Ended, Progress, Saw
+from bridle.views.format_amounts import moment, money, span
 from bridle.views.lines import Line, Segment, line
-from bridle.views.spans import moment, money, span
 from bridle.views.summary import harmless
 from bridle.wire.events.blocks import Text, ToolUse
 from bridle.wire.events.events import Assistant, Event

@@ -13,11 +13,11 @@ from typing import Any
 from bridle.loop import effects
 from bridle.loop.control.usage_limit_waits import Nap
 from bridle.loop.progress_events import Began, Ended, Progress, Saw
+from bridle.views.format_amounts import clock, money
 from bridle.views.lines import BLANK, Line, cells, fitted, line
 from bridle.views.receipt import FAILED_MARK, MARKS
 from bridle.views.run_lane import Lane, Price
 from bridle.views.run_lines import AgentWords
-from bridle.views.spans import clock, money
 from bridle.views.summary import harmless
 from bridle.wire.mask import Mask
 

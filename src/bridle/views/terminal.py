@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TextIO
 from bridle.views.cards import Cards
 from bridle.views.lines import BLANK, Line
 from bridle.views.page import Look
-from bridle.views.paint import joined, style
+from bridle.views.rich_text import joined, style
 from bridle.wire.mask import Mask
 from bridle.wire.transcript.items import AnyItem, Call, Notice, State, Thought, Words
 from bridle.wire.transcript.transcript import Transcript

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from bridle.errors import DiskError
 from bridle.ground import disk
-from bridle.workspace import direct
+from bridle.workspace import read_git_files
 
 # Configurations are written by hand. A longer one is none that we keep in memory.
 _LIMIT_BYTES = 1024 * 1024
@@ -28,7 +28,7 @@ class Config:
             return None
         try:
             is_same = all(_content(path) == before for path, before in self._files.items())
-        except direct.Unclear:
+        except read_git_files.Unclear:
             return None
         return self._values if is_same else None
 
@@ -43,14 +43,14 @@ class Config:
         try:
             files.update(_usual(folder, environment))
             self._files = {path: _content(path) for path in files} if is_followed else None
-        except direct.Unclear:
+        except read_git_files.Unclear:
             self._files = None
         return self._values
 
 
 def _usual(folder: Path, environment: Mapping[str, str]) -> Iterable[Path]:
     """Files that git looks for, whether they are there now or not."""
-    own, shared = direct.git_folders(folder)
+    own, shared = read_git_files.git_folders(folder)
     yield from (Path(shared) / "config", Path(own) / "config.worktree")
     yield Path(environment.get("GIT_CONFIG_SYSTEM") or "/etc/gitconfig")
     home = environment.get("HOME")
@@ -69,4 +69,4 @@ def _content(path: Path) -> bytes | None:
     except DiskError as error:
         if isinstance(error.__cause__, (FileNotFoundError, NotADirectoryError)):
             return None
-        raise direct.Unclear from error
+        raise read_git_files.Unclear from error

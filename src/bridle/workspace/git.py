@@ -9,7 +9,7 @@ from pathlib import Path
 
 from bridle.errors import GitError, UsageError
 from bridle.ground.children.query import consult
-from bridle.workspace import direct
+from bridle.workspace import read_git_files
 from bridle.workspace.config import ASK, Config
 
 # Adding a very large tree takes a minute on a slow disk; a git that takes longer waits for something.
@@ -83,8 +83,8 @@ class Git:
     async def object(self, name: str) -> str | None:
         """The full id of a commit, branch or ref; None where there is none of that name."""
         try:
-            return direct.ref(self.folder, name.removesuffix("^{commit}"))
-        except direct.Unclear:
+            return read_git_files.ref(self.folder, name.removesuffix("^{commit}"))
+        except read_git_files.Unclear:
             pass
         code, text = await self.run("rev-parse", "--verify", "--quiet", "--end-of-options", name, accepts=(0, 1, 128))
         found = text.strip()
@@ -93,29 +93,29 @@ class Git:
     async def head(self) -> str | None:
         """The commit that is checked out; None in a repository that has none yet."""
         try:
-            return direct.head(self.folder)
-        except direct.Unclear:
+            return read_git_files.head(self.folder)
+        except read_git_files.Unclear:
             return await self.object("HEAD^{commit}")
 
     async def tree_of(self, commit: str) -> str:
         """The tree of a commit."""
         try:
-            return direct.commit_of(self.folder, commit)[0]
-        except direct.Unclear:
+            return read_git_files.commit_of(self.folder, commit)[0]
+        except read_git_files.Unclear:
             return await self.text("rev-parse", "--verify", "--end-of-options", f"{commit}^{{tree}}")
 
     async def parents_of(self, commit: str) -> tuple[str, ...]:
         """The parents of a commit."""
         try:
-            return direct.commit_of(self.folder, commit)[1]
-        except direct.Unclear:
+            return read_git_files.commit_of(self.folder, commit)[1]
+        except read_git_files.Unclear:
             return tuple((await self.text("rev-list", "--parents", "-n", "1", commit)).split()[1:])
 
     async def branch(self) -> str | None:
         """The branch that is checked out; None where a commit is by itself."""
         try:
-            found = direct.checked_out(self.folder)
-        except direct.Unclear:
+            found = read_git_files.checked_out(self.folder)
+        except read_git_files.Unclear:
             pass
         else:
             return found.removeprefix("refs/heads/") if found.startswith("refs/") else None
@@ -144,8 +144,8 @@ class Git:
     async def index_path(self) -> Path:
         """Where git keeps what is staged in this working copy."""
         try:
-            return Path(os.path.abspath(direct.git_folders(self.folder)[0])) / "index"
-        except direct.Unclear:
+            return Path(os.path.abspath(read_git_files.git_folders(self.folder)[0])) / "index"
+        except read_git_files.Unclear:
             return await self.git_path("index")
 
     async def settings(self) -> Mapping[str, str]:

@@ -6,7 +6,7 @@ import asyncio
 from pathlib import Path
 
 from bridle.ground import clock
-from bridle.workspace import direct
+from bridle.workspace import read_git_files
 from bridle.workspace.git import Git
 
 # Git itself takes the lock for moments, to pack refs. One that is the same after this long has no holder.
@@ -17,8 +17,8 @@ POLL_SECONDS = 0.05
 async def free(git: Git, ref: str) -> None:
     """Remove the lock on a ref of ours that nobody holds any more."""
     try:
-        path = direct.lock_of(git.folder, ref)
-    except direct.Unclear:
+        path = read_git_files.lock_of(git.folder, ref)
+    except read_git_files.Unclear:
         return  # git keeps its refs in some other way, without such a file
     found = mark(path)
     if found is None:

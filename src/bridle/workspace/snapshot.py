@@ -18,7 +18,7 @@ from typing import TypeVar
 from bridle.errors import GitError
 from bridle.ground import clock, disk, ids
 from bridle.ground.descendants import census
-from bridle.workspace import direct, ref_lock
+from bridle.workspace import read_git_files, ref_lock
 from bridle.workspace.git import FALLBACK_ADDRESS, FALLBACK_NAME, Git, check_branch
 
 K = TypeVar("K")
@@ -94,9 +94,9 @@ async def _hold(git: Git, ref: str, commit: str) -> None:
     await ref_lock.free(git, ref)
     try:
         if not await git.is_plain():
-            raise direct.Unclear
-        direct.write_ref(git.folder, ref, commit)
-    except direct.Unclear:
+            raise read_git_files.Unclear
+        read_git_files.write_ref(git.folder, ref, commit)
+    except read_git_files.Unclear:
         await git.run("update-ref", ref, commit)
 
 
@@ -336,9 +336,9 @@ async def _commit_tree(git: Git, tree: str, parents: list[str], text: str) -> st
     who = f"{FALLBACK_NAME} <{FALLBACK_ADDRESS}>"
     try:
         if not await git.is_plain():
-            raise direct.Unclear
-        return direct.write_commit(git.folder, tree, parents, who, int(clock.now().timestamp()), text)
-    except direct.Unclear:
+            raise read_git_files.Unclear
+        return read_git_files.write_commit(git.folder, tree, parents, who, int(clock.now().timestamp()), text)
+    except read_git_files.Unclear:
         words = [word for parent in parents for word in ("-p", parent)]
         return (await git.text("commit-tree", tree, *words, "-m", text, variables=_WHO)).strip()
 

@@ -165,7 +165,7 @@ def _paint(document: dict[str, Any], reason: str) -> None:
     from rich.console import Console
 
     from bridle.views.lines import BLANK
-    from bridle.views.paint import joined
+    from bridle.views.rich_text import joined
 
     console = Console(highlight=False, markup=False, emoji=False)
     # A command that is too long for the terminal is broken by the terminal alone, so that it can be copied.

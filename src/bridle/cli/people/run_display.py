@@ -196,7 +196,7 @@ class LiveFace:
             return  # whoever drives the run meets the same error and says it; the picture stays as it is
 
     def _draw(self) -> None:
-        from bridle.views.paint import joined
+        from bridle.views.rich_text import joined
 
         if self._live is None or self._console is None:
             return
@@ -216,7 +216,7 @@ class LiveFace:
             self.say("the wait is over: it is tried again now")
 
     def _above(self, line: Line) -> None:
-        from bridle.views.paint import joined
+        from bridle.views.rich_text import joined
 
         if self._console is None:
             _write(line.plain)

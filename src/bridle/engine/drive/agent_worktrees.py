@@ -17,9 +17,9 @@ from bridle.engine.drive.performer import Job, Say
 from bridle.engine.entries.effect_attempts import JOINING
 from bridle.errors import GitError, ProcessError, UsageError
 from bridle.ground import disk, ids
-from bridle.workspace import join, ref_lock, snapshot, worktree
+from bridle.workspace import apply_changes, ref_lock, snapshot, worktree
+from bridle.workspace.apply_changes import Join
 from bridle.workspace.git import Git
-from bridle.workspace.join import Join
 from bridle.workspace.merge import Conflicts
 from bridle.workspace.snapshot import Snapshot
 from bridle.workspace.worktree import Worktree
@@ -108,14 +108,14 @@ class Places:
                 return None
             found: Join | Conflicts | None = None
             for _ in range(JOIN_TRIES):
-                found = await join.plan(git, base, tree)
+                found = await apply_changes.plan(git, base, tree)
                 if isinstance(found, Conflicts):
                     return found
                 if not found.is_needed:
                     return None
                 note = {"effectId": job.effect.effect_id, "attempt": job.attempt}
                 await job.note(JOINING, {**note, "head": found.head, "ours": found.ours, "tree": found.tree})
-                if await join.carry_out(git, found):
+                if await apply_changes.carry_out(git, found):
                     return None
             return Conflicts((), f"somebody else keeps writing to {git.folder}")
 
@@ -163,7 +163,7 @@ class Places:
         if note is None:
             return False
         name = f"{_name(job)}-before"
-        done = await join.finish(git, Join(note["head"], note["ours"], note["tree"]), name=name)
+        done = await apply_changes.finish(git, Join(note["head"], note["ours"], note["tree"]), name=name)
         if done is not None and done.kept is not None:
             branch = await self._keep(name, done.kept, "what was there before a join was finished")
             self._say(f"{job.name}: its join was cut off and is finished now; what was there before is on {branch}")

@@ -16,8 +16,8 @@ from bridle.ground import clock
 from bridle.journal.stores.store import Store
 from bridle.loop import effects
 from bridle.loop.process.task_state import Spent
-from bridle.run.aftermath import Told, told
 from bridle.run.logs import FOLDER, LOG_SUFFIX
+from bridle.run.recover import Told, told
 from bridle.run.request import Request
 from bridle.wire.record.record import Tally
 
