@@ -146,7 +146,7 @@ def test_the_wheel_holds_the_whole_package_its_types_and_its_licence(tmp_path: P
     held = set(zipfile.ZipFile(wheel).namelist())
     files = [path for path in (ROOT / "src" / "bridle").rglob("*") if path.is_file() and path.suffix != ".pyc"]
     assert {str(path.relative_to(ROOT / "src")) for path in files} <= held
-    assert {"bridle/py.typed", "bridle/hosts/plugin/.claude-plugin/plugin.json"} <= held
+    assert {"bridle/py.typed", "bridle/hosts/install/plugin/.claude-plugin/plugin.json"} <= held
     assert any(name.endswith("licenses/LICENSE") for name in held)
     assert {name.split("/")[0] for name in held} == {"bridle", f"bridle-{bridle.__version__}.dist-info"}
 

@@ -25,6 +25,9 @@ NOT_JSON = "what the process returned cannot be written as JSON"
 # What is kept of a traceback: the calls around the error. The whole of a deep recursion helps nobody.
 STACK_FRAMES = 20
 
+ENGINE = os.path.dirname(os.path.dirname(__file__))
+"""The folder of the engine layer: its own frames are left out of a traceback."""
+
 _ACTIONS = {EXECUTED: "executed-tasks", WAITING: "waiting"}
 # The id of a group of effects that can be performed side by side is this long.
 _GROUP_DIGITS = 16
@@ -174,7 +177,7 @@ def told(error: BaseException) -> dict[str, Any]:
         name, message = error.name, error.message
         more = {} if error.data is None else {"data": error.data}
     frames = traceback.extract_tb(error.__traceback__)[-STACK_FRAMES:]
-    own = [frame for frame in frames if not frame.filename.startswith(os.path.dirname(__file__))]
+    own = [frame for frame in frames if not frame.filename.startswith(ENGINE)]
     stack = "".join([*traceback.format_list(own), f"{name}: {message}"])
     return {"name": name, "message": message, "stack": stack} | more
 

@@ -30,7 +30,10 @@ def main() -> int:
     for sig in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(sig, signal.SIG_IGN)
     # At the end of the path, so that no installed package can stand in for a module of the standard library.
-    sys.path.append(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
+    folder = os.path.abspath(__file__)
+    for _ in range(4):  # ground/descendants of the package bridle
+        folder = os.path.dirname(folder)
+    sys.path.append(folder)
     # Imported before anything can go wrong: while Bridle is being replaced its files may be missing.
     from bridle.errors import ProcessError
     from bridle.ground.descendants import terminate

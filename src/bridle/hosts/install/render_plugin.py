@@ -17,7 +17,7 @@ from typing import Any
 from bridle.hosts.hooks.bridle_command import IN_PLUGIN
 
 SOURCE = Path(__file__).with_name("plugin")
-PACKAGE = Path(__file__).resolve().parents[2]
+PACKAGE = Path(__file__).resolve().parents[3]
 """The folder that holds this very Bridle."""
 HOOKS = "hooks/hooks.json"
 ENTRY = "hooks/hook.py"

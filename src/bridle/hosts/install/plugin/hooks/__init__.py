@@ -1,1 +1,0 @@
-"""The `hosts/install/plugin/hooks` package."""
