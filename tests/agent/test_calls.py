@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from bridle.agent.conversation.running_calls import Calls
+from bridle.agent.conversation.running_calls import RunningCalls
 from bridle.agent.tools.contract.tool import Answer
 from bridle.agent.tools.toolbox import Done, Prepared
 
@@ -46,7 +46,7 @@ async def settle() -> None:
 def test_calls_that_only_look_run_together_and_are_told_as_they_end() -> None:
     async def scene() -> None:
         gate = Gate()
-        calls = Calls(gate)
+        calls = RunningCalls(gate)
         for name in ("a", "b", "c"):
             calls.begin(call(name), is_shared=True)
         await settle()
@@ -64,7 +64,7 @@ def test_calls_that_only_look_run_together_and_are_told_as_they_end() -> None:
 def test_a_call_that_changes_something_waits_for_those_before_it_and_holds_those_after_it() -> None:
     async def scene() -> None:
         gate = Gate()
-        calls = Calls(gate)
+        calls = RunningCalls(gate)
         calls.begin(call("look"), is_shared=True)
         calls.begin(call("change"), is_shared=False)
         calls.begin(call("look again"), is_shared=True)
@@ -87,7 +87,7 @@ def test_a_call_that_changes_something_waits_for_those_before_it_and_holds_those
 def test_two_changes_keep_the_order_of_the_model() -> None:
     async def scene() -> None:
         gate = Gate()
-        calls = Calls(gate)
+        calls = RunningCalls(gate)
         for name in ("first", "second"):
             calls.begin(call(name), is_shared=False)
             gate.open(name)
@@ -99,7 +99,7 @@ def test_two_changes_keep_the_order_of_the_model() -> None:
 def test_cancelled_calls_have_ended_and_those_that_waited_never_began() -> None:
     async def scene() -> None:
         gate = Gate()
-        calls = Calls(gate)
+        calls = RunningCalls(gate)
         calls.begin(call("running"), is_shared=False)
         calls.begin(call("waiting"), is_shared=False)
         await settle()

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from bridle.engine.drive.driver import Driven, Manner, drive
+from bridle.engine.drive.driver import Driven, DriveOptions, drive
 from bridle.engine.drive.performer import Performer
 from bridle.engine.hooks.run_hooks import Hooks
 from bridle.journal.format.entries import Entry
@@ -77,7 +77,7 @@ class Drive:
                     lambda: FileStore(self.run),
                     self.run,
                     run_hooks,
-                    Manner(**manner),
+                    DriveOptions(**manner),
                     environment=self.environment,
                     say=self.said.append,
                     performers=performers,

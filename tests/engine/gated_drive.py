@@ -14,7 +14,7 @@ import sys
 import threading
 from pathlib import Path
 
-from bridle.engine.drive.driver import Manner, drive
+from bridle.engine.drive.driver import DriveOptions, drive
 from bridle.engine.hooks.find_hooks import repository_of
 from bridle.engine.hooks.run_hooks import Hooks
 from bridle.journal.stores.file_store import FileStore
@@ -51,5 +51,5 @@ if __name__ == "__main__":
     folder = Path(sys.argv[1])
     hooks = Hooks(repository_of(folder), os.environ)
     with watch(Gate(folder).stop):
-        asyncio.run(drive(lambda: FileStore(folder), folder, hooks, Manner()))
+        asyncio.run(drive(lambda: FileStore(folder), folder, hooks, DriveOptions()))
     sys.stdout.write("done\n")

@@ -16,7 +16,7 @@ import pytest
 from bridle.errors import DiskError, ProcessError, UsageError
 from bridle.ground import disk, threads
 from bridle.ground.children import child_process, output_pump
-from bridle.ground.children.child_process import Child, Patience, Spawn, SpawnFailure
+from bridle.ground.children.child_process import Child, Spawn, SpawnFailure, StopTimeouts
 from bridle.ground.descendants import census, terminate
 from bridle.ground.descendants.census import TOKEN_VARIABLE
 from bridle.ground.ids import new_token
@@ -25,7 +25,7 @@ from tests.sizes import SIZES
 # A test that takes longer than this has hung.
 HANG_SECONDS = 60
 
-QUICK = Patience(stdin_seconds=0.2, interrupt_seconds=0.2, terminate_seconds=0.2, descendants_seconds=0.2)
+QUICK = StopTimeouts(stdin_seconds=0.2, interrupt_seconds=0.2, terminate_seconds=0.2, descendants_seconds=0.2)
 
 
 def spawn(*argv: str, talk: bool = False, token: str | None = None, **environment: str) -> Spawn:
@@ -448,7 +448,7 @@ def test_stop_goes_in_steps_and_a_polite_child_sees_the_first_one() -> None:
         child = await child_process.start(python(polite, talk=True))
         try:
             assert await line_of(child) == b"up\n"
-            await child.stop(patience=Patience(stdin_seconds=HANG_SECONDS))
+            await child.stop(patience=StopTimeouts(stdin_seconds=HANG_SECONDS))
             assert await read_all(child) == b"eof\n"
             assert child.exit_code == 5
         finally:
@@ -485,7 +485,7 @@ def test_a_step_that_is_left_out_is_not_taken() -> None:
     async def story() -> None:
         child = await child_process.start(spawn("sleep", "600"))
         try:
-            await child.stop(patience=Patience(interrupt_seconds=None, terminate_seconds=HANG_SECONDS))
+            await child.stop(patience=StopTimeouts(interrupt_seconds=None, terminate_seconds=HANG_SECONDS))
             assert child.exit_code == -signal.SIGTERM
         finally:
             await child.close()

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from bridle.errors import RunAssociated
-from bridle.hosts.adapters.adapter import FLAG, Identity, Wish
+from bridle.hosts.adapters.adapter import FLAG, BindRequest, Identity
 from bridle.hosts.sessions import binding
 from bridle.hosts.sessions.session import Session, SessionFile, new_file, new_session
 from bridle.journal.stores.file_reader import FileReader
@@ -51,7 +51,7 @@ def runs_of(place: Place) -> list[str]:
 # the decision
 
 
-def wish(**fields: Any) -> Wish:
+def wish(**fields: Any) -> BindRequest:
     given = {
         "harness": "claude-code",
         "identity": Identity("s1", FLAG),
@@ -61,7 +61,7 @@ def wish(**fields: Any) -> Wish:
         "prompt": "Build it",
         "now": NOW,
     }
-    return Wish(**{**given, **fields})
+    return BindRequest(**{**given, **fields})
 
 
 def there(prompt: str = "Earlier words", **fields: Any) -> SessionFile:

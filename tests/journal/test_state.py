@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from bridle.errors import JournalBroken
 from bridle.journal.format.entries import Entry
-from bridle.journal.format.state import Standing, State, fold
+from bridle.journal.format.state import Position, State, fold
 from tests.journal.steps import MOMENT, ids, journal, request_data, state_of
 
 
@@ -149,7 +149,7 @@ def test_the_small_fold_and_the_whole_one_agree(deeds: list[str]) -> None:
                 steps.append(f"{deed}:{waiting.pop(len(waiting) // 2)}")
         else:
             steps.append(deed)
-    state, standing = State(), Standing()
+    state, standing = State(), Position()
     for one in journal(" ".join(steps)):
         state.apply(one)
         standing.apply(one)

@@ -15,7 +15,7 @@ from bridle.loop.performers.protect import protect
 from bridle.loop.plan.model import Plan, Task
 from bridle.loop.protection import baseline
 from bridle.loop.settings.model import Settings
-from bridle.loop.working_copy.run_context import Bench, bench
+from bridle.loop.working_copy.run_context import RunContext, run_context
 from bridle.run.logs import exclude_from_git
 from tests.workspace.repositories import git, write
 
@@ -26,7 +26,7 @@ RUN = "01jrun"
 class Scene:
     """One repository, its plan and its run."""
 
-    bench: Bench
+    bench: RunContext
     heard: list[str] = field(default_factory=list)
 
     @property
@@ -42,7 +42,7 @@ class Scene:
     def git(self, *words: str) -> str:
         return git(self.folder, *words)
 
-    def start(self) -> baseline.Origin:
+    def start(self) -> baseline.Baseline:
         return asyncio.run(baseline.record(self.bench))
 
     def protect(self, *, may_edit: Sequence[str] = (), iteration: int = 1, **more: object) -> dict[str, Any]:
@@ -110,7 +110,7 @@ def reopen(folder: Path) -> Scene:
         name: tuple(v) if isinstance(v, list) else v for name, v in described["settings"].items()
     }
     heard: list[str] = []
-    made = bench(
+    made = run_context(
         folder,
         environment=dict(os.environ) | described["environment"],
         settings=Settings(**settings),

@@ -8,22 +8,22 @@ from bridle.ground import ids
 from bridle.journal.stores.create import NewRun, create_run
 from bridle.journal.stores.file_store import FileStore
 from bridle.loop import user_messages
-from bridle.loop.process.task_state import DONE, NEEDS_YOU, PENDING, Ledger, TaskBook
-from bridle.loop.process.workers import Crew
+from bridle.loop.process.task_state import DONE, NEEDS_YOU, PENDING, RunState, TaskState
+from bridle.loop.process.workers import Workers
 from bridle.loop.settings import limits
 from bridle.loop.settings.limits import Limits
 
 
-def crew(parallel: int = 2, *, has_worktree: bool = False) -> Crew:
-    return Crew(parallel=parallel, has_worktree=has_worktree, base="b" * 40)
+def crew(parallel: int = 2, *, has_worktree: bool = False) -> Workers:
+    return Workers(parallel=parallel, has_worktree=has_worktree, base="b" * 40)
 
 
-def ledger(*tasks: TaskBook) -> Ledger:
-    return Ledger({task.title: task for task in tasks})
+def ledger(*tasks: TaskState) -> RunState:
+    return RunState({task.title: task for task in tasks})
 
 
 def test_no_two_workers_have_the_same_task_and_each_goes_on_with_its_own() -> None:
-    here, book = crew(), ledger(TaskBook("One"), TaskBook("Two"), TaskBook("Three"))
+    here, book = crew(), ledger(TaskState("One"), TaskState("Two"), TaskState("Three"))
     first, second = here.slots
     for slot, title in ((first, "One"), (second, "Two")):
         task = here.next_task(slot, book)
@@ -37,7 +37,7 @@ def test_no_two_workers_have_the_same_task_and_each_goes_on_with_its_own() -> No
 
 
 def test_a_task_that_was_answered_goes_on_with_the_worker_that_has_its_conversation() -> None:
-    here, book = crew(), ledger(TaskBook("One"), TaskBook("Two"))
+    here, book = crew(), ledger(TaskState("One"), TaskState("Two"))
     first, second = here.slots
     here.begin(first, book.tasks["One"])
     book.tasks["One"].verdict = NEEDS_YOU
@@ -53,14 +53,14 @@ def test_a_task_that_was_answered_goes_on_with_the_worker_that_has_its_conversat
 
 
 def test_a_plain_run_tells_its_effects_nothing_of_copies() -> None:
-    here, task = crew(1), TaskBook("One")
+    here, task = crew(1), TaskState("One")
     here.begin(here.slots[0], task)
     assert here.place(task) == {}
     assert here.home() == {}
 
 
 def test_an_effect_is_told_what_its_copy_is_like_in_case_it_must_be_made_anew() -> None:
-    here, task = crew(1, has_worktree=True), TaskBook("One")
+    here, task = crew(1, has_worktree=True), TaskState("One")
     here.begin(here.slots[0], task)
     here.saw(task, {"tree": "t" * 40})
     assert here.place(task) == {"stands": {"head": "b" * 40, "tree": "t" * 40}}
@@ -73,15 +73,15 @@ def test_an_effect_is_told_what_its_copy_is_like_in_case_it_must_be_made_anew() 
 
 
 def test_only_what_was_there_when_a_copy_was_taken_has_arrived_in_it() -> None:
-    here, task = crew(), TaskBook("One")
+    here, task = crew(), TaskState("One")
     here.begin(here.slots[0], task)
     here.slots[0].landed = 1
-    assert here.has_arrived(TaskBook("Two", landed=1), task)
-    assert not here.has_arrived(TaskBook("Three", landed=2), task)
+    assert here.has_arrived(TaskState("Two", landed=1), task)
+    assert not here.has_arrived(TaskState("Three", landed=2), task)
 
 
 def test_iterations_under_way_are_taken_to_cost_as_much_as_the_next() -> None:
-    book = ledger(TaskBook("One"))
+    book = ledger(TaskState("One"))
     book.tasks["One"].spent.cost_usd = 1.0
     book.iteration_costs += [1.0]
     bounds = Limits(max_cost_usd=3.0)
@@ -94,7 +94,7 @@ def test_a_hint_is_for_whoever_asks_first_and_a_task_to_try_again_is_told_with_i
     store = FileStore(create_run(tmp_path, new, proof="p", ulid=ids.new_id(), created_at="2026-11-15T10:00:00Z"))
     user_messages.say(store, user_messages.HINT, {"text": "slowly"})
     user_messages.say(store, user_messages.RETRY, {"task": "One"})
-    heard = user_messages.News(store)
+    heard = user_messages.UserMessages(store)
     first, second = heard.since(0), heard.since(0)
     assert (first["hints"], second["hints"]) == (["slowly"], [])
     assert first["retries"] == second["retries"] == ["One"]

@@ -21,9 +21,9 @@ from bridle.loop.process.task_state import (
     SATISFIED,
     STUCK,
     UNVERIFIED,
-    Ledger,
-    Spent,
-    TaskBook,
+    RunState,
+    TaskState,
+    Usage,
 )
 from bridle.loop.settings.limits import Limits, expected_cost, reached
 
@@ -31,45 +31,45 @@ VERDICTS = (PENDING, DONE, GUARD_ONLY, SATISFIED, UNVERIFIED, FAILED, STUCK, NEE
 INPUTS = {"run": "01RUN", "branch": "bridle/01run", "base": "abc", "came_from": "main", "plan": {"source": "PLAN.md"}}
 
 
-def ledger(*tasks: TaskBook) -> Ledger:
-    return Ledger({task.title: task for task in tasks})
+def ledger(*tasks: TaskState) -> RunState:
+    return RunState({task.title: task for task in tasks})
 
 
 def result(command: str, exit_code: int, of: str = "task", output: str = "") -> dict[str, Any]:
     return {"command": command, "exit_code": exit_code, "of": of, "output": output, "seconds": 0.1}
 
 
-def title(task: TaskBook | None) -> str | None:
+def title(task: TaskState | None) -> str | None:
     return None if task is None else task.title
 
 
 def test_the_next_task_is_the_first_of_the_plan_that_is_open() -> None:
-    assert title(decisions.next_task(ledger(TaskBook("a", verdict=DONE), TaskBook("b"), TaskBook("c")))) == "b"
+    assert title(decisions.next_task(ledger(TaskState("a", verdict=DONE), TaskState("b"), TaskState("c")))) == "b"
 
 
 def test_the_smallest_priority_goes_first_and_equals_keep_their_order() -> None:
-    assert title(decisions.next_task(ledger(TaskBook("a", priority=2), TaskBook("b", priority=1)))) == "b"
-    assert title(decisions.next_task(ledger(TaskBook("a", priority=1), TaskBook("b", priority=1)))) == "a"
+    assert title(decisions.next_task(ledger(TaskState("a", priority=2), TaskState("b", priority=1)))) == "b"
+    assert title(decisions.next_task(ledger(TaskState("a", priority=1), TaskState("b", priority=1)))) == "a"
 
 
 @pytest.mark.parametrize("before", VERDICTS)
 def test_a_task_waits_for_those_it_needs(before: str) -> None:
-    book = ledger(TaskBook("a", verdict=before), TaskBook("b", needs=("a",)))
+    book = ledger(TaskState("a", verdict=before), TaskState("b", needs=("a",)))
     expected = "b" if before in GOOD else "a" if before == PENDING else None
     assert title(decisions.next_task(book)) == expected
 
 
 @pytest.mark.parametrize("before", VERDICTS)
 def test_only_what_can_never_be_begun_is_blocked(before: str) -> None:
-    book = ledger(TaskBook("c", needs=("b",)), TaskBook("b", needs=("a",)), TaskBook("a", verdict=before))
+    book = ledger(TaskState("c", needs=("b",)), TaskState("b", needs=("a",)), TaskState("a", verdict=before))
     marked = {task.title for task in decisions.block(book)}
     assert marked == ({"b", "c"} if before in (FAILED, STUCK, BLOCKED) else set())
     assert {task.title for task in book.tasks.values() if task.verdict == BLOCKED and task.title != "a"} == marked
 
 
 def test_what_waited_for_a_task_is_open_again_when_that_is_tried_again() -> None:
-    book = ledger(TaskBook("a", verdict=FAILED), TaskBook("x", verdict=FAILED), TaskBook("b", needs=("a",)))
-    book.tasks["y"] = TaskBook("y", needs=("x",))
+    book = ledger(TaskState("a", verdict=FAILED), TaskState("x", verdict=FAILED), TaskState("b", needs=("a",)))
+    book.tasks["y"] = TaskState("y", needs=("x",))
     decisions.block(book)
     book.tasks["a"].verdict = PENDING
     decisions.unblock(book)
@@ -86,7 +86,7 @@ def test_there_is_always_a_next_task_or_a_reason_for_none(tasks: list[tuple[str,
     """Needs point backwards, so that there are no rings."""
     book = ledger(
         *(
-            TaskBook(str(n), verdict=known, needs=tuple(str(m) for m in needs if m < n))
+            TaskState(str(n), verdict=known, needs=tuple(str(m) for m in needs if m < n))
             for n, (known, needs) in enumerate(tasks)
         )
     )
@@ -132,8 +132,8 @@ def test_an_overloaded_endpoint_is_waited_for_from_five_seconds_to_five_minutes(
     assert decisions.backoff_seconds(5000) == 300
 
 
-def spent(*costs: float) -> Ledger:
-    book = ledger(TaskBook("a", spent=Spent(cost_usd=sum(costs))))
+def spent(*costs: float) -> RunState:
+    book = ledger(TaskState("a", spent=Usage(cost_usd=sum(costs))))
     book.iterations, book.iteration_costs = len(costs), list(costs)
     return book
 
@@ -198,17 +198,17 @@ def test_a_bound_of_time_is_shown_in_the_largest_whole_unit(seconds: float, word
     ],
 )
 def test_the_whole_is_as_bad_as_its_worst_task(verdicts: tuple[str, ...], word: str, code: int) -> None:
-    book = ledger(*(TaskBook(str(n), verdict=one) for n, one in enumerate(verdicts)))
+    book = ledger(*(TaskState(str(n), verdict=one) for n, one in enumerate(verdicts)))
     assert verdict(list(book.tasks.values())) == word
     assert exit_code(receipt(INPUTS, book, Limits(), seconds=1)) == code
 
 
 def test_a_receipt_adds_up_what_was_spent_and_what_of_it_was_wasted() -> None:
     book = ledger(
-        TaskBook(
-            "a", verdict=DONE, commit="c1", spent=Spent(0.5, 10, 1, 2.0), verified_usd=0.375, checks=[result("t", 0)]
+        TaskState(
+            "a", verdict=DONE, commit="c1", spent=Usage(0.5, 10, 1, 2.0), verified_usd=0.375, checks=[result("t", 0)]
         ),
-        TaskBook("b", verdict=FAILED, spent=Spent(0.25, 5, 2, 1.0)),
+        TaskState("b", verdict=FAILED, spent=Usage(0.25, 5, 2, 1.0)),
     )
     book.aside.add({"cost_usd": 0.125, "input_tokens": 1, "seconds": None, "output_tokens": True})
     document = receipt(INPUTS, book, Limits(), seconds=9.5)
@@ -227,7 +227,7 @@ def test_a_receipt_adds_up_what_was_spent_and_what_of_it_was_wasted() -> None:
 def test_verified_and_wasted_work_are_the_whole_cost(tasks: list[tuple[str, int]]) -> None:
     book = ledger(
         *(
-            TaskBook(str(n), verdict=v, spent=Spent(cents / 100), verified_usd=cents / 200 if v in VERIFIED else 0.0)
+            TaskState(str(n), verdict=v, spent=Usage(cents / 100), verified_usd=cents / 200 if v in VERIFIED else 0.0)
             for n, (v, cents) in enumerate(tasks)
         )
     )

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from bridle.ground import clock
 from bridle.loop import effects as effects_module
 from bridle.loop.control import time_used
-from bridle.loop.performers.earlier_attempts import CutOff
-from bridle.loop.process.active_time import CLOCK, DrivenTime, clock_of
+from bridle.loop.performers.earlier_attempts import InterruptedWork
+from bridle.loop.process.active_time import CLOCK, ActiveTime, clock_of
 from tests.loop.played import Played
 
 
@@ -22,7 +22,7 @@ def effect(since: str, until: str) -> dict[str, Any]:
 
 
 def seconds(*effects: Any) -> float:
-    time = DrivenTime()
+    time = ActiveTime()
     for one in effects:
         time.take(one)
     return time.seconds
@@ -61,19 +61,19 @@ def test_a_driver_that_ends_in_the_midst_of_an_effect_has_used_its_time(tmp_path
     run.now += timedelta(minutes=30)
     time_used.end(run.store, began, run.now)  # interrupted at the first check
     run.now += timedelta(hours=9)
-    assert time_used.seconds_left(run.store, run.receipt(), 3600.0, CutOff()) == 1800
-    since = time_used.begin(run.store, run.now, CutOff())
+    assert time_used.seconds_left(run.store, run.receipt(), 3600.0, InterruptedWork()) == 1800
+    since = time_used.begin(run.store, run.now, InterruptedWork())
     assert run.now - since == timedelta(minutes=30)
     run.now += timedelta(minutes=10)
     time_used.end(run.store, since, run.now)  # and once more
     run.now += timedelta(hours=9)
-    assert time_used.seconds_left(run.store, run.receipt(), 3600.0, CutOff()) == 1200
-    run.driver = clock.iso(time_used.begin(run.store, run.now, CutOff()))
+    assert time_used.seconds_left(run.store, run.receipt(), 3600.0, InterruptedWork()) == 1200
+    run.driver = clock.iso(time_used.begin(run.store, run.now, InterruptedWork()))
     run.now += timedelta(minutes=5)
     run.look(1)
     assert run.receipt()["seconds"] == 45 * 60
-    assert time_used.begin(run.store, run.now, CutOff()) == run.now
-    assert time_used.seconds_left(run.store, run.receipt(), 3600.0, CutOff()) == 15 * 60
+    assert time_used.begin(run.store, run.now, InterruptedWork()) == run.now
+    assert time_used.seconds_left(run.store, run.receipt(), 3600.0, InterruptedWork()) == 15 * 60
 
 
 def test_a_driver_that_was_killed_has_used_the_time_up_to_its_agents_last_sign_of_life(tmp_path: Path) -> None:
@@ -81,10 +81,10 @@ def test_a_driver_that_was_killed_has_used_the_time_up_to_its_agents_last_sign_o
     began, minute = run.now, timedelta(minutes=1)
     assert run.asked(effects_module.CHECK)
 
-    def killed(*spans: tuple[int, int]) -> CutOff:
-        return CutOff(0.0, [(began + first * minute, began + last * minute) for first, last in spans])
+    def killed(*spans: tuple[int, int]) -> InterruptedWork:
+        return InterruptedWork(0.0, [(began + first * minute, began + last * minute) for first, last in spans])
 
-    def left(cut_off: CutOff) -> float:
+    def left(cut_off: InterruptedWork) -> float:
         return time_used.seconds_left(run.store, run.receipt(), 3600.0, cut_off) / 60
 
     assert left(killed((1, 6), (100, 110))) == 45

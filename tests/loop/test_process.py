@@ -8,7 +8,7 @@ from typing import Any
 
 from bridle.ground import clock
 from bridle.loop import effects, user_messages
-from bridle.loop.control.runs import tell_news
+from bridle.loop.control.runs import deliver_user_messages
 from tests.loop.played import GREEN, RED, Played
 
 ONE = "# One\n\n## One\nCheck: `test -f one`\n"
@@ -190,9 +190,9 @@ def test_a_bound_that_was_given_in_the_midst_of_the_last_iteration_is_heard_wher
     run.work()  # has not heard of it: whoever performed it had begun before
     run.judged(GREEN)
     assert run.asked(effects.PAUSE)["why"] == effects.WHY_LIMIT
-    assert tell_news(run.store) is False
+    assert deliver_user_messages(run.store) is False
     user_messages.say(run.store, user_messages.LIMITS, {"max_iterations": 2})
-    assert tell_news(run.store) is True
+    assert deliver_user_messages(run.store) is True
     run.look(RED)
     asked = run.asked(effects.WORK)
     assert (asked["task"], asked["hints"]) == ("Two", ["MIND"])
@@ -205,7 +205,7 @@ def test_a_task_to_be_tried_again_is_heard_of_where_no_other_is_left(tmp_path: P
     run.judged(RED)
     assert run.asked(effects.PAUSE)["why"] == effects.WHY_ENDED
     user_messages.say(run.store, user_messages.RETRY, {"task": "One"})
-    assert tell_news(run.store) is True
+    assert deliver_user_messages(run.store) is True
     assert run.asked(effects.WORK)["iteration"] == 2
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
-from bridle.loop.process.agent_pool import Roster
+from bridle.loop.process.agent_pool import AgentPool
 
 NOON = datetime(2026, 11, 15, 12, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -16,7 +16,7 @@ def at(moment: datetime) -> Callable[[], datetime]:
 
 
 def test_the_next_agent_takes_over_at_a_limit_and_the_first_one_comes_back_when_it_is_lifted() -> None:
-    roster = Roster(("one", "two"))
+    roster = AgentPool(("one", "two"))
     assert roster.free(at(NOON)) == "one"
     roster.limited["one"] = NOON + HOUR
     assert roster.free(at(NOON)) == "two"
@@ -24,7 +24,7 @@ def test_the_next_agent_takes_over_at_a_limit_and_the_first_one_comes_back_when_
 
 
 def test_where_all_are_at_their_limit_the_earliest_reset_is_waited_for() -> None:
-    roster = Roster(("one", "two"))
+    roster = AgentPool(("one", "two"))
     roster.limited = {"one": NOON + 5 * HOUR, "two": NOON + HOUR}
     assert roster.free(at(NOON)) is None
     assert roster.next_reset() == NOON + HOUR
@@ -33,7 +33,7 @@ def test_where_all_are_at_their_limit_the_earliest_reset_is_waited_for() -> None
 
 
 def test_an_agent_that_cannot_be_used_is_not_waited_for() -> None:
-    roster = Roster(("one", "two"))
+    roster = AgentPool(("one", "two"))
     roster.unusable["one"] = "not logged in"
     roster.limited = {"one": NOON + HOUR, "two": NOON + 2 * HOUR}
     assert roster.next_reset() == NOON + 2 * HOUR

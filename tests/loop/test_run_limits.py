@@ -53,7 +53,7 @@ def the_run(here: Loop) -> Path:
     return folder
 
 
-def napping(here: Loop) -> usage_limit_waits.Nap | None:
+def napping(here: Loop) -> usage_limit_waits.Wait | None:
     is_there = any((here.folder / ".a5c/runs").glob("[!.]*"))
     return usage_limit_waits.current(FileStore(the_run(here))) if is_there else None
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from bridle.loop import effects
-from bridle.loop.progress_events import Began, Ended, Progress, Saw
+from bridle.loop.progress_events import AgentPrinted, EffectFinished, EffectStarted, Progress
 from bridle.views.format_amounts import moment
 from bridle.views.run_lines import Teller
 from bridle.wire.events.decode import Decoder
@@ -37,29 +37,31 @@ def told(*progress: Progress, shows_tools: bool = True) -> list[str]:
 
 def saw(*lines: dict[str, Any]) -> list[Progress]:
     data = b"".join(json.dumps(line).encode() + b"\n" for line in lines)
-    return [Saw("Rebates", event) for event in Decoder().feed(data)]
+    return [AgentPrinted("Rebates", event) for event in Decoder().feed(data)]
 
 
 def uses(name: str, **given: Any) -> dict[str, Any]:
     return {"type": "tool_use", "id": f"t-{name}", "name": name, "input": given}
 
 
-def worked(**value: Any) -> Ended:
+def worked(**value: Any) -> EffectFinished:
     known = {"ending": effects.OK, "summary": "", "done": False, "changed": True, "cost_usd": 0.05, "seconds": 3.0}
-    return Ended(effects.WORK, WORK, known | value)
+    return EffectFinished(effects.WORK, WORK, known | value)
 
 
 def result(command: str, of: str = "task", exit_code: int = 0) -> dict[str, Any]:
     return {"command": command, "of": of, "exit_code": exit_code, "seconds": 0.5}
 
 
-def checked(*results: dict[str, Any], when: str = "after") -> Ended:
+def checked(*results: dict[str, Any], when: str = "after") -> EffectFinished:
     passed = all(one["exit_code"] == 0 for one in results)
-    return Ended(effects.CHECK, {"task": "Rebates", "when": when}, {"passed": passed, "results": list(results)})
+    return EffectFinished(
+        effects.CHECK, {"task": "Rebates", "when": when}, {"passed": passed, "results": list(results)}
+    )
 
 
 def test_an_iteration_begins_with_its_place_in_the_plan_and_its_agent() -> None:
-    assert told(Began(effects.WORK, WORK)) == ["[2/2] Rebates: iteration 2 (claude)"]
+    assert told(EffectStarted(effects.WORK, WORK)) == ["[2/2] Rebates: iteration 2 (claude)"]
 
 
 def test_tools_and_first_words_are_lines_and_files_are_named_from_the_top() -> None:
@@ -122,10 +124,10 @@ def test_a_look_before_any_work_is_news_only_where_it_passes() -> None:
 def test_commits_undone_changes_and_work_taken_back_are_told() -> None:
     undone = {"undone": [{"path": "tests/a.py", "what": "a check names it"}], "reported": []}
     lines = told(
-        Ended(effects.PROTECT, {}, undone),
-        Ended(effects.COMMIT, {}, {"commit": "1a2b3c4d5e6f7890", "folded": ["x", "y"]}),
-        Ended(effects.COMMIT, {}, {"refused": "no"}),
-        Ended(effects.ROLLBACK, {"why": "it broke 'Prices'"}, {}),
+        EffectFinished(effects.PROTECT, {}, undone),
+        EffectFinished(effects.COMMIT, {}, {"commit": "1a2b3c4d5e6f7890", "folded": ["x", "y"]}),
+        EffectFinished(effects.COMMIT, {}, {"refused": "no"}),
+        EffectFinished(effects.ROLLBACK, {"why": "it broke 'Prices'"}, {}),
     )
     assert lines == [
         "      a change to tests/a.py was undone: a check names it",
@@ -162,11 +164,11 @@ def test_where_several_are_worked_on_at_once_each_line_says_of_which_task_it_is(
     )
     conflict = {"conflicts": ["a.py"], "conflicts_with": ["Prices"]}
     for one in (
-        Began(effects.WORK, WORK),
+        EffectStarted(effects.WORK, WORK),
         *saw(assistant("m1", uses("Read", file_path=f"{inner}/till/rebate.py"))),
         worked(done=True, summary="All."),
-        Ended(effects.MERGE, {"task": "Rebates", "worker": 2}, conflict),
-        Ended(effects.LAND, {"task": "Prices"}, {"commit": "0123456789abcdef", "branch": "bridle/01j"}),
+        EffectFinished(effects.MERGE, {"task": "Rebates", "worker": 2}, conflict),
+        EffectFinished(effects.LAND, {"task": "Prices"}, {"commit": "0123456789abcdef", "branch": "bridle/01j"}),
     ):
         teller.tell(one)
     assert lines == [

@@ -13,7 +13,7 @@ from bridle.wire.events.events import Event
 
 
 @dataclass(frozen=True)
-class Began:
+class EffectStarted:
     """An effect is being performed from now on."""
 
     kind: str
@@ -22,7 +22,7 @@ class Began:
 
 
 @dataclass(frozen=True)
-class Ended:
+class EffectFinished:
     """It has its value, which is in the journal in a moment; no secret is in it."""
 
     kind: str
@@ -31,15 +31,15 @@ class Ended:
 
 
 @dataclass(frozen=True)
-class Saw:
+class AgentPrinted:
     """The agent at work on a task printed this; as it came, with whatever is in it."""
 
     task: str
     event: Event
 
 
-Progress: TypeAlias = Began | Ended | Saw
-Watch: TypeAlias = Callable[[Progress], None]
+Progress: TypeAlias = EffectStarted | EffectFinished | AgentPrinted
+Listener: TypeAlias = Callable[[Progress], None]
 
 
 def unwatched(_progress: Progress) -> None:

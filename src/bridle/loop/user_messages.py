@@ -16,7 +16,7 @@ OWNER = "loop"
 
 
 @dataclass
-class News:
+class UserMessages:
     """Reads what was said since an iteration last heard of it."""
 
     store: Store

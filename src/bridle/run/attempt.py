@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from bridle.errors import DiskError, ProcessError
 from bridle.ground import clock, ids
 from bridle.ground.children import child_process
-from bridle.ground.children.child_process import Child, Patience, Spawn
+from bridle.ground.children.child_process import Child, Spawn, StopTimeouts
 from bridle.run.command import Command
 from bridle.run.logs import RunLog
 from bridle.run.request import Request
@@ -34,8 +34,8 @@ LEAVING_SECONDS = 10.0
 # A write that failed because the agent has ended: the news of its end may come a moment later.
 ENDED_SECONDS = 1.0
 # A watchdog is not in a hurry: Claude Code writes its session and an ending of its own on SIGINT.
-STOPPING = Patience(stdin_seconds=0.5, interrupt_seconds=2.5, terminate_seconds=1.5, descendants_seconds=1.0)
-LEAVING = Patience(stdin_seconds=0.3, interrupt_seconds=1.5, terminate_seconds=1.0, descendants_seconds=0.5)
+STOPPING = StopTimeouts(stdin_seconds=0.5, interrupt_seconds=2.5, terminate_seconds=1.5, descendants_seconds=1.0)
+LEAVING = StopTimeouts(stdin_seconds=0.3, interrupt_seconds=1.5, terminate_seconds=1.0, descendants_seconds=0.5)
 INTERRUPTED = "interrupted"  # the error of a run that somebody broke off before its result
 STDERR_LIMIT_CHARACTERS = 64 * 1024
 _TELLING = frozenset({ControlRequest, Init, Result})  # events that ask something of us, or begin or end a turn
@@ -131,7 +131,7 @@ class Attempt:
                     yield events
             await self._see_out(child)
         except BaseException:
-            await child.stop(patience=Patience())
+            await child.stop(patience=StopTimeouts())
             await self._last_events(child, decoder)
             raise
         finally:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from bridle.loop import effects
-from bridle.loop.progress_events import Began
+from bridle.loop.progress_events import EffectStarted
 from bridle.views.format_amounts import clock, money
 from bridle.views.run_lines import STRUCTURED_OUTPUT, AgentWords
 from bridle.wire.events.blocks import Text, ToolResult, ToolUse
@@ -33,7 +33,7 @@ _WORDS = {
 class Lane:
     """One effect under way."""
 
-    def __init__(self, doing: Began, since: float, words: AgentWords, price: Price) -> None:
+    def __init__(self, doing: EffectStarted, since: float, words: AgentWords, price: Price) -> None:
         self.doing = doing
         self._since, self._words, self._price = since, words, price
         self._facts = Recorder()

@@ -9,8 +9,8 @@ from typing import Any
 
 from bridle.loop import effects
 from bridle.loop.checks.run_check import TIMED_OUT
-from bridle.loop.control.usage_limit_waits import Nap
-from bridle.loop.progress_events import Began, Ended, Progress, Saw
+from bridle.loop.control.usage_limit_waits import Wait
+from bridle.loop.progress_events import AgentPrinted, EffectFinished, EffectStarted, Progress
 from bridle.views.format_amounts import moment, money, span
 from bridle.views.lines import Line, Segment, line
 from bridle.views.summary import harmless
@@ -56,14 +56,14 @@ class Teller:
 
     def _lines(self, progress: Progress) -> Iterator[Segment]:
         match progress:
-            case Began(effects.WORK, args):
+            case EffectStarted(effects.WORK, args):
                 place = self._place(str(args["task"]))
                 yield f"{place} {args['task']}: iteration {args['iteration']} ({args['agent']})", "summary"
-            case Began(effects.SUMMARIZE, _):
+            case EffectStarted(effects.SUMMARIZE, _):
                 yield "folding the progress so far into a summary", "dim"
-            case Saw(task, event) if self._shows_tools:
+            case AgentPrinted(task, event) if self._shows_tools:
                 yield from ((f"{self._lead(task)}{words}", "dim") for words in self._words.of(event))
-            case Ended(kind, args, value):
+            case EffectFinished(kind, args, value):
                 lead = self._lead(args.get("task"))
                 yield from ((f"{lead}{words}", style) for words, style in _ended(kind, args, value))
             case _:
@@ -77,7 +77,7 @@ class Teller:
         return f"{self._place(task)}   " if task is not None and self._is_side_by_side else _INDENT
 
 
-def waits(nap: Nap) -> str:
+def waits(nap: Wait) -> str:
     """What a run waits for that goes on by itself."""
     return f"waiting until {moment(nap.until_seconds)} ({nap.why}); then it goes on by itself"
 

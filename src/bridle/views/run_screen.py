@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from bridle.loop import effects
-from bridle.loop.control.usage_limit_waits import Nap
-from bridle.loop.progress_events import Began, Ended, Progress, Saw
+from bridle.loop.control.usage_limit_waits import Wait
+from bridle.loop.progress_events import AgentPrinted, EffectFinished, EffectStarted, Progress
 from bridle.views.format_amounts import clock, money
 from bridle.views.lines import BLANK, Line, cells, fitted, line
 from bridle.views.receipt import FAILED_MARK, MARKS
@@ -43,7 +43,7 @@ class Screen:
         self.key = ""
         """What a person can press to end a wait, in words; empty where nobody can."""
         self._receipt: Mapping[str, Any] = {}
-        self._nap: Nap | None = None
+        self._nap: Wait | None = None
         self._lanes: dict[str | None, Lane] = {}
         """What is under way for each task; under None what is for none."""
         self._last: dict[int | None, str] = {}
@@ -54,21 +54,21 @@ class Screen:
         """The run was driven so long before: only that counts, not the time in which nobody was at work on it."""
         self._began = now - after_seconds
 
-    def stand(self, receipt: Mapping[str, Any], nap: Nap | None) -> None:
+    def stand(self, receipt: Mapping[str, Any], nap: Wait | None) -> None:
         """Take in where the run stands."""
         self._receipt, self._nap = receipt, nap
 
     def take(self, progress: Progress, *, now: float) -> None:
         """Take in what has happened."""
         match progress:
-            case Began(_, args):
+            case EffectStarted(_, args):
                 self._lanes[args.get("task")] = Lane(progress, now, self._words, self._price)
                 self._last.pop(args.get("worker"), None)
-            case Ended(kind, args):
+            case EffectFinished(kind, args):
                 self._lanes.pop(args.get("task"), None)
                 if "task" in args and kind != effects.LAND:  # that is done in no worker's place
                     self._last[args.get("worker")] = args["task"]
-            case Saw(task, event) if task in self._lanes:
+            case AgentPrinted(task, event) if task in self._lanes:
                 self._lanes[task].see(event)
                 self._resets_at = self._lanes[task].resets_at or self._resets_at
 
@@ -139,7 +139,7 @@ class Screen:
             parts.append(f"limit resets {_moment(self._resets_at)}")
         return line("  " + " · ".join(parts), "dim")
 
-    def _waits(self, nap: Nap, now: float) -> Line:
+    def _waits(self, nap: Wait, now: float) -> Line:
         left = clock(nap.until_seconds - now)
         key = f"; {self.key}" if self.key else ""
         return line(f"  waiting for {nap.why}: {left} left, until {_moment(nap.until_seconds)}{key}", "question")

@@ -12,7 +12,7 @@ from typing import Any
 from bridle.agent.model.api import credentials
 from bridle.agent.model.api.endpoint import PlainEndpoint
 from bridle.agent.model.api.models import resolve
-from bridle.agent.model.api.question import Ask
+from bridle.agent.model.api.question import Question
 from bridle.agent.model.api.stream_pieces import BlockDone, Ended, Frame, Piece
 from bridle.agent.model.client import Asker
 from bridle.errors import ModelFailure
@@ -70,7 +70,7 @@ def asker(url: str, heard: Heard, **environment: str) -> Asker:
     return Asker(PlainEndpoint(_keys(everything), everything), everything, sleep=sleep, chance=lambda: 0.0)
 
 
-async def hear(url: str, ask: Ask | None = None, **environment: str) -> Heard:
+async def hear(url: str, ask: Question | None = None, **environment: str) -> Heard:
     """Ask one question, and take down everything that comes."""
     heard = Heard()
     client = asker(url, heard, **environment)
@@ -85,7 +85,7 @@ async def hear(url: str, ask: Ask | None = None, **environment: str) -> Heard:
     return heard
 
 
-def heard_from(url: str, ask: Ask | None = None, **environment: str) -> Heard:
+def heard_from(url: str, ask: Question | None = None, **environment: str) -> Heard:
     """The same for a test that is not asynchronous."""
     return asyncio.run(hear(url, ask, **environment))
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from bridle.agent.model.api.models import resolve
-from bridle.agent.model.api.question import Ask
+from bridle.agent.model.api.question import Question
 
 CERTIFICATES = Path(__file__).parent / "certificates"
 AUTHORITY = CERTIFICATES / "authority.pem"
@@ -210,7 +210,7 @@ def message(text: str) -> bytes:
     ).encode()
 
 
-def question(model: str = "opus", **fields: Any) -> Ask:
+def question(model: str = "opus", **fields: Any) -> Question:
     """A small question."""
     messages = ({"role": "user", "content": "hello"},)
-    return Ask(**{"model": resolve(model, {}), "messages": messages, "session_id": "s-1", **fields})
+    return Question(**{"model": resolve(model, {}), "messages": messages, "session_id": "s-1", **fields})

@@ -9,20 +9,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bridle.agent.model.api.models import resolve
-from bridle.agent.model.api.question import Ask
+from bridle.agent.model.api.question import Question
 from bridle.agent.model.api.request_body import betas, body, custom_headers, headers
 from bridle.errors import UsageError
 
 MARK = {"cache_control": {"type": "ephemeral"}}
 
 
-def made(ask: Ask, model: str = "opus", *, stream: bool = True, **environment: str) -> dict[str, Any]:
+def made(ask: Question, model: str = "opus", *, stream: bool = True, **environment: str) -> dict[str, Any]:
     return body(ask, resolve(model, environment), environment, stream=stream)
 
 
-def ask(*messages: Any, **fields: Any) -> Ask:
+def ask(*messages: Any, **fields: Any) -> Question:
     said = tuple({"role": "user", "content": one} if isinstance(one, str) else one for one in messages)
-    return Ask(resolve("opus", {}), said, **fields)
+    return Question(resolve("opus", {}), said, **fields)
 
 
 def marks(document: Any) -> int:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from bridle.loop.protection.formats import conftest, makefile, package_json, toml_and_ini
 from bridle.loop.protection.formats.named_blocks import Block, Read
-from bridle.loop.protection.protected_parts import Mended
+from bridle.loop.protection.protected_parts import Restored
 
 MAKEFILE = """# a comment
 PY ?= python3
@@ -92,7 +92,7 @@ def pytest_configure(config):
 '''
 
 GOALS = makefile.uses([MAKEFILE], ["test"]).names
-KINDS: dict[str, tuple[str, Callable[[str], Mended | None]]] = {
+KINDS: dict[str, tuple[str, Callable[[str], Restored | None]]] = {
     "make": (MAKEFILE, lambda text: makefile.mend(MAKEFILE, text, GOALS)),
     "npm": (PACKAGE, lambda text: package_json.mend(PACKAGE, text, ["scripts.test", "scripts.pretest", "jest"])),
     "toml": (TOML, lambda text: toml_and_ini.mend_toml(TOML, text, ["tool.pytest"])),

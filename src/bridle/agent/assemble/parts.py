@@ -12,9 +12,9 @@ import msgspec
 from bridle.agent.command_line.options import Options
 from bridle.agent.conversation.conversation import Conversation
 from bridle.agent.conversation.message_loop import COMMANDS
-from bridle.agent.conversation.model_setup import Persona
+from bridle.agent.conversation.model_setup import ModelSetup
 from bridle.agent.model.api import credentials, login, models
-from bridle.agent.model.api.client_protocol import Answering
+from bridle.agent.model.api.client_protocol import ModelClient
 from bridle.agent.permissions.decide import decide
 from bridle.agent.permissions.offered_tools import offered
 from bridle.agent.permissions.rules.file_access import is_hidden
@@ -112,7 +112,7 @@ class Parts:
         )
         return Toolbox(tools, names_offered, note=log.note)
 
-    def persona(self, model: models.Model, toolbox: Toolbox) -> Persona:
+    def persona(self, model: models.Model, toolbox: Toolbox) -> ModelSetup:
         """Who the model is asked to be."""
         found: list[Context] = []
 
@@ -145,10 +145,10 @@ class Parts:
             )
 
         listing = self.skills.listing() if "Skill" in toolbox.names else None
-        persona = Persona(model, self._policy, system_blocks, reminder, said, listing)
+        persona = ModelSetup(model, self._policy, system_blocks, reminder, said, listing)
         return persona
 
-    async def connect(self) -> Answering:
+    async def connect(self) -> ModelClient:
         """The model's client. It is imported here, after the first line is out."""
         from bridle.agent.model.client import connect
 

@@ -13,9 +13,9 @@ from bridle.agent.command_line.options import Options
 from bridle.agent.compaction.compact_history import Compactor
 from bridle.agent.conversation.control_requests import ControlDesk, Welcome
 from bridle.agent.conversation.conversation import Conversation
-from bridle.agent.conversation.message_log import Book
-from bridle.agent.conversation.message_loop import Talk
-from bridle.agent.conversation.model_setup import Manner
+from bridle.agent.conversation.message_log import MessageLog
+from bridle.agent.conversation.message_loop import MessageLoop
+from bridle.agent.conversation.model_setup import ConversationOptions
 from bridle.agent.conversation.turn_host import Limits
 from bridle.agent.model.api import models
 from bridle.agent.permissions.decide import bypass_refusal
@@ -38,7 +38,7 @@ class Run(msgspec.Struct, frozen=True):
     """Everything that a run is made of."""
 
     conversation: Conversation
-    talk: Talk
+    talk: MessageLoop
     speaker: Speaker
     output: Output
     shell: Shell
@@ -70,7 +70,7 @@ def assemble(asked: Options, cwd: Path, outer: Mapping[str, str]) -> Run:
     conversation = Conversation(
         manner=_manner(asked, environment),
         persona=persona,
-        book=Book(session),
+        book=MessageLog(session),
         toolbox=toolbox,
         structured=structured,
         connect=parts.connect,
@@ -89,7 +89,7 @@ def assemble(asked: Options, cwd: Path, outer: Mapping[str, str]) -> Run:
         environment=environment,
     )
     conversation.inbox.on_control = ControlDesk(conversation, welcome, output.write)
-    talk = Talk(conversation, parts.background, parts.skills, parts.inline)
+    talk = MessageLoop(conversation, parts.background, parts.skills, parts.inline)
     return Run(conversation, talk, speaker, output, parts.shell, parts.warnings)
 
 
@@ -151,8 +151,8 @@ def _debug_log(asked: Options, cwd: Path, config_folder: Path, session: Session,
     return log
 
 
-def _manner(asked: Options, environment: Mapping[str, str]) -> Manner:
-    return Manner(
+def _manner(asked: Options, environment: Mapping[str, str]) -> ConversationOptions:
+    return ConversationOptions(
         is_stream=asked.is_stream,
         shows_frames=asked.shows_frames,
         replays=asked.replays,

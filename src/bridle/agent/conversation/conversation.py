@@ -12,13 +12,13 @@ import msgspec
 
 from bridle.agent.compaction.compact_history import NOTHING_TO_COMPACT, Compactor
 from bridle.agent.conversation import turn_result
-from bridle.agent.conversation.message_log import Book
+from bridle.agent.conversation.message_log import MessageLog
 from bridle.agent.conversation.model_requests import Asking
-from bridle.agent.conversation.model_setup import Called, Manner, Persona
+from bridle.agent.conversation.model_setup import Called, ConversationOptions, ModelSetup
 from bridle.agent.conversation.turn import TurnUnderWay
 from bridle.agent.conversation.turn_host import Limits
 from bridle.agent.conversation.turn_result import Ending, Totals, Turn
-from bridle.agent.model.api.client_protocol import Answering
+from bridle.agent.model.api.client_protocol import ModelClient
 from bridle.agent.model.api.models import Model
 from bridle.agent.model.api.stream_pieces import FellBack, Piece
 from bridle.agent.permissions.rules.policy import Policy, with_shell_folder
@@ -43,12 +43,12 @@ class Conversation:
     def __init__(
         self,
         *,
-        manner: Manner,
-        persona: Persona,
-        book: Book,
+        manner: ConversationOptions,
+        persona: ModelSetup,
+        book: MessageLog,
         toolbox: Toolbox,
         structured: StructuredOutput | None,
-        connect: Callable[[], Awaitable[Answering]],
+        connect: Callable[[], Awaitable[ModelClient]],
         speaker: Speaker,
         inbox: Inbox,
         compactor: Compactor,
@@ -87,7 +87,7 @@ class Conversation:
         return self.book.session.id
 
     @property
-    def ledger(self) -> Book:
+    def ledger(self) -> MessageLog:
         """Where what was said is written down."""
         return self.book
 

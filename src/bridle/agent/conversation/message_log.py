@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from bridle.agent.conversation.partial_answer import REJECTED, Spoken
+from bridle.agent.conversation.partial_answer import REJECTED, PartialAnswer
 from bridle.agent.sessions.session import Noted, Session
 from bridle.agent.stdio import output_events
 from bridle.agent.tools.contract.tool import as_block
@@ -14,7 +14,7 @@ from bridle.errors import ModelFailure
 Content = str | list[dict[str, Any]]
 
 
-class Book:
+class MessageLog:
     """The history of a session, in memory for the model and on the disk for whoever comes next."""
 
     def __init__(self, session: Session) -> None:
@@ -37,7 +37,7 @@ class Book:
         """The user typed a command that the program answers itself; the model does not hear of it."""
         return self.session.command(content, typed=typed, uuid=uuid)
 
-    def heard(self, spoken: Spoken) -> None:
+    def heard(self, spoken: PartialAnswer) -> None:
         """The model answered."""
         if not spoken.blocks:
             return

@@ -23,7 +23,7 @@ COMMANDS = ("compact", "context")
 _NOTICE = {"kind": "task-notification"}
 
 
-class Talk:
+class MessageLoop:
     """Takes what comes in, one turn after the other."""
 
     def __init__(

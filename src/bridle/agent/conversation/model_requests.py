@@ -6,14 +6,14 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from typing import Any, cast
 
 from bridle.agent.compaction.compact_history import Compactor, Trigger
-from bridle.agent.conversation.message_log import Book
-from bridle.agent.conversation.model_setup import Manner, Persona
+from bridle.agent.conversation.message_log import MessageLog
+from bridle.agent.conversation.model_setup import ConversationOptions, ModelSetup
 from bridle.agent.conversation.shorten import Shortener
 from bridle.agent.conversation.side_question import words
 from bridle.agent.conversation.turn_result import Totals
-from bridle.agent.model.api.client_protocol import Answering
+from bridle.agent.model.api.client_protocol import ModelClient
 from bridle.agent.model.api.models import Model, resolve
-from bridle.agent.model.api.question import Ask
+from bridle.agent.model.api.question import Question
 from bridle.agent.model.api.stream_pieces import Piece
 from bridle.agent.tools.toolbox import Toolbox
 
@@ -24,18 +24,18 @@ class Asking:
     def __init__(
         self,
         *,
-        book: Book,
-        persona: Persona,
+        book: MessageLog,
+        persona: ModelSetup,
         toolbox: Toolbox,
         totals: Totals,
         compactor: Compactor,
-        connect: Callable[[], Awaitable[Answering]],
+        connect: Callable[[], Awaitable[ModelClient]],
         emit: Callable[[dict[str, Any]], None],
     ) -> None:
         self._book, self._persona, self._toolbox, self._totals = book, persona, toolbox, totals
         self._connect = connect
         self._shortener = Shortener(book, compactor, emit=emit, count=self._add)
-        self._client: Answering | None = None
+        self._client: ModelClient | None = None
         self._head: tuple[list[dict[str, Any]], list[dict[str, Any]]] = ([], [])
 
     @property
@@ -43,7 +43,9 @@ class Asking:
         """About how full the model's window is."""
         return self._shortener.used_tokens
 
-    async def answer(self, manner: Manner, tool_choice: dict[str, Any] | None) -> AsyncGenerator[Piece, None]:
+    async def answer(
+        self, manner: ConversationOptions, tool_choice: dict[str, Any] | None
+    ) -> AsyncGenerator[Piece, None]:
         """Ask with the history as it is; one that fills the window is summed up first."""
         client = await self._connected()
         if self._shortener.is_due(self._persona.model):
@@ -55,14 +57,14 @@ class Asking:
         finally:
             await stream.aclose()
 
-    async def shorten(self, manner: Manner, trigger: Trigger, instructions: str = "") -> bool:
+    async def shorten(self, manner: ConversationOptions, trigger: Trigger, instructions: str = "") -> bool:
         """Put a summary in the place of what was said; False where that did not work."""
         client = await self._connected()
         return await self._shortener.shorten(client, self._request(manner), trigger, instructions)
 
-    async def aside(self, manner: Manner, model: Model, question: str) -> str:
+    async def aside(self, manner: ConversationOptions, model: Model, question: str) -> str:
         """Ask a model something beside the conversation; what it costs counts."""
-        ask = Ask(
+        ask = Question(
             model=model,
             messages=({"role": "user", "content": question},),
             thinking_tokens=0,
@@ -81,15 +83,15 @@ class Asking:
         if self._client is not None:
             await self._client.close()
 
-    async def _connected(self) -> Answering:
+    async def _connected(self) -> ModelClient:
         """The model's client, and what every request begins with; both are made when they are first needed."""
         if self._client is None:
             self._client = await self._connect()
             self._head = (await self._persona.system(), await self._persona.reminder())
         return self._client
 
-    def _request(self, manner: Manner, tool_choice: dict[str, Any] | None = None) -> Ask:
-        return Ask(
+    def _request(self, manner: ConversationOptions, tool_choice: dict[str, Any] | None = None) -> Question:
+        return Question(
             model=self._persona.model,
             messages=tuple(self._messages()),
             system=tuple(self._head[0]),

@@ -13,7 +13,7 @@ from bridle.agent.permissions.rules.policy import Policy
 from bridle.agent.stdio import output_events
 
 
-class Manner(msgspec.Struct, frozen=True):
+class ConversationOptions(msgspec.Struct, frozen=True):
     """How the conversation is held, from the command line."""
 
     is_stream: bool
@@ -26,7 +26,7 @@ class Manner(msgspec.Struct, frozen=True):
     fallbacks: tuple[Model, ...] = ()
 
 
-class Persona(msgspec.Struct):
+class ModelSetup(msgspec.Struct):
     """Who the model is asked to be and what it may do; a control request may change it between requests."""
 
     model: Model

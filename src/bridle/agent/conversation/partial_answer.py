@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from bridle.agent.conversation.running_calls import Calls
+from bridle.agent.conversation.running_calls import RunningCalls
 from bridle.agent.model.api.stream_pieces import Ended
 from bridle.agent.tools.toolbox import Done
 from bridle.errors import ModelFailure
@@ -18,10 +18,10 @@ REJECTED = (
 REJECTED_DETAIL = "User rejected tool use"
 
 
-class Spoken(msgspec.Struct):
+class PartialAnswer(msgspec.Struct):
     """An answer of the model as far as it has come."""
 
-    calls: Calls
+    calls: RunningCalls
     message: dict[str, Any] = msgspec.field(default_factory=dict)
     request_id: str | None = None
     is_final: bool = False
@@ -59,7 +59,7 @@ class Spoken(msgspec.Struct):
 class Ledger(Protocol):
     """Where a turn writes what must last; the conversation gives it."""
 
-    def heard(self, spoken: Spoken) -> None:
+    def heard(self, spoken: PartialAnswer) -> None:
         """The model's answer is complete, as far as it will ever be."""
 
     def answered(self, results: list[tuple[Done, str]], *, uuids_of_calls: dict[str, str]) -> None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from bridle.agent.conversation.partial_answer import Spoken
-from bridle.agent.conversation.running_calls import Calls
-from bridle.agent.conversation.turn_events import Teller
-from bridle.agent.conversation.turn_host import House
+from bridle.agent.conversation.partial_answer import PartialAnswer
+from bridle.agent.conversation.running_calls import RunningCalls
+from bridle.agent.conversation.turn_events import TurnEvents
+from bridle.agent.conversation.turn_host import TurnHost
 from bridle.agent.conversation.turn_result import Turn
 from bridle.agent.model.api.stream_pieces import (
     Begun,
@@ -25,15 +25,15 @@ from bridle.agent.model.api.stream_pieces import (
 from bridle.errors import ModelFailure
 
 
-class Hearing:
+class AnswerReceiver:
     """Asks the model, and keeps what it has said so far."""
 
-    def __init__(self, house: House, tally: Turn, teller: Teller) -> None:
+    def __init__(self, house: TurnHost, tally: Turn, teller: TurnEvents) -> None:
         self._house, self._tally, self._teller = house, tally, teller
-        self.spoken: Spoken | None = None
+        self.spoken: PartialAnswer | None = None
         """The answer under way, or the last one whose calls are not settled."""
 
-    async def hear(self, choice: dict[str, Any] | None) -> Spoken:
+    async def hear(self, choice: dict[str, Any] | None) -> PartialAnswer:
         """Ask once; ModelFailure where there is no answer."""
         self._tally.requests += 1
         if self._house.shows_frames:
@@ -56,18 +56,18 @@ class Hearing:
             await stream.aclose()
         return spoken
 
-    def close(self, spoken: Spoken) -> None:
+    def close(self, spoken: PartialAnswer) -> None:
         """Keep what a model had said when it was interrupted."""
         if spoken.ended is None and (spoken.blocks or spoken.partial):
             if spoken.partial.strip():
                 self._block({"type": "text", "text": spoken.partial}, spoken)
             self._house.ledger.heard(spoken)
 
-    def _fresh(self) -> Spoken:
-        self.spoken = Spoken(Calls(self._house.run))
+    def _fresh(self) -> PartialAnswer:
+        self.spoken = PartialAnswer(RunningCalls(self._house.run))
         return self.spoken
 
-    def _take(self, piece: Piece, spoken: Spoken) -> None:
+    def _take(self, piece: Piece, spoken: PartialAnswer) -> None:
         match piece:
             case Begun():
                 spoken.message, spoken.request_id, spoken.is_final = piece.message, piece.request_id, piece.final
@@ -93,7 +93,7 @@ class Hearing:
             case Restarted():
                 pass
 
-    def _block(self, block: dict[str, Any], spoken: Spoken) -> None:
+    def _block(self, block: dict[str, Any], spoken: PartialAnswer) -> None:
         self._tally.first_block = self._tally.first_block or time.monotonic()
         spoken.partial = ""
         if block.get("type") != "tool_use":
@@ -104,13 +104,13 @@ class Hearing:
         self._teller.block(spoken, call.block)
         spoken.calls.begin(call, is_shared=toolbox.is_shared(call, self._house.policy()))
 
-    def _frame(self, data: dict[str, Any], spoken: Spoken) -> None:
+    def _frame(self, data: dict[str, Any], spoken: PartialAnswer) -> None:
         delta = data.get("delta")
         if isinstance(delta, dict) and delta.get("type") == "text_delta":
             spoken.partial += str(delta.get("text") or "")
         if self._house.shows_frames:
             self._teller.frame(data)
 
-    def _count(self, spoken: Spoken, usage: dict[str, Any]) -> None:
+    def _count(self, spoken: PartialAnswer, usage: dict[str, Any]) -> None:
         self._tally.add(usage)
         self._house.count(spoken.model, usage)

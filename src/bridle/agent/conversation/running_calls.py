@@ -10,7 +10,7 @@ from bridle.agent.tools.toolbox import Done, Prepared
 Run = Callable[[Prepared], Awaitable[Done]]
 
 
-class Calls:
+class RunningCalls:
     """Calls that run, and those that have their answer and wait to be told."""
 
     def __init__(self, run: Run) -> None:

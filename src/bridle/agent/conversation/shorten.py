@@ -10,11 +10,11 @@ import msgspec
 
 from bridle.agent.compaction.compact_history import Compacted, Compactor, NotCompacted, Trigger, record
 from bridle.agent.compaction.window import Window, plan, used
-from bridle.agent.conversation.message_log import Book
+from bridle.agent.conversation.message_log import MessageLog
 from bridle.agent.conversation.side_question import Count, words
-from bridle.agent.model.api.client_protocol import Answering
+from bridle.agent.model.api.client_protocol import ModelClient
 from bridle.agent.model.api.models import Model
-from bridle.agent.model.api.question import Ask
+from bridle.agent.model.api.question import Question
 from bridle.agent.sessions.session import new_uuid
 from bridle.agent.stdio import output_events
 
@@ -26,7 +26,7 @@ class Shortener:
     """Keeps a conversation inside the window of its model."""
 
     def __init__(
-        self, book: Book, compactor: Compactor, *, emit: Callable[[dict[str, Any]], None], count: Count
+        self, book: MessageLog, compactor: Compactor, *, emit: Callable[[dict[str, Any]], None], count: Count
     ) -> None:
         self._book, self._compactor, self._emit, self._count = book, compactor, emit, count
         self._usage: dict[str, Any] = dict(book.session.history.usage)
@@ -40,7 +40,7 @@ class Shortener:
         """Whether there is too little room for the next request."""
         return self._compactor.is_due(self.used_tokens, self._book.messages, _window(model))
 
-    async def shorten(self, client: Answering, ask: Ask, trigger: Trigger, instructions: str = "") -> bool:
+    async def shorten(self, client: ModelClient, ask: Question, trigger: Trigger, instructions: str = "") -> bool:
         """Put a summary in place; False where that did not work. `ask` is the request that has no room."""
         if trigger == "auto" and len(plan(self._book.messages, _window(ask.model)).summed_up) < MIN_MESSAGES:
             return False
@@ -78,7 +78,7 @@ class Shortener:
         )
         self._emit({**summary, "isReplay": False})
 
-    async def _summary(self, client: Answering, ask: Ask, messages: list[dict[str, Any]]) -> str:
+    async def _summary(self, client: ModelClient, ask: Question, messages: list[dict[str, Any]]) -> str:
         """The words of the model, to the request that has no room with other messages.
 
         The endpoint wants the tools that messages speak of, and knows the beginning of the request already.

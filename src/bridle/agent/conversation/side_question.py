@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Callable
 from typing import Any, cast
 
-from bridle.agent.model.api.client_protocol import Answering
-from bridle.agent.model.api.question import Ask
+from bridle.agent.model.api.client_protocol import ModelClient
+from bridle.agent.model.api.question import Question
 from bridle.agent.model.api.stream_pieces import Begun, BlockDone, Ended, Piece, Restarted
 
 Count = Callable[[str, dict[str, Any]], None]
 
 
-async def words(client: Answering, ask: Ask, count: Count) -> str:
+async def words(client: ModelClient, ask: Question, count: Count) -> str:
     """What the model says; what it used is counted. ModelFailure where it cannot be asked."""
     text, model = "", ""
     stream = cast("AsyncGenerator[Piece, None]", client.answer(ask))

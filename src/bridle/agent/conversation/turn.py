@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from bridle.agent.conversation.partial_answer import Spoken
-from bridle.agent.conversation.receive_answer import Hearing
-from bridle.agent.conversation.turn_events import Teller, rejected
-from bridle.agent.conversation.turn_host import House
+from bridle.agent.conversation.partial_answer import PartialAnswer
+from bridle.agent.conversation.receive_answer import AnswerReceiver
+from bridle.agent.conversation.turn_events import TurnEvents, rejected
+from bridle.agent.conversation.turn_host import TurnHost
 from bridle.agent.conversation.turn_result import Ending, Turn
 from bridle.agent.model.api.stream_pieces import Ended
 from bridle.agent.sessions.session import new_uuid
@@ -39,10 +39,10 @@ _FORCED = {"type": "tool", "name": TOOL}
 class TurnUnderWay:
     """A turn from its first request to its ending."""
 
-    def __init__(self, house: House, tally: Turn, *, prompt_uuid: str) -> None:
+    def __init__(self, house: TurnHost, tally: Turn, *, prompt_uuid: str) -> None:
         self._house, self.tally, self._prompt_uuid = house, tally, prompt_uuid
-        self._teller = Teller(house, tally)
-        self._hearing = Hearing(house, tally, self._teller)
+        self._teller = TurnEvents(house, tally)
+        self._hearing = AnswerReceiver(house, tally, self._teller)
         self._results: list[tuple[Done, str]] = []
         self._has_room = False
         self._nudges = self._empties = self._continuations = 0
@@ -90,7 +90,7 @@ class TurnUnderWay:
         self._has_room = await self._house.make_room()
         return self._has_room
 
-    async def _after(self, spoken: Spoken) -> Ending | None:
+    async def _after(self, spoken: PartialAnswer) -> Ending | None:
         """What an answer leads to: an ending, or another request."""
         ledger = self._house.ledger
         ledger.heard(spoken)
@@ -114,7 +114,7 @@ class TurnUnderWay:
             return self._owed_structure()
         return Ending(text=spoken.last_text, stop_reason=reason)
 
-    async def _after_calls(self, spoken: Spoken) -> Ending | None:
+    async def _after_calls(self, spoken: PartialAnswer) -> Ending | None:
         while spoken.calls.unanswered:
             done = await spoken.calls.next_done()
             self._house.catch_up()
@@ -149,7 +149,7 @@ class TurnUnderWay:
         limit = self._house.limits.max_budget_usd
         return limit is not None and self._house.totals.cost_usd >= limit
 
-    async def _over_budget(self, spoken: Spoken) -> Ending:
+    async def _over_budget(self, spoken: PartialAnswer) -> Ending:
         await spoken.calls.cancel()
         self._settle(spoken)
         limit = self._house.limits.max_budget_usd or 0
@@ -160,7 +160,7 @@ class TurnUnderWay:
         await self.abandon()
         return self._teller.in_its_place(failure, stop_reason="stop_sequence")
 
-    def _refused(self, spoken: Spoken, ended: Ended) -> Ending:
+    def _refused(self, spoken: PartialAnswer, ended: Ended) -> Ending:
         """The model will not answer this."""
         from bridle.agent.model.api.error_texts import refused
 
@@ -183,7 +183,7 @@ class TurnUnderWay:
         """Show a call's result, and keep it for the next request."""
         self._results.append((done, self._teller.result(done)))
 
-    def _settle(self, spoken: Spoken) -> None:
+    def _settle(self, spoken: PartialAnswer) -> None:
         """Put the results of an answer's calls into history and transcript; a call without one gets words for it."""
         if not spoken.calls.is_empty:
             uuids = {str(block.get("id")): uuid for block, uuid in zip(spoken.blocks, spoken.uuids, strict=True)}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from bridle.agent.conversation.partial_answer import REJECTED, REJECTED_DETAIL, Spoken
-from bridle.agent.conversation.turn_host import House
+from bridle.agent.conversation.partial_answer import REJECTED, REJECTED_DETAIL, PartialAnswer
+from bridle.agent.conversation.turn_host import TurnHost
 from bridle.agent.conversation.turn_result import Ending, Turn
 from bridle.agent.model.api.stream_pieces import Retrying, Thought
 from bridle.agent.sessions.session import new_uuid
@@ -16,10 +16,10 @@ from bridle.errors import ModelFailure
 from bridle.ground import clock
 
 
-class Teller:
+class TurnEvents:
     """Prints the events of one turn."""
 
-    def __init__(self, house: House, tally: Turn) -> None:
+    def __init__(self, house: TurnHost, tally: Turn) -> None:
         self._house, self._tally = house, tally
 
     def system(self, subtype: str, fields: dict[str, Any]) -> None:
@@ -36,7 +36,7 @@ class Teller:
         fields = {"estimated_tokens": piece.estimated_tokens, "estimated_tokens_delta": piece.delta}
         self.system("thinking_tokens", fields)
 
-    def block(self, spoken: Spoken, block: dict[str, Any]) -> None:
+    def block(self, spoken: PartialAnswer, block: dict[str, Any]) -> None:
         """The model finished a block."""
         event_id = new_uuid()
         spoken.blocks.append(block)

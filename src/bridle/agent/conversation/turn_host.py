@@ -22,7 +22,7 @@ class Limits(msgspec.Struct, frozen=True):
     max_budget_usd: float | None = None
 
 
-class House(Protocol):
+class TurnHost(Protocol):
     """The conversation, as its turns see it."""
 
     totals: Totals

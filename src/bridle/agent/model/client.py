@@ -10,8 +10,8 @@ from typing import Protocol
 
 from bridle.agent.model.api.credentials import Keys, Nobody
 from bridle.agent.model.api.endpoint import Endpoint, PlainEndpoint
-from bridle.agent.model.api.question import Ask
-from bridle.agent.model.api.request_attempts import Course
+from bridle.agent.model.api.question import Question
+from bridle.agent.model.api.request_attempts import Attempts
 from bridle.agent.model.api.request_errors import max_retries
 from bridle.agent.model.api.stream_pieces import Piece
 
@@ -21,7 +21,7 @@ Sleep = Callable[[float], Awaitable[None]]
 class Client(Protocol):
     """Somebody who asks a model."""
 
-    def answer(self, ask: Ask) -> AsyncGenerator[Piece, None]:
+    def answer(self, ask: Question) -> AsyncGenerator[Piece, None]:
         """Ask, and give the pieces of the answer; raises ModelFailure when there is none."""
 
     async def close(self) -> None:
@@ -54,9 +54,9 @@ class Asker:
         self._sleep = sleep
         self._chance = chance
 
-    async def answer(self, ask: Ask) -> AsyncGenerator[Piece, None]:
+    async def answer(self, ask: Question) -> AsyncGenerator[Piece, None]:
         """Ask, and give the pieces of the answer; raises ModelFailure when there is none."""
-        course = Course(ask, self._endpoint, self._max_retries, self._chance)
+        course = Attempts(ask, self._endpoint, self._max_retries, self._chance)
         while not course.is_over:
             async with aclosing(course.request()) as pieces:
                 async for piece in pieces:

@@ -10,7 +10,7 @@ from typing import Any
 
 from bridle.cli.people.terminal import INTERRUPTED, print_document, run_until_told, say, show, shown_run
 from bridle.engine.drive import driver
-from bridle.engine.drive.driver import Driven, Manner
+from bridle.engine.drive.driver import Driven, DriveOptions
 from bridle.engine.hooks.find_hooks import repository_of
 from bridle.engine.hooks.run_hooks import Hooks
 from bridle.engine.iterate.iteration_report import COMPLETED, FAILED, HALTED, NONE
@@ -28,7 +28,7 @@ class Ways:
     plugin_root: Path | None = None
 
 
-def drive_run(run: Path, manner: Manner, ways: Ways) -> int:
+def drive_run(run: Path, manner: DriveOptions, ways: Ways) -> int:
     """Drive a run, with a line on stderr for whatever happens; the exit code."""
     hooks = Hooks(repository_of(run), os.environ, ways.plugin_root, enabled=ways.hooks)
     driven = run_until_told(driver.drive(lambda: FileStore(run), run, hooks, manner, say=say))

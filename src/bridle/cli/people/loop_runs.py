@@ -21,7 +21,7 @@ from bridle.journal.format import layout
 from bridle.journal.stores.file_store import FileStore
 from bridle.journal.stores.find_run import LAST, runs_folder
 from bridle.loop.control.announce_agents import introduce
-from bridle.loop.control.runs import INTERRUPTED, PROCESS_ID, Beginning, Ended, create, go_on, standing
+from bridle.loop.control.runs import INTERRUPTED, PROCESS_ID, RunEnd, RunRequest, create, drive_run, receipt_with_pause
 from bridle.loop.plan.model import Plan
 from bridle.loop.plan.tick_boxes import tick
 from bridle.loop.process.receipt import VERIFIED
@@ -57,7 +57,7 @@ RESUME = "bridle resume"
 
 
 def begin(
-    beginning: Beginning,
+    beginning: RunRequest,
     environment: Mapping[str, str],
     *,
     introduction: Sequence[str] | None = None,
@@ -100,7 +100,7 @@ def drive(
     try:
         ended = asyncio.run(_until_told_to_end(_shown(run, outer, with_hooks=with_hooks)))
     except (asyncio.CancelledError, KeyboardInterrupt):
-        document = asyncio.run(standing(run))
+        document = asyncio.run(receipt_with_pause(run))
         _tick(run, document)
         show(_with_way(document, resume), "interrupted; nothing is lost", as_json=as_json)
         return INTERRUPTED
@@ -172,10 +172,10 @@ def _paint(document: dict[str, Any], reason: str) -> None:
     console.print(joined([BLANK, *receipts.styled(document, reason, width=console.width)]), soft_wrap=True)
 
 
-async def _shown(run: Path, environment: Mapping[str, str], *, with_hooks: bool) -> Ended:
+async def _shown(run: Path, environment: Mapping[str, str], *, with_hooks: bool) -> RunEnd:
     """Drive the run, and show it meanwhile."""
     async with _place_of(run), face_of(run, environment) as face:
-        return await go_on(run, environment, face.say, with_hooks=with_hooks, watch=face.watch)
+        return await drive_run(run, environment, face.say, with_hooks=with_hooks, watch=face.watch)
 
 
 def _place_of(run: Path) -> AbstractAsyncContextManager[None]:
@@ -188,7 +188,7 @@ def _place_of(run: Path) -> AbstractAsyncContextManager[None]:
     return nullcontext() if is_apart else occupied(Path(str(inputs["repository"])), run.name)
 
 
-async def _until_told_to_end(work: Coroutine[Any, Any, Ended]) -> Ended:
+async def _until_told_to_end(work: Coroutine[Any, Any, RunEnd]) -> RunEnd:
     """Let SIGTERM and a closed terminal end the run as Ctrl-C does: cleanly."""
     task = asyncio.ensure_future(work)
     loop = asyncio.get_running_loop()

@@ -16,9 +16,9 @@ from bridle.errors import Error
 from bridle.ground import clock
 from bridle.journal.stores.file_store import FileStore
 from bridle.loop.control import usage_limit_waits
-from bridle.loop.control.current_state import stand
+from bridle.loop.control.current_state import current_receipt
 from bridle.loop.plan.model import Plan
-from bridle.loop.progress_events import Progress, Saw
+from bridle.loop.progress_events import AgentPrinted, Progress
 from bridle.views.lines import Line, broken
 from bridle.views.run_lines import Teller, waits
 from bridle.views.run_screen import SPINS, Screen
@@ -39,7 +39,7 @@ LOOK_SHARE = 10
 WAITS_SECONDS = 1.0
 
 
-class Face(Protocol):
+class RunDisplay(Protocol):
     """Shows a run from the beginning to the end of an `async with` block."""
 
     def say(self, line: str) -> None:
@@ -57,14 +57,14 @@ class Face(Protocol):
     ) -> None: ...
 
 
-def face_of(run: Path, environment: Mapping[str, str]) -> Face:
+def face_of(run: Path, environment: Mapping[str, str]) -> RunDisplay:
     """The face that fits where stderr goes to."""
     inputs = FileStore(run).inputs()
     plan = Plan.from_json(inputs["plan"]) if isinstance(inputs, dict) and "plan" in inputs else None
     titles = tuple(task.title for task in plan.tasks) if plan is not None else ()
     mask = Mask(secret_values(environment))
     is_live = sys.stderr.isatty() and os.environ.get("TERM", "dumb") != "dumb"
-    return (LiveFace if is_live else LineFace)(run, _folders(run, inputs), titles, mask)
+    return (LiveDisplay if is_live else LineDisplay)(run, _folders(run, inputs), titles, mask)
 
 
 def _folders(run: Path, inputs: object) -> tuple[Path, ...]:
@@ -79,7 +79,7 @@ def _is_side_by_side(folders: tuple[Path, ...]) -> bool:
     return len(folders) > 2
 
 
-class LineFace:
+class LineDisplay:
     """A line for each thing, one after the other."""
 
     def __init__(self, run: Path, folders: tuple[Path, ...], titles: tuple[str, ...], mask: Mask) -> None:
@@ -124,7 +124,7 @@ class LineFace:
             await asyncio.sleep(WAITS_SECONDS)
 
 
-class LiveFace:
+class LiveDisplay:
     """The tasks and what is done now at the bottom of the terminal, and what is over above it."""
 
     def __init__(self, run: Path, folders: tuple[Path, ...], titles: tuple[str, ...], mask: Mask) -> None:
@@ -152,7 +152,7 @@ class LiveFace:
     def watch(self, progress: Progress) -> None:
         """Show what has happened."""
         self._screen.take(progress, now=clock.now().timestamp())
-        if not isinstance(progress, Saw):
+        if not isinstance(progress, AgentPrinted):
             self._teller.tell(progress)
 
     async def __aenter__(self) -> Self:
@@ -185,7 +185,7 @@ class LiveFace:
         try:
             seq = self._store.standing().seq
             if seq != self._seen and began >= self._look_again:
-                document, _ = await stand(self._store)
+                document, _ = await current_receipt(self._store)
                 if self._seen < 0:
                     before = float(document.get("seconds") or 0.0)
                     self._screen.go_on(after_seconds=before, now=clock.now().timestamp())

@@ -18,9 +18,9 @@ def tell(given: Given, run: Path, hook_type: str, payload: Mapping[str, object])
     if given.has("--no-hooks") or not find_scripts(hook_type, repository, os.environ, plugin_root):
         return
     from bridle.engine.hooks.run_hooks import Hooks
-    from bridle.engine.hooks.sync_hooks import Herald
+    from bridle.engine.hooks.sync_hooks import SyncHooks
 
-    herald = Herald(Hooks(repository, os.environ, plugin_root), run.name)
+    herald = SyncHooks(Hooks(repository, os.environ, plugin_root), run.name)
     herald.tell(hook_type, payload)
     for remark in herald.remarks:
         print(f"bridle: {remark}", file=sys.stderr)

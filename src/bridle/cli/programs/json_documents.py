@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bridle.journal.format import layout
 from bridle.journal.format.entries import Effect, Entry
-from bridle.journal.format.state import Standing, file_name
+from bridle.journal.format.state import Position, file_name
 
 
 def entry_document(entry: Entry) -> dict[str, object]:
@@ -43,7 +43,7 @@ def effect_document(effect: Effect) -> dict[str, object]:
     }
 
 
-def standing_document(standing: Standing) -> dict[str, object]:
+def standing_document(standing: Position) -> dict[str, object]:
     """The `metadata` of a document: how far the journal goes and what waits."""
     return {
         "pendingEffectsByKind": pending_by_kind(standing),
@@ -52,12 +52,12 @@ def standing_document(standing: Standing) -> dict[str, object]:
     }
 
 
-def pending_by_kind(standing: Standing) -> dict[str, int]:
+def pending_by_kind(standing: Position) -> dict[str, int]:
     """How many effects of each kind wait, by kind."""
     return dict(sorted(standing.pending_by_kind().items()))
 
 
-def standing_line(standing: Standing) -> str:
+def standing_line(standing: Position) -> str:
     """The same for people."""
     counts = pending_by_kind(standing)
     parts = [f"stateVersion={standing.seq}"]

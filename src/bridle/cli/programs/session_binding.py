@@ -18,7 +18,7 @@ from bridle.cli.programs.session_argument import (
 from bridle.ground import ids
 from bridle.ground.light.quick_path import Path
 from bridle.hosts.adapters import registry
-from bridle.hosts.adapters.adapter import Adapter, Wish
+from bridle.hosts.adapters.adapter import Adapter, BindRequest
 from bridle.hosts.sessions import session_file
 from bridle.hosts.sessions.session import moment
 
@@ -34,7 +34,7 @@ class Asked:
         session_id: str,
         *,
         adapter: Adapter | None = None,
-        wish: Wish | None = None,
+        wish: BindRequest | None = None,
         refusal: str | None = None,
     ) -> None:
         self.harness = harness
@@ -68,7 +68,7 @@ def _of_host(given: Given, adapter: Adapter, runs: Path, run_id: str, prompt: st
     identity = adapter.resolve_session_id(given.text(SESSION_ID.name), None, os.environ)
     if identity is None:
         return Asked(adapter.name, "", refusal="no session id was given (--session-id), and the environment has none")
-    wish = Wish(
+    wish = BindRequest(
         harness=adapter.name,
         identity=identity,
         path=find_file(given, adapter, identity.session_id),
@@ -83,7 +83,7 @@ def _of_host(given: Given, adapter: Adapter, runs: Path, run_id: str, prompt: st
     return found
 
 
-def _remarks(given: Given, adapter: Adapter, wish: Wish) -> list[str]:
+def _remarks(given: Given, adapter: Adapter, wish: BindRequest) -> list[str]:
     """What may keep the host's Stop hook from holding the session, although it is bound."""
     remarks = []
     own = os.environ.get(adapter.session_variables[0])

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from bridle.engine.drive.agent_request import Manner, request
+from bridle.engine.drive.agent_request import AgentDefaults, request
 from bridle.engine.drive.agent_worktrees import Lent, Places
 from bridle.engine.drive.performer import LIMIT, UNUSABLE, Job, Unperformed, masked
 from bridle.engine.entries.effect_attempts import DELIVERED
@@ -36,7 +36,7 @@ class AgentPerformer:
     may_repeat = True
     """An agent starts afresh each time and finds what an earlier one left."""
 
-    def __init__(self, manner: Manner, places: Places) -> None:
+    def __init__(self, manner: AgentDefaults, places: Places) -> None:
         self._manner = manner
         self._places = places
 

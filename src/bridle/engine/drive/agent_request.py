@@ -19,7 +19,7 @@ _PARTS = ("role", "task", "context", "instructions", "outputFormat")
 
 
 @dataclass(frozen=True)
-class Manner:
+class AgentDefaults:
     """How agents are run where a task says nothing about it."""
 
     agent: str = "claude"
@@ -29,7 +29,7 @@ class Manner:
     limits: Limits = field(default_factory=Limits)
 
 
-def request(job: Job, manner: Manner) -> Request:
+def request(job: Job, manner: AgentDefaults) -> Request:
     """The agent run that a task asks for, in the repository; BadTask where it cannot be one."""
     kind = job.effect.kind
     section = job.task.get(kind)

@@ -18,7 +18,7 @@ from bridle.engine.process.effects import NODE, PYTHON, SHELL
 from bridle.errors import BadTask, DiskError, ProcessError
 from bridle.ground import clock, disk, ids
 from bridle.ground.children import child_process
-from bridle.ground.children.child_process import Child, Patience, Spawn, SpawnFailure
+from bridle.ground.children.child_process import Child, Spawn, SpawnFailure, StopTimeouts
 from bridle.journal.format.entries import OK, Output, Posted
 
 # What a command may take that says nothing about it: the format's own default for node.
@@ -112,7 +112,7 @@ async def _run(spawn: Spawn, inputs: bytes, limit_seconds: float, stdout: Printe
         feeding.cancel()
         await asyncio.wait({feeding})
         if exit_code is None:
-            await child.stop(patience=Patience())
+            await child.stop(patience=StopTimeouts())
         await child.close()
     if isinstance(child.tap_error, DiskError):
         raise child.tap_error

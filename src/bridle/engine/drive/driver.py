@@ -16,12 +16,12 @@ from typing import Any
 from bridle.engine import inbox
 from bridle.engine.drive import performer
 from bridle.engine.drive.agent_performer import AgentPerformer
-from bridle.engine.drive.agent_request import Manner as AgentManner
+from bridle.engine.drive.agent_request import AgentDefaults as AgentManner
 from bridle.engine.drive.agent_worktrees import Places
 from bridle.engine.drive.command_performer import KINDS as COMMAND_KINDS
 from bridle.engine.drive.command_performer import CommandPerformer
 from bridle.engine.drive.performer import Performer, Say
-from bridle.engine.drive.running_effects import Work
+from bridle.engine.drive.running_effects import RunningEffects
 from bridle.engine.entries import effect_attempts
 from bridle.engine.entries.effect_attempts import UnderWay
 from bridle.engine.hooks.run_hooks import Hooks
@@ -62,7 +62,7 @@ _ENDED = frozenset({COMPLETED, FAILED, HALTED, NONE})
 
 
 @dataclass(frozen=True)
-class Manner:
+class DriveOptions:
     """How a run is driven."""
 
     breakpoints: str = ASK
@@ -109,7 +109,7 @@ class Driver:
         open_store: Callable[[], Store],
         folder: Path,
         hooks: Hooks,
-        manner: Manner,
+        manner: DriveOptions,
         *,
         environment: Mapping[str, str],
         say: Say = lambda _line: None,
@@ -126,7 +126,7 @@ class Driver:
         standard: dict[str, Performer] = dict.fromkeys(AGENT_KINDS, AgentPerformer(manner.agents, self._places))
         standard |= dict.fromkeys(COMMAND_KINDS, CommandPerformer())
         self._performers = {**standard, **(performers or {})}
-        self._work = Work(
+        self._work = RunningEffects(
             self._store,
             folder,
             hooks,
@@ -345,7 +345,7 @@ async def drive(
     open_store: Callable[[], Store],
     folder: Path,
     hooks: Hooks,
-    manner: Manner | None = None,
+    manner: DriveOptions | None = None,
     *,
     environment: Mapping[str, str] | None = None,
     say: Say = lambda _line: None,
@@ -353,7 +353,9 @@ async def drive(
 ) -> Driven:
     """Drive a run until it ends, or until only others can go on; `performers` adds kinds of effects, or replaces."""
     outer = os.environ if environment is None else environment
-    driver = Driver(open_store, folder, hooks, manner or Manner(), environment=outer, say=say, performers=performers)
+    driver = Driver(
+        open_store, folder, hooks, manner or DriveOptions(), environment=outer, say=say, performers=performers
+    )
     return await driver.drive()
 
 

@@ -23,7 +23,7 @@ from bridle.wire.mask import Mask
 OWNER = "drive"
 
 
-class Work:
+class RunningEffects:
     """Performs effects, several at a time."""
 
     def __init__(

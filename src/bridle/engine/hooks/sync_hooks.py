@@ -8,7 +8,7 @@ from typing import Any
 from bridle.engine.hooks.run_hooks import Fired, Hooks
 
 
-class Herald:
+class SyncHooks:
     """Fires the hooks of one iteration and remembers how they ended."""
 
     def __init__(self, hooks: Hooks, run_id: str) -> None:

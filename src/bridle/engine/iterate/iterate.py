@@ -16,7 +16,7 @@ from typing import Any
 from bridle.engine.entries import effect_attempts, notes
 from bridle.engine.hooks import find_hooks
 from bridle.engine.hooks.run_hooks import Fired, Hooks
-from bridle.engine.hooks.sync_hooks import Herald
+from bridle.engine.hooks.sync_hooks import SyncHooks
 from bridle.engine.iterate import iteration_report
 from bridle.engine.iterate.iteration_report import Action, Iteration
 from bridle.engine.process import load_process
@@ -70,7 +70,7 @@ class Engine:
         """Replay, keep, answer. Not to be called on a thread whose event loop is running."""
         if self._store.standing().end in _FOR_GOOD:
             return self._answer_ended(self._store.state())
-        herald, began, self._requested = Herald(self._hooks, self._run_id), self._now(), []
+        herald, began, self._requested = SyncHooks(self._hooks, self._run_id), self._now(), []
         if herald.hears(find_hooks.ON_ITERATION_START):
             state = self._store.state()
             number = iteration_report.number(state)
@@ -91,7 +91,7 @@ class Engine:
             self._replay.abandon()
             self._replay = None
 
-    def _run_to_rest(self, herald: Herald) -> Iteration:
+    def _run_to_rest(self, herald: SyncHooks) -> Iteration:
         """Take turns until the process waits for nothing that can be had at once."""
         ran: tuple[Call, Fired] | None = None
         number = 0
@@ -211,7 +211,7 @@ class Engine:
     def _answer(self, number: int, status: str, reason: str, **more: Any) -> Iteration:
         return Iteration(self._run_id, self._process_id, number, status, reason, **more)
 
-    def _tell(self, found: Iteration, herald: Herald, *, took_ms: int) -> None:
+    def _tell(self, found: Iteration, herald: SyncHooks, *, took_ms: int) -> None:
         """Let the hooks know what happened, in the order in which it did."""
         for effect in self._requested:
             herald.tell(find_hooks.ON_STEP_DISPATCH, effect.request.data)

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from bridle.engine.process import effects
 from bridle.engine.process.define_task import DefinedTask, caller_place
-from bridle.engine.process.effects import Wish
+from bridle.engine.process.effects import EffectRequest
 from bridle.errors import BadTask
 from bridle.ground import clock
 
@@ -20,10 +20,10 @@ from bridle.ground import clock
 HOOK_SECONDS = 30.0
 
 
-class Desk(Protocol):
+class EffectSource(Protocol):
     """Who answers what a process asks for: the replay behind it."""
 
-    def ask(self, wish: Wish, key: str | None) -> asyncio.Future[Any]:
+    def ask(self, wish: EffectRequest, key: str | None) -> asyncio.Future[Any]:
         """The promise of an effect's result."""
         ...
 
@@ -63,7 +63,7 @@ class Parallel:
 class Context:
     """The process's only door to the world."""
 
-    def __init__(self, desk: Desk, run_id: str) -> None:
+    def __init__(self, desk: EffectSource, run_id: str) -> None:
         self._desk = desk
         self.run_id = run_id
         self.parallel = Parallel()
@@ -81,7 +81,7 @@ class Context:
                 remedy="Make one with define_task('name', lambda args, task: {…}).",
             )
         inputs = {} if args is None else args
-        return self._desk.ask(Wish(task.task_id, inputs, label, lambda made: task.define(inputs, made)), key)
+        return self._desk.ask(EffectRequest(task.task_id, inputs, label, lambda made: task.define(inputs, made)), key)
 
     def breakpoint(
         self,

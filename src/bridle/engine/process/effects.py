@@ -33,7 +33,7 @@ ORCHESTRATOR_TASK_TASK = "__sdk.orchestratorTask"
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-class Wish(NamedTuple):
+class EffectRequest(NamedTuple):
     """One thing that a process asks for at a step."""
 
     task_id: str
@@ -71,29 +71,31 @@ def sleep_target(until: object) -> SleepTarget:
     return target
 
 
-def breakpoint_wish(payload: Any, *, label: str | None, options: Mapping[str, object], now: datetime) -> Wish:
+def breakpoint_wish(payload: Any, *, label: str | None, options: Mapping[str, object], now: datetime) -> EffectRequest:
     """A question to a person."""
     own = payload.get("label") if isinstance(payload, Mapping) else None
     name = label or (own if isinstance(own, str) and own else None) or BREAKPOINT
     shown = {"payload": payload, "label": name} | {key: value for key, value in options.items() if value is not None}
     stamped = shown | {"requestedAt": clock.iso(now)}
-    return Wish(BREAKPOINT_TASK, shown, name, lambda _task: {"kind": BREAKPOINT, "title": name, "metadata": stamped})
+    return EffectRequest(
+        BREAKPOINT_TASK, shown, name, lambda _task: {"kind": BREAKPOINT, "title": name, "metadata": stamped}
+    )
 
 
-def sleep_wish(target: SleepTarget, *, label: str | None) -> Wish:
+def sleep_wish(target: SleepTarget, *, label: str | None) -> EffectRequest:
     """A pause until a moment."""
     name, when = label or f"sleep:{target.iso}", target.as_json()
     definition = {"kind": SLEEP, "title": name, "sleep": when, "metadata": when}
-    return Wish(SLEEP_TASK, when, name, lambda _task: definition, target)
+    return EffectRequest(SLEEP_TASK, when, name, lambda _task: definition, target)
 
 
-def orchestrator_wish(payload: Any, *, label: str | None) -> Wish:
+def orchestrator_wish(payload: Any, *, label: str | None) -> EffectRequest:
     """Something for whoever drives the run."""
     inputs = {"payload": payload} | ({"label": label} if label else {})
     metadata = {"payload": payload, "orchestratorTask": True}
     title = label or ORCHESTRATOR_TASK
     definition = {"kind": ORCHESTRATOR_TASK, "title": title, "metadata": metadata}
-    return Wish(ORCHESTRATOR_TASK_TASK, inputs, label, lambda _task: definition)
+    return EffectRequest(ORCHESTRATOR_TASK_TASK, inputs, label, lambda _task: definition)
 
 
 def failure(error: Mapping[str, object] | None) -> EffectFailed:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Protocol
 from bridle.engine.entries import notes
 from bridle.engine.process import effects
 from bridle.engine.process.define_task import TaskContext, caller_place
-from bridle.engine.process.effects import SleepTarget, Wish
+from bridle.engine.process.effects import EffectRequest, SleepTarget
 from bridle.engine.replay import json_values
 from bridle.engine.replay.event_loop import Promise, ReplayLoop
 from bridle.engine.replay.new_requests import Ask, Call, Halt, Note
@@ -122,7 +122,7 @@ class Answers:
 
     # ---- for the process, through its context
 
-    def ask(self, wish: Wish, key: str | None) -> asyncio.Future[Any]:
+    def ask(self, wish: EffectRequest, key: str | None) -> asyncio.Future[Any]:
         """The promise of an effect: of the recorded one if there is one, else of a new one."""
         promise = Promise(loop=self._loop)
         if self.is_stopped:
@@ -212,7 +212,7 @@ class Answers:
         else:
             promise.set_exception(effects.failure(result.error))
 
-    def _recognise(self, effect: Effect, wish: Wish, promise: Promise) -> None:
+    def _recognise(self, effect: Effect, wish: EffectRequest, promise: Promise) -> None:
         """Take the recorded effect for what is asked, if that is what it is."""
         if effect.task_id != wish.task_id or not self._is_same(effect, wish):
             recorded = self.store.task(effect.effect_id).get("inputs")
@@ -228,7 +228,7 @@ class Answers:
         else:
             self._promises[effect.effect_id] = promise
 
-    def _is_same(self, effect: Effect, wish: Wish) -> bool:
+    def _is_same(self, effect: Effect, wish: EffectRequest) -> bool:
         """Whether the arguments are those of the recorded effect."""
         recorded = self.store.inputs_digest(effect)
         what = ("the arguments of task", wish.task_id)
@@ -237,14 +237,14 @@ class Answers:
             json_values.copied(wish.inputs, what), what
         )
 
-    def _recognise_passed(self, step_id: str, wish: Wish, promise: Promise) -> None:
+    def _recognise_passed(self, step_id: str, wish: EffectRequest, promise: Promise) -> None:
         entry = self._recall.passed[step_id]
         if wish.sleep is None or wish.sleep.epoch_ms != entry.data.get("targetEpochMs"):
             self._diverge_at(wish, f"task {effects.SLEEP_TASK!r} until {entry.data.get('iso')}", step_id, entry)
         else:
             promise.set_result(None)
 
-    def _want(self, step_id: str, wish: Wish, promise: Promise) -> None:
+    def _want(self, step_id: str, wish: EffectRequest, promise: Promise) -> None:
         """Collect a new effect."""
         inputs = json_values.copied(wish.inputs, ("the arguments of task", wish.task_id))
         key = f"{self._run.process_id}:{step_id}:{wish.task_id}"
@@ -270,7 +270,7 @@ class Answers:
         if wish.sleep is not None:
             self._sleeps[effect_id] = wish.sleep
 
-    def _diverge_at(self, wish: Wish, recorded: str, step_id: str, entry: Entry) -> None:
+    def _diverge_at(self, wish: EffectRequest, recorded: str, step_id: str, entry: Entry) -> None:
         asked = f"step {step_id} asks for task {wish.task_id!r} with {json_values.shown(wish.inputs)}"
         self._diverge(asked, recorded, entry)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from bridle.errors import ProcessError
 from bridle.ground import ids
 from bridle.ground.children import child_process
-from bridle.ground.children.child_process import Child, Patience, Spawn
+from bridle.ground.children.child_process import Child, Spawn, StopTimeouts
 
 # What a command asked for a fact may print. More is not an answer.
 OUTPUT_LIMIT_BYTES = 16 * 1024 * 1024
@@ -56,7 +56,7 @@ async def capture(
             feeding.cancel()
             await asyncio.wait({feeding})
         if exit_code is None:
-            await child.stop(patience=Patience())
+            await child.stop(patience=StopTimeouts())
         await child.close()
     return Captured(b"".join(chunks), child.stderr_tail, exit_code)
 

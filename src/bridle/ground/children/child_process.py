@@ -13,12 +13,12 @@ from bridle.errors import ProcessError
 from bridle.ground.children.exit_watch import ExitWatch
 from bridle.ground.children.output_pump import Pump, Tap
 from bridle.ground.children.spawn import Spawn, SpawnFailure, launch
-from bridle.ground.children.stdin import WRITE_LIMIT_SECONDS, Inlet
+from bridle.ground.children.stdin import WRITE_LIMIT_SECONDS, ChildInput
 from bridle.ground.descendants import census, keeper_client, terminate
 from bridle.ground.descendants.terminate import Victim
 from bridle.ground.threads import in_thread, undisturbed
 
-__all__ = ["Child", "Patience", "Spawn", "SpawnFailure", "start"]
+__all__ = ["Child", "Spawn", "SpawnFailure", "StopTimeouts", "start"]
 
 T = TypeVar("T")
 
@@ -30,7 +30,7 @@ LEAVE_SECONDS = 5.0
 
 
 @dataclass(frozen=True)
-class Patience:
+class StopTimeouts:
     """How long each step of stopping may take before the next one; None leaves the step out.
 
     With these numbers everything ends within two seconds, as a person who presses Ctrl-C expects.
@@ -85,7 +85,7 @@ class Child:
         self._loop = asyncio.get_running_loop()
         self._exited = asyncio.Event()
         self._watch = ExitWatch(process)
-        self._inlet = Inlet(process.stdin) if process.stdin is not None else None
+        self._inlet = ChildInput(process.stdin) if process.stdin is not None else None
         self._known: set[Victim] = set()
         self._is_alone = False
         self._closing: asyncio.Future[None] | None = None
@@ -151,7 +151,7 @@ class Child:
         except TimeoutError:
             self._pump.finish()
 
-    async def stop(self, *, patience: Patience) -> None:
+    async def stop(self, *, patience: StopTimeouts) -> None:
         """End the child in steps, then everything it has started; what it has printed can still be read."""
         for step, seconds in self._steps(patience):
             if self.exit_code is not None:
@@ -188,7 +188,7 @@ class Child:
         except RuntimeError:
             pass  # the loop is closed: nobody waits any more
 
-    def _steps(self, patience: Patience) -> list[tuple[Callable[[], None], float]]:
+    def _steps(self, patience: StopTimeouts) -> list[tuple[Callable[[], None], float]]:
         steps: list[tuple[Callable[[], None], float | None]] = [
             (self._inlet.close if self._inlet else _nothing, patience.stdin_seconds if self._inlet else None),
             (lambda: self._watch.signal(signal.SIGINT), patience.interrupt_seconds),

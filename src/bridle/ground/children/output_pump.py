@@ -18,7 +18,7 @@ from collections.abc import Callable
 
 from bridle.ground.children.exit_watch import ExitWatch
 from bridle.ground.children.handoff import Handoff
-from bridle.ground.children.wakeup import Bell
+from bridle.ground.children.wakeup import Wakeup
 
 Tap = Callable[[bytes], None]
 
@@ -69,7 +69,7 @@ class Pump:
         on_exit: Callable[[], None],
     ) -> None:
         """`on_exit` is called in the thread, once, when the child has ended."""
-        self._bell = Bell()
+        self._bell = Wakeup()
         self.handoff = Handoff(limit_bytes=HANDOFF_LIMIT_BYTES, on_room=self._bell.ring)
         self.tap_error: Exception | None = None
         self._watch = watch

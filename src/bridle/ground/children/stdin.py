@@ -12,7 +12,7 @@ from bridle.errors import ProcessError
 WRITE_LIMIT_SECONDS = 30.0
 
 
-class Inlet:
+class ChildInput:
     """The writing end of a pipe into a child."""
 
     def __init__(self, pipe: IO[bytes]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 
-class Bell:
+class Wakeup:
     """Rung from any thread, heard by a poll of its descriptor."""
 
     def __init__(self) -> None:

@@ -74,7 +74,7 @@ class HookCall:
         self.runs_dir = runs_dir
 
 
-class Wish:
+class BindRequest:
     """A session that shall be bound to a run."""
 
     __slots__ = ("harness", "identity", "max_iterations", "now", "path", "prompt", "run_id", "runs")
@@ -164,7 +164,7 @@ class Adapter:
             return None
         return Payload(fields, reads_transcript=self.reads_transcript) if isinstance(fields, dict) else None
 
-    def bind_session(self, wish: Wish, make: Callable[[], Path], undo: Callable[[Path], None]) -> Path:
+    def bind_session(self, wish: BindRequest, make: Callable[[], Path], undo: Callable[[Path], None]) -> Path:
         """Make a run and bind a session to it: both come to be, or neither."""
         from bridle.hosts.sessions.binding import bind
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from bridle.errors import Error, RunAssociated, RunStillActive
 from bridle.ground.light.quick_path import Path
-from bridle.hosts.adapters.adapter import Wish
+from bridle.hosts.adapters.adapter import BindRequest
 from bridle.hosts.sessions import session_file
 from bridle.hosts.sessions.session import DEFAULT_MAX_ITERATIONS, SessionFile, new_file, new_session
 from bridle.journal.format.state import COMPLETED, FAILED, HALTED
@@ -20,7 +20,7 @@ ENDED = (COMPLETED, FAILED, HALTED)
 UNKNOWN = "unknown"
 
 
-def decide(wish: Wish, found: SessionFile | None, state_of_other: str | None = None) -> SessionFile:
+def decide(wish: BindRequest, found: SessionFile | None, state_of_other: str | None = None) -> SessionFile:
     """What the session file shall say; RunAssociated where the session has another run that has not ended.
 
     `state_of_other` is the state of that other run, where there is one.
@@ -42,14 +42,14 @@ def decide(wish: Wish, found: SessionFile | None, state_of_other: str | None = N
     return found.with_session(session) if found.prompt else new_file(wish.path, session, wish.prompt)
 
 
-def plan(wish: Wish) -> SessionFile:
+def plan(wish: BindRequest) -> SessionFile:
     """What the session file shall say, by what is on the disk now; nothing is written."""
     found = session_file.read(wish.path)
     other = found.session.run_id if found is not None else ""
     return decide(wish, found, state_of(wish.runs, other) if other not in ("", wish.run_id) else None)
 
 
-def bind(wish: Wish, make: Callable[[], Path], undo: Callable[[Path], None]) -> Path:
+def bind(wish: BindRequest, make: Callable[[], Path], undo: Callable[[Path], None]) -> Path:
     """Make the run and bind the session to it: both come to be, or neither."""
     with session_file.held(wish.path, "run:create"):
         file = plan(wish)
@@ -82,12 +82,12 @@ def refuse_running(runs: Path, run_id: str) -> None:
         )
 
 
-def _fresh(wish: Wish) -> SessionFile:
+def _fresh(wish: BindRequest) -> SessionFile:
     limit = DEFAULT_MAX_ITERATIONS if wish.max_iterations is None else wish.max_iterations
     return new_file(wish.path, new_session(wish.now, run_id=wish.run_id, max_iterations=limit), wish.prompt)
 
 
-def _associated(wish: Wish, other: str, state: str) -> RunAssociated:
+def _associated(wish: BindRequest, other: str, state: str) -> RunAssociated:
     return RunAssociated(
         f"Session already associated with run: {other}",
         remedy=(

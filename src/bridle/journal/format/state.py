@@ -1,6 +1,6 @@
 """Where a run stands: the one fold of a journal, for the engine, the commands, the hooks and the views.
 
-`Standing` is the part that stays small however long a run gets: it needs the pending effects only. `State` knows
+`Position` is the part that stays small however long a run gets: it needs the pending effects only. `State` knows
 every effect. Both are made of nothing but entries, in order; an entry that cannot follow the ones before it raises
 JournalBroken.
 """
@@ -47,7 +47,7 @@ class Pending:
         self.ulid = ulid
 
 
-class Standing:
+class Position:
     """Where a run stands, in a size that does not grow with what lies behind it."""
 
     __slots__ = ("end", "pending", "seq", "stops", "ulid")
@@ -126,7 +126,7 @@ class State:
     )
 
     def __init__(self) -> None:
-        self.standing = Standing()
+        self.standing = Position()
         self.effects: dict[str, Effect] = {}
         """By effect id, in the order in which they were asked for."""
         self.by_key: dict[str, Effect] = {}

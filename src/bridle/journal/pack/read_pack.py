@@ -13,7 +13,7 @@ from bridle.ground.light.abc_names import Callable
 from bridle.ground.light.quick_path import Path
 from bridle.journal.format import codec
 from bridle.journal.format.entries import EFFECT_REQUESTED, EFFECT_RESOLVED, Effect, Entry
-from bridle.journal.format.state import Standing, State
+from bridle.journal.format.state import Position, State
 from bridle.journal.pack import write_pack
 from bridle.journal.pack.write_pack import End, Seal
 
@@ -32,7 +32,7 @@ class Tail:
 
     __slots__ = ("end", "seal", "standing")
 
-    def __init__(self, standing: Standing, seal: Seal, end: End) -> None:
+    def __init__(self, standing: Position, seal: Seal, end: End) -> None:
         self.standing = standing
         self.seal = seal
         self.end = end
@@ -143,7 +143,7 @@ def _read_tail(fd: int, load: Load) -> Tail:
     return Tail(standing, seal, place)
 
 
-def _stand(standing: Standing, record: object, data: bytes, load: Load) -> None:
+def _stand(standing: Position, record: object, data: bytes, load: Load) -> None:
     """Take one line into the standing."""
     match record:
         case ["q", int(seq), str(ulid), str(at), str(effect_id), _, _, _, str(kind), _]:

@@ -30,7 +30,7 @@ from bridle.ground.light.abc_names import Iterator
 from bridle.journal.format import codec
 from bridle.journal.format.entries import EFFECT_REQUESTED, EFFECT_RESOLVED, Entry
 from bridle.journal.format.folder_names import Mark
-from bridle.journal.format.state import Pending, Standing, requested_effect
+from bridle.journal.format.state import Pending, Position, requested_effect
 
 VERSION = 2
 
@@ -103,7 +103,7 @@ def digest_line(effect_id: str, digest: str) -> bytes:
     return _line(["d", effect_id, digest])
 
 
-def checkpoint_line(standing: Standing) -> bytes:
+def checkpoint_line(standing: Position) -> bytes:
     """The line from which a reader can begin."""
     pending = {effect_id: [item.kind, item.seq, item.ulid] for effect_id, item in standing.pending.items()}
     return _line(["c", VERSION, standing.seq, standing.ulid, standing.end, standing.stops, pending])
@@ -123,11 +123,11 @@ def text_of(line: bytes) -> bytes:
     return text
 
 
-def standing_of(record: object) -> Standing:
+def standing_of(record: object) -> Position:
     """The standing that a checkpoint holds."""
     match record:
         case ["c", 2, int(seq), str(ulid), None | str() as end, int(stops), dict(pending)]:
-            standing = Standing()
+            standing = Position()
             standing.seq, standing.ulid, standing.end, standing.stops = seq, ulid, end, stops
             standing.pending = dict(_pending(pending))
             return standing

@@ -14,7 +14,7 @@ from bridle.ground.light.abc_names import Iterator, Mapping
 from bridle.ground.light.quick_path import Path
 from bridle.journal.format import codec, documents, folder_names, layout
 from bridle.journal.format.entries import OK, Effect, Entry, Result
-from bridle.journal.format.state import Standing, State, broken, file_name, requested_effect
+from bridle.journal.format.state import Position, State, broken, file_name, requested_effect
 from bridle.journal.pack import read_pack
 from bridle.journal.pack.learned import Learned
 from bridle.journal.stores import write_lock
@@ -84,7 +84,7 @@ class FileReader:
         except codec.BadText as error:
             raise codec.bad_file(path, str(error)) from error
 
-    def standing(self) -> Standing:
+    def standing(self) -> Position:
         """Where the run stands; costs the same for a long run as for a short one."""
         self.metadata()
         view = self.kept_view() or View.of_standing(self.place)
@@ -141,7 +141,7 @@ class FileReader:
         """What the process of a completed run returned."""
         return self.tasks.read(self.run / layout.OUTPUT_REF)
 
-    def pending_effect(self, standing: Standing, effect_id: str, *, key: str | None = None) -> Effect | None:
+    def pending_effect(self, standing: Position, effect_id: str, *, key: str | None = None) -> Effect | None:
         """An effect that waits for its result, from the one entry that asked for it; None where it does not wait."""
         pending = standing.pending.get(effect_id)
         if pending is None:

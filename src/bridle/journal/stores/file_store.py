@@ -27,7 +27,7 @@ from bridle.journal.format.entries import (
     Posted,
     Request,
 )
-from bridle.journal.format.state import Standing, State, file_name
+from bridle.journal.format.state import Position, State, file_name
 from bridle.journal.format.ulid import RANDOM_BYTES, next_ulid
 from bridle.journal.pack import write_pack
 from bridle.journal.stores import write_lock
@@ -99,7 +99,7 @@ class FileWriter:
         self._has_failed = False
 
     @property
-    def standing(self) -> Standing:
+    def standing(self) -> Position:
         """Where the run stands now."""
         return self._view.standing
 

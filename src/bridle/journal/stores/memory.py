@@ -21,7 +21,7 @@ from bridle.journal.format.entries import (
     Request,
     Result,
 )
-from bridle.journal.format.state import Standing, State, fold
+from bridle.journal.format.state import Position, State, fold
 from bridle.journal.format.ulid import RANDOM_BYTES, next_ulid
 from bridle.journal.stores.post_rules import check_unused, pending_effect
 from bridle.journal.stores.store import TURN_WAIT_SECONDS
@@ -55,7 +55,7 @@ class MemoryStore:
     def state(self) -> State:
         return fold(self.entries())
 
-    def standing(self) -> Standing:
+    def standing(self) -> Position:
         return self.state().standing
 
     def task(self, effect_id: str) -> Mapping[str, object]:
@@ -97,7 +97,7 @@ class MemoryWriter:
         self._last_id = self.state.standing.ulid
 
     @property
-    def standing(self) -> Standing:
+    def standing(self) -> Position:
         return self.state.standing
 
     def new_id(self) -> str:

@@ -20,7 +20,7 @@ from contextlib import AbstractContextManager
 from typing import Protocol
 
 from bridle.journal.format.entries import Effect, Entry, Posted, Request, Result
-from bridle.journal.format.state import Standing, State
+from bridle.journal.format.state import Position, State
 
 # A writer holds its turn for the time of one command, some seconds at most; who has not got it after this long
 # is told who is in the way. The format's other implementation waits as long.
@@ -41,7 +41,7 @@ class Writer(Protocol):
         ...
 
     @property
-    def standing(self) -> Standing:
+    def standing(self) -> Position:
         """The small part of it, which costs the same for a long run as for a short one."""
         ...
 
@@ -85,7 +85,7 @@ class Store(Protocol):
         """The entries behind that number, verified, in order."""
         ...
 
-    def standing(self) -> Standing:
+    def standing(self) -> Position:
         """Where the run stands; costs the same for a long run as for a short one."""
         ...
 

@@ -16,7 +16,7 @@ from bridle.ground.light.abc_names import Callable
 from bridle.ground.light.quick_path import Path
 from bridle.journal.format import folder_names, layout
 from bridle.journal.format.entries import EFFECT_REQUESTED, EFFECT_RESOLVED, Entry
-from bridle.journal.format.state import Standing, State
+from bridle.journal.format.state import Position, State
 from bridle.journal.pack import read_pack, write_pack
 from bridle.journal.pack.learned import Learned
 
@@ -38,7 +38,7 @@ class View:
     def __init__(self, place: Place) -> None:
         self._place = place
         self._state: State | None = None
-        self._standing = Standing()
+        self._standing = Position()
         self._names_crc = 0
         self._mark: folder_names.Mark | None = None
         """What the folder looked like when it held what is known, and nothing else."""
@@ -114,7 +114,7 @@ class View:
         return self._state is self.packed.state and self._end is not None and not self.lacking
 
     @property
-    def standing(self) -> Standing:
+    def standing(self) -> Position:
         """Where the run stands."""
         return self._standing if self._state is None else self._state.standing
 
@@ -206,7 +206,7 @@ class View:
     def _write_pack(self) -> None:
         """Write it anew: every entry, with what is known of its value and its inputs beside it."""
         disk.make_private_folder(self._place.pack.parent)
-        head = write_pack.checkpoint_line(Standing())
+        head = write_pack.checkpoint_line(Position())
         end = write_pack.End(size=len(head), crc=crc32(head), checkpoint=0, checkpoint_bytes=len(head))
         self._learned = Learned(self.packed.values | self._learned.values, self.packed.digests | self._learned.digests)
         self.lacking = self.packed.entries + self.lacking

@@ -17,7 +17,7 @@ from bridle.errors import GitError
 from bridle.ground import disk, ids
 from bridle.ground.lock import FileLock
 from bridle.loop.protection import baseline
-from bridle.loop.working_copy.run_context import Bench
+from bridle.loop.working_copy.run_context import RunContext
 from bridle.workspace import snapshot
 from bridle.workspace.snapshot import HONEST, add_all, index_of_all
 
@@ -31,7 +31,7 @@ _LINK_LIMIT_BYTES = 64 * 1024
 
 
 @dataclass
-class Standing:
+class CheckedTree:
     """A working copy while checks run in it."""
 
     files: str
@@ -42,13 +42,13 @@ class Standing:
     """What the checks changed, and what was therefore taken back; known when they are over."""
 
 
-async def work_tree(bench: Bench) -> str:
+async def work_tree(bench: RunContext) -> str:
     """The tree that a commit of the work has: everything that is not ignored, but the person's own untracked files."""
     start = baseline.find(bench)
     return await baseline.tree_without(bench, start.untracked if start is not None else ())
 
 
-async def stage_work(bench: Bench) -> str:
+async def stage_work(bench: RunContext) -> str:
     """Put exactly the work into the index, for a commit; gives the tree that the commit will have."""
     tree = await work_tree(bench)
     if tree != await snapshot.staged_tree(bench.git):
@@ -57,7 +57,7 @@ async def stage_work(bench: Bench) -> str:
 
 
 @asynccontextmanager
-async def steady(bench: Bench) -> AsyncIterator[Standing]:
+async def fixed_tree(bench: RunContext) -> AsyncIterator[CheckedTree]:
     """Hold a working copy still while checks run in it."""
     stem = _stem(bench)
     lock = await asyncio.to_thread(
@@ -71,7 +71,7 @@ async def steady(bench: Bench) -> AsyncIterator[Standing]:
         async with index_of_all(bench.git, as_committed=True, at=stem.with_suffix(".index")) as variables:
             work = await baseline.write_tree(bench, variables, untracked)
             files = work if not untracked else await bench.git.text("write-tree", variables=variables)
-            standing = Standing(files, work)
+            standing = CheckedTree(files, work)
             head = _read_head(bench)
             disk.write_json_atomic(stem.with_suffix(".json"), {"files": files, "head": head})
             yield standing
@@ -82,7 +82,7 @@ async def steady(bench: Bench) -> AsyncIterator[Standing]:
         lock.release()
 
 
-async def _settle(bench: Bench, files: str, variables: dict[str, str]) -> list[str]:
+async def _settle(bench: RunContext, files: str, variables: dict[str, str]) -> list[str]:
     """Take back what was changed in the working copy since its index was made; gives the names."""
     words = (*HONEST, "ls-files", "-z", "--modified", "--deleted", "--others", "--exclude-standard")
     seen = await bench.git.names(*words, variables=variables)
@@ -99,7 +99,7 @@ async def _settle(bench: Bench, files: str, variables: dict[str, str]) -> list[s
     return changed
 
 
-async def _finish(bench: Bench, stem: Path) -> None:
+async def _finish(bench: RunContext, stem: Path) -> None:
     """Put back what stood there before a check that was cut off; what it left is kept in a snapshot."""
     note = disk.read_json(stem.with_suffix(".json"))
     if not isinstance(note, dict):
@@ -116,7 +116,7 @@ async def _finish(bench: Bench, stem: Path) -> None:
     stem.with_suffix(".json").unlink()
 
 
-async def _put_head_back(bench: Bench, head: str | None, changed: list[str]) -> None:
+async def _put_head_back(bench: RunContext, head: str | None, changed: list[str]) -> None:
     """A check that checked out another branch would have the next commit land there."""
     if head is None or _read_head(bench) == head:
         return
@@ -127,7 +127,7 @@ async def _put_head_back(bench: Bench, head: str | None, changed: list[str]) -> 
     changed.append(".git/HEAD")
 
 
-def _read_head(bench: Bench) -> str | None:
+def _read_head(bench: RunContext) -> str | None:
     """What is checked out, by its name; None where that cannot be seen."""
     path = bench.folder / ".git"
     if path.is_file():
@@ -137,7 +137,7 @@ def _read_head(bench: Bench) -> str | None:
     return disk.read_bounded(head, _LINK_LIMIT_BYTES).decode("utf-8", "replace").strip() if head.is_file() else None
 
 
-def _stem(bench: Bench) -> Path:
+def _stem(bench: RunContext) -> Path:
     """The name of what is kept about checks in this working copy."""
     folder = disk.make_private_folder(bench.run_folder)
     which = hashlib.sha256(str(bench.folder).encode("utf-8", "surrogateescape")).hexdigest()[:16]

@@ -19,7 +19,7 @@ from bridle.ground import clock, disk
 from bridle.ground.lock import FileLock
 from bridle.loop.checks.run_check import Result
 from bridle.loop.checks.setup_commands import commands, listing, run_setup, setup_key
-from bridle.loop.working_copy.run_context import Bench
+from bridle.loop.working_copy.run_context import RunContext
 from bridle.loop.working_copy.run_worktrees import bring_own_check, moved
 from bridle.workspace import snapshot, worktree
 from bridle.workspace.git import Git
@@ -36,13 +36,13 @@ SLOTS = 64
 class Checkout:
     """A checkout that is ready, or the setup that failed in it."""
 
-    bench: Bench
+    bench: RunContext
     """In the checkout."""
     failed: Result | None = None
 
 
 @asynccontextmanager
-async def checkout(bench: Bench, tree: str, *, task: str) -> AsyncIterator[Checkout]:
+async def checkout(bench: RunContext, tree: str, *, task: str) -> AsyncIterator[Checkout]:
     """A checkout of that tree, after the setup; nobody else uses it meanwhile."""
     root = disk.make_private_folder(await bench.git.common_folder() / FOLDER)
     key = setup_key(commands(bench), await listing(bench.git, tree))
@@ -94,7 +94,7 @@ def _take_slot(root: Path, key: str) -> tuple[str, FileLock]:
     )
 
 
-async def _reuse(bench: Bench, copy: Worktree, tree: str) -> bool:
+async def _reuse(bench: RunContext, copy: Worktree, tree: str) -> bool:
     """Bring a checkout to that tree as if it were fresh; False where it cannot be trusted."""
     note = disk.read_json(_note(copy))
     if not isinstance(note, dict) or not (copy.folder / ".git").exists():
@@ -114,7 +114,7 @@ async def _reuse(bench: Bench, copy: Worktree, tree: str) -> bool:
     return True
 
 
-async def _make(bench: Bench, made: Bench, copy: Worktree, tree: str, task: str) -> Result | None:
+async def _make(bench: RunContext, made: RunContext, copy: Worktree, tree: str, task: str) -> Result | None:
     """A fresh checkout and the setup in it; the setup's result where it failed."""
     _note(copy).unlink(missing_ok=True)
     await worktree.remove(bench.git, copy)
@@ -130,7 +130,7 @@ async def _make(bench: Bench, made: Bench, copy: Worktree, tree: str, task: str)
     return None
 
 
-async def _point_at(git: Git, bench: Bench, tree: str) -> None:
+async def _point_at(git: Git, bench: RunContext, tree: str) -> None:
     """Make every tracked file that of a tree; what stands in its way goes."""
     commit = await snapshot.commit_tree(bench.git, tree, [], "a checkout for checks")
     (await git.git_path("index")).unlink(missing_ok=True)  # whatever it was told to overlook, it has forgotten
@@ -161,7 +161,7 @@ def _manifest_of(folder: Path) -> dict[str, list[int]]:
     return found
 
 
-async def _forget_old(bench: Bench, root: Path, name: str) -> None:
+async def _forget_old(bench: RunContext, root: Path, name: str) -> None:
     """Keep the few that were used last."""
     notes = sorted(root.glob(f"{PREFIX}*.json"), key=lambda path: path.stat().st_mtime, reverse=True)
     for note in [one for one in notes if one.stem != name][KEPT_CHECKOUTS - 1 :]:

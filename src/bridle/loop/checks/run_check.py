@@ -14,9 +14,9 @@ from typing import Any
 
 from bridle.ground import clock, ids
 from bridle.ground.children import child_process
-from bridle.ground.children.child_process import Child, Patience, Spawn
+from bridle.ground.children.child_process import Child, Spawn, StopTimeouts
 from bridle.loop.checks.output import Output
-from bridle.loop.working_copy.run_context import Bench
+from bridle.loop.working_copy.run_context import RunContext
 
 # As of an agent whose time is over: no number of the system's own is negative here.
 TIMED_OUT = -1
@@ -73,7 +73,7 @@ def argv(command: str) -> tuple[str, ...]:
     return ("/bin/sh", "-c", command)
 
 
-async def run_check(bench: Bench, check: Check, *, task: str, number: int, limit_seconds: float) -> Result:
+async def run_check(bench: RunContext, check: Check, *, task: str, number: int, limit_seconds: float) -> Result:
     """Run one command in the bench's folder."""
     output = Output.create(bench.workspace, clock.now(), task, number, bench.mask)
     began = clock.monotonic()
@@ -94,7 +94,7 @@ async def run_check(bench: Bench, check: Check, *, task: str, number: int, limit
     )
 
 
-def _spawn(bench: Bench, command: str) -> Spawn:
+def _spawn(bench: RunContext, command: str) -> Spawn:
     kept = {name: value for name, value in bench.environment.items() if not _OF_A_REPOSITORY.match(name)}
     environment = {**kept, "PWD": str(bench.folder)}
     return Spawn(("/bin/sh", "-c", _AROUND, "check", command), Path(bench.folder), environment, ids.new_token())
@@ -106,7 +106,7 @@ async def _run(spawn: Spawn, output: Output, limit_seconds: float) -> int | None
     reading = asyncio.create_task(_read_all(child))
     try:
         exit_code = await _exit_of(child, reading, limit_seconds)
-        await child.stop(patience=Patience())
+        await child.stop(patience=StopTimeouts())
         async with asyncio.timeout(LAST_WORDS_SECONDS):
             await reading
         return exit_code

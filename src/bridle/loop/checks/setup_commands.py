@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Mapping
 
 from bridle.loop.checks.run_check import Check, Result, run_check
-from bridle.loop.working_copy.run_context import Bench
+from bridle.loop.working_copy.run_context import RunContext
 from bridle.loop.working_copy.run_worktrees import note, put, read_note
 from bridle.workspace.git import Git
 
@@ -29,12 +29,12 @@ MANIFESTS = frozenset(
 _REQUIREMENTS = re.compile(r"requirements[^/]*\.(?:txt|in)\Z")
 
 
-def commands(bench: Bench) -> tuple[str, ...]:
+def commands(bench: RunContext) -> tuple[str, ...]:
     """The commands of a run's setup."""
     return bench.plan.setup or bench.settings.setup
 
 
-async def run_setup(bench: Bench, *, task: str) -> Result | None:
+async def run_setup(bench: RunContext, *, task: str) -> Result | None:
     """Run it; the result of the command that failed, where one did."""
     for number, command in enumerate(commands(bench), 1):
         bench.say(f"setup: {command}")
@@ -45,7 +45,7 @@ async def run_setup(bench: Bench, *, task: str) -> Result | None:
     return None
 
 
-async def set_up(bench: Bench, tree: str, *, task: str) -> Result | None:
+async def set_up(bench: RunContext, tree: str, *, task: str) -> Result | None:
     """Run it in a worktree whose files are that tree, unless what it depends on is what it was the last time.
 
     What it changes in files of the tree is taken back; what it adds to them is noted, and no work of any task.

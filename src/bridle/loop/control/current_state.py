@@ -25,7 +25,7 @@ from bridle.loop.process import ralph
 from bridle.loop.process.ralph import Loop
 
 
-async def stand(store: Store) -> tuple[dict[str, Any], list[Effect]]:
+async def current_receipt(store: Store) -> tuple[dict[str, Any], list[Effect]]:
     """The receipt of a run as it stands, and what it waits for."""
     return await undisturbed(in_thread(lambda: recall(store), name="reading where the run stands"))
 

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from bridle.engine.drive.driver import LIMIT, UNUSABLE, Driven, Manner, drive, living_driver
+from bridle.engine.drive.driver import LIMIT, UNUSABLE, Driven, DriveOptions, drive, living_driver
 from bridle.engine.hooks.run_hooks import Hooks
 from bridle.errors import LockHeld, UsageError
 from bridle.ground import clock, ids
@@ -18,7 +18,7 @@ from bridle.journal.stores.create import NewRun, create_run
 from bridle.journal.stores.file_store import FileStore
 from bridle.loop import effects, user_messages
 from bridle.loop.control import time_used, usage_limit_waits
-from bridle.loop.control.current_state import stand
+from bridle.loop.control.current_state import current_receipt
 from bridle.loop.performers import branch, check, merge_work, protect, summarize, work
 from bridle.loop.performers.earlier_attempts import cut_off
 from bridle.loop.performers.engine_adapter import Act, performers
@@ -26,11 +26,11 @@ from bridle.loop.performers.working_copies import Worktrees
 from bridle.loop.plan.model import Plan
 from bridle.loop.process import ralph
 from bridle.loop.process.receipt import exit_code
-from bridle.loop.progress_events import Watch, unwatched
+from bridle.loop.progress_events import Listener, unwatched
 from bridle.loop.settings.model import Settings
 from bridle.loop.working_copy import stale_git_locks
 from bridle.loop.working_copy.refs import branch_of
-from bridle.loop.working_copy.run_context import Bench, bench, with_direnv
+from bridle.loop.working_copy.run_context import RunContext, run_context, with_direnv
 from bridle.loop.working_copy.run_worktrees import folder_of
 from bridle.workspace import snapshot
 from bridle.workspace.git import Git
@@ -60,7 +60,7 @@ Say = Callable[[str], None]
 
 
 @dataclass(frozen=True)
-class Ended:
+class RunEnd:
     """What a run came to, this time."""
 
     receipt: dict[str, Any]
@@ -69,7 +69,7 @@ class Ended:
 
 
 @dataclass(frozen=True)
-class Beginning:
+class RunRequest:
     """Everything that a new run is made of."""
 
     repository: Path
@@ -79,12 +79,12 @@ class Beginning:
     came_from: str | None
 
 
-async def look(cwd: Path, plan: Plan, settings: Settings, environment: Mapping[str, str]) -> Beginning:
+async def check_start(cwd: Path, plan: Plan, settings: Settings, environment: Mapping[str, str]) -> RunRequest:
     """See whether a run can begin here; UsageError says why not. Nothing is written."""
     git = Git(cwd, environment)
     top = await git.top()
     git = Git(top, environment)
-    _refuse_the_midst(await git.git_path("."))
+    _refuse_unfinished_git_operation(await git.git_path("."))
     base = await git.head()
     if base is None:
         raise UsageError(f"{top} has no commit yet", remedy="Make one first: git add -A && git commit -m start")
@@ -95,10 +95,10 @@ async def look(cwd: Path, plan: Plan, settings: Settings, environment: Mapping[s
             f"{top} has changes that are not committed: {shown}",
             remedy="Commit or stash them, or use --allow-dirty, which keeps a snapshot of them first.",
         )
-    return Beginning(top, _with_own_check(plan, top), settings, base, await git.branch())
+    return RunRequest(top, _with_own_check(plan, top), settings, base, await git.branch())
 
 
-def _refuse_the_midst(place: Path) -> None:
+def _refuse_unfinished_git_operation(place: Path) -> None:
     """A rebase or a merge that is under way would be torn apart by another branch."""
     for name, what in UNDER_WAY.items():
         if (place / name).exists():
@@ -108,7 +108,7 @@ def _refuse_the_midst(place: Path) -> None:
             )
 
 
-async def create(beginning: Beginning, runs: Path, environment: Mapping[str, str]) -> Path:
+async def create(beginning: RunRequest, runs: Path, environment: Mapping[str, str]) -> Path:
     """Make the run; its plan and settings are frozen into it."""
     run_id = ids.new_id()
     git = Git(beginning.repository, environment)
@@ -135,9 +135,9 @@ async def create(beginning: Beginning, runs: Path, environment: Mapping[str, str
     return create_run(runs, new, proof=ids.new_token(), ulid=ids.new_id(), created_at=clock.iso(clock.now()))
 
 
-async def go_on(
-    run: Path, environment: Mapping[str, str], say: Say, *, with_hooks: bool = True, watch: Watch = unwatched
-) -> Ended:
+async def drive_run(
+    run: Path, environment: Mapping[str, str], say: Say, *, with_hooks: bool = True, watch: Listener = unwatched
+) -> RunEnd:
     """Drive a run until it ends or somebody else must act, and give its receipt."""
     store = FileStore(run)
     inputs = store.inputs()
@@ -152,20 +152,20 @@ async def go_on(
             say(f"removed .git/{name}, which a git that was killed had left")
     places = Worktrees(place, has_worktree=settings.works_apart)
     while True:
-        document, _ = await stand(store)
+        document, _ = await current_receipt(store)
         lost = cut_off(store, folders)
         left_seconds = time_used.seconds_left(store, document, settings.max_seconds, lost)
-        overspent = time_used.overspent(store, document, settings.max_cost_usd, lost)
+        overspent = time_used.cost_limit_reached(store, document, settings.max_cost_usd, lost)
         is_over = (left_seconds <= 0 or overspent) and time_used.is_under_way(store)
         if is_over and living_driver(run) is None:  # else the driver says who is at work already
-            return Ended(await standing(run), LIMIT_REACHED, overspent or OVER)
+            return RunEnd(await receipt_with_pause(run), LIMIT_REACHED, overspent or OVER)
         since = time_used.begin(store, clock.now(), lost)
         try:
             driven = await drive(
                 lambda: FileStore(run, keeps=True),
                 run,
                 hooks,
-                Manner(
+                DriveOptions(
                     breakpoints=settings.breakpoints,
                     concurrency=settings.parallel,
                     limit_seconds=max(0.0, left_seconds),
@@ -174,7 +174,7 @@ async def go_on(
                 environment=environment,
                 say=say,
                 performers=performers(
-                    _acts(user_messages.News(FileStore(run, keeps=True))), places, since=clock.iso(since)
+                    _acts(user_messages.UserMessages(FileStore(run, keeps=True))), places, since=clock.iso(since)
                 ),
             )
         except LockHeld:
@@ -183,25 +183,27 @@ async def go_on(
             time_used.end(store, since, clock.now())
             raise
         time_used.end(store, since, clock.now())
-        if not tell_news(store):
+        if not deliver_user_messages(store):
             return await _ended(store, driven)
 
 
-def tell_news(store: FileStore) -> bool:
+def deliver_user_messages(store: FileStore) -> bool:
     """Let a paused run hear what a person said since it last listened; False where there is nothing that helps it."""
     for effect_id, one in store.standing().pending.items():
         if one.kind == effects.PAUSE:
             asked = store.task(effect_id).get("inputs")
-            heard = user_messages.News(store).since(int(asked.get("after") or 0) if isinstance(asked, dict) else 0)
+            heard = user_messages.UserMessages(store).since(
+                int(asked.get("after") or 0) if isinstance(asked, dict) else 0
+            )
             if heard["retries"] or heard["limits"]:
                 return release(store, {**heard, "kept_hints": heard["hints"]})
     return False
 
 
-async def standing(run: Path) -> dict[str, Any]:
+async def receipt_with_pause(run: Path) -> dict[str, Any]:
     """The receipt of a run as it stands; nothing is done."""
     store = FileStore(run)
-    document, waits_for = await stand(store)
+    document, waits_for = await current_receipt(store)
     paused = _paused(store, waits_for)
     if paused is not None:
         document[STOPPED] = paused.get("reason")
@@ -232,9 +234,9 @@ def release(store: FileStore, said: dict[str, Any]) -> bool:
     return bool(paused)
 
 
-async def bench_of(run: Path, inputs: dict[str, Any], environment: Mapping[str, str], say: Say) -> Bench:
+async def bench_of(run: Path, inputs: dict[str, Any], environment: Mapping[str, str], say: Say) -> RunContext:
     """The bench of a run."""
-    made = bench(
+    made = run_context(
         Path(inputs["repository"]),
         environment=environment,
         settings=Settings.from_json(inputs["settings"]),
@@ -246,7 +248,7 @@ async def bench_of(run: Path, inputs: dict[str, Any], environment: Mapping[str, 
     return replace(await with_direnv(made), came_from=inputs.get("came_from"))
 
 
-def _acts(heard: user_messages.News) -> dict[str, Act]:
+def _acts(heard: user_messages.UserMessages) -> dict[str, Act]:
     return {
         effects.PREPARE: branch.prepare,
         effects.CHECK: check.check,
@@ -262,18 +264,18 @@ def _acts(heard: user_messages.News) -> dict[str, Act]:
     }
 
 
-async def _ended(store: FileStore, driven: Driven) -> Ended:
-    receipt, waits_for = await stand(store)
+async def _ended(store: FileStore, driven: Driven) -> RunEnd:
+    receipt, waits_for = await current_receipt(store)
     receipt = _with_effects(receipt, waits_for)
     paused = _paused(store, waits_for)
     if paused is not None:
         reason = str(paused.get("reason") or "")
-        return Ended({**receipt, STOPPED: reason}, int(paused.get("exit_code") or 1), reason)
+        return RunEnd({**receipt, STOPPED: reason}, int(paused.get("exit_code") or 1), reason)
     if driven.status == LIMIT:
-        return Ended(receipt, LIMIT_REACHED, OVER)
+        return RunEnd(receipt, LIMIT_REACHED, OVER)
     if driven.status == UNUSABLE:
-        return Ended(receipt, AGENT_UNUSABLE, str(driven.trouble or ""))
-    return Ended(receipt, exit_code(receipt))
+        return RunEnd(receipt, AGENT_UNUSABLE, str(driven.trouble or ""))
+    return RunEnd(receipt, exit_code(receipt))
 
 
 def _paused(store: FileStore, waits_for: list[Effect]) -> dict[str, Any] | None:
@@ -283,7 +285,7 @@ def _paused(store: FileStore, waits_for: list[Effect]) -> dict[str, Any] | None:
     return said if isinstance(said, dict) else {} if effect is not None else None
 
 
-def _apart(beginning: Beginning, run_id: str) -> dict[str, Any]:
+def _apart(beginning: RunRequest, run_id: str) -> dict[str, Any]:
     """Where the run works, if not in the person's own working copy."""
     if not beginning.settings.works_apart:
         return {}

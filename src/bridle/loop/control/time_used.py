@@ -15,14 +15,14 @@ from bridle.ground import clock
 from bridle.journal.format.state import State
 from bridle.journal.stores.store import Store
 from bridle.loop import effects, user_messages
-from bridle.loop.performers.earlier_attempts import CutOff
+from bridle.loop.performers.earlier_attempts import InterruptedWork
 
 DRIVEN = "BRIDLE_LOOP_DRIVEN"
 
 
-def begin(store: Store, now: datetime, cut_off: CutOff) -> datetime:
+def begin(store: Store, now: datetime, cut_off: InterruptedWork) -> datetime:
     """When a driver that begins now counts from."""
-    return now - unaccounted(store.state(), cut_off)
+    return now - unrecorded_time(store.state(), cut_off)
 
 
 def end(store: Store, since: datetime, now: datetime) -> None:
@@ -36,16 +36,18 @@ def is_under_way(store: Store) -> bool:
     return any(one.kind in (*effects.PERFORMED, SLEEP) for one in store.standing().pending.values())
 
 
-def seconds_left(store: Store, document: dict[str, Any], max_seconds: float, cut_off: CutOff) -> float:
+def seconds_left(store: Store, document: dict[str, Any], max_seconds: float, cut_off: InterruptedWork) -> float:
     """How much longer a run may be driven: by the newest limit, heard of or not, and the time that was used."""
-    said = user_messages.News(store).since(0)["limits"].get("max_seconds")
-    used = float(document.get("seconds") or 0.0) + unaccounted(store.state(), cut_off).total_seconds()
+    said = user_messages.UserMessages(store).since(0)["limits"].get("max_seconds")
+    used = float(document.get("seconds") or 0.0) + unrecorded_time(store.state(), cut_off).total_seconds()
     return float(said or max_seconds) - used
 
 
-def overspent(store: Store, document: dict[str, Any], max_cost_usd: float, cut_off: CutOff) -> str | None:
+def cost_limit_reached(
+    store: Store, document: dict[str, Any], max_cost_usd: float, cut_off: InterruptedWork
+) -> str | None:
     """Why an iteration that was cut off must not be begun again; None where it may."""
-    most = float(user_messages.News(store).since(0)["limits"].get("max_cost_usd") or max_cost_usd)
+    most = float(user_messages.UserMessages(store).since(0)["limits"].get("max_cost_usd") or max_cost_usd)
     spent = float(document.get("cost_usd") or 0.0) + cut_off.cost_usd
     if not cut_off.cost_usd or spent < most:
         return None
@@ -55,7 +57,7 @@ def overspent(store: Store, document: dict[str, Any], max_cost_usd: float, cut_o
     )
 
 
-def unaccounted(state: State, cut_off: CutOff) -> timedelta:
+def unrecorded_time(state: State, cut_off: InterruptedWork) -> timedelta:
     """How long drivers were at work since the last effect was over. The newest note speaks for those before it."""
     ended = [effect.resolution for effect in state.resolved if effect.kind in effects.PERFORMED and effect.resolution]
     last = max((datetime.fromisoformat(str(entry.data["finishedAt"])) for entry in ended), default=None)

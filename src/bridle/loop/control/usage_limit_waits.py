@@ -15,7 +15,7 @@ OWNER = "loop"
 
 
 @dataclass(frozen=True)
-class Nap:
+class Wait:
     """A wait until a moment."""
 
     effect_id: str
@@ -24,7 +24,7 @@ class Nap:
     why: str
 
 
-def current(store: Store) -> Nap | None:
+def current(store: Store) -> Wait | None:
     """What the run waits for, where it is only the time that must pass."""
     for effect_id, one in store.standing().pending.items():
         if one.kind == SLEEP:
@@ -32,11 +32,11 @@ def current(store: Store) -> Nap | None:
             when = task.get("sleep")
             target = when.get("targetEpochMs") if isinstance(when, Mapping) else None
             if isinstance(target, int):
-                return Nap(effect_id, target / 1000, str(task.get("title") or "a moment"))
+                return Wait(effect_id, target / 1000, str(task.get("title") or "a moment"))
     return None
 
 
-def end(store: Store, nap: Nap) -> bool:
+def end(store: Store, nap: Wait) -> bool:
     """End a wait now; False where it is over already."""
     stamp = clock.iso(clock.now())
     try:

@@ -12,7 +12,7 @@ from bridle.loop.performers import pre_hooks
 from bridle.loop.process.task_state import UNVERIFIED
 from bridle.loop.protection import baseline
 from bridle.loop.working_copy.refs import branch_of
-from bridle.loop.working_copy.run_context import Bench
+from bridle.loop.working_copy.run_context import RunContext
 from bridle.run.logs import exclude_from_git
 from bridle.workspace import snapshot
 from bridle.workspace.commit import Listed, commit_index, first_parents, listed, message
@@ -28,7 +28,7 @@ CHECKS = "Bridle-Checks"
 RECENT = 50
 
 
-async def prepare(_args: dict[str, Any], bench: Bench) -> dict[str, Any]:
+async def prepare(_args: dict[str, Any], bench: RunContext) -> dict[str, Any]:
     """Check out the run's branch, which is made where it is not there yet."""
     exclude_from_git(bench.workspace)
     git, branch = bench.git, branch_of(bench.run)
@@ -46,7 +46,7 @@ async def prepare(_args: dict[str, Any], bench: Bench) -> dict[str, Any]:
     return value if failed is None else value | {"setup": failed.as_json()}
 
 
-async def return_to_branch(bench: Bench) -> None:
+async def return_to_branch(bench: RunContext) -> None:
     """Check the run's branch out again where a person has left it; changes are carried over, as git does.
 
     Working on where they are would take the files that the other branch does not have for deleted.
@@ -76,7 +76,7 @@ async def _goes_to(git: Git, branch: str) -> bool:
     return (await git.run(*words, accepts=(0, 1, 128)))[0] == 0
 
 
-async def keep_branch(bench: Bench, *, head: str | None = None) -> bool:
+async def keep_branch(bench: RunContext, *, head: str | None = None) -> bool:
     """Put HEAD back on the run's branch where an agent has left it; the files stay as they are. True where it had."""
     if bench.worker is not None:
         return await _keep_apart(bench.git, head)
@@ -123,7 +123,7 @@ async def _keep_apart(git: Git, head: str | None) -> bool:
     return True
 
 
-async def make_commit(args: dict[str, Any], bench: Bench) -> dict[str, Any]:
+async def make_commit(args: dict[str, Any], bench: RunContext) -> dict[str, Any]:
     """One commit for a task, with trailers; one that was made before a crash is found by them."""
     git = bench.git
     await keep_branch(bench, head=(args.get("stands") or {}).get("head"))
@@ -144,7 +144,7 @@ async def make_commit(args: dict[str, Any], bench: Bench) -> dict[str, Any]:
     return {"commit": made, "head": head, "tree": tree, "found": False, "folded": folded}
 
 
-async def roll_back(args: dict[str, Any], bench: Bench) -> dict[str, Any]:
+async def roll_back(args: dict[str, Any], bench: RunContext) -> dict[str, Any]:
     """Put everything back as it was before the work; what was there is kept in a snapshot of its own."""
     git = bench.git
     wanted = await snapshot.find(git, str(args["snapshot"]))
@@ -157,7 +157,7 @@ async def roll_back(args: dict[str, Any], bench: Bench) -> dict[str, Any]:
     return {"restored": wanted.commit, "head": wanted.head, "tree": wanted.tree, "kept": kept}
 
 
-async def find(git: Git, bench: Bench, task: str, iteration: int) -> str | None:
+async def find(git: Git, bench: RunContext, task: str, iteration: int) -> str | None:
     """The commit of a task's iteration, by its trailers."""
     for one in await _recent(git, bench):
         said = one.trailers
@@ -166,20 +166,20 @@ async def find(git: Git, bench: Bench, task: str, iteration: int) -> str | None:
     return None
 
 
-async def last_of_run(git: Git, bench: Bench) -> str | None:
+async def last_of_run(git: Git, bench: RunContext) -> str | None:
     """The newest commit that was made for a task of this run; those of agents are passed over."""
     line = first_parents(await _recent(git, bench))
     return next((one.commit for one in line if one.trailers.get(RUN) == bench.run), None)
 
 
-async def _recent(git: Git, bench: Bench) -> list[Listed]:
+async def _recent(git: Git, bench: RunContext) -> list[Listed]:
     """The newest commits, back to one that was made for a task at least; what came before it is no news."""
     found = await listed(git, bench.base, limit=RECENT)
     is_enough = len(found) < RECENT or any(one.trailers.get(RUN) == bench.run for one in first_parents(found))
     return found if is_enough else await listed(git, bench.base)
 
 
-async def _fold_foreign(git: Git, bench: Bench, tip: str | None) -> list[str]:
+async def _fold_foreign(git: Git, bench: RunContext, tip: str | None) -> list[str]:
     """Take back the commits that an agent made itself; their work stays, and goes into the task's commit.
 
     What stands above the tip is the agent's whatever it says of itself; where none is given, its trailers are believed.
@@ -200,7 +200,7 @@ async def _fold_foreign(git: Git, bench: Bench, tip: str | None) -> list[str]:
     return folded
 
 
-def commit_message(args: Mapping[str, Any], bench: Bench) -> str:
+def commit_message(args: Mapping[str, Any], bench: RunContext) -> str:
     """What the commit of a task says: its title, and how it was made."""
     count = int(args.get("checks") or 0)
     trailers = {

@@ -6,23 +6,23 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from bridle.errors import InternalError
-from bridle.loop.checks.fixed_tree import steady
+from bridle.loop.checks.fixed_tree import fixed_tree
 from bridle.loop.checks.fresh_checkout import changed_in, checkout
 from bridle.loop.checks.run_check import Check, Result, run_check
-from bridle.loop.working_copy.run_context import Bench
+from bridle.loop.working_copy.run_context import RunContext
 
 CHECKOUT = "checkout"
 # Names of files that a check has changed: enough to see what it is that writes.
 SHOWN_NAMES = 50
 
 
-async def check(args: Mapping[str, Any], bench: Bench) -> dict[str, Any]:
+async def check(args: Mapping[str, Any], bench: RunContext) -> dict[str, Any]:
     """Run the checks of an effect; `tree` is that of the commit that holds what they ran on.
 
     Done again after a crash, it begins with the files as they were before the first time.
     """
     listed, task = read_checks(args["checks"]), str(args["task"])
-    async with steady(bench) as standing:
+    async with fixed_tree(bench) as standing:
         if bench.settings.clean == CHECKOUT:
             results, changed = await _in_checkout(bench, standing.work, listed, task)
         else:
@@ -39,7 +39,7 @@ async def check(args: Mapping[str, Any], bench: Bench) -> dict[str, Any]:
     }
 
 
-async def run_checks(bench: Bench, checks: Iterable[Check], *, task: str) -> list[Result]:
+async def run_checks(bench: RunContext, checks: Iterable[Check], *, task: str) -> list[Result]:
     """Run all of them, one after the other, also when one fails: the next prompt is to know them all."""
     limit = bench.settings.check_seconds
     return [await run_check(bench, one, task=task, number=n, limit_seconds=limit) for n, one in enumerate(checks, 1)]
@@ -53,7 +53,7 @@ def read_checks(listed: Iterable[Mapping[str, Any]]) -> list[Check]:
         raise InternalError(f"an effect has a check without command or owner: {error!r}", payload=listed) from error
 
 
-async def _in_checkout(bench: Bench, tree: str, listed: list[Check], task: str) -> tuple[list[Result], list[str]]:
+async def _in_checkout(bench: RunContext, tree: str, listed: list[Check], task: str) -> tuple[list[Result], list[str]]:
     """Run them in a fresh checkout; a setup that fails there is a check that failed."""
     async with checkout(bench, tree, task=task) as place:
         if place.failed is not None:

@@ -15,7 +15,7 @@ from bridle.errors import DiskError
 from bridle.ground import clock
 from bridle.journal.stores.store import Store
 from bridle.loop import effects
-from bridle.loop.process.task_state import Spent
+from bridle.loop.process.task_state import Usage
 from bridle.run.logs import FOLDER, LOG_SUFFIX
 from bridle.run.recover import Told, told
 from bridle.run.request import Request
@@ -23,7 +23,7 @@ from bridle.wire.record.record import Tally
 
 
 @dataclass(frozen=True)
-class CutOff:
+class InterruptedWork:
     """What agents did whose iteration nobody has lived to note."""
 
     cost_usd: float = 0.0
@@ -31,7 +31,7 @@ class CutOff:
     """From when each of them worked, to its last sign of life."""
 
 
-def cut_off(store: Store, workspaces: Sequence[Path]) -> CutOff:
+def cut_off(store: Store, workspaces: Sequence[Path]) -> InterruptedWork:
     """The agents of iterations that were begun and have no result, by their logs.
 
     Who is killed again and again in the midst of one would otherwise never come to a limit.
@@ -48,7 +48,7 @@ def cut_off(store: Store, workspaces: Sequence[Path]) -> CutOff:
             if span is not None and found is not None and found.meta.get("purpose") == purpose:
                 cost += found.cost.usd or 0.0
                 at_work.append(span)
-    return CutOff(cost, sorted(at_work))
+    return InterruptedWork(cost, sorted(at_work))
 
 
 def _at_work(log: Path) -> tuple[datetime, datetime] | None:
@@ -63,16 +63,16 @@ def _at_work(log: Path) -> tuple[datetime, datetime] | None:
         return None
 
 
-def spent_before(asked: Request, log: Path | None, asked_at: str | None) -> Spent:
+def spent_before(asked: Request, log: Path | None, asked_at: str | None) -> Usage:
     """What agents of this request used since it was first asked for, but for the one of this log."""
-    spent = Spent()
+    spent = Usage()
     if log is None or asked_at is None:
         return spent
     for one in _logs(log.parent, clock.stamp(datetime.fromisoformat(asked_at))):
         found = _told(one) if one != log else None
         if found is not None and found.meta.get("purpose") == asked.purpose:
             tokens = found.record.usage if found.record.usage != Tally() else found.record.usage_estimate or Tally()
-            spent.join(Spent(found.cost.usd or 0.0, tokens.input_tokens, tokens.output_tokens))
+            spent.join(Usage(found.cost.usd or 0.0, tokens.input_tokens, tokens.output_tokens))
     return spent
 
 

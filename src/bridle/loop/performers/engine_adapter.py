@@ -13,10 +13,10 @@ from bridle.journal.format.entries import OK, Posted
 from bridle.loop.performers.evidence import evidence
 from bridle.loop.performers.working_copies import Worktrees
 from bridle.loop.process.active_time import CLOCK, clock_of
-from bridle.loop.progress_events import Began, Ended
-from bridle.loop.working_copy.run_context import Bench
+from bridle.loop.progress_events import EffectFinished, EffectStarted
+from bridle.loop.working_copy.run_context import RunContext
 
-Act = Callable[[dict[str, Any], Bench], Awaitable[dict[str, Any]]]
+Act = Callable[[dict[str, Any], RunContext], Awaitable[dict[str, Any]]]
 
 
 @dataclass(frozen=True)
@@ -40,12 +40,12 @@ class BenchPerformer:
         inputs = job.task.get("inputs")
         args = dict(inputs) if isinstance(inputs, Mapping) else {}
         watch = self.places.bench.watch
-        watch(Began(self.kind, args))
+        watch(EffectStarted(self.kind, args))
         raw, proof = await self._acted(args)
         value = masked(raw, job.mask)
         ended = clock.iso(clock.now())
         value[CLOCK] = clock_of(self.since, ended)
-        watch(Ended(self.kind, args, value))
+        watch(EffectFinished(self.kind, args, value))
         return Posted(OK, value=value, started_at=started, finished_at=ended, metadata=proof or None)
 
     async def _acted(self, args: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:

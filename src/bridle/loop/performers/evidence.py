@@ -14,10 +14,10 @@ from typing import Any
 from bridle.journal.format.digest import sha256_of_file
 from bridle.journal.format.layout import EVIDENCE
 from bridle.loop.protection import baseline
-from bridle.loop.working_copy.run_context import Bench
+from bridle.loop.working_copy.run_context import RunContext
 
 
-async def evidence(value: Mapping[str, Any], bench: Bench) -> dict[str, Any]:
+async def evidence(value: Mapping[str, Any], bench: RunContext) -> dict[str, Any]:
     """The metadata of a result: every file that its value names, from the run's folder, and its digest."""
     paths = list(_files(value, bench))
     found = await asyncio.to_thread(_digests, paths, bench.run_folder) if paths else None
@@ -28,7 +28,7 @@ def _digests(paths: list[Path], folder: Path) -> dict[str, str]:
     return {os.path.relpath(path, folder): sha256_of_file(path) for path in paths if path.is_file()}
 
 
-def _files(value: Mapping[str, Any], bench: Bench) -> Iterator[Path]:
+def _files(value: Mapping[str, Any], bench: RunContext) -> Iterator[Path]:
     if value.get("origin"):
         yield bench.run_folder / baseline.FILE
     if value.get("prompt"):

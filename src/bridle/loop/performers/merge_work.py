@@ -18,7 +18,7 @@ from bridle.loop.checks.run_check import Result
 from bridle.loop.checks.setup_commands import set_up
 from bridle.loop.performers.branch import commit_message, keep_branch
 from bridle.loop.working_copy.refs import KEPT, branch_of, kept_ref
-from bridle.loop.working_copy.run_context import Bench
+from bridle.loop.working_copy.run_context import RunContext
 from bridle.loop.working_copy.run_worktrees import stand_at
 from bridle.workspace import snapshot
 from bridle.workspace.git import Git
@@ -28,7 +28,7 @@ from bridle.workspace.merge import Conflicts, merged_tree
 SHOWN_NAMES = 50
 
 
-async def take(args: Mapping[str, Any], bench: Bench) -> dict[str, Any]:
+async def take(args: Mapping[str, Any], bench: RunContext) -> dict[str, Any]:
     """Make a worker's copy ready for a task."""
     git, tip, kept = bench.git, str(args["tip"]), args.get("kept")
     await stand_at(bench, tip)
@@ -44,7 +44,7 @@ async def take(args: Mapping[str, Any], bench: Bench) -> dict[str, Any]:
     return value | {"tree": joined}
 
 
-async def keep(args: Mapping[str, Any], bench: Bench) -> dict[str, Any]:
+async def keep(args: Mapping[str, Any], bench: RunContext) -> dict[str, Any]:
     """Keep what a task has in its copy."""
     git = bench.git
     tree = await work_tree(bench)
@@ -53,7 +53,7 @@ async def keep(args: Mapping[str, Any], bench: Bench) -> dict[str, Any]:
     return {"kept": await _hold(bench, args, commit), "tree": tree}
 
 
-async def merge(args: Mapping[str, Any], bench: Bench) -> dict[str, Any]:
+async def merge(args: Mapping[str, Any], bench: RunContext) -> dict[str, Any]:
     """Put a task's commit on top of the newest one; where both changed the same lines, nothing is touched."""
     git, tip, commit = bench.git, str(args["tip"]), str(args["commit"])
     tree = await merged_tree(git, tip, commit)
@@ -70,7 +70,7 @@ async def merge(args: Mapping[str, Any], bench: Bench) -> dict[str, Any]:
     return {"commit": made, "head": head, "tree": tree, "kept": kept, "setup": _told(failed)}
 
 
-async def land(args: Mapping[str, Any], bench: Bench) -> dict[str, Any]:
+async def land(args: Mapping[str, Any], bench: RunContext) -> dict[str, Any]:
     """Move the run's branch, and the files of its own copy; whatever else is found there is kept first."""
     git, commit, branch = bench.git, str(args["commit"]), branch_of(bench.run)
     now = await git.object(f"refs/heads/{branch}")
@@ -97,7 +97,7 @@ async def _is_foreign(git: Git, tip: str, commit: str) -> bool:
     return bool(set(changed) - set(await snapshot.changes(git, tip, commit)))
 
 
-async def _commit(args: Mapping[str, Any], bench: Bench, tree: str, tip: str, commit: str) -> str:
+async def _commit(args: Mapping[str, Any], bench: RunContext, tree: str, tip: str, commit: str) -> str:
     """The same commit on top of another one, by the same author."""
     who = (await bench.git.text("log", "-1", "--format=%an%x00%ae%x00%aI", commit)).split("\0")
     author = dict(zip(("GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_AUTHOR_DATE"), who, strict=True))
@@ -111,13 +111,13 @@ async def _is_on(git: Git, commit: str, tip: str) -> bool:
     return (await git.text("rev-list", "--parents", "-n", "1", commit)).split()[1:] == [tip]
 
 
-async def _hold(bench: Bench, args: Mapping[str, Any], commit: str) -> str:
+async def _hold(bench: RunContext, args: Mapping[str, Any], commit: str) -> str:
     ref = kept_ref(bench.run, str(args["task"]), int(args["iteration"]))
     await bench.git.run("update-ref", ref, commit)
     return ref
 
 
-async def _against(bench: Bench, conflicts: Conflicts, tip: str, other: str) -> dict[str, Any]:
+async def _against(bench: RunContext, conflicts: Conflicts, tip: str, other: str) -> dict[str, Any]:
     """Which files, and whose commits changed them meanwhile."""
     names = [f":(top,literal){name}" for name in conflicts.paths[:SHOWN_NAMES]]
     titles = await bench.git.text("log", "--format=%s", f"{other}..{tip}", "--", *names)

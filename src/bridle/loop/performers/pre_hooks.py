@@ -9,7 +9,7 @@ from typing import Any
 from bridle.engine.hooks.run_hooks import Fired
 from bridle.errors import UsageError
 from bridle.loop.checks.fixed_tree import work_tree
-from bridle.loop.working_copy.run_context import Bench
+from bridle.loop.working_copy.run_context import RunContext
 from bridle.workspace import snapshot
 
 PRE_BRANCH = "pre-branch"
@@ -21,7 +21,7 @@ SAID_CHARACTERS = 4000
 FILES = 1000
 
 
-async def before_branch(bench: Bench, branch: str) -> None:
+async def before_branch(bench: RunContext, branch: str) -> None:
     """Ask before the run's branch is made; UsageError where a hook refuses it."""
     payload = {
         "branch": branch,
@@ -35,7 +35,7 @@ async def before_branch(bench: Bench, branch: str) -> None:
         raise UsageError(f"the branch {branch} was not made: {refused}", remedy="Mend what it says; then resume.")
 
 
-async def before_commit(args: Mapping[str, Any], bench: Bench, branch: str, message: str) -> str | None:
+async def before_commit(args: Mapping[str, Any], bench: RunContext, branch: str, message: str) -> str | None:
     """Ask before a task's commit is made; gives why not. A hook may change files: checks then run once more."""
     if bench.hooks is None or not bench.hooks.scripts(PRE_COMMIT):
         return None
@@ -52,7 +52,7 @@ async def before_commit(args: Mapping[str, Any], bench: Bench, branch: str, mess
     return await _ask(bench, PRE_COMMIT, payload, bench.folder)
 
 
-async def _ask(bench: Bench, hook_type: str, payload: Mapping[str, Any], folder: Path) -> str | None:
+async def _ask(bench: RunContext, hook_type: str, payload: Mapping[str, Any], folder: Path) -> str | None:
     """Run the hooks of a type in a folder; gives what those said that refused."""
     if bench.hooks is None:
         return None
@@ -63,7 +63,7 @@ async def _ask(bench: Bench, hook_type: str, payload: Mapping[str, Any], folder:
     return _refusal(fired, bench)
 
 
-def _refusal(fired: Fired, bench: Bench) -> str | None:
+def _refusal(fired: Fired, bench: RunContext) -> str | None:
     said = [
         f"the hook {one.script.path.name} ({fired.hook_type}) refused it"
         f" ({one.fault or f'exit code {one.exit_code}'})\n{one.output[-SAID_CHARACTERS:]}".rstrip()

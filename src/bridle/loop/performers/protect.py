@@ -14,15 +14,15 @@ from bridle.ground import disk
 from bridle.loop.checks.fixed_tree import work_tree
 from bridle.loop.performers.branch import last_of_run
 from bridle.loop.protection import baseline, file_states, untracked_files
-from bridle.loop.protection.baseline import Origin
+from bridle.loop.protection.baseline import Baseline
 from bridle.loop.protection.file_states import Entry
 from bridle.loop.protection.newly_ignored import hidden_files
-from bridle.loop.protection.repairs import Repair, Version, apply, repairs
+from bridle.loop.protection.repairs import ExpectedFile, Repair, apply, repairs
 from bridle.loop.protection.suites.read_suite import may_hold_tests
 from bridle.loop.protection.tree_changes import Change, changes_since, texts_of
 from bridle.loop.protection.weakened_tests import Report, weakened
 from bridle.loop.text.path_patterns import matches
-from bridle.loop.working_copy.run_context import Bench
+from bridle.loop.working_copy.run_context import RunContext
 from bridle.workspace import snapshot
 
 UNDONE_FOLDER = "bridle-undone"
@@ -33,7 +33,7 @@ REPOSITORY = "160000"
 _DIRTY_SUBMODULE = re.compile(r"1 .. S.(?:M.|.U) ")
 
 
-async def protect(args: Mapping[str, Any], bench: Bench) -> dict[str, Any]:
+async def protect(args: Mapping[str, Any], bench: RunContext) -> dict[str, Any]:
     """Put back every protected part that was changed; tell what became of tests.
 
     Done again after a crash, it gives the same answer: what was undone is written down before it is undone.
@@ -70,9 +70,9 @@ async def protect(args: Mapping[str, Any], bench: Bench) -> dict[str, Any]:
     }
 
 
-async def _versions(bench: Bench, start: Origin, last: str | None, before: str) -> dict[str, Version]:
+async def _versions(bench: RunContext, start: Baseline, last: str | None, before: str) -> dict[str, ExpectedFile]:
     """Every protected file as it must be: as the run began, or, where a task may edit it, as the last commit has it."""
-    versions = {path: Version(entry) for path, entry in start.kept.items()}
+    versions = {path: ExpectedFile(entry) for path, entry in start.kept.items()}
     allowed = [pattern for task in bench.plan.tasks for pattern in task.may_edit]
     edited = [path for path in start.protected.paths if any(matches(pattern, path) for pattern in allowed)]
     if last is not None and edited:
@@ -84,17 +84,17 @@ async def _versions(bench: Bench, start: Origin, last: str | None, before: str) 
     return versions
 
 
-async def _committed(bench: Bench, commit: str, paths: Sequence[str]) -> dict[str, Version]:
+async def _committed(bench: RunContext, commit: str, paths: Sequence[str]) -> dict[str, ExpectedFile]:
     """These files as a commit has them, with the bytes that a checkout would write."""
     found = {}
     for path, mode in (await _listed(bench, commit, paths)).items():
         _, text = await bench.git.run("cat-file", "--filters", f"{commit}:{path}")
         data = text.encode("utf-8", "surrogateescape")
-        found[path] = Version(Entry(mode, file_states.object_id(data, file_states.digest_of(commit))), data)
+        found[path] = ExpectedFile(Entry(mode, file_states.object_id(data, file_states.digest_of(commit))), data)
     return found
 
 
-async def _listed(bench: Bench, tree: str, paths: Sequence[str]) -> dict[str, str]:
+async def _listed(bench: RunContext, tree: str, paths: Sequence[str]) -> dict[str, str]:
     """Those of these files that are in a tree, and their modes."""
     found = {}
     for line in await bench.git.names("ls-tree", "-z", "--full-tree", tree, "--", *paths):
@@ -105,7 +105,7 @@ async def _listed(bench: Bench, tree: str, paths: Sequence[str]) -> dict[str, st
     return found
 
 
-async def _ticked(bench: Bench, start: Origin, before: str) -> dict[str, Version]:
+async def _ticked(bench: RunContext, start: Baseline, before: str) -> dict[str, ExpectedFile]:
     """The plan as it was before the iteration: Bridle itself ticks boxes in it."""
     plan = next((path for path, why in start.protected.files.items() if why == baseline.THE_PLAN), None)
     taken = await snapshot.find(bench.git, before) if before and plan is not None else None
@@ -116,10 +116,10 @@ async def _ticked(bench: Bench, start: Origin, before: str) -> dict[str, Version
         return {}
     data = text.encode("utf-8", "surrogateescape")
     mode = start.kept[plan].mode if plan in start.kept else file_states.FILE
-    return {plan: Version(Entry(mode, file_states.object_id(data, file_states.digest_of(taken.commit))), data)}
+    return {plan: ExpectedFile(Entry(mode, file_states.object_id(data, file_states.digest_of(taken.commit))), data)}
 
 
-async def _conftests(bench: Bench, start: Origin) -> list[str]:
+async def _conftests(bench: RunContext, start: Baseline) -> list[str]:
     """The files of that name that are there now, in folders that are tested."""
     folders = start.protected.conftest_folders
     if not folders:
@@ -129,7 +129,7 @@ async def _conftests(bench: Bench, start: Origin) -> list[str]:
     return [name for name in names if any(not folder or name.startswith(f"{folder}/") for folder in folders)]
 
 
-def _noted(bench: Bench, args: Mapping[str, Any], wanted: Sequence[Repair]) -> list[dict[str, str]]:
+def _noted(bench: RunContext, args: Mapping[str, Any], wanted: Sequence[Repair]) -> list[dict[str, str]]:
     """What this effect undoes, in all its attempts, written down before it is done."""
     key = f"{bench.folder}\0{args.get('task')}\0{args.get('iteration')}".encode("utf-8", "surrogateescape")
     path = bench.run_folder / UNDONE_FOLDER / f"{hashlib.sha256(key).hexdigest()[:32]}.json"
@@ -142,11 +142,11 @@ def _noted(bench: Bench, args: Mapping[str, Any], wanted: Sequence[Repair]) -> l
     return [{"path": name, "what": what} for name, what in (noted | new).items()]
 
 
-def _is_left(bench: Bench, path: str) -> bool:
+def _is_left(bench: RunContext, path: str) -> bool:
     return os.path.lexists(bench.folder / path)
 
 
-async def _submodules(bench: Bench) -> list[Report]:
+async def _submodules(bench: RunContext) -> list[Report]:
     """Repositories within, as the commit names them, whose files are not those of any commit."""
     if not os.path.lexists(bench.folder / ".gitmodules"):
         return []
@@ -157,7 +157,7 @@ async def _submodules(bench: Bench) -> list[Report]:
     ]
 
 
-async def _tests(bench: Bench, changes: Sequence[Change]) -> list[Report]:
+async def _tests(bench: RunContext, changes: Sequence[Change]) -> list[Report]:
     """What became of the tests in the files that were changed."""
     chosen = [one for one in changes if may_hold_tests(one.path)][:TEST_FILES]
     texts = await texts_of(bench, {one for change in chosen for one in (change.before, change.after)})
@@ -166,7 +166,7 @@ async def _tests(bench: Bench, changes: Sequence[Change]) -> list[Report]:
     return weakened(before, after)
 
 
-async def _others(bench: Bench, changes: Sequence[Change]) -> list[Report]:
+async def _others(bench: RunContext, changes: Sequence[Change]) -> list[Report]:
     """What a check sees and a commit does not hold."""
     reports = [
         Report(one.path, "it is a repository of its own: checks see its files, and the commit does not hold them")

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from bridle.loop.working_copy.run_context import Bench
+from bridle.loop.working_copy.run_context import RunContext
 from bridle.loop.working_copy.run_worktrees import note, read_note
 from bridle.run import budget
 
 COUNTED = "counted"
 
 
-def fill(bench: Bench) -> None:
+def fill(bench: RunContext) -> None:
     """Before an agent begins: what is spent in the person's workspace is spent in the worktree, too."""
     if bench.repository is None:
         return
@@ -29,7 +29,7 @@ def fill(bench: Bench) -> None:
         budget.write(bench.workspace, bounded)
 
 
-def empty(bench: Bench) -> None:
+def empty(bench: RunContext) -> None:
     """After it has ended: count what the worktree has spent and the person's workspace does not know of."""
     if bench.repository is None:
         return

@@ -7,7 +7,7 @@ from typing import Any
 
 from bridle.loop.performers import progress_file
 from bridle.loop.performers.work import SUMMARY_CHARACTERS, figures, limits_of, run_agent
-from bridle.loop.working_copy.run_context import Bench
+from bridle.loop.working_copy.run_context import RunContext
 from bridle.run.command import CLAUDE_LIKE
 from bridle.run.request import Auth, Mode, Reasoning, Request
 
@@ -15,7 +15,7 @@ from bridle.run.request import Auth, Mode, Reasoning, Request
 SUMMARIZED_CHARACTERS = 200_000
 
 
-async def summarize(args: dict[str, Any], bench: Bench) -> dict[str, Any]:
+async def summarize(args: dict[str, Any], bench: RunContext) -> dict[str, Any]:
     """Fold old progress into a summary, by a small model that can only read. One that fails folds nothing."""
     text = progress_file.read(bench.notebook)
     if not text.strip():

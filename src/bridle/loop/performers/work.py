@@ -15,15 +15,15 @@ from bridle.loop.performers import branch, iteration_prompt, progress_file, shar
 from bridle.loop.performers.agent_ending import SAID_CHARACTERS, ending
 from bridle.loop.performers.earlier_attempts import spent_before
 from bridle.loop.plan.model import Task
-from bridle.loop.process.task_state import Spent
-from bridle.loop.progress_events import Saw
+from bridle.loop.process.task_state import Usage
+from bridle.loop.progress_events import AgentPrinted
 from bridle.loop.protection import git_metadata
 from bridle.loop.protection.repairs import OUR_FOLDERS
 from bridle.loop.protection.weakened_tests import Report
-from bridle.loop.user_messages import News
+from bridle.loop.user_messages import UserMessages
 from bridle.loop.working_copy import stale_git_locks
 from bridle.loop.working_copy.refs import slug_of
-from bridle.loop.working_copy.run_context import Bench
+from bridle.loop.working_copy.run_context import RunContext
 from bridle.run.budget import Cost
 from bridle.run.command import CLAUDE_LIKE
 from bridle.run.request import Auth, Limits, Mode, Permission, Reasoning, Request
@@ -45,7 +45,7 @@ PATTERN_CHARACTERS = 500
 DENIALS = 20
 
 
-async def work(args: dict[str, Any], bench: Bench, news: News) -> dict[str, Any]:
+async def work(args: dict[str, Any], bench: RunContext, news: UserMessages) -> dict[str, Any]:
     """Run one agent on a task; whatever comes of it is a value."""
     task = next(task for task in bench.plan.tasks if task.title == args["task"])
     standing = git_metadata.look(bench.folder, bench.notebook)
@@ -59,7 +59,7 @@ async def work(args: dict[str, Any], bench: Bench, news: News) -> dict[str, Any]
     finished = await run_agent(
         asked,
         bench,
-        on_event=lambda event: bench.watch(Saw(task.title, event)),
+        on_event=lambda event: bench.watch(AgentPrinted(task.title, event)),
         is_announced=False,  # which program and who pays is said once, before the first
     )
     now = git_metadata.look(bench.folder, bench.notebook)
@@ -96,7 +96,7 @@ async def work(args: dict[str, Any], bench: Bench, news: News) -> dict[str, Any]
     return value
 
 
-def _mended(bench: Bench) -> list[Report]:
+def _mended(bench: RunContext) -> list[Report]:
     """Bridle's own folders, where an agent has put something else in their place."""
     reports = []
     for name in OUR_FOLDERS:
@@ -107,7 +107,7 @@ def _mended(bench: Bench) -> list[Report]:
     return reports
 
 
-async def run_agent(asked: Request, bench: Bench, **more: Any) -> Finished:
+async def run_agent(asked: Request, bench: RunContext, **more: Any) -> Finished:
     """Run an agent; one that cannot be asked at all is one that cannot be used."""
     shared_budget.fill(bench)
     try:
@@ -121,20 +121,20 @@ async def run_agent(asked: Request, bench: Bench, **more: Any) -> Finished:
         return Finished(record, outcome, Cost(None, None), 0, 0.0, unusable=refusal)
 
 
-def request_of(task: Task, args: dict[str, Any], bench: Bench) -> tuple[iteration_prompt.Packed, Request]:
+def request_of(task: Task, args: dict[str, Any], bench: RunContext) -> tuple[iteration_prompt.Packed, Request]:
     """The prompt and the agent run of an iteration, without running it: what `--dry-run` shows."""
     packed = _pack(task, args, bench, [])
     return packed, _request(packed.text, args, bench)
 
 
-async def _snapshot(bench: Bench, args: dict[str, Any]) -> Snapshot:
+async def _snapshot(bench: RunContext, args: dict[str, Any]) -> Snapshot:
     """What was there before the iteration; one that a crash broke off has taken it already."""
     name = f"{bench.run.lower()}-{slug_of(str(args['task']))}-{args['iteration']}"
     found = await snapshot.find(bench.git, name)
     return found or await snapshot.take(bench.git, name=name, why="before an iteration")
 
 
-def _pack(task: Task, args: dict[str, Any], bench: Bench, hints: list[str]) -> iteration_prompt.Packed:
+def _pack(task: Task, args: dict[str, Any], bench: RunContext, hints: list[str]) -> iteration_prompt.Packed:
     around = iteration_prompt.Surroundings(
         agents_file=_agents_file(bench.folder),
         progress=progress_file.read(bench.notebook),
@@ -166,14 +166,14 @@ def _agents_file(folder: Path) -> str | None:
         return None  # too large for any prompt, or not ours to read: the agent can look for itself
 
 
-def _keep_prompt(bench: Bench, args: dict[str, Any], text: str) -> Path:
+def _keep_prompt(bench: RunContext, args: dict[str, Any], text: str) -> Path:
     folder = disk.make_private_folder(bench.run_folder / PROMPTS)
     path = folder / f"{slug_of(str(args['task']))}-{args['iteration']}.md"
     disk.write_atomic(path, text.encode("utf-8", "surrogateescape"))
     return path
 
 
-def _request(text: str, args: dict[str, Any], bench: Bench) -> Request:
+def _request(text: str, args: dict[str, Any], bench: RunContext) -> Request:
     settings = bench.settings
     resume = args.get("session_id")
     agent = str(args.get("agent") or settings.agents[0])
@@ -195,13 +195,13 @@ def _request(text: str, args: dict[str, Any], bench: Bench) -> Request:
     )
 
 
-def _model(agent: str, bench: Bench) -> str | None:
+def _model(agent: str, bench: RunContext) -> str | None:
     """The model to ask for; the default one means nothing to an agent of another kind."""
     settings = bench.settings
     return settings.model if agent in CLAUDE_LIKE or "model" in settings.chosen else None
 
 
-def limits_of(bench: Bench) -> Limits:
+def limits_of(bench: RunContext) -> Limits:
     """How long an agent may take for what."""
     settings = bench.settings
     return Limits(
@@ -231,9 +231,9 @@ def _answer(finished: Finished) -> dict[str, Any]:
     }
 
 
-def figures(finished: Finished, before: Spent | None = None) -> dict[str, Any]:
+def figures(finished: Finished, before: Usage | None = None) -> dict[str, Any]:
     """What it used, with what was used before it for the same."""
-    usage, earlier = finished.record.usage, before or Spent()
+    usage, earlier = finished.record.usage, before or Usage()
     return {
         "cost_usd": round((finished.cost.usd or 0.0) + earlier.cost_usd, 6),
         "input_tokens": usage.input_tokens + earlier.input_tokens,
@@ -249,7 +249,7 @@ def _denial(one: Mapping[str, Any]) -> str:
     return f"{one.get('tool_name')}: {str(what or given)[:200]}"
 
 
-def _note_progress(bench: Bench, args: dict[str, Any], value: dict[str, Any]) -> None:
+def _note_progress(bench: RunContext, args: dict[str, Any], value: dict[str, Any]) -> None:
     """Tell the next prompts of it, and keep it with the worker's own logs where there are several."""
     for folder in {bench.notebook, bench.workspace} if value["ending"] == effects.OK else ():
         progress_file.add(

@@ -13,7 +13,7 @@ from bridle.loop.checks.setup_commands import set_up
 from bridle.loop.performers import pre_hooks
 from bridle.loop.performers.branch import return_to_branch
 from bridle.loop.working_copy.refs import branch_of
-from bridle.loop.working_copy.run_context import Bench
+from bridle.loop.working_copy.run_context import RunContext
 from bridle.loop.working_copy.run_worktrees import bring_own_check, in_worktree, is_there, note, put
 from bridle.run.logs import exclude_from_git
 from bridle.workspace import worktree
@@ -31,11 +31,11 @@ _SET_UP_THEMSELVES = frozenset({effects.PREPARE, effects.TAKE, effects.MERGE})
 class Worktrees:
     """The working copies of one run."""
 
-    bench: Bench
+    bench: RunContext
     """In the person's own."""
     has_worktree: bool
 
-    async def bench_for(self, kind: str, args: Mapping[str, Any]) -> Bench:
+    async def bench_for(self, kind: str, args: Mapping[str, Any]) -> RunContext:
         """The bench for an effect of that kind with these arguments, in a working copy that is there."""
         if not self.has_worktree:
             if kind != effects.PREPARE:
@@ -47,7 +47,7 @@ class Worktrees:
         return made
 
 
-async def _make(bench: Bench, stands: Mapping[str, Any], *, sets_up: bool) -> None:
+async def _make(bench: RunContext, stands: Mapping[str, Any], *, sets_up: bool) -> None:
     """Make a worktree as it stands according to the journal: at a commit, with a task's work on top of it."""
     head, tree = str(stands.get("head") or bench.base), stands.get("tree")
     await _add(bench, head)
@@ -59,7 +59,7 @@ async def _make(bench: Bench, stands: Mapping[str, Any], *, sets_up: bool) -> No
     note(bench.folder, {"is_whole": True})
 
 
-async def _add(bench: Bench, head: str) -> None:
+async def _add(bench: RunContext, head: str) -> None:
     """A fresh worktree at a commit; the run's own is on its branch."""
     home = Git(bench.notebook, bench.environment)
     path = await home.common_folder() / LOCK

@@ -22,7 +22,7 @@ def clock_of(since: str, until: str) -> dict[str, str]:
     return {SINCE: since, UNTIL: until}
 
 
-class DrivenTime:
+class ActiveTime:
     """The sum so far."""
 
     def __init__(self) -> None:
@@ -43,7 +43,7 @@ class DrivenTime:
 class TimedContext:
     """A process's context that counts the time of every effect before the process hears of it."""
 
-    def __init__(self, ctx: Any, time: DrivenTime) -> None:
+    def __init__(self, ctx: Any, time: ActiveTime) -> None:
         self._ctx = ctx
         self._time = time
 

@@ -25,7 +25,7 @@ def lifted_at(resets_at: object, now: datetime) -> datetime:
 
 
 @dataclass
-class Roster:
+class AgentPool:
     """The agents in the order in which a person named them; the first one that is free works."""
 
     agents: Sequence[str]

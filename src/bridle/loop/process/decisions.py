@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from bridle.loop.plan.model import Plan, Task
-from bridle.loop.process.task_state import BLOCKED, GOOD, NEEDS_YOU, PENDING, Ledger, TaskBook
+from bridle.loop.process.task_state import BLOCKED, GOOD, NEEDS_YOU, PENDING, RunState, TaskState
 
 # As often as the same failing checks with the same diff say that an agent is going in circles.
 STUCK_AFTER = 3
@@ -14,7 +14,7 @@ STUCK_AFTER = 3
 CRASHES = 2
 
 
-def next_task(ledger: Ledger, *, taken: Collection[str] = (), worker: int | None = None) -> TaskBook | None:
+def next_task(ledger: RunState, *, taken: Collection[str] = (), worker: int | None = None) -> TaskState | None:
     """The task to work on: one whose needs are met, by priority, then by the order of the plan.
 
     Tasks that are `taken` are left out, and so are those that another worker goes on with.
@@ -29,14 +29,14 @@ def next_task(ledger: Ledger, *, taken: Collection[str] = (), worker: int | None
 
 def first_task(plan: Plan) -> Task:
     """The task of a plan that a run begins with."""
-    books = {task.title: TaskBook(task.title, tuple(task.needs), task.priority or 0) for task in plan.tasks}
-    first = next_task(Ledger(books))
+    books = {task.title: TaskState(task.title, tuple(task.needs), task.priority or 0) for task in plan.tasks}
+    first = next_task(RunState(books))
     return next(task for task in plan.tasks if first is None or task.title == first.title)
 
 
-def block(ledger: Ledger) -> list[TaskBook]:
+def block(ledger: RunState) -> list[TaskState]:
     """Mark what can no longer be begun, since a task that it needs did not end well; gives back the newly marked."""
-    marked: list[TaskBook] = []
+    marked: list[TaskState] = []
     for task in ledger.tasks.values():
         bad = next((need for need in task.needs if _is_lost(ledger.tasks.get(need))), None)
         if task.verdict == PENDING and bad is not None:
@@ -45,7 +45,7 @@ def block(ledger: Ledger) -> list[TaskBook]:
     return marked + block(ledger) if marked else []
 
 
-def unblock(ledger: Ledger) -> None:
+def unblock(ledger: RunState) -> None:
     """A task is tried again: what waited for it may be begun after all."""
     for task in ledger.tasks.values():
         if task.verdict == BLOCKED:
@@ -90,9 +90,9 @@ def backoff_seconds(waits: int) -> float:
     return min(5.0 * 2.0 ** min(waits, 10), 300.0)  # no float holds two to the power of any number
 
 
-def _needs_met(task: TaskBook, ledger: Ledger) -> bool:
+def _needs_met(task: TaskState, ledger: RunState) -> bool:
     return all(ledger.tasks[need].verdict in GOOD for need in task.needs if need in ledger.tasks)
 
 
-def _is_lost(task: TaskBook | None) -> bool:
+def _is_lost(task: TaskState | None) -> bool:
     return task is not None and task.verdict not in GOOD and task.verdict not in (PENDING, NEEDS_YOU)

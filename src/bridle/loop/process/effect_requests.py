@@ -7,8 +7,8 @@ from typing import Any
 
 from bridle import define_task
 from bridle.loop import effects
-from bridle.loop.process.task_state import TaskBook
-from bridle.loop.process.workers import Crew
+from bridle.loop.process.task_state import TaskState
+from bridle.loop.process.workers import Workers
 
 # Of changes that were undone, those that the next prompt names one by one.
 SHOWN_CHANGES = 50
@@ -27,10 +27,10 @@ def _title(kind: str, args: dict[str, Any]) -> str:
 _EFFECTS = {kind: _effect(kind) for kind in (*effects.PERFORMED, effects.PAUSE)}
 
 
-class Steps:
+class EffectRequests:
     """Asks for effects, and notes what they tell."""
 
-    def __init__(self, ctx: Any, crew: Crew, tasks: Mapping[str, Mapping[str, Any]]) -> None:
+    def __init__(self, ctx: Any, crew: Workers, tasks: Mapping[str, Mapping[str, Any]]) -> None:
         self._ctx, self._crew, self._tasks = ctx, crew, tasks
 
     async def prepare(self) -> dict[str, Any]:
@@ -45,7 +45,7 @@ class Steps:
         )
         return said or {}
 
-    async def ask(self, task: TaskBook, kind: str, args: dict[str, Any], label: str) -> dict[str, Any]:
+    async def ask(self, task: TaskState, kind: str, args: dict[str, Any], label: str) -> dict[str, Any]:
         """An effect for a task, in the working copy where it is worked on."""
         wanted = {**args, **self._crew.place(task)}
         value: dict[str, Any] = await self._ctx.task(_EFFECTS[kind], wanted, label=label)
@@ -57,12 +57,12 @@ class Steps:
         value: dict[str, Any] = await self._ctx.task(_EFFECTS[kind], {**args, **self._crew.home()}, label=label)
         return value
 
-    async def check(self, task: TaskBook, when: str, checks: list[dict[str, str]]) -> dict[str, Any]:
+    async def check(self, task: TaskState, when: str, checks: list[dict[str, str]]) -> dict[str, Any]:
         """Run these checks."""
         args = {"task": task.title, "iteration": task.iterations, "when": when, "checks": checks}
         return await self.ask(task, effects.CHECK, args, f"{task.title}: checks {when}")
 
-    async def protect(self, task: TaskBook, work: dict[str, Any]) -> dict[str, Any]:
+    async def protect(self, task: TaskState, work: dict[str, Any]) -> dict[str, Any]:
         """Undo what an agent may not change, and note it for the next one."""
         args = {
             "task": task.title,
@@ -80,7 +80,7 @@ class Steps:
         task.report(kept.get("reported") or ())
         return kept
 
-    async def roll_back(self, task: TaskBook, snapshot: Any, why: str) -> str:
+    async def roll_back(self, task: TaskState, snapshot: Any, why: str) -> str:
         """Take a task's work back; gives the ref that keeps it."""
         if not snapshot:
             return ""

@@ -12,11 +12,11 @@ from typing import Any
 
 from bridle.loop import effects
 from bridle.loop.process import decisions
-from bridle.loop.process.task_state import UNVERIFIED, TaskBook
-from bridle.loop.process.workers import Crew
+from bridle.loop.process.task_state import UNVERIFIED, TaskState
+from bridle.loop.process.workers import Workers
 
 Value = dict[str, Any]
-Ask = Callable[[TaskBook, str, Value, str], Awaitable[Value]]
+Ask = Callable[[TaskState, str, Value, str], Awaitable[Value]]
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Landed:
 
 
 @dataclass(frozen=True)
-class HandedBack:
+class Rejected:
     """It is not: what stands in its way is a part of the task from now on."""
 
     reason: str
@@ -42,14 +42,14 @@ class HandedBack:
     """What the next prompt says."""
 
 
-class Landing:
+class MergeQueue:
     """Where all workers of a run hand in their work; one at a time."""
 
-    def __init__(self, crew: Crew, ask: Ask, ask_home: Callable[[str, Value, str], Awaitable[Value]]) -> None:
+    def __init__(self, crew: Workers, ask: Ask, ask_home: Callable[[str, Value, str], Awaitable[Value]]) -> None:
         self._crew, self._ask, self._ask_home = crew, ask, ask_home
         self._turn = asyncio.Lock()
 
-    async def take(self, task: TaskBook) -> str | None:
+    async def take(self, task: TaskState) -> str | None:
         """Make a worker's copy ready for a task; gives why it cannot be."""
         slot = self._crew.of(task)
         if slot.is_ready:
@@ -64,7 +64,7 @@ class Landing:
         slot.is_ready, task.kept = True, None
         return None
 
-    async def is_newest(self, task: TaskBook) -> bool:
+    async def is_newest(self, task: TaskState) -> bool:
         """Whether a copy holds all that has landed, with nothing about to; else it is to be taken again."""
         async with self._turn:
             slot = self._crew.of(task)
@@ -72,15 +72,15 @@ class Landing:
             task.landed = self._crew.landed
             return slot.is_ready
 
-    async def keep(self, task: TaskBook) -> None:
+    async def keep(self, task: TaskState) -> None:
         """Keep a task's work where it has to wait for a person; its copy is free for others meanwhile."""
         args = {"task": task.title, "iteration": task.iterations}
         task.kept = (await self._ask(task, effects.KEEP, args, f"{task.title}: keep"))["kept"]
         self._crew.step_aside(task)
 
     async def hand_in(
-        self, task: TaskBook, made: Value, args: Value, checks: Callable[[], list[Value]]
-    ) -> Landed | HandedBack:
+        self, task: TaskState, made: Value, args: Value, checks: Callable[[], list[Value]]
+    ) -> Landed | Rejected:
         """Put a task's commit on top of what others have landed; nothing moves unless its checks pass there."""
         async with self._turn:
             wanted = checks()  # those of tasks that have landed while it waited are among them
@@ -103,7 +103,7 @@ class Landing:
             task.landed = self._crew.landed
             return Landed(merged.get("commit"), results)
 
-    async def _judged(self, task: TaskBook, wanted: list[Value], merged: Value) -> list[Value]:
+    async def _judged(self, task: TaskState, wanted: list[Value], merged: Value) -> list[Value]:
         if merged.get("setup"):
             return [merged["setup"]]
         args = {"task": task.title, "iteration": task.iterations, "when": effects.WHEN_MERGED, "checks": wanted}
@@ -111,20 +111,20 @@ class Landing:
         results: list[Value] = looked["results"]
         return results
 
-    async def _land(self, task: TaskBook, commit: str) -> None:
+    async def _land(self, task: TaskState, commit: str) -> None:
         args = {"task": task.title, "iteration": task.iterations, "commit": commit, "tip": self._crew.tip}
         await self._ask_home(effects.LAND, args, f"{task.title}: land")
         self._crew.tip = commit
         self._crew.landed += 1
 
-    def _conflicting(self, task: TaskBook, merged: Value) -> HandedBack:
+    def _conflicting(self, task: TaskState, merged: Value) -> Rejected:
         """The next iteration begins with what others have done; `take` tells it where its own work is."""
         task.kept = str(merged["kept"])
         self._crew.of(task).is_ready = False
         named = ", ".join(merged["conflicts"])
-        return HandedBack(f"it conflicts with what others have done meanwhile in {named}", str(merged["tree"]))
+        return Rejected(f"it conflicts with what others have done meanwhile in {named}", str(merged["tree"]))
 
-    def _red(self, task: TaskBook, merged: Value, results: list[Value]) -> HandedBack:
+    def _red(self, task: TaskState, merged: Value, results: list[Value]) -> Rejected:
         task.kept = str(merged["kept"])
         self._crew.of(task).is_ready = False
         failing = [str(one["command"]) for one in results if one["exit_code"] != 0]
@@ -133,7 +133,7 @@ class Landing:
             " checks fail; both are in the working copy now."
         )
         reason = f"together with what others have done meanwhile, checks failed: {'; '.join(failing)}"
-        return HandedBack(reason, str(merged["tree"]), decisions.failure_text(results), results, note)
+        return Rejected(reason, str(merged["tree"]), decisions.failure_text(results), results, note)
 
 
 def setup_failure(failed: Value) -> str:
@@ -143,7 +143,7 @@ def setup_failure(failed: Value) -> str:
     return f"the setup {failed.get('command')!r} failed in the worktree (exit code {failed.get('exit_code')}){said}"
 
 
-def _was_seen(task: TaskBook, wanted: list[Value], merged: Value, tree: str | None) -> bool:
+def _was_seen(task: TaskState, wanted: list[Value], merged: Value, tree: str | None) -> bool:
     """Whether all these checks have passed on these very files already."""
     ran = {one["command"] for one in task.checks}
     return not merged.get("setup") and merged["tree"] == tree and all(one["command"] in ran for one in wanted)

@@ -6,7 +6,7 @@ import asyncio
 from typing import Any
 
 from bridle.engine.inbox import ASKS_FOR, BY_POLICY, WORDS
-from bridle.loop.process.task_state import NEEDS_YOU, PENDING, Ledger, TaskBook
+from bridle.loop.process.task_state import NEEDS_YOU, PENDING, RunState, TaskState
 
 # What an agent hears in the place of an answer where a policy answers questions.
 NOBODY_ANSWERS = "Nobody is there to answer. Decide it yourself, and say in your summary what you assumed."
@@ -15,11 +15,11 @@ NOBODY_ANSWERS = "Nobody is there to answer. Decide it yourself, and say in your
 class Questions:
     """Those that wait for their answer, by the title of the task."""
 
-    def __init__(self, ctx: Any, ledger: Ledger) -> None:
+    def __init__(self, ctx: Any, ledger: RunState) -> None:
         self._ctx, self._ledger = ctx, ledger
         self.waiting: dict[str, asyncio.Future[Any]] = {}
 
-    def park(self, task: TaskBook, work: dict[str, Any], agent: str) -> None:
+    def park(self, task: TaskState, work: dict[str, Any], agent: str) -> None:
         """The agent asked something: a person answers, and meanwhile the other tasks go on."""
         question = str(work.get("question") or work.get("said") or "the agent waits for an answer")
         task.verdict, task.question, task.session_id = NEEDS_YOU, question, work.get("session_id")

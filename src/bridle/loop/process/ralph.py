@@ -13,10 +13,10 @@ from typing import Any
 
 from bridle.loop import effects
 from bridle.loop.process import decisions
-from bridle.loop.process.active_time import DrivenTime, TimedContext
-from bridle.loop.process.agent_pool import Roster, lifted_at
-from bridle.loop.process.effect_requests import Steps
-from bridle.loop.process.merge_queue import Landing, setup_failure
+from bridle.loop.process.active_time import ActiveTime, TimedContext
+from bridle.loop.process.agent_pool import AgentPool, lifted_at
+from bridle.loop.process.effect_requests import EffectRequests
+from bridle.loop.process.merge_queue import MergeQueue, setup_failure
 from bridle.loop.process.questions import Questions
 from bridle.loop.process.receipt import receipt
 from bridle.loop.process.required_checks import Declared
@@ -26,11 +26,11 @@ from bridle.loop.process.task_state import (
     GOOD,
     PENDING,
     SATISFIED,
-    Ledger,
-    TaskBook,
+    RunState,
+    TaskState,
 )
-from bridle.loop.process.verdicts import Judge
-from bridle.loop.process.workers import Crew
+from bridle.loop.process.verdicts import Verdicts
+from bridle.loop.process.workers import Workers
 from bridle.loop.settings import limits
 from bridle.loop.settings.model import Settings
 
@@ -44,7 +44,7 @@ async def process(inputs: dict[str, Any], ctx: Any) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class Standstill:
+class Paused:
     """Why nothing can be begun until a person has done something."""
 
     kind: str
@@ -56,30 +56,30 @@ class Loop:
     """One run of the loop, as far as it has come."""
 
     def __init__(self, inputs: dict[str, Any], ctx: Any) -> None:
-        self._time = DrivenTime()
+        self._time = ActiveTime()
         self._ctx = TimedContext(ctx, self._time)
         self._inputs = inputs
         self._plan: dict[str, Any] = inputs["plan"]
         self._settings: dict[str, Any] = inputs["settings"]
         self._limits = Settings.from_json(self._settings).limits
         self._tasks = {task["title"]: task for task in self._plan["tasks"]}
-        self.ledger = Ledger(
+        self.ledger = RunState(
             {
-                title: TaskBook(title, tuple(task.get("needs") or ()), int(task.get("priority") or 0))
+                title: TaskState(title, tuple(task.get("needs") or ()), int(task.get("priority") or 0))
                 for title, task in self._tasks.items()
             }
         )
-        self._roster = Roster(tuple(self._settings["agents"]))
+        self._roster = AgentPool(tuple(self._settings["agents"]))
         self._news_after = self._retried_after = 0
-        self._crew = Crew(
+        self._crew = Workers(
             parallel=int(self._settings.get("parallel") or 1),
             has_worktree=bool(self._settings.get("worktree")),
             base=str(inputs.get("base") or ""),
         )
-        self._steps = Steps(self._ctx, self._crew, self._tasks)
+        self._steps = EffectRequests(self._ctx, self._crew, self._tasks)
         self._declared = Declared(self._plan, self.ledger, self._crew)
-        self._landing = Landing(self._crew, self._steps.ask, self._steps.ask_home)
-        self._judge = Judge(
+        self._landing = MergeQueue(self._crew, self._steps.ask, self._steps.ask_home)
+        self._judge = Verdicts(
             self.ledger,
             self._crew,
             self._steps,
@@ -89,7 +89,7 @@ class Loop:
             stuck_after=int(self._settings.get("stuck_after") or decisions.STUCK_AFTER),
         )
         self._questions = Questions(self._ctx, self.ledger)
-        self._standstill: Standstill | None = None
+        self._standstill: Paused | None = None
 
     async def run(self) -> dict[str, Any]:
         """From the first task to the last verdict."""
@@ -139,7 +139,7 @@ class Loop:
         for chain in self._crew.ended():
             chain.result()  # an error of one is the end of all
 
-    async def _stand_still(self, why: Standstill) -> None:
+    async def _stand_still(self, why: Paused) -> None:
         """Everything has come to its end, and nothing can be begun until a person has mended it."""
         await self._pause(why.kind, why.reason, exit_code=why.exit_code)
         self._standstill = None
@@ -147,12 +147,12 @@ class Loop:
         if why.kind == effects.WHY_USAGE:  # whoever goes on before the limit is lifted may know more than we
             self._roster.limited.clear()
 
-    async def _one(self, task: TaskBook) -> None:
+    async def _one(self, task: TaskState) -> None:
         """One step for one task: a look at its checks, or an iteration."""
         if self._crew.is_parallel:
             failed = await self._landing.take(task)
             if failed is not None:
-                self._standstill = Standstill(effects.WHY_SETUP, failed, 1)
+                self._standstill = Paused(effects.WHY_SETUP, failed, 1)
                 return
         if not await self._was_satisfied(task):
             agent = self._roster.free(self._ctx.now)
@@ -163,14 +163,14 @@ class Loop:
         if task.verdict in ENDED:
             self._crew.let_go(task)
 
-    async def _was_satisfied(self, task: TaskBook) -> bool:
+    async def _was_satisfied(self, task: TaskState) -> bool:
         """Whether there was nothing to do for it; looked at once, before any work."""
         if task.was_looked_at:
             return False
         task.was_looked_at = True
         return bool(self._declared.own(task)) and await self._is_satisfied(task)
 
-    async def _is_satisfied(self, task: TaskBook) -> bool:
+    async def _is_satisfied(self, task: TaskState) -> bool:
         """Look at a task's own checks before any work; with `red_first` a green one is a fault of the plan."""
         looked = await self._steps.check(task, "before", self._declared.own(task))
         task.checks = looked["results"]  # an iteration without a change counts with these
@@ -185,7 +185,7 @@ class Loop:
             task.verdict, task.reason = SATISFIED, "its own checks passed before any work"
         return True
 
-    async def _iterate(self, task: TaskBook, agent: str) -> None:
+    async def _iterate(self, task: TaskState, agent: str) -> None:
         """One fresh agent, and what came of it."""
         self.ledger.iterations += 1
         task.iterations += 1
@@ -201,7 +201,7 @@ class Loop:
             case effects.UNUSABLE:
                 self._roster.unusable[agent] = task.reason = str(work.get("said") or f"{agent} cannot be used")
             case effects.BUDGET:
-                self._standstill = Standstill(effects.WHY_BUDGET, str(work.get("said") or "the budget is spent"), 3)
+                self._standstill = Paused(effects.WHY_BUDGET, str(work.get("said") or "the budget is spent"), 3)
             case effects.CRASHED:
                 await self._crashed(task, work)
             case effects.QUESTION:
@@ -222,7 +222,7 @@ class Loop:
             args = {"iteration": number, "agent": agent}
             self.ledger.aside.add(await self._steps.ask_home(effects.SUMMARIZE, args, None))
 
-    async def _work(self, task: TaskBook, agent: str) -> dict[str, Any]:
+    async def _work(self, task: TaskState, agent: str) -> dict[str, Any]:
         args: dict[str, Any] = {
             "task": task.title,
             "iteration": task.iterations,
@@ -262,28 +262,28 @@ class Loop:
 
     # Endings that are nobody's failure
 
-    async def _wait_for_an_agent(self, task: TaskBook) -> None:
+    async def _wait_for_an_agent(self, task: TaskState) -> None:
         """Nobody is free: wait for the first limit that is lifted, or for a person where only one can help."""
         until = self._roster.next_reset()
         if until is None:
             said = "; ".join(dict.fromkeys(self._roster.unusable.values()))
-            self._standstill = Standstill(effects.WHY_UNUSABLE, f"no agent of the list can be used: {said}", 5)
+            self._standstill = Paused(effects.WHY_UNUSABLE, f"no agent of the list can be used: {said}", 5)
             return
         wait, left = (until - self._ctx.now()).total_seconds(), self._limits.max_seconds - self._time.seconds
         if wait > left:  # to sit there until the time is over would help nobody
             reason = limits.too_late(until, wait_seconds=wait, left_seconds=left)
-            self._standstill = Standstill(effects.WHY_USAGE, reason, 3)
+            self._standstill = Paused(effects.WHY_USAGE, reason, 3)
             return
         task.reason = f"waiting for a usage limit until {until.isoformat()}"
         await self._ctx.sleep_until(until, label=f"usage limit: {task.title}")
         self._roster.lift(until)
 
-    async def _overloaded(self, task: TaskBook) -> None:
+    async def _overloaded(self, task: TaskState) -> None:
         wait = decisions.backoff_seconds(task.waits)
         task.waits += 1
         await self._ctx.sleep_until(self._ctx.now() + timedelta(seconds=wait), label=f"overloaded: {task.title}")
 
-    async def _crashed(self, task: TaskBook, work: dict[str, Any]) -> None:
+    async def _crashed(self, task: TaskState, work: dict[str, Any]) -> None:
         task.crashes += 1
         if task.crashes < decisions.CRASHES:
             return
@@ -291,7 +291,7 @@ class Loop:
         task.reason = f"the agent died {task.crashes} times in a row: {work.get('said') or 'without a word'}"
         await self._steps.roll_back(task, task.first_snapshot, task.reason)
 
-    async def _set_aside(self, task: TaskBook, work: dict[str, Any]) -> None:
+    async def _set_aside(self, task: TaskState, work: dict[str, Any]) -> None:
         """Take the work of a task that waits out of the way of others: it must not become a part of their commits."""
         has_work = bool(work.get("changed")) or task.tries > 0
         is_asked = self._settings.get("breakpoints", "ask") == "ask"  # else a policy answers before anybody goes on

@@ -15,8 +15,8 @@ from bridle.loop.process.task_state import (
     PENDING,
     SATISFIED,
     UNVERIFIED,
-    Ledger,
-    TaskBook,
+    RunState,
+    TaskState,
 )
 from bridle.loop.settings.limits import Limits
 
@@ -25,7 +25,7 @@ VERIFIED = frozenset({DONE, GUARD_ONLY, SATISFIED})
 
 
 def receipt(
-    inputs: dict[str, Any], ledger: Ledger, limits: Limits, *, seconds: float, workers: Collection[int] = ()
+    inputs: dict[str, Any], ledger: RunState, limits: Limits, *, seconds: float, workers: Collection[int] = ()
 ) -> dict[str, Any]:
     """The whole run, for people and programs; `workers` are those that have a worktree by now."""
     spent, tasks = ledger.spent, list(ledger.tasks.values())
@@ -64,7 +64,7 @@ def _undo(inputs: dict[str, Any], worktrees: list[str]) -> str:
     return " && ".join([*(f"git worktree remove -f {shlex.quote(folder)}" for folder in worktrees), forget])
 
 
-def verdict(tasks: list[TaskBook]) -> str:
+def verdict(tasks: list[TaskState]) -> str:
     """One word for all tasks: the worst of theirs."""
     verdicts = {task.verdict for task in tasks}
     if verdicts <= VERIFIED:
@@ -84,7 +84,7 @@ def exit_code(document: dict[str, Any]) -> int:
     return 0 if verdicts <= VERIFIED else 1
 
 
-def _task(task: TaskBook) -> dict[str, Any]:
+def _task(task: TaskState) -> dict[str, Any]:
     shown: dict[str, Any] = {
         "title": task.title,
         "verdict": task.verdict,

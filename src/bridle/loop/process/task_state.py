@@ -23,7 +23,7 @@ ENDED = GOOD | {FAILED, STUCK, BLOCKED}
 
 
 @dataclass
-class Spent:
+class Usage:
     """What work used."""
 
     cost_usd: float = 0.0
@@ -38,7 +38,7 @@ class Spent:
         self.output_tokens += int(_number(value.get("output_tokens")))
         self.seconds += _number(value.get("seconds"))
 
-    def join(self, other: Spent) -> None:
+    def join(self, other: Usage) -> None:
         """Count what somebody else used."""
         self.cost_usd += other.cost_usd
         self.input_tokens += other.input_tokens
@@ -47,7 +47,7 @@ class Spent:
 
 
 @dataclass
-class TaskBook:
+class TaskState:
     """One task of the plan, as it stands."""
 
     title: str
@@ -61,7 +61,7 @@ class TaskBook:
     """Iterations in a row in which the agent died."""
     waits: int = 0
     """Overloads in a row; each is waited for longer than the one before."""
-    spent: Spent = field(default_factory=Spent)
+    spent: Usage = field(default_factory=Usage)
     last_cost_usd: float = 0.0
     """What its last iteration cost."""
     verified_usd: float = 0.0
@@ -119,22 +119,22 @@ class TaskBook:
 
 
 @dataclass
-class Ledger:
+class RunState:
     """All tasks, in the order of the plan."""
 
-    tasks: dict[str, TaskBook]
+    tasks: dict[str, TaskState]
     iterations: int = 0
     iteration_costs: list[float] = field(default_factory=list)
     """What each iteration cost, oldest first."""
     hints: list[str] = field(default_factory=list)
     """What the person said for the next iteration."""
-    aside: Spent = field(default_factory=Spent)
+    aside: Usage = field(default_factory=Usage)
     """What was used for no single task: summaries."""
 
     @property
-    def spent(self) -> Spent:
+    def spent(self) -> Usage:
         """Everything that the run used."""
-        whole = Spent()
+        whole = Usage()
         for task in self.tasks.values():
             whole.join(task.spent)
         whole.join(self.aside)

@@ -7,27 +7,27 @@ from typing import Any
 
 from bridle.loop import effects
 from bridle.loop.process import decisions
-from bridle.loop.process.effect_requests import Steps
-from bridle.loop.process.merge_queue import HandedBack, Landing
+from bridle.loop.process.effect_requests import EffectRequests
+from bridle.loop.process.merge_queue import MergeQueue, Rejected
 from bridle.loop.process.receipt import VERIFIED
 from bridle.loop.process.required_checks import Declared
-from bridle.loop.process.task_state import DONE, FAILED, GUARD_ONLY, STUCK, UNVERIFIED, Ledger, TaskBook
-from bridle.loop.process.workers import Crew
+from bridle.loop.process.task_state import DONE, FAILED, GUARD_ONLY, STUCK, UNVERIFIED, RunState, TaskState
+from bridle.loop.process.workers import Workers
 
 # A hook that formats what is committed does so once; one that changes it each time never comes to an end.
 COMMIT_ROUNDS = 3
 
 
-class Judge:
+class Verdicts:
     """Gives tasks their verdicts."""
 
     def __init__(
         self,
-        ledger: Ledger,
-        crew: Crew,
-        steps: Steps,
+        ledger: RunState,
+        crew: Workers,
+        steps: EffectRequests,
         declared: Declared,
-        landing: Landing,
+        landing: MergeQueue,
         *,
         tries: Callable[[], int],
         stuck_after: int,
@@ -38,7 +38,7 @@ class Judge:
         """How many a task has; a person can change it meanwhile."""
         self._stuck_after = stuck_after
 
-    async def judge(self, task: TaskBook, work: dict[str, Any]) -> None:
+    async def judge(self, task: TaskState, work: dict[str, Any]) -> None:
         """The agent has ended by itself: look at what it left, and let the checks decide."""
         if not work.get("changed") and not work.get("done"):
             why = f" and said: {work['said']}" if work.get("said") else ""
@@ -56,7 +56,7 @@ class Judge:
         else:
             await self._red(task, work, looked)
 
-    async def _passed(self, task: TaskBook, kept: dict[str, Any], looked: dict[str, Any]) -> None:
+    async def _passed(self, task: TaskState, kept: dict[str, Any], looked: dict[str, Any]) -> None:
         if self._declared.own(task):
             await self._settle(task, DONE, "its checks passed", tree=looked["tree"])
         elif kept.get("changed"):
@@ -64,7 +64,7 @@ class Judge:
         else:
             await self._not_done(task, "the guard passes, but nothing was changed", tree=looked["tree"])
 
-    async def _red(self, task: TaskBook, work: dict[str, Any], looked: dict[str, Any]) -> None:
+    async def _red(self, task: TaskState, work: dict[str, Any], looked: dict[str, Any]) -> None:
         """Checks failed: the work stays for the next try, unless it broke what another task had done."""
         broken = decisions.broken_tasks(looked["results"])
         if broken:
@@ -73,7 +73,7 @@ class Judge:
         task.failure = decisions.failure_text(looked["results"])
         await self._not_done(task, _why(looked["results"]), tree=looked["tree"])
 
-    async def _settle(self, task: TaskBook, verdict: str, reason: str, *, tree: str | None = None) -> None:
+    async def _settle(self, task: TaskState, verdict: str, reason: str, *, tree: str | None = None) -> None:
         """Commit, and give the verdict; checks that did not run on the committed tree run again."""
         args = {
             "task": task.title,
@@ -90,7 +90,7 @@ class Judge:
         commit = made.get("commit")
         if self._crew.is_parallel:
             landed = await self._landing.hand_in(task, made, args, lambda: self._declared.all(task, everything=True))
-            if isinstance(landed, HandedBack):
+            if isinstance(landed, Rejected):
                 await self._handed_back(task, landed)
                 return
             commit, task.checks = landed.commit, landed.results or task.checks
@@ -103,7 +103,7 @@ class Judge:
             if other is not task:
                 other.first_snapshot = None  # going back to it would take this commit away
 
-    async def _committed(self, task: TaskBook, args: dict[str, Any]) -> dict[str, Any] | None:
+    async def _committed(self, task: TaskState, args: dict[str, Any]) -> dict[str, Any] | None:
         """The commit of exactly those files that the checks have seen; None where there is none."""
         for _ in range(COMMIT_ROUNDS):
             made = await self._steps.ask(task, effects.COMMIT, args, f"{task.title}: commit")
@@ -125,7 +125,7 @@ class Judge:
         await self._not_done(task, "its files are changed by something each time before they are committed", tree="")
         return None
 
-    async def _handed_back(self, task: TaskBook, why: HandedBack) -> None:
+    async def _handed_back(self, task: TaskState, why: Rejected) -> None:
         """It passed by itself, but not together with what others have done meanwhile: a try, and a part of the task."""
         task.checks = why.results or task.checks
         task.failure = why.failure
@@ -133,14 +133,14 @@ class Judge:
             task.notes.append(why.note)
         await self._not_done(task, why.reason, tree=why.tree)
 
-    async def _not_done(self, task: TaskBook, reason: str, *, tree: str) -> None:
+    async def _not_done(self, task: TaskState, reason: str, *, tree: str) -> None:
         """A try that left the task not done: another one, or the end of it."""
         task.tries += 1
         task.reason = reason
         task.signatures.append(decisions.signature(task.checks, tree))
         await self._after_try(task)
 
-    async def _after_try(self, task: TaskBook) -> None:
+    async def _after_try(self, task: TaskState) -> None:
         """Whether there is another try."""
         if decisions.is_stuck(task.signatures, after=self._stuck_after):
             task.verdict = STUCK

@@ -19,11 +19,11 @@ from bridle.ground import disk, ids
 from bridle.loop.protection import file_states
 from bridle.loop.protection.file_states import Entry
 from bridle.loop.protection.find import definitions
-from bridle.loop.protection.findings import Look
+from bridle.loop.protection.findings import RepositoryFiles
 from bridle.loop.protection.protected_parts import Protected
 from bridle.loop.settings.bridle_toml import FILE_NAME
 from bridle.loop.text.path_patterns import matches
-from bridle.loop.working_copy.run_context import Bench
+from bridle.loop.working_copy.run_context import RunContext
 from bridle.loop.working_copy.run_worktrees import made_by_setup
 from bridle.workspace.snapshot import commit_tree, index_of_all, tree_of_all, tree_of_index
 
@@ -41,7 +41,7 @@ _RECORD_LIMIT_BYTES = 256 * 1024 * 1024
 
 
 @dataclass(frozen=True)
-class Origin:
+class Baseline:
     """The start of a run."""
 
     work: str
@@ -59,21 +59,21 @@ class Origin:
         return self.protected.lines(self.kept)
 
 
-async def record(bench: Bench) -> Origin:
+async def record(bench: RunContext) -> Baseline:
     """Look at the working copy before any work, and write down what it is like."""
     listed = await bench.git.names("ls-files", "-z", "--cached", "--others", "--exclude-standard")
     others = await bench.git.names("ls-files", "-z", "--others", "--exclude-standard")
     untracked = tuple(sorted(name for name in others if not name.endswith("/")))
     names = sorted({*listed, *_in_our_folder(bench.folder)})
     protected = find_protected(bench, names)
-    made = Origin(await tree_without(bench, untracked), untracked, protected, await _keep(bench, protected.paths))
+    made = Baseline(await tree_without(bench, untracked), untracked, protected, await _keep(bench, protected.paths))
     data = json.dumps(_as_json(made)).encode("ascii")  # names that are no text survive as escapes
     disk.make_private_folder(bench.run_folder)
     disk.write_atomic(bench.run_folder / FILE, data)
     return replace(made, digest=_digest(data))
 
 
-def read(bench: Bench, *, digest: str | None = None) -> Origin:
+def read(bench: RunContext, *, digest: str | None = None) -> Baseline:
     """What `record` wrote; with `digest`, only that very record will do."""
     found = find(bench)
     if found is None:
@@ -86,7 +86,7 @@ def read(bench: Bench, *, digest: str | None = None) -> Origin:
     return found
 
 
-def find(bench: Bench) -> Origin | None:
+def find(bench: RunContext) -> Baseline | None:
     """What `record` wrote; None where nothing was."""
     path = bench.run_folder / FILE
     try:
@@ -103,10 +103,10 @@ def find(bench: Bench) -> Origin | None:
     return replace(found, untracked=tuple(sorted({*found.untracked, *made}))) if made else found
 
 
-def find_protected(bench: Bench, names: list[str]) -> Protected:
+def find_protected(bench: RunContext, names: list[str]) -> Protected:
     """What is protected, as the files stand now."""
     folder, plan, settings = bench.folder, bench.plan, bench.settings
-    look = Look(names, lambda path: _is_file(folder, path), lambda path: _text(folder, path))
+    look = RepositoryFiles(names, lambda path: _is_file(folder, path), lambda path: _text(folder, path))
     commands = [*plan.guard, *(command for task in plan.tasks for command in task.checks)]
     found = definitions(commands, look)
     files = dict(found.files)
@@ -124,7 +124,7 @@ def find_protected(bench: Bench, names: list[str]) -> Protected:
     return replace(found, files=dict(sorted(files.items())), parts=parts, absent=absent)
 
 
-async def tree_without(bench: Bench, untracked: tuple[str, ...]) -> str:
+async def tree_without(bench: RunContext, untracked: tuple[str, ...]) -> str:
     """The tree of everything in the working copy but these files."""
     if not untracked:
         return await tree_of_all(bench.git, as_committed=True)
@@ -132,7 +132,7 @@ async def tree_without(bench: Bench, untracked: tuple[str, ...]) -> str:
         return await write_tree(bench, variables, untracked)
 
 
-async def write_tree(bench: Bench, variables: Mapping[str, str], untracked: tuple[str, ...]) -> str:
+async def write_tree(bench: RunContext, variables: Mapping[str, str], untracked: tuple[str, ...]) -> str:
     """The tree of a private index, without these files; the index keeps them."""
     whole = await tree_of_index(bench.git, variables)
     if not untracked:
@@ -148,7 +148,7 @@ async def write_tree(bench: Bench, variables: Mapping[str, str], untracked: tupl
         other.unlink(missing_ok=True)
 
 
-async def _keep(bench: Bench, paths: list[str]) -> dict[str, Entry]:
+async def _keep(bench: RunContext, paths: list[str]) -> dict[str, Entry]:
     """Put the bytes of these files into the repository, where nothing collects them; gives those that are there."""
     digest = file_states.digest_of(bench.base)
     entries = {path: entry for path in paths if (entry := file_states.entry_at(bench.folder, path, digest=digest))}
@@ -168,7 +168,7 @@ async def _keep(bench: Bench, paths: list[str]) -> dict[str, Entry]:
     return entries
 
 
-async def _hold(bench: Bench, entries: Mapping[str, Entry]) -> None:
+async def _hold(bench: RunContext, entries: Mapping[str, Entry]) -> None:
     """Have a ref that leads to the bytes."""
     path = disk.make_private_folder(bench.run_folder) / f"bridle-{ids.new_token()}.index"
     own = {"GIT_INDEX_FILE": str(path)}
@@ -190,7 +190,7 @@ def _in_our_folder(folder: Path) -> Iterator[str]:
         yield from (path for name in files if not (path := f"{here}/{name}").startswith(_OURS))
 
 
-def _plan_path(bench: Bench) -> str | None:
+def _plan_path(bench: RunContext) -> str | None:
     """The plan as seen from the top; None where it is elsewhere."""
     if bench.plan.path is None:
         return None
@@ -216,7 +216,7 @@ def _text(folder: Path, path: str) -> str | None:
         return None
 
 
-def _as_json(origin: Origin) -> dict[str, Any]:
+def _as_json(origin: Baseline) -> dict[str, Any]:
     return {
         "work": origin.work,
         "untracked": list(origin.untracked),
@@ -225,8 +225,8 @@ def _as_json(origin: Origin) -> dict[str, Any]:
     }
 
 
-def _from_json(value: Mapping[str, Any]) -> Origin:
-    return Origin(
+def _from_json(value: Mapping[str, Any]) -> Baseline:
+    return Baseline(
         value["work"],
         tuple(value["untracked"]),
         Protected.from_json(value["protected"]),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Collection, Iterable, Sequence
 
-from bridle.loop.protection.findings import Findings, Look
+from bridle.loop.protection.findings import Findings, RepositoryFiles
 from bridle.loop.protection.formats import makefile, package_json
 from bridle.loop.protection.protected_parts import MAKE, NPM, Protected
 from bridle.loop.protection.runner_settings import find_settings
@@ -29,7 +29,7 @@ _DEPTH = 8
 _COMMAND_CHARACTERS = 60
 
 
-def definitions(commands: Iterable[str], look: Look) -> Protected:
+def definitions(commands: Iterable[str], look: RepositoryFiles) -> Protected:
     """Everything that these commands name, and everything that says what they do."""
     finder = _Finder(look)
     for command in commands:
@@ -38,7 +38,7 @@ def definitions(commands: Iterable[str], look: Look) -> Protected:
 
 
 class _Finder:
-    def __init__(self, look: Look) -> None:
+    def __init__(self, look: RepositoryFiles) -> None:
         self.look = look
         self.found = Findings()
         self._seen: set[tuple[str, str]] = set()

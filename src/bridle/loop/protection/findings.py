@@ -9,7 +9,7 @@ from bridle.loop.protection.protected_parts import THERE, Part, Protected
 
 
 @dataclass(frozen=True)
-class Look:
+class RepositoryFiles:
     """The files of a repository, as they were."""
 
     names: Collection[str]

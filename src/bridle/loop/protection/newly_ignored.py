@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 
 from bridle.loop.protection.weakened_tests import Report
-from bridle.loop.working_copy.run_context import Bench
+from bridle.loop.working_copy.run_context import RunContext
 
 # What tools write and nobody commits; hiding it is what such rules are for.
 _MADE_BY_TOOLS = re.compile(
@@ -17,7 +17,7 @@ _MADE_BY_TOOLS = re.compile(
 _SHOWN = 5
 
 
-async def hidden_files(bench: Bench, rules: Mapping[str, str]) -> list[Report]:
+async def hidden_files(bench: RunContext, rules: Mapping[str, str]) -> list[Report]:
     """What each of these .gitignore files hides now and did not before, when they were the texts given."""
     listed = await bench.git.names("ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory")
     names = [name for name in listed if not _MADE_BY_TOOLS.search(name)]

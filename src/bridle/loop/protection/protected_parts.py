@@ -88,7 +88,7 @@ class Protected:
 
 
 @dataclass(frozen=True)
-class Mended:
+class Restored:
     """A file whose protected part was put back."""
 
     text: str | None

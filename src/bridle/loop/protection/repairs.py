@@ -11,12 +11,12 @@ from pathlib import Path
 from bridle.errors import DiskError
 from bridle.ground import disk
 from bridle.loop.protection import file_states
-from bridle.loop.protection.baseline import Origin
+from bridle.loop.protection.baseline import Baseline
 from bridle.loop.protection.file_states import Entry
 from bridle.loop.protection.formats import conftest, makefile, package_json, toml_and_ini
-from bridle.loop.protection.protected_parts import CONFTEST, FREE, INI, MAKE, NPM, TOML, Mended, Part
+from bridle.loop.protection.protected_parts import CONFTEST, FREE, INI, MAKE, NPM, TOML, Part, Restored
 from bridle.loop.text.path_patterns import matches
-from bridle.loop.working_copy.run_context import Bench
+from bridle.loop.working_copy.run_context import RunContext
 
 # A file that defines checks is small; what is longer is put back as a whole.
 TEXT_LIMIT_BYTES = 4 * 1024 * 1024
@@ -37,7 +37,7 @@ class Repair:
 
 
 @dataclass(frozen=True)
-class Version:
+class ExpectedFile:
     """A file as it must be: as the run began with it, or as a task that may edit it has left it."""
 
     entry: Entry
@@ -46,7 +46,11 @@ class Version:
 
 
 async def repairs(
-    bench: Bench, start: Origin, versions: Mapping[str, Version], may_edit: Sequence[str], conftests: Iterable[str]
+    bench: RunContext,
+    start: Baseline,
+    versions: Mapping[str, ExpectedFile],
+    may_edit: Sequence[str],
+    conftests: Iterable[str],
 ) -> list[Repair]:
     """Everything that is not as it must be; `conftests` are the files of that name that are there now."""
     protected = start.protected
@@ -68,7 +72,7 @@ async def repairs(
     return found
 
 
-def apply(bench: Bench, wanted: Iterable[Repair]) -> None:
+def apply(bench: RunContext, wanted: Iterable[Repair]) -> None:
     """Do all of it; what was done before a crash is done again, to the same end."""
     staging = disk.make_private_folder(bench.run_folder)
     for repair in wanted:
@@ -78,14 +82,14 @@ def apply(bench: Bench, wanted: Iterable[Repair]) -> None:
             file_states.put_back(bench.folder, repair.path, repair.entry, repair.data, staging=staging)
 
 
-async def _whole(bench: Bench, path: str, version: Version, why: str) -> list[Repair]:
+async def _whole(bench: RunContext, path: str, version: ExpectedFile, why: str) -> list[Repair]:
     fault = file_states.fault(bench.folder, path, version.entry)
     if fault is None:
         return []
     return [Repair(path, f"{fault}, and {why}", version.entry, await _data(bench, version))]
 
 
-async def _in_part(bench: Bench, path: str, parts: Sequence[Part], version: Version | None) -> list[Repair]:
+async def _in_part(bench: RunContext, path: str, parts: Sequence[Part], version: ExpectedFile | None) -> list[Repair]:
     """A file of which only parts are protected."""
     if version is not None:
         fault = file_states.fault(bench.folder, path, version.entry)
@@ -115,18 +119,18 @@ async def _in_part(bench: Bench, path: str, parts: Sequence[Part], version: Vers
     return [Repair(path, words, entry if text is not None else None, (text or "").encode("utf-8"))]
 
 
-def _mend(part: Part, origin: str | None, current: str) -> Mended | None:
+def _mend(part: Part, origin: str | None, current: str) -> Restored | None:
     if part.kind == CONFTEST:
         return conftest.mend(origin, current)
     if part.kind == TOML:
         return toml_and_ini.mend_toml(origin, current, part.names, is_optional=part.state == FREE)
     if part.kind == INI:
         return toml_and_ini.mend_ini(origin, current, part.names, is_optional=part.state == FREE)
-    mend: Mapping[str, Callable[..., Mended | None]] = {MAKE: makefile.mend, NPM: package_json.mend}
+    mend: Mapping[str, Callable[..., Restored | None]] = {MAKE: makefile.mend, NPM: package_json.mend}
     return mend[part.kind](origin, current, part.names) if origin is not None else None
 
 
-async def _data(bench: Bench, version: Version) -> bytes:
+async def _data(bench: RunContext, version: ExpectedFile) -> bytes:
     if version.data is not None:
         return version.data
     _, text = await bench.git.run("cat-file", "blob", version.entry.object)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Iterator, Sequence
 
-from bridle.loop.protection.findings import Findings, Look
+from bridle.loop.protection.findings import Findings, RepositoryFiles
 from bridle.loop.protection.formats import conftest, package_json, toml_and_ini
 from bridle.loop.protection.protected_parts import CLOSED, CONFTEST, FREE, INI, NPM, TOML
 from bridle.loop.protection.runner_table import PYTEST, RUNNERS, Runner
@@ -13,7 +13,7 @@ from bridle.loop.protection.shell_commands import Simple, candidates, is_pattern
 from bridle.loop.text.path_patterns import matches
 
 
-def find_settings(name: str, rest: Simple, look: Look, found: Findings) -> None:
+def find_settings(name: str, rest: Simple, look: RepositoryFiles, found: Findings) -> None:
     """Take in what a runner reads that is called with these words."""
     runner = RUNNERS[name]
     named = [join(rest.folder, one) for word in rest.words if not word.startswith("-") for one in candidates(word)]
@@ -29,7 +29,7 @@ def find_settings(name: str, rest: Simple, look: Look, found: Findings) -> None:
         _conftests(folders, places or ([] if files else [rest.folder]), look, found)
 
 
-def _take_in(name: str, runner: Runner, folder: str, look: Look, found: Findings) -> bool:
+def _take_in(name: str, runner: Runner, folder: str, look: RepositoryFiles, found: Findings) -> bool:
     """Protect a runner's settings in a folder; whether there are any."""
     own = [path for pattern in runner.files for path in _in_folder(folder, pattern, look)]
     for path in own:
@@ -44,7 +44,7 @@ def _take_in(name: str, runner: Runner, folder: str, look: Look, found: Findings
     return bool(own or shared or has_key)
 
 
-def _keep_free(name: str, runner: Runner, folders: Sequence[str], look: Look, found: Findings) -> None:
+def _keep_free(name: str, runner: Runner, folders: Sequence[str], look: RepositoryFiles, found: Findings) -> None:
     """Where a runner has settings, no others may stand before them."""
     for folder in folders:
         for pattern in runner.files:
@@ -63,7 +63,7 @@ def _watch_new(runner: Runner, folder: str, found: Findings) -> None:
         found.part(path, kind, [key], state=FREE)
 
 
-def _conftests(folders: Sequence[str], below: Sequence[str], look: Look, found: Findings) -> None:
+def _conftests(folders: Sequence[str], below: Sequence[str], look: RepositoryFiles, found: Findings) -> None:
     """Those of the folders on the way, and of all folders that are tested."""
     found.conftest_folders.update(below)
     on_the_way = [join(folder, conftest.FILE_NAME) for folder in folders]
@@ -85,13 +85,13 @@ def _shared(runner: Runner, folder: str) -> Iterator[tuple[str, str, str]]:
         yield join(folder, file), INI, section
 
 
-def _has(path: str, kind: str, key: str, look: Look) -> bool:
+def _has(path: str, kind: str, key: str, look: RepositoryFiles) -> bool:
     text = look.text(path)
     load = toml_and_ini.load_toml if kind == TOML else toml_and_ini.load_ini
     return text is not None and toml_and_ini.has(load, text, (key,))
 
 
-def _in_folder(folder: str, pattern: str, look: Look) -> list[str]:
+def _in_folder(folder: str, pattern: str, look: RepositoryFiles) -> list[str]:
     if not is_pattern(pattern):
         path = join(folder, pattern)
         return [path] if look.is_file(path) else []

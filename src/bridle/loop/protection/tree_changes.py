@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from bridle.loop.working_copy.run_context import Bench
+from bridle.loop.working_copy.run_context import RunContext
 
 # A longer file was not written by a person, and holds no test.
 FILE_BYTES = 1024 * 1024
@@ -33,7 +33,7 @@ class Change:
         return set(self.before) == {"0"}
 
 
-async def changes_since(bench: Bench, before: str, after: str, *, leave: Collection[str]) -> list[Change]:
+async def changes_since(bench: RunContext, before: str, after: str, *, leave: Collection[str]) -> list[Change]:
     """What differs between two trees or commits, these files left out."""
     if before == after:
         return []
@@ -47,7 +47,7 @@ async def changes_since(bench: Bench, before: str, after: str, *, leave: Collect
     ]
 
 
-async def texts_of(bench: Bench, objects: Collection[str]) -> dict[str, str]:
+async def texts_of(bench: RunContext, objects: Collection[str]) -> dict[str, str]:
     """What is in these files, where they are no longer than a file that a person writes."""
     wanted = sorted(one for one in objects if set(one) != {"0"})
     given = "".join(f"{one}\n" for one in wanted).encode()
@@ -67,7 +67,7 @@ async def texts_of(bench: Bench, objects: Collection[str]) -> dict[str, str]:
     return found | await _batch(bench, batch)
 
 
-async def _batch(bench: Bench, objects: Sequence[str]) -> dict[str, str]:
+async def _batch(bench: RunContext, objects: Sequence[str]) -> dict[str, str]:
     """What is in these files, by one git."""
     if not objects:
         return {}

@@ -13,7 +13,7 @@ from bridle.ground import ids
 from bridle.loop.protection.tree_changes import changes_since
 from bridle.loop.protection.weakened_tests import Report
 from bridle.loop.text.path_patterns import matches
-from bridle.loop.working_copy.run_context import Bench
+from bridle.loop.working_copy.run_context import RunContext
 from bridle.workspace import snapshot
 from bridle.workspace.snapshot import Snapshot
 
@@ -41,7 +41,7 @@ class Lost:
         return [Report(name, words.format(self.before.ref, name)) for name in self.changed[:SHOWN]]
 
 
-async def lost(bench: Bench, untracked: Sequence[str], before: str, may_edit: Sequence[str]) -> Lost | None:
+async def lost(bench: RunContext, untracked: Sequence[str], before: str, may_edit: Sequence[str]) -> Lost | None:
     """What an iteration did to these files, by the snapshots around it; None where it let them be."""
     if not untracked or not before:
         return None
@@ -56,7 +56,7 @@ async def lost(bench: Bench, untracked: Sequence[str], before: str, may_edit: Se
     return Lost(first, deleted, changed) if found else None
 
 
-async def put_back(bench: Bench, found: Lost) -> list[Report]:
+async def put_back(bench: RunContext, found: Lost) -> list[Report]:
     """Write what was deleted, byte for byte; what stands there by now is left alone, and what could not be is told."""
     gone = [name for name in found.deleted if not os.path.lexists(bench.folder / name)]
     if not gone:

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from bridle.loop.process.task_state import Ledger
+from bridle.loop.process.task_state import RunState
 
 ITERATIONS = 50
 TRIES = 5
@@ -44,7 +44,7 @@ class Limits:
         )
 
 
-def reached(limits: Limits, ledger: Ledger, *, elapsed_seconds: float, under_way: int = 0) -> str | None:
+def reached(limits: Limits, ledger: RunState, *, elapsed_seconds: float, under_way: int = 0) -> str | None:
     """Why the next iteration must not begin; None where it may. Those under way will cost as much as it does."""
     if ledger.iterations >= limits.max_iterations:
         return f"{limits.max_iterations} iterations are used up"
@@ -72,7 +72,7 @@ def too_late(until: datetime, *, wait_seconds: float, left_seconds: float) -> st
     )
 
 
-def expected_cost(ledger: Ledger) -> float:
+def expected_cost(ledger: RunState) -> float:
     """What the next iteration will cost, from those of this run."""
     return max(ledger.iteration_costs[-_HISTORY:], default=0.0)
 

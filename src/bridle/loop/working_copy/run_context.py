@@ -8,7 +8,7 @@ from pathlib import Path
 
 from bridle.engine.hooks.run_hooks import Hooks
 from bridle.loop.plan.model import Plan
-from bridle.loop.progress_events import Watch, unwatched
+from bridle.loop.progress_events import Listener, unwatched
 from bridle.loop.settings.model import Settings
 from bridle.run.direnv import workspace_variables
 from bridle.wire.mask import Mask, secret_values
@@ -22,7 +22,7 @@ def _say_nothing(_line: str) -> None:
 
 
 @dataclass(frozen=True)
-class Bench:
+class RunContext:
     """One working copy, the run that works in it, and what both were given."""
 
     git: Git
@@ -51,7 +51,7 @@ class Bench:
     """The native hooks; None where none are to run."""
     say: Say = _say_nothing
     """A line for the person who watches."""
-    watch: Watch = unwatched
+    watch: Listener = unwatched
     """What happens, as it happens, for whoever shows it."""
 
     @property
@@ -69,11 +69,11 @@ class Bench:
         """The folder whose `.ralph` keeps what was learned, for whoever works in this repository next."""
         return self.repository or self.workspace
 
-    def in_copy(self, folder: Path) -> Bench:
+    def in_copy(self, folder: Path) -> RunContext:
         """The same run in another working copy; its logs stay where they are."""
         return replace(self, git=Git(folder, self.environment), folder=folder, home=self.workspace)
 
-    def with_variables(self, variables: Mapping[str, str | None]) -> Bench:
+    def with_variables(self, variables: Mapping[str, str | None]) -> RunContext:
         """The same with more variables, or without some (None); what is secret among them is masked too."""
         if not variables:
             return self
@@ -83,7 +83,7 @@ class Bench:
         return replace(self, environment=environment, mask=Mask(known))
 
 
-def bench(
+def run_context(
     folder: Path,
     *,
     environment: Mapping[str, str],
@@ -92,14 +92,14 @@ def bench(
     base: str,
     run_folder: Path,
     say: Say = _say_nothing,
-    watch: Watch = unwatched,
-) -> Bench:
+    watch: Listener = unwatched,
+) -> RunContext:
     """The bench of a working copy, whose top folder this is."""
     mask = Mask(secret_values(environment))
     git = Git(folder, environment)
-    return Bench(git, folder, environment, settings, plan, base, run_folder, mask, say=say, watch=watch)
+    return RunContext(git, folder, environment, settings, plan, base, run_folder, mask, say=say, watch=watch)
 
 
-async def with_direnv(given: Bench) -> Bench:
+async def with_direnv(given: RunContext) -> RunContext:
     """The same with what direnv sets in its folder, where the person has it and allows it."""
     return given.with_variables(await workspace_variables(given.folder, given.environment, given.say))

@@ -15,7 +15,7 @@ from typing import Any
 
 from bridle.errors import DiskError
 from bridle.ground import disk
-from bridle.loop.working_copy.run_context import Bench
+from bridle.loop.working_copy.run_context import RunContext
 from bridle.workspace import worktree
 from bridle.workspace.git import Git
 from bridle.workspace.snapshot import HONEST, add_all
@@ -42,7 +42,7 @@ def folder_of(repository: Path, run: str, worker: int | None = None) -> Path:
     return repository.resolve() / AGENTS_FOLDER / name_of(run, worker)
 
 
-def in_worktree(bench: Bench, worker: int | None = None) -> Bench:
+def in_worktree(bench: RunContext, worker: int | None = None) -> RunContext:
     """The bench of a run in a worktree of its repository; that worktree need not be there yet."""
     folder = folder_of(bench.folder, bench.run, worker)
     path = bench.plan.path
@@ -91,13 +91,13 @@ def made_by_setup(folder: Path) -> tuple[str, ...]:
     return tuple(str(name) for name in read_note(folder).get("made") or ())
 
 
-async def stand_at(bench: Bench, head: str, tree: str | None = None) -> None:
+async def stand_at(bench: RunContext, head: str, tree: str | None = None) -> None:
     """Make a worker's worktree this commit, by itself on no branch, with these files on top of it."""
     await bench.git.run("update-ref", "--no-deref", "-m", "bridle: a worker's copy", "HEAD", head)
     await put(bench, tree or f"{head}^{{tree}}")
 
 
-async def put(bench: Bench, tree: str) -> None:
+async def put(bench: RunContext, tree: str) -> None:
     """Make the files those of a tree, and the index that of the commit; what git ignores stays, others go."""
     git = bench.git
     await add_all(git, {})

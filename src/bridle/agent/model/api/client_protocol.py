@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from typing import Protocol
 
-from bridle.agent.model.api.question import Ask
+from bridle.agent.model.api.question import Question
 from bridle.agent.model.api.stream_pieces import Piece
 
 
-class Answering(Protocol):
+class ModelClient(Protocol):
     """Somebody who asks a model."""
 
-    def answer(self, ask: Ask) -> AsyncIterator[Piece]:
+    def answer(self, ask: Question) -> AsyncIterator[Piece]:
         """Ask, and give the pieces of the answer; raises ModelFailure when there is none."""
 
     async def close(self) -> None:

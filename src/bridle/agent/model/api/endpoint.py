@@ -11,8 +11,8 @@ from msgspec import Struct
 from bridle.agent.model.api import request_body, sse
 from bridle.agent.model.api.credentials import Keys
 from bridle.agent.model.api.models import Model
-from bridle.agent.model.api.question import Ask
-from bridle.agent.model.api.request_errors import Trouble, from_network, from_status, troubled
+from bridle.agent.model.api.question import Question
+from bridle.agent.model.api.request_errors import RequestError, from_network, from_status, troubled
 from bridle.agent.model.api.response_values import decoded, encoded
 from bridle.agent.model.http.address import Address, parse
 from bridle.agent.model.http.http_client import HEADERS_SECONDS, IDLE_SECONDS, Exchange, Limits, Response, Server
@@ -51,11 +51,11 @@ class Endpoint(Protocol):
         """Whether requests are made with a key, and not with the token of a login."""
 
     def stream(
-        self, ask: Ask, model: Model, max_tokens: int | None
+        self, ask: Question, model: Model, max_tokens: int | None
     ) -> AsyncGenerator[Opened | Whole | dict[str, Any], None]:
         """Ask for a stream: first Opened, then frames; or a Whole from a server that does not stream."""
 
-    async def whole(self, ask: Ask, model: Model, max_tokens: int | None) -> Whole:
+    async def whole(self, ask: Question, model: Model, max_tokens: int | None) -> Whole:
         """Ask for the answer in one document."""
 
     async def refuse_credential(self) -> None:
@@ -85,7 +85,7 @@ class PlainEndpoint:
         return self._keys.has_key
 
     async def stream(
-        self, ask: Ask, model: Model, max_tokens: int | None
+        self, ask: Question, model: Model, max_tokens: int | None
     ) -> AsyncGenerator[Opened | Whole | dict[str, Any], None]:
         """Ask for a stream."""
         try:
@@ -108,7 +108,7 @@ class PlainEndpoint:
         except NetworkError as error:
             raise troubled(from_network(error)) from error
 
-    async def whole(self, ask: Ask, model: Model, max_tokens: int | None) -> Whole:
+    async def whole(self, ask: Question, model: Model, max_tokens: int | None) -> Whole:
         """Ask for the answer in one document."""
         try:
             async with await self._request(ask, model, max_tokens, stream=False) as response:
@@ -125,7 +125,7 @@ class PlainEndpoint:
         """Let go of every connection."""
         self._server.close()
 
-    async def _request(self, ask: Ask, model: Model, max_tokens: int | None, *, stream: bool) -> Exchange:
+    async def _request(self, ask: Question, model: Model, max_tokens: int | None, *, stream: bool) -> Exchange:
         credential = await self._keys.current()
         names = request_body.betas(model, credential.betas, self._environment)
         headers = request_body.headers(names, credential.headers, ask.session_id, self._environment)
@@ -152,9 +152,9 @@ def _frame(data: bytes) -> dict[str, Any]:
     try:
         frame = decoded(data)
     except ValueError as error:
-        raise troubled(Trouble("not_json", f"a frame of the stream is not JSON: {error}")) from error
+        raise troubled(RequestError("not_json", f"a frame of the stream is not JSON: {error}")) from error
     if not isinstance(frame, dict):
-        raise troubled(Trouble("not_json", "a frame of the stream is not an object"))
+        raise troubled(RequestError("not_json", "a frame of the stream is not an object"))
     return frame
 
 
@@ -167,9 +167,9 @@ async def _document(response: Response) -> Whole:
     except ValueError as error:
         is_json = bool(data) and "json" in response.headers.get("content-type", "")
         kind = "not_json" if is_json else "garbled"
-        raise troubled(Trouble(kind, f"the answer is not JSON: {error}", request_id=request_id)) from error
+        raise troubled(RequestError(kind, f"the answer is not JSON: {error}", request_id=request_id)) from error
     if not isinstance(message, dict) or not isinstance(message.get("content"), list):
-        raise troubled(Trouble("garbled", "the answer is not a message", request_id=request_id))
+        raise troubled(RequestError("garbled", "the answer is not a message", request_id=request_id))
     return Whole(message, request_id)
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from bridle.agent.model.api.request_errors import OVERLOADED_ATTEMPTS, Trouble
+from bridle.agent.model.api.request_errors import OVERLOADED_ATTEMPTS, RequestError
 from bridle.errors import ModelFailure
 
 NOT_LOGGED_IN = "Not logged in · Please run /login"
@@ -46,7 +46,7 @@ def refused(stop_details: object, request_id: str | None) -> ModelFailure:
     return ModelFailure(text, error="invalid_request", request_id=request_id, payload=stop_details)
 
 
-def retry_word(trouble: Trouble) -> str:
+def retry_word(trouble: RequestError) -> str:
     """What `system/api_retry` calls it."""
     if trouble.is_overload:
         return "overloaded"
@@ -71,7 +71,7 @@ def overloaded_too_often(situation: Situation) -> ModelFailure:
     )
 
 
-def failure(trouble: Trouble, situation: Situation) -> ModelFailure:
+def failure(trouble: RequestError, situation: Situation) -> ModelFailure:
     """The end of a turn whose request failed for good."""
     text, error, reason = _told(trouble, situation)
     return ModelFailure(
@@ -84,7 +84,7 @@ def failure(trouble: Trouble, situation: Situation) -> ModelFailure:
     )
 
 
-def after_blocks(trouble: Trouble) -> tuple[str, str]:
+def after_blocks(trouble: RequestError) -> tuple[str, str]:
     """The text and the kind of trouble that came when a tool had been called already."""
     match trouble.kind:
         case "stream":
@@ -94,12 +94,12 @@ def after_blocks(trouble: Trouble) -> tuple[str, str]:
     return _CUT_AFTER_BLOCKS, "server_error"
 
 
-def is_too_long(trouble: Trouble) -> bool:
+def is_too_long(trouble: RequestError) -> bool:
     """Whether the conversation does not fit into the model's window."""
     return trouble.status in (400, 413) and "prompt is too long" in trouble.message.lower()
 
 
-def _told(trouble: Trouble, situation: Situation) -> tuple[str, str, str]:
+def _told(trouble: RequestError, situation: Situation) -> tuple[str, str, str]:
     """The text, the kind, and the reason of the turn's end."""
     if trouble.status is None:
         return (*_connection(trouble), "completed")
@@ -113,11 +113,11 @@ def _told(trouble: Trouble, situation: Situation) -> tuple[str, str, str]:
     return (*_status(trouble, situation), "completed")
 
 
-def _names_it_first(trouble: Trouble) -> bool:
+def _names_it_first(trouble: RequestError) -> bool:
     return trouble.message.lower().startswith("prompt is too long")
 
 
-def _status(trouble: Trouble, situation: Situation) -> tuple[str, str]:
+def _status(trouble: RequestError, situation: Situation) -> tuple[str, str]:
     said = f"API Error: {trouble.status} {trouble.message}"
     match trouble.status:
         case 401:
@@ -141,7 +141,7 @@ def _status(trouble: Trouble, situation: Situation) -> tuple[str, str]:
     return f"{said}. {passing} {_if_it_persists(situation.where)}", "server_error"
 
 
-def _connection(trouble: Trouble) -> tuple[str, str]:
+def _connection(trouble: RequestError) -> tuple[str, str]:
     match trouble.kind:
         case "slow":
             return "Request timed out", "server_error"

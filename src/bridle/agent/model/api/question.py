@@ -12,7 +12,7 @@ Block = dict[str, Any]
 Message = dict[str, Any]
 
 
-class Ask(Struct, frozen=True):
+class Question(Struct, frozen=True):
     """What is sent: the conversation so far, the tools, and how to think about it.
 
     Messages may have the role `system` whatever the model: where it does not take them, they are sent as reminders

@@ -26,10 +26,10 @@ from bridle.agent.model.api import error_texts
 from bridle.agent.model.api.endpoint import Endpoint, Opened, Whole
 from bridle.agent.model.api.error_texts import Situation
 from bridle.agent.model.api.models import Model, spoken
-from bridle.agent.model.api.question import Ask
+from bridle.agent.model.api.question import Question
 from bridle.agent.model.api.request_errors import (
     OVERLOADED_ATTEMPTS,
-    Trouble,
+    RequestError,
     delay_seconds,
     fitting_max_tokens,
     is_retried,
@@ -47,10 +47,10 @@ STREAM_ATTEMPTS = 3
 _SAME_FOR_EVERY_MODEL = frozenset({401, 403, 413, 429})
 
 
-class Course:
+class Attempts:
     """`request`, then `verdict`, then a wait of `delay_seconds`, again and again until `is_over`."""
 
-    def __init__(self, ask: Ask, endpoint: Endpoint, retries: int, chance: Callable[[], float]) -> None:
+    def __init__(self, ask: Question, endpoint: Endpoint, retries: int, chance: Callable[[], float]) -> None:
         self._ask = ask
         self._endpoint = endpoint
         self._retries = retries
@@ -58,7 +58,7 @@ class Course:
         self._others = [model for model in ask.fallbacks if model.id != ask.model.id]
         self._has_fallen_back = False
         self._assembly: Assembly | None = None
-        self._trouble: Trouble | None = None
+        self._trouble: RequestError | None = None
         self._request_id: str | None = None
         self._model = ask.model
         self._max_tokens: int | None = None
@@ -117,7 +117,7 @@ class Course:
                     yield piece
         if self._assembly is not None and not self._assembly.has_ended:
             kind = "cut" if self._assembly.has_begun else "garbled"
-            raise troubled(Trouble(kind, "the stream ended before the answer did"))
+            raise troubled(RequestError(kind, "the stream ended before the answer did"))
         for piece in last:
             yield piece
 
@@ -133,10 +133,10 @@ class Course:
         if kind == "error":
             raise troubled(_stream_error(frame, self._request_id))
         if not self._assembly.has_begun and kind not in ("message_start", "ping"):
-            raise troubled(Trouble("garbled", f"the stream begins with {kind!r}"))
+            raise troubled(RequestError("garbled", f"the stream begins with {kind!r}"))
         return self._assembly.take(frame)
 
-    def _broke_off(self, trouble: Trouble) -> list[Piece]:
+    def _broke_off(self, trouble: RequestError) -> list[Piece]:
         """An answer had begun, or something else than an answer came."""
         assembly = self._assembly
         if not self._streams:
@@ -153,7 +153,7 @@ class Course:
             return restarted
         return [*restarted, *self._began_with_error(trouble)]
 
-    def _began_with_error(self, trouble: Trouble) -> list[Piece]:
+    def _began_with_error(self, trouble: RequestError) -> list[Piece]:
         self._stream_faults += 1
         if self._stream_faults < STREAM_ATTEMPTS:
             self.delay_seconds = delay_seconds(self._stream_faults, trouble, self._chance())
@@ -163,7 +163,7 @@ class Course:
         self._ask_for_whole()
         return []
 
-    def _failed(self, trouble: Trouble) -> list[Piece]:
+    def _failed(self, trouble: RequestError) -> list[Piece]:
         """The request was refused, or did not reach anybody."""
         fitting = fitting_max_tokens(trouble)
         if fitting is not None and self._max_tokens is None:
@@ -182,7 +182,7 @@ class Course:
             raise self._failure(trouble)
         return [self._retry(trouble)]
 
-    def _trigger(self, trouble: Trouble) -> str | None:
+    def _trigger(self, trouble: RequestError) -> str | None:
         """Why another model is asked now; None: it is not."""
         if not self._others:
             return None
@@ -198,14 +198,14 @@ class Course:
         """Measured: of the models in demand, and of those only the one that was asked for, and only as a stream."""
         return self._streams and not self._has_fallen_back and "opus" in self._model.id
 
-    def _retry(self, trouble: Trouble) -> Retrying:
+    def _retry(self, trouble: RequestError) -> Retrying:
         self.delay_seconds = delay_seconds(self._attempt, trouble, self._chance())
         attempt = self._attempt
         self._attempt += 1
         word = error_texts.retry_word(trouble)
         return Retrying(attempt, self._retries, self.delay_seconds * 1000, trouble.status, word)
 
-    def _fall_back(self, trigger: str, trouble: Trouble) -> list[Piece]:
+    def _fall_back(self, trigger: str, trouble: RequestError) -> list[Piece]:
         before, after = self._model, self._others.pop(0)
         self._has_fallen_back = True
         self._start_with(after)
@@ -230,11 +230,11 @@ class Course:
         self._attempt = 1
         self._overloads = 0
 
-    def _broken(self, trouble: Trouble, assembly: Assembly) -> Broken:
+    def _broken(self, trouble: RequestError, assembly: Assembly) -> Broken:
         text, error = error_texts.after_blocks(trouble)
         return Broken(text, error, trouble.status, trouble.request_id, assembly.usage)
 
-    def _failure(self, trouble: Trouble) -> ModelFailure:
+    def _failure(self, trouble: RequestError) -> ModelFailure:
         return error_texts.failure(trouble, self._situation)
 
     @property
@@ -242,12 +242,12 @@ class Course:
         return Situation(self._endpoint.where, self._model.shown, self._endpoint.has_key)
 
 
-def _stream_error(frame: dict[str, Any], request_id: str | None) -> Trouble:
+def _stream_error(frame: dict[str, Any], request_id: str | None) -> RequestError:
     error = frame.get("error")
     inner = error if isinstance(error, dict) else {}
     message = inner.get("message")
     kind = inner.get("type")
-    return Trouble(
+    return RequestError(
         "stream",
         message if isinstance(message, str) and message else "an error event in the stream",
         type=kind if isinstance(kind, str) else None,

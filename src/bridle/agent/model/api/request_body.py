@@ -7,7 +7,7 @@ from typing import Any
 
 from bridle import __version__
 from bridle.agent.model.api.models import Model, effort_sent, thinking_sent
-from bridle.agent.model.api.question import Ask, Block, Message
+from bridle.agent.model.api.question import Block, Message, Question
 from bridle.errors import UsageError
 
 API_VERSION = "2023-06-01"
@@ -18,7 +18,7 @@ _UNMARKED = frozenset({"thinking", "redacted_thinking"})
 
 
 def body(
-    ask: Ask, model: Model, environment: Mapping[str, str], *, stream: bool, max_tokens: int | None = None
+    ask: Question, model: Model, environment: Mapping[str, str], *, stream: bool, max_tokens: int | None = None
 ) -> dict[str, Any]:
     """The request to one model; `max_tokens` is what a first try has taught."""
     messages = list(ask.messages) if model.takes_system_messages else _without_system(ask.messages)

@@ -30,7 +30,7 @@ OVERLOADED = 529
 _RETRIED = frozenset({401, 408, 409, 429})
 
 
-class Trouble(Struct, frozen=True):
+class RequestError(Struct, frozen=True):
     """Why one request gave no answer."""
 
     kind: str
@@ -57,29 +57,29 @@ class Trouble(Struct, frozen=True):
         return self.status is not None and self.status >= 500
 
 
-def trouble_of(error: EndpointError) -> Trouble:
+def trouble_of(error: EndpointError) -> RequestError:
     """What an EndpointError carries."""
-    assert isinstance(error.payload, Trouble)  # noqa: S101  # for the type checker: `troubled` makes them
+    assert isinstance(error.payload, RequestError)  # noqa: S101  # for the type checker: `troubled` makes them
     return error.payload
 
 
-def troubled(trouble: Trouble) -> EndpointError:
+def troubled(trouble: RequestError) -> EndpointError:
     """The exception that carries a Trouble to whoever decides about it."""
     return EndpointError(trouble.message, payload=trouble)
 
 
-def from_network(error: NetworkError) -> Trouble:
+def from_network(error: NetworkError) -> RequestError:
     """A connection that could not be made, or broke."""
-    return Trouble(error.kind, error.message)
+    return RequestError(error.kind, error.message)
 
 
-def from_status(status: int, headers: Mapping[str, str], document: Any, text: str, *, now: float) -> Trouble:
+def from_status(status: int, headers: Mapping[str, str], document: Any, text: str, *, now: float) -> RequestError:
     """An error status, with the endpoint's document about it if it is one."""
     error = document.get("error") if isinstance(document, dict) else None
     inner = error if isinstance(error, dict) else {}
     message = inner.get("message")
     kind = inner.get("type")
-    return Trouble(
+    return RequestError(
         kind="status",
         message=message if isinstance(message, str) and message else _short(text) or f"status {status}",
         status=status,
@@ -91,7 +91,7 @@ def from_status(status: int, headers: Mapping[str, str], document: Any, text: st
     )
 
 
-def is_retried(trouble: Trouble) -> bool:
+def is_retried(trouble: RequestError) -> bool:
     """Whether the same request may succeed later."""
     if trouble.retry_after_seconds is not None and trouble.retry_after_seconds > LONGEST_RETRY_AFTER_SECONDS:
         return False
@@ -102,7 +102,7 @@ def is_retried(trouble: Trouble) -> bool:
     return trouble.kind in ("refused", "unreachable", "reset", "slow", "proxy")
 
 
-def delay_seconds(attempt: int, trouble: Trouble, chance: float) -> float:
+def delay_seconds(attempt: int, trouble: RequestError, chance: float) -> float:
     """How long to wait before the try after this attempt (the first is 1); `chance` is between 0 and 1."""
     if trouble.retry_after_seconds:
         return trouble.retry_after_seconds
@@ -111,7 +111,7 @@ def delay_seconds(attempt: int, trouble: Trouble, chance: float) -> float:
     return base * (1 + JITTER * chance)
 
 
-def fitting_max_tokens(trouble: Trouble) -> int | None:
+def fitting_max_tokens(trouble: RequestError) -> int | None:
     """How many tokens an answer may have, when the endpoint says that prompt and answer do not fit together.
 
     It says so in the words "… exceed context limit: 190000 + 64000 > 200000, …".

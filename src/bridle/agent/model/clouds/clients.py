@@ -14,8 +14,8 @@ from msgspec.structs import replace
 from bridle.agent.model.api import request_body
 from bridle.agent.model.api.endpoint import Endpoint, Opened, Whole, limits
 from bridle.agent.model.api.models import BETA_SYSTEM_MESSAGES, Model
-from bridle.agent.model.api.question import Ask
-from bridle.agent.model.api.request_errors import Trouble, from_status, troubled
+from bridle.agent.model.api.question import Question
+from bridle.agent.model.api.request_errors import RequestError, from_status, troubled
 from bridle.agent.model.clouds.model_ids import bedrock_id, vertex_id
 from bridle.errors import AgentNotReady, UsageError
 
@@ -69,7 +69,7 @@ class CloudEndpoint:
         return netloc.decode()
 
     async def stream(
-        self, ask: Ask, model: Model, max_tokens: int | None
+        self, ask: Question, model: Model, max_tokens: int | None
     ) -> AsyncGenerator[Opened | Whole | dict[str, Any], None]:
         """Ask for a stream."""
         import anthropic
@@ -89,7 +89,7 @@ class CloudEndpoint:
                 raise
             raise troubled(trouble) from error
 
-    async def whole(self, ask: Ask, model: Model, max_tokens: int | None) -> Whole:
+    async def whole(self, ask: Question, model: Model, max_tokens: int | None) -> Whole:
         """Ask for the answer in one document."""
         try:
             message = await self._post(ask, model, max_tokens, stream=False)
@@ -98,7 +98,7 @@ class CloudEndpoint:
                 raise
             raise troubled(trouble) from error
         if not isinstance(message, dict) or not isinstance(message.get("content"), list):
-            raise troubled(Trouble("garbled", "the answer is not a message"))
+            raise troubled(RequestError("garbled", "the answer is not a message"))
         return Whole(message, None)
 
     async def refuse_credential(self) -> None:
@@ -108,7 +108,7 @@ class CloudEndpoint:
         """Let go of every connection."""
         await self._client.close()
 
-    async def _post(self, ask: Ask, model: Model, max_tokens: int | None, **how: Any) -> Any:
+    async def _post(self, ask: Question, model: Model, max_tokens: int | None, **how: Any) -> Any:
         sent = _for_cloud(model, self._model_id)
         body = request_body.body(ask, sent, self._environment, stream=how["stream"], max_tokens=max_tokens)
         names = request_body.betas(sent, (), self._environment)
@@ -166,25 +166,25 @@ def _vertex(anthropic: Any, environment: Mapping[str, str], shared: dict[str, An
     return client, vertex_id
 
 
-def _trouble(error: Exception, *, has_begun: bool) -> Trouble | None:
+def _trouble(error: Exception, *, has_begun: bool) -> RequestError | None:
     """The trouble that an exception of the official client, or of the libraries below it, stands for."""
     import anthropic
 
     if isinstance(error, anthropic.APIStatusError):
         return _from_status(error)
     if isinstance(error, anthropic.APITimeoutError):
-        return Trouble("slow", "the cloud did not answer in time")
+        return RequestError("slow", "the cloud did not answer in time")
     if isinstance(error, anthropic.APIConnectionError):
-        return Trouble(_connection_kind(error), str(error.__cause__ or error))
+        return RequestError(_connection_kind(error), str(error.__cause__ or error))
     library = type(error).__module__.partition(".")[0]
     if library in ("httpx", "httpx2", "httpcore", "httpcore2"):
-        return Trouble("cut" if has_begun else "reset", str(error) or "the connection broke")
+        return RequestError("cut" if has_begun else "reset", str(error) or "the connection broke")
     if library in ("botocore", "boto3", "google") or "credential" in str(error).lower():
-        return Trouble("credential", f"no credentials for the cloud: {error}")
-    return Trouble("not_json", f"the answer is not JSON: {error}") if isinstance(error, ValueError) else None
+        return RequestError("credential", f"no credentials for the cloud: {error}")
+    return RequestError("not_json", f"the answer is not JSON: {error}") if isinstance(error, ValueError) else None
 
 
-def _from_status(error: Any) -> Trouble:
+def _from_status(error: Any) -> RequestError:
     headers = {name.lower(): value for name, value in error.response.headers.items()}
     trouble = from_status(error.status_code, headers, error.body, str(error.message), now=time.time())
     # With a good status it is an error event inside the stream.

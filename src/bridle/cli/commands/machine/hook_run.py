@@ -1,4 +1,4 @@
-"""`bridle hook:run`: answer a hook of the host. The plugin imports `bridle.hosts.hooks.entry_point`, which is quicker."""
+"""`bridle hook:run`: answer a hook of the host. The plugin imports `bridle.hosts.hooks.entry_point` directly."""
 
 from __future__ import annotations
 

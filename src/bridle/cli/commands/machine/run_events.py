@@ -11,7 +11,7 @@ from bridle.cli.programs.run_argument import chosen_run
 from bridle.errors import JournalBroken
 from bridle.journal.format import codec, folder_names
 from bridle.journal.format.entries import Entry
-from bridle.journal.format.state import Standing, fold
+from bridle.journal.format.state import Position, fold
 from bridle.journal.stores.file_reader import FileReader
 
 _OPTIONS = (
@@ -58,7 +58,7 @@ def _readable(reader: FileReader, problems: list[str]) -> Iterator[Entry]:
             problems.append(error.message)
 
 
-def _standing(entries: list[Entry], problems: list[str]) -> Standing | None:
+def _standing(entries: list[Entry], problems: list[str]) -> Position | None:
     """Where the run stands, unless its journal is broken."""
     try:
         return None if problems else fold(entries).standing

@@ -7,7 +7,7 @@ from bridle.cli.programs.light_command import RUNS_DIR, Given, Light, print_json
 from bridle.cli.programs.run_argument import chosen_run
 from bridle.journal.format.entries import Entry
 from bridle.journal.format.proof import completion_proof
-from bridle.journal.format.state import COMPLETED, WAITING, Standing
+from bridle.journal.format.state import COMPLETED, WAITING, Position
 from bridle.journal.stores.file_reader import FileReader
 
 # The one kind that the caller's own program performs without a model or a person.
@@ -28,7 +28,7 @@ def _run(given: Given) -> int:
     return 0
 
 
-def _document(standing: Standing, last: Entry | None, proof: str | None) -> dict[str, object]:
+def _document(standing: Position, last: Entry | None, proof: str | None) -> dict[str, object]:
     counts = pending_by_kind(standing)
     automatic = counts.get(_AUTOMATIC, 0)
     return {

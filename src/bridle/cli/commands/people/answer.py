@@ -66,9 +66,9 @@ def _go_on(folder: Path, effect_id: str, value: dict[str, object], *, resume: bo
         return drive(folder, as_json=as_json)
     if resume:
         from bridle.cli.people.drive_run import Ways, drive_run
-        from bridle.engine.drive.driver import Manner
+        from bridle.engine.drive.driver import DriveOptions
 
-        return drive_run(folder, Manner(), Ways(as_json))
+        return drive_run(folder, DriveOptions(), Ways(as_json))
     if as_json:
         print_document({"run": folder.name, "effectId": effect_id, "value": value, "resume": go_on})
     else:

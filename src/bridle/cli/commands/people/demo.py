@@ -78,7 +78,7 @@ def _begin(scene: Scene, environment: dict[str, str], *, resume: str | None) -> 
 
     settings = load_settings(scene.repository, Path(environment["BRIDLE_HOME"]), {"agent": "bridle-agent"})
     plan = read_plan("PLAN.md", scene.repository, settings)
-    beginning = asyncio.run(runs.look(scene.repository, plan, settings, environment))
+    beginning = asyncio.run(runs.check_start(scene.repository, plan, settings, environment))
     for line in _introduction(scene, len(plan.tasks)):
         click.echo(line, err=True)
     return loop_runs.begin(beginning, environment, introduction=(), resume=resume)

@@ -11,7 +11,7 @@ from bridle.cli.people.terminal import chosen_run, json_option, run_argument, ru
 from bridle.errors import UsageError
 
 if TYPE_CHECKING:
-    from bridle.engine.drive.driver import Manner
+    from bridle.engine.drive.driver import DriveOptions
 
 AGENTS = ("claude", "bridle-agent", "codex", "gemini", "opencode")
 
@@ -58,9 +58,9 @@ def command(**options: Any) -> int:
     return drive_run(run, _manner(options), ways)
 
 
-def _manner(options: dict[str, Any]) -> Manner:
-    from bridle.engine.drive.agent_request import Manner as AgentManner
-    from bridle.engine.drive.driver import Manner
+def _manner(options: dict[str, Any]) -> DriveOptions:
+    from bridle.engine.drive.agent_request import AgentDefaults as AgentManner
+    from bridle.engine.drive.driver import DriveOptions
     from bridle.run.request import Permission, Reasoning
 
     reasoning = options["reasoning"]
@@ -70,7 +70,7 @@ def _manner(options: dict[str, Any]) -> Manner:
         reasoning=None if reasoning is None else Reasoning(reasoning),
         permission=Permission(options["permission"]),
     )
-    return Manner(
+    return DriveOptions(
         breakpoints=options["breakpoints"],
         concurrency=options["concurrency"],
         waits=options["waits"],

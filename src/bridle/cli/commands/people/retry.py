@@ -20,11 +20,11 @@ def command(*, task: str, run: str | None, goes_on: bool, as_json: bool) -> int:
     from bridle.errors import UsageError
     from bridle.journal.stores.file_store import FileStore
     from bridle.loop import user_messages
-    from bridle.loop.control.runs import release, standing
+    from bridle.loop.control.runs import receipt_with_pause, release
     from bridle.loop.process.task_state import GOOD
 
     folder = loop_runs.chosen(run)
-    receipt = asyncio.run(standing(folder))
+    receipt = asyncio.run(receipt_with_pause(folder))
     tasks = receipt.get("tasks", [])
     exact = [one for one in tasks if one["title"] == task]
     found = exact or [one for one in tasks if task.lower() in one["title"].lower()]

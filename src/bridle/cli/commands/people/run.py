@@ -14,7 +14,7 @@ import click
 from bridle.errors import AgentError
 
 if TYPE_CHECKING:
-    from bridle.loop.control.runs import Beginning
+    from bridle.loop.control.runs import RunRequest
 
 
 def limit_options(function: Any) -> Any:
@@ -65,22 +65,22 @@ def command(*, plan: str | None, dry_run: bool, no_hooks: bool, as_json: bool, *
     wanted = read_plan(plan, Path.cwd(), settings)
     for warning in wanted.warnings:
         loop_runs.say(str(warning))
-    beginning = asyncio.run(runs.look(Path.cwd(), wanted, settings, dict(os.environ)))
+    beginning = asyncio.run(runs.check_start(Path.cwd(), wanted, settings, dict(os.environ)))
     if dry_run:
         return _show(beginning, as_json=as_json)
     run = loop_runs.begin(beginning, dict(os.environ))
     return loop_runs.drive(run, as_json=as_json, with_hooks=not no_hooks)
 
 
-def _show(beginning: Beginning, *, as_json: bool) -> int:
+def _show(beginning: RunRequest, *, as_json: bool) -> int:
     """What the first iteration would be: its prompt and its command. Nothing is written."""
     from bridle.loop.performers.work import request_of
     from bridle.loop.process.decisions import first_task
-    from bridle.loop.working_copy.run_context import bench
+    from bridle.loop.working_copy.run_context import run_context
     from bridle.run.command import build
 
     environment = dict(os.environ)
-    place = bench(
+    place = run_context(
         beginning.repository,
         environment=environment,
         settings=beginning.settings,

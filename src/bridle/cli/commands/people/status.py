@@ -14,11 +14,11 @@ def command(*, run: str | None, as_json: bool) -> int:
 
     from bridle.cli.people import loop_runs
     from bridle.engine.drive.driver import living_driver
-    from bridle.loop.control.runs import STOPPED, standing
+    from bridle.loop.control.runs import STOPPED, receipt_with_pause
 
     folder = loop_runs.chosen(run)
     driver = living_driver(folder)
-    document = asyncio.run(standing(folder))
+    document = asyncio.run(receipt_with_pause(folder))
     if driver is not None:
         document["at_work"] = {"pid": driver.pid, "since": driver.since}
     reason = str(document.get(STOPPED) or "") if driver is None else f"at work, process {driver.pid}"

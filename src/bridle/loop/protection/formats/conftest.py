@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from bridle.loop.protection.formats import named_blocks
 from bridle.loop.protection.formats.named_blocks import Block
-from bridle.loop.protection.protected_parts import Mended
+from bridle.loop.protection.protected_parts import Restored
 
 FILE_NAME = "conftest.py"
 # Names that a test runner looks for in such a file, beside the functions whose names begin with its own.
@@ -24,23 +24,23 @@ _ENDING = frozenset(
 _STATEMENT_CHARACTERS = 40
 
 
-def mend(origin: str | None, current: str) -> Mended | None:
+def mend(origin: str | None, current: str) -> Restored | None:
     """The current text with all that stood in it as it was, and without new hooks."""
     try:
         before = {name for block in read(origin or "") for name in block.names}
     except ValueError:  # it could not be read when the run began: there is nothing to compare by
-        return None if origin == current else Mended(origin, ("it was changed",), is_whole=True)
+        return None if origin == current else Restored(origin, ("it was changed",), is_whole=True)
     try:
         added = {name for block in read(current) for name in block.names} - before
     except ValueError as error:
-        return Mended(origin, (f"it can no longer be read: {error}",), is_whole=True)
+        return Restored(origin, (f"it can no longer be read: {error}",), is_whole=True)
     forbidden = {name for name in added if not _is_welcome(name)}
     imports = {name for name in before if name.startswith(_IMPORT)}
     mended = named_blocks.mend(read, origin or "", current, (before - imports) | forbidden)
     if mended is None:
         return None
     with_imports = named_blocks.mend(read, origin or "", current, before | forbidden)  # what is put back needs its own
-    return mended if with_imports is None else Mended(with_imports.text, mended.what, with_imports.is_whole)
+    return mended if with_imports is None else Restored(with_imports.text, mended.what, with_imports.is_whole)
 
 
 def read(text: str) -> list[Block]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from bridle.loop.protection.formats import named_blocks
 from bridle.loop.protection.formats.named_blocks import Block
-from bridle.loop.protection.protected_parts import FIRST_GOAL, OF_EVERY_GOAL, Mended
+from bridle.loop.protection.protected_parts import FIRST_GOAL, OF_EVERY_GOAL, Restored
 
 # In the order in which make looks for them.
 FILE_NAMES = ("GNUmakefile", "makefile", "Makefile")
@@ -43,7 +43,7 @@ class Goal:
     includes: tuple[str, ...]
 
 
-def mend(origin: str, current: str, names: Collection[str]) -> Mended | None:
+def mend(origin: str, current: str, names: Collection[str]) -> Restored | None:
     """The current text with these rules and variables as they were."""
     return named_blocks.mend(read, origin, current, names)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from bridle.loop.protection.protected_parts import Mended
+from bridle.loop.protection.protected_parts import Restored
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Block:
 Read = Callable[[str], Sequence[Block]]
 
 
-def mend(read: Read, origin: str, current: str, names: Collection[str]) -> Mended | None:
+def mend(read: Read, origin: str, current: str, names: Collection[str]) -> Restored | None:
     """The current text with the blocks of these names as they were; None where they are.
 
     `read` splits a text into blocks that make it up again; ValueError where it cannot.
@@ -33,14 +33,14 @@ def mend(read: Read, origin: str, current: str, names: Collection[str]) -> Mende
     try:
         after = read(current)
     except ValueError as error:
-        return Mended(origin, (f"it can no longer be read: {error}",), is_whole=True)
+        return Restored(origin, (f"it can no longer be read: {error}",), is_whole=True)
     what = tuple(_changes(before, after, names))
     if not what:
         return None
     text = _rebuilt(before, after, names)
     if is_same(read, origin, text, names):
-        return Mended(text, what)
-    return Mended(origin, what, is_whole=True)
+        return Restored(text, what)
+    return Restored(origin, what, is_whole=True)
 
 
 def is_same(read: Read, origin: str, text: str, names: Collection[str]) -> bool:

@@ -9,7 +9,7 @@ import json
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from bridle.loop.protection.protected_parts import Mended
+from bridle.loop.protection.protected_parts import Restored
 from bridle.loop.text.json_spans import member_spans
 
 FILE_NAME = "package.json"
@@ -33,13 +33,13 @@ def keys(text: str) -> frozenset[str]:
         return frozenset()
 
 
-def mend(origin: str, current: str, names: Collection[str]) -> Mended | None:
+def mend(origin: str, current: str, names: Collection[str]) -> Restored | None:
     """The current text with these scripts and keys as they were."""
     before = _load(origin)
     try:
         after = _load(current)
     except ValueError as error:
-        return Mended(origin, (f"it can no longer be read: {error}",), is_whole=True)
+        return Restored(origin, (f"it can no longer be read: {error}",), is_whole=True)
     changed = [name for name in sorted(names) if _value(before, name) != _value(after, name)]
     if not changed:
         return None
@@ -49,10 +49,10 @@ def mend(origin: str, current: str, names: Collection[str]) -> Mended | None:
         for name in changed:
             text = _with(text, name, _value(before, name))
         if all(_value(before, name) == _value(_load(text), name) for name in names):
-            return Mended(text, what)
+            return Restored(text, what)
     except (ValueError, IndexError):
         pass  # a form that the text cannot be changed in by parts
-    return Mended(origin, what, is_whole=True)
+    return Restored(origin, what, is_whole=True)
 
 
 _MISSING = object()

@@ -13,7 +13,7 @@ from typing import Any
 
 from bridle.loop.protection.formats import named_blocks
 from bridle.loop.protection.formats.named_blocks import Block
-from bridle.loop.protection.protected_parts import Mended
+from bridle.loop.protection.protected_parts import Restored
 
 # Where a test runner had no settings of its own, one may be added; but not what chooses the tests, or runs none.
 CHOOSING = frozenset(
@@ -34,12 +34,14 @@ _HEADER = re.compile(r"[ \t]*\[\[?[ \t]*([^\[\]\n]+?)[ \t]*\]\]?[ \t]*(?:#.*)?$"
 Load = Callable[[str], dict[str, Any]]
 
 
-def mend_toml(origin: str | None, current: str, names: Collection[str], *, is_optional: bool = False) -> Mended | None:
+def mend_toml(
+    origin: str | None, current: str, names: Collection[str], *, is_optional: bool = False
+) -> Restored | None:
     """The current text with these tables as they were."""
     return _mend(load_toml, origin, current, names, is_optional=is_optional)
 
 
-def mend_ini(origin: str | None, current: str, names: Collection[str], *, is_optional: bool = False) -> Mended | None:
+def mend_ini(origin: str | None, current: str, names: Collection[str], *, is_optional: bool = False) -> Restored | None:
     """The current text with these sections as they were."""
     return _mend(load_ini, origin, current, names, is_optional=is_optional)
 
@@ -73,22 +75,24 @@ def has(load: Load, text: str, names: Collection[str]) -> bool:
         return False
 
 
-def _mend(load: Load, origin: str | None, current: str, names: Collection[str], *, is_optional: bool) -> Mended | None:
+def _mend(
+    load: Load, origin: str | None, current: str, names: Collection[str], *, is_optional: bool
+) -> Restored | None:
     before = _under(load(origin), names) if origin is not None else {}
     try:
         after = _under(load(current), names)
     except ValueError as error:
         if is_optional:
             return None  # there was nothing to protect, and nothing can be read from it
-        return Mended(origin, (f"it can no longer be read: {error}",), is_whole=True)
+        return Restored(origin, (f"it can no longer be read: {error}",), is_whole=True)
     if before == after or (is_optional and not before and not _keys(after) & CHOOSING):
         return None
     what = tuple(f"[{name}] was {_deed(name in before, name in after)}" for name in _differing(before, after))
     made = named_blocks.mend(lambda text: _read(text, names), origin or "", current, names)
     text = made.text if made is not None else None
     if text is not None and _is_restored(load, text, names, before):
-        return Mended(text if text.strip() or origin is not None else None, what)
-    return Mended(origin, what, is_whole=True)
+        return Restored(text if text.strip() or origin is not None else None, what)
+    return Restored(origin, what, is_whole=True)
 
 
 def _is_restored(load: Load, text: str, names: Collection[str], before: Mapping[str, Any]) -> bool:
