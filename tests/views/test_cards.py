@@ -7,12 +7,12 @@ import io
 import pytest
 from rich.console import Console
 
-from bridle.views.cards import OUTPUT_LINES
-from bridle.views.document import document
-from bridle.views.escape_controls import neutralise
-from bridle.views.lines import cells
-from bridle.views.page import Look
-from bridle.views.terminal import PRINTED_SEGMENTS, ColourView, PlainView
+from bridle.views.conversation_json import document
+from bridle.views.terminal.cards import OUTPUT_LINES
+from bridle.views.terminal.conversation import PRINTED_SEGMENTS, ColourView, PlainView
+from bridle.views.terminal.escape_controls import neutralise
+from bridle.views.terminal.page import Look
+from bridle.views.terminal.styled_lines import cells
 from bridle.wire.mask import Mask
 from bridle.wire.transcript.transcript import Transcript
 from tests.wire.conversations import answers, ends, recorded, result, says, tell, text, told, use

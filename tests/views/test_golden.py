@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from bridle.views.terminal import PlainView, look_for
+from bridle.views.terminal.conversation import PlainView, look_for
 from bridle.wire.mask import Mask
 from tests.wire.conversations import recorded
 

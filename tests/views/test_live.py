@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from bridle.views.live import Live
+from bridle.views.terminal.event_lines import Live
 from bridle.wire.events.decode import Decoder
 from bridle.wire.mask import Mask
 from bridle.wire.record.record import Record

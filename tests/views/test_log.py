@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from bridle.views.log import Log
+from bridle.views.log_chunks import Log
 
 
 def read(path: Path) -> list[tuple[bytes, float | None]]:

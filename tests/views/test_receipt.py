@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from bridle.loop.checks.run_check import TIMED_OUT
-from bridle.views.lines import cells
-from bridle.views.receipt import lines
+from bridle.views.terminal.receipt import lines
+from bridle.views.terminal.styled_lines import cells
 from tests.views.receipts import check, receipt, task
 
 COMMANDS = ("git ", "bridle ", "bridle/")

@@ -11,7 +11,7 @@ import pytest
 from bridle.loop import effects
 from bridle.loop.progress_events import AgentPrinted, EffectFinished, EffectStarted, Progress
 from bridle.views.format_amounts import moment
-from bridle.views.run_lines import Teller
+from bridle.views.terminal.run_lines import Teller
 from bridle.wire.events.decode import Decoder
 from bridle.wire.mask import Mask
 from tests.views.test_live import assistant, text

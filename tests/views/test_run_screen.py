@@ -8,8 +8,8 @@ from typing import Any
 from bridle.loop import effects
 from bridle.loop.control.usage_limit_waits import Wait
 from bridle.loop.progress_events import EffectFinished, EffectStarted
-from bridle.views.lines import cells
-from bridle.views.run_screen import Screen
+from bridle.views.terminal.run_screen import Screen
+from bridle.views.terminal.styled_lines import cells
 from bridle.wire.mask import Mask
 from tests.views.receipts import receipt, task
 from tests.views.test_live import answer, assistant, text

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from bridle.views.document import document as conversation
-from bridle.views.page import Look
-from bridle.views.summary import summarise
-from bridle.views.terminal import PlainView
+from bridle.views.conversation_json import document as conversation
+from bridle.views.terminal.conversation import PlainView
+from bridle.views.terminal.outcome_summary import summarise
+from bridle.views.terminal.page import Look
 from bridle.wire.events.decode import Decoder
 from bridle.wire.mask import Mask
 from bridle.wire.record.outcome import judge

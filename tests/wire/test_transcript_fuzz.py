@@ -11,9 +11,9 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bridle.views.document import document
-from bridle.views.page import Look
-from bridle.views.terminal import PlainView
+from bridle.views.conversation_json import document
+from bridle.views.terminal.conversation import PlainView
+from bridle.views.terminal.page import Look
 from bridle.wire.events.decode import decode_stream
 from bridle.wire.mask import Mask
 from bridle.wire.transcript.items import Call

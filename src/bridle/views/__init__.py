@@ -1,1 +1,1 @@
-"""The `views` layer; see docs/architecture.md."""
+"""Read-only views of logs, journals and runs; imports nothing that changes them."""

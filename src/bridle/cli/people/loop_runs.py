@@ -29,8 +29,8 @@ from bridle.loop.settings.bridle_toml import load_settings
 from bridle.loop.settings.model import Settings
 from bridle.loop.working_copy.run_lock import check_free, occupied
 from bridle.loop.working_copy.run_worktrees import folder_of
-from bridle.views import receipt as receipts
-from bridle.views.summary import harmless
+from bridle.views.terminal import receipt as receipts
+from bridle.views.terminal.outcome_summary import harmless
 
 
 def say(line: str) -> None:
@@ -164,8 +164,8 @@ def _addresses(run: Path) -> Sequence[str]:
 def _paint(document: dict[str, Any], reason: str) -> None:
     from rich.console import Console
 
-    from bridle.views.lines import BLANK
-    from bridle.views.rich_text import joined
+    from bridle.views.terminal.rich_text import joined
+    from bridle.views.terminal.styled_lines import BLANK
 
     console = Console(highlight=False, markup=False, emoji=False)
     # A command that is too long for the terminal is broken by the terminal alone, so that it can be copied.

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from bridle.errors import UsageError
 from bridle.ground.threads import in_thread
-from bridle.views.receipt import headline
+from bridle.views.terminal.receipt import headline
 
 if TYPE_CHECKING:
     from apprise import Apprise

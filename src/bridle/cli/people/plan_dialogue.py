@@ -15,7 +15,7 @@ from bridle.loop.plan.model import Plan
 from bridle.loop.settings.model import Settings
 from bridle.run.request import Auth, Limits, Mode, Permission, Reasoning, Request
 from bridle.run.runner import Finished, run
-from bridle.views.run_lines import AgentWords
+from bridle.views.terminal.run_lines import AgentWords
 from bridle.wire.events.events import Event
 from bridle.wire.mask import Mask, secret_values
 

@@ -19,10 +19,10 @@ from bridle.loop.control import usage_limit_waits
 from bridle.loop.control.current_state import current_receipt
 from bridle.loop.plan.model import Plan
 from bridle.loop.progress_events import AgentPrinted, Progress
-from bridle.views.lines import Line, broken
-from bridle.views.run_lines import Teller, waits
-from bridle.views.run_screen import SPINS, Screen
-from bridle.views.summary import harmless
+from bridle.views.terminal.outcome_summary import harmless
+from bridle.views.terminal.run_lines import Teller, waits
+from bridle.views.terminal.run_screen import SPINS, Screen
+from bridle.views.terminal.styled_lines import Line, broken
 from bridle.wire.mask import Mask, secret_values
 
 if TYPE_CHECKING:
@@ -196,7 +196,7 @@ class LiveDisplay:
             return  # whoever drives the run meets the same error and says it; the picture stays as it is
 
     def _draw(self) -> None:
-        from bridle.views.rich_text import joined
+        from bridle.views.terminal.rich_text import joined
 
         if self._live is None or self._console is None:
             return
@@ -216,7 +216,7 @@ class LiveDisplay:
             self.say("the wait is over: it is tried again now")
 
     def _above(self, line: Line) -> None:
-        from bridle.views.rich_text import joined
+        from bridle.views.terminal.rich_text import joined
 
         if self._console is None:
             _write(line.plain)

@@ -86,7 +86,7 @@ def print_document(value: object) -> None:
 
 def clean(text: str) -> str:
     """The text without secrets, and without anything that moves a cursor."""
-    from bridle.views.summary import harmless
+    from bridle.views.terminal.outcome_summary import harmless
     from bridle.wire.mask import Mask, secret_values
 
     return harmless(Mask(secret_values(os.environ)).apply(text))

@@ -15,7 +15,7 @@ from bridle.errors import UsageError
 if TYPE_CHECKING:
     from bridle.run.request import Limits, Request
     from bridle.run.runner import Finished
-    from bridle.views.live import Live
+    from bridle.views.terminal.event_lines import Live
 
 FAILED = 1
 AGENT_UNUSABLE = 5
@@ -187,7 +187,7 @@ def _schema(given: str | None) -> dict[str, Any] | None:
 
 
 def _say(line: str) -> None:
-    from bridle.views.summary import harmless
+    from bridle.views.terminal.outcome_summary import harmless
 
     print(f"bridle: {harmless(line)}", file=sys.stderr, flush=True)
 
@@ -200,7 +200,7 @@ def _live(agent: str) -> Live:
     import io
 
     from bridle.run.budget import cost_of
-    from bridle.views.live import Live
+    from bridle.views.terminal.event_lines import Live
     from bridle.wire.mask import Mask, secret_values
 
     if isinstance(sys.stdout, io.TextIOWrapper):

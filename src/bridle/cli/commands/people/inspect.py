@@ -120,7 +120,7 @@ def _unreadable(name: str, refusal: OSError) -> UsageError:
 
 
 def _print_summary(record: Record, outcome: Outcome) -> None:
-    from bridle.views.summary import summarise
+    from bridle.views.terminal.outcome_summary import summarise
     from bridle.wire.mask import Mask, secret_values
 
     text = summarise(record, outcome, clean=Mask(secret_values(os.environ)).apply)

@@ -14,9 +14,9 @@ from bridle.errors import UsageError
 from bridle.wire.dialects.dialect_table import AGENTS, DEFAULT_AGENT, StreamDecoder, decoder_for
 
 if TYPE_CHECKING:
-    from bridle.views.log import Chunk, Log
-    from bridle.views.page import Look
-    from bridle.views.terminal import ColourView, PlainView
+    from bridle.views.log_chunks import Chunk, Log
+    from bridle.views.terminal.conversation import ColourView, PlainView
+    from bridle.views.terminal.page import Look
     from bridle.wire.mask import Mask
     from bridle.wire.transcript.transcript import Transcript
 
@@ -43,7 +43,7 @@ def command(
 
     `-` reads standard input. `last` is the newest log in .ralph/logs/claude of this folder or of its worktrees.
     """
-    from bridle.views.terminal import look_for
+    from bridle.views.terminal.conversation import look_for
     from bridle.wire.mask import Mask, secret_values
     from bridle.wire.transcript.transcript import KEPT_CHARACTERS, Transcript
 
@@ -77,7 +77,7 @@ class _Show:
 
     def read(self, target: str) -> None:
         """Take in the whole log."""
-        from bridle.views.log import stream_chunks
+        from bridle.views.log_chunks import stream_chunks
 
         if target == "-":
             self._take((data, None) for data, _ in _readable(stream_chunks(sys.stdin.buffer), "standard input"))
@@ -88,7 +88,7 @@ class _Show:
 
     def follow(self, target: str, view: PlainView | ColourView) -> None:
         """Take in the log as it grows, and show each part as it comes."""
-        from bridle.views.log import stream_chunks
+        from bridle.views.log_chunks import stream_chunks
 
         try:
             if target == "-":
@@ -123,7 +123,7 @@ class _Show:
 
 
 def _open(target: str) -> Log:
-    from bridle.views.log import Log
+    from bridle.views.log_chunks import Log
 
     path = Path(target)
     try:
@@ -165,7 +165,7 @@ def _newest() -> Path:
 
 
 def _view(transcript: Transcript, mask: Mask, look: Look, *, is_terminal: bool) -> PlainView | ColourView:
-    from bridle.views.terminal import ColourView, PlainView
+    from bridle.views.terminal.conversation import ColourView, PlainView
 
     if not is_terminal:
         _allow_any_encoding()
@@ -178,7 +178,7 @@ def _view(transcript: Transcript, mask: Mask, look: Look, *, is_terminal: bool) 
 def _print_document(transcript: Transcript, mask: Mask) -> None:
     import json
 
-    from bridle.views.document import document
+    from bridle.views.conversation_json import document
 
     _allow_any_encoding()
     print(json.dumps(document(transcript, mask), ensure_ascii=False))

@@ -104,7 +104,7 @@ async def _serve(script: Script, *, port: int, host: str, record: Path | None, a
 
 
 def _say(line: str) -> None:
-    from bridle.views.summary import harmless
+    from bridle.views.terminal.outcome_summary import harmless
 
     click.echo(harmless(line), err=True)  # it may hold what a client sent
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import UTC, datetime
 
-from bridle.views.summary import harmless
+from bridle.views.terminal.outcome_summary import harmless
 from bridle.wire.events.blocks import Text, ToolResult, ToolUse
 from bridle.wire.events.events import Assistant, Event, Malformed, RateLimit, Result, User
 from bridle.wire.events.system import ApiRetry, CompactBoundary, Init, TaskStarted

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from bridle.views.lines import Line, indented, line, wrapped
-from bridle.views.page import Page, counted, spoken_seconds
+from bridle.views.terminal.page import Page, counted, spoken_seconds
+from bridle.views.terminal.styled_lines import Line, indented, line, wrapped
 from bridle.wire.transcript.items import Footer
 
 DENIED = "⊘"

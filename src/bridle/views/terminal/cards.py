@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import assert_never
 
-from bridle.views.footer import DENIED, footer_lines
-from bridle.views.lines import BLANK, NARROWEST, Line, cells, chopped, fitted, indented, line, wrapped
-from bridle.views.page import Look, Page, counted, left_out, spoken_seconds
+from bridle.views.terminal.footer import DENIED, footer_lines
+from bridle.views.terminal.page import Look, Page, counted, left_out, spoken_seconds
+from bridle.views.terminal.styled_lines import BLANK, NARROWEST, Line, cells, chopped, fitted, indented, line, wrapped
 from bridle.wire.mask import Mask
 from bridle.wire.transcript.items import (
     AnyItem,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from bridle.views.escape_controls import neutralise
-from bridle.views.lines import Line, cells, fitted, indented, line, wrapped
+from bridle.views.terminal.escape_controls import neutralise
+from bridle.views.terminal.styled_lines import Line, cells, fitted, indented, line, wrapped
 from bridle.wire.mask import Mask
 
 LONG_LINE = 600  # characters of one line of output: packed code and data are longer, prose is not

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from functools import cache
 from typing import TYPE_CHECKING
 
-from bridle.views.lines import Line
+from bridle.views.terminal.styled_lines import Line
 
 if TYPE_CHECKING:
     from rich.style import Style

@@ -14,11 +14,11 @@ from bridle.loop import effects
 from bridle.loop.control.usage_limit_waits import Wait
 from bridle.loop.progress_events import AgentPrinted, EffectFinished, EffectStarted, Progress
 from bridle.views.format_amounts import clock, money
-from bridle.views.lines import BLANK, Line, cells, fitted, line
-from bridle.views.receipt import FAILED_MARK, MARKS
-from bridle.views.run_lane import Lane, Price
-from bridle.views.run_lines import AgentWords
-from bridle.views.summary import harmless
+from bridle.views.terminal.outcome_summary import harmless
+from bridle.views.terminal.receipt import FAILED_MARK, MARKS
+from bridle.views.terminal.run_lane import Lane, Price
+from bridle.views.terminal.run_lines import AgentWords
+from bridle.views.terminal.styled_lines import BLANK, Line, cells, fitted, line
 from bridle.wire.mask import Mask
 
 SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"

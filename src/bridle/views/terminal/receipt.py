@@ -8,8 +8,8 @@ from typing import Any
 
 from bridle.loop.checks.run_check import TIMED_OUT
 from bridle.views.format_amounts import money, span
-from bridle.views.lines import BLANK, Line, cells, fitted, line, wrapped
-from bridle.views.summary import harmless
+from bridle.views.terminal.outcome_summary import harmless
+from bridle.views.terminal.styled_lines import BLANK, Line, cells, fitted, line, wrapped
 
 PLAIN_WIDTH = 100
 

@@ -12,8 +12,8 @@ from bridle.loop.checks.run_check import TIMED_OUT
 from bridle.loop.control.usage_limit_waits import Wait
 from bridle.loop.progress_events import AgentPrinted, EffectFinished, EffectStarted, Progress
 from bridle.views.format_amounts import moment, money, span
-from bridle.views.lines import Line, Segment, line
-from bridle.views.summary import harmless
+from bridle.views.terminal.outcome_summary import harmless
+from bridle.views.terminal.styled_lines import Line, Segment, line
 from bridle.wire.events.blocks import Text, ToolUse
 from bridle.wire.events.events import Assistant, Event
 from bridle.wire.mask import Mask

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from bridle.loop import effects
 from bridle.loop.progress_events import EffectStarted
 from bridle.views.format_amounts import clock, money
-from bridle.views.run_lines import STRUCTURED_OUTPUT, AgentWords
+from bridle.views.terminal.run_lines import STRUCTURED_OUTPUT, AgentWords
 from bridle.wire.events.blocks import Text, ToolResult, ToolUse
 from bridle.wire.events.events import Assistant, Event, User
 from bridle.wire.record.record import MAIN, Record

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, TextIO
 
-from bridle.views.cards import Cards
-from bridle.views.lines import BLANK, Line
-from bridle.views.page import Look
-from bridle.views.rich_text import joined, style
+from bridle.views.terminal.cards import Cards
+from bridle.views.terminal.page import Look
+from bridle.views.terminal.rich_text import joined, style
+from bridle.views.terminal.styled_lines import BLANK, Line
 from bridle.wire.mask import Mask
 from bridle.wire.transcript.items import AnyItem, Call, Notice, State, Thought, Words
 from bridle.wire.transcript.transcript import Transcript
