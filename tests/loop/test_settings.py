@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 
 from bridle.cli.commands.people.ask import AGENTS as ASKED
 from bridle.errors import SettingsError
-from bridle.loop.settings.bridle_toml import LIMIT_BYTES, find_file, load_settings, read_text
+from bridle.loop.settings.bridle_toml import LIMIT_BYTES, find_file, line_of, load_settings, read_text
 from bridle.loop.settings.limits import Limits
 from bridle.loop.settings.model import AGENTS, KEYS, Settings
-from bridle.loop.settings.toml_lines import line_of
 from bridle.loop.text.durations import parse_duration, show_duration
 
 

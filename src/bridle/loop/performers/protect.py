@@ -18,9 +18,10 @@ from bridle.loop.protection.baseline import Baseline
 from bridle.loop.protection.file_states import Entry
 from bridle.loop.protection.newly_ignored import hidden_files
 from bridle.loop.protection.repairs import ExpectedFile, Repair, apply, repairs
+from bridle.loop.protection.reports import Report
 from bridle.loop.protection.suites.read_suite import may_hold_tests
 from bridle.loop.protection.tree_changes import Change, changes_since, texts_of
-from bridle.loop.protection.weakened_tests import Report, weakened
+from bridle.loop.protection.weakened_tests import weakened
 from bridle.loop.text.path_patterns import matches
 from bridle.loop.working_copy.run_context import RunContext
 from bridle.workspace import snapshot

@@ -19,7 +19,7 @@ from bridle.loop.process.task_state import Usage
 from bridle.loop.progress_events import AgentPrinted
 from bridle.loop.protection import git_metadata
 from bridle.loop.protection.repairs import OUR_FOLDERS
-from bridle.loop.protection.weakened_tests import Report
+from bridle.loop.protection.reports import Report
 from bridle.loop.user_messages import UserMessages
 from bridle.loop.working_copy import stale_git_locks
 from bridle.loop.working_copy.refs import slug_of

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from bridle.errors import DiskError
 from bridle.ground import disk
-from bridle.loop.protection.weakened_tests import Report
+from bridle.loop.protection.reports import Report
 from bridle.run.logs import git_folder
 from bridle.workspace.git import Git
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from bridle.loop.protection.weakened_tests import Report
+from bridle.loop.protection.reports import Report
 from bridle.loop.working_copy.run_context import RunContext
 
 # What tools write and nobody commits; hiding it is what such rules are for.

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bridle.ground import ids
+from bridle.loop.protection.reports import Report
 from bridle.loop.protection.tree_changes import changes_since
-from bridle.loop.protection.weakened_tests import Report
 from bridle.loop.text.path_patterns import matches
 from bridle.loop.working_copy.run_context import RunContext
 from bridle.workspace import snapshot

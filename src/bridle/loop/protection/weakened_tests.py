@@ -3,21 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
+from bridle.loop.protection.reports import Report
 from bridle.loop.protection.suites.read_suite import suite_of
 from bridle.loop.protection.suites.suite import Suite
 
 # Enough names to see which tests are meant.
 _SHOWN = 5
-
-
-@dataclass(frozen=True)
-class Report:
-    """One thing that a person should know about a file."""
-
-    path: str
-    what: str
 
 
 def weakened(before: Mapping[str, str], after: Mapping[str, str]) -> list[Report]:

@@ -14,12 +14,12 @@ from typing import Any
 from bridle.errors import DiskError, SettingsError
 from bridle.ground import disk
 from bridle.loop.settings.model import KEYS, Settings
-from bridle.loop.settings.toml_lines import line_of
 from bridle.loop.settings.value_kinds import near
 
 FILE_NAME = "bridle.toml"
 # People write a kilobyte or two. A larger file is another one by mistake.
 LIMIT_BYTES = 256 * 1024
+_STATEMENT = re.compile(r"""\s*(?:\[\[?\s*)?("(?:[^"\\]|\\.)*"|'[^']*'|[A-Za-z0-9_-]+)""")
 
 
 def load_settings(cwd: Path, home: Path, flags: Mapping[str, object] | None = None) -> Settings:
@@ -133,3 +133,30 @@ def _refuse(problems: Sequence[str]) -> None:
         head = "the settings cannot be used" if len(problems) > 1 else "a setting cannot be used"
         listed = "".join(f"\n  {problem}" for problem in problems)
         raise SettingsError(f"{head}:{listed}", remedy="docs/settings.md lists every key.", payload=list(problems))
+
+
+def line_of(text: str, name: str) -> int:
+    """The first line that begins a statement about that key, or its table; 0 where none does.
+
+    A line begins a statement exactly where all that stands before it is whole by itself.
+    """
+    lines = text.splitlines(keepends=True) if "\n" in text else [text]
+    for index, line in enumerate(lines):
+        found = _STATEMENT.match(line)
+        if found and _plain(found[1]) == name and _is_whole("".join(lines[:index])):
+            return index + 1
+    return 0
+
+
+def _plain(key: str) -> str:
+    if key[0] in "\"'":
+        return str(next(iter(tomllib.loads(f"{key} = 0"))))
+    return key
+
+
+def _is_whole(text: str) -> bool:
+    try:
+        tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        return False
+    return True

@@ -10,11 +10,10 @@ from bridle.agent.permissions.bash.assignments import DECLARERS, is_harmless, is
 from bridle.agent.permissions.bash.changed_files import change_touches
 from bridle.agent.permissions.bash.git_commands import git_folders, is_bare_repository, runs_more
 from bridle.agent.permissions.bash.parse import read_script
-from bridle.agent.permissions.bash.parsed_command import Command, Script
+from bridle.agent.permissions.bash.parsed_command import Command, Script, Touches
 from bridle.agent.permissions.bash.read_only import read_touches
 from bridle.agent.permissions.bash.reasons import Problem, ask, suggest
 from bridle.agent.permissions.bash.rule_patterns import Pattern, compile_rule, matches
-from bridle.agent.permissions.bash.touches import Touches
 from bridle.agent.permissions.bash.words import Word, plain
 from bridle.agent.permissions.bash.wrappers import EVALUATORS, LIMIT_WRAPPERS, differs, is_carrier, see_through
 from bridle.agent.permissions.rules import denial_messages

@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from bridle.agent.permissions.bash import read_only_table
 from bridle.agent.permissions.bash.command_options import Arguments, known_options, parse
-from bridle.agent.permissions.bash.touches import Touches
+from bridle.agent.permissions.bash.parsed_command import Touches
 from bridle.agent.permissions.bash.words import Word, plain
 
 _SED_PRINT = re.compile(r"(?:(?:\d+|\$)(?:,(?:\d+|\$))?p)(?:;(?:\d+|\$)(?:,(?:\d+|\$))?p)*\Z")

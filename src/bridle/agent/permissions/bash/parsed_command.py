@@ -41,3 +41,19 @@ class Script(msgspec.Struct, frozen=True):
     functions: tuple[tuple[str, int], ...] = ()
     """The functions that are there for certain after the given place."""
     runs_in_background: bool = False
+
+
+class Touches(msgspec.Struct, frozen=True):
+    """The files that a command names, and what it does to them."""
+
+    reads: tuple[Word, ...] = ()
+    writes: tuple[Word, ...] = ()
+    removes: tuple[Word, ...] = ()
+    """What is gone afterwards: removed, or moved away."""
+    follows: bool = False
+    """Whether links below a folder are followed."""
+    is_git: bool = False
+    goes_to: Word | None = None
+    """The folder that the shell stands in afterwards."""
+    objection: str | None = None
+    """Why the program is known and this use of it is not."""
