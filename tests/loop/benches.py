@@ -26,12 +26,12 @@ RUN = "01jrun"
 class Scene:
     """One repository, its plan and its run."""
 
-    bench: RunContext
+    context: RunContext
     heard: list[str] = field(default_factory=list)
 
     @property
     def folder(self) -> Path:
-        return self.bench.folder
+        return self.context.folder
 
     def read(self, name: str) -> str:
         return (self.folder / name).read_text()
@@ -43,15 +43,15 @@ class Scene:
         return git(self.folder, *words)
 
     def start(self) -> baseline.Baseline:
-        return asyncio.run(baseline.record(self.bench))
+        return asyncio.run(baseline.record(self.context))
 
     def protect(self, *, may_edit: Sequence[str] = (), iteration: int = 1, **more: object) -> dict[str, Any]:
         args = {"task": "T", "iteration": iteration, "snapshot": None, "may_edit": list(may_edit), **more}
-        return asyncio.run(protect(args, self.bench))
+        return asyncio.run(protect(args, self.context))
 
     def check(self, *commands: str, task: str = "T", when: str = "after") -> dict[str, Any]:
         listed = [{"command": command, "of": "task"} for command in commands]
-        return asyncio.run(check({"task": task, "iteration": 1, "when": when, "checks": listed}, self.bench))
+        return asyncio.run(check({"task": task, "iteration": 1, "when": when, "checks": listed}, self.context))
 
     def commit(self, title: str = "T") -> str:
         """A commit as the harness makes it."""

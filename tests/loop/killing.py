@@ -61,7 +61,7 @@ def _perform(folder: Path, kind: str, args: dict[str, Any], note: Path, *, at: i
                 os.kill(os.getpid(), signal.SIGKILL)
 
     sys.addaudithook(watch)
-    value = asyncio.run(ACTS[kind](args, here.bench))
+    value = asyncio.run(ACTS[kind](args, here.context))
     note.write_text(json.dumps({"value": value, "moments": seen}))
 
 

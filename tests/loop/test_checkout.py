@@ -151,13 +151,13 @@ def test_variables_that_lead_into_the_working_copy_lead_into_the_checkout(here: 
         "VIRTUAL_ENV": f"{here.folder}/.venv",
         "ELSEWHERE": f"{here.folder}-not/x",
     }
-    told = Scene(here.bench.with_variables(variables)).check('echo "${PATH%%:*} $VIRTUAL_ENV $ELSEWHERE $PWD"')
+    told = Scene(here.context.with_variables(variables)).check('echo "${PATH%%:*} $VIRTUAL_ENV $ELSEWHERE $PWD"')
     path, venv, elsewhere, pwd = outputs(told)[0].split()
     assert (path, venv, elsewhere) == (f"{pwd}/deps", f"{pwd}/.venv", f"{here.folder}-not/x")
 
 
 def test_two_checks_at_once_have_a_checkout_each(here: Scene) -> None:
-    other = replace(here.bench, run_folder=here.folder / ".a5c/runs/other")
+    other = replace(here.context, run_folder=here.folder / ".a5c/runs/other")
 
     async def story() -> list[str]:
         from bridle.loop.performers.check import check
@@ -165,7 +165,10 @@ def test_two_checks_at_once_have_a_checkout_each(here: Scene) -> None:
         waits = "echo x > ../$NAME; for n in $(seq 200); do [ -e ../a -a -e ../b ] && break; sleep 0.05; done; pwd"
         args = {"task": "T", "iteration": 1, "checks": [{"command": waits, "of": "task"}]}
         told = await asyncio.gather(
-            *(check(args, bench.with_variables({"NAME": name})) for bench, name in ((here.bench, "a"), (other, "b")))
+            *(
+                check(args, context.with_variables({"NAME": name}))
+                for context, name in ((here.context, "a"), (other, "b"))
+            )
         )
         return [one["results"][0]["output"] for one in told]
 
@@ -180,5 +183,5 @@ def test_only_the_last_few_checkouts_are_kept(here: Scene) -> None:
     root = here.folder / ".git/bridle-worktrees"
     assert len([one for one in root.iterdir() if one.is_dir()]) == fresh_checkout.KEPT_CHECKOUTS
     assert len(here.git("worktree", "list").splitlines()) == fresh_checkout.KEPT_CHECKOUTS + 1
-    assert len(asyncio.run(fresh_checkout.forget_all(here.bench.git))) == fresh_checkout.KEPT_CHECKOUTS
+    assert len(asyncio.run(fresh_checkout.forget_all(here.context.git))) == fresh_checkout.KEPT_CHECKOUTS
     assert len(here.git("worktree", "list").splitlines()) == 1

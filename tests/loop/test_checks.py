@@ -55,7 +55,7 @@ def test_a_check_without_a_command_is_refused(here: Scene) -> None:
 async def verify_args(here: Scene) -> None:
     from bridle.loop.performers.check import check
 
-    await check({"task": "T", "iteration": 1, "when": "after", "checks": [{"command": "true"}]}, here.bench)
+    await check({"task": "T", "iteration": 1, "when": "after", "checks": [{"command": "true"}]}, here.context)
 
 
 def test_the_log_is_raw_and_private_and_everything_else_is_masked(here: Scene) -> None:
@@ -71,14 +71,14 @@ def test_the_log_is_raw_and_private_and_everything_else_is_masked(here: Scene) -
 def test_a_check_runs_in_its_folder_with_the_persons_environment_and_no_input(here: Scene) -> None:
     told = here.check('echo "$PWD"; pwd; cat; echo "${GIT_DIR-none}" "$MARK"; git rev-parse --show-toplevel')
     assert told["results"][0]["output"].splitlines()[:2] == [str(here.folder)] * 2
-    bench = here.bench.with_variables({"GIT_DIR": "/nowhere", "MARK": "yes"})
-    told = Scene(bench).check('echo "${GIT_DIR-none}" "$MARK"; git rev-parse --show-toplevel')
+    context = here.context.with_variables({"GIT_DIR": "/nowhere", "MARK": "yes"})
+    told = Scene(context).check('echo "${GIT_DIR-none}" "$MARK"; git rev-parse --show-toplevel')
     assert told["results"][0]["output"].splitlines() == ["none yes", str(here.folder)]
 
 
 def test_a_folder_has_the_name_that_it_was_given(here: Scene) -> None:
     (here.folder.parent / "link").symlink_to(here.folder)
-    told = Scene(here.bench.in_copy(here.folder.parent / "link")).check("echo $PWD")
+    told = Scene(here.context.in_working_copy(here.folder.parent / "link")).check("echo $PWD")
     assert told["results"][0]["output"] == f"{here.folder.parent / 'link'}\n"
 
 
@@ -205,7 +205,7 @@ def test_the_tree_is_that_of_the_commit_that_is_made_of_the_work(here: Scene) ->
     here.write({"a.txt": "changed\n", "new/c.txt": "new\n", "ignored/x": "i\n"})
     (here.folder / "sub/b.txt").unlink()
     told = here.check("true")
-    assert told["tree"] == asyncio.run(fixed_tree.stage_work(here.bench))
+    assert told["tree"] == asyncio.run(fixed_tree.stage_work(here.context))
     here.git("commit", "-q", "-m", "work")
     assert told["tree"] == here.git("rev-parse", "HEAD^{tree}").strip()
     assert here.git("ls-tree", "-r", "--name-only", "HEAD").split() == [".gitignore", "a.txt", "new/c.txt"]
@@ -283,7 +283,7 @@ def _killed_by_its_check(here: Scene, command: str) -> None:
         "import asyncio, json, sys, os, pathlib; from tests.loop.benches import reopen;"
         "from bridle.loop.performers.check import check;"
         "os.environ['BRIDLE_TO_KILL'] = str(os.getpid());"
-        "asyncio.run(check(json.loads(sys.argv[2]), reopen(pathlib.Path(sys.argv[1])).bench))"
+        "asyncio.run(check(json.loads(sys.argv[2]), reopen(pathlib.Path(sys.argv[1])).context))"
     )
     words = [sys.executable, "-c", code, str(here.folder), json.dumps(args)]
     done = subprocess.run(words, cwd=ROOT, capture_output=True, timeout=120, check=False)
@@ -311,7 +311,7 @@ def test_checks_wait_until_those_of_a_killed_bridle_are_gone(here: Scene) -> Non
 
 def test_a_check_in_a_worktree_keeps_its_log_at_home(here: Scene) -> None:
     here.git("worktree", "add", "-q", "--detach", str(here.folder.parent / "copy"))
-    copy = Scene(here.bench.in_copy(here.folder.parent / "copy"))
+    copy = Scene(here.context.in_working_copy(here.folder.parent / "copy"))
     told = copy.check("pwd; git checkout -q -b inside")
     assert told["results"][0]["output"] == f"{copy.folder}\n"
     assert told["changed"] == [".git/HEAD"]

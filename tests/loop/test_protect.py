@@ -553,7 +553,7 @@ def test_an_edit_is_undone_reported_or_fine(here: Scene, edit: Edit) -> None:
     assert {one["path"] for one in first["reported"]} == edit.reported
     assert all(one["what"] for one in (*first["undone"], *first["reported"]))
     after = picture(here.folder)
-    for name in baseline.read(here.bench).protected.files:
+    for name in baseline.read(here.context).protected.files:
         assert after[name] == before[name]
     for name, text in edit.holds.items():
         assert after.get(name, ("", None))[1] == (None if text is None else text.encode()), name
@@ -611,9 +611,9 @@ def test_whether_anything_was_changed_is_told_against_the_last_commit_of_the_run
 
 
 def test_a_record_that_was_changed_is_not_believed(here: Scene) -> None:
-    start = baseline.read(here.bench)
+    start = baseline.read(here.context)
     assert here.protect(origin=start.digest)["undone"] == []
-    path = here.bench.run_folder / baseline.FILE
+    path = here.context.run_folder / baseline.FILE
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     path.write_text(path.read_text().replace("run.sh", "run.SH"))
     with pytest.raises(JournalBroken, match="is not the record"):
@@ -634,9 +634,9 @@ def test_what_is_protected_outlives_the_collection_of_garbage(here: Scene) -> No
 
 def test_ticks_of_bridle_itself_are_no_change_of_the_plan(here: Scene) -> None:
     here.write({"PLAN.md": "# Plan\n- [x] done\n"})
-    asyncio.run(snapshot.take(here.bench.git, name="before"))
+    asyncio.run(snapshot.take(here.context.git, name="before"))
     here.write({"PLAN.md": "# Plan\n- [x] done\n- [x] and this\n"})
-    ticking = Scene(replace(here.bench, settings=replace(here.bench.settings, tick=True)))
+    ticking = Scene(replace(here.context, settings=replace(here.context.settings, tick=True)))
     assert [one["path"] for one in ticking.protect(snapshot="before")["undone"]] == ["PLAN.md"]
     assert here.read("PLAN.md") == "# Plan\n- [x] done\n"
 
@@ -710,7 +710,7 @@ def test_what_a_check_needs_and_was_never_there_may_be_made(tmp_path: Path) -> N
 
 
 def test_the_lines_for_people_name_files_and_parts(here: Scene) -> None:
-    assert baseline.read(here.bench).lines() == [
+    assert baseline.read(here.context).lines() == [
         ".ralph/check",
         ".ralph/kept",
         "PLAN.md",

@@ -24,9 +24,9 @@ def worked(
     """A repository in which an agent did something, and what is made of it."""
     here = scene(folder, {"app.py": "1"}, untracked=MINE)
     here.start()
-    asyncio.run(snapshot.take(here.bench.git, name="before"))
+    asyncio.run(snapshot.take(here.context.git, name="before"))
     work(here.folder)
-    asyncio.run(snapshot.take(here.bench.git, name="before-after"))
+    asyncio.run(snapshot.take(here.context.git, name="before-after"))
     return here, here.protect(snapshot="before", may_edit=may_edit)
 
 
@@ -80,9 +80,9 @@ def test_where_something_is_in_the_way_it_is_told_how_to_have_it_again(tmp_path:
 def test_an_agent_that_empties_a_folder_of_thousands_is_told_of_in_few_words(tmp_path: Path) -> None:
     here = scene(tmp_path / "r", {"app.py": "1"}, untracked={f"data/{n}": str(n) for n in range(300)})
     here.start()
-    asyncio.run(snapshot.take(here.bench.git, name="before"))
+    asyncio.run(snapshot.take(here.context.git, name="before"))
     shutil.rmtree(here.folder / "data")
-    asyncio.run(snapshot.take(here.bench.git, name="before-after"))
+    asyncio.run(snapshot.take(here.context.git, name="before-after"))
     told = here.protect(snapshot="before")
     assert len(told["undone"]) == untracked_files.SHOWN + 1
     assert told["undone"][-1]["path"] == "280 more files of yours"

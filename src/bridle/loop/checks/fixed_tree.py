@@ -42,103 +42,103 @@ class CheckedTree:
     """What the checks changed, and what was therefore taken back; known when they are over."""
 
 
-async def work_tree(bench: RunContext) -> str:
+async def work_tree(context: RunContext) -> str:
     """The tree that a commit of the work has: everything that is not ignored, but the person's own untracked files."""
-    start = baseline.find(bench)
-    return await baseline.tree_without(bench, start.untracked if start is not None else ())
+    start = baseline.find(context)
+    return await baseline.tree_without(context, start.untracked if start is not None else ())
 
 
-async def stage_work(bench: RunContext) -> str:
+async def stage_work(context: RunContext) -> str:
     """Put exactly the work into the index, for a commit; gives the tree that the commit will have."""
-    tree = await work_tree(bench)
-    if tree != await snapshot.staged_tree(bench.git):
-        await bench.git.run("read-tree", "--reset", tree)  # which keeps what git knows about unchanged files
+    tree = await work_tree(context)
+    if tree != await snapshot.staged_tree(context.git):
+        await context.git.run("read-tree", "--reset", tree)  # which keeps what git knows about unchanged files
     return tree
 
 
 @asynccontextmanager
-async def fixed_tree(bench: RunContext) -> AsyncIterator[CheckedTree]:
+async def fixed_tree(context: RunContext) -> AsyncIterator[CheckedTree]:
     """Hold a working copy still while checks run in it."""
-    stem = _stem(bench)
+    stem = _stem(context)
     lock = await asyncio.to_thread(
-        FileLock.hold, stem.with_suffix(".lock"), holder=f"checks of {bench.run}", wait_seconds=LOCK_SECONDS
+        FileLock.hold, stem.with_suffix(".lock"), holder=f"checks of {context.run}", wait_seconds=LOCK_SECONDS
     )
     try:
         lock.outlive_us()
-        await _finish(bench, stem)
-        start = baseline.find(bench)
+        await _finish(context, stem)
+        start = baseline.find(context)
         untracked = start.untracked if start is not None else ()
-        async with index_of_all(bench.git, as_committed=True, at=stem.with_suffix(".index")) as variables:
-            work = await baseline.write_tree(bench, variables, untracked)
-            files = work if not untracked else await bench.git.text("write-tree", variables=variables)
+        async with index_of_all(context.git, as_committed=True, at=stem.with_suffix(".index")) as variables:
+            work = await baseline.write_tree(context, variables, untracked)
+            files = work if not untracked else await context.git.text("write-tree", variables=variables)
             standing = CheckedTree(files, work)
-            head = _read_head(bench)
+            head = _read_head(context)
             disk.write_json_atomic(stem.with_suffix(".json"), {"files": files, "head": head})
             yield standing
-            standing.changed = await _settle(bench, files, variables)
-        await _put_head_back(bench, head, standing.changed)
+            standing.changed = await _settle(context, files, variables)
+        await _put_head_back(context, head, standing.changed)
         stem.with_suffix(".json").unlink(missing_ok=True)
     finally:
         lock.release()
 
 
-async def _settle(bench: RunContext, files: str, variables: dict[str, str]) -> list[str]:
+async def _settle(context: RunContext, files: str, variables: dict[str, str]) -> list[str]:
     """Take back what was changed in the working copy since its index was made; gives the names."""
     words = (*HONEST, "ls-files", "-z", "--modified", "--deleted", "--others", "--exclude-standard")
-    seen = await bench.git.names(*words, variables=variables)
+    seen = await context.git.names(*words, variables=variables)
     if not [name for name in seen if not name.endswith("/")]:  # a repository within is no file of this one
         return []
-    await add_all(bench.git, variables)
-    after = await bench.git.text("write-tree", variables=variables)
+    await add_all(context.git, variables)
+    after = await context.git.text("write-tree", variables=variables)
     if after == files:
         return []
-    changed = await snapshot.changes(bench.git, files, after)
+    changed = await snapshot.changes(context.git, files, after)
     # A person may have written there meanwhile: what is taken back can be had again.
-    await bench.git.run("update-ref", f"{TAKEN_BACK}{ids.check_id(bench.run, what='run')}/{after}", after)
-    await bench.git.run("read-tree", "--reset", "-u", files, variables=variables)
+    await context.git.run("update-ref", f"{TAKEN_BACK}{ids.check_id(context.run, what='run')}/{after}", after)
+    await context.git.run("read-tree", "--reset", "-u", files, variables=variables)
     return changed
 
 
-async def _finish(bench: RunContext, stem: Path) -> None:
+async def _finish(context: RunContext, stem: Path) -> None:
     """Put back what stood there before a check that was cut off; what it left is kept in a snapshot."""
     note = disk.read_json(stem.with_suffix(".json"))
     if not isinstance(note, dict):
         return
     files = str(note["files"])
-    if await bench.git.object(f"{files}^{{tree}}") is None:
+    if await context.git.object(f"{files}^{{tree}}") is None:
         raise GitError(f"the tree {files} that checks ran on is gone", remedy="Restore the working copy by hand.")
-    async with index_of_all(bench.git, as_committed=True, at=stem.with_suffix(".index")) as variables:
-        if await bench.git.text("write-tree", variables=variables) != files:
-            left = await snapshot.take(bench.git, why="what a check left that was cut off")
-            bench.say(f"a check was cut off; the files are as before it, and what it left is kept as {left.ref}")
-            await bench.git.run("read-tree", "--reset", "-u", files, variables=variables)
-    await _put_head_back(bench, note.get("head"), [])
+    async with index_of_all(context.git, as_committed=True, at=stem.with_suffix(".index")) as variables:
+        if await context.git.text("write-tree", variables=variables) != files:
+            left = await snapshot.take(context.git, why="what a check left that was cut off")
+            context.say(f"a check was cut off; the files are as before it, and what it left is kept as {left.ref}")
+            await context.git.run("read-tree", "--reset", "-u", files, variables=variables)
+    await _put_head_back(context, note.get("head"), [])
     stem.with_suffix(".json").unlink()
 
 
-async def _put_head_back(bench: RunContext, head: str | None, changed: list[str]) -> None:
+async def _put_head_back(context: RunContext, head: str | None, changed: list[str]) -> None:
     """A check that checked out another branch would have the next commit land there."""
-    if head is None or _read_head(bench) == head:
+    if head is None or _read_head(context) == head:
         return
     if head.startswith("ref: "):
-        await bench.git.run("symbolic-ref", "-m", "bridle: a check had moved it", "HEAD", head.removeprefix("ref: "))
+        await context.git.run("symbolic-ref", "-m", "bridle: a check had moved it", "HEAD", head.removeprefix("ref: "))
     else:
-        await bench.git.run("update-ref", "--no-deref", "-m", "bridle: a check had moved it", "HEAD", head)
+        await context.git.run("update-ref", "--no-deref", "-m", "bridle: a check had moved it", "HEAD", head)
     changed.append(".git/HEAD")
 
 
-def _read_head(bench: RunContext) -> str | None:
+def _read_head(context: RunContext) -> str | None:
     """What is checked out, by its name; None where that cannot be seen."""
-    path = bench.folder / ".git"
+    path = context.folder / ".git"
     if path.is_file():
         text = disk.read_bounded(path, _LINK_LIMIT_BYTES).decode("utf-8", "surrogateescape").strip()
-        path = bench.folder / text.removeprefix("gitdir:").strip()
+        path = context.folder / text.removeprefix("gitdir:").strip()
     head = path / "HEAD"
     return disk.read_bounded(head, _LINK_LIMIT_BYTES).decode("utf-8", "replace").strip() if head.is_file() else None
 
 
-def _stem(bench: RunContext) -> Path:
+def _stem(context: RunContext) -> Path:
     """The name of what is kept about checks in this working copy."""
-    folder = disk.make_private_folder(bench.run_folder)
-    which = hashlib.sha256(str(bench.folder).encode("utf-8", "surrogateescape")).hexdigest()[:16]
+    folder = disk.make_private_folder(context.run_folder)
+    which = hashlib.sha256(str(context.folder).encode("utf-8", "surrogateescape")).hexdigest()[:16]
     return folder / f"bridle-checks-{which}"

@@ -36,37 +36,39 @@ SLOTS = 64
 class Checkout:
     """A checkout that is ready, or the setup that failed in it."""
 
-    bench: RunContext
+    context: RunContext
     """In the checkout."""
     failed: Result | None = None
 
 
 @asynccontextmanager
-async def checkout(bench: RunContext, tree: str, *, task: str) -> AsyncIterator[Checkout]:
+async def checkout(context: RunContext, tree: str, *, task: str) -> AsyncIterator[Checkout]:
     """A checkout of that tree, after the setup; nobody else uses it meanwhile."""
-    root = disk.make_private_folder(await bench.git.common_folder() / FOLDER)
-    key = setup_key(commands(bench), await listing(bench.git, tree))
+    root = disk.make_private_folder(await context.git.common_folder() / FOLDER)
+    key = setup_key(commands(context), await listing(context.git, tree))
     name, lock = _take_slot(root, key)
     try:
         lock.outlive_us()
         copy = Worktree(name, root / name, None)
-        made = bench.in_copy(copy.folder).with_variables(moved(bench.environment, bench.folder, copy.folder))
+        made = context.in_working_copy(copy.folder).with_variables(
+            moved(context.environment, context.folder, copy.folder)
+        )
         failed = None
-        if not await _reuse(bench, copy, tree):
-            failed = await _make(bench, made, copy, tree, task)
-        bring_own_check(bench.workspace, copy.folder)
+        if not await _reuse(context, copy, tree):
+            failed = await _make(context, made, copy, tree, task)
+        bring_own_check(context.workspace, copy.folder)
         yield Checkout(made, failed)
-        await _forget_old(bench, root, name)
+        await _forget_old(context, root, name)
     finally:
         lock.release()
 
 
 async def changed_in(place: Checkout, tree: str) -> list[str]:
     """What checks changed in the checkout; the next one begins without it."""
-    git = place.bench.git
+    git = place.context.git
     names = await git.names("diff", "--name-only", "--no-renames", "-z", tree)
     others = await git.names("ls-files", "-z", "--others", "--exclude-standard")
-    note = disk.read_json(_note(Worktree(place.bench.folder.name, place.bench.folder, None)))
+    note = disk.read_json(_note(Worktree(place.context.folder.name, place.context.folder, None)))
     known = note["made"] if isinstance(note, dict) else {}
     return sorted({*names, *(name for name in others if name not in known and not name.endswith("/"))})
 
@@ -94,13 +96,13 @@ def _take_slot(root: Path, key: str) -> tuple[str, FileLock]:
     )
 
 
-async def _reuse(bench: RunContext, copy: Worktree, tree: str) -> bool:
+async def _reuse(context: RunContext, copy: Worktree, tree: str) -> bool:
     """Bring a checkout to that tree as if it were fresh; False where it cannot be trusted."""
     note = disk.read_json(_note(copy))
     if not isinstance(note, dict) or not (copy.folder / ".git").exists():
         return False
-    git = Git(copy.folder, bench.environment)
-    await _point_at(git, bench, tree)
+    git = Git(copy.folder, context.environment)
+    await _point_at(git, context, tree)
     tracked = await listing(git, tree)
     known: Mapping[str, Any] = note["made"]
     for name in list(_walk(copy.folder)):
@@ -108,31 +110,31 @@ async def _reuse(bench: RunContext, copy: Worktree, tree: str) -> bool:
             _remove(copy.folder, name)
     seen = _manifest_of(copy.folder)
     if any(seen.get(name) != facts for name, facts in known.items() if name not in tracked):
-        bench.say("what the setup made has been changed since; it is run again")
+        context.say("what the setup made has been changed since; it is run again")
         return False
     os.utime(_note(copy))
     return True
 
 
-async def _make(bench: RunContext, made: RunContext, copy: Worktree, tree: str, task: str) -> Result | None:
+async def _make(context: RunContext, made: RunContext, copy: Worktree, tree: str, task: str) -> Result | None:
     """A fresh checkout and the setup in it; the setup's result where it failed."""
     _note(copy).unlink(missing_ok=True)
-    await worktree.remove(bench.git, copy)
-    commit = await snapshot.commit_tree(bench.git, tree, [], "a checkout for checks")
-    await worktree.add(bench.git, copy.name, at=commit)
+    await worktree.remove(context.git, copy)
+    commit = await snapshot.commit_tree(context.git, tree, [], "a checkout for checks")
+    await worktree.add(context.git, copy.name, at=commit)
     failed = await run_setup(made, task=task)
     if failed is not None:
         return failed
-    await _point_at(Git(copy.folder, bench.environment), bench, tree)  # a setup that writes to tracked files
-    tracked = await listing(bench.git, tree)
+    await _point_at(Git(copy.folder, context.environment), context, tree)  # a setup that writes to tracked files
+    tracked = await listing(context.git, tree)
     kept = {name: facts for name, facts in _manifest_of(copy.folder).items() if name not in tracked}
     disk.write_json_atomic(_note(copy), {"made": kept, "at": clock.iso(clock.now())})
     return None
 
 
-async def _point_at(git: Git, bench: RunContext, tree: str) -> None:
+async def _point_at(git: Git, context: RunContext, tree: str) -> None:
     """Make every tracked file that of a tree; what stands in its way goes."""
-    commit = await snapshot.commit_tree(bench.git, tree, [], "a checkout for checks")
+    commit = await snapshot.commit_tree(context.git, tree, [], "a checkout for checks")
     (await git.git_path("index")).unlink(missing_ok=True)  # whatever it was told to overlook, it has forgotten
     await git.run("-c", "core.hooksPath=/dev/null", "checkout", "--quiet", "--force", "--detach", commit)
 
@@ -161,11 +163,11 @@ def _manifest_of(folder: Path) -> dict[str, list[int]]:
     return found
 
 
-async def _forget_old(bench: RunContext, root: Path, name: str) -> None:
+async def _forget_old(context: RunContext, root: Path, name: str) -> None:
     """Keep the few that were used last."""
     notes = sorted(root.glob(f"{PREFIX}*.json"), key=lambda path: path.stat().st_mtime, reverse=True)
     for note in [one for one in notes if one.stem != name][KEPT_CHECKOUTS - 1 :]:
-        await _remove_unused(bench.git, root, note.stem)
+        await _remove_unused(context.git, root, note.stem)
 
 
 async def _remove_unused(git: Git, root: Path, name: str) -> bool:

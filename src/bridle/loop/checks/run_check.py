@@ -73,12 +73,12 @@ def argv(command: str) -> tuple[str, ...]:
     return ("/bin/sh", "-c", command)
 
 
-async def run_check(bench: RunContext, check: Check, *, task: str, number: int, limit_seconds: float) -> Result:
-    """Run one command in the bench's folder."""
-    output = Output.create(bench.workspace, clock.now(), task, number, bench.mask)
+async def run_check(context: RunContext, check: Check, *, task: str, number: int, limit_seconds: float) -> Result:
+    """Run one command in the context's folder."""
+    output = Output.create(context.workspace, clock.now(), task, number, context.mask)
     began = clock.monotonic()
     try:
-        exit_code = await _run(_spawn(bench, check.command), output, limit_seconds)
+        exit_code = await _run(_spawn(context, check.command), output, limit_seconds)
     finally:
         output.close()
     seconds = round(clock.monotonic() - began, 3)
@@ -90,14 +90,14 @@ async def run_check(bench: RunContext, check: Check, *, task: str, number: int, 
         seconds=seconds,
         timed_out=timed_out,
         output=_with_end(output.text, limit_seconds) if timed_out else output.text,
-        log=str(output.path.relative_to(bench.workspace)),
+        log=str(output.path.relative_to(context.workspace)),
     )
 
 
-def _spawn(bench: RunContext, command: str) -> Spawn:
-    kept = {name: value for name, value in bench.environment.items() if not _OF_A_REPOSITORY.match(name)}
-    environment = {**kept, "PWD": str(bench.folder)}
-    return Spawn(("/bin/sh", "-c", _AROUND, "check", command), Path(bench.folder), environment, ids.new_token())
+def _spawn(context: RunContext, command: str) -> Spawn:
+    kept = {name: value for name, value in context.environment.items() if not _OF_A_REPOSITORY.match(name)}
+    environment = {**kept, "PWD": str(context.folder)}
+    return Spawn(("/bin/sh", "-c", _AROUND, "check", command), Path(context.folder), environment, ids.new_token())
 
 
 async def _run(spawn: Spawn, output: Output, limit_seconds: float) -> int | None:

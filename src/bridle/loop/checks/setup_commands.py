@@ -29,38 +29,40 @@ MANIFESTS = frozenset(
 _REQUIREMENTS = re.compile(r"requirements[^/]*\.(?:txt|in)\Z")
 
 
-def commands(bench: RunContext) -> tuple[str, ...]:
+def commands(context: RunContext) -> tuple[str, ...]:
     """The commands of a run's setup."""
-    return bench.plan.setup or bench.settings.setup
+    return context.plan.setup or context.settings.setup
 
 
-async def run_setup(bench: RunContext, *, task: str) -> Result | None:
+async def run_setup(context: RunContext, *, task: str) -> Result | None:
     """Run it; the result of the command that failed, where one did."""
-    for number, command in enumerate(commands(bench), 1):
-        bench.say(f"setup: {command}")
-        limit = bench.settings.setup_seconds
-        done = await run_check(bench, Check(command, "guard"), task=f"setup-{task}", number=number, limit_seconds=limit)
+    for number, command in enumerate(commands(context), 1):
+        context.say(f"setup: {command}")
+        limit = context.settings.setup_seconds
+        done = await run_check(
+            context, Check(command, "guard"), task=f"setup-{task}", number=number, limit_seconds=limit
+        )
         if not done.passed:
             return done
     return None
 
 
-async def set_up(bench: RunContext, tree: str, *, task: str) -> Result | None:
+async def set_up(context: RunContext, tree: str, *, task: str) -> Result | None:
     """Run it in a worktree whose files are that tree, unless what it depends on is what it was the last time.
 
     What it changes in files of the tree is taken back; what it adds to them is noted, and no work of any task.
     """
-    if not commands(bench):
+    if not commands(context):
         return None
-    key = setup_key(commands(bench), await listing(bench.git, tree))
-    if read_note(bench.folder).get("setup") == key:
+    key = setup_key(commands(context), await listing(context.git, tree))
+    if read_note(context.folder).get("setup") == key:
         return None
-    failed = await run_setup(bench, task=task)
+    failed = await run_setup(context, task=task)
     if failed is not None:
         return failed
-    names = await bench.git.names("ls-files", "-z", "--others", "--exclude-standard")
-    note(bench.folder, {"setup": key, "made": [name for name in names if not name.endswith("/")]})
-    await put(bench, tree)
+    names = await context.git.names("ls-files", "-z", "--others", "--exclude-standard")
+    note(context.folder, {"setup": key, "made": [name for name in names if not name.endswith("/")]})
+    await put(context, tree)
     return None
 
 

@@ -58,5 +58,5 @@ async def _in_checkout(bench: RunContext, tree: str, listed: list[Check], task: 
     async with checkout(bench, tree, task=task) as place:
         if place.failed is not None:
             return [place.failed], []
-        results = await run_checks(place.bench, listed, task=task)
+        results = await run_checks(place.context, listed, task=task)
         return results, await changed_in(place, tree)

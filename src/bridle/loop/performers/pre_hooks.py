@@ -30,7 +30,7 @@ async def before_branch(bench: RunContext, branch: str) -> None:
         "plan": bench.plan.title,
         "tasks": [task.title for task in bench.plan.tasks],
     }
-    refused = await _ask(bench, PRE_BRANCH, payload, bench.notebook)
+    refused = await _ask(bench, PRE_BRANCH, payload, bench.progress_folder)
     if refused is not None:
         raise UsageError(f"the branch {branch} was not made: {refused}", remedy="Mend what it says; then resume.")
 

@@ -17,7 +17,7 @@ SUMMARIZED_CHARACTERS = 200_000
 
 async def summarize(args: dict[str, Any], bench: RunContext) -> dict[str, Any]:
     """Fold old progress into a summary, by a small model that can only read. One that fails folds nothing."""
-    text = progress_file.read(bench.notebook)
+    text = progress_file.read(bench.progress_folder)
     if not text.strip():
         return {}
     settings = bench.settings
@@ -39,7 +39,9 @@ async def summarize(args: dict[str, Any], bench: RunContext) -> dict[str, Any]:
     said = data.get("summary") if isinstance(data, Mapping) else finished.outcome.final_text
     if isinstance(said, str) and said.strip() and not finished.outcome.run_error:
         summary = bench.mask.apply(said)[:SUMMARY_CHARACTERS]
-        progress_file.fold(bench.notebook, key=f"{bench.run}/summary/{args['iteration']}", summary=summary, of=text)
+        progress_file.fold(
+            bench.progress_folder, key=f"{bench.run}/summary/{args['iteration']}", summary=summary, of=text
+        )
     else:
         bench.say(f"the progress so far was not folded: {finished.outcome.reason or 'no summary came'}")
     return figures(finished)

@@ -48,7 +48,7 @@ DENIALS = 20
 async def work(args: dict[str, Any], bench: RunContext, news: UserMessages) -> dict[str, Any]:
     """Run one agent on a task; whatever comes of it is a value."""
     task = next(task for task in bench.plan.tasks if task.title == args["task"])
-    standing = git_metadata.look(bench.folder, bench.notebook)
+    standing = git_metadata.look(bench.folder, bench.progress_folder)
     if standing.folder is None:
         raise GitError(f"{bench.folder} is no repository any more", remedy="Bring its .git folder back; then resume.")
     before = await _snapshot(bench, args)
@@ -62,7 +62,7 @@ async def work(args: dict[str, Any], bench: RunContext, news: UserMessages) -> d
         on_event=lambda event: bench.watch(AgentPrinted(task.title, event)),
         is_announced=False,  # which program and who pays is said once, before the first
     )
-    now = git_metadata.look(bench.folder, bench.notebook)
+    now = git_metadata.look(bench.folder, bench.progress_folder)
     if now.folder is None:
         raise GitError(
             f"the agent has destroyed the repository in {bench.folder}: its .git is gone",
@@ -73,7 +73,7 @@ async def work(args: dict[str, Any], bench: RunContext, news: UserMessages) -> d
         bench.say(f"removed .git/{name}, which a git of the agent's had left")
     has_left = await branch.keep_branch(bench, head=before.head)
     if has_left or now.refs != standing.refs:
-        now = git_metadata.look(bench.folder, bench.notebook)
+        now = git_metadata.look(bench.folder, bench.progress_folder)
         told += await git_metadata.put_refs_back(bench.git, standing, now, bench.came_from)
     after = await snapshot.take(bench.git, name=f"{before.name}-after", why="after an iteration", since=before)
     answer = _answer(finished)
@@ -137,7 +137,7 @@ async def _snapshot(bench: RunContext, args: dict[str, Any]) -> Snapshot:
 def _pack(task: Task, args: dict[str, Any], bench: RunContext, hints: list[str]) -> iteration_prompt.Packed:
     around = iteration_prompt.Surroundings(
         agents_file=_agents_file(bench.folder),
-        progress=progress_file.read(bench.notebook),
+        progress=progress_file.read(bench.progress_folder),
         failure=str(args.get("failure") or ""),
         notes=tuple(str(note) for note in args.get("notes") or ()),
         hints=tuple(hints),
@@ -251,7 +251,7 @@ def _denial(one: Mapping[str, Any]) -> str:
 
 def _note_progress(bench: RunContext, args: dict[str, Any], value: dict[str, Any]) -> None:
     """Tell the next prompts of it, and keep it with the worker's own logs where there are several."""
-    for folder in {bench.notebook, bench.workspace} if value["ending"] == effects.OK else ():
+    for folder in {bench.progress_folder, bench.workspace} if value["ending"] == effects.OK else ():
         progress_file.add(
             folder,
             key=f"{bench.run}/{args['task']}/{args['iteration']}",

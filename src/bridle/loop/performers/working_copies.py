@@ -51,7 +51,7 @@ async def _make(bench: RunContext, stands: Mapping[str, Any], *, sets_up: bool) 
     """Make a worktree as it stands according to the journal: at a commit, with a task's work on top of it."""
     head, tree = str(stands.get("head") or bench.base), stands.get("tree")
     await _add(bench, head)
-    bring_own_check(bench.notebook, bench.folder)
+    bring_own_check(bench.progress_folder, bench.folder)
     if sets_up and await set_up(bench, f"{head}^{{tree}}", task="worktree") is not None:
         bench.say(f"the setup failed in {bench.folder}, which had to be made anew; its checks will tell")
     if tree is not None:
@@ -61,11 +61,11 @@ async def _make(bench: RunContext, stands: Mapping[str, Any], *, sets_up: bool) 
 
 async def _add(bench: RunContext, head: str) -> None:
     """A fresh worktree at a commit; the run's own is on its branch."""
-    home = Git(bench.notebook, bench.environment)
+    home = Git(bench.progress_folder, bench.environment)
     path = await home.common_folder() / LOCK
     lock = await asyncio.to_thread(FileLock.hold, path, holder=f"run {bench.run}", wait_seconds=LOCK_SECONDS)
     try:
-        exclude_from_git(bench.notebook)
+        exclude_from_git(bench.progress_folder)
         await worktree.remove(home, Worktree(bench.folder.name, bench.folder, None))
         branch = branch_of(bench.run) if bench.worker is None else None
         if branch is not None and await home.object(f"refs/heads/{branch}") is None:

@@ -59,36 +59,36 @@ class Baseline:
         return self.protected.lines(self.kept)
 
 
-async def record(bench: RunContext) -> Baseline:
+async def record(context: RunContext) -> Baseline:
     """Look at the working copy before any work, and write down what it is like."""
-    listed = await bench.git.names("ls-files", "-z", "--cached", "--others", "--exclude-standard")
-    others = await bench.git.names("ls-files", "-z", "--others", "--exclude-standard")
+    listed = await context.git.names("ls-files", "-z", "--cached", "--others", "--exclude-standard")
+    others = await context.git.names("ls-files", "-z", "--others", "--exclude-standard")
     untracked = tuple(sorted(name for name in others if not name.endswith("/")))
-    names = sorted({*listed, *_in_our_folder(bench.folder)})
-    protected = find_protected(bench, names)
-    made = Baseline(await tree_without(bench, untracked), untracked, protected, await _keep(bench, protected.paths))
+    names = sorted({*listed, *_in_our_folder(context.folder)})
+    protected = find_protected(context, names)
+    made = Baseline(await tree_without(context, untracked), untracked, protected, await _keep(context, protected.paths))
     data = json.dumps(_as_json(made)).encode("ascii")  # names that are no text survive as escapes
-    disk.make_private_folder(bench.run_folder)
-    disk.write_atomic(bench.run_folder / FILE, data)
+    disk.make_private_folder(context.run_folder)
+    disk.write_atomic(context.run_folder / FILE, data)
     return replace(made, digest=_digest(data))
 
 
-def read(bench: RunContext, *, digest: str | None = None) -> Baseline:
+def read(context: RunContext, *, digest: str | None = None) -> Baseline:
     """What `record` wrote; with `digest`, only that very record will do."""
-    found = find(bench)
+    found = find(context)
     if found is None:
-        raise InternalError(f"the run {bench.run} has no record of its start: bridle.prepare comes first")
+        raise InternalError(f"the run {context.run} has no record of its start: bridle.prepare comes first")
     if digest and found.digest != digest:
         raise JournalBroken(
-            f"{bench.run_folder / FILE} is not the record that was made when the run began",
+            f"{context.run_folder / FILE} is not the record that was made when the run began",
             remedy="Something changed it since; start a new run, whose start will be what is there now.",
         )
     return found
 
 
-def find(bench: RunContext) -> Baseline | None:
+def find(context: RunContext) -> Baseline | None:
     """What `record` wrote; None where nothing was."""
-    path = bench.run_folder / FILE
+    path = context.run_folder / FILE
     try:
         data = disk.read_bounded(path, _RECORD_LIMIT_BYTES)
     except DiskError as error:
@@ -99,13 +99,13 @@ def find(bench: RunContext) -> Baseline | None:
         found = replace(_from_json(json.loads(data)), digest=_digest(data))
     except (KeyError, TypeError, ValueError, RecursionError) as error:
         raise JournalBroken(f"{path} cannot be read: {error}", remedy="Start a new run.") from error
-    made = () if bench.repository is None else made_by_setup(bench.folder)
+    made = () if context.repository is None else made_by_setup(context.folder)
     return replace(found, untracked=tuple(sorted({*found.untracked, *made}))) if made else found
 
 
-def find_protected(bench: RunContext, names: list[str]) -> Protected:
+def find_protected(context: RunContext, names: list[str]) -> Protected:
     """What is protected, as the files stand now."""
-    folder, plan, settings = bench.folder, bench.plan, bench.settings
+    folder, plan, settings = context.folder, context.plan, context.settings
     look = RepositoryFiles(names, lambda path: _is_file(folder, path), lambda path: _text(folder, path))
     commands = [*plan.guard, *(command for task in plan.tasks for command in task.checks)]
     found = definitions(commands, look)
@@ -114,7 +114,7 @@ def find_protected(bench: RunContext, names: list[str]) -> Protected:
         files |= {name: "the setting `protect` names it" for name in names if matches(pattern, name)}
     files |= {name: "it is Bridle's" for name in names if name.startswith(f"{OUR_FOLDER}/")}
     files |= {name: "it holds Bridle's settings" for name in names if Path(name).name == FILE_NAME}
-    if (own := _plan_path(bench)) is not None:
+    if (own := _plan_path(context)) is not None:
         files[own] = THE_PLAN
     absent = dict(found.absent)
     for path, why in ((FILE_NAME, "it would hold Bridle's settings"), (OWN_CHECK, "it would be a check")):
@@ -124,62 +124,62 @@ def find_protected(bench: RunContext, names: list[str]) -> Protected:
     return replace(found, files=dict(sorted(files.items())), parts=parts, absent=absent)
 
 
-async def tree_without(bench: RunContext, untracked: tuple[str, ...]) -> str:
+async def tree_without(context: RunContext, untracked: tuple[str, ...]) -> str:
     """The tree of everything in the working copy but these files."""
     if not untracked:
-        return await tree_of_all(bench.git, as_committed=True)
-    async with index_of_all(bench.git, as_committed=True) as variables:
-        return await write_tree(bench, variables, untracked)
+        return await tree_of_all(context.git, as_committed=True)
+    async with index_of_all(context.git, as_committed=True) as variables:
+        return await write_tree(context, variables, untracked)
 
 
-async def write_tree(bench: RunContext, variables: Mapping[str, str], untracked: tuple[str, ...]) -> str:
+async def write_tree(context: RunContext, variables: Mapping[str, str], untracked: tuple[str, ...]) -> str:
     """The tree of a private index, without these files; the index keeps them."""
-    whole = await tree_of_index(bench.git, variables)
+    whole = await tree_of_index(context.git, variables)
     if not untracked:
         return whole
     other = Path(variables["GIT_INDEX_FILE"]).with_suffix(f".{ids.new_token()}.index")
     own = {"GIT_INDEX_FILE": str(other)}
     try:
-        await bench.git.run("read-tree", whole, variables=own)
+        await context.git.run("read-tree", whole, variables=own)
         given = b"".join(os.fsencode(name) + b"\0" for name in untracked)
-        await bench.git.run("update-index", "--force-remove", "-z", "--stdin", given=given, variables=own)
-        return await bench.git.text("write-tree", variables=own)
+        await context.git.run("update-index", "--force-remove", "-z", "--stdin", given=given, variables=own)
+        return await context.git.text("write-tree", variables=own)
     finally:
         other.unlink(missing_ok=True)
 
 
-async def _keep(bench: RunContext, paths: list[str]) -> dict[str, Entry]:
+async def _keep(context: RunContext, paths: list[str]) -> dict[str, Entry]:
     """Put the bytes of these files into the repository, where nothing collects them; gives those that are there."""
-    digest = file_states.digest_of(bench.base)
-    entries = {path: entry for path in paths if (entry := file_states.entry_at(bench.folder, path, digest=digest))}
+    digest = file_states.digest_of(context.base)
+    entries = {path: entry for path in paths if (entry := file_states.entry_at(context.folder, path, digest=digest))}
     for path in paths:
-        if path not in entries and (bench.folder / path).is_file():
-            bench.say(f"{path} is larger than {file_states.LIMIT_BYTES} bytes, and is not protected")
+        if path not in entries and (context.folder / path).is_file():
+            context.say(f"{path} is larger than {file_states.LIMIT_BYTES} bytes, and is not protected")
     for path, entry in entries.items():
         if entry.mode == file_states.LINK or "\n" in path:
-            given = os.fsencode(os.readlink(bench.folder / path)) if entry.mode == file_states.LINK else None
-            data = given if given is not None else disk.read_bounded(bench.folder / path, file_states.LIMIT_BYTES)
-            await bench.git.run("hash-object", "-w", "--no-filters", "--stdin", given=data)
+            given = os.fsencode(os.readlink(context.folder / path)) if entry.mode == file_states.LINK else None
+            data = given if given is not None else disk.read_bounded(context.folder / path, file_states.LIMIT_BYTES)
+            await context.git.run("hash-object", "-w", "--no-filters", "--stdin", given=data)
     plain = [path for path, entry in entries.items() if entry.mode != file_states.LINK and "\n" not in path]
     if plain:
         listed = b"".join(os.fsencode(path) + b"\n" for path in plain)
-        await bench.git.run("hash-object", "-w", "--no-filters", "--stdin-paths", given=listed)
-    await _hold(bench, entries)
+        await context.git.run("hash-object", "-w", "--no-filters", "--stdin-paths", given=listed)
+    await _hold(context, entries)
     return entries
 
 
-async def _hold(bench: RunContext, entries: Mapping[str, Entry]) -> None:
+async def _hold(context: RunContext, entries: Mapping[str, Entry]) -> None:
     """Have a ref that leads to the bytes."""
-    path = disk.make_private_folder(bench.run_folder) / f"bridle-{ids.new_token()}.index"
+    path = disk.make_private_folder(context.run_folder) / f"bridle-{ids.new_token()}.index"
     own = {"GIT_INDEX_FILE": str(path)}
     lines = (f"{entry.mode} {entry.object}\t".encode() + os.fsencode(name) for name, entry in entries.items())
     try:
-        await bench.git.run("update-index", "-z", "--index-info", given=b"\0".join(lines), variables=own)
-        tree = await bench.git.text("write-tree", variables=own)
+        await context.git.run("update-index", "-z", "--index-info", given=b"\0".join(lines), variables=own)
+        tree = await context.git.text("write-tree", variables=own)
     finally:
         path.unlink(missing_ok=True)
-    commit = await commit_tree(bench.git, tree, [], f"protected in the run {bench.run}")
-    await bench.git.run("update-ref", REFS + ids.check_id(bench.run, what="run"), commit)
+    commit = await commit_tree(context.git, tree, [], f"protected in the run {context.run}")
+    await context.git.run("update-ref", REFS + ids.check_id(context.run, what="run"), commit)
 
 
 def _in_our_folder(folder: Path) -> Iterator[str]:
@@ -190,11 +190,11 @@ def _in_our_folder(folder: Path) -> Iterator[str]:
         yield from (path for name in files if not (path := f"{here}/{name}").startswith(_OURS))
 
 
-def _plan_path(bench: RunContext) -> str | None:
+def _plan_path(context: RunContext) -> str | None:
     """The plan as seen from the top; None where it is elsewhere."""
-    if bench.plan.path is None:
+    if context.plan.path is None:
         return None
-    path, top = Path(os.path.realpath(bench.plan.path)), Path(os.path.realpath(bench.folder))
+    path, top = Path(os.path.realpath(context.plan.path)), Path(os.path.realpath(context.folder))
     return path.relative_to(top).as_posix() if path.is_relative_to(top) else None
 
 

@@ -17,14 +17,14 @@ _MADE_BY_TOOLS = re.compile(
 _SHOWN = 5
 
 
-async def hidden_files(bench: RunContext, rules: Mapping[str, str]) -> list[Report]:
+async def hidden_files(context: RunContext, rules: Mapping[str, str]) -> list[Report]:
     """What each of these .gitignore files hides now and did not before, when they were the texts given."""
-    listed = await bench.git.names("ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory")
+    listed = await context.git.names("ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory")
     names = [name for name in listed if not _MADE_BY_TOOLS.search(name)]
     if not names:
         return []
     given = b"".join(name.encode("utf-8", "surrogateescape") + b"\0" for name in names)
-    _, text = await bench.git.run("check-ignore", "-v", "-z", "--no-index", "--stdin", given=given, accepts=(0, 1))
+    _, text = await context.git.run("check-ignore", "-v", "-z", "--no-index", "--stdin", given=given, accepts=(0, 1))
     fields = text.split("\0")
     hidden: dict[str, list[str]] = {}
     for source, _line, pattern, name in zip(*[iter(fields)] * 4, strict=False):

@@ -46,7 +46,7 @@ class ExpectedFile:
 
 
 async def repairs(
-    bench: RunContext,
+    context: RunContext,
     start: Baseline,
     versions: Mapping[str, ExpectedFile],
     may_edit: Sequence[str],
@@ -54,12 +54,12 @@ async def repairs(
 ) -> list[Repair]:
     """Everything that is not as it must be; `conftests` are the files of that name that are there now."""
     protected = start.protected
-    found = [Repair(path, _link_words(), None) for path in OUR_FOLDERS if (bench.folder / path).is_symlink()]
+    found = [Repair(path, _link_words(), None) for path in OUR_FOLDERS if (context.folder / path).is_symlink()]
     for path, why in protected.files.items():
         if path in versions and not _is_allowed(path, may_edit):
-            found += await _whole(bench, path, versions[path], why)
+            found += await _whole(context, path, versions[path], why)
     for path, why in protected.absent.items():
-        if not _is_allowed(path, may_edit) and path not in versions and file_states.is_there(bench.folder, path):
+        if not _is_allowed(path, may_edit) and path not in versions and file_states.is_there(context.folder, path):
             found.append(Repair(path, f"it was added, and {why}", None))
     known = {part.path for part in protected.parts}
     new = [Part(path, CONFTEST) for path in conftests if path not in known and path not in protected.files]
@@ -68,35 +68,35 @@ async def repairs(
         if not _is_allowed(part.path, may_edit):
             by_path.setdefault(part.path, []).append(part)
     for path, parts in by_path.items():
-        found += await _in_part(bench, path, parts, versions.get(path))
+        found += await _in_part(context, path, parts, versions.get(path))
     return found
 
 
-def apply(bench: RunContext, wanted: Iterable[Repair]) -> None:
+def apply(context: RunContext, wanted: Iterable[Repair]) -> None:
     """Do all of it; what was done before a crash is done again, to the same end."""
-    staging = disk.make_private_folder(bench.run_folder)
+    staging = disk.make_private_folder(context.run_folder)
     for repair in wanted:
         if repair.entry is None:
-            file_states.take_away(bench.folder, repair.path)
+            file_states.take_away(context.folder, repair.path)
         else:
-            file_states.put_back(bench.folder, repair.path, repair.entry, repair.data, staging=staging)
+            file_states.put_back(context.folder, repair.path, repair.entry, repair.data, staging=staging)
 
 
-async def _whole(bench: RunContext, path: str, version: ExpectedFile, why: str) -> list[Repair]:
-    fault = file_states.fault(bench.folder, path, version.entry)
+async def _whole(context: RunContext, path: str, version: ExpectedFile, why: str) -> list[Repair]:
+    fault = file_states.fault(context.folder, path, version.entry)
     if fault is None:
         return []
-    return [Repair(path, f"{fault}, and {why}", version.entry, await _data(bench, version))]
+    return [Repair(path, f"{fault}, and {why}", version.entry, await _data(context, version))]
 
 
-async def _in_part(bench: RunContext, path: str, parts: Sequence[Part], version: ExpectedFile | None) -> list[Repair]:
+async def _in_part(context: RunContext, path: str, parts: Sequence[Part], version: ExpectedFile | None) -> list[Repair]:
     """A file of which only parts are protected."""
     if version is not None:
-        fault = file_states.fault(bench.folder, path, version.entry)
+        fault = file_states.fault(context.folder, path, version.entry)
         if fault is None or fault.startswith("it was made a program"):
             return []
-    data = None if version is None else await _data(bench, version)
-    current = _text(bench.folder, path)
+    data = None if version is None else await _data(context, version)
+    current = _text(context.folder, path)
     if current is None:
         if version is None or data is None:  # it was not there, and is not now, or is no text
             return []
@@ -115,7 +115,7 @@ async def _in_part(bench: RunContext, path: str, parts: Sequence[Part], version:
     words = f"{', '.join(dict.fromkeys(what))}; {_why(parts)}"
     if is_whole:
         words += "; the two could not be told apart, so the whole file was put back"
-    entry = version.entry if version is not None else file_states.entry_at(bench.folder, path)
+    entry = version.entry if version is not None else file_states.entry_at(context.folder, path)
     return [Repair(path, words, entry if text is not None else None, (text or "").encode("utf-8"))]
 
 
@@ -130,10 +130,10 @@ def _mend(part: Part, origin: str | None, current: str) -> Restored | None:
     return mend[part.kind](origin, current, part.names) if origin is not None else None
 
 
-async def _data(bench: RunContext, version: ExpectedFile) -> bytes:
+async def _data(context: RunContext, version: ExpectedFile) -> bytes:
     if version.data is not None:
         return version.data
-    _, text = await bench.git.run("cat-file", "blob", version.entry.object)
+    _, text = await context.git.run("cat-file", "blob", version.entry.object)
     return text.encode("utf-8", "surrogateescape")
 
 

@@ -33,12 +33,12 @@ class Change:
         return set(self.before) == {"0"}
 
 
-async def changes_since(bench: RunContext, before: str, after: str, *, leave: Collection[str]) -> list[Change]:
+async def changes_since(context: RunContext, before: str, after: str, *, leave: Collection[str]) -> list[Change]:
     """What differs between two trees or commits, these files left out."""
     if before == after:
         return []
     words = ("diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev")
-    fields = await bench.git.names(*words, before, after)
+    fields = await context.git.names(*words, before, after)
     left_out = frozenset(leave)
     return [
         Change(path, facts.split()[1], facts.split()[2], facts.split()[3])
@@ -47,12 +47,12 @@ async def changes_since(bench: RunContext, before: str, after: str, *, leave: Co
     ]
 
 
-async def texts_of(bench: RunContext, objects: Collection[str]) -> dict[str, str]:
+async def texts_of(context: RunContext, objects: Collection[str]) -> dict[str, str]:
     """What is in these files, where they are no longer than a file that a person writes."""
     wanted = sorted(one for one in objects if set(one) != {"0"})
     given = "".join(f"{one}\n" for one in wanted).encode()
     form = "%(objectname) %(objecttype) %(objectsize)"
-    _, listed = await bench.git.run("cat-file", f"--batch-check={form}", given=given) if wanted else (0, "")
+    _, listed = await context.git.run("cat-file", f"--batch-check={form}", given=given) if wanted else (0, "")
     found: dict[str, str] = {}
     batch: list[str] = []
     size_bytes = 0
@@ -60,19 +60,19 @@ async def texts_of(bench: RunContext, objects: Collection[str]) -> dict[str, str
         if kind != "blob" or int(size) > FILE_BYTES:
             continue
         if size_bytes + int(size) > BATCH_BYTES:
-            found |= await _batch(bench, batch)
+            found |= await _batch(context, batch)
             batch, size_bytes = [], 0
         batch.append(name)
         size_bytes += int(size)
-    return found | await _batch(bench, batch)
+    return found | await _batch(context, batch)
 
 
-async def _batch(bench: RunContext, objects: Sequence[str]) -> dict[str, str]:
+async def _batch(context: RunContext, objects: Sequence[str]) -> dict[str, str]:
     """What is in these files, by one git."""
     if not objects:
         return {}
     given = "".join(f"{one}\n" for one in objects).encode()
-    _, text = await bench.git.run("cat-file", "--batch=%(objectsize)", given=given)
+    _, text = await context.git.run("cat-file", "--batch=%(objectsize)", given=given)
     data = text.encode("utf-8", "surrogateescape")
     found = {}
     position = 0

@@ -41,35 +41,35 @@ class Lost:
         return [Report(name, words.format(self.before.ref, name)) for name in self.changed[:SHOWN]]
 
 
-async def lost(bench: RunContext, untracked: Sequence[str], before: str, may_edit: Sequence[str]) -> Lost | None:
+async def lost(context: RunContext, untracked: Sequence[str], before: str, may_edit: Sequence[str]) -> Lost | None:
     """What an iteration did to these files, by the snapshots around it; None where it let them be."""
     if not untracked or not before:
         return None
-    around = [await snapshot.find(bench.git, name) for name in (before, f"{before}-after")]
+    around = [await snapshot.find(context.git, name) for name in (before, f"{before}-after")]
     first, last = around
     if first is None or last is None or first.tree == last.tree:
         return None
     own = {name for name in untracked if not any(matches(pattern, name) for pattern in may_edit)}
-    found = [one for one in await changes_since(bench, first.tree, last.tree, leave=()) if one.path in own]
+    found = [one for one in await changes_since(context, first.tree, last.tree, leave=()) if one.path in own]
     deleted = tuple(one.path for one in found if one.is_gone)
     changed = tuple(one.path for one in found if not one.is_gone and not one.is_new)
     return Lost(first, deleted, changed) if found else None
 
 
-async def put_back(bench: RunContext, found: Lost) -> list[Report]:
+async def put_back(context: RunContext, found: Lost) -> list[Report]:
     """Write what was deleted, byte for byte; what stands there by now is left alone, and what could not be is told."""
-    gone = [name for name in found.deleted if not os.path.lexists(bench.folder / name)]
+    gone = [name for name in found.deleted if not os.path.lexists(context.folder / name)]
     if not gone:
         return []
-    path = bench.run_folder / f"bridle-{ids.new_token()}.index"
+    path = context.run_folder / f"bridle-{ids.new_token()}.index"
     own = {"GIT_INDEX_FILE": str(path)}
     try:
-        await bench.git.run("read-tree", found.before.tree, variables=own)
-        words = (*await snapshot.no_filters(bench.git), "checkout-index", "-q", "-z", "--stdin")
+        await context.git.run("read-tree", found.before.tree, variables=own)
+        words = (*await snapshot.no_filters(context.git), "checkout-index", "-q", "-z", "--stdin")
         given = b"".join(os.fsencode(name) + b"\0" for name in gone)
-        await bench.git.run(*words, given=given, variables=own, accepts=(0, 1, 128))  # 128: something is in the way
+        await context.git.run(*words, given=given, variables=own, accepts=(0, 1, 128))  # 128: something is in the way
     finally:
         path.unlink(missing_ok=True)
-    left = [name for name in gone if not os.path.lexists(bench.folder / name)]
+    left = [name for name in gone if not os.path.lexists(context.folder / name)]
     words_of = f"it is yours and could not be put back: `git show {found.before.ref}:{{}}`"
     return [Report(name, words_of.format(name)) for name in left[:SHOWN]]

@@ -1,4 +1,4 @@
-"""The bench: what the loop's performers work with. Made once for a working copy, and changed by nobody."""
+"""The context: what the loop's performers work with. Made once for a working copy, and changed by nobody."""
 
 from __future__ import annotations
 
@@ -61,15 +61,15 @@ class RunContext:
 
     @property
     def workspace(self) -> Path:
-        """The folder whose `.ralph` this bench writes to."""
+        """The folder whose `.ralph` this context writes to."""
         return self.home or self.folder
 
     @property
-    def notebook(self) -> Path:
+    def progress_folder(self) -> Path:
         """The folder whose `.ralph` keeps what was learned, for whoever works in this repository next."""
         return self.repository or self.workspace
 
-    def in_copy(self, folder: Path) -> RunContext:
+    def in_working_copy(self, folder: Path) -> RunContext:
         """The same run in another working copy; its logs stay where they are."""
         return replace(self, git=Git(folder, self.environment), folder=folder, home=self.workspace)
 
@@ -94,7 +94,7 @@ def run_context(
     say: Say = _say_nothing,
     watch: Listener = unwatched,
 ) -> RunContext:
-    """The bench of a working copy, whose top folder this is."""
+    """The context of a working copy, whose top folder this is."""
     mask = Mask(secret_values(environment))
     git = Git(folder, environment)
     return RunContext(git, folder, environment, settings, plan, base, run_folder, mask, say=say, watch=watch)

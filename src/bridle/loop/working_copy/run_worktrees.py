@@ -42,26 +42,28 @@ def folder_of(repository: Path, run: str, worker: int | None = None) -> Path:
     return repository.resolve() / AGENTS_FOLDER / name_of(run, worker)
 
 
-def in_worktree(bench: RunContext, worker: int | None = None) -> RunContext:
-    """The bench of a run in a worktree of its repository; that worktree need not be there yet."""
-    folder = folder_of(bench.folder, bench.run, worker)
-    path = bench.plan.path
-    if path is not None and Path(path).is_relative_to(bench.folder):
-        path = str(folder / Path(path).relative_to(bench.folder))
+def in_worktree(context: RunContext, worker: int | None = None) -> RunContext:
+    """The context of a run in a worktree of its repository; that worktree need not be there yet."""
+    folder = folder_of(context.folder, context.run, worker)
+    path = context.plan.path
+    if path is not None and Path(path).is_relative_to(context.folder):
+        path = str(folder / Path(path).relative_to(context.folder))
     made = replace(
-        bench,
-        git=Git(folder, bench.environment),
+        context,
+        git=Git(folder, context.environment),
         folder=folder,
-        repository=bench.folder,
+        repository=context.folder,
         worker=worker,
-        plan=replace(bench.plan, path=path),
+        plan=replace(context.plan, path=path),
     )
     return made.with_variables(
         {
             **moved(
-                {name: bench.environment[name] for name in _LEADING if name in bench.environment}, bench.folder, folder
+                {name: context.environment[name] for name in _LEADING if name in context.environment},
+                context.folder,
+                folder,
             ),
-            REPOSITORY_VARIABLE: str(bench.folder),
+            REPOSITORY_VARIABLE: str(context.folder),
         }
     )
 
@@ -91,17 +93,17 @@ def made_by_setup(folder: Path) -> tuple[str, ...]:
     return tuple(str(name) for name in read_note(folder).get("made") or ())
 
 
-async def stand_at(bench: RunContext, head: str, tree: str | None = None) -> None:
+async def stand_at(context: RunContext, head: str, tree: str | None = None) -> None:
     """Make a worker's worktree this commit, by itself on no branch, with these files on top of it."""
-    await bench.git.run("update-ref", "--no-deref", "-m", "bridle: a worker's copy", "HEAD", head)
-    await put(bench, tree or f"{head}^{{tree}}")
+    await context.git.run("update-ref", "--no-deref", "-m", "bridle: a worker's copy", "HEAD", head)
+    await put(context, tree or f"{head}^{{tree}}")
 
 
-async def put(bench: RunContext, tree: str) -> None:
+async def put(context: RunContext, tree: str) -> None:
     """Make the files those of a tree, and the index that of the commit; what git ignores stays, others go."""
-    git = bench.git
+    git = context.git
     await add_all(git, {})
-    spared = made_by_setup(bench.folder)
+    spared = made_by_setup(context.folder)
     if spared:
         given = b"".join(os.fsencode(name) + b"\0" for name in spared)
         await git.run("update-index", "--force-remove", "-z", "--stdin", given=given)
