@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from bridle.agent.model.api import credentials, login
+from bridle.agent.model.api import credentials, stored_token
 from bridle.agent.model.api.endpoint import PlainEndpoint
 from bridle.agent.model.client import Asker
 from bridle.errors import DiskError, ModelFailure, UsageError
@@ -178,7 +178,7 @@ def is_running(pid: int) -> bool:
         return False
 
 
-# The kept token.
+# The stored token.
 
 
 @pytest.mark.parametrize(
@@ -189,10 +189,10 @@ def is_running(pid: int) -> bool:
         ("of-a-gateway", True, bearer("of-a-gateway"), "none"),
     ],
 )
-def test_a_kept_token_is_shown_as_what_it_is(
+def test_a_stored_token_is_sent_by_its_kind(
     token: str, is_bearer: bool, headers: dict[str, str], source: str, tmp_path: Path
 ) -> None:
-    login.keep(tmp_path / "home", f" {token}\n", is_bearer=is_bearer)
+    stored_token.store(tmp_path / "home", f" {token}\n", is_bearer=is_bearer)
     keys = credentials.find({}, home=tmp_path / "home")
     assert keys is not None
     assert keys.source == source
@@ -200,31 +200,31 @@ def test_a_kept_token_is_shown_as_what_it_is(
     assert shown({"ANTHROPIC_API_KEY": "k"}, tmp_path / "home") == KEY
 
 
-def test_a_kept_token_is_for_its_user_alone(tmp_path: Path) -> None:
+def test_a_stored_token_is_readable_by_its_user_alone(tmp_path: Path) -> None:
     folder = tmp_path / "new" / "home"
-    login.keep(folder, "a-token")
+    stored_token.store(folder, "a-token")
     [file] = folder.iterdir()
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
 
 
 @pytest.mark.parametrize("token", ["", "  ", "two words", "line\nline", "tökén", "\x1b[31m"])
-def test_what_cannot_be_a_token_is_not_kept(token: str, tmp_path: Path) -> None:
+def test_an_invalid_token_is_not_stored(token: str, tmp_path: Path) -> None:
     with pytest.raises(UsageError):
-        login.keep(tmp_path, token)
+        stored_token.store(tmp_path, token)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_forgetting_leaves_nothing(tmp_path: Path) -> None:
-    login.keep(tmp_path, "a-token")
-    assert (login.forget(tmp_path), login.forget(tmp_path)) == (True, False)
-    assert login.kept(tmp_path) is None
+def test_logout_leaves_nothing(tmp_path: Path) -> None:
+    stored_token.store(tmp_path, "a-token")
+    assert (stored_token.delete(tmp_path), stored_token.delete(tmp_path)) == (True, False)
+    assert stored_token.load(tmp_path) is None
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("text", ["{}", '{"kind": "x", "token": "t"}', '{"kind": "key", "token": 7}', "[]", "no json"])
 def test_a_file_that_holds_no_token_is_told(text: str, tmp_path: Path) -> None:
-    login.keep(tmp_path, "a-token")
+    stored_token.store(tmp_path, "a-token")
     [file] = tmp_path.iterdir()
     file.write_text(text)
     with pytest.raises((UsageError, DiskError), match=file.name):
@@ -235,7 +235,7 @@ def test_a_file_that_holds_no_token_is_told(text: str, tmp_path: Path) -> None:
 
 
 def command(home: Path, *arguments: str, stdin: str = "", **environment: str) -> subprocess.CompletedProcess[str]:
-    code = "import sys; from bridle.agent.model.api.login import auth_main; sys.exit(auth_main(sys.argv[1:]))"
+    code = "import sys; from bridle.agent.command_line.auth_command import main; sys.exit(main(sys.argv[1:]))"
     return subprocess.run(
         [sys.executable, "-c", code, *arguments],
         input=stdin,
@@ -257,13 +257,13 @@ def test_login_status_and_logout(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout) == (0, "")
     assert "…wxyz" in done.stderr
     assert TOKEN not in done.stderr
-    assert login.kept(tmp_path / "b") == login.Kept("key", TOKEN)
+    assert stored_token.load(tmp_path / "b") == stored_token.StoredToken("key", TOKEN)
     done = command(tmp_path, "status")
-    assert (done.returncode, done.stdout) == (0, "requests are made with a kept key (…wxyz)\n")
+    assert (done.returncode, done.stdout) == (0, "requests use a stored key (…wxyz)\n")
     done = command(tmp_path, "status", "--json")
     assert json.loads(done.stdout) == {
         "loggedIn": True,
-        "authMethod": "a kept key (…wxyz)",
+        "authMethod": "a stored key (…wxyz)",
         "apiKeySource": "/login managed key",
     }
     assert command(tmp_path, "logout").returncode == 0
@@ -271,10 +271,10 @@ def test_login_status_and_logout(tmp_path: Path) -> None:
     assert (done.returncode, json.loads(done.stdout)["loggedIn"]) == (1, False)
 
 
-def test_without_a_home_of_its_own_the_token_is_kept_in_the_users(tmp_path: Path) -> None:
+def test_without_bridle_home_the_token_is_stored_in_the_users_home(tmp_path: Path) -> None:
     assert command(tmp_path, "login", "--bearer", stdin="short", BRIDLE_HOME="").returncode == 0
-    assert login.kept(tmp_path / ".bridle") == login.Kept("bearer", "short")
-    assert command(tmp_path, "status", BRIDLE_HOME="").stdout == "requests are made with a kept bearer token\n"
+    assert stored_token.load(tmp_path / ".bridle") == stored_token.StoredToken("bearer", "short")
+    assert command(tmp_path, "status", BRIDLE_HOME="").stdout == "requests use a stored bearer token\n"
 
 
 @pytest.mark.parametrize(
@@ -313,8 +313,8 @@ def test_help_is_given(tmp_path: Path) -> None:
 AT_A_TERMINAL = """
 import fcntl, sys, termios
 fcntl.ioctl(0, termios.TIOCSCTTY, 0)
-from bridle.agent.model.api.login import auth_main
-sys.exit(auth_main(["login"]))
+from bridle.agent.command_line.auth_command import main
+sys.exit(main(["login"]))
 """
 
 
@@ -334,7 +334,7 @@ def test_a_token_that_is_typed_is_not_shown(tmp_path: Path) -> None:
         while b"token: " not in screen:
             screen += os.read(ours, 4096)
         os.write(ours, TOKEN.encode() + b"\n")
-        while b"kept" not in screen:
+        while b"stored" not in screen:
             screen += os.read(ours, 4096)
         assert child.wait(LIMIT_SECONDS) == 0
     finally:
@@ -342,7 +342,7 @@ def test_a_token_that_is_typed_is_not_shown(tmp_path: Path) -> None:
         child.wait()
         os.close(ours)
     assert TOKEN.encode() not in screen
-    assert login.kept(tmp_path / ".bridle") == login.Kept("key", TOKEN)
+    assert stored_token.load(tmp_path / ".bridle") == stored_token.StoredToken("key", TOKEN)
 
 
 @pytest.mark.parametrize("stdin", ["", "\n", "two words\n"])

@@ -54,9 +54,9 @@ def run(arguments: list[str]) -> int:
 
 def _run(arguments: list[str]) -> int:
     if arguments[:1] == ["auth"]:
-        from bridle.agent.model.api.login import auth_main
+        from bridle.agent.command_line import auth_command
 
-        return auth_main(arguments[1:])
+        return auth_command.main(arguments[1:])
     given = flags.parse(arguments)
     if given.on("version"):
         sys.stdout.write(version() + "\n")

@@ -13,7 +13,7 @@ from bridle.agent.command_line.options import Options
 from bridle.agent.conversation.conversation import Conversation
 from bridle.agent.conversation.message_loop import COMMANDS
 from bridle.agent.conversation.model_setup import ModelSetup
-from bridle.agent.model.api import credentials, login, models
+from bridle.agent.model.api import credentials, models, stored_token
 from bridle.agent.model.api.client_protocol import ModelClient
 from bridle.agent.permissions.decide import decide
 from bridle.agent.permissions.offered_tools import offered
@@ -80,7 +80,7 @@ class Parts:
         scratch = Path(tempfile.gettempdir()) / f"bridle-agent-{os.geteuid()}" / session.id / "tasks"
         self.background = Background(self.shell, scratch, tail_characters=self._limits.task_output_characters)
         self._keys = credentials.find(
-            environment, home=login.home(environment), helper=settings.api_key_helper, cwd=cwd
+            environment, home=stored_token.home(environment), helper=settings.api_key_helper, cwd=cwd
         )
         self.skills = self._discovered()
         self._wording = _wording(asked, cwd)

@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import aclosing
 from typing import Protocol
 
-from bridle.agent.model.api.credentials import Keys, Nobody
+from bridle.agent.model.api.credentials import Keys, Missing
 from bridle.agent.model.api.endpoint import Endpoint, PlainEndpoint
 from bridle.agent.model.api.question import Question
 from bridle.agent.model.api.request_attempts import Attempts
@@ -35,7 +35,7 @@ def connect(keys: Keys | None, environment: Mapping[str, str]) -> Client:
     cloud = clients.chosen(environment)
     if cloud is not None:
         return Asker(clients.endpoint(cloud, environment), environment)
-    return Asker(PlainEndpoint(keys or Nobody(), environment), environment)
+    return Asker(PlainEndpoint(keys or Missing(), environment), environment)
 
 
 class Asker:

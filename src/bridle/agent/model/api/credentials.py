@@ -1,7 +1,8 @@
-"""What a request shows to the endpoint: a key, a token, what a helper prints, or what `bridle-agent auth` keeps.
+"""The credential of a request: an API key, a token, the output of a helper, or the stored token.
 
-In this order, as measured; an empty variable counts as not set:
-ANTHROPIC_API_KEY, the setting `apiKeyHelper`, ANTHROPIC_AUTH_TOKEN, CLAUDE_CODE_OAUTH_TOKEN, the kept token.
+The first of these that is set wins, as measured with Claude Code; an empty variable counts as not set:
+ANTHROPIC_API_KEY, the setting `apiKeyHelper`, ANTHROPIC_AUTH_TOKEN, CLAUDE_CODE_OAUTH_TOKEN, the token that
+`bridle-agent auth login` stored.
 """
 
 from __future__ import annotations
@@ -13,93 +14,93 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from bridle.agent.model.api import login
+from bridle.agent.model.api import stored_token
 from bridle.agent.model.api.error_texts import not_logged_in
 from bridle.errors import ModelFailure
 
 OAUTH_BETA = "oauth-2025-04-20"
 NO_SOURCE = "none"
-"""What `apiKeySource` says when there is no key, be there a token or not."""
+"""The `apiKeySource` without an API key, whether there is a token or not."""
 
-# A helper asks a vault or a cloud's metadata server; one that takes longer waits for a person who is not there.
+# A helper queries a vault or a cloud's metadata server; one that takes longer probably waits for user input.
 HELPER_SECONDS = 60.0
-# How long a key that a helper printed is used before it is asked again; keys of vaults live for an hour or more.
+# How long a key from a helper is cached; keys of vaults live for an hour or more.
 HELPER_TTL_SECONDS = 300.0
 
 
 class Credential(Struct, frozen=True):
-    """What one request carries."""
+    """The headers and betas that authenticate one request."""
 
     headers: tuple[tuple[str, str], ...]
     betas: tuple[str, ...] = ()
 
 
 class Keys(Protocol):
-    """Where credentials come from."""
+    """A source of credentials."""
 
     @property
     def source(self) -> str:
-        """What `init` calls it (`apiKeySource`)."""
+        """The `apiKeySource` of the `init` event."""
 
     @property
     def has_key(self) -> bool:
-        """Whether it is a key and not a token; the words of a refusal depend on it."""
+        """Whether it is an API key, not a token; the text of an authentication error depends on it."""
 
     async def current(self) -> Credential:
-        """What to show now; ModelFailure if it cannot be had."""
+        """Return the credential for the next request. Raises ModelFailure if there is none."""
 
     async def refuse(self) -> None:
-        """The endpoint did not accept it."""
+        """Handle that the endpoint rejected the credential."""
 
 
 def find(
     environment: Mapping[str, str], *, home: Path, helper: str | None = None, cwd: Path | None = None
 ) -> Keys | None:
-    """Find what to show; None if there is nothing. `home` is where `bridle-agent auth` keeps its token."""
-    token = _set("ANTHROPIC_AUTH_TOKEN", environment)
-    if key := _set("ANTHROPIC_API_KEY", environment):
+    """Return the source of credentials, or None. `home` is the folder of the stored token."""
+    token = _variable("ANTHROPIC_AUTH_TOKEN", environment)
+    if key := _variable("ANTHROPIC_API_KEY", environment):
         return Fixed("ANTHROPIC_API_KEY", Credential((*_key(key), *(_bearer(token) if token else ()))), has_key=True)
     if helper:
         return Helper(helper, cwd or Path.cwd(), environment)
     if token:
         return Fixed(NO_SOURCE, Credential(_bearer(token)), has_key=False)
-    if oauth := _set("CLAUDE_CODE_OAUTH_TOKEN", environment):
+    if oauth := _variable("CLAUDE_CODE_OAUTH_TOKEN", environment):
         return Fixed(NO_SOURCE, Credential(_bearer(oauth), (OAUTH_BETA,)), has_key=False)
-    kept = login.kept(home)
-    return None if kept is None else _of_login(kept)
+    stored = stored_token.load(home)
+    return None if stored is None else _from_stored(stored)
 
 
 class Fixed(Struct, frozen=True):
-    """A credential that stays the same."""
+    """A credential that does not change."""
 
     source: str
     credential: Credential
     has_key: bool
 
     async def current(self) -> Credential:
-        """What to show now."""
+        """Return the credential."""
         return self.credential
 
     async def refuse(self) -> None:
-        """There is no other one to show."""
+        """Do nothing: there is no other credential."""
 
 
-class Nobody:
-    """There is nothing to show, so nothing is asked."""
+class Missing:
+    """No credential: every request fails before it is sent."""
 
     source = NO_SOURCE
     has_key = False
 
     async def current(self) -> Credential:
-        """Say that nobody is logged in."""
+        """Raise ModelFailure: not logged in."""
         raise not_logged_in()
 
     async def refuse(self) -> None:
-        """There is no other one to show."""
+        """Do nothing: there is no other credential."""
 
 
 class Helper:
-    """A command that prints a key, as the setting `apiKeyHelper` says; it is a line for the shell."""
+    """The shell command of the setting `apiKeyHelper`, which prints a key."""
 
     source = "apiKeyHelper"
     has_key = True
@@ -120,11 +121,11 @@ class Helper:
         self._clock = clock
         self._credential: Credential | None = None
         self._until = 0.0
-        self._one_at_a_time = asyncio.Lock()
+        self._lock = asyncio.Lock()
 
     async def current(self) -> Credential:
-        """What it printed last, or, when that is too old, what it prints now."""
-        async with self._one_at_a_time:
+        """Return the cached key; run the command when the key has expired."""
+        async with self._lock:
             if self._credential is None or self._now() >= self._until:
                 key = await self._run()
                 self._credential = Credential((*_key(key), *_bearer(key)))
@@ -132,7 +133,7 @@ class Helper:
             return self._credential
 
     async def refuse(self) -> None:
-        """Ask it again next time."""
+        """Run the command again for the next request."""
         self._credential = None
 
     def _now(self) -> float:
@@ -143,15 +144,15 @@ class Helper:
         return int(text) / 1000 if text.isascii() and text.isdigit() else HELPER_TTL_SECONDS
 
     async def _run(self) -> str:
-        from bridle.ground.children.capture import capture  # brings what ends a child and all it has started
+        from bridle.ground.children.capture import capture  # late: loads the child runner
 
         argv = ("/bin/sh", "-c", self._command)
         done = await capture(argv, cwd=self._cwd, environment=self._environment, limit_seconds=self._limit_seconds)
         if done.exit_code is None:
             raise _helper_failure(f"took longer than {self._limit_seconds:g} seconds")
         if done.exit_code != 0:
-            said = done.stderr.decode("utf-8", "replace").strip()
-            raise _helper_failure(f"exited {done.exit_code}: {said[-500:]}")
+            output = done.stderr.decode("utf-8", "replace").strip()
+            raise _helper_failure(f"exited {done.exit_code}: {output[-500:]}")
         key = done.stdout.decode("utf-8", "replace").strip()
         if not key or any(not letter.isprintable() or not letter.isascii() for letter in key):
             raise _helper_failure("did not print a key on one line" if key else "did not return a value")
@@ -162,17 +163,17 @@ def _helper_failure(reason: str) -> ModelFailure:
     return ModelFailure(f"apiKeyHelper failed: {reason}", error="authentication_failed")
 
 
-def _of_login(kept: login.Kept) -> Keys:
-    match kept.kind:
+def _from_stored(stored: stored_token.StoredToken) -> Keys:
+    match stored.kind:
         case "key":
-            return Fixed("/login managed key", Credential(_key(kept.token)), has_key=True)
+            return Fixed("/login managed key", Credential(_key(stored.token)), has_key=True)
         case "oauth":
-            return Fixed(NO_SOURCE, Credential(_bearer(kept.token), (OAUTH_BETA,)), has_key=False)
+            return Fixed(NO_SOURCE, Credential(_bearer(stored.token), (OAUTH_BETA,)), has_key=False)
         case "bearer":
-            return Fixed(NO_SOURCE, Credential(_bearer(kept.token)), has_key=False)
+            return Fixed(NO_SOURCE, Credential(_bearer(stored.token)), has_key=False)
 
 
-def _set(name: str, environment: Mapping[str, str]) -> str:
+def _variable(name: str, environment: Mapping[str, str]) -> str:
     return environment.get(name, "").strip()
 
 

@@ -1,0 +1,111 @@
+"""The command `bridle-agent auth`: login, status, logout."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TextIO
+
+from bridle.agent.model.api import stored_token
+from bridle.agent.model.api.stored_token import StoredToken
+from bridle.errors import Error
+
+# An API key has about a hundred characters; a JSON web token has up to a few thousand.
+TOKEN_LIMIT_BYTES = 64 * 1024
+
+# The last four characters of a shorter token would reveal too much of it.
+_MIN_CHARACTERS_TO_SHOW_END = 20
+
+USAGE = """usage: bridle-agent auth login [--bearer]   store a key or token, read from standard input
+       bridle-agent auth status [--json]    show which credential requests use; exit code 1 if there is none
+       bridle-agent auth logout             delete the stored key or token
+"""
+
+
+def main(arguments: list[str]) -> int:
+    """Run `bridle-agent auth …` and return the exit code."""
+    try:
+        match arguments:
+            case ["login"]:
+                return _login(is_bearer=False)
+            case ["login", "--bearer"]:
+                return _login(is_bearer=True)
+            case ["status"]:
+                return _status(as_json=False)
+            case ["status", "--json"]:
+                return _status(as_json=True)
+            case ["logout"]:
+                return _logout()
+            case ["-h" | "--help"] | ["login" | "status" | "logout", "-h" | "--help"]:
+                sys.stdout.write(USAGE)
+                return 0
+    except Error as error:
+        sys.stderr.write(f"bridle-agent: {error}\n")
+        return 1
+    sys.stderr.write(USAGE)
+    return 1
+
+
+def _login(*, is_bearer: bool) -> int:
+    token = stored_token.store(stored_token.home(os.environ), _read_token(sys.stdin), is_bearer=is_bearer)
+    sys.stderr.write(f"bridle-agent: stored {_describe_token(token)}\n")
+    return 0
+
+
+def _logout() -> int:
+    was_stored = stored_token.delete(stored_token.home(os.environ))
+    message = "deleted the stored key or token" if was_stored else "no key or token is stored"
+    sys.stderr.write(f"bridle-agent: {message}\n")
+    return 0
+
+
+def _status(*, as_json: bool) -> int:
+    from bridle.agent.model.api import credentials
+    from bridle.agent.settings import load_settings
+
+    folder = stored_token.home(os.environ)
+    config = Path(os.environ.get("CLAUDE_CONFIG_DIR") or Path.home() / ".claude")
+    helper = load_settings.load(Path.cwd(), config, environment=os.environ).api_key_helper
+    keys = credentials.find(os.environ, home=folder, helper=helper)
+    method = _method(os.environ, helper, folder)
+    if as_json:
+        import json
+
+        source = keys.source if keys is not None else credentials.NO_SOURCE
+        document = {"loggedIn": keys is not None, "authMethod": method, "apiKeySource": source}
+        sys.stdout.write(json.dumps(document) + "\n")
+    elif keys is not None:
+        sys.stdout.write(f"requests use {method}\n")
+    else:
+        sys.stdout.write("not logged in. Set ANTHROPIC_API_KEY, or run `bridle-agent auth login`.\n")
+    return 0 if keys is not None else 1
+
+
+def _method(environment: Mapping[str, str], helper: str | None, folder: Path) -> str:
+    """Describe the credential that `credentials.find` returns."""
+    if environment.get("ANTHROPIC_API_KEY", "").strip():
+        return "ANTHROPIC_API_KEY"
+    if helper:
+        return "apiKeyHelper"
+    for name in ("ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"):
+        if environment.get(name, "").strip():
+            return name
+    token = stored_token.load(folder)
+    return "none" if token is None else _describe_token(token)
+
+
+def _describe_token(token: StoredToken) -> str:
+    """Describe a stored token by its kind and its last characters, which identify it."""
+    kind = {"key": "a stored key", "oauth": "a stored login token", "bearer": "a stored bearer token"}[token.kind]
+    return f"{kind} (…{token.token[-4:]})" if len(token.token) >= _MIN_CHARACTERS_TO_SHOW_END else kind
+
+
+def _read_token(stream: TextIO) -> str:
+    """Read the token without echo from a terminal, or the first line of a pipe."""
+    if stream.isatty():
+        from getpass import getpass
+
+        return getpass("Key or token: ", stream=sys.stderr)
+    return stream.readline(TOKEN_LIMIT_BYTES)
