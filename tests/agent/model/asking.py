@@ -91,7 +91,7 @@ def heard_from(url: str, ask: Question | None = None, **environment: str) -> Hea
 
 
 def _keys(environment: Mapping[str, str]) -> credentials.Keys:
-    return credentials.find(environment, home=NOWHERE) or credentials.Nobody()
+    return credentials.find(environment, home=NOWHERE) or credentials.Missing()
 
 
 USAGE = {"input_tokens": 100, "output_tokens": 20}
