@@ -223,9 +223,10 @@ def test_a_hook_the_quick_way_imports_hardly_anything(hook_type: str, tmp_path: 
     assert sorted(layers - set(LAYERS_OF_A_HOOK)) == [], "the journal, the session file, and nothing else"
 
 
-def test_the_dispatcher_imports_the_table_and_nothing_else() -> None:
+def test_the_dispatcher_imports_the_tables_and_nothing_else() -> None:
     imported = imported_by(CommandLine(("--version",), HEAVY))
-    assert imported == {"__future__", "bridle", "bridle.cli", "bridle.cli.main", "bridle.cli.command_table"}
+    own = {f"bridle.cli.{name}" for name in ("main", "command_table", "exit_codes")}
+    assert imported == {"__future__", "bridle", "bridle.cli", *own}
 
 
 @pytest.mark.parametrize("module", ["asyncio", "click", "subprocess", "msgspec", "rich"])

@@ -456,7 +456,7 @@ def test_errors_for_people_are_words_on_stderr(tmp_path: Path) -> None:
     run, effect_id = waiting_run(tmp_path)
     done = bridle("task:post", run, effect_id, "--status", "ok")
     assert (done.code, done.stdout) == (1, "")
-    assert done.stderr == "bridle: a result that is ok needs --value or --value-inline\n"
+    assert done.stderr == "bridle: --status ok needs --value or --value-inline\n"
 
 
 # run:halt, run:rebuild-state, run:repair-journal, health

@@ -1,4 +1,4 @@
-"""The installed programs, run as a person or a program runs them."""
+"""The installed programs, started as a user or a program starts them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from bridle import __version__
-from bridle.cli import command_table
+from bridle.cli import command_table, exit_codes
 
 PROGRAMS = Path(sys.executable).parent
 # A hang is a failure, not a wait for ever; a cold start on a busy machine takes a few seconds.
@@ -20,8 +20,10 @@ LIMIT_SECONDS = 60
 
 # The real dispatcher with one more row in its table: `sample`, whose module the test has written.
 WITH_SAMPLE = """
-from bridle.cli import main, table
-table.COMMANDS["sample"] = table.Command("sample", "A sample.", step=1, module="sample")
+from bridle.cli import command_table, main
+sample = command_table.Command("sample", "", "A sample.")
+sample.module = "sample"
+command_table.COMMANDS["sample"] = sample
 main.main()
 """
 
@@ -75,7 +77,7 @@ def test_help_lists_what_is_built_and_names_what_is_not(arguments: tuple[str, ..
 def test_a_command_that_is_not_built_says_so_and_exits_2(name: str) -> None:
     done = bridle(name, "anything")
     assert (done.returncode, done.stdout) == (2, "")
-    assert f"`bridle {name}` is not part of this version yet" in done.stderr
+    assert f"`bridle {name}` is not built yet" in done.stderr
 
 
 def test_the_agent_program_is_the_agent_command() -> None:
@@ -88,11 +90,11 @@ def test_the_agent_program_is_the_agent_command() -> None:
 def test_an_unknown_command_gets_the_nearest_names() -> None:
     done = bridle("inspct", "log.ndjson")
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "bridle: there is no command 'inspct'\n  Did you mean inspect?\n"
+    assert done.stderr == "bridle: unknown command 'inspct'\n  Did you mean inspect?\n"
 
 
 def test_an_unknown_command_that_resembles_nothing_gets_the_list() -> None:
-    assert "bridle --help lists the commands." in bridle("xyzzy").stderr
+    assert "`bridle --help`" in bridle("xyzzy").stderr
 
 
 def test_with_json_an_error_is_one_document_on_stderr() -> None:
@@ -112,7 +114,7 @@ def test_every_built_command_has_help_and_a_json_option() -> None:
         done = bridle(command.name, "--help")
         assert (done.returncode, done.stderr) == (0, "")
         if command.name == "agent":
-            continue  # it has the words and the options of the program that it stands in for
+            continue  # it has the help text and the options of `claude`
         assert done.stdout.startswith(f"Usage: bridle {command.name} ")
         assert "--json" in done.stdout
 
@@ -134,7 +136,7 @@ def test_wrong_usage_of_a_command_exits_2_with_a_hint(tmp_path: Path, arguments:
     done = sample(tmp_path, "print('never')", *arguments)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("bridle: ")
-    assert "bridle sample --help says more." in done.stderr
+    assert "Run `bridle sample --help` for usage." in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -149,11 +151,11 @@ def test_wrong_usage_of_a_command_exits_2_with_a_hint(tmp_path: Path, arguments:
     ],
 )
 def test_the_exit_code_says_whose_fault_it_was(tmp_path: Path, error: str, code: str, exit_code: int) -> None:
-    body = f"raise errors.{error}('it broke', remedy='mend it')"
+    body = f"raise errors.{error}('it broke', remedy='fix it')"
     words, document = sample(tmp_path, body), sample(tmp_path, body, "--json")
-    assert (words.returncode, words.stdout, words.stderr) == (exit_code, "", "bridle: it broke\n  mend it\n")
+    assert (words.returncode, words.stdout, words.stderr) == (exit_code, "", "bridle: it broke\n  fix it\n")
     assert (document.returncode, document.stdout) == (exit_code, "")
-    assert json.loads(document.stderr) == {"error": code, "message": "it broke", "remedy": "mend it"}
+    assert json.loads(document.stderr) == {"error": code, "message": "it broke", "remedy": "fix it"}
 
 
 def test_a_defect_is_one_line_and_its_place_is_shown_on_demand(tmp_path: Path) -> None:
@@ -218,9 +220,11 @@ def test_names_in_the_table_are_unique_and_modules_follow_them() -> None:
     commands = command_table.FOR_PEOPLE + command_table.FOR_PROGRAMS
     assert len(command_table.COMMANDS) == len(commands)
     for command in commands:
-        assert command.module in (None, f"bridle.cli.commands.{command.name.replace(':', '_').replace('-', '_')}")
-        if command.name != "agent":  # it ends as the program that it stands in for: by signals too
-            assert set(command.exit_codes) <= set(command_table.EXIT_MEANINGS)
+        package = "people" if command in command_table.FOR_PEOPLE else "machine"
+        module = command.name.replace(":", "_").replace("-", "_")
+        assert command.module in (None, f"bridle.cli.commands.{package}.{module}")
+        if command.name != "agent":  # it exits as `claude` does, also by signals
+            assert set(command.exit_codes) <= set(exit_codes.MEANINGS)
 
 
 @pytest.mark.parametrize(
@@ -240,7 +244,7 @@ def test_a_stream_that_the_caller_closed_is_a_failure_with_words(
     done = _run(["sh", "-c", f'exec "$0" "$@" {closed}', str(PROGRAMS / "bridle"), command, log], {})
     assert (done.returncode, done.stdout) == (code, "")
     assert words in done.stderr
-    assert "defect" not in done.stderr
+    assert "bug in Bridle" not in done.stderr
 
 
 @pytest.mark.parametrize("command", ["inspect", "show"])

@@ -302,7 +302,7 @@ def test_a_run_that_is_bound_to_no_session_says_so_loudly(place: Place) -> None:
 @pytest.mark.parametrize(
     ("words", "reason"),
     [
-        (("--harness", "cursor", "--session-id", "s1"), "there is no host 'cursor'"),
+        (("--harness", "cursor", "--session-id", "s1"), "unknown host 'cursor'"),
         (("--session-id", "s1"), "give --harness"),
         (("--harness", "none", "--session-id", "s1"), "give --harness"),
     ],
@@ -325,7 +325,7 @@ def test_a_run_of_nobodys_session_says_nothing_about_one(place: Place) -> None:
 def test_a_run_that_was_created_inside_a_host_without_its_session_says_so(place: Place) -> None:
     done = create(place, AGENT_SESSION_ID="s1")
     assert (done.code, "session" in done.document) == (0, False)
-    assert "bound to no session" in done.stderr
+    assert "not bound to a session" in done.stderr
     assert not place.state.exists()
 
 

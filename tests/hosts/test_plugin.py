@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from bridle.cli.command_table import COMMANDS
-from bridle.cli.programs.light_command import Light
+from bridle.cli.programs.light_command import LightCommand
 from bridle.errors import DiskError, UsageError
 from bridle.hosts.hooks.list_skills import OWN_MARK, discover
 from bridle.hosts.install import install, locations
@@ -120,7 +120,7 @@ def calls_on(path: Path) -> list[tuple[str, list[str]]]:
 def test_every_command_that_a_page_of_the_plugin_tells_to_call_exists_with_its_options(path: Path) -> None:
     for name, options in calls_on(path):
         command = importlib.import_module(COMMANDS[name].module or "").command
-        if isinstance(command, Light):
+        if isinstance(command, LightCommand):
             assert set(options) <= set(command.options), (name, options)
 
 

@@ -1,9 +1,9 @@
-"""The two installed programs: find the command, run it, turn its end into words and an exit code.
+"""The two installed programs: find the command, run it, report errors, return the exit code.
 
-Only `sys` and the table are imported here. Each command's module, click, and the error tree come when needed.
+Only `sys`, the command table and the exit codes are imported here. Everything else is imported when needed.
 
-A command's module has a name `command`: a click command, for people, or a `light.Light` one, for agents and hooks,
-which call it so often that importing click would be most of its work.
+A command's module has a name `command`: a click command, or a `LightCommand` for agents and hooks, which start it so
+often that importing click would be most of its work.
 """
 
 from __future__ import annotations
@@ -11,63 +11,52 @@ from __future__ import annotations
 import sys
 
 from bridle.cli import command_table
-
-USAGE = 2
-FAILED = 1
-AGENT_UNUSABLE = 5
-INTERRUPTED = 130
-# What a shell reports for a program that SIGPIPE ended: `bridle show … | head` looks like any other program.
-READER_GONE = 141
+from bridle.cli.exit_codes import FAILED, INTERRUPTED, READER_GONE, USAGE
 
 
 def main() -> None:
-    """The program `bridle`."""
+    """Run the program `bridle`."""
     code = run(sys.argv[1:])
-    if any([command.name] == sys.argv[1:2] for command in command_table.FOR_PROGRAMS):
-        _leave(code)  # agents and hooks start these many times a minute
+    if _is_for_programs(sys.argv[1:]):
+        _exit_now(code)  # agents and hooks start these many times a minute
     sys.exit(code)
 
 
 def agent() -> None:
-    """The program `bridle-agent`, which is the command `bridle agent`; started often, so by the shortest way."""
+    """Run the program `bridle-agent`; it is started often, so without the dispatcher."""
     if None in (sys.stdin, sys.stdout, sys.stderr):
-        _stand_in_for_closed_streams()
+        _replace_closed_streams()
     from bridle.agent.main import main as run_agent
 
-    _leave(_flushed(run_agent(sys.argv[1:])))
+    _exit_now(_flush(run_agent(sys.argv[1:])))
 
 
 def run(arguments: list[str]) -> int:
-    """Run one command line and give its exit code."""
+    """Run one command line and return its exit code."""
     if None in (sys.stdin, sys.stdout, sys.stderr):
-        _stand_in_for_closed_streams()
-    return _flushed(_guarded(arguments))
+        _replace_closed_streams()
+    return _flush(_run_guarded(arguments))
 
 
-def _leave(code: int) -> None:
-    """End at once: everything is written and ended, and taking the interpreter apart would only cost time."""
+def _exit_now(code: int) -> None:
+    """Exit without tearing down the interpreter, which would only cost time."""
     import os
 
     try:
         sys.stderr.flush()
     except (OSError, ValueError):
-        pass  # nobody is there to read it
+        pass  # stderr is closed
     os._exit(code)
 
 
-def exit_code(error: type[Exception]) -> int:
-    """The exit code for an error of our own of that class."""
-    from bridle import errors
-
-    if issubclass(error, errors.UserError):
-        return USAGE
-    return AGENT_UNUSABLE if issubclass(error, errors.AgentError) else FAILED
+def _is_for_programs(arguments: list[str]) -> bool:
+    return any([command.name] == arguments[:1] for command in command_table.FOR_PROGRAMS)
 
 
-def _stand_in_for_closed_streams() -> None:
-    """A stream that the caller closed refuses what is asked of it, and no file of ours can take its number.
+def _replace_closed_streams() -> None:
+    """Replace streams that the caller closed, so that no file of ours gets their descriptors.
 
-    What was to be printed is then a failed write and no silent success; only words for people go nowhere.
+    Reading stdin and writing stdout then fail instead of succeeding silently; stderr is discarded.
     """
     import os
 
@@ -76,8 +65,8 @@ def _stand_in_for_closed_streams() -> None:
     sys.stderr = sys.stderr or os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
 
 
-def _guarded(arguments: list[str]) -> int:
-    """The command's exit code, whatever way it ended."""
+def _run_guarded(arguments: list[str]) -> int:
+    """Run the command and turn every exception into an exit code."""
     try:
         return _dispatch(arguments)
     except SystemExit as end:
@@ -85,20 +74,16 @@ def _guarded(arguments: list[str]) -> int:
     except KeyboardInterrupt:
         print("bridle: interrupted", file=sys.stderr)
         return INTERRUPTED
-    except Exception as error:  # noqa: BLE001  # the edge: whatever it is, it ends here as words and a code
+    except Exception as error:  # noqa: BLE001  # the edge: every error ends here as a message and a code
         if isinstance(error, BrokenPipeError) and _reader_is_gone():
             return READER_GONE
-        return _for_caller(_report(error, as_json=_wants_json(arguments)), arguments)
+        code = _report(error, as_json=_wants_json(arguments))
+        # The contract with agents and hooks has one code for every error; the document says which error it was.
+        return FAILED if _is_for_programs(arguments) else code
 
 
-def _for_caller(code: int, arguments: list[str]) -> int:
-    """Agents and hooks know one code for everything that went wrong; which thing it was stands in the document."""
-    is_for_programs = any(command.name == arguments[0] for command in command_table.FOR_PROGRAMS)
-    return FAILED if is_for_programs else code
-
-
-def _flushed(code: int) -> int:
-    """The exit code once everything written has left; output that cannot leave is no success."""
+def _flush(code: int) -> int:
+    """Flush stdout and return the exit code: output that cannot be written is a failure."""
     try:
         print(end="", flush=True)
     except BrokenPipeError:
@@ -129,19 +114,19 @@ def _dispatch(arguments: list[str]) -> int:
 
 
 def _invoke(module: str, name: str, arguments: list[str]) -> int:
-    """Run the command of a module, light or click's."""
-    __import__(module)  # importlib is slower to import than the light commands are to run
+    """Run the `command` of a module."""
+    __import__(module)  # importing importlib takes longer than a light command runs
     command = sys.modules[module].command
     if "bridle.cli.programs.light_command" in sys.modules:
-        from bridle.cli.programs.light_command import Light
+        from bridle.cli.programs.light_command import LightCommand
 
-        if isinstance(command, Light):
+        if isinstance(command, LightCommand):
             return command.invoke(name, arguments)
     return _invoke_click(command, name, arguments)
 
 
 def _invoke_click(command: object, name: str, arguments: list[str]) -> int:
-    """Run a click command without click's own edge, which would hide broken pipes and interruptions."""
+    """Run a click command without click's own error handling, which hides broken pipes and interruptions."""
     import click
 
     if not isinstance(command, click.Command):
@@ -170,8 +155,8 @@ def _overview() -> str:
         lines += ["", f"{title}:"] if built else []
         lines += [f"  {command.name:<10} {command.summary}" for command in built]
     missing = [command.name for command in command_table.FOR_PEOPLE if command.module is None]
-    lines += ["", f"Not part of this version yet: {', '.join(missing)}."]
-    lines += ["", "bridle COMMAND --help says more; bridle --version says which version this is."]
+    lines += ["", f"Not built yet: {', '.join(missing)}."]
+    lines += ["", "Run `bridle COMMAND --help` for the options of a command, `bridle --version` for the version."]
     return "\n".join(lines)
 
 
@@ -179,63 +164,62 @@ def _unknown(name: str, *, as_json: bool) -> int:
     import difflib
 
     near = difflib.get_close_matches(name, command_table.COMMANDS, n=3, cutoff=0.65)  # rum finds run, inspct not init
-    hint = f"Did you mean {' or '.join(near)}?" if near else "bridle --help lists the commands."
-    _say("USAGE", f"there is no command {name!r}", hint, as_json=as_json)
+    remedy = f"Did you mean {' or '.join(near)}?" if near else "Run `bridle --help` for the list of commands."
+    _print_error("USAGE", f"unknown command {name!r}", remedy, as_json=as_json)
     return USAGE
 
 
 def _not_built(command: command_table.Command, *, as_json: bool) -> int:
-    message = f"`bridle {command.name}` is not part of this version yet (it comes with step {command.step} of 9)"
-    _say("NOT_BUILT", message, "bridle --help lists what is.", as_json=as_json)
+    message = f"`bridle {command.name}` is not built yet"
+    _print_error("NOT_BUILT", message, "Run `bridle --help` for the commands of this version.", as_json=as_json)
     return USAGE
 
 
 def _report(error: Exception, *, as_json: bool) -> int:
-    """Say what happened and choose the exit code by whose fault it was."""
+    """Print an error and return its exit code."""
     from bridle import errors
+    from bridle.cli.exit_codes import of_error
 
     if isinstance(error, errors.Error):
-        told = error.payload if isinstance(error, errors.BindingError) and isinstance(error.payload, dict) else None
-        _say(error.code, error.message, error.remedy, as_json=as_json, told=told)
-        return exit_code(type(error))
+        details = error.payload if isinstance(error, errors.BindingError) and isinstance(error.payload, dict) else None
+        _print_error(error.code, error.message, error.remedy, as_json=as_json, details=details)
+        return of_error(type(error))
     if "click" in sys.modules and _report_click(error, as_json=as_json):
         return USAGE
     _show_traceback()
     if isinstance(error, OSError):
-        _say(errors.MachineError.code, _refusal(error), None, as_json=as_json)
+        reason = error.strerror or str(error) or type(error).__name__
+        message = f"{reason}: {error.filename}" if error.filename else reason
+        _print_error(errors.MachineError.code, message, None, as_json=as_json)
         return FAILED
-    hint = "This is a defect in Bridle. BRIDLE_DEBUG=1 shows where it happened."
-    _say(errors.InternalError.code, f"unexpected {type(error).__name__}: {error}", hint, as_json=as_json)
+    remedy = "This is a bug in Bridle. Set BRIDLE_DEBUG=1 to see the traceback."
+    _print_error(errors.InternalError.code, f"unexpected {type(error).__name__}: {error}", remedy, as_json=as_json)
     return FAILED
 
 
 def _report_click(error: Exception, *, as_json: bool) -> bool:
-    """Say what click found wrong with the command line; False when it is another kind of error."""
+    """Print a usage error of click; return False for any other error."""
     import click
 
     if not isinstance(error, click.ClickException):
         return False
     context = getattr(error, "ctx", None)
-    hint = f"{context.command_path} --help says more." if context is not None else None
-    _say("USAGE", error.format_message(), hint, as_json=as_json)
+    remedy = f"Run `{context.command_path} --help` for usage." if context is not None else None
+    _print_error("USAGE", error.format_message(), remedy, as_json=as_json)
     return True
 
 
-def _refusal(error: OSError) -> str:
-    """What the operating system said, and about which file."""
-    words = error.strerror or str(error) or type(error).__name__
-    return f"{words}: {error.filename}" if error.filename else words
-
-
-def _say(code: str, message: str, hint: str | None, *, as_json: bool, told: dict[str, object] | None = None) -> None:
-    """Errors go to stderr: as one JSON document for programs, as a line and a remedy for people."""
+def _print_error(
+    code: str, message: str, remedy: str | None, *, as_json: bool, details: dict[str, object] | None = None
+) -> None:
+    """Print an error on stderr: one JSON document for programs, a line and a remedy for users."""
     if as_json:
         import json
 
-        document: dict[str, object] = {"error": code, "message": message, **(told or {})}
-        print(json.dumps(document | {"remedy": hint} if hint else document), file=sys.stderr)
+        document: dict[str, object] = {"error": code, "message": message, **(details or {})}
+        print(json.dumps(document | {"remedy": remedy} if remedy else document), file=sys.stderr)
     else:
-        print(f"bridle: {message}" + (f"\n  {hint}" if hint else ""), file=sys.stderr)
+        print(f"bridle: {message}" + (f"\n  {remedy}" if remedy else ""), file=sys.stderr)
 
 
 def _show_traceback() -> None:
@@ -253,7 +237,7 @@ def _wants_json(arguments: list[str]) -> bool:
 
 
 def _reader_is_gone() -> bool:
-    """Whether it is our own stdout that broke, and not the pipe to some child."""
+    """Return whether our own stdout is the broken pipe, not the pipe to a child."""
     import select
 
     poll = select.poll()
@@ -262,7 +246,7 @@ def _reader_is_gone() -> bool:
 
 
 def _discard_output() -> None:
-    """What is left in the buffer goes nowhere, so that the interpreter does not try again at its end."""
+    """Discard the buffered output, so that the interpreter does not try to write it again at exit."""
     import os
 
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

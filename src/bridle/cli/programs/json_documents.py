@@ -1,4 +1,4 @@
-"""The documents of the machine interface about entries and effects, in the format's own fields."""
+"""JSON documents of entries, effects and positions, in the journal format's own fields."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from bridle.journal.format.state import Position, file_name
 
 
 def entry_document(entry: Entry) -> dict[str, object]:
-    """One entry, with where its file is."""
+    """Return one entry and the path of its file."""
     name = file_name(entry.seq, entry.ulid)
     return {
         "seq": entry.seq,
@@ -22,7 +22,7 @@ def entry_document(entry: Entry) -> dict[str, object]:
 
 
 def effect_document(effect: Effect) -> dict[str, object]:
-    """One effect, with where its files are."""
+    """Return one effect and the paths of its files."""
     request = effect.request.data
     resolution = effect.resolution.data if effect.resolution is not None else {}
     return {
@@ -43,25 +43,25 @@ def effect_document(effect: Effect) -> dict[str, object]:
     }
 
 
-def standing_document(standing: Position) -> dict[str, object]:
-    """The `metadata` of a document: how far the journal goes and what waits."""
+def position_document(position: Position) -> dict[str, object]:
+    """Return the `metadata` of a document: the journal's head and the pending effects."""
     return {
-        "pendingEffectsByKind": pending_by_kind(standing),
-        "stateVersion": standing.seq,
-        "journalHead": {"seq": standing.seq, "ulid": standing.ulid} if standing.seq else None,
+        "pendingEffectsByKind": pending_by_kind(position),
+        "stateVersion": position.seq,
+        "journalHead": {"seq": position.seq, "ulid": position.ulid} if position.seq else None,
     }
 
 
-def pending_by_kind(standing: Position) -> dict[str, int]:
-    """How many effects of each kind wait, by kind."""
-    return dict(sorted(standing.pending_by_kind().items()))
+def pending_by_kind(position: Position) -> dict[str, int]:
+    """Count the pending effects of each kind."""
+    return dict(sorted(position.pending_by_kind().items()))
 
 
-def standing_line(standing: Position) -> str:
-    """The same for people."""
-    counts = pending_by_kind(standing)
-    parts = [f"stateVersion={standing.seq}"]
-    if standing.seq:
-        parts += [f"journalHead=#{standing.seq:06d}", f"journalHead.ulid={standing.ulid}"]
+def position_line(position: Position) -> str:
+    """Return the same on one line."""
+    counts = pending_by_kind(position)
+    parts = [f"stateVersion={position.seq}"]
+    if position.seq:
+        parts += [f"journalHead=#{position.seq:06d}", f"journalHead.ulid={position.ulid}"]
     parts += [f"pending[total]={sum(counts.values())}", *(f"pending[{kind}]={n}" for kind, n in counts.items())]
     return " ".join(parts)

@@ -1,8 +1,7 @@
-"""Commands that start in milliseconds: what agents and hooks call many times a minute.
+"""Commands that start in milliseconds: agents and hooks start them many times a minute.
 
-A command's module has the name `command`. For people it is a click command; importing click takes longer than all
-that a hook does, so for agents and hooks it is a `Light` one: a table of arguments and options, and a function that
-gets them as text. The dispatcher, the help and the docs page treat both alike.
+Importing click takes longer than all that a hook does, so these commands are a table of arguments and options and a
+function that receives them as text. The dispatcher, the help and the docs page treat them like click commands.
 """
 
 from __future__ import annotations
@@ -26,56 +25,56 @@ class Option:
         self.name = name
         self.help = help_text
         self.value = value
-        """What stands for its value in the help."""
+        """The placeholder of its value in the help."""
         self.is_required = is_required
 
 
-class Given:
+class Arguments:
     """The arguments and options of one command line."""
 
-    __slots__ = ("_options", "arguments")
+    __slots__ = ("_options", "positional")
 
-    def __init__(self, arguments: tuple[str, ...], options: dict[str, str]) -> None:
-        self.arguments = arguments
+    def __init__(self, positional: tuple[str, ...], options: dict[str, str]) -> None:
+        self.positional = positional
         self._options = options
 
     def has(self, name: str) -> bool:
-        """Whether the option was given."""
+        """Return whether the option is on the command line."""
         return name in self._options
 
     def text(self, name: str) -> str | None:
-        """The value of an option; None when it was not given."""
+        """Return the value of an option, or None without it."""
         return self._options.get(name)
 
     def required(self, name: str) -> str:
-        """The value of an option that must be given."""
+        """Return the value of a required option."""
         return self._options[name]
 
     def number(self, name: str) -> int | None:
-        """The value of an option that counts something."""
+        """Return the value of an integer option, or None without it."""
         text = self._options.get(name)
         if text is None:
             return None
         if not (text.isascii() and text.isdigit()):
-            raise UsageError(f"{name} takes a whole number, not {text!r}")
+            raise UsageError(f"{name} must be an integer of at least 0, got {text!r}")
         return int(text)
 
 
 JSON = Option("--json", "Print one JSON document on stdout and nothing else.")
-VERBOSE = Option("--verbose", "Say more; also needed to see tasks and results.")
-RUNS_DIR = Option("--runs-dir", "Where runs are (default: $BABYSITTER_RUNS_DIR, else .a5c/runs).", value="DIR")
+VERBOSE = Option("--verbose", "Print more; also needed to see tasks and results.")
+RUNS_DIR = Option("--runs-dir", "Folder of the runs (default: $BABYSITTER_RUNS_DIR, else .a5c/runs).", value="DIR")
 NO_HOOKS = Option("--no-hooks", "Run no native hooks, trusted or not.")
-DRY_RUN = Option("--dry-run", "Say what would be done and do nothing.")
+DRY_RUN = Option("--dry-run", "Print what would be done and do nothing.")
 _HELP = Option("--help", "Show this message and exit.")
 
 
-class Light:
-    """A command that needs no library to read its command line."""
+class LightCommand:
+    """A command that needs no library to parse its command line."""
 
     def __init__(
         self,
         summary: str,
-        run: Callable[[Given], int],
+        run: Callable[[Arguments], int],
         *,
         arguments: tuple[str, ...] = (),
         options: tuple[Option, ...] = (),
@@ -85,66 +84,66 @@ class Light:
         self.options = {option.name: option for option in (*options, JSON, VERBOSE, _HELP)}
         self._run = run
 
-    def invoke(self, name: str, words: list[str]) -> int:
-        """Run it with the words of a command line; gives the exit code."""
+    def invoke(self, name: str, argv: list[str]) -> int:
+        """Run the command and return its exit code."""
         try:
-            given = self._parse(words)
+            args = self._parse(argv)
         except UsageError as error:
-            error.remedy = error.remedy or f"bridle {name} --help says more."
+            error.remedy = error.remedy or f"Run `bridle {name} --help` for usage."
             raise
-        if given.has(_HELP.name):
+        if args.has(_HELP.name):
             print(self.help(name))
             return 0
-        return self._run(given)
+        return self._run(args)
 
     def help(self, name: str) -> str:
-        """The help text."""
+        """Return the help text."""
         usage = " ".join(["Usage: bridle", name, "[OPTIONS]", *self.arguments])
-        width = max(len(_shown(option)) for option in self.options.values())
-        lines = [line for option in self.options.values() for line in _wrapped(option, width)]
+        width = max(len(_usage(option)) for option in self.options.values())
+        lines = [line for option in self.options.values() for line in _help_lines(option, width)]
         return "\n".join([usage, "", f"  {self.summary}", "", "Options:", *lines])
 
-    def _parse(self, words: list[str]) -> Given:
+    def _parse(self, argv: list[str]) -> Arguments:
         arguments: list[str] = []
         options: dict[str, str] = {}
-        rest = iter(words)
-        for word in rest:
-            if word == END_OF_OPTIONS:
+        rest = iter(argv)
+        for argument in rest:
+            if argument == END_OF_OPTIONS:
                 arguments.extend(rest)
-            elif word.startswith("--"):
-                name, has_value, value = word.partition("=")
+            elif argument.startswith("--"):
+                name, has_value, value = argument.partition("=")
                 option = self._option(name)
                 if option.value is None and has_value:
                     raise UsageError(f"{name} is a flag and takes no value")
                 if option.value is not None and not has_value:
                     value = _next(rest, name)
                 options[name] = value
-            elif word.startswith("-") and word != "-":
-                raise UsageError(f"there is no option {word!r}")
+            elif argument.startswith("-") and argument != "-":
+                raise UsageError(f"unknown option {argument!r}")
             else:
-                arguments.append(word)
+                arguments.append(argument)
         if _HELP.name not in options:
             self._check(arguments, options)
-        return Given(tuple(arguments), options)
+        return Arguments(tuple(arguments), options)
 
     def _option(self, name: str) -> Option:
         option = self.options.get(name)
         if option is None:
-            raise UsageError(f"there is no option {name!r}")
+            raise UsageError(f"unknown option {name!r}")
         return option
 
     def _check(self, arguments: list[str], options: dict[str, str]) -> None:
         if len(arguments) < len(self.arguments):
             raise UsageError(f"{self.arguments[len(arguments)]} is missing")
         if len(arguments) > len(self.arguments):
-            raise UsageError(f"{arguments[len(self.arguments)]!r} is one argument too many")
+            raise UsageError(f"{arguments[len(self.arguments)]!r} is an unexpected argument")
         for option in self.options.values():
             if option.is_required and not options.get(option.name):
                 raise UsageError(f"{option.name} is missing")
 
 
 def print_json(value: object, *, pretty: bool = False) -> None:
-    """Print a document as UTF-8, whatever the terminal speaks; what UTF-8 cannot write is escaped."""
+    """Print a document as UTF-8 in any locale; what UTF-8 cannot encode is escaped."""
     separators = None if pretty else (",", ":")
     text = json.dumps(value, indent=2 if pretty else None, separators=separators, ensure_ascii=False)
     try:
@@ -156,19 +155,19 @@ def print_json(value: object, *, pretty: bool = False) -> None:
 
 
 def _next(rest: Iterator[str], name: str) -> str:
-    word = next(rest, None)
-    if word is None:
+    value = next(rest, None)
+    if value is None:
         raise UsageError(f"{name} needs a value")
-    return word
+    return value
 
 
-def _shown(option: Option) -> str:
+def _usage(option: Option) -> str:
     return f"{option.name} {option.value}" if option.value is not None else option.name
 
 
-def _wrapped(option: Option, width: int) -> list[str]:
+def _help_lines(option: Option, width: int) -> list[str]:
     words = [*option.help.split(), *(["[required]"] if option.is_required else [])]
-    lines = [f"  {_shown(option):<{width}} "]
+    lines = [f"  {_usage(option):<{width}} "]
     for word in words:
         if len(lines[-1]) + 1 + len(word) > HELP_WIDTH_COLUMNS:
             lines.append(" " * (width + 3))

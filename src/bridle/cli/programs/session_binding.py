@@ -1,18 +1,18 @@
-"""The session that `run:create` was asked to bind to its run, and what became of it."""
+"""The session that `run:create` binds to its run, and the warnings about it."""
 
 from __future__ import annotations
 
 import os
 import time
 
-from bridle.cli.programs.light_command import Given
+from bridle.cli.programs.light_command import Arguments
 from bridle.cli.programs.session_argument import (
     HARNESS,
     SESSION_ID,
-    chosen_limit,
-    find_file,
-    inherited_words,
-    runs_elsewhere,
+    inherited_warning,
+    iteration_limit,
+    runs_dir_warning,
+    session_file_for,
     warn,
 )
 from bridle.ground import ids
@@ -23,10 +23,10 @@ from bridle.hosts.sessions import session_file
 from bridle.hosts.sessions.session import moment
 
 
-class Asked:
-    """What was asked: a session to bind, or the reason why there is none."""
+class SessionBinding:
+    """A session to bind, or the reason why none can be bound."""
 
-    __slots__ = ("adapter", "harness", "refusal", "remarks", "session_id", "wish")
+    __slots__ = ("adapter", "harness", "refusal", "request", "session_id", "warnings")
 
     def __init__(
         self,
@@ -34,102 +34,103 @@ class Asked:
         session_id: str,
         *,
         adapter: Adapter | None = None,
-        wish: BindRequest | None = None,
+        request: BindRequest | None = None,
         refusal: str | None = None,
     ) -> None:
         self.harness = harness
         self.adapter = adapter
         self.session_id = session_id
-        self.wish = wish
-        """The session that can be bound; None where none can."""
+        self.request = request
+        """None if no session can be bound."""
         self.refusal = refusal
         """Why no session can be bound."""
-        self.remarks: list[str] = []
-        """What is doubtful about the one that can."""
+        self.warnings: list[str] = []
 
 
-def asked(given: Given, runs: Path, run_id: str, prompt: str | None) -> Asked | None:
-    """What the command line says about a session; None where it says nothing."""
-    if not given.has(SESSION_ID.name) and not given.has(HARNESS.name):
+def requested_binding(args: Arguments, runs: Path, run_id: str, prompt: str | None) -> SessionBinding | None:
+    """Return the binding that the command line asks for, or None."""
+    if not args.has(SESSION_ID.name) and not args.has(HARNESS.name):
         return None
-    name, flag = given.text(HARNESS.name), given.text(SESSION_ID.name) or ""
+    name, flag = args.text(HARNESS.name), args.text(SESSION_ID.name) or ""
     if flag:
         ids.check_id(flag, what="the session id")
     adapter = registry.by_name(name) if name else registry.detect(os.environ)
     if adapter is None:
         known = ", ".join(registry.NAMES)
-        return Asked(name, flag, refusal=f"there is no host {name!r}; Bridle knows {known}")
+        return SessionBinding(name, flag, refusal=f"unknown host {name!r}; use one of {known}")
     if not adapter.holds_sessions:
-        return Asked(name, flag, refusal="no host is known whose session it could be; give --harness")
-    return _of_host(given, adapter, runs, run_id, prompt)
+        return SessionBinding(name, flag, refusal="no host was detected; pass --harness")
+    return _of_host(args, adapter, runs, run_id, prompt)
 
 
-def _of_host(given: Given, adapter: Adapter, runs: Path, run_id: str, prompt: str | None) -> Asked:
-    identity = adapter.resolve_session_id(given.text(SESSION_ID.name), None, os.environ)
+def _of_host(args: Arguments, adapter: Adapter, runs: Path, run_id: str, prompt: str | None) -> SessionBinding:
+    identity = adapter.resolve_session_id(args.text(SESSION_ID.name), None, os.environ)
     if identity is None:
-        return Asked(adapter.name, "", refusal="no session id was given (--session-id), and the environment has none")
-    wish = BindRequest(
+        return SessionBinding(
+            adapter.name, "", refusal="--session-id is missing, and the environment has no session id"
+        )
+    request = BindRequest(
         harness=adapter.name,
         identity=identity,
-        path=find_file(given, adapter, identity.session_id),
+        path=session_file_for(args, adapter, identity.session_id),
         run_id=run_id,
         runs=runs,
         prompt=prompt or "",
         now=moment(time.time_ns()),
-        max_iterations=chosen_limit(given),
+        max_iterations=iteration_limit(args),
     )
-    found = Asked(adapter.name, identity.session_id, adapter=adapter, wish=wish)
-    found.remarks.extend(_remarks(given, adapter, wish))
-    return found
+    binding = SessionBinding(adapter.name, identity.session_id, adapter=adapter, request=request)
+    binding.warnings.extend(_warnings(args, adapter, request))
+    return binding
 
 
-def _remarks(given: Given, adapter: Adapter, wish: BindRequest) -> list[str]:
-    """What may keep the host's Stop hook from holding the session, although it is bound."""
-    remarks = []
+def _warnings(args: Arguments, adapter: Adapter, request: BindRequest) -> list[str]:
+    """List what may keep the host's Stop hook from holding the bound session."""
+    warnings = []
     own = os.environ.get(adapter.session_variables[0])
-    if wish.identity.is_inherited:
-        remarks.append(inherited_words(wish.identity))
-    elif own and own != wish.identity.session_id:
-        remarks.append(
-            f"the host says that its session is {own!a}, but --session-id says {wish.identity.session_id!a}: "
+    if request.identity.is_inherited:
+        warnings.append(inherited_warning(request.identity))
+    elif own and own != request.identity.session_id:
+        warnings.append(
+            f"the host's session is {own!a}, but --session-id is {request.identity.session_id!a}; "
             "the run is bound to the latter"
         )
-    elsewhere = runs_elsewhere(given, wish.runs)
-    remarks += [elsewhere] if elsewhere is not None else []
-    file = session_file.read(wish.path)
-    return [*remarks, *(f"{wish.path}: {fault}; it is written anew" for fault in (file.faults if file else ()))]
+    elsewhere = runs_dir_warning(args, request.runs)
+    warnings += [elsewhere] if elsewhere is not None else []
+    file = session_file.read(request.path)
+    return [*warnings, *(f"{request.path}: {fault}; the file is rewritten" for fault in (file.faults if file else ()))]
 
 
-def told(asked_for: Asked) -> dict[str, object]:
-    """What became of the session, for programs."""
-    if asked_for.wish is None:
+def binding_document(binding: SessionBinding) -> dict[str, object]:
+    """Return the binding as a JSON document."""
+    if binding.request is None:
         return {
-            "harness": asked_for.harness,
-            "sessionId": asked_for.session_id,
+            "harness": binding.harness,
+            "sessionId": binding.session_id,
             "bound": False,
-            "error": asked_for.refusal,
+            "error": binding.refusal,
         }
     document: dict[str, object] = {
-        "harness": asked_for.harness,
-        "sessionId": asked_for.session_id,
-        "stateFile": str(asked_for.wish.path),
+        "harness": binding.harness,
+        "sessionId": binding.session_id,
+        "stateFile": str(binding.request.path),
         "bound": True,
-        "sessionIdFrom": asked_for.wish.identity.source,
+        "sessionIdFrom": binding.request.identity.source,
     }
-    return document | ({"warnings": asked_for.remarks} if asked_for.remarks else {})
+    return document | ({"warnings": binding.warnings} if binding.warnings else {})
 
 
-def say(asked_for: Asked) -> None:
-    """Tell people what became of the session: that one is not held must not be found out by its silence."""
-    if asked_for.refusal is not None:
-        warn(f"NOT BOUND to a session: {asked_for.refusal}.\n  Nothing will hold a session until this run is done.")
-    for remark in asked_for.remarks:
-        warn(remark)
+def warn_of_binding(binding: SessionBinding) -> None:
+    """Print why no session is bound, and the warnings about a bound one."""
+    if binding.refusal is not None:
+        warn(f"NOT BOUND to a session: {binding.refusal}.\n  No session will be held until this run is done.")
+    for warning in binding.warnings:
+        warn(warning)
 
 
-def say_unasked() -> None:
-    """Tell people inside a host who asked for no session that theirs is not held."""
+def warn_of_unbound() -> None:
+    """Warn inside a host that its session is not bound to the run."""
     adapter = registry.detect(os.environ)
     if adapter.holds_sessions:
         flags = f"--harness {adapter.name} --session-id ID"
-        warn(f"bound to no session: nothing will hold this one until the run is done. {flags} binds it.")
+        warn(f"not bound to a session: this one will not be held until the run is done. Bind it with {flags}.")

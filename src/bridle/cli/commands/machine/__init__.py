@@ -1,1 +1,1 @@
-"""The `cli/commands/machine` package."""
+"""The commands for agents, hooks and skills, one module each. Imports neither click nor `cli/people`."""

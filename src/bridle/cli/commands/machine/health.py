@@ -1,4 +1,4 @@
-"""`bridle health`: whether the machine interface works here."""
+"""`bridle health`: check whether the machine interface works here."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import time
 from pathlib import Path
 
 from bridle import __version__
-from bridle.cli.programs.light_command import RUNS_DIR, Given, Light, print_json
-from bridle.cli.programs.run_argument import chosen_runs
+from bridle.cli.programs.light_command import RUNS_DIR, Arguments, LightCommand, print_json
+from bridle.cli.programs.run_argument import runs_dir
 from bridle.errors import DiskError, LockHeld
 from bridle.ground import disk
 from bridle.ground.light.moments import iso
@@ -21,7 +21,7 @@ _OLDEST_PYTHON = (3, 11)
 
 
 class Check:
-    """One thing that was looked at."""
+    """The result of one check."""
 
     __slots__ = ("description", "details", "message", "name", "status")
 
@@ -33,14 +33,14 @@ class Check:
         self.details = details
 
     def document(self) -> dict[str, object]:
-        """The check as part of the answer."""
+        """Return the check as a JSON document."""
         return {name: getattr(self, name) for name in ("name", "description", "status", "message", "details")}
 
 
-def _run(given: Given) -> int:
-    checks = [_version(), _python(), _runs(chosen_runs(given)), _variables()]
+def _run(args: Arguments) -> int:
+    checks = [_version(), _python(), _runs(runs_dir(args)), _variables()]
     worst = max((check.status for check in checks), key=list(_VERDICTS).index)
-    if given.has("--json"):
+    if args.has("--json"):
         document = {"status": _VERDICTS[worst], "timestamp": iso(time.time_ns())}
         print_json({**document, "checks": [check.document() for check in checks]}, pretty=True)
     else:
@@ -51,24 +51,24 @@ def _run(given: Given) -> int:
 
 
 def _version() -> Check:
-    return Check("version", "Bridle says which version it is", PASS, f"Bridle {__version__}", {"version": __version__})
+    return Check("version", "The version of Bridle", PASS, f"Bridle {__version__}", {"version": __version__})
 
 
 def _python() -> Check:
-    found = ".".join(map(str, sys.version_info[:3]))
+    version = ".".join(map(str, sys.version_info[:3]))
     status = PASS if sys.version_info[:2] >= _OLDEST_PYTHON else FAIL
-    return Check("python", "Python is 3.11 or later", status, f"Python {found}", {"version": found})
+    return Check("python", "Python is 3.11 or later", status, f"Python {version}", {"version": version})
 
 
 def _runs(runs: Path) -> Check:
-    """Whether runs can be made: a file can be written there, and the kernel locks it."""
-    description, details = "Runs can be made and locked", {"path": str(runs), "exists": runs.is_dir()}
+    """Check that runs can be created: write a file in the folder and lock it."""
+    description, details = "Runs can be created and locked", {"path": str(runs), "exists": runs.is_dir()}
     if not runs.is_dir():
-        place = next(above for above in (runs, *runs.parents) if os.path.lexists(above))
-        can_be_made = place.is_dir() and os.access(place, os.W_OK | os.X_OK)
-        word = f"it can be made in {place}" if can_be_made else f"it cannot be made: look at {place}"
-        status = WARN if can_be_made else FAIL
-        return Check("runs-folder", description, status, f"{runs} is not there yet; {word}", dict(details))
+        parent = next(folder for folder in (runs, *runs.parents) if os.path.lexists(folder))
+        is_writable = parent.is_dir() and os.access(parent, os.W_OK | os.X_OK)
+        outlook = f"it can be created in {parent}" if is_writable else f"it cannot be created: check {parent}"
+        status = WARN if is_writable else FAIL
+        return Check("runs-folder", description, status, f"{runs} does not exist yet; {outlook}", dict(details))
     probe = disk.temporary_name(runs)
     try:
         FileLock.hold(probe, holder="health").release()
@@ -81,13 +81,13 @@ def _runs(runs: Path) -> Check:
 
 def _variables() -> Check:
     names = ("BABYSITTER_RUNS_DIR", "BABYSITTER_STATE_DIR", "BABYSITTER_MAX_ITERATIONS", "BABYSITTER_ALLOW_SECRET_LOGS")
-    found = {name: os.environ[name] for name in names if os.environ.get(name)}
-    limit = found.get("BABYSITTER_MAX_ITERATIONS", "0")
+    variables = {name: os.environ[name] for name in names if os.environ.get(name)}
+    limit = variables.get("BABYSITTER_MAX_ITERATIONS", "0")
     if not (limit.isascii() and limit.isdigit()):
-        message = f"BABYSITTER_MAX_ITERATIONS is {limit!r}, which is no whole number"
-        return Check("environment", "Variables have values that can be used", WARN, message, dict(found))
-    message = f"{len(found)} variables set" if found else "no variable set; defaults are used"
-    return Check("environment", "Variables have values that can be used", PASS, message, dict(found))
+        message = f"BABYSITTER_MAX_ITERATIONS must be an integer, got {limit!r}"
+        return Check("environment", "Environment variables have valid values", WARN, message, dict(variables))
+    message = f"{len(variables)} variables set" if variables else "no variable set; defaults are used"
+    return Check("environment", "Environment variables have valid values", PASS, message, dict(variables))
 
 
-command = Light("Whether the machine interface works here.", _run, options=(RUNS_DIR,))
+command = LightCommand("Check whether the machine interface works here.", _run, options=(RUNS_DIR,))

@@ -1,4 +1,4 @@
-"""`bridle run:iterate`: replay a run's process and list the effects it waits for."""
+"""`bridle run:iterate`: replay a run's process and list its pending effects."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ import os
 import sys
 from pathlib import Path
 
-from bridle.cli.programs.light_command import NO_HOOKS, RUNS_DIR, Given, Light, Option, print_json
-from bridle.cli.programs.run_argument import chosen_run
+from bridle.cli.programs.light_command import NO_HOOKS, RUNS_DIR, Arguments, LightCommand, Option, print_json
+from bridle.cli.programs.run_argument import find_run
 
 _OPTIONS = (
-    Option("--iteration", "The number to report instead of our own count.", value="N"),
+    Option("--iteration", "The iteration number to report (default: counted).", value="N"),
     Option("--plugin-root", "The folder of the plugin, whose hooks run too.", value="DIR"),
     NO_HOOKS,
     RUNS_DIR,
 )
 
 
-def _run(given: Given) -> int:
+def _run(args: Arguments) -> int:
     _import_asyncio()
     from bridle.engine.hooks.find_hooks import repository_of
     from bridle.engine.hooks.run_hooks import Hooks
@@ -27,33 +27,35 @@ def _run(given: Given) -> int:
     from bridle.journal.stores.file_store import FileStore
 
     gc.disable()  # the program ends before there is anything worth collecting
-    number, plugin = given.number("--iteration"), given.text("--plugin-root")
-    run = chosen_run(given)
-    hooks = Hooks(repository_of(run), os.environ, Path(plugin) if plugin else None, enabled=not given.has("--no-hooks"))
-    found = iterate(FileStore(run), run, hooks)
+    number, plugin = args.number("--iteration"), args.text("--plugin-root")
+    run = find_run(args)
+    hooks = Hooks(repository_of(run), os.environ, Path(plugin) if plugin else None, enabled=not args.has("--no-hooks"))
+    report = iterate(FileStore(run), run, hooks)
     if number is not None:
-        found = found._replace(number=number)
-    for remark in found.remarks:
+        report = report._replace(number=number)
+    for remark in report.remarks:
         print(f"bridle: {remark}", file=sys.stderr)
-    if given.has("--json"):
-        print_json(found.as_json(), pretty=True)
+    if args.has("--json"):
+        print_json(report.as_json(), pretty=True)
     else:
-        print("[run:iterate] " + "\n".join(found.lines()))
-    return 1 if found.status in (FAILED, HALTED) else 0
+        print("[run:iterate] " + "\n".join(report.lines()))
+    return 1 if report.status in (FAILED, HALTED) else 0
 
 
 def _import_asyncio() -> None:
-    """Load asyncio without TLS: a process opens no connection, and OpenSSL would be a tenth of an iteration.
+    """Import asyncio without TLS: loading OpenSSL takes a tenth of an iteration, and a process opens no connection.
 
-    asyncio works without it, as on a Python that was built so; whoever imports `ssl` later gets it.
+    asyncio works without it, as on a Python that was built without it; a later import of `ssl` succeeds.
     """
     if "ssl" in sys.modules or "asyncio" in sys.modules:
         return
-    sys.modules["ssl"] = None  # type: ignore[assignment]  # what the import system takes for "there is none"
+    sys.modules["ssl"] = None  # type: ignore[assignment]  # makes the import fail
     try:
-        import asyncio  # noqa: F401  # for all that are to come
+        import asyncio  # noqa: F401  # for later imports
     finally:
         del sys.modules["ssl"]
 
 
-command = Light("Replay a run's process and list the effects it waits for.", _run, arguments=("RUN",), options=_OPTIONS)
+command = LightCommand(
+    "Replay a run's process and list its pending effects.", _run, arguments=("RUN",), options=_OPTIONS
+)

@@ -1,34 +1,34 @@
-"""`bridle run:repair-journal`: set broken journal entries aside."""
+"""`bridle run:repair-journal`: move broken journal entries aside."""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
 
-from bridle.cli.programs.light_command import DRY_RUN, RUNS_DIR, Given, Light, print_json
-from bridle.cli.programs.run_argument import chosen_run
+from bridle.cli.programs.light_command import DRY_RUN, RUNS_DIR, Arguments, LightCommand, print_json
+from bridle.cli.programs.run_argument import find_run
 from bridle.journal.stores.file_reader import FileReader
 from bridle.journal.stores.file_store import TURN_WAIT_SECONDS
 from bridle.journal.stores.write_lock import take
 from bridle.journal.upkeep import repair
 
 
-def _run(given: Given) -> int:
-    run = chosen_run(given)
+def _run(args: Arguments) -> int:
+    run = find_run(args)
     FileReader(run).metadata()
-    if given.has("--dry-run"):
+    if args.has("--dry-run"):
         plan, backup = repair.plan_repair(run), None
     else:
         with take(run, "run:repair-journal", wait_seconds=TURN_WAIT_SECONDS):
             repair.finish_interrupted(run)
             plan = repair.plan_repair(run)
             backup = repair.carry_out(run, plan) if plan.is_needed else None
-    if given.has("--json"):
-        print_json(_document(run, plan, backup, is_dry=given.has("--dry-run")), pretty=True)
+    if args.has("--json"):
+        print_json(_document(run, plan, backup, is_dry=args.has("--dry-run")), pretty=True)
     else:
         counts = " ".join(f"{name}={count}" for name, count in _counts(plan).items())
-        word = "dry-run" if given.has("--dry-run") else "repaired" if backup is not None else "nothing to repair"
-        print(f"[run:repair-journal] {word} {counts}" + (f" backupDir={backup}" if backup is not None else ""))
+        status = "dry-run" if args.has("--dry-run") else "repaired" if backup is not None else "nothing to repair"
+        print(f"[run:repair-journal] {status} {counts}" + (f" backupDir={backup}" if backup is not None else ""))
     for dropped in plan.dropped:
         print(f"bridle: {dropped.name}: {dropped.fault}", file=sys.stderr)
     return 0
@@ -52,8 +52,8 @@ def _document(run: Path, plan: repair.Plan, backup: Path | None, *, is_dry: bool
     return {**document, "backupDir": str(backup) if backup is not None else None, "repaired": backup is not None}
 
 
-command = Light(
-    "Set broken journal entries aside and keep the journal as it was as a backup.",
+command = LightCommand(
+    "Move broken journal entries aside and keep a backup of the journal.",
     _run,
     arguments=("RUN",),
     options=(DRY_RUN, RUNS_DIR),

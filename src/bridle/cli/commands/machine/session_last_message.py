@@ -1,10 +1,10 @@
-"""`bridle session:last-message`: what the agent said last, by its transcript."""
+"""`bridle session:last-message`: show the agent's last message in its transcript."""
 
 from __future__ import annotations
 
 import os
 
-from bridle.cli.programs.light_command import Given, Light, Option, print_json
+from bridle.cli.programs.light_command import Arguments, LightCommand, Option, print_json
 from bridle.cli.programs.session_argument import warn
 from bridle.errors import DiskError
 from bridle.hosts.hooks.promise_tag import promise_in
@@ -15,20 +15,23 @@ UNREADABLE = "TRANSCRIPT_PARSE_ERROR"
 
 _OPTIONS = (
     Option(
-        "--transcript-path", "The transcript of the session, as hooks are told of it.", value="FILE", is_required=True
+        "--transcript-path",
+        "The session's transcript (transcript_path of a hook's payload).",
+        value="FILE",
+        is_required=True,
     ),
 )
 
 
-def _run(given: Given) -> int:
-    path = given.required("--transcript-path")
+def _run(args: Arguments) -> int:
+    path = args.required("--transcript-path")
     error = None if os.path.lexists(path) else NOT_FOUND
     text = None
     if error is None:
         try:
             text = last_text(path)
-        except DiskError as refusal:
-            warn(refusal.message)
+        except DiskError as failure:
+            warn(failure.message)
             error = UNREADABLE
     promise = promise_in(text) if text is not None else None
     document: dict[str, object] = {
@@ -38,12 +41,12 @@ def _run(given: Given) -> int:
         "promiseValue": promise,
         **({"error": error} if error is not None else {}),
     }
-    if given.has("--json"):
+    if args.has("--json"):
         print_json(document, pretty=True)
     else:
-        shown = (f"{name}={value}" for name, value in document.items() if name != "text" and value is not None)
-        print("[session:last-message] " + " ".join(shown))
+        fields = (f"{name}={value}" for name, value in document.items() if name != "text" and value is not None)
+        print("[session:last-message] " + " ".join(fields))
     return 0
 
 
-command = Light("What the agent said last, by its transcript.", _run, options=_OPTIONS)
+command = LightCommand("Show the agent's last message in its transcript.", _run, options=_OPTIONS)

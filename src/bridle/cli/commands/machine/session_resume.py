@@ -1,21 +1,21 @@
-"""`bridle session:resume`: go on with a run in a session, whatever session it was begun in."""
+"""`bridle session:resume`: bind a session to an existing run, which any session may have started."""
 
 from __future__ import annotations
 
 import os
 import time
 
-from bridle.cli.programs.light_command import RUNS_DIR, Given, Light, print_json
-from bridle.cli.programs.run_argument import chosen_runs
+from bridle.cli.programs.light_command import RUNS_DIR, Arguments, LightCommand, print_json
+from bridle.cli.programs.run_argument import runs_dir
 from bridle.cli.programs.session_argument import (
     MAX_ITERATIONS,
     RUN_ID,
-    WHICH,
-    chosen_file,
-    chosen_limit,
+    SESSION_OPTIONS,
+    find_session_file,
+    iteration_limit,
     required_run_id,
     warn,
-    warn_of_runs_elsewhere,
+    warn_of_runs_dir,
 )
 from bridle.errors import Error, RunIsCompleted, RunNotFound
 from bridle.ground.light.quick_path import Path
@@ -25,65 +25,65 @@ from bridle.hosts.sessions.session import DEFAULT_MAX_ITERATIONS, SessionFile, m
 from bridle.journal.format.state import COMPLETED, HALTED
 from bridle.journal.stores.file_reader import FileReader
 
-_OPTIONS = (*WHICH, RUN_ID, MAX_ITERATIONS, RUNS_DIR)
+_OPTIONS = (*SESSION_OPTIONS, RUN_ID, MAX_ITERATIONS, RUNS_DIR)
 
 
-def _run(given: Given) -> int:
-    path, run_id, runs, limit = chosen_file(given), required_run_id(given), chosen_runs(given), chosen_limit(given)
+def _run(args: Arguments) -> int:
+    path, run_id, runs, limit = find_session_file(args), required_run_id(args), runs_dir(args), iteration_limit(args)
     if not os.path.isdir(runs / run_id):
-        raise RunNotFound(f"there is no run {run_id} in {runs}", remedy="Give --runs-dir, or another id.")
+        raise RunNotFound(f"run {run_id} not found in {runs}", remedy="Pass --runs-dir, or another id.")
     state = state_of(runs, run_id)
     if state in (COMPLETED, HALTED):
         raise RunIsCompleted(
-            f"run {run_id} is {state}: there is nothing left to do in it",
-            remedy="bridle run:create makes a new run.",
+            f"run {run_id} is {state}: nothing is left to do",
+            remedy="Create a new run with `bridle run:create`.",
             payload={"runId": run_id, "runState": state},
         )
-    process_id, prompt = _asked_for(runs / run_id)
+    process_id, prompt = _process_and_prompt(runs / run_id)
     session = new_session(
         moment(time.time_ns()), run_id=run_id, max_iterations=DEFAULT_MAX_ITERATIONS if limit is None else limit
     )
     file = new_file(path, session, _prompt(run_id, process_id, state, prompt))
 
-    def change(found: SessionFile | None) -> SessionFile:
-        _check(found, runs, run_id)
+    def change(current: SessionFile | None) -> SessionFile:
+        _check(current, runs, run_id)
         return file
 
     session_file.changed(path, change, holder="session:resume")
-    warn_of_runs_elsewhere(given, runs)
+    warn_of_runs_dir(args, runs)
     document = {"stateFile": str(path), "runId": run_id, "runState": state, "processId": process_id}
-    if given.has("--json"):
+    if args.has("--json"):
         print_json(document, pretty=True)
     else:
         print("[session:resume] " + " ".join(f"{name}={value}" for name, value in document.items()))
     return 0
 
 
-def _asked_for(run: Path) -> tuple[str, str]:
-    """What the process is called, and the words of the person who asked for the run."""
+def _process_and_prompt(run: Path) -> tuple[str, str]:
+    """Return the process id and the user's prompt of a run."""
     try:
         metadata = FileReader(run).metadata()
     except Error as error:
-        warn(f"{error.message}; the session is bound to it all the same, so that it can be mended")
+        warn(f"{error.message}; the session is bound to the run anyway, so that it can be repaired")
         return UNKNOWN, ""
     process_id, prompt = metadata.get("processId"), metadata.get("prompt")
     return (process_id if isinstance(process_id, str) else UNKNOWN), (prompt if isinstance(prompt, str) else "")
 
 
-def _check(found: SessionFile | None, runs: Path, run_id: str) -> None:
-    """A session that is held for another run that goes on is not taken away from it."""
-    if found is None or not found.session.active or found.session.run_id in ("", run_id):
+def _check(current: SessionFile | None, runs: Path, run_id: str) -> None:
+    """Refuse to take a session away from another run that has not ended."""
+    if current is None or not current.session.active or current.session.run_id in ("", run_id):
         return
-    refuse_running(runs, found.session.run_id)
+    refuse_running(runs, current.session.run_id)
 
 
 def _prompt(run_id: str, process_id: str, state: str, prompt: str) -> str:
     advice = (
-        f"Go on with run {run_id} of the process {process_id}; its state is {state}.\n\n"
-        "Call run:iterate, perform the effects that it lists, post each result with task:post, then stop. "
-        "If the run has failed or cannot be read, find out why and mend it first."
+        f"Continue run {run_id} of the process {process_id}; its state is {state}.\n\n"
+        "Call run:iterate, execute the effects that it lists, post each result with task:post, then stop. "
+        "If the run has failed or cannot be read, find the cause and fix it first."
     )
-    return f"{advice}\n\nIt was asked for in these words:\n\n{prompt}" if prompt else advice
+    return f"{advice}\n\nThe user's prompt:\n\n{prompt}" if prompt else advice
 
 
-command = Light("Go on with a run in a session.", _run, options=_OPTIONS)
+command = LightCommand("Bind a session to an existing run.", _run, options=_OPTIONS)

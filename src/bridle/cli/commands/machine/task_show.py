@@ -1,27 +1,27 @@
-"""`bridle task:show`: one effect of a run."""
+"""`bridle task:show`: show one effect of a run."""
 
 from __future__ import annotations
 
 from bridle.cli.programs.json_documents import effect_document
-from bridle.cli.programs.light_command import RUNS_DIR, Given, Light, print_json
-from bridle.cli.programs.run_argument import chosen_run, secrets_may_be_shown
+from bridle.cli.programs.light_command import RUNS_DIR, Arguments, LightCommand, print_json
+from bridle.cli.programs.run_argument import find_run, secrets_may_be_shown
 from bridle.journal.format import layout
 from bridle.journal.format.entries import Effect
 from bridle.journal.stores.file_reader import FileReader
 from bridle.journal.stores.post_rules import not_found
 
-# A larger result would drown the rest of the answer; where it is kept is told instead.
+# Of a larger result only the path is printed.
 PREVIEW_LIMIT_BYTES = 1024 * 1024
 
 
-def _run(given: Given) -> int:
-    reader = FileReader(chosen_run(given))
-    effect = reader.state().effects.get(given.arguments[1])
+def _run(args: Arguments) -> int:
+    reader = FileReader(find_run(args))
+    effect = reader.state().effects.get(args.positional[1])
     if effect is None:
-        raise not_found(given.arguments[1])
+        raise not_found(args.positional[1])
     document, large = effect_document(effect), _large_result(reader, effect)
-    may_show = secrets_may_be_shown(given)
-    if given.has("--json"):
+    may_show = secrets_may_be_shown(args)
+    if args.has("--json"):
         task = reader.task(effect.effect_id) if may_show else None
         result = _result_document(reader, effect) if may_show and large is None else None
         print_json({"effect": document, "task": task, "result": result, "largeResult": large})
@@ -33,12 +33,12 @@ def _run(given: Given) -> int:
     )
     for name in ("taskDefRef", "inputsRef", "resultRef", "stdoutRef", "stderrRef"):
         print(f"  {name}={document[name] or 'n/a'}")
-    print("  task and result: set BABYSITTER_ALLOW_SECRET_LOGS=true and give --json --verbose to see them")
+    print("  task and result: set BABYSITTER_ALLOW_SECRET_LOGS=true and pass --json --verbose to see them")
     return 0
 
 
 def _large_result(reader: FileReader, effect: Effect) -> str | None:
-    """Where the result is, when it is too large to be shown: its own file, or the blob that the file names."""
+    """Return the path of a result that is too large to print: its file, or the blob that the file names."""
     if effect.is_pending:
         return None
     path = reader.tasks.path(effect.effect_id) / layout.RESULT_FILE
@@ -55,4 +55,4 @@ def _result_document(reader: FileReader, effect: Effect) -> object:
     return reader.tasks.read_object(path) if not effect.is_pending and path.is_file() else None
 
 
-command = Light("One effect of a run.", _run, arguments=("RUN", "EFFECT"), options=(RUNS_DIR,))
+command = LightCommand("Show one effect of a run.", _run, arguments=("RUN", "EFFECT"), options=(RUNS_DIR,))
