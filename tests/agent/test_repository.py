@@ -41,7 +41,6 @@ def test_a_worktree_has_a_branch_of_its_own(tmp_path: Path) -> None:
 
 def test_a_folder_outside_of_any_repository_has_no_branch(tmp_path: Path) -> None:
     assert git_files.branch(tmp_path) == "HEAD"
-    assert git_files.top(tmp_path) is None
 
 
 def test_a_branch_is_known_also_where_git_has_packed_it_away(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from bridle.errors import DiskError
 from bridle.ground import clock, disk, ids
+from bridle.ground.git_folder import find_common_folder
 from bridle.run.request import Request
 
 STATE_FOLDER = Path(".ralph") / "state"
@@ -95,7 +96,7 @@ def private_folder(workspace: Path, below: Path) -> Path:
 
 def exclude_from_git(workspace: Path) -> None:
     """Keep our folders out of the repository's commits, through its private list and never through .gitignore."""
-    git = git_folder(workspace)
+    git = find_common_folder(workspace)
     if git is None:
         return
     path = git / "info" / "exclude"
@@ -114,25 +115,3 @@ def exclude_from_git(workspace: Path) -> None:
 
 def _beside(stem: Path, ending: str) -> int:
     return disk.create_exclusive(stem.with_name(stem.name + ending))
-
-
-def git_folder(workspace: Path) -> Path | None:
-    """The common git folder of a checkout or a worktree; None outside of one."""
-    for folder in (workspace, *workspace.parents):
-        entry = folder / ".git"
-        if entry.is_dir():
-            return entry
-        if entry.is_file():
-            return _linked(folder, entry)
-    return None
-
-
-def _linked(folder: Path, entry: Path) -> Path | None:
-    text = disk.read_bounded(entry, _GIT_FILE_LIMIT_BYTES).decode("utf-8", "replace").strip()
-    if not text.startswith("gitdir:"):
-        return None
-    git = (folder / text.removeprefix("gitdir:").strip()).resolve()
-    common = git / "commondir"
-    if common.is_file():
-        return (git / disk.read_bounded(common, _GIT_FILE_LIMIT_BYTES).decode().strip()).resolve()
-    return git if git.is_dir() else None

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from bridle.errors import DiskError
 from bridle.ground import disk
+from bridle.ground.git_folder import common_folder, git_folder
 
 # Which git folder a working copy has, and what is checked out, is one line each.
 _LINE_LIMIT_BYTES = 64 * 1024
@@ -43,16 +44,10 @@ def git_folders(top: Path) -> tuple[str, str]:
 
     As plain text: this is asked dozens of times in an iteration, and a Path takes longer to make than a file to find.
     """
-    entry = f"{top}/.git"
-    if os.path.isdir(entry):
-        own = entry
-    else:
-        text = _line(entry)
-        if not text.startswith("gitdir: "):
-            raise Unclear
-        own = os.path.join(top, text.removeprefix("gitdir: "))
-    common = f"{own}/commondir"
-    shared = os.path.join(own, _line(common)) if os.path.exists(common) else own
+    own = git_folder(top)
+    if own is None:
+        raise Unclear
+    shared = common_folder(own)
     if not os.path.isdir(f"{shared}/refs") or os.path.exists(f"{shared}/reftable"):
         raise Unclear
     return own, shared

@@ -10,9 +10,10 @@ from pathlib import Path
 
 import msgspec
 
-from bridle.agent.prompt import git_files, git_status, instructions
+from bridle.agent.prompt import git_status, instructions
 from bridle.agent.prompt.git_status import GitStatus
 from bridle.agent.prompt.instructions import Instructions, Reach
+from bridle.ground.git_folder import repository_top
 
 # Set by those who want AGENTS.md read where a folder has no CLAUDE.md; other programs leave that file alone.
 AGENTS_VARIABLE = "BRIDLE_AGENTS_MD"
@@ -54,7 +55,7 @@ class Context(msgspec.Struct, frozen=True):
 
 async def gather(scope: Scope) -> Context:
     """Look around; files and git are read side by side, and none of it can fail."""
-    top = git_files.top(scope.cwd)
+    top = repository_top(scope.cwd)
     reach = Reach(
         cwd=scope.cwd,
         config_folder=scope.config_folder,

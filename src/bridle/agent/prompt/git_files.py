@@ -5,23 +5,17 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from bridle.ground.git_folder import common_folder, git_folder, repository_top
+
 # What programs find in the place of a branch where there is none: no repository, or a commit checked out by itself.
 NO_BRANCH = "HEAD"
 
 _MAINS = ("main", "master")
 
 
-def top(cwd: Path) -> Path | None:
-    """The top of the repository that a folder is in."""
-    for folder in (cwd, *cwd.parents):
-        if (folder / ".git").exists():
-            return folder
-    return None
-
-
 def worktrees(top: Path) -> list[Path]:
     """The tops of all working copies that share the repository, the given one first."""
-    shared = _shared(_own(top))
+    shared = _shared(top)
     found = [top, shared.parent] if shared.name == ".git" else [top]
     for marker in sorted(shared.glob("worktrees/*/gitdir")):
         if text := _read(marker):
@@ -31,15 +25,16 @@ def worktrees(top: Path) -> list[Path]:
 
 def branch(cwd: Path) -> str:
     """The branch that is checked out."""
-    above = top(cwd)
-    head = "" if above is None else _read(_own(above) / "HEAD")
+    top = repository_top(cwd)
+    own = None if top is None else git_folder(top)
+    head = "" if own is None else _read(Path(own, "HEAD"))
     name = head.removeprefix("ref: refs/heads/")
     return name if name != head else NO_BRANCH
 
 
 def main_branch(top: Path) -> str:
     """The branch that others build on."""
-    shared = _shared(_own(top))
+    shared = _shared(top)
     head = _read(shared / "refs/remotes/origin/HEAD")
     if head.startswith("ref: refs/remotes/origin/"):
         return head.removeprefix("ref: refs/remotes/origin/")
@@ -51,17 +46,9 @@ def main_branch(top: Path) -> str:
     return _MAINS[0]
 
 
-def _own(top: Path) -> Path:
-    """Where the working copy keeps its own part of the repository."""
-    folder = top / ".git"
-    if folder.is_file():  # a worktree or a submodule: the file says where
-        return top / _read(folder).removeprefix("gitdir:").strip()
-    return folder
-
-
-def _shared(own: Path) -> Path:
-    """Where the part is that all worktrees share."""
-    return Path(os.path.normpath(own / (_read(own / "commondir") or ".")))
+def _shared(top: Path) -> Path:
+    """Return the folder that all worktrees share."""
+    return Path(os.path.normpath(common_folder(git_folder(top) or f"{top}/.git")))
 
 
 def _read(path: Path) -> str:

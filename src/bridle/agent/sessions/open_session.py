@@ -22,6 +22,7 @@ from bridle.agent.sessions.transcript_entries import Origin
 from bridle.agent.sessions.transcript_file import hold
 from bridle.errors import DiskError, SessionError, UsageError
 from bridle.ground import clock
+from bridle.ground.git_folder import repository_top
 
 # A run that has printed its result still ends its children and writes its last line; it needs no longer than this.
 LOCK_WAIT_SECONDS = 2.0
@@ -184,7 +185,7 @@ def _many(name: str, found: list[Path]) -> str:
 
 def _folders(place: Place) -> list[Path]:
     """Where a session that is named by its id may be: of this folder, and of the tops of its repository."""
-    top = git_files.top(place.cwd)
+    top = repository_top(place.cwd)
     tops = [] if top is None else git_files.worktrees(top)
     return [project_folder(place.config_folder, folder) for folder in dict.fromkeys([place.cwd, *tops])]
 

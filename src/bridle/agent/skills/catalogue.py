@@ -15,13 +15,13 @@ Nothing is read but their first lines, and a name is looked up in a table: it ne
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from bridle.agent.skills import skill_files
 from bridle.agent.skills.skill_document import Kind, Plugin, Skill, Source, read_skill
 from bridle.agent.skills.skill_files import Found
+from bridle.ground.git_folder import folders_up_to_top
 
 # Each document is told to the model by one line, which need not be longer than a paragraph.
 DESCRIPTION_CHARACTERS = 1536
@@ -97,7 +97,7 @@ def discover(
     """Find every skill; `folders` are added ones, `sources` leaves out those of the user or the project."""
     desk = _Desk()
     with_user = sources is None or "user" in sources
-    projects = [*_project_folders(cwd), *folders] if sources is None or "project" in sources else []
+    projects = [*folders_up_to_top(cwd), *folders] if sources is None or "project" in sources else []
     trees = [tree for project in projects if (tree := project / ".claude").is_dir()]
     if with_user:
         desk.take("skill", "user", skill_files.skills_in(config_folder / "skills"))
@@ -133,15 +133,6 @@ class _Desk:
                 self.found.append(skill)
             if warning is not None:
                 self.warnings.append(warning)
-
-
-def _project_folders(cwd: Path) -> list[Path]:
-    """The working folder and, inside a repository, those above it up to its top."""
-    line = [cwd, *cwd.parents]
-    for index, folder in enumerate(line):
-        if os.path.lexists(folder / ".git"):
-            return line[: index + 1]
-    return [cwd]
 
 
 def _plugin_name(folder: Path) -> str:

@@ -10,6 +10,8 @@ from typing import Any, TypeVar
 
 import click
 
+from bridle.ground.git_folder import repository_top
+
 T = TypeVar("T")
 Decorated = Callable[..., Any]
 
@@ -44,7 +46,7 @@ def runs_here(runs_dir: str | None = None) -> Path:
 
 def top_of(folder: Path) -> Path:
     """The top of the repository that a folder is in; the folder itself outside of one."""
-    return next((one for one in (folder, *folder.parents) if (one / ".git").exists()), folder)
+    return repository_top(folder) or folder
 
 
 def chosen_run(argument: str, runs_dir: str | None) -> Path:

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from bridle.errors import GitError
 from bridle.ground import disk, ids
+from bridle.ground.git_folder import git_folder
 from bridle.ground.lock import FileLock
 from bridle.loop.protection import baseline
 from bridle.loop.working_copy.run_context import RunContext
@@ -129,12 +130,10 @@ async def _put_head_back(context: RunContext, head: str | None, changed: list[st
 
 def _read_head(context: RunContext) -> str | None:
     """What is checked out, by its name; None where that cannot be seen."""
-    path = context.folder / ".git"
-    if path.is_file():
-        text = disk.read_bounded(path, _LINK_LIMIT_BYTES).decode("utf-8", "surrogateescape").strip()
-        path = context.folder / text.removeprefix("gitdir:").strip()
-    head = path / "HEAD"
-    return disk.read_bounded(head, _LINK_LIMIT_BYTES).decode("utf-8", "replace").strip() if head.is_file() else None
+    own = git_folder(context.folder)
+    if own is None or not (head := Path(own, "HEAD")).is_file():
+        return None
+    return disk.read_bounded(head, _LINK_LIMIT_BYTES).decode("utf-8", "replace").strip()
 
 
 def _stem(context: RunContext) -> Path:

@@ -16,8 +16,8 @@ from pathlib import Path
 
 from bridle.errors import DiskError
 from bridle.ground import disk
+from bridle.ground.git_folder import find_common_folder
 from bridle.loop.protection.reports import Report
-from bridle.run.logs import git_folder
 from bridle.workspace.git import Git
 
 # Settings, rules and hooks are a few kilobytes; what is longer is none of them.
@@ -50,7 +50,7 @@ class Seen:
 
 def look(folder: Path, repository: Path | None = None) -> Seen:
     """See what it is like now; no program is started for it. The native hooks are those of `repository`."""
-    place = git_folder(folder)
+    place = find_common_folder(folder)
     if place is None:
         return Seen(None, {}, {})
     hooks = (f"hooks/{name}" for name in _names(place / "hooks")[:HOOKS_LIMIT] if not name.endswith(_SAMPLE))

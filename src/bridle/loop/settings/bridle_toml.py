@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from bridle.errors import DiskError, SettingsError
 from bridle.ground import disk
+from bridle.ground.git_folder import folders_up_to_top
 from bridle.loop.settings.model import KEYS, Settings
 from bridle.loop.settings.value_kinds import near
 
@@ -55,17 +56,10 @@ def read_flags(flags: Mapping[str, object]) -> dict[str, Any]:
 
 def find_file(cwd: Path) -> Path | None:
     """The nearest `bridle.toml` from a folder up to the top of its repository."""
-    for folder in _up_to_top(cwd.resolve()):
+    for folder in folders_up_to_top(cwd.resolve()):
         if (folder / FILE_NAME).exists():
             return folder / FILE_NAME
     return None
-
-
-def _up_to_top(cwd: Path) -> Iterator[Path]:
-    """The folder and those above it, up to the one that git is at home in; outside of a repository only the folder."""
-    folders = [cwd, *cwd.parents]
-    top = next((index for index, folder in enumerate(folders) if (folder / ".git").exists()), 0)
-    yield from folders[: top + 1]
 
 
 def _read_file(path: Path, *, is_repository: bool) -> tuple[dict[str, Any], list[str]]:

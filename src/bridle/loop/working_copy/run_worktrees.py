@@ -15,6 +15,7 @@ from typing import Any
 
 from bridle.errors import DiskError
 from bridle.ground import disk
+from bridle.ground.git_folder import git_folder
 from bridle.loop.working_copy.run_context import RunContext
 from bridle.workspace import worktree
 from bridle.workspace.git import Git
@@ -155,9 +156,5 @@ def _is_of(name: str, run: str) -> bool:
 
 def _note_path(folder: Path) -> Path | None:
     """Where the note about a worktree is; None where it is none."""
-    link = folder / ".git"
-    if not link.is_file():
-        return None
-    text = disk.read_bounded(link, _LINK_LIMIT_BYTES).decode("utf-8", "surrogateescape").strip()
-    admin = folder / text.removeprefix("gitdir:").strip()
-    return admin / NOTE if admin.is_dir() else None
+    own = git_folder(folder) if (folder / ".git").is_file() else None
+    return Path(own, NOTE) if own is not None and os.path.isdir(own) else None

@@ -7,10 +7,9 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from bridle.errors import DiskError
-from bridle.ground import clock, disk
+from bridle.ground import clock
 from bridle.ground.descendants import census
-from bridle.run.logs import git_folder
+from bridle.ground.git_folder import find_common_folder, git_folder
 from bridle.workspace.ref_lock import mark
 
 # A git of the person's holds a lock for moments; one that is still there after this has no holder, or waits for an
@@ -22,7 +21,6 @@ _REFS = ("refs/heads/bridle", "refs/bridle")
 # There are two for each iteration, so they are not gone through after each; whoever writes one sees to its own lock.
 _SNAPSHOTS = "snapshots"
 _NAMES = ("index.lock", "HEAD.lock", "config.lock", "packed-refs.lock", "ORIG_HEAD.lock")
-_LINK_LIMIT_BYTES = 64 * 1024
 
 
 async def clear(folder: Path, *, among_snapshots: bool = False) -> list[str]:
@@ -41,8 +39,8 @@ async def clear(folder: Path, *, among_snapshots: bool = False) -> list[str]:
 
 
 def _locks(folder: Path, *, among_snapshots: bool) -> dict[Path, tuple[int, int]]:
-    common = git_folder(folder)
-    places = {place for place in (common, _own(folder)) if place is not None}
+    common, own = find_common_folder(folder), git_folder(folder)
+    places = {Path(place) for place in (common, own) if place is not None}
     left_out = "" if among_snapshots else _SNAPSHOTS
     refs = [] if common is None else [path for top in _REFS for path in _ref_locks(common / top, left_out)]
     paths = [*(place / name for place in places for name in _NAMES), *refs]
@@ -53,18 +51,6 @@ def _ref_locks(top: Path, left_out: str) -> Iterator[Path]:
     for root, folders, names in os.walk(top):
         folders[:] = [name for name in folders if name != left_out]
         yield from (Path(root, name) for name in names if name.endswith(".lock"))
-
-
-def _own(folder: Path) -> Path | None:
-    """Where git keeps what is this working copy's alone."""
-    entry = folder / ".git"
-    if entry.is_dir():
-        return entry
-    try:
-        text = disk.read_bounded(entry, _LINK_LIMIT_BYTES).decode("utf-8", "surrogateescape").strip()
-    except DiskError:
-        return None
-    return folder / text.removeprefix("gitdir:").strip()
 
 
 def _is_git_at_work(folder: Path) -> bool:

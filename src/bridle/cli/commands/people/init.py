@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from bridle.errors import AgentError, UsageError
+from bridle.ground.git_folder import repository_top
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,13 +33,14 @@ def command(*, given: tuple[str, ...], as_json: bool) -> int:
     from bridle.loop.settings.bridle_toml import FILE_NAME
 
     here = Path.cwd()
-    top, is_repository = _top(here)
+    repository = repository_top(here)
+    top = repository or here
     kept = [name for name in (FILE_NAME, PLAN) if os.path.lexists(top / name)]
     _refuse(top, kept, given)
     found = _look(top, here)
     checks = _chosen(top, given, found, has_settings=FILE_NAME in kept)
     written = _write(top, kept, checks, found)
-    report = _Report(top, checks, found, written, kept, is_repository=is_repository)
+    report = _Report(top, checks, found, written, kept, is_repository=repository is not None)
     if as_json:
         click.echo(json.dumps(report.document()))
     for line in report.lines():
@@ -102,14 +104,6 @@ def _shown(one: Candidate) -> dict[str, object]:
 def _told(what: str, one: Candidate) -> str:
     missing = "" if one.is_here else "; its program is not on PATH"
     return f"{what:<11} {one.command}  ({one.reason}{missing})"
-
-
-def _top(here: Path) -> tuple[Path, bool]:
-    """The top of the repository that the folder is in, or the folder; and whether it is in one."""
-    for folder in (here, *here.parents):
-        if (folder / ".git").exists():
-            return folder, True
-    return here, False
 
 
 def _refuse(top: Path, kept: list[str], given: Sequence[str]) -> None:

@@ -1,0 +1,65 @@
+"""Where a working copy and its git folder are, read from the file system without starting git."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from bridle.errors import DiskError
+from bridle.ground import disk
+
+# A `.git` file and a `commondir` file hold one path each.
+_PATH_LIMIT_BYTES = 64 * 1024
+_PREFIX = "gitdir: "
+
+
+def repository_top(folder: Path) -> Path | None:
+    """Return the top of the working copy that a folder is in; None outside of a repository."""
+    return next((above for above in (folder, *folder.parents) if os.path.exists(above / ".git")), None)
+
+
+def folders_up_to_top(folder: Path) -> list[Path]:
+    """Return the folder and its parents up to the repository's top; outside of one, the folder alone."""
+    folders = [folder, *folder.parents]
+    return folders[: folders.index(repository_top(folder) or folder) + 1]
+
+
+def git_folder(top: Path) -> str | None:
+    """Return the git folder of the working copy whose top this is, following a `.git` file.
+
+    None where there is none, or its file cannot be read. A worktree and a submodule have such a file. The result is a
+    str: an iteration asks dozens of times, and a Path takes longer to make than a file to find.
+    """
+    entry = f"{top}/.git"
+    if os.path.isdir(entry):
+        return entry
+    text = _read_path(entry)
+    if text is None or not text.startswith(_PREFIX):
+        return None
+    return os.path.join(top, text.removeprefix(_PREFIX))
+
+
+def common_folder(git_folder: str) -> str:
+    """Return the folder that all worktrees of a repository share: refs, objects, settings."""
+    file = f"{git_folder}/commondir"
+    text = _read_path(file) if os.path.exists(file) else None
+    return git_folder if text is None else os.path.join(git_folder, text)
+
+
+def find_common_folder(folder: Path) -> Path | None:
+    """Return the common git folder of the repository that a folder is in, without links; None outside of one."""
+    top = repository_top(folder)
+    own = None if top is None else git_folder(top)
+    if own is None or not os.path.isdir(own):
+        return None
+    return Path(os.path.realpath(common_folder(own)))
+
+
+def _read_path(file: str) -> str | None:
+    """Return the one line of a file; None where it is missing, or not a single line."""
+    try:
+        data = disk.read_bounded(file, _PATH_LIMIT_BYTES)
+    except DiskError:
+        return None
+    text = data.decode("utf-8", "surrogateescape").rstrip("\r\n")
+    return None if not text or "\n" in text else text
