@@ -28,8 +28,9 @@ from bridle.engine.hooks.find_hooks import (
     repository_of,
 )
 from bridle.engine.hooks.run_hooks import VARIABLE_LIMIT_BYTES, Fired, Hooks
-from bridle.engine.hooks.trust import home_of, is_trusted, trust
+from bridle.engine.hooks.trust import is_trusted, trust
 from bridle.errors import DiskError, UsageError
+from bridle.ground.home import bridle_home
 from tests.engine.runs import Bench
 
 # A hook that is to be ended by its limit would take this long.
@@ -63,7 +64,7 @@ def put(folder: Path, hook_type: str, name: str, text: str = TELLER, *, mode: in
 
 
 def home() -> Path:
-    return home_of(os.environ)
+    return bridle_home(os.environ)
 
 
 def repository_hooks(repository: Path) -> Path:

@@ -13,7 +13,7 @@ from bridle.agent.command_line.options import Options
 from bridle.agent.conversation.conversation import Conversation
 from bridle.agent.conversation.message_loop import COMMANDS
 from bridle.agent.conversation.model_setup import ModelSetup
-from bridle.agent.model.api import credentials, models, stored_token
+from bridle.agent.model.api import credentials, models
 from bridle.agent.model.api.client_protocol import ModelClient
 from bridle.agent.permissions.decide import decide
 from bridle.agent.permissions.offered_tools import offered
@@ -41,6 +41,7 @@ from bridle.agent.tools.structured_output import StructuredOutput
 from bridle.agent.tools.toolbox import Toolbox
 from bridle.errors import InternalError, UsageError
 from bridle.ground import clock
+from bridle.ground.home import bridle_home
 
 TASK_LIST = ("TaskCreate", "TaskGet", "TaskList", "TaskUpdate")
 # A page is somebody else's text: what it says is no instruction.
@@ -80,7 +81,7 @@ class Parts:
         scratch = Path(tempfile.gettempdir()) / f"bridle-agent-{os.geteuid()}" / session.id / "tasks"
         self.background = Background(self.shell, scratch, tail_characters=self._limits.task_output_characters)
         self._keys = credentials.find(
-            environment, home=stored_token.home(environment), helper=settings.api_key_helper, cwd=cwd
+            environment, home=bridle_home(environment), helper=settings.api_key_helper, cwd=cwd
         )
         self.skills = self._discovered()
         self._wording = _wording(asked, cwd)

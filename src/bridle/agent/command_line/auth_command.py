@@ -11,6 +11,7 @@ from typing import TextIO
 from bridle.agent.model.api import stored_token
 from bridle.agent.model.api.stored_token import StoredToken
 from bridle.errors import Error
+from bridle.ground.home import bridle_home
 
 # An API key has about a hundred characters; a JSON web token has up to a few thousand.
 TOKEN_LIMIT_BYTES = 64 * 1024
@@ -49,13 +50,13 @@ def main(arguments: list[str]) -> int:
 
 
 def _login(*, is_bearer: bool) -> int:
-    token = stored_token.store(stored_token.home(os.environ), _read_token(sys.stdin), is_bearer=is_bearer)
+    token = stored_token.store(bridle_home(os.environ), _read_token(sys.stdin), is_bearer=is_bearer)
     sys.stderr.write(f"bridle-agent: stored {_describe_token(token)}\n")
     return 0
 
 
 def _logout() -> int:
-    was_stored = stored_token.delete(stored_token.home(os.environ))
+    was_stored = stored_token.delete(bridle_home(os.environ))
     message = "deleted the stored key or token" if was_stored else "no key or token is stored"
     sys.stderr.write(f"bridle-agent: {message}\n")
     return 0
@@ -65,7 +66,7 @@ def _status(*, as_json: bool) -> int:
     from bridle.agent.model.api import credentials
     from bridle.agent.settings import load_settings
 
-    folder = stored_token.home(os.environ)
+    folder = bridle_home(os.environ)
     config = Path(os.environ.get("CLAUDE_CONFIG_DIR") or Path.home() / ".claude")
     helper = load_settings.load(Path.cwd(), config, environment=os.environ).api_key_helper
     keys = credentials.find(os.environ, home=folder, helper=helper)

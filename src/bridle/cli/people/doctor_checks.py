@@ -20,6 +20,7 @@ from bridle.engine.hooks.find_hooks import REPOSITORY_FOLDER
 from bridle.errors import AgentError, DiskError, LockHeld, ProcessError
 from bridle.ground import disk
 from bridle.ground.children.capture import capture
+from bridle.ground.home import bridle_home
 from bridle.ground.lock import FileLock
 from bridle.hosts.install import locations
 from bridle.hosts.install.install import Installed, faults, read
@@ -135,7 +136,7 @@ def _ripgrep(environment: Mapping[str, str]) -> Part:
 
 def _home(environment: Mapping[str, str]) -> Part:
     """The user's folder holds what nobody else may read or change."""
-    home = trust.home_of(environment)
+    home = bridle_home(environment)
     if not home.exists():
         return Part("home", OK, f"{home} is not there yet; it is made when it is needed")
     if not home.is_dir() or not os.access(home, os.W_OK | os.X_OK):
@@ -171,7 +172,7 @@ def _hooks(repository: Path, environment: Mapping[str, str]) -> Part:
     found = hooks_of(repository)
     if not found:
         return Part("hooks", OK, f"{repository} has no native hooks")
-    if trust.is_trusted(repository, trust.home_of(environment)):
+    if trust.is_trusted(repository, bridle_home(environment)):
         return Part("hooks", OK, f"{len(found)} native hooks of {repository} are trusted")
     words = f"{len(found)} native hooks of {repository} do not run: nobody has trusted them"
     return Part("hooks", NOTE, words, "Read them, then: bridle doctor --trust")

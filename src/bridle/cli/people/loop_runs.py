@@ -15,8 +15,8 @@ from typing import Any
 from bridle.cli.people import notify
 from bridle.cli.people.run_display import face_of
 from bridle.cli.people.terminal import chosen_run
-from bridle.engine.hooks.trust import home_of
 from bridle.engine.iterate.iteration_report import COMPLETED
+from bridle.ground.home import bridle_home
 from bridle.journal.format import layout
 from bridle.journal.stores.file_store import FileStore
 from bridle.journal.stores.find_run import LAST, runs_folder
@@ -40,7 +40,7 @@ def say(line: str) -> None:
 
 def home() -> Path:
     """The user's own folder."""
-    return home_of(os.environ)
+    return bridle_home(os.environ)
 
 
 def chosen(argument: str | None) -> Path:

@@ -19,6 +19,7 @@ from bridle.engine.hooks import trust
 from bridle.engine.hooks.find_hooks import ON_BREAKPOINT, REPOSITORY, Script, find_scripts
 from bridle.errors import ProcessError
 from bridle.ground import clock
+from bridle.ground.home import bridle_home
 
 LIMIT_VARIABLE = "BABYSITTER_HOOK_TIMEOUT"
 
@@ -129,7 +130,7 @@ class Hooks:
         allowed = [script for script in found if script.where != REPOSITORY]
         untrusted = None
         if len(allowed) < len(found):
-            if trust.is_trusted(self.repository, trust.home_of(self.environment)):
+            if trust.is_trusted(self.repository, bridle_home(self.environment)):
                 allowed = found
             else:
                 untrusted = self.repository

@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 
 from bridle.errors import DiskError
 from bridle.ground import clock, disk
 from bridle.ground.lock import FileLock
 
-HOME_VARIABLE = "BRIDLE_HOME"
 TRUST_FILE = "trust.json"
 LOCK_FILE = "trust.lock"
 # Writing the file takes milliseconds; whoever holds the lock longer is stuck.
 LOCK_SECONDS = 10.0
-
-
-def home_of(environment: Mapping[str, str]) -> Path:
-    """The user's folder: settings, trust, tokens."""
-    chosen = environment.get(HOME_VARIABLE)
-    return Path(chosen) if chosen else Path(environment.get("HOME") or Path.home()) / ".bridle"
 
 
 def is_trusted(repository: Path, home: Path) -> bool:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import time
 
+from bridle.ground.home import find_home
 from bridle.ground.light.abc_names import Iterable, Mapping
 from bridle.ground.light.moments import iso
 
 LOG_FOLDER_VARIABLE = "BABYSITTER_LOG_DIR"
-HOME_VARIABLE = "BRIDLE_HOME"
 NAME = "hooks.log"
 
 # Trouble that comes at every stop must not fill the disk; the file before this one is kept beside it.
@@ -18,9 +18,7 @@ LOG_LIMIT_BYTES = 1024 * 1024
 
 def path_of(environ: Mapping[str, str]) -> str | None:
     """The log: in the folder for logs where one is set, else in the user's own folder; None without either."""
-    folder = environ.get(LOG_FOLDER_VARIABLE) or environ.get(HOME_VARIABLE)
-    if not folder and environ.get("HOME"):
-        folder = os.path.join(environ["HOME"], ".bridle")
+    folder = environ.get(LOG_FOLDER_VARIABLE) or find_home(environ)
     return os.path.join(folder, NAME) if folder else None
 
 

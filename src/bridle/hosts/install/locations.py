@@ -6,9 +6,9 @@ import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from bridle.engine.hooks import trust
 from bridle.errors import DiskError
 from bridle.ground import disk
+from bridle.ground.home import bridle_home
 from bridle.ground.lock import FileLock
 
 USER = "user"
@@ -35,13 +35,13 @@ def place(scope: str | None, project: Path, environment: Mapping[str, str]) -> P
         return Path(os.path.abspath(settings / HOST_FOLDER))
     if scope == PROJECT:
         return Path(os.path.abspath(project / HOST_SETTINGS / HOST_FOLDER))
-    return Path(os.path.abspath(trust.home_of(environment) / OWN_FOLDER))
+    return Path(os.path.abspath(bridle_home(environment) / OWN_FOLDER))
 
 
 def candidates(project: Path, environment: Mapping[str, str]) -> list[Path]:
     """Every folder that a plugin of ours may be in, without repetition; the nearest to the project first."""
     usual = [place(scope, project, environment) for scope in (PROJECT, USER, None)]
-    return list(dict.fromkeys([*usual, *listed(trust.home_of(environment))]))
+    return list(dict.fromkeys([*usual, *listed(bridle_home(environment))]))
 
 
 def listed(home: Path) -> list[Path]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
 
@@ -23,12 +22,6 @@ class StoredToken(Struct, frozen=True):
 
     kind: Kind
     token: str
-
-
-def home(environment: Mapping[str, str]) -> Path:
-    """Return Bridle's folder of the user."""
-    override = environment.get("BRIDLE_HOME")
-    return Path(override) if override else Path(environment.get("HOME") or Path.home()) / ".bridle"
 
 
 def load(folder: Path) -> StoredToken | None:

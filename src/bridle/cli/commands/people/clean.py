@@ -33,13 +33,13 @@ def command(*, keep: str | None, yes: bool, dry_run: bool, as_json: bool) -> int
     work on.
     """
     from bridle.cli.people.terminal import runs_here, top_of
-    from bridle.engine.hooks.trust import home_of
     from bridle.ground import clock
+    from bridle.ground.home import bridle_home
     from bridle.hosts.sessions import expired_sessions
     from bridle.loop.control.clean_runs import find_old
     from bridle.loop.settings.bridle_toml import load_settings
 
-    settings = load_settings(Path.cwd(), home_of(os.environ), {"keep": keep})
+    settings = load_settings(Path.cwd(), bridle_home(os.environ), {"keep": keep})
     top = top_of(Path.cwd())
     before = clock.now().timestamp() - settings.keep_seconds
     old = find_old(top, runs_here(), before=before)

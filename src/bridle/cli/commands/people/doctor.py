@@ -26,6 +26,7 @@ def command(*, trusts: bool, runs_dir: str | None, as_json: bool) -> int:
     from bridle.cli.people import doctor_checks
     from bridle.engine.hooks import trust
     from bridle.engine.hooks.find_hooks import repository_of
+    from bridle.ground.home import bridle_home
     from bridle.journal.stores.find_run import runs_folder
 
     repository = repository_of(Path.cwd() / "here")
@@ -33,14 +34,14 @@ def command(*, trusts: bool, runs_dir: str | None, as_json: bool) -> int:
     if trusts:
         for path in hooks if not as_json else ():
             show(f"trusted: {path}")
-        trust.trust(repository, trust.home_of(os.environ))
+        trust.trust(repository, bridle_home(os.environ))
     parts = asyncio.run(doctor_checks.look(repository, runs_folder(runs_dir, os.environ), os.environ))
     is_ready = all(part.state != doctor_checks.MISSING for part in parts)
     if as_json:
         document = {
             "ready": is_ready,
             "repository": str(repository),
-            "trusted": trust.is_trusted(repository, trust.home_of(os.environ)),
+            "trusted": trust.is_trusted(repository, bridle_home(os.environ)),
             "hooks": [str(path) for path in hooks],
             "parts": [
                 {"name": part.name, "state": part.state, "message": part.words, "remedy": part.remedy} for part in parts

@@ -124,7 +124,7 @@ def _refuse(top: Path, kept: list[str], given: Sequence[str]) -> None:
 
 def _chosen(top: Path, given: Sequence[str], found: Found, *, has_settings: bool) -> list[Candidate]:
     """The commands to take: those given, those of a bridle.toml that is there, or the likeliest that was found."""
-    from bridle.engine.hooks.trust import home_of
+    from bridle.ground.home import bridle_home
     from bridle.loop.onboarding.candidates import Candidate
     from bridle.loop.settings.bridle_toml import FILE_NAME, load_settings
     from bridle.loop.settings.value_kinds import TEXTS
@@ -135,7 +135,7 @@ def _chosen(top: Path, given: Sequence[str], found: Found, *, has_settings: bool
         except ValueError as error:
             raise UsageError(f"--check must be a command: {error}") from error
     if has_settings:
-        settings = load_settings(top, home_of(os.environ))
+        settings = load_settings(top, bridle_home(os.environ))
         return [Candidate(one, f"{FILE_NAME} says so") for one in settings.checks]
     return [found.check] if found.check is not None else []
 

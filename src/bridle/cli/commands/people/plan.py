@@ -48,7 +48,7 @@ def command(
     """
     from bridle.cli.people.plan_dialogue import Planner
     from bridle.cli.people.terminal import say
-    from bridle.engine.hooks.trust import home_of
+    from bridle.ground.home import bridle_home
     from bridle.loop.settings.bridle_toml import load_settings
 
     path = Path.cwd() / out
@@ -56,7 +56,7 @@ def command(
         raise UsageError(f"{path} is there already", remedy="Move it away, or name another file with --out.")
     wanted = _goal(goal)
     given = {"agent": agent, "model": model, "reasoning": reasoning}
-    settings = load_settings(Path.cwd(), home_of(os.environ), given)
+    settings = load_settings(Path.cwd(), bridle_home(os.environ), given)
     planner = Planner(wanted, path, settings, _agent(settings), may_ask=not no_questions and goal != "-")
     code = planner.plan()
     if code == 0 and planner.made is not None:

@@ -52,7 +52,7 @@ def install(*, chosen: str | None, scope: str | None, as_json: bool) -> int:
     into the folder from which Claude Code loads plugins by itself. No settings file is changed. A folder that holds
     anything else is refused.
     """
-    from bridle.engine.hooks import trust
+    from bridle.ground.home import bridle_home
     from bridle.hosts.install import locations
     from bridle.hosts.install.install import install as write
 
@@ -60,7 +60,7 @@ def install(*, chosen: str | None, scope: str | None, as_json: bool) -> int:
     changes = write(folder, origin)
     _try_hook(folder, origin)
     if chosen is not None:
-        locations.note(folder, trust.home_of(os.environ))
+        locations.note(folder, bridle_home(os.environ))
     steps = _steps(folder, scope, is_loaded=chosen is None and scope is not None)
     if as_json:
         _print({"folder": str(folder), "python": origin.python, "version": origin.version, "enable": steps}, changes)
@@ -83,13 +83,13 @@ def uninstall(*, chosen: str | None, scope: str | None, purge: bool, as_json: bo
     Without --dir and --scope the one plugin that is there is meant. The files of its sessions stay unless --purge is
     given. What you changed or added stays, and is named.
     """
-    from bridle.engine.hooks import trust
+    from bridle.ground.home import bridle_home
     from bridle.hosts.install import locations
     from bridle.hosts.install.install import uninstall as remove
 
     folder = _folder(chosen, scope) if chosen or scope else _the_one()
     changes = remove(folder, with_state=purge)
-    locations.forget(folder, trust.home_of(os.environ))
+    locations.forget(folder, bridle_home(os.environ))
     if as_json:
         _print({"folder": str(folder)}, changes)
         return 0
