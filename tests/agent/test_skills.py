@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from bridle.agent.skills.catalogue import Skills, discover
-from bridle.agent.skills.slash_commands import Expanded, Local, Meaning, closest, expand
+from bridle.agent.skills.slash_commands import Expanded, Local, Meaning, expand
 from bridle.agent.tools.contract.tool import Answer
 from bridle.agent.tools.skill import SkillTool
 from bridle.errors import UserError
@@ -253,8 +253,8 @@ def test_a_listing_stays_within_its_limit(home: Home) -> None:
     [
         ("nosuch", "Unknown skill: nosuch"),
         ("grete", "Unknown skill: grete. Did you mean greet?"),
-        ("../greet", "Unknown skill: ../greet"),
-        ("greet/SKILL.md", "Unknown skill: greet/SKILL.md"),
+        ("../greet", "Unknown skill: ../greet. Did you mean greet?"),
+        ("greet/SKILL.md", "Unknown skill: greet/SKILL.md. Did you mean greet?"),
         ("", "Invalid skill format: "),
         ("hidden", "Skill hidden cannot be used with Skill tool due to disable-model-invocation"),
         ("clear", "clear is a command of this program and no skill: only the user can run /clear."),
@@ -349,12 +349,6 @@ def test_a_skill_for_the_model_alone_is_not_the_users(home: Home) -> None:
     meaning = meant("/nouser", home.discover())
     assert isinstance(meaning, Local)
     assert "nouser" in meaning.text
-
-
-def test_the_closest_name_is_at_most_a_slip_away() -> None:
-    assert closest("greet", ["great", "greet2", "green"]) == "great"
-    assert closest("ab", ["cd", "xyz"]) is None
-    assert closest("", ["a"]) is None
 
 
 def test_broken_documents_work_as_far_as_they_can(home: Home) -> None:

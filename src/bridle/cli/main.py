@@ -161,10 +161,11 @@ def _overview() -> str:
 
 
 def _unknown(name: str, *, as_json: bool) -> int:
-    import difflib
+    from bridle.ground.suggest import did_you_mean
 
-    near = difflib.get_close_matches(name, command_table.COMMANDS, n=3, cutoff=0.65)  # rum finds run, inspct not init
-    remedy = f"Did you mean {' or '.join(near)}?" if near else "Run `bridle --help` for the list of commands."
+    # 0.65: rum suggests run, and inspct does not suggest init
+    suggestion = did_you_mean(name, command_table.COMMANDS, limit=3, cutoff=0.65)
+    remedy = suggestion or "Run `bridle --help` for the list of commands."
     _print_error("USAGE", f"unknown command {name!r}", remedy, as_json=as_json)
     return USAGE
 

@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 import msgspec
 
 from bridle.errors import UsageError
+from bridle.ground.suggest import did_you_mean
 
 
 class Takes(Enum):
@@ -240,8 +241,5 @@ def _keep(values: dict[str, Any], flag: Flag, taken: Any) -> None:
 
 
 def _unknown(name: str) -> NoReturn:
-    import difflib
-
-    near = difflib.get_close_matches(name, _BY_NAME, n=1, cutoff=0.6)
-    hint = f"\n(Did you mean {near[0]}?)" if near else ""
-    raise UsageError(f"error: unknown option '{name}'{hint}")
+    hint = did_you_mean(name, _BY_NAME)
+    raise UsageError(f"error: unknown option '{name}'" + (f"\n({hint})" if hint else ""))

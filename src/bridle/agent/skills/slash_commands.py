@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from typing import TypeAlias
 
 import msgspec
@@ -13,9 +13,10 @@ from bridle.agent.skills.catalogue import Skills
 from bridle.agent.skills.expand import Inline, unfold
 from bridle.agent.skills.skill_document import Skill
 from bridle.errors import UserError
+from bridle.ground.suggest import did_you_mean
 
-# Names that differ by more than this many letters are no slip of the finger.
-SLIP_LETTERS = 2
+# Names of commands and skills are short: two of four letters may be wrong.
+CUTOFF = 0.5
 
 _CALL = r"(?s)/([A-Za-z0-9:_-]+)(?:\s+(.*))?"
 
@@ -67,30 +68,11 @@ async def expand(
     return Expanded(skill, (_called(name, arguments), body))
 
 
-def closest(name: str, known: Iterable[str]) -> str | None:
-    """The name that somebody may have meant. Pure."""
-    measured = [(_distance(name.lower(), other.lower()), other) for other in known]
-    near = [pair for pair in measured if pair[0] <= SLIP_LETTERS and pair[0] < len(name)]
-    return min(near, key=lambda pair: pair[0])[1] if near else None
-
-
 def _unknown(name: str, skills: Skills, others: Collection[str]) -> str:
-    meant = closest(name, [*skills.slash_commands(), *others])
-    return f"Unknown command: /{name}" + (f". Did you mean /{meant}?" if meant else "")
+    hint = did_you_mean(name, [*skills.slash_commands(), *others], cutoff=CUTOFF, prefix="/")
+    return f"Unknown command: /{name}" + (f". {hint}" if hint else "")
 
 
 def _called(name: str, arguments: str) -> str:
     head = f"<command-message>{name}</command-message>\n<command-name>/{name}</command-name>\n"
     return f"{head}<command-args>{arguments}</command-args>\n" if arguments else head
-
-
-def _distance(one: str, other: str) -> int:
-    """How many letters to change, add or drop; anything above the slip counts as one more than it."""
-    if abs(len(one) - len(other)) > SLIP_LETTERS:
-        return SLIP_LETTERS + 1
-    row = list(range(len(other) + 1))
-    for index, letter in enumerate(one, start=1):
-        above, row[0] = row[0], index
-        for column, wanted in enumerate(other, start=1):
-            above, row[column] = row[column], min(row[column] + 1, row[column - 1] + 1, above + (letter != wanted))
-    return row[-1]

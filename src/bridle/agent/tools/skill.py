@@ -8,10 +8,11 @@ from typing import Any, ClassVar
 from bridle.agent.skills.catalogue import Skills
 from bridle.agent.skills.expand import Inline, unfold
 from bridle.agent.skills.skill_document import Skill
-from bridle.agent.skills.slash_commands import closest
+from bridle.agent.skills.slash_commands import CUTOFF
 from bridle.agent.tools.contract.input_schema import input_schema
 from bridle.agent.tools.contract.tool import Answer, failed, refused
 from bridle.errors import UserError
+from bridle.ground.suggest import did_you_mean
 
 
 class SkillTool:
@@ -66,8 +67,8 @@ class SkillTool:
             return "Invalid skill format: "
         if name in self._local_commands:
             return f"{name} is a command of this program and no skill: only the user can run /{name}."
-        meant = closest(name, [one.name for one in self._skills.all() if one.for_model])
-        return f"Unknown skill: {name}" + (f". Did you mean {meant}?" if meant else "")
+        hint = did_you_mean(name, [skill.name for skill in self._skills.all() if skill.for_model], cutoff=CUTOFF)
+        return f"Unknown skill: {name}" + (f". {hint}" if hint else "")
 
 
 def _detail(name: str, skill: Skill) -> dict[str, Any]:

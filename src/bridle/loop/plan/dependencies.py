@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
 from itertools import islice
+
+from bridle.ground.suggest import close_names
 
 _NUMBER = re.compile(
     r"(?:(?:task|step|story)[ ]+)?#?(\d{1,6})[.):]?[ ]+(?=\S)|(?:task|step|story)[ ]+(\d{1,6})[ ]*[-–—:.)]+[ ]*"
@@ -65,7 +66,7 @@ class Titles:
 
     def near(self, words: str) -> list[str]:
         """The titles that were probably meant."""
-        keys = difflib.get_close_matches(title_key(words), self._by_key, n=3, cutoff=0.5)
+        keys = close_names(title_key(words), self._by_key, limit=3, cutoff=0.5)
         return list(dict.fromkeys(self._by_key[key] for key in keys))
 
     def _longest_at(self, text: str, start: int, marks: Sequence[tuple[int, int]]) -> tuple[str, int] | None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
+from bridle.ground.suggest import close_names
 from bridle.loop.plan.markdown_lines import CODE_INDENT, Line, Place, box, heading, list_item
 from bridle.loop.plan.problems import Problems
 
@@ -209,8 +209,5 @@ def _warn_of_words(line: Line, directive: str | None, problems: Problems) -> Non
 
 def _alike(name: str) -> str | None:
     """The directive that is one slip of the hand away."""
-    for known, meant in _NAMES.items():
-        is_near = name[0] == known[0] and abs(len(name) - len(known)) <= 1
-        if is_near and difflib.SequenceMatcher(None, name, known).ratio() >= _ALIKE:
-            return meant
-    return None
+    candidates = (known for known in _NAMES if name[0] == known[0] and abs(len(name) - len(known)) <= 1)
+    return next((_NAMES[known] for known in close_names(name, candidates, cutoff=_ALIKE)), None)

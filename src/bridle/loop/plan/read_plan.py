@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 from pathlib import Path
 
 from bridle.errors import DiskError, PlanError
 from bridle.ground import disk
+from bridle.ground.suggest import did_you_mean
 from bridle.loop.plan.goal import parse_goal
 from bridle.loop.plan.markdown import parse_markdown
 from bridle.loop.plan.model import Plan
@@ -81,8 +81,7 @@ def _missing(given: str, path: Path) -> PlanError:
         beside = sorted(name for name in os.listdir(path.parent) if name.lower().endswith((".md", ".json")))
     except OSError:
         beside = []
-    near = difflib.get_close_matches(path.name, beside, n=2, cutoff=0.6)
-    remedy = f"Did you mean {' or '.join(near)}?" if near else "Nothing was started."
+    remedy = did_you_mean(path.name, beside, limit=2) or "Nothing was started."
     if " " in given.strip():
         remedy += " Words with a slash in them are taken for a file's name: say a goal without, or write a plan."
     return PlanError(f"there is no such file: {given}", remedy=remedy)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from bridle.ground.suggest import close_names
 from bridle.loop.text.durations import checked_seconds, parse_duration, show_duration
 
 
@@ -50,9 +50,8 @@ def setting(
 
 def near(name: str, known: Sequence[str]) -> str:
     """A question that names what was probably meant; empty where nothing is near."""
-    plain = name.strip().lower().replace("-", "_").replace(" ", "_")
-    found = [plain] if plain in known and plain != name else difflib.get_close_matches(plain, known, n=2, cutoff=0.6)
-    return f"; did you mean {' or '.join(found)}?" if found else ""
+    names = close_names(name, known, limit=2)
+    return f"; did you mean {' or '.join(names)}?" if names else ""
 
 
 def choice(*values: str) -> Kind:
