@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
-import signal
 import sys
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
 from bridle.cli.people import notify
 from bridle.cli.people.run_display import face_of
-from bridle.cli.people.terminal import chosen_run
+from bridle.cli.people.terminal import chosen_run, until_signalled
 from bridle.engine.iterate.iteration_report import COMPLETED
 from bridle.ground.home import bridle_home
 from bridle.journal.format import layout
@@ -56,7 +54,7 @@ def is_loop(run: Path) -> bool:
 RESUME = "bridle resume"
 
 
-def begin(
+async def begin(
     beginning: RunRequest,
     environment: Mapping[str, str],
     *,
@@ -72,7 +70,7 @@ def begin(
         say(line)
     if not settings.works_apart:
         check_free(beginning.repository)
-    run = asyncio.run(create(beginning, _runs_of(beginning.repository, environment), environment))
+    run = await create(beginning, _runs_of(beginning.repository, environment), environment)
     say(f"run {run.name}: {tasks} {'task' if tasks == 1 else 'tasks'}; {settings.limits.words()}")
     if settings.works_apart:
         at_once = f", {settings.parallel} tasks at once" if settings.parallel > 1 else ""
@@ -82,7 +80,7 @@ def begin(
     return run
 
 
-def drive(
+async def drive(
     run: Path,
     *,
     as_json: bool,
@@ -97,17 +95,16 @@ def drive(
     """
     outer = dict(os.environ) if environment is None else environment
     told = _addresses(run) if addresses is None else addresses
-    try:
-        ended = asyncio.run(_until_told_to_end(_shown(run, outer, with_hooks=with_hooks)))
-    except (asyncio.CancelledError, KeyboardInterrupt):
-        document = asyncio.run(receipt_with_pause(run))
+    ended = await until_signalled(_shown(run, outer, with_hooks=with_hooks))
+    if ended is None:
+        document = await receipt_with_pause(run)
         _tick(run, document)
         show(_with_way(document, resume), "interrupted; nothing is lost", as_json=as_json)
         return INTERRUPTED
     _tick(run, ended.receipt)
     show(_with_way(ended.receipt, resume), ended.reason, as_json=as_json)
     if told:
-        asyncio.run(notify.send(told, ended.receipt, ended.reason, say))
+        await notify.send(told, ended.receipt, ended.reason, say)
     return ended.exit_code
 
 
@@ -186,12 +183,3 @@ def _place_of(run: Path) -> AbstractAsyncContextManager[None]:
         return nullcontext()
     is_apart = Settings.from_json(inputs["settings"]).works_apart
     return nullcontext() if is_apart else occupied(Path(str(inputs["repository"])), run.name)
-
-
-async def _until_told_to_end(work: Coroutine[Any, Any, RunEnd]) -> RunEnd:
-    """Let SIGTERM and a closed terminal end the run as Ctrl-C does: cleanly."""
-    task = asyncio.ensure_future(work)
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        loop.add_signal_handler(number, task.cancel)
-    return await task

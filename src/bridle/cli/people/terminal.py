@@ -95,18 +95,25 @@ def clean(text: str) -> str:
 
 
 def run_until_told(work: Coroutine[Any, Any, T]) -> T | None:
-    """Run it; None where SIGINT, SIGTERM or a closed terminal ended it, which it was given time to do cleanly."""
+    """Run a coroutine; return None where a signal interrupted it."""
+    import asyncio
+
+    return asyncio.run(until_signalled(work))
+
+
+async def until_signalled(work: Coroutine[Any, Any, T]) -> T | None:
+    """Await a coroutine; SIGINT, SIGTERM and SIGHUP cancel it, and then return None once it has cleaned up."""
     import asyncio
     import signal
 
-    async def guarded() -> T:
-        task = asyncio.ensure_future(work)
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            loop.add_signal_handler(number, task.cancel)
-        return await task
-
+    task = asyncio.ensure_future(work)
+    loop = asyncio.get_running_loop()
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    for number in numbers:
+        loop.add_signal_handler(number, task.cancel)
     try:
-        return asyncio.run(guarded())
-    except asyncio.CancelledError:
-        return None
+        await asyncio.wait({task})
+    finally:
+        for number in numbers:
+            loop.remove_signal_handler(number)
+    return None if task.cancelled() else task.result()

@@ -58,12 +58,14 @@ def command(
 
 
 def _go_on(folder: Path, effect_id: str, value: dict[str, object], *, resume: bool, as_json: bool) -> int:
+    import asyncio
+
     from bridle.cli.people.loop_runs import drive, is_loop
 
     is_ours = is_loop(folder)
     go_on = f"bridle {'resume' if is_ours else 'drive'} {shown_run(folder)}"
     if resume and is_ours:
-        return drive(folder, as_json=as_json)
+        return asyncio.run(drive(folder, as_json=as_json))
     if resume:
         from bridle.cli.people.drive_run import Ways, drive_run
         from bridle.engine.drive.driver import DriveOptions

@@ -60,8 +60,12 @@ def _play(scene: Scene, run: Path | None, *, as_json: bool, keep: bool) -> int:
     again = f"{_bridle()} demo --folder {shlex.quote(str(scene.folder))}" if keep else f"{_bridle()} demo"
     with running(load_script(script(scene.repository, delay_seconds=seconds))) as stage:
         environment = scene.environment(stage.url, os.environ)
-        run = run or _begin(scene, environment, resume=again if keep else None)
-        code = loop_runs.drive(run, as_json=as_json, environment=environment, addresses=(), resume=again)
+
+        async def begin_and_drive() -> int:
+            folder = run or await _begin(scene, environment, resume=again if keep else None)
+            return await loop_runs.drive(folder, as_json=as_json, environment=environment, addresses=(), resume=again)
+
+        code = asyncio.run(begin_and_drive())
         misfits = _misfits(stage)
     told = [] if not keep or code == runs.INTERRUPTED else _where_to_look(scene)
     for line in [*misfits, *told]:
@@ -69,7 +73,7 @@ def _play(scene: Scene, run: Path | None, *, as_json: bool, keep: bool) -> int:
     return code
 
 
-def _begin(scene: Scene, environment: dict[str, str], *, resume: str | None) -> Path:
+async def _begin(scene: Scene, environment: dict[str, str], *, resume: str | None) -> Path:
     """Make the run of the sample's plan."""
     from bridle.cli.people import loop_runs
     from bridle.loop.control import runs
@@ -78,10 +82,10 @@ def _begin(scene: Scene, environment: dict[str, str], *, resume: str | None) -> 
 
     settings = load_settings(scene.repository, Path(environment["BRIDLE_HOME"]), {"agent": "bridle-agent"})
     plan = read_plan("PLAN.md", scene.repository, settings)
-    beginning = asyncio.run(runs.check_start(scene.repository, plan, settings, environment))
+    beginning = await runs.check_start(scene.repository, plan, settings, environment)
     for line in _introduction(scene, len(plan.tasks)):
         click.echo(line, err=True)
-    return loop_runs.begin(beginning, environment, introduction=(), resume=resume)
+    return await loop_runs.begin(beginning, environment, introduction=(), resume=resume)
 
 
 def _introduction(scene: Scene, tasks: int) -> list[str]:

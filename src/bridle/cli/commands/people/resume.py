@@ -16,6 +16,8 @@ from bridle.cli.commands.people.run import limit_options
 @click.option("--json", "as_json", is_flag=True, help="Print the receipt as one JSON document on stdout.")
 def command(*, run: str | None, no_hooks: bool, as_json: bool, **flags: Any) -> int:
     """Go on with RUN (default: the last one) at the place where it stopped; other bounds can be given."""
+    import asyncio
+
     from bridle.cli.people import loop_runs
     from bridle.journal.stores.file_store import FileStore
     from bridle.loop import user_messages
@@ -29,7 +31,7 @@ def command(*, run: str | None, no_hooks: bool, as_json: bool, **flags: Any) -> 
         user_messages.say(store, user_messages.LIMITS, said)
     if _may_go_on(store, has_bounds=bool(said)):
         runs.release(store, {"limits": said})
-    return loop_runs.drive(folder, as_json=as_json, with_hooks=not no_hooks)
+    return asyncio.run(loop_runs.drive(folder, as_json=as_json, with_hooks=not no_hooks))
 
 
 def _may_go_on(store: Any, *, has_bounds: bool) -> bool:

@@ -38,7 +38,7 @@ def command(*, task: str, run: str | None, goes_on: bool, as_json: bool) -> int:
     if not release(store, {"retries": [title]}):
         user_messages.say(store, user_messages.RETRY, {"task": title})
     if goes_on:
-        return loop_runs.drive(folder, as_json=as_json)
+        return asyncio.run(loop_runs.drive(folder, as_json=as_json))
     if as_json:
         click.echo(json.dumps({"run": folder.name, "retry": title}))
     loop_runs.say(f"{title!r} will be tried again: bridle resume {folder.name}")

@@ -65,11 +65,16 @@ def command(*, plan: str | None, dry_run: bool, no_hooks: bool, as_json: bool, *
     wanted = read_plan(plan, Path.cwd(), settings)
     for warning in wanted.warnings:
         loop_runs.say(str(warning))
-    beginning = asyncio.run(runs.check_start(Path.cwd(), wanted, settings, dict(os.environ)))
-    if dry_run:
-        return _show(beginning, as_json=as_json)
-    run = loop_runs.begin(beginning, dict(os.environ))
-    return loop_runs.drive(run, as_json=as_json, with_hooks=not no_hooks)
+
+    async def check_create_drive() -> int:
+        environment = dict(os.environ)
+        request = await runs.check_start(Path.cwd(), wanted, settings, environment)
+        if dry_run:
+            return _show(request, as_json=as_json)
+        run = await loop_runs.begin(request, environment)
+        return await loop_runs.drive(run, as_json=as_json, with_hooks=not no_hooks)
+
+    return asyncio.run(check_create_drive())
 
 
 def _show(beginning: RunRequest, *, as_json: bool) -> int:
