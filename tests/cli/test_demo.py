@@ -209,7 +209,7 @@ def test_a_demo_that_is_not_kept_leaves_nothing_behind(tmp_path: Path) -> None:
     code, out, err = broken_off(folder, "iteration 1", "--no-keep")
     assert code == 130
     assert "goes on" not in err
-    assert f"go on      {BRIDLE} demo\n" in out
+    assert f"resume     {BRIDLE} demo\n" in out
     assert not folder.exists()
 
 
@@ -225,7 +225,7 @@ def test_a_demo_that_is_broken_off_again_and_again_goes_on_in_its_folder(tmp_pat
     ):
         code, out, err = broken_off(folder, mark)
         assert code == 130, err
-        assert f"go on      {way}\n" in out or mark == "The sample repository is", "then there is no run yet"
+        assert f"resume     {way}\n" in out or mark == "The sample repository is", "then there is no run yet"
     assert f"Going on with the demo in {folder / 'till'}\n" in err
     done = bridle("demo", "--folder", str(folder), "--json", cwd=tmp_path)
     assert done.returncode == 0, done.stderr

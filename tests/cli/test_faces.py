@@ -151,7 +151,7 @@ def test_ctrl_c_gives_the_terminal_back_and_says_how_to_go_on(tmp_path: Path) ->
         after = shown.modes()
     assert code == 130
     assert after == before
-    assert re.search(r"go on +bridle resume", plain(shown.seen))
+    assert re.search(r"resume +bridle resume", plain(shown.seen))
     assert shown.seen.rindex("\x1b[?25h") > shown.seen.rindex("\x1b[?25l")  # the cursor is there again
 
 
@@ -195,7 +195,7 @@ def test_in_a_pipe_a_wait_is_said_once_with_its_end(tmp_path: Path) -> None:
     assert child.returncode == 130
     [said] = [line for line in (seen + rest).decode().splitlines() if "waiting until" in line]
     when = r"\w{3} \d\d \w{3} \d\d:\d\d:\d\d \S+"
-    assert re.fullmatch(rf"bridle: waiting until {when} \(usage limit: One\); then it goes on by itself", said)
+    assert re.fullmatch(rf"bridle: waiting until {when} \(usage limit: One\), then continues automatically", said)
 
 
 def test_a_terminal_that_cannot_be_drawn_on_gets_lines(tmp_path: Path) -> None:

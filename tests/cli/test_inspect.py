@@ -173,10 +173,10 @@ def test_the_summary_begins_with_the_verdict() -> None:
     [
         ([init(), failed("401 no")], "failed (auth): 401 no"),
         ([init()], "failed (parse): the agent ended without a result (exit code 0)"),
-        ([init(), said("a")], "succeeded, degraded: the answer was put together from the stream"),
+        ([init(), said("a")], "succeeded, degraded: no result, answer assembled from the stream"),
         (
             [init(), said(call("AskUserQuestion"), stop_reason="end_turn"), result("a", num_turns=1)],
-            "succeeded, with a doubt (interactive): see the warnings",
+            "succeeded, but doubtful (interactive): see the warnings",
         ),
     ],
 )

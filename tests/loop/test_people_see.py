@@ -76,7 +76,7 @@ class Seen:
         """What the receipt says of a task."""
         said = _same(self.done.stdout)
         [part] = [part for part in re.split(r"(?m)^(?=  \S |$)", said) if part[4:].startswith(task)]
-        return [" ".join(line.split()) for line in part.splitlines() if "agents' work" not in line]
+        return [" ".join(line.split()) for line in part.splitlines() if "agent time" not in line]
 
     def ways(self) -> list[str]:
         """How the receipt ends."""
@@ -88,7 +88,7 @@ def _same(text: str) -> str:
     text = re.sub(r"\b[0-9a-f]{10}\b", "COMMIT", text)
     text = re.sub(r"\b01[0-9A-Z]{24}\b", "ID", text)
     text = re.sub(r"\bbridle/01[0-9a-z]{24}\b", "BRANCH", text)
-    text = re.sub(r"until \w{3} \d\d \w{3} \d\d:\d\d:\d\d \S+", "until THEN", text)
+    text = re.sub(r"(until|resets) \w{3} \d\d \w{3} \d\d:\d\d:\d\d \S+", r"\1 THEN", text)
     return re.sub(r"\[\d+/\d+\] ", "[", text)
 
 
@@ -107,10 +107,10 @@ def test_the_whole_is_told_in_the_first_line_and_how_to_go_on_in_the_last(rough:
     assert rough.done.stdout.splitlines()[0] == "! PLAN.md: 5 of 10 tasks verified (needs you)"
     assert rough.ways() == [
         "branch BRANCH (5 commits)",
-        "look git log --stat -n 5 BRANCH",
-        "take over git checkout main && git merge BRANCH",
+        "review git log --stat -n 5 BRANCH",
+        "merge git checkout main && git merge BRANCH",
         "undo git checkout main && git branch -D BRANCH",
-        "go on bridle resume ID",
+        "resume bridle resume ID",
     ]
     assert rough.here.git("log", "--reverse", "--format=%s", "main..").split() == [
         *("Limited", "Honest", "Editor", "Deleter", "Breaker"),
@@ -123,9 +123,9 @@ def test_the_whole_is_told_in_the_first_line_and_how_to_go_on_in_the_last(rough:
 def test_at_a_usage_limit_the_next_agent_takes_over(rough: Seen) -> None:
     assert rough.lines("Limited") == [
         "[Limited: iteration 1 (claude)",
-        "the account's limit is used up until THEN (0.0100 USD, N s)",
+        "usage limit reached, resets THEN (0.0100 USD, N s)",
         "[Limited: iteration 2 (bridle-agent)",
-        "says that it is done: I did Limited (0.0100 USD, N s)",
+        "reports done: I did Limited (0.0100 USD, N s)",
         "check passed: test -f limited (N s)",
         "committed COMMIT",
     ]
@@ -137,7 +137,7 @@ def test_at_a_usage_limit_the_next_agent_takes_over(rough: Seen) -> None:
 
 def test_an_agent_that_lies_is_found_out_by_the_checks(rough: Seen) -> None:
     once = [
-        "says that it is done: I did Liar (0.0100 USD, N s, nothing was changed)",
+        "reports done: I did Liar (0.0100 USD, N s, no changes)",
         "check failed (1): test -f liar (N s)",
         "checks of other tasks passed: 2 (N s)",
     ]
@@ -145,7 +145,7 @@ def test_an_agent_that_lies_is_found_out_by_the_checks(rough: Seen) -> None:
         *("[Liar: iteration 1 (bridle-agent)", *once),
         *("[Liar: iteration 2 (bridle-agent)", *once),
         *("[Liar: iteration 3 (bridle-agent)", *once),
-        "its work was taken back: 3 times the same failure, and no new change: 1 of 3 checks failed: test -f liar",
+        "reverted: 3 times the same failure, and no new change: 1 of 3 checks failed: test -f liar",
     ]
     assert rough.receipt("Liar") == [
         "✗ Liar stuck 3 iterations 0.0300 USD",
@@ -164,12 +164,12 @@ def test_a_task_that_needs_one_that_did_not_end_well_says_which(rough: Seen) -> 
 def test_an_agent_that_loops_without_a_change_is_stopped(rough: Seen) -> None:
     assert rough.lines("Looper")[:3] == [
         "[Looper: iteration 1 (bridle-agent)",
-        "ended: I did Looper (0.0100 USD, N s)",
+        "finished: I did Looper (0.0100 USD, N s)",
         "check failed (1): test -f looper (N s)",
     ]
     assert rough.lines("Looper")[-2:] == [
-        "ended: I did Looper (0.0100 USD, N s, nothing was changed)",
-        "its work was taken back: 3 times the same failure, and no new change: the agent changed nothing",
+        "finished: I did Looper (0.0100 USD, N s, no changes)",
+        "reverted: 3 times the same failure, and no new change: the agent changed nothing",
     ]
     [head, why, check] = rough.receipt("Looper")
     assert re.fullmatch(r"✗ Looper stuck [34] iterations 0.0[34]00 USD", head)
@@ -181,12 +181,12 @@ def test_an_agent_that_loops_without_a_change_is_stopped(rough: Seen) -> None:
 def test_an_agent_that_edits_the_test_is_told_of_and_its_change_is_undone(rough: Seen) -> None:
     assert rough.lines("Editor") == [
         "[Editor: iteration 1 (bridle-agent)",
-        "says that it is done: I did Editor (0.0100 USD, N s)",
-        "a change to editor.sh was undone: it was changed, and the check `sh editor.sh` names it",
+        "reports done: I did Editor (0.0100 USD, N s)",
+        "restored editor.sh: it was changed, and the check `sh editor.sh` names it",
         "check failed (1): sh editor.sh (N s)",
         "checks of other tasks passed: 2 (N s)",
         "[Editor: iteration 2 (bridle-agent)",
-        "says that it is done: I did Editor (0.0100 USD, N s)",
+        "reports done: I did Editor (0.0100 USD, N s)",
         "check passed: sh editor.sh (N s)",
         "checks of other tasks passed: 2 (N s)",
         "committed COMMIT",
@@ -194,20 +194,20 @@ def test_an_agent_that_edits_the_test_is_told_of_and_its_change_is_undone(rough:
     assert rough.receipt("Editor") == [
         "✓ Editor done 2 iterations 0.0200 USD",
         "COMMIT sh editor.sh and 2 more passed in N s",
-        "a change to editor.sh was undone: it is protected",
+        "restored editor.sh: it is protected",
     ]
 
 
 def test_an_agent_that_deletes_what_it_should_not_is_told_of_and_it_is_there_again(rough: Seen) -> None:
     assert rough.lines("Deleter")[2:4] == [
-        "a change to deleter.sh was undone: it was deleted, and the check `sh deleter.sh` names it",
-        "a change to mine.txt was undone: it was deleted, and it is yours: it is in no commit",
+        "restored deleter.sh: it was deleted, and the check `sh deleter.sh` names it",
+        "restored mine.txt: it was deleted, and it is yours: it is in no commit",
     ]
     assert rough.receipt("Deleter") == [
         "✓ Deleter done 1 iteration 0.0100 USD",
         "COMMIT sh deleter.sh and 3 more passed in N s",
-        "a change to deleter.sh was undone: it is protected",
-        "a change to mine.txt was undone: it is protected",
+        "restored deleter.sh: it is protected",
+        "restored mine.txt: it is protected",
     ]
     assert (rough.here.folder / "mine.txt").read_text() == "mine"
     assert rough.here.git("show", "--name-status", "--format=", "HEAD^") == "A\tdeleter"
@@ -216,11 +216,11 @@ def test_an_agent_that_deletes_what_it_should_not_is_told_of_and_it_is_there_aga
 def test_an_agent_that_asks_is_shown_with_its_question_and_the_command_that_answers(rough: Seen) -> None:
     assert rough.lines("Asker") == [
         "[Asker: iteration 1 (bridle-agent)",
-        "the agent asks: Which colour? (0.0100 USD, N s)",
+        "question: Which colour? (0.0100 USD, N s)",
     ]
     assert rough.receipt("Asker") == [
         "! Asker needs you 1 iteration 0.0100 USD",
-        "it asks: Which colour?",
+        "question: Which colour?",
         'answer: bridle answer ID "…"',
     ]
 
@@ -228,9 +228,9 @@ def test_an_agent_that_asks_is_shown_with_its_question_and_the_command_that_answ
 def test_an_agent_that_hangs_is_ended_twice_and_its_work_taken_back(rough: Seen) -> None:
     ended = "it was ended, since nothing was heard of it for as long as `idle_timeout` allows"
     assert rough.lines("Hanger") == [
-        *("[Hanger: iteration 1 (bridle-agent)", f"the agent died: {ended} (0.0000 USD, N s)"),
-        *("[Hanger: iteration 2 (bridle-agent)", f"the agent died: {ended} (0.0000 USD, N s)"),
-        f"its work was taken back: the agent died 2 times in a row: {ended}",
+        *("[Hanger: iteration 1 (bridle-agent)", f"agent crashed: {ended} (0.0000 USD, N s)"),
+        *("[Hanger: iteration 2 (bridle-agent)", f"agent crashed: {ended} (0.0000 USD, N s)"),
+        f"reverted: the agent died 2 times in a row: {ended}",
     ]
     shown = rough.receipt("Hanger")
     assert shown[0] == "✗ Hanger failed 2 iterations 0.0000 USD"
@@ -241,13 +241,13 @@ def test_an_agent_that_hangs_is_ended_twice_and_its_work_taken_back(rough: Seen)
 def test_an_agent_that_breaks_another_tasks_check_is_told_of_and_its_work_taken_back(rough: Seen) -> None:
     assert rough.lines("Breaker") == [
         "[Breaker: iteration 1 (bridle-agent)",
-        "says that it is done: I did Breaker (0.0100 USD, N s)",
+        "reports done: I did Breaker (0.0100 USD, N s)",
         "check passed: test -f breaker (N s)",
         "check of 'Honest' failed (1): test -f honest (N s)",
         "checks of other tasks passed: 3 (N s)",
-        "its work was taken back: it broke the checks of Honest",
+        "reverted: it broke the checks of Honest",
         "[Breaker: iteration 2 (bridle-agent)",
-        "says that it is done: I did Breaker (0.0100 USD, N s)",
+        "reports done: I did Breaker (0.0100 USD, N s)",
         "check passed: test -f breaker (N s)",
         "checks of other tasks passed: 4 (N s)",
         "committed COMMIT",
@@ -272,7 +272,7 @@ def test_a_green_repository_with_a_guard_for_the_whole_plan(tmp_path: Path) -> N
     seen = worked(tmp_path, plan, "open('one', 'w').close()", Makefile=makefile)
     assert seen.lines("One") == [
         "[One: iteration 1 (claude)",
-        "says that it is done: I did One (0.0100 USD, N s)",
+        "reports done: I did One (0.0100 USD, N s)",
         "check passed: make test (N s)",
         "committed COMMIT",
     ]
@@ -299,10 +299,10 @@ def test_an_npm_repository_whose_checks_need_its_modules(tmp_path: Path) -> None
     assert seen.done.returncode == 0, seen.done.stderr
     assert seen.lines("One") == [
         "[One: iteration 1 (claude)",
-        "says that it is done: I did One (0.0100 USD, N s)",
+        "reports done: I did One (0.0100 USD, N s)",
         "check failed (1): npm test --silent (N s)",
         "[One: iteration 2 (claude)",
-        "says that it is done: I did One (0.0100 USD, N s)",
+        "reports done: I did One (0.0100 USD, N s)",
         "check passed: npm test --silent (N s)",
         "committed COMMIT",
     ]
@@ -353,7 +353,7 @@ def test_a_task_that_takes_three_red_iterations(tmp_path: Path) -> None:
     plan = "# Work\n\n## One\nCheck: `test $(wc -l < one) -eq 4`\n"
     seen = worked(tmp_path, plan, "open('one', 'a').write('x\\n')")
     red = [
-        "says that it is done: I did One (0.0100 USD, N s)",
+        "reports done: I did One (0.0100 USD, N s)",
         "check failed (1): test $(wc -l < one) -eq 4 (N s)",
     ]
     assert seen.lines("One") == [
@@ -361,7 +361,7 @@ def test_a_task_that_takes_three_red_iterations(tmp_path: Path) -> None:
         *("[One: iteration 2 (claude)", *red),
         *("[One: iteration 3 (claude)", *red),
         "[One: iteration 4 (claude)",
-        "says that it is done: I did One (0.0100 USD, N s)",
+        "reports done: I did One (0.0100 USD, N s)",
         "check passed: test $(wc -l < one) -eq 4 (N s)",
         "committed COMMIT",
     ]

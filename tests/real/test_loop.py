@@ -123,7 +123,7 @@ def test_at_a_real_usage_limit_our_own_agent_takes_over_and_no_try_is_counted(tm
     first = document["tasks"][0]
     assert (first["iterations"], first["tries"]) == (2, 0)
     said = done.stderr
-    assert "the account's limit is used up until " in said
+    assert "usage limit reached, resets " in said
     assert f"{TITLES[0]}: iteration 1 (claude)" in said
     assert f"{TITLES[0]}: iteration 2 (bridle-agent)" in said
     assert said.count("(claude)") == 1

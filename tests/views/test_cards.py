@@ -7,12 +7,12 @@ import io
 import pytest
 from rich.console import Console
 
-from bridle.views.conversation_json import document
+from bridle.views.conversation_json import conversation_document
 from bridle.views.terminal.cards import OUTPUT_LINES
 from bridle.views.terminal.conversation import PRINTED_SEGMENTS, ColourView, PlainView
-from bridle.views.terminal.escape_controls import neutralise
-from bridle.views.terminal.page import Look
-from bridle.views.terminal.styled_lines import cells
+from bridle.views.terminal.escape_controls import escape_controls
+from bridle.views.terminal.page import DisplayOptions
+from bridle.views.terminal.styled_lines import cell_width
 from bridle.wire.mask import Mask
 from bridle.wire.transcript.transcript import Transcript
 from tests.wire.conversations import answers, ends, recorded, result, says, tell, text, told, use
@@ -25,14 +25,14 @@ HOSTILE = (
 
 def plain(transcript: Transcript, mask: Mask | None = None, *, full: bool = False, width: int = 60) -> str:
     out = io.StringIO()
-    PlainView(transcript, mask or Mask(), Look(width=width, full=full, guide="| "), out).finish()
+    PlainView(transcript, mask or Mask(), DisplayOptions(width=width, full=full, guide="| "), out).finish()
     return out.getvalue()
 
 
 def coloured(transcript: Transcript, width: int = 60) -> str:
     out = io.StringIO()
     console = Console(file=out, force_terminal=True, color_system="truecolor", width=width, height=30, markup=False)
-    view = ColourView(transcript, Mask(), Look(width=width), console)
+    view = ColourView(transcript, Mask(), DisplayOptions(width=width), console)
     view.update()
     view.finish()
     return out.getvalue()
@@ -85,9 +85,9 @@ def test_colour_shows_the_same_words_as_plain_text(name: str) -> None:
 
     transcript = recorded(name)
     out = io.StringIO()
-    PlainView(transcript, Mask(), Look(width=80), out).finish()
+    PlainView(transcript, Mask(), DisplayOptions(width=80), out).finish()
     console = Console(file=(drawn := io.StringIO()), force_terminal=True, color_system="truecolor", width=80)
-    ColourView(transcript, Mask(), Look(width=80), console).finish()
+    ColourView(transcript, Mask(), DisplayOptions(width=80), console).finish()
     lines = Text.from_ansi(drawn.getvalue()).plain.rstrip("\n").split("\n")
     assert [line.rstrip() for line in lines] == out.getvalue().rstrip("\n").split("\n")
 
@@ -112,13 +112,13 @@ def test_a_huge_single_line_is_cut_and_no_line_is_wider_than_asked() -> None:
     transcript = told(says(use("a", "Bash", command="y" * 9000)), answers(result("a", "語" * 5000 + " x" * 5000)))
     for full in (False, True):
         lines = plain(transcript, full=full).split("\n")
-        assert max(map(cells, lines)) <= 60
+        assert max(map(cell_width, lines)) <= 60
     assert "… 14,400 more" in plain(transcript)
 
 
 def test_no_line_is_wider_than_asked_whatever_agents_call_things() -> None:
     for full in (False, True):
-        assert max(map(cells, plain(hostile(), full=full, width=44).split("\n"))) <= 44
+        assert max(map(cell_width, plain(hostile(), full=full, width=44).split("\n"))) <= 44
 
 
 def test_what_the_transcript_did_not_keep_is_counted() -> None:
@@ -148,7 +148,7 @@ def test_secrets_are_masked_wherever_they_stand() -> None:
         {"type": secret},
         ends(f"no {secret}", errors=[secret]),
     )
-    for shown in (plain(transcript, mask), str(document(transcript, mask))):
+    for shown in (plain(transcript, mask), str(conversation_document(transcript, mask))):
         assert "hunter2" not in shown
         assert "0123456789abcdef" not in shown
         assert "MII" not in shown
@@ -156,7 +156,7 @@ def test_secrets_are_masked_wherever_they_stand() -> None:
 
 def test_thinking_can_be_left_out() -> None:
     out = io.StringIO()
-    PlainView(recorded("04-thinking"), Mask(), Look(thinking=False), out).finish()
+    PlainView(recorded("04-thinking"), Mask(), DisplayOptions(thinking=False), out).finish()
     assert "Let me think" not in out.getvalue()
     assert "Answer." in out.getvalue()
 
@@ -181,7 +181,7 @@ def test_every_state_has_a_symbol_and_a_word() -> None:
 
 def test_a_growing_conversation_is_written_as_it_settles_and_each_item_once() -> None:
     transcript, out = Transcript(), io.StringIO()
-    view = PlainView(transcript, Mask(), Look(width=60), out)
+    view = PlainView(transcript, Mask(), DisplayOptions(width=60), out)
     tell(transcript, says(text("first"), use("a", "Bash", command="x"), text("later")))
     view.update()
     assert out.getvalue() == "● first\n"
@@ -209,11 +209,11 @@ def test_a_growing_conversation_is_written_as_it_settles_and_each_item_once() ->
     ],
 )
 def test_text_is_made_harmless_and_stays_readable(given: str, shown: str) -> None:
-    assert neutralise(given) == shown
+    assert escape_controls(given) == shown
 
 
 def test_the_document_nests_sub_agents_and_names_the_types() -> None:
-    found = document(recorded("12-subagent"), Mask())
+    found = conversation_document(recorded("12-subagent"), Mask())
     agent = found["items"][1]
     assert [item["type"] for item in found["items"]] == ["notice", "call", "words", "footer"]
     assert (agent["detail"]["type"], agent["detail"]["report"], agent["state"]) == ("sub_agent", "Sub report.", "ok")

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from bridle.views.terminal.conversation import PlainView, look_for
+from bridle.views.terminal.conversation import PlainView, display_options
 from bridle.wire.mask import Mask
 from tests.wire.conversations import recorded
 
@@ -44,7 +44,7 @@ NAMES = (
 @pytest.mark.parametrize("name", NAMES)
 def test_the_picture_is_the_one_that_was_read(name: str) -> None:
     out = io.StringIO()
-    look = look_for(is_terminal=False, width=None, terminal_width=0, full=False, thinking=True)
+    look = display_options(is_terminal=False, width=None, terminal_width=0, full=False, thinking=True)
     PlainView(recorded(name), Mask(), look, out).finish()
     path = GOLDEN / f"{name}.txt"
     if REWRITE:

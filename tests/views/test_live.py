@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from bridle.views.terminal.event_lines import Live
+from bridle.views.terminal.event_lines import EventPrinter
 from bridle.wire.events.decode import Decoder
 from bridle.wire.mask import Mask
 from bridle.wire.record.record import Record
@@ -40,7 +40,7 @@ def shown(
     """What goes to stdout, and what goes beside it."""
     words: list[str] = []
     beside: list[str] = []
-    live = Live(answer=words.append, beside=beside.append, mask=Mask(("hunter2-secret",)), price=price)
+    live = EventPrinter(answer=words.append, status=beside.append, mask=Mask(("hunter2-secret",)), price=price)
     for event in Decoder().feed(b"".join(json.dumps(line).encode() + b"\n" for line in lines)):
         live.show(event)
     return words, beside

@@ -7,15 +7,15 @@ from typing import Any
 import pytest
 
 from bridle.loop.checks.run_check import TIMED_OUT
-from bridle.views.terminal.receipt import lines
-from bridle.views.terminal.styled_lines import cells
+from bridle.views.terminal.receipt import plain_lines
+from bridle.views.terminal.styled_lines import cell_width
 from tests.views.receipts import check, receipt, task
 
 COMMANDS = ("git ", "bridle ", "bridle/")
 
 
 def text(*tasks: dict[str, Any], reason: str = "", width: int = 80, **more: Any) -> str:
-    return "\n".join(lines(receipt(*tasks, **more), reason, width=width))
+    return "\n".join(plain_lines(receipt(*tasks, **more), reason, width=width))
 
 
 def test_a_run_that_went_well_is_one_screen_with_its_commits_checks_and_ways_out() -> None:
@@ -27,10 +27,10 @@ def test_a_run_that_went_well_is_one_screen_with_its_commits_checks_and_ways_out
         "✓ PLAN.md: 2 of 2 tasks verified\n"
         "\n"
         "  ✓ Prices            done               1 iteration     0.0500 USD\n"
-        "      10 tokens in, 2 out, 2.0 s of agents' work\n"
+        "      10 tokens in, 2 out, 2.0 s of agent time\n"
         "      1a2b3c4d5e  python3 -m unittest tests/test_pri… and 1 more passed in 0.2 s\n"
         "  ✓ Rebates           done               2 iterations    0.0500 USD\n"
-        "      10 tokens in, 2 out, 2.0 s of agents' work\n"
+        "      10 tokens in, 2 out, 2.0 s of agent time\n"
         "      2b3c4d5e6f  make rebates passed in 0.1 s\n"
         "\n"
         "  3 of 50 iterations, 2 min 7 s of 8 h, 0.2500 USD of 20\n"
@@ -38,8 +38,8 @@ def test_a_run_that_went_well_is_one_screen_with_its_commits_checks_and_ways_out
         "  0.2500 USD for verified iterations, 0.0000 USD wasted\n"
         "\n"
         "  branch     bridle/01run (2 commits)\n"
-        "  look       git log --stat -n 2 bridle/01run\n"
-        "  take over  git checkout main && git merge bridle/01run\n"
+        "  review     git log --stat -n 2 bridle/01run\n"
+        "  merge      git checkout main && git merge bridle/01run\n"
         "  undo       git checkout main && git branch -D bridle/01run"
     )
 
@@ -55,25 +55,25 @@ def test_a_failed_task_shows_its_reason_and_the_end_of_what_its_check_printed() 
     assert "line 15" in shown
     assert "line 14" not in shown
     assert "0.2000 USD for verified iterations, 0.0500 USD wasted" in shown
-    assert shown.endswith("try again  bridle retry Rebates 01RUN --resume")
+    assert shown.endswith("retry      bridle retry Rebates 01RUN --resume")
 
 
 def test_a_task_that_was_broken_off_shows_no_checks_that_nothing_was_done_for_yet() -> None:
     looked = [check(exit_code=1, output="AssertionError")]
     started = task("One", "pending", checks=looked, cost_usd=0.0, input_tokens=0, output_tokens=0, seconds=0.0)
-    shown = "\n".join(lines(receipt(started, verdict="pending")))
+    shown = "\n".join(plain_lines(receipt(started, verdict="pending")))
     assert "AssertionError" not in shown
-    assert "agents' work" not in shown
+    assert "agent time" not in shown
     tried = task("One", "pending", checks=looked, tries=1)
-    assert "AssertionError" in "\n".join(lines(receipt(tried, verdict="pending")))
+    assert "AssertionError" in "\n".join(plain_lines(receipt(tried, verdict="pending")))
 
 
 def test_the_last_line_is_what_helps_now() -> None:
     failed, pending = task("It's red", "failed"), task("Two", "pending")
     asks, done = task("Three", "needs you"), task("Four", "done", commit="c" * 40)
-    assert text(failed, pending, verdict="failed").endswith("go on      bridle resume 01RUN")
-    assert text(failed, asks, verdict="needs you").endswith("go on      bridle resume 01RUN")
-    again = """try again  bridle retry 'It'"'"'s red' 01RUN --resume"""
+    assert text(failed, pending, verdict="failed").endswith("resume     bridle resume 01RUN")
+    assert text(failed, asks, verdict="needs you").endswith("resume     bridle resume 01RUN")
+    again = """retry      bridle retry 'It'"'"'s red' 01RUN --resume"""
     assert text(done, failed, task("Five", "blocked"), verdict="failed").endswith(again)
     for verdict in ("done", "unverified"):
         ended = text(task("One", verdict, commit="c" * 40), verdict=verdict)
@@ -82,13 +82,13 @@ def test_the_last_line_is_what_helps_now() -> None:
 
 def test_a_check_that_took_too_long_is_not_shown_as_an_exit_code() -> None:
     slow = task("Rebates", "failed", checks=[check("make test", TIMED_OUT)])
-    assert "✗ make test  (took too long)" in text(slow, verdict="failed")
+    assert "✗ make test  (timed out)" in text(slow, verdict="failed")
 
 
 def test_a_question_is_shown_with_the_command_that_answers_it() -> None:
     asks = task("Rebates", "needs you", question="Round up or down?", effect="01EFFECT")
     shown = text(asks, verdict="needs you")
-    assert "      it asks: Round up or down?\n" in shown
+    assert "      question: Round up or down?\n" in shown
     assert 'bridle answer 01EFFECT "…"' in shown
 
 
@@ -102,10 +102,10 @@ def test_what_a_person_should_know_besides_the_verdict_is_named() -> None:
             cut=[{"iteration": 2, "section": "AGENTS.md", "characters": 30000, "kept": 12000}],
         )
     )
-    assert shown.count("a change to tests/test_a.py was undone") == 1
-    assert "look at tests/test_b.py: 2 tests were deleted" in shown
-    assert "2 commits of the agent's own went into its commit" in shown
-    assert "the prompt of iteration 2 was cut: AGENTS.md (12000 of 30000 characters)" in shown
+    assert shown.count("restored tests/test_a.py") == 1
+    assert "review tests/test_b.py: 2 tests were deleted" in shown
+    assert "squashed 2 commits made by the agent" in shown
+    assert "prompt of iteration 2 truncated: AGENTS.md (12000 of 30000 characters)" in shown
 
 
 def test_why_a_run_ended_stands_in_its_first_line() -> None:
@@ -136,8 +136,8 @@ def test_no_line_but_a_command_to_copy_is_wider_than_the_terminal(width: int) ->
     long = "a very long title " * 20
     busy = task(long, "failed", reason="why " * 100, checks=[check("x" * 300, 1, output="y" * 500)], undone=["z" * 150])
     wide = task("漢字の長い題名" * 20, commit="1" * 40, checks=[check("漢" * 200)] * 3)
-    for line in lines(receipt(busy, wide, verdict="failed"), "because", width=width):
-        assert cells(line) <= width or any(mark in line for mark in COMMANDS), line
+    for line in plain_lines(receipt(busy, wide, verdict="failed"), "because", width=width):
+        assert cell_width(line) <= width or any(mark in line for mark in COMMANDS), line
 
 
 def test_what_an_agent_wrote_cannot_drive_the_terminal() -> None:

@@ -10,8 +10,8 @@ import pytest
 
 from bridle.loop import effects
 from bridle.loop.progress_events import AgentPrinted, EffectFinished, EffectStarted, Progress
-from bridle.views.format_amounts import moment
-from bridle.views.terminal.run_lines import Teller
+from bridle.views.format_amounts import format_time
+from bridle.views.terminal.run_lines import RunPrinter
 from bridle.wire.events.decode import Decoder
 from bridle.wire.mask import Mask
 from tests.views.test_live import assistant, text
@@ -23,7 +23,7 @@ WORK = {"task": "Rebates", "iteration": 2, "agent": "claude"}
 
 def told(*progress: Progress, shows_tools: bool = True) -> list[str]:
     lines: list[str] = []
-    teller = Teller(
+    printer = RunPrinter(
         ("Prices", "Rebates"),
         FOLDER,
         mask=Mask((SECRET,)),
@@ -31,7 +31,7 @@ def told(*progress: Progress, shows_tools: bool = True) -> list[str]:
         shows_tools=shows_tools,
     )
     for one in progress:
-        teller.tell(one)
+        printer.print(one)
     return lines
 
 
@@ -75,12 +75,12 @@ def test_tools_and_first_words_are_lines_and_files_are_named_from_the_top() -> N
 
 def test_an_agent_that_says_it_is_done_has_only_said_so() -> None:
     assert told(worked(done=True, summary="All of it.\nReally.")) == [
-        "      says that it is done: All of it. Really. (0.0500 USD, 3.0 s)"
+        "      reports done: All of it. Really. (0.0500 USD, 3.0 s)"
     ]
 
 
 def test_an_agent_that_changed_nothing_is_told_of() -> None:
-    assert told(worked(changed=False)) == ["      ended: – (0.0500 USD, 3.0 s, nothing was changed)"]
+    assert told(worked(changed=False)) == ["      finished: – (0.0500 USD, 3.0 s, no changes)"]
 
 
 @pytest.mark.parametrize(
@@ -88,13 +88,13 @@ def test_an_agent_that_changed_nothing_is_told_of() -> None:
     [
         (
             {"ending": effects.LIMIT, "resets_at": "2026-11-15T14:00:00Z"},
-            f"limit is used up until {moment(1794751200)} (",
+            f"limit reached, resets {format_time(1794751200)} (",
         ),
-        ({"ending": effects.TRANSIENT, "said": "Overloaded"}, "the endpoint has no room at the moment: Overloaded"),
-        ({"ending": effects.UNUSABLE, "said": "not logged in"}, "the agent cannot be used: not logged in"),
-        ({"ending": effects.CRASHED}, "the agent died: without a word"),
-        ({"ending": effects.QUESTION, "question": "Which one?"}, "the agent asks: Which one?"),
-        ({"denials": ["Bash: rm -rf /"]}, "refused: Bash: rm -rf /"),
+        ({"ending": effects.TRANSIENT, "said": "Overloaded"}, "temporary API error: Overloaded"),
+        ({"ending": effects.UNUSABLE, "said": "not logged in"}, "agent unavailable: not logged in"),
+        ({"ending": effects.CRASHED}, "agent crashed: no output"),
+        ({"ending": effects.QUESTION, "question": "Which one?"}, "question: Which one?"),
+        ({"denials": ["Bash: rm -rf /"]}, "denied: Bash: rm -rf /"),
     ],
 )
 def test_every_other_ending_has_its_words(value: dict[str, Any], expected: str) -> None:
@@ -117,7 +117,7 @@ def test_a_check_of_another_task_that_fails_is_named_with_its_task() -> None:
 def test_a_look_before_any_work_is_news_only_where_it_passes() -> None:
     assert told(checked(result("make rebates", exit_code=1), when="before")) == []
     assert told(checked(result("make rebates"), when="before")) == [
-        "      Rebates: its own checks pass before any work"
+        "      Rebates: checks already pass before any work"
     ]
 
 
@@ -130,11 +130,11 @@ def test_commits_undone_changes_and_work_taken_back_are_told() -> None:
         EffectFinished(effects.ROLLBACK, {"why": "it broke 'Prices'"}, {}),
     )
     assert lines == [
-        "      a change to tests/a.py was undone: a check names it",
+        "      restored tests/a.py: a check names it",
         "      committed 1a2b3c4d5e",
-        "      2 commits of the agent's own went into it",
-        "      the commit was refused: no",
-        "      its work was taken back: it broke 'Prices'",
+        "      squashed 2 commits made by the agent",
+        "      commit rejected: no",
+        "      reverted: it broke 'Prices'",
     ]
 
 
@@ -154,13 +154,13 @@ def test_secrets_and_control_characters_of_an_agent_reach_no_line() -> None:
 def test_where_several_are_worked_on_at_once_each_line_says_of_which_task_it_is() -> None:
     lines: list[str] = []
     inner = FOLDER / ".ralph/worktrees/01j-2"
-    teller = Teller(
+    printer = RunPrinter(
         ("Prices", "Rebates"),
         FOLDER,
         inner,
         mask=Mask(()),
         write=lambda line: lines.append(line.plain),
-        is_side_by_side=True,
+        is_parallel=True,
     )
     conflict = {"conflicts": ["a.py"], "conflicts_with": ["Prices"]}
     for one in (
@@ -170,11 +170,11 @@ def test_where_several_are_worked_on_at_once_each_line_says_of_which_task_it_is(
         EffectFinished(effects.MERGE, {"task": "Rebates", "worker": 2}, conflict),
         EffectFinished(effects.LAND, {"task": "Prices"}, {"commit": "0123456789abcdef", "branch": "bridle/01j"}),
     ):
-        teller.tell(one)
+        printer.print(one)
     assert lines == [
         "[2/2] Rebates: iteration 2 (claude)",
         "[2/2]   > Read till/rebate.py",
-        "[2/2]   says that it is done: All. (0.0500 USD, 3.0 s)",
-        "[2/2]   its work conflicts with what has landed meanwhile: a.py",
+        "[2/2]   reports done: All. (0.0500 USD, 3.0 s)",
+        "[2/2]   merge conflict with landed work: a.py",
         "[1/2]   landed 0123456789 on bridle/01j",
     ]

@@ -8,8 +8,8 @@ from typing import Any
 from bridle.loop import effects
 from bridle.loop.control.usage_limit_waits import Wait
 from bridle.loop.progress_events import EffectFinished, EffectStarted
-from bridle.views.terminal.run_screen import Screen
-from bridle.views.terminal.styled_lines import cells
+from bridle.views.terminal.run_screen import RunScreen
+from bridle.views.terminal.styled_lines import cell_width
 from bridle.wire.mask import Mask
 from tests.views.receipts import receipt, task
 from tests.views.test_live import answer, assistant, text
@@ -18,13 +18,13 @@ from tests.views.test_run_lines import FOLDER, SECRET, saw, uses
 BEGAN = 1_000_000.0
 
 
-def screen(*tasks: dict[str, Any], nap: Wait | None = None, **more: Any) -> Screen:
-    made = Screen(FOLDER, mask=Mask((SECRET,)), began_seconds=BEGAN, price=lambda _record, _agent: 0.0371)
-    made.stand(receipt(*tasks, verdict="pending", **more), nap)
-    return made
+def screen(*tasks: dict[str, Any], wait: Wait | None = None, **more: Any) -> RunScreen:
+    shown = RunScreen(FOLDER, mask=Mask((SECRET,)), began_seconds=BEGAN, price=lambda _record, _agent: 0.0371)
+    shown.set_receipt(receipt(*tasks, verdict="pending", **more), wait)
+    return shown
 
 
-def drawn(shown: Screen, *, seconds: float = 67, width: int = 80, height: int = 40) -> list[str]:
+def drawn(shown: RunScreen, *, seconds: float = 67, width: int = 80, height: int = 40) -> list[str]:
     return [line.plain for line in shown.lines(now=BEGAN + seconds, width=width, height=height)]
 
 
@@ -39,9 +39,9 @@ def test_the_whole_picture_of_an_agent_at_work() -> None:
         task("Slip", "pending", iterations=0, cost_usd=0.0),
         iterations=3,
     )
-    shown.take(began(), now=BEGAN + 60)
+    shown.add_progress(began(), now=BEGAN + 60)
     for event in saw(assistant("m1", text("I look."), uses("Read", file_path=f"{FOLDER}/till/rebate.py"))):
-        shown.take(event, now=BEGAN + 61)
+        shown.add_progress(event, now=BEGAN + 61)
     assert drawn(shown) == [
         "",
         "PLAN.md  1 of 3 tasks, 1:07",
@@ -57,10 +57,10 @@ def test_the_whole_picture_of_an_agent_at_work() -> None:
 
 def test_a_tool_that_has_ended_gives_way_to_the_last_words() -> None:
     shown = screen(task("Rebates", "pending"))
-    shown.take(began(), now=BEGAN)
+    shown.add_progress(began(), now=BEGAN)
     events = saw(assistant("m1", text("I look."), uses("Read", file_path="a")), answer("t-Read", "x", is_error=False))
     for event in events:
-        shown.take(event, now=BEGAN)
+        shown.add_progress(event, now=BEGAN)
     lines = drawn(shown)
     assert "      I look." in lines
     assert not any("Read" in line for line in lines)
@@ -68,22 +68,22 @@ def test_a_tool_that_has_ended_gives_way_to_the_last_words() -> None:
 
 def test_checks_and_commits_are_what_is_done_now() -> None:
     shown = screen(task("Rebates", "pending"))
-    shown.take(EffectStarted(effects.CHECK, {"task": "Rebates"}), now=BEGAN + 60)
+    shown.add_progress(EffectStarted(effects.CHECK, {"task": "Rebates"}), now=BEGAN + 60)
     assert "      running the checks, 0:07" in drawn(shown)
-    shown.take(EffectFinished(effects.CHECK, {"task": "Rebates"}, {}), now=BEGAN + 61)
+    shown.add_progress(EffectFinished(effects.CHECK, {"task": "Rebates"}, {}), now=BEGAN + 61)
     assert not any("running" in line for line in drawn(shown))
 
 
 def test_between_two_steps_the_task_is_still_the_one_that_is_worked_on() -> None:
     shown = screen(task("Rebates", "pending"))
-    shown.take(EffectFinished(effects.CHECK, {"task": "Rebates"}, {}), now=BEGAN)
+    shown.add_progress(EffectFinished(effects.CHECK, {"task": "Rebates"}, {}), now=BEGAN)
     assert "  ⠦ Rebates" in drawn(shown)
-    shown.stand(receipt(task("Rebates")), None)
+    shown.set_receipt(receipt(task("Rebates")), None)
     assert "  ✓ Rebates  done, 0.0500 USD" in drawn(shown)
 
 
 def test_a_wait_is_counted_down_and_the_key_is_named_where_there_is_one() -> None:
-    shown = screen(task("Rebates", "pending"), nap=Wait("01E", BEGAN + 67 + 125, "usage limit: Rebates"))
+    shown = screen(task("Rebates", "pending"), wait=Wait("01E", BEGAN + 67 + 125, "usage limit: Rebates"))
     assert drawn(shown)[-1].startswith("  waiting for usage limit: Rebates: 2:05 left, until ")
     assert "press" not in drawn(shown)[-1]
     shown.key = "press s to try now"
@@ -92,16 +92,16 @@ def test_a_wait_is_counted_down_and_the_key_is_named_where_there_is_one() -> Non
 
 def test_a_reset_that_the_agent_told_of_is_shown_beside_the_figures() -> None:
     shown = screen(task("Rebates", "pending"))
-    shown.take(began(), now=BEGAN)
+    shown.add_progress(began(), now=BEGAN)
     info = {"status": "allowed_warning", "resetsAt": 1_000_500, "rateLimitType": "five_hour"}
     for event in saw({"type": "rate_limit_event", "rate_limit_info": info, "session_id": "s"}):
-        shown.take(event, now=BEGAN)
+        shown.add_progress(event, now=BEGAN)
     assert "limit resets " in drawn(shown)[-1]
 
 
 def test_a_long_plan_is_shown_around_the_task_that_is_worked_on() -> None:
     shown = screen(*(task(f"Task {number}", "pending") for number in range(200)))
-    shown.take(began("Task 120"), now=BEGAN)
+    shown.add_progress(began("Task 120"), now=BEGAN)
     lines = drawn(shown, height=24)
     assert len(lines) <= 24
     assert any("Task 120" in line for line in lines)
@@ -111,34 +111,34 @@ def test_a_long_plan_is_shown_around_the_task_that_is_worked_on() -> None:
 
 
 def test_before_anything_is_known_there_is_a_picture_too() -> None:
-    shown = Screen(Path("/x"), mask=Mask(()), began_seconds=BEGAN)
-    shown.take(EffectStarted(effects.PREPARE, {}), now=BEGAN)
-    assert any("making the branch" in line for line in drawn(shown))
+    shown = RunScreen(Path("/x"), mask=Mask(()), began_seconds=BEGAN)
+    shown.add_progress(EffectStarted(effects.PREPARE, {}), now=BEGAN)
+    assert any("creating the branch" in line for line in drawn(shown))
 
 
 def test_nothing_of_an_agent_is_wider_than_the_terminal_secret_or_able_to_drive_it() -> None:
     evil = f"\x1b[2J{SECRET}\u202e漢字 " * 40
     shown = screen(task(evil, "pending"), task("B" * 300, "failed", reason=evil))
-    shown.take(EffectStarted(effects.WORK, {"task": evil, "iteration": 1, "agent": evil}), now=BEGAN)
+    shown.add_progress(EffectStarted(effects.WORK, {"task": evil, "iteration": 1, "agent": evil}), now=BEGAN)
     for event in saw(assistant("m1", text(evil), uses("Bash", command=evil))):
-        shown.take(event, now=BEGAN)
+        shown.add_progress(event, now=BEGAN)
     for width in (20, 40, 79):
         for line in drawn(shown, width=width, height=10):
-            assert cells(line) <= width
+            assert cell_width(line) <= width
             assert line.isprintable()
             assert SECRET not in line
 
 
 def test_several_tasks_at_once_each_show_what_is_done_for_them() -> None:
     shown = screen(*(task(title, "pending", iterations=1) for title in ("Prices", "Rebates", "Slip")))
-    shown.take(
+    shown.add_progress(
         EffectStarted(effects.WORK, {"task": "Prices", "iteration": 1, "agent": "claude", "worker": 1}), now=BEGAN + 60
     )
-    shown.take(
+    shown.add_progress(
         EffectStarted(effects.WORK, {"task": "Rebates", "iteration": 3, "agent": "codex", "worker": 2}), now=BEGAN + 65
     )
     for event in saw(assistant("m1", text("I look."), uses("Read", file_path=f"{FOLDER}/till/rebate.py"))):
-        shown.take(event, now=BEGAN + 66)
+        shown.add_progress(event, now=BEGAN + 66)
     assert drawn(shown)[2:9] == [
         "  ⠦ Prices",
         "      claude, iteration 1, 0:07",
@@ -148,20 +148,20 @@ def test_several_tasks_at_once_each_show_what_is_done_for_them() -> None:
         "      > Read till/rebate.py",
         "  · Slip  pending, 0.0500 USD",
     ]
-    shown.take(EffectFinished(effects.WORK, {"task": "Prices", "worker": 1}, {}), now=BEGAN + 66)
+    shown.add_progress(EffectFinished(effects.WORK, {"task": "Prices", "worker": 1}, {}), now=BEGAN + 66)
     assert drawn(shown)[2:4] == ["  ⠦ Prices", "  ⠦ Rebates"]
-    shown.take(EffectStarted(effects.MERGE, {"task": "Prices", "worker": 1}), now=BEGAN + 67)
-    assert "      merging it with what has landed, 0:00" in drawn(shown)
-    shown.take(EffectFinished(effects.MERGE, {"task": "Prices", "worker": 1}, {}), now=BEGAN + 67)
-    shown.take(EffectStarted(effects.LAND, {"task": "Prices"}), now=BEGAN + 67)
-    assert "      landing it, 0:00" in drawn(shown)
+    shown.add_progress(EffectStarted(effects.MERGE, {"task": "Prices", "worker": 1}), now=BEGAN + 67)
+    assert "      merging with landed work, 0:00" in drawn(shown)
+    shown.add_progress(EffectFinished(effects.MERGE, {"task": "Prices", "worker": 1}, {}), now=BEGAN + 67)
+    shown.add_progress(EffectStarted(effects.LAND, {"task": "Prices"}), now=BEGAN + 67)
+    assert "      landing, 0:00" in drawn(shown)
 
 
 def test_tasks_that_are_far_apart_are_both_shown_where_there_is_room() -> None:
     shown = screen(*(task(f"Task {number}", "pending") for number in range(200)))
     for worker, number in ((1, 100), (2, 108)):
         args = {"task": f"Task {number}", "iteration": 1, "agent": "claude", "worker": worker}
-        shown.take(EffectStarted(effects.WORK, args), now=BEGAN)
+        shown.add_progress(EffectStarted(effects.WORK, args), now=BEGAN)
     lines = drawn(shown, height=24)
     assert len(lines) <= 24
     assert all(any(f"Task {number}" in line for line in lines) for number in (100, 108))

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from bridle.views.conversation_json import document as conversation
+from bridle.views.conversation_json import conversation_document as conversation
 from bridle.views.terminal.conversation import PlainView
-from bridle.views.terminal.outcome_summary import summarise
-from bridle.views.terminal.page import Look
+from bridle.views.terminal.outcome_summary import summarize_outcome
+from bridle.views.terminal.page import DisplayOptions
 from bridle.wire.events.decode import Decoder
 from bridle.wire.mask import Mask
 from bridle.wire.record.outcome import judge
@@ -76,12 +76,12 @@ def _carried_through(stream: str) -> tuple[dict[str, Any], str]:
     events = [*decoder.feed(stream.encode()), *decoder.end()]
     record = fold(events)
     outcome = judge(record)
-    summarise(record, outcome)
+    summarize_outcome(record, outcome)
     transcript = Transcript(mask=mask)
     for second, event in enumerate(events):
         transcript.add(event, float(second))
     transcript.finish()
     json.dumps(conversation(transcript, mask), allow_nan=False)
     shown = io.StringIO()
-    PlainView(transcript, mask, Look(), shown).finish()
+    PlainView(transcript, mask, DisplayOptions(), shown).finish()
     return json.loads(to_json(document(record, outcome))), shown.getvalue()

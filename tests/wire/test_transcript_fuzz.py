@@ -11,9 +11,9 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bridle.views.conversation_json import document
+from bridle.views.conversation_json import conversation_document
 from bridle.views.terminal.conversation import PlainView
-from bridle.views.terminal.page import Look
+from bridle.views.terminal.page import DisplayOptions
 from bridle.wire.events.decode import decode_stream
 from bridle.wire.mask import Mask
 from bridle.wire.transcript.items import Call
@@ -71,8 +71,8 @@ def test_mutated_recordings_never_raise_and_every_item_is_shown_once(seed: int, 
         for changed in transcript.add(event, chance.choice((None, float(place)))):
             transcript.item(changed)
     transcript.finish()
-    PlainView(transcript, Mask(), Look(width=40, full=chance.random() < 0.5), io.StringIO()).finish()
-    json.dumps(document(transcript, Mask()))
+    PlainView(transcript, Mask(), DisplayOptions(width=40, full=chance.random() < 0.5), io.StringIO()).finish()
+    json.dumps(conversation_document(transcript, Mask()))
     seen: list[int] = []
     _walk(transcript, None, seen)
     assert sorted(seen) == sorted(item.id for thread in transcript.threads for item in transcript.items(thread))
@@ -84,7 +84,7 @@ def test_arbitrary_bytes_never_raise(data: bytes) -> None:
     for event in decode_stream([data]):
         transcript.add(event)
     transcript.finish()
-    PlainView(transcript, Mask(), Look(width=40), io.StringIO()).finish()
+    PlainView(transcript, Mask(), DisplayOptions(width=40), io.StringIO()).finish()
 
 
 def _walk(transcript: Transcript, thread: str | None, seen: list[int]) -> None:

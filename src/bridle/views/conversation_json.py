@@ -1,4 +1,4 @@
-"""A conversation as one plain document: what `show --json` prints."""
+"""A conversation as one JSON document, as `show --json` prints it."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from bridle.wire.transcript.items import AnyItem, Call, FileChange, Words
 from bridle.wire.transcript.transcript import Transcript
 
 
-def document(transcript: Transcript, mask: Mask) -> dict[str, Any]:
-    """The items in their order, those of a sub-agent inside its call."""
+def conversation_document(transcript: Transcript, mask: Mask) -> dict[str, Any]:
+    """Return the items in order, those of a sub-agent nested in its call."""
     items = [_item(transcript, item, mask) for item in transcript.items()]
     return {"items": items, "threads": _masked([name for name in transcript.threads if name is not None], mask)}
 
@@ -26,7 +26,7 @@ def _item(transcript: Transcript, item: AnyItem, mask: Mask) -> dict[str, Any]:
         if item.detail is not None:
             fields["detail"] = {"type": _snake(type(item.detail).__name__), **fields["detail"]}
         if isinstance(item.detail, FileChange) and item.detail.lines:
-            # Together: a private key is known by its first and last line.
+            # Masked as one text: a private key is recognised by its first and last line.
             fields["detail"]["lines"] = _masked("\n".join(item.detail.lines), mask).split("\n")
         fields["items"] = [_item(transcript, inner, mask) for inner in transcript.items(item.call_id)]
     return {"type": type(item).__name__.lower(), **fields}

@@ -1,15 +1,15 @@
-"""Lengths of time and amounts of money, as a person reads them."""
+"""Durations, times and amounts of money as text."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
 
-# Below this an amount in cents would read as nothing.
+# Smaller amounts are shown in hundredths of a cent: rounded to cents they would read as zero.
 _SMALL_USD = 1.0
 
 
-def span(seconds: object) -> str:
-    """A length of time in its two largest units: `0.3 s`, `42 s`, `3 min 5 s`, `2 h 10 min`."""
+def format_duration(seconds: object) -> str:
+    """Format a duration in its two largest units: `0.3 s`, `42 s`, `3 min 5 s`, `2 h 10 min`."""
     value = float(seconds) if isinstance(seconds, (int, float)) else 0.0
     if value < 10:
         return f"{value:.1f} s"
@@ -22,22 +22,22 @@ def span(seconds: object) -> str:
     return f"{hours} h {minutes} min" if minutes else f"{hours} h"
 
 
-def clock(seconds: float) -> str:
-    """A length of time that is counted on the screen: `0:07`, `12:40`, `1:02:03`."""
+def format_clock(seconds: float) -> str:
+    """Format a duration as a running clock: `0:07`, `12:40`, `1:02:03`."""
     whole = max(0, int(seconds))
     hours, rest = divmod(whole, 3600)
     return f"{hours}:{rest // 60:02}:{rest % 60:02}" if hours else f"{rest // 60}:{rest % 60:02}"
 
 
-def moment(seconds: float) -> str:
-    """A moment since 1970 by the person's own clock, with its day: `Sun 15 Nov 14:00:05 UTC`."""
+def format_time(seconds: float) -> str:
+    """Format a Unix time in the local zone, with its day: `Sun 15 Nov 14:00:05 UTC`."""
     try:
         return f"{datetime.fromtimestamp(seconds, UTC).astimezone():%a %d %b %H:%M:%S %Z}"
     except (ValueError, OverflowError, OSError):
         return str(seconds)
 
 
-def money(usd: object) -> str:
-    """An amount: to the cent above a dollar, to a hundredth of a cent below."""
+def format_usd(usd: object) -> str:
+    """Format an amount: to the cent above a dollar, to a hundredth of a cent below."""
     value = float(usd) if isinstance(usd, (int, float)) else 0.0
     return f"{value:.2f} USD" if value >= _SMALL_USD else f"{value:.4f} USD"

@@ -1,4 +1,4 @@
-"""An agent's log as chunks of bytes with the times of their arrival: a file, a growing file, or a stream."""
+"""An agent's log as chunks of bytes with their arrival times, from a file, a growing file or a stream."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from pathlib import Path
 from typing import BinaryIO
 
 CHUNK_BYTES = 256 * 1024
-# Often enough that a reader sees no delay, seldom enough that following a log costs nothing.
+# Short enough that a reader notices no delay, long enough that following a log costs next to nothing.
 POLL_SECONDS = 0.2
-# After its result an agent may work on in the background and print another one; it gives that some five seconds,
-# and Bridle ends it ten seconds after the result. A log that is silent for longer is over.
+# After its result an agent may wait about five seconds for background work and print another result,
+# and Bridle ends it ten seconds after the result. A log that is silent for longer is complete.
 QUIET_SECONDS = 15.0
-_ENDED = ("end", "exit", "exit_code")  # names in .meta.json that are set when the process has ended
+_END_FIELDS = ("end", "exit", "exit_code")  # fields of .meta.json that are set when the process has ended
 
 Chunk = tuple[bytes, float | None]
 
 
 class Log:
-    """A log file and what lies beside it."""
+    """A log file with its `.meta.json` and `.times` files."""
 
     def __init__(self, path: Path) -> None:
         self._file = path.open("rb")
         self._meta = path.with_suffix(".meta.json")
-        self._times = _Times.beside(path)
+        self._times = _Times.open_for(path)
         self._position = 0
 
     def __enter__(self) -> Log:
@@ -37,7 +37,7 @@ class Log:
             self._times.close()
 
     def chunks(self, *, now: float | None = None) -> Iterator[Chunk]:
-        """What is in the file and was not read yet; `now` is its time where no other is known."""
+        """Yield the unread chunks; `now` is their time where the `.times` file has none."""
         while True:
             mark = self._times.after(self._position) if self._times is not None else None
             size = CHUNK_BYTES if mark is None else min(CHUNK_BYTES, mark[0] - self._position)
@@ -48,7 +48,7 @@ class Log:
             yield data, mark[1] if mark is not None else now
 
     def wait(self, *, result_seen: bool) -> bool:
-        """Wait until there is more to read; say whether there will be."""
+        """Wait until there is more to read; return whether there is."""
         quiet_since = time.monotonic()
         while True:
             has_ended = self._has_ended()
@@ -60,7 +60,7 @@ class Log:
 
     @property
     def has_times(self) -> bool:
-        """Whether arrival times lie beside the log."""
+        """Whether the log has a `.times` file."""
         return self._times is not None
 
     def _has_more(self) -> bool:
@@ -71,18 +71,18 @@ class Log:
             facts = json.loads(self._meta.read_bytes())
         except (OSError, ValueError):
             return False
-        return isinstance(facts, dict) and any(facts.get(name) is not None for name in _ENDED)
+        return isinstance(facts, dict) and any(facts.get(name) is not None for name in _END_FIELDS)
 
 
 def stream_chunks(stream: BinaryIO) -> Iterator[Chunk]:
-    """What comes from a stream until its end, as soon as it comes; its time is the time it was read."""
+    """Yield chunks of a stream as they arrive, each with the time at which it was read."""
     read = getattr(stream, "read1", stream.read)
     while data := read(CHUNK_BYTES):
         yield data, time.monotonic()
 
 
 class _Times:
-    """The file that says when each part of a log arrived: a line `offset milliseconds` for each read."""
+    """The `.times` file of a log: a line `offset milliseconds` for each read."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
@@ -90,8 +90,8 @@ class _Times:
         self._mark: tuple[int, float] | None = None
 
     @classmethod
-    def beside(cls, path: Path) -> _Times | None:
-        """The times of this log, where there are any."""
+    def open_for(cls, path: Path) -> _Times | None:
+        """Open the `.times` file of a log, or return None."""
         try:
             return cls(path.with_suffix(".times").open("rb"))
         except OSError:
@@ -101,16 +101,16 @@ class _Times:
         self._file.close()
 
     def after(self, position: int) -> tuple[int, float] | None:
-        """The first read that reached beyond this position: up to where, and at what second."""
+        """Return the end offset and time of the first read beyond a position."""
         while self._mark is None or self._mark[0] <= position:
             self._tail += self._file.readline()
             if not self._tail.endswith(b"\n"):
                 return None
-            self._mark, self._tail = _mark(self._tail) or self._mark, b""
+            self._mark, self._tail = _parse_mark(self._tail) or self._mark, b""
         return self._mark
 
 
-def _mark(line: bytes) -> tuple[int, float] | None:
+def _parse_mark(line: bytes) -> tuple[int, float] | None:
     try:
         offset, milliseconds = line.split()
         return int(offset), float(milliseconds) / 1000

@@ -28,12 +28,12 @@ from bridle.loop.settings.model import Settings
 from bridle.loop.working_copy.run_lock import check_free, occupied
 from bridle.loop.working_copy.run_worktrees import folder_of
 from bridle.views.terminal import receipt as receipts
-from bridle.views.terminal.outcome_summary import harmless
+from bridle.views.terminal.escape_controls import escape_unprintable
 
 
 def say(line: str) -> None:
     """A line for the person who watches."""
-    print(f"bridle: {harmless(line)}", file=sys.stderr, flush=True)
+    print(f"bridle: {escape_unprintable(line)}", file=sys.stderr, flush=True)
 
 
 def home() -> Path:
@@ -116,7 +116,7 @@ def show(document: dict[str, Any], reason: str, *, as_json: bool) -> None:
     if sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb":
         _paint(document, reason)
         return
-    for line in receipts.lines(document, reason):
+    for line in receipts.plain_lines(document, reason):
         print(line)
 
 
@@ -161,12 +161,12 @@ def _addresses(run: Path) -> Sequence[str]:
 def _paint(document: dict[str, Any], reason: str) -> None:
     from rich.console import Console
 
-    from bridle.views.terminal.rich_text import joined
+    from bridle.views.terminal.rich_text import to_rich_text
     from bridle.views.terminal.styled_lines import BLANK
 
     console = Console(highlight=False, markup=False, emoji=False)
     # A command that is too long for the terminal is broken by the terminal alone, so that it can be copied.
-    console.print(joined([BLANK, *receipts.styled(document, reason, width=console.width)]), soft_wrap=True)
+    console.print(to_rich_text([BLANK, *receipts.styled_lines(document, reason, width=console.width)]), soft_wrap=True)
 
 
 async def _shown(run: Path, environment: Mapping[str, str], *, with_hooks: bool) -> RunEnd:

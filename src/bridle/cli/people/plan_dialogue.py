@@ -15,7 +15,7 @@ from bridle.loop.plan.model import Plan
 from bridle.loop.settings.model import Settings
 from bridle.run.request import Auth, Limits, Mode, Permission, Reasoning, Request
 from bridle.run.runner import Finished, run
-from bridle.views.terminal.run_lines import AgentWords
+from bridle.views.terminal.run_lines import AgentLines
 from bridle.wire.events.events import Event
 from bridle.wire.mask import Mask, secret_values
 
@@ -154,10 +154,10 @@ def _answers(questions: tuple[str, ...]) -> list[str] | None:
 
 def _shown() -> Callable[[Event], None]:
     mask = Mask(secret_values(os.environ))
-    words = AgentWords(Path.cwd(), mask=mask)
+    lines = AgentLines(Path.cwd(), mask=mask)
 
     def show(event: Event) -> None:
-        for line in words.of(event):
+        for line in lines.from_event(event):
             print(f"  {clean(line)}", file=sys.stderr, flush=True)
 
     return show

@@ -19,10 +19,10 @@ from bridle.loop.control import usage_limit_waits
 from bridle.loop.control.current_state import current_receipt
 from bridle.loop.plan.model import Plan
 from bridle.loop.progress_events import AgentPrinted, Progress
-from bridle.views.terminal.outcome_summary import harmless
-from bridle.views.terminal.run_lines import Teller, waits
-from bridle.views.terminal.run_screen import SPINS, Screen
-from bridle.views.terminal.styled_lines import Line, broken
+from bridle.views.terminal.escape_controls import escape_unprintable
+from bridle.views.terminal.run_lines import RunPrinter, format_wait
+from bridle.views.terminal.run_screen import SPINS, RunScreen
+from bridle.views.terminal.styled_lines import Line, wrap_line
 from bridle.wire.mask import Mask, secret_values
 
 if TYPE_CHECKING:
@@ -83,23 +83,23 @@ class LineDisplay:
     """A line for each thing, one after the other."""
 
     def __init__(self, run: Path, folders: tuple[Path, ...], titles: tuple[str, ...], mask: Mask) -> None:
-        self._teller = Teller(
+        self._printer = RunPrinter(
             titles,
             *folders,
             mask=mask,
             write=lambda one: _write(one.plain),
-            is_side_by_side=_is_side_by_side(folders),
+            is_parallel=_is_side_by_side(folders),
         )
         self._store = FileStore(run)
         self._ticking: asyncio.Task[None] | None = None
 
     def say(self, line: str) -> None:
         """Show a line."""
-        _write(f"bridle: {harmless(line)}")
+        _write(f"bridle: {escape_unprintable(line)}")
 
     def watch(self, progress: Progress) -> None:
         """Show what has happened."""
-        self._teller.tell(progress)
+        self._printer.print(progress)
 
     async def __aenter__(self) -> Self:
         self._ticking = asyncio.create_task(self._tell_waits())
@@ -120,7 +120,7 @@ class LineDisplay:
                 return  # whoever drives the run meets the same error and says it
             if nap is not None and nap.effect_id != told:
                 told = nap.effect_id
-                self.say(waits(nap))
+                self.say(format_wait(nap))
             await asyncio.sleep(WAITS_SECONDS)
 
 
@@ -129,14 +129,14 @@ class LiveDisplay:
 
     def __init__(self, run: Path, folders: tuple[Path, ...], titles: tuple[str, ...], mask: Mask) -> None:
         self._store = FileStore(run)
-        self._screen = Screen(*folders, mask=mask, began_seconds=clock.now().timestamp(), price=_price)
-        self._teller = Teller(
+        self._screen = RunScreen(*folders, mask=mask, began_seconds=clock.now().timestamp(), price=_price)
+        self._printer = RunPrinter(
             titles,
             *folders,
             mask=mask,
             write=self._above,
             shows_tools=False,
-            is_side_by_side=_is_side_by_side(folders),
+            is_parallel=_is_side_by_side(folders),
         )
         self._seen = -1
         self._look_again = 0.0
@@ -147,13 +147,13 @@ class LiveDisplay:
 
     def say(self, line: str) -> None:
         """Show a line above the view."""
-        self._above(Line((("bridle: ", "dim"), (harmless(line), ""))))
+        self._above(Line((("bridle: ", "dim"), (escape_unprintable(line), ""))))
 
     def watch(self, progress: Progress) -> None:
         """Show what has happened."""
-        self._screen.take(progress, now=clock.now().timestamp())
+        self._screen.add_progress(progress, now=clock.now().timestamp())
         if not isinstance(progress, AgentPrinted):
-            self._teller.tell(progress)
+            self._printer.print(progress)
 
     async def __aenter__(self) -> Self:
         from rich.console import Console
@@ -188,21 +188,21 @@ class LiveDisplay:
                 document, _ = await current_receipt(self._store)
                 if self._seen < 0:
                     before = float(document.get("seconds") or 0.0)
-                    self._screen.go_on(after_seconds=before, now=clock.now().timestamp())
-                self._screen.stand(document, usage_limit_waits.current(self._store))
+                    self._screen.set_elapsed(before, now=clock.now().timestamp())
+                self._screen.set_receipt(document, usage_limit_waits.current(self._store))
                 self._seen = seq
                 self._look_again = clock.monotonic() + LOOK_SHARE * (clock.monotonic() - began)
         except Error:
             return  # whoever drives the run meets the same error and says it; the picture stays as it is
 
     def _draw(self) -> None:
-        from bridle.views.terminal.rich_text import joined
+        from bridle.views.terminal.rich_text import to_rich_text
 
         if self._live is None or self._console is None:
             return
         width, height = self._console.size
         lines = self._screen.lines(now=clock.now().timestamp(), width=width - 1, height=height - 2)
-        self._live.update(joined(lines), refresh=True)
+        self._live.update(to_rich_text(lines), refresh=True)
 
     def _press(self, key: str) -> None:
         if key.lower() != SKIP_KEY:
@@ -216,12 +216,12 @@ class LiveDisplay:
             self.say("the wait is over: it is tried again now")
 
     def _above(self, line: Line) -> None:
-        from bridle.views.terminal.rich_text import joined
+        from bridle.views.terminal.rich_text import to_rich_text
 
         if self._console is None:
             _write(line.plain)
         else:
-            text = joined(broken(line, self._console.width))
+            text = to_rich_text(wrap_line(line, self._console.width))
             self._console.print(text)
 
 

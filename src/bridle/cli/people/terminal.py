@@ -88,10 +88,10 @@ def print_document(value: object) -> None:
 
 def clean(text: str) -> str:
     """The text without secrets, and without anything that moves a cursor."""
-    from bridle.views.terminal.outcome_summary import harmless
+    from bridle.views.terminal.escape_controls import escape_unprintable
     from bridle.wire.mask import Mask, secret_values
 
-    return harmless(Mask(secret_values(os.environ)).apply(text))
+    return escape_unprintable(Mask(secret_values(os.environ)).apply(text))
 
 
 def run_until_told(work: Coroutine[Any, Any, T]) -> T | None:

@@ -1,6 +1,6 @@
-"""A conversation as lines: a card for each item, sub-agents nested behind a guide.
+"""A conversation as lines: one card for each item, sub-agents nested behind a guide.
 
-Everything that an agent wrote passes through `Page.clean`: secrets masked, control characters made harmless.
+All text of an agent passes through `Page.clean`, which masks secrets and escapes control characters.
 """
 
 from __future__ import annotations
@@ -9,8 +9,18 @@ from collections.abc import Iterator, Sequence
 from typing import assert_never
 
 from bridle.views.terminal.footer import DENIED, footer_lines
-from bridle.views.terminal.page import Look, Page, counted, left_out, spoken_seconds
-from bridle.views.terminal.styled_lines import BLANK, NARROWEST, Line, cells, chopped, fitted, indented, line, wrapped
+from bridle.views.terminal.page import DisplayOptions, Page, format_count, format_seconds, omitted_line
+from bridle.views.terminal.styled_lines import (
+    BLANK,
+    MIN_WIDTH,
+    Line,
+    cell_width,
+    indent,
+    split_cells,
+    styled_line,
+    truncate,
+    wrap_text,
+)
 from bridle.wire.mask import Mask
 from bridle.wire.transcript.items import (
     AnyItem,
@@ -31,7 +41,7 @@ from bridle.wire.transcript.items import (
 from bridle.wire.transcript.prose_and_code import Code
 from bridle.wire.transcript.transcript import Transcript
 
-OUTPUT_LINES = 10  # enough to see what a command said, few enough to see several commands on a screen
+OUTPUT_LINES = 10  # enough to see what a command printed, few enough to see several commands on a screen
 DIFF_LINES = 40
 THOUGHT_LINES = 8
 PROMPT_LINES = 6
@@ -49,28 +59,28 @@ _LABELS = {Speaker.USER: "user", Speaker.PROGRAM: "program", Speaker.STRAY: "str
 
 
 class Cards:
-    """Draws items as lines."""
+    """The renderer of transcript items as lines."""
 
-    def __init__(self, transcript: Transcript, mask: Mask, look: Look) -> None:
+    def __init__(self, transcript: Transcript, mask: Mask, options: DisplayOptions) -> None:
         self._transcript = transcript
-        self._page = Page(mask, look)
+        self._page = Page(mask, options)
 
     def conversation(self, items: Sequence[AnyItem], width: int | None = None) -> Iterator[Line]:
-        """The items below each other, a blank line between cards, none between notices."""
-        before: AnyItem | None = None
+        """Yield the items one below the other, with a blank line between cards but not between notices."""
+        previous: AnyItem | None = None
         for item in items:
             lines = list(self.card(item, width))
-            if lines and before is not None and not (isinstance(before, Notice) and isinstance(item, Notice)):
+            if lines and previous is not None and not (isinstance(previous, Notice) and isinstance(item, Notice)):
                 yield BLANK
-            before = item if lines else before
+            previous = item if lines else previous
             yield from lines
 
     def card(self, item: AnyItem, width: int | None = None) -> Iterator[Line]:
-        """The lines of one item."""
-        width = max(width or self._page.look.width, NARROWEST)
+        """Yield the lines of one item."""
+        width = max(width or self._page.options.width, MIN_WIDTH)
         match item:
             case Words():
-                return self._words(item, width)
+                return self._text(item, width)
             case Thought():
                 return self._thought(item, width)
             case Call():
@@ -86,74 +96,76 @@ class Cards:
             case _:
                 assert_never(item)
 
-    def _words(self, item: Words, width: int) -> Iterator[Line]:
+    def _text(self, item: Words, width: int) -> Iterator[Line]:
         if item.speaker is not Speaker.AGENT:
             limit = None if item.speaker is Speaker.USER else OUTPUT_LINES
             yield from self._page.labelled(_LABELS[item.speaker], item.text, width, limit, _style(item.speaker))
         else:
             yield from self._answer(item, width)
-        yield from left_out(item.omitted_characters)
+        yield from omitted_line(item.omitted_characters)
 
     def _answer(self, item: Words, width: int) -> Iterator[Line]:
-        """The agent's own words, behind a dot that tells them from everything else."""
-        for place, one in enumerate(self._answer_lines(item, width - 2)):
-            yield Line((("● " if place == 0 else "  ", "dot"), *one.segments))
+        """Yield the agent's text behind a dot that distinguishes it from everything else."""
+        for index, line in enumerate(self._answer_lines(item, width - 2)):
+            yield Line((("● " if index == 0 else "  ", "dot"), *line.segments))
 
     def _answer_lines(self, item: Words, width: int) -> Iterator[Line]:
         for part in item.parts:
             text = self._page.clean(part.text)
             if isinstance(part, Code):
-                yield line(fitted(f"```{self._page.clean(part.language)}", width), "dim")
-                yield from (line(piece, "code") for one in text.split("\n") for piece in chopped(one, width))
-                yield line("```", "dim")
+                yield styled_line(truncate(f"```{self._page.clean(part.language)}", width), "dim")
+                yield from (
+                    styled_line(piece, "code") for code in text.split("\n") for piece in split_cells(code, width)
+                )
+                yield styled_line("```", "dim")
             else:
-                yield from (line(one, "answer") for one in wrapped(text, width))
+                yield from (styled_line(prose, "answer") for prose in wrap_text(text, width))
 
     def _thought(self, item: Thought, width: int) -> Iterator[Line]:
-        if self._page.look.thinking and item.text.strip():
+        if self._page.options.thinking and item.text.strip():
             yield from self._page.labelled("thinking", item.text, width, THOUGHT_LINES, "thought")
-            yield from left_out(item.omitted_characters)
+            yield from omitted_line(item.omitted_characters)
 
     def _call(self, call: Call, width: int) -> Iterator[Line]:
         yield from self._head(call, width)
         if isinstance(call.detail, SubAgent):
-            body = self._sub_agent(call, call.detail, width - len(self._page.look.guide))
-            yield from indented(body, self._page.look.guide, "guide")
+            body = self._sub_agent(call, call.detail, width - len(self._page.options.guide))
+            yield from indent(body, self._page.options.guide, "guide")
             return
-        yield from indented(self._body(call, width - 2), "  ")
-        inside = self.conversation(self._transcript.items(call.call_id), width - len(self._page.look.guide))
-        yield from indented(inside, self._page.look.guide, "guide")
+        yield from indent(self._body(call, width - 2), "  ")
+        nested = self.conversation(self._transcript.items(call.call_id), width - len(self._page.options.guide))
+        yield from indent(nested, self._page.options.guide, "guide")
 
     def _body(self, call: Call, width: int) -> Iterator[Line]:
-        """What the tool did, in the form that suits its kind; its words where there is no such form."""
-        went_well = call.state in (State.OK, State.RUNNING)
+        """Yield what the tool did in the form of its kind, else its output."""
+        succeeded = call.state in (State.OK, State.RUNNING)
         match call.detail:
-            case FileChange() as change if went_well:
+            case FileChange() as change if succeeded:
                 yield from self._diff(change, width)
-            case TodoList() as todos if went_well:
+            case TodoList() as todos if succeeded:
                 yield from self._todos(todos, width)
-            case Questions() as asked:
-                yield from self._questions(asked, width)
-                yield from () if went_well else self._output(call, width)
+            case Questions() as questions:
+                yield from self._questions(questions, width)
+                yield from () if succeeded else self._output(call, width)
             case _:
                 yield from self._output(call, width)
 
     def _head(self, call: Call, width: int) -> Iterator[Line]:
-        """Symbol, name and summary, then the state in words; one line unless everything is wanted."""
+        """Yield symbol, name, summary and state: one line, unless everything is shown."""
         style = f"state.{call.state}"
-        name = self._page.clean(call.name).replace("\n", " ") or "(a call that was not seen)"
-        end = f"  [{self._state_words(call)}]"
-        start = f"{SYMBOLS[call.state]} {fitted(name, width // 2)}"
+        name = self._page.clean(call.name).replace("\n", " ") or "(unseen call)"
+        end = f"  [{self._state_text(call)}]"
+        start = f"{SYMBOLS[call.state]} {truncate(name, width // 2)}"
         summary = self._page.clean(self._summary(call)).replace("\n", " ")
-        room = width - cells(start) - cells(end) - 2
-        fits = room >= 0  # else the state has a line of its own
-        shown = fitted(summary, room if fits else width - cells(start) - 2) if summary and room else ""
+        room = width - cell_width(start) - cell_width(end) - 2
+        fits = room >= 0  # else the state goes on a line of its own
+        shown = truncate(summary, room if fits else width - cell_width(start) - 2) if summary and room else ""
         head = ((start, style), (f"  {shown}" if shown else "", "summary"))
         yield Line((*head, (end, style)) if fits else head)
-        yield from () if fits else (line(f"  {one}", style) for one in wrapped(end.strip(), width - 2))
-        if self._page.look.full and (shown != summary or summary.endswith("…")):
-            text = self._page.clean(call.input)
-            yield from (line(f"  {one}", "dim") for one in wrapped(text, width - 2))
+        yield from () if fits else (styled_line(f"  {text}", style) for text in wrap_text(end.strip(), width - 2))
+        if self._page.options.full and (shown != summary or summary.endswith("…")):
+            arguments = wrap_text(self._page.clean(call.input), width - 2)
+            yield from (styled_line(f"  {text}", "dim") for text in arguments)
 
     def _summary(self, call: Call) -> str:
         match call.detail:
@@ -162,26 +174,26 @@ class Cards:
             case TodoList() as todos:
                 done = sum(todo.status == "completed" for todo in todos.todos)
                 return f"{done} of {len(todos.todos) + todos.omitted} done"
-            case Questions() as asked:
-                return counted(len(asked.questions), "question")
+            case Questions() as questions:
+                return format_count(len(questions.questions), "question")
         return call.summary
 
-    def _state_words(self, call: Call) -> str:
-        words = [str(call.state)]
+    def _state_text(self, call: Call) -> str:
+        parts = [str(call.state)]
         if call.background and call.state is State.RUNNING:
-            words[0] = "running in the background"
+            parts[0] = "running in the background"
         if isinstance(call.detail, FileChange) and call.state in (State.OK, State.RUNNING):
-            words.append(f"+{call.detail.added} −{call.detail.removed}")
+            parts.append(f"+{call.detail.added} −{call.detail.removed}")
         if isinstance(call.detail, SubAgent):
-            words.extend(self._agent_figures(call, call.detail))
+            parts.extend(self._agent_figures(call, call.detail))
         if call.seconds is not None:
-            words.append(spoken_seconds(call.seconds))
-        return " · ".join(words)
+            parts.append(format_seconds(call.seconds))
+        return " · ".join(parts)
 
     def _agent_figures(self, call: Call, agent: SubAgent) -> Iterator[str]:
         seen = sum(isinstance(item, Call) for item in self._transcript.items(call.call_id))
         tools = agent.tool_uses if agent.tool_uses is not None else seen
-        yield counted(tools, "tool call")
+        yield format_count(tools, "tool call")
         if agent.tokens is not None:
             yield f"{agent.tokens:,} tokens"
 
@@ -189,54 +201,54 @@ class Cards:
         if agent.prompt:
             yield from self._page.labelled("prompt", agent.prompt, width, PROMPT_LINES, "dim")
         items = self._transcript.items(call.call_id)
-        inside = list(self.conversation(items, width))
-        if inside:
+        nested = list(self.conversation(items, width))
+        if nested:
             yield from ([BLANK] if agent.prompt else [])
-            yield from inside
+            yield from nested
         if agent.doing and call.state is State.RUNNING:
             yield from self._page.labelled("now", agent.doing, width, 1, "dim")
         report = agent.report if call.state in (State.OK, State.RUNNING) else agent.report or call.output
         if report and not (call.background and not agent.report):
-            yield from ([BLANK] if inside or agent.prompt else [])
+            yield from ([BLANK] if nested or agent.prompt else [])
             yield from self._page.labelled("report", report, width, None, "answer")
 
     def _diff(self, change: FileChange, width: int) -> Iterator[Line]:
         lines = self._page.clean("\n".join(change.lines)).split("\n") if change.lines else []
-        shown, more = self._page.first(lines, DIFF_LINES, change.omitted_lines)
-        for one in shown:
-            style = {"+": "added", "-": "removed", "@": "hunk"}.get(one[:1], "dim")
-            yield from (line(piece, style) for piece in chopped(self._page.cut(one), width))
+        shown, more = self._page.limit_lines(lines, DIFF_LINES, change.omitted_lines)
+        for text in shown:
+            style = {"+": "added", "-": "removed", "@": "hunk"}.get(text[:1], "dim")
+            yield from (styled_line(piece, style) for piece in split_cells(self._page.shorten(text), width))
         yield from more
 
     def _todos(self, todos: TodoList, width: int) -> Iterator[Line]:
         for todo in todos.todos:
             status = self._page.clean(todo.status)
             symbol = _TODO_SYMBOLS.get(todo.status, "·")
-            words = f"{symbol} {self._page.clean(todo.text)} ({status.replace('_', ' ')})".replace("\n", " ")
+            entry = f"{symbol} {self._page.clean(todo.text)} ({status.replace('_', ' ')})".replace("\n", " ")
             style = {"completed": "added", "in_progress": "summary"}.get(todo.status, "dim")
-            yield from (line(one, style) for one in wrapped(words, width))
+            yield from (styled_line(text, style) for text in wrap_text(entry, width))
         if todos.omitted:
-            yield line(f"… {todos.omitted} more", "dim")
+            yield styled_line(f"… {todos.omitted} more", "dim")
 
-    def _questions(self, asked: Questions, width: int) -> Iterator[Line]:
-        for question in asked.questions:
+    def _questions(self, questions: Questions, width: int) -> Iterator[Line]:
+        for question in questions.questions:
             head = f"{question.header}: {question.text}" if question.header else question.text
-            yield from (line(one, "question") for one in wrapped(f"? {self._page.clean(head)}", width))
+            yield from (styled_line(text, "question") for text in wrap_text(f"? {self._page.clean(head)}", width))
             for option in question.options:
-                words = f"- {option.label}" + (f": {option.description}" if option.description else "")
-                yield from (line(f"  {one}") for one in wrapped(self._page.clean(words), width - 2))
+                choice = f"- {option.label}" + (f": {option.description}" if option.description else "")
+                yield from (styled_line(f"  {text}") for text in wrap_text(self._page.clean(choice), width - 2))
             answer = "not answered" if question.answer is None else f"answer: {self._page.clean(question.answer)}"
-            yield from (line(f"  {one}", "summary") for one in wrapped(answer, width - 2))
+            yield from (styled_line(f"  {text}", "summary") for text in wrap_text(answer, width - 2))
 
     def _output(self, call: Call, width: int) -> Iterator[Line]:
         text = self._page.clean(call.output).strip("\n")
         lines = text.split("\n") if text else []
-        shown, more = self._page.first(lines, OUTPUT_LINES, call.omitted_lines)
+        shown, more = self._page.limit_lines(lines, OUTPUT_LINES, call.omitted_lines)
         style = "output" if call.state is State.OK else f"state.{call.state}"
-        for one in shown:
-            yield from (line(piece, style) for piece in wrapped(self._page.cut(one), width))
+        for output in shown:
+            yield from (styled_line(piece, style) for piece in wrap_text(self._page.shorten(output), width))
         yield from more
-        yield from left_out(call.omitted_characters if self._page.look.full else 0)
+        yield from omitted_line(call.omitted_characters if self._page.options.full else 0)
 
     def _notice(self, notice: Notice, width: int) -> Iterator[Line]:
         label = f"{notice.kind} {notice.state}" if notice.state is not None else str(notice.kind)
@@ -246,12 +258,12 @@ class Cards:
     def _failure(self, failure: Failure, width: int) -> Iterator[Line]:
         name = self._page.clean(failure.name).replace("\n", " ")
         yield from self._page.labelled(f"✗ error {name}".rstrip(), failure.text, width, OUTPUT_LINES, "state.error")
-        yield from left_out(failure.omitted_characters if self._page.look.full else 0)
+        yield from omitted_line(failure.omitted_characters if self._page.options.full else 0)
 
     def _chip(self, chip: Chip, width: int) -> Iterator[Line]:
         kind = self._page.clean(chip.kind).replace("\n", " ")
         yield from self._page.labelled(f"unknown ({kind})", chip.raw, width, CHIP_LINES, "dim")
-        yield from left_out(chip.omitted_characters if self._page.look.full else 0)
+        yield from omitted_line(chip.omitted_characters if self._page.options.full else 0)
 
 
 def _style(speaker: Speaker) -> str:

@@ -1,4 +1,4 @@
-"""The conversation on a terminal: in colour for a person, as plain text for a pipe, whole or as it grows."""
+"""A conversation on standard output: in colour on a terminal, plain in a pipe, whole or as it grows."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, TextIO
 
 from bridle.views.terminal.cards import Cards
-from bridle.views.terminal.page import Look
-from bridle.views.terminal.rich_text import joined, style
+from bridle.views.terminal.page import DisplayOptions
+from bridle.views.terminal.rich_text import rich_style, to_rich_text
 from bridle.views.terminal.styled_lines import BLANK, Line
 from bridle.wire.mask import Mask
 from bridle.wire.transcript.items import AnyItem, Call, Notice, State, Thought, Words
@@ -19,19 +19,19 @@ if TYPE_CHECKING:
 
 PLAIN_WIDTH = 100
 PLAIN_GUIDE = "| "
-# Each print of rich costs as much as dozens of lines; this many pieces at a time fill a few screens.
+# One print of rich costs as much as dozens of lines; this many segments at a time fill a few screens.
 PRINTED_SEGMENTS = 500
 
 
 class PlainView:
-    """Writes a conversation without any colour, at a width that does not depend on where it goes."""
+    """A conversation written without colour, at a width that does not depend on the output."""
 
-    def __init__(self, transcript: Transcript, mask: Mask, look: Look, out: TextIO) -> None:
-        self._order = _Order(transcript, Cards(transcript, mask, look))
+    def __init__(self, transcript: Transcript, mask: Mask, options: DisplayOptions, out: TextIO) -> None:
+        self._order = _Order(transcript, Cards(transcript, mask, options))
         self._out = out
 
     def update(self) -> None:
-        """Write what has settled since the last time."""
+        """Write the items that have settled since the last update."""
         self._write(self._order.settled())
 
     def finish(self) -> None:
@@ -39,24 +39,24 @@ class PlainView:
         self._write(self._order.rest())
 
     def close(self) -> None:
-        """There is nothing to give back."""
+        """Do nothing: plain text holds no terminal state."""
 
     def _write(self, lines: Iterable[Line]) -> None:
-        for one in lines:
-            self._out.write(one.plain + "\n")
+        for line in lines:
+            self._out.write(line.plain + "\n")
         self._out.flush()
 
 
 class ColourView:
-    """Draws a conversation with rich; while it grows, what has not settled stands at the bottom and changes."""
+    """A conversation drawn with rich; while it grows, unsettled items are redrawn at the bottom."""
 
-    def __init__(self, transcript: Transcript, mask: Mask, look: Look, console: Console) -> None:
-        self._order = _Order(transcript, Cards(transcript, mask, look))
+    def __init__(self, transcript: Transcript, mask: Mask, options: DisplayOptions, console: Console) -> None:
+        self._order = _Order(transcript, Cards(transcript, mask, options))
         self._console = console
         self._live: Live | None = None
 
     def update(self) -> None:
-        """Draw what has settled since the last time, and redraw what has not."""
+        """Draw the items that have settled since the last update, and redraw the others."""
         self._print(self._order.settled())
         self._redraw()
 
@@ -66,71 +66,71 @@ class ColourView:
         self._print(self._order.rest())
 
     def close(self) -> None:
-        """Give the terminal back."""
+        """Erase the live region and release the terminal."""
         if self._live is not None:
-            self._live.update(joined([]), refresh=True)
+            self._live.update(to_rich_text([]), refresh=True)
             self._live.stop()
             self._live = None
 
     def _print(self, lines: Iterable[Line]) -> None:
         from rich.segment import Segment, Segments
 
-        waiting: list[Segment] = []
-        for one in lines:
-            waiting += (Segment(piece, style(name)) for piece, name in one.segments if piece)
-            waiting.append(Segment.line())
-            if len(waiting) > PRINTED_SEGMENTS:
-                self._console.print(Segments(waiting), end="", crop=False, soft_wrap=True)
-                waiting = []
-        if waiting:
-            self._console.print(Segments(waiting), end="", crop=False, soft_wrap=True)
+        segments: list[Segment] = []
+        for line in lines:
+            segments += (Segment(piece, rich_style(name)) for piece, name in line.segments if piece)
+            segments.append(Segment.line())
+            if len(segments) > PRINTED_SEGMENTS:
+                self._console.print(Segments(segments), end="", crop=False, soft_wrap=True)
+                segments = []
+        if segments:
+            self._console.print(Segments(segments), end="", crop=False, soft_wrap=True)
 
     def _redraw(self) -> None:
         from rich.live import Live
 
-        # The end of what goes on is worth more than its beginning, and there is one screen for it.
+        # The newest lines matter most, and there is one screen for them.
         lines = self._order.unsettled()[-max(self._console.height - 2, 1) :]
         if self._live is None:
             self._live = Live(console=self._console, auto_refresh=False, transient=True)
             self._live.start()
-        self._live.update(joined(lines), refresh=True)
+        self._live.update(to_rich_text(lines), refresh=True)
 
 
 class _Order:
-    """Which items have been shown. An item is shown for good once it and all before it have settled."""
+    """Which items have been shown; an item is final once it and all before it have settled."""
 
     def __init__(self, transcript: Transcript, cards: Cards) -> None:
         self._transcript = transcript
         self._cards = cards
-        self._place = 0
+        self._shown_items = 0
         self._last: AnyItem | None = None
 
     def settled(self) -> Iterable[Line]:
-        """The lines of items that can be shown for good now."""
-        for item in self._waiting():
+        """Yield the lines of the items that are final now."""
+        for item in self._remaining():
             if not self._is_settled(item):
                 return
             yield from self._show(item)
 
     def rest(self) -> Iterable[Line]:
-        """The lines of all items that were not shown."""
-        for item in self._waiting():
+        """Yield the lines of all items that were not shown."""
+        for item in self._remaining():
             yield from self._show(item)
 
     def unsettled(self) -> list[Line]:
-        """The lines of the items that may still change."""
-        lines = list(self._cards.conversation(self._waiting()))
+        """Return the lines of the items that may still change."""
+        lines = list(self._cards.conversation(self._remaining()))
         return [BLANK, *lines] if lines and self._last is not None else lines
 
-    def _waiting(self) -> tuple[AnyItem, ...]:
-        return self._transcript.items(start=self._place)
+    def _remaining(self) -> tuple[AnyItem, ...]:
+        return self._transcript.items(start=self._shown_items)
 
     def _show(self, item: AnyItem) -> Iterable[Line]:
-        self._place += 1
+        self._shown_items += 1
         lines = list(self._cards.card(item))
         if lines:
-            joined = isinstance(self._last, Notice) and isinstance(item, Notice)
-            yield from [] if self._last is None or joined else [BLANK]
+            both_notices = isinstance(self._last, Notice) and isinstance(item, Notice)
+            yield from [] if self._last is None or both_notices else [BLANK]
             self._last = item
         yield from lines
 
@@ -148,8 +148,10 @@ class _Order:
         return True
 
 
-def look_for(*, is_terminal: bool, width: int | None, terminal_width: int, full: bool, thinking: bool) -> Look:
-    """How to show a conversation there."""
+def display_options(
+    *, is_terminal: bool, width: int | None, terminal_width: int, full: bool, thinking: bool
+) -> DisplayOptions:
+    """Return how to show a conversation on that output."""
     if is_terminal:
-        return Look(width=width or terminal_width, full=full, thinking=thinking)
-    return Look(width=width or PLAIN_WIDTH, full=full, thinking=thinking, guide=PLAIN_GUIDE)
+        return DisplayOptions(width=width or terminal_width, full=full, thinking=thinking)
+    return DisplayOptions(width=width or PLAIN_WIDTH, full=full, thinking=thinking, guide=PLAIN_GUIDE)

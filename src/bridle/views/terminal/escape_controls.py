@@ -1,4 +1,4 @@
-"""Agents' text made harmless for a terminal: nothing in it can move the cursor, hide text or reorder it."""
+"""Foreign text made safe for a terminal: nothing in it can move the cursor, hide text or reorder it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 
 TAB_CELLS = 4
 
-# Colours and links that tools print around their words: taken out whole, so that the words stay readable.
+# Colours and links that tools print around their text: removed whole, so that the text stays readable.
 _SEQUENCES = re.compile(
     r"\x1b\[[0-?]*[ -/]*[@-~]"  # CSI: colours, cursor
     r"|\x1b[\]PX^_][^\x07\x1b\n]{0,4096}(?:\x07|\x1b\\)"  # OSC, DCS and the like: titles, links, clipboard
@@ -16,15 +16,15 @@ _SEQUENCES = re.compile(
 _CONTROL = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f"  # C0 without tab and newline, DEL, C1
     "\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff"  # invisible, line breaking and reordering characters
-    "\ud800-\udfff"  # halves of characters, which cannot be written
+    "\ud800-\udfff"  # lone surrogates, which cannot be encoded
     "\U000e0000-\U000e007f]"  # tags: text that no terminal shows
 )
-# Joins the parts of one emoji, and is harmless.
+# Joins the parts of one emoji; safe to show.
 _JOINER = "\u200d"
 
 
-def neutralise(text: str) -> str:
-    """The same words, with every character that a terminal would obey taken out or made visible."""
+def escape_controls(text: str) -> str:
+    """Remove escape sequences and make every other control character visible."""
     if text.isascii() and text.isprintable():
         return text
     text = text.replace("\r\n", "\n").replace("\r", "\n").expandtabs(TAB_CELLS)
@@ -33,8 +33,20 @@ def neutralise(text: str) -> str:
     return _CONTROL.sub(_visible, text)
 
 
-def _visible(found: re.Match[str]) -> str:
-    character = found[0]
+def escape_unprintable(text: str) -> str:
+    """Write every unprintable character but newline and tab as its Python escape."""
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(
+        character
+        if character.isprintable() or character in "\n\t"
+        else character.encode("unicode_escape").decode("ascii")
+        for character in text
+    )
+
+
+def _visible(match: re.Match[str]) -> str:
+    character = match[0]
     code = ord(character)
     if character == _JOINER:
         return character

@@ -1,6 +1,6 @@
-"""An agent at work, line by line for a person: its words as they come, a line for each tool, what it waits for.
+"""A running agent's events as lines: its text as it arrives, a line for each tool call, retries and limits.
 
-The words of the agent itself are the answer; everything else is said beside it.
+The text of the main agent is the answer; everything else goes to a second output.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import UTC, datetime
 
-from bridle.views.terminal.outcome_summary import harmless
+from bridle.views.terminal.escape_controls import escape_unprintable
 from bridle.wire.events.blocks import Text, ToolResult, ToolUse
 from bridle.wire.events.events import Assistant, Event, Malformed, RateLimit, Result, User
 from bridle.wire.events.system import ApiRetry, CompactBoundary, Init, TaskStarted
@@ -18,90 +18,90 @@ from bridle.wire.record.recorder import Recorder
 from bridle.wire.transcript.call_summary import summarise
 from bridle.wire.transcript.clip import Clip
 
-# The window of a model whose name does not say otherwise; the result names the true one at the end.
+# The context window of a model whose name does not say otherwise; the result names the true one at the end.
 USUAL_WINDOW = 200_000
 LARGE_WINDOW = 1_000_000
-_RESULT_CHARACTERS = 100  # of a tool's answer: its first line, in one line of most terminals
-_EXPENSIVE_PERCENT = 1  # context below one percent is not worth a word
-# What is news between two results: another tenth of the window, or another ten cents.
-_NEWS_PERCENT = 10
-_NEWS_USD = 0.10
+_RESULT_CHARACTERS = 100  # of a tool result: its first line, in one line of most terminals
+_SHOWN_PERCENT = 1  # context below one percent is not shown
+# A progress line is printed after another tenth of the window, or another ten cents.
+_PROGRESS_PERCENT = 10
+_PROGRESS_USD = 0.10
 
 Print = Callable[[str], None]
 Price = Callable[[Record], float | None]
 
 
-class Live:
-    """Shows events one after the other: words through `answer`, everything else through `beside`.
+class EventPrinter:
+    """A printer of events: the answer's text through `answer`, everything else through `status`.
 
-    `price` says what a run has cost so far, where that can be known before its result.
+    `price` returns the cost of a run so far, where it can be known before the result.
     """
 
-    def __init__(self, *, answer: Print, beside: Print, mask: Mask, price: Price = lambda _record: None) -> None:
+    def __init__(self, *, answer: Print, status: Print, mask: Mask, price: Price = lambda _record: None) -> None:
         self._answer = answer
-        self._beside = beside
+        self._status = status
         self._price = price
         self._mask = mask
         self._clip = Clip(mask)
         self._tools: dict[str, str] = {}
-        self._facts = Recorder()
+        self._recorder = Recorder()
         self._message_id: str | None = None
-        self._told_percent = 0
-        self._told_usd = 0.0
+        self._shown_percent = 0
+        self._shown_usd = 0.0
         self.has_answered = False
-        """Whether any word of the answer was shown."""
+        """Whether any text of the answer was printed."""
 
     def show(self, event: Event) -> None:
-        """Show one event."""
-        self._facts.add(event)
+        """Print one event."""
+        self._recorder.add(event)
         match event:
             case Assistant():
                 self._assistant(event)
             case User():
                 self._user(event)
             case ApiRetry():
-                self._beside(_retry(event))
+                self._status(_retry(event))
             case RateLimit():
                 self._rate_limit()
             case Init():
                 self._init(event)
             case TaskStarted():
-                self._beside(self._clean(f"  started: {event.description or event.task_id}"))
+                self._status(self._clean(f"  started: {event.description or event.task_id}"))
             case CompactBoundary():
-                self._beside("  older parts of the conversation were replaced by a summary")
+                self._status("  the conversation was compacted: its older part is now a summary")
             case Malformed():
-                self._beside(f"  not JSON: {self._clean(self._clip.line(event.text, _RESULT_CHARACTERS))}")
+                self._status(f"  not JSON: {self._clean(self._clip.line(event.text, _RESULT_CHARACTERS))}")
             case Result():
                 self._result()
             case _:
                 pass
 
     def answer(self, text: str) -> None:
-        """Show words of the answer."""
+        """Print text of the answer."""
         self.has_answered = True
         self._answer(self._clean(text))
 
     def _init(self, event: Init) -> None:
         parts = {"": event.model, "session ": event.session_id, "permissions ": event.permission_mode}
-        known = [name + value for name, value in parts.items() if value]  # other agents say less
-        if known and self._facts.record.inits == 1:
-            self._beside(self._clean(", ".join(known)))
+        known = [name + value for name, value in parts.items() if value]  # other agents report less
+        if known and self._recorder.record.inits == 1:
+            self._status(self._clean(", ".join(known)))
 
     def _assistant(self, event: Assistant) -> None:
         indent = "" if event.parent_tool_use_id is MAIN else "    "
         if event.error is None and event.parent_tool_use_id is MAIN:
-            self._so_far(event.message.id)
+            self._progress(event.message.id)
         for block in event.message.blocks:
             if isinstance(block, Text) and block.text.strip():
                 if event.error is not None:
-                    self._beside(self._clean(f"{indent}  error: {block.text}"))
+                    self._status(self._clean(f"{indent}  error: {block.text}"))
                 elif event.parent_tool_use_id is MAIN:
                     self.answer(block.text)
                 else:
-                    self._beside(indent + self._clean(block.text))
+                    self._status(indent + self._clean(block.text))
             elif isinstance(block, ToolUse):
                 self._tools[block.id] = block.name
-                self._beside(self._clean(f"{indent}> {block.name} {summarise(block.arguments, self._clip)}"))
+                self._status(self._clean(f"{indent}> {block.name} {summarise(block.arguments, self._clip)}"))
 
     def _user(self, event: User) -> None:
         indent = "" if event.parent_tool_use_id is MAIN else "    "
@@ -110,45 +110,48 @@ class Live:
                 state = "failed" if block.is_error is True else "ok"
                 name = self._tools.pop(block.tool_use_id, "?")
                 text = _in_one_line(block.text) if block.is_error is True else block.text
-                said = self._clip.line(text, _RESULT_CHARACTERS)
-                self._beside(self._clean(f"{indent}  {name} {state}: {said}"))
+                output = self._clip.line(text, _RESULT_CHARACTERS)
+                self._status(self._clean(f"{indent}  {name} {state}: {output}"))
 
-    def _so_far(self, message_id: str | None) -> None:
-        """Before each answer but the first: how full the window is and what it cost, where that is news."""
+    def _progress(self, message_id: str | None) -> None:
+        """Print context use and cost before an answer but the first, where they have grown enough."""
         is_first, is_same = self._message_id is None, self._message_id == message_id
         self._message_id = message_id
         if is_first or is_same:
             return
-        record = self._facts.record
+        record = self._recorder.record
         percent, usd = int(context_percent(record)), self._price(record) or 0.0
-        if percent // _NEWS_PERCENT == self._told_percent // _NEWS_PERCENT and usd < self._told_usd + _NEWS_USD:
+        if (
+            percent // _PROGRESS_PERCENT == self._shown_percent // _PROGRESS_PERCENT
+            and usd < self._shown_usd + _PROGRESS_USD
+        ):
             return
-        self._told_percent, self._told_usd = percent, usd
+        self._shown_percent, self._shown_usd = percent, usd
         cost = f", about {usd:.2f} USD" if usd else ""
-        self._beside(f"  so far: {_count(record.tool_uses, 'tool call')}, context {percent}%{cost}")
+        self._status(f"  so far: {_count(record.tool_uses, 'tool call')}, context {percent}%{cost}")
 
     def _rate_limit(self) -> None:
-        record = self._facts.record
+        record = self._recorder.record
         if record.rate_limit_status not in (None, "allowed"):
-            until = "" if record.resets_at is None else f", resets at {_moment(record.resets_at)}"
-            self._beside(self._clean(f"  rate limit {record.rate_limit_status}{until}"))
+            until = "" if record.resets_at is None else f", resets at {_format_time(record.resets_at)}"
+            self._status(self._clean(f"  rate limit {record.rate_limit_status}{until}"))
 
     def _result(self) -> None:
-        self._beside(self._clean(status_line(self._facts.record)))
+        self._status(self._clean(status_line(self._recorder.record)))
 
     def _clean(self, text: str) -> str:
-        return harmless(self._mask.apply(text))
+        return escape_unprintable(self._mask.apply(text))
 
 
 def status_line(record: Record) -> str:
-    """Turns, tokens, context and cost so far, in one line."""
+    """Return turns, tokens, context use and cost so far in one line."""
     parts = [
         _count(record.num_turns or 0, "turn"),
         f"{record.usage.input_tokens} in",
         f"{record.usage.output_tokens} out",
     ]
     percent = context_percent(record)
-    if percent >= _EXPENSIVE_PERCENT:
+    if percent >= _SHOWN_PERCENT:
         parts.append(f"context {percent:.0f}%")
     if record.total_cost_usd is not None:
         parts.append(f"{record.total_cost_usd:.4f} USD")
@@ -156,20 +159,20 @@ def status_line(record: Record) -> str:
 
 
 def context_percent(record: Record) -> float:
-    """How full the model's window is."""
+    """Return how much of the model's context window is used, in percent."""
     usual = LARGE_WINDOW if (record.model or "").endswith("[1m]") else USUAL_WINDOW
     return 100.0 * record.context_tokens / (record.context_window or usual)
 
 
 def _retry(event: ApiRetry) -> str:
     known = event.error not in (None, "unknown")
-    why = f"{event.error if known else 'failed'}" + (f" ({event.error_status})" if event.error_status else "")
+    reason = f"{event.error if known else 'failed'}" + (f" ({event.error_status})" if event.error_status else "")
     wait = f"{(event.retry_delay_ms or 0) / 1000:.1f} s"
-    return harmless(f"  request {why}: attempt {event.attempt} of {event.max_retries}, waiting {wait}")
+    return escape_unprintable(f"  request {reason}: attempt {event.attempt} of {event.max_retries}, waiting {wait}")
 
 
-def _moment(seconds: int) -> str:
-    """A moment for a person to read; a number that is none stays a number."""
+def _format_time(seconds: int) -> str:
+    """Format a Unix time; a number out of range stays a number."""
     try:
         return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M} UTC"
     except (ValueError, OverflowError, OSError):
@@ -181,6 +184,6 @@ def _count(number: int, noun: str) -> str:
 
 
 def _in_one_line(text: str) -> str:
-    """A failure with its reason: the first line alone is often only an exit code."""
+    """Join an error's first line, often only an exit code, with the lines after it."""
     head, _, rest = text.strip().partition("\n")
     return f"{head}: {rest.lstrip()}" if rest.strip() else head

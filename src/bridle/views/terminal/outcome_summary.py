@@ -1,62 +1,50 @@
-"""A record and its outcome in a few lines for a person: the verdict first, then the facts, then the warnings.
+"""A record and its outcome in a few lines: the verdict, then the facts, then the warnings.
 
-What an agent said is shown with its control characters written out, so that a log cannot drive the terminal.
+Control characters in the agent's output are escaped, so that a log cannot drive the terminal.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
+from bridle.views.terminal.escape_controls import escape_unprintable
 from bridle.wire.record.outcome import Outcome
 from bridle.wire.record.record import Record
 
 _LABEL_WIDTH = 10
-_ANSWER_LINES = 20  # a screenful is left for the rest; `--json` has the whole answer
+_ANSWER_LINES = 20  # leaves room on the screen for the rest; `--json` has the whole answer
 _TEXT_CHARACTERS = 2000  # of one error, answer line or warning
 
 
-def summarise(record: Record, outcome: Outcome, *, clean: Callable[[str], str] = str) -> str:
-    """The summary, without a newline at its end; `clean` takes secrets out of the agent's words."""
+def summarize_outcome(record: Record, outcome: Outcome, *, clean: Callable[[str], str] = str) -> str:
+    """Return the summary without a final newline; `clean` masks secrets in the agent's output."""
     lines = [_verdict(outcome), *_facts(record, outcome), *_answer(outcome)]
     lines += [_labelled("warning", warning) for warning in outcome.warnings]
-    return "\n".join(harmless(clean(line)) for line in lines)
-
-
-def harmless(text: str) -> str:
-    """Text in which nothing but newlines and tabs can move a cursor, hide words or turn them round."""
-    return "".join(character if _is_harmless(character) else _written_out(character) for character in text)
-
-
-def _is_harmless(character: str) -> bool:
-    return character.isprintable() or character in "\n\t"
-
-
-def _written_out(character: str) -> str:
-    return character.encode("unicode_escape").decode("ascii")
+    return "\n".join(escape_unprintable(clean(line)) for line in lines)
 
 
 def _verdict(outcome: Outcome) -> str:
     if outcome.failed:
         kind = f" ({outcome.category})" if outcome.category else ""
-        return f"failed{kind}: {_cut(outcome.error or outcome.reason or 'no reason is known')}"
+        return f"failed{kind}: {_cut(outcome.error or outcome.reason or 'reason unknown')}"
     if outcome.category is not None:
-        return f"succeeded, with a doubt ({outcome.category}): see the warnings"
+        return f"succeeded, but doubtful ({outcome.category}): see the warnings"
     if outcome.degraded:
-        return "succeeded, degraded: the answer was put together from the stream"
+        return "succeeded, degraded: no result, answer assembled from the stream"
     return "succeeded" if outcome.succeeded else f"ended without an answer (exit code {outcome.exit_code})"
 
 
 def _facts(record: Record, outcome: Outcome) -> list[str]:
     facts = {
-        "agent": _joined(record.version, record.model, _worded("permission mode {}", record.permission_mode)),
-        "session": _joined(record.session_id, "not the session that was to be continued" * outcome.session_forked),
+        "agent": _joined(record.version, record.model, _format_if_known("permission mode {}", record.permission_mode)),
+        "session": _joined(record.session_id, "not the session that was resumed" * outcome.session_forked),
         "folder": record.cwd or "",
         "turns": _joined(_count(record.num_turns, "turn"), _seconds(record.duration_ms), _cost(record)),
         "tokens": _tokens(record),
         "tools": _tools(record),
         "denied": ", ".join(str(denial.get("tool_name", "?")) for denial in record.permission_denials),
-        "retries": _count(record.api_retries or None, "repeated request"),
-        "limits": _joined(record.rate_limit_status, _worded("resets at {} (epoch seconds)", record.resets_at)),
+        "retries": _count(record.api_retries or None, "retried request"),
+        "limits": _joined(record.rate_limit_status, _format_if_known("resets at {} (epoch seconds)", record.resets_at)),
         "exit code": str(outcome.exit_code),
     }
     return [_labelled(label, fact) for label, fact in facts.items() if fact]
@@ -74,7 +62,7 @@ def _answer(outcome: Outcome) -> list[str]:
 def _tokens(record: Record) -> str:
     usage, note = record.usage, ""
     if not usage.output_tokens and record.usage_estimate is not None:
-        usage, note = record.usage_estimate, "counted from the messages"
+        usage, note = record.usage_estimate, "counted from messages"
     if not (usage.input_tokens or usage.output_tokens):
         return ""
     cache = usage.cache_read_input_tokens + usage.cached_input_tokens
@@ -106,8 +94,8 @@ def _count(number: int | None, noun: str) -> str:
     return "" if number is None else f"{number} {noun}{'' if number == 1 else 's'}"
 
 
-def _worded(words: str, value: object) -> str:
-    return "" if value is None else words.format(value)
+def _format_if_known(template: str, value: object) -> str:
+    return "" if value is None else template.format(value)
 
 
 def _joined(*facts: str | None) -> str:

@@ -1,19 +1,19 @@
-"""The page on which a conversation is drawn: its width, and what becomes of text that is foreign or long."""
+"""The page on which a conversation is drawn: its width, and how foreign or long text is shown."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from bridle.views.terminal.escape_controls import neutralise
-from bridle.views.terminal.styled_lines import Line, cells, fitted, indented, line, wrapped
+from bridle.views.terminal.escape_controls import escape_controls
+from bridle.views.terminal.styled_lines import Line, cell_width, indent, styled_line, truncate, wrap_text
 from bridle.wire.mask import Mask
 
-LONG_LINE = 600  # characters of one line of output: packed code and data are longer, prose is not
+LONG_LINE = 600  # characters of one line of output: minified code and data are longer, prose is not
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Look:
+class DisplayOptions:
     """How a conversation is shown."""
 
     width: int = 100
@@ -24,43 +24,43 @@ class Look:
 
 
 class Page:
-    """Makes lines of foreign text."""
+    """The layout of foreign text as lines: masked, escaped, wrapped and shortened."""
 
-    def __init__(self, mask: Mask, look: Look) -> None:
+    def __init__(self, mask: Mask, options: DisplayOptions) -> None:
         self._mask = mask
-        self.look = look
+        self.options = options
 
     def clean(self, text: str) -> str:
-        """Text of others, safe to show."""
-        return self._mask.apply(neutralise(text))
+        """Mask secrets and escape control characters."""
+        return self._mask.apply(escape_controls(text))
 
     def labelled(self, label: str, text: str, width: int, limit: int | None, style: str) -> Iterator[Line]:
-        """A label before the first line, the others below the text."""
-        head = f"{fitted(label, width // 2)} › "
+        """Yield the text behind a label, the lines after the limit_lines aligned below it."""
+        head = f"{truncate(label, width // 2)} › "
         body = self.clean(text).strip("\n").split("\n")
-        shown, more = self.first(body, limit, 0)
-        room = width - cells(head)
-        pieces = (piece for one in shown for piece in wrapped(self.cut(one), room))
-        for place, piece in enumerate(pieces):
-            yield Line(((head if place == 0 else " " * (width - room), f"label.{style}"), (piece, style)))
-        yield from indented(more, " " * (width - room))
+        shown, more = self.limit_lines(body, limit, 0)
+        room = width - cell_width(head)
+        pieces = (piece for text_line in shown for piece in wrap_text(self.shorten(text_line), room))
+        for index, piece in enumerate(pieces):
+            yield Line(((head if index == 0 else " " * (width - room), f"label.{style}"), (piece, style)))
+        yield from indent(more, " " * (width - room))
 
-    def first(self, lines: list[str], limit: int | None, omitted: int) -> tuple[list[str], list[Line]]:
-        """The lines to show, and a line that says how many more there are."""
-        whole = self.look.full or limit is None or len(lines) <= limit + 1
+    def limit_lines(self, lines: list[str], limit: int | None, omitted: int) -> tuple[list[str], list[Line]]:
+        """Return the lines to show, and a line with the number of those left out."""
+        whole = self.options.full or limit is None or len(lines) <= limit + 1
         shown = lines if whole else lines[:limit]
         more = len(lines) - len(shown) + omitted
-        return shown, [line(f"… {counted(more, 'more line')}", "dim")] if more else []
+        return shown, [styled_line(f"… {format_count(more, 'more line')}", "dim")] if more else []
 
-    def cut(self, text: str) -> str:
-        """A line of bearable length."""
-        if self.look.full or len(text) <= LONG_LINE:
+    def shorten(self, text: str) -> str:
+        """Cut a line that is longer than `LONG_LINE`, unless everything is shown."""
+        if self.options.full or len(text) <= LONG_LINE:
             return text
-        return f"{text[:LONG_LINE]}… {counted(len(text) - LONG_LINE, 'more character')}"
+        return f"{text[:LONG_LINE]}… {format_count(len(text) - LONG_LINE, 'more character')}"
 
 
-def spoken_seconds(seconds: float) -> str:
-    """A duration in words."""
+def format_seconds(seconds: float) -> str:
+    """Format a duration: `4.2 s`, `3 min 5 s`, `2 h 10 min`."""
     if seconds < 60:
         return f"{seconds:.1f} s"
     minutes, rest = divmod(int(seconds), 60)
@@ -69,12 +69,12 @@ def spoken_seconds(seconds: float) -> str:
     return f"{minutes // 60} h {minutes % 60} min"
 
 
-def counted(number: int, noun: str) -> str:
-    """A number with its noun."""
+def format_count(number: int, noun: str) -> str:
+    """Format a number with its noun."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
-def left_out(characters: int) -> Iterator[Line]:
-    """Say how much of a text was not kept."""
+def omitted_line(characters: int) -> Iterator[Line]:
+    """Yield a line with the number of characters left out, if any."""
     if characters:
-        yield line(f"… {counted(characters, 'more character')} in the log", "dim")
+        yield styled_line(f"… {format_count(characters, 'more character')} in the log", "dim")

@@ -1,4 +1,4 @@
-"""Styled lines as rich draws them. Only here is a style's name turned into a colour."""
+"""Styled lines as rich text; the one place that maps style names to colours."""
 
 from __future__ import annotations
 
@@ -36,25 +36,25 @@ _STYLES = {
 
 
 @cache
-def style(name: str) -> Style:
-    """The style of that name; a label is a bold one."""
+def rich_style(name: str) -> Style:
+    """Return the style of that name; a label's is bold."""
     from rich.style import Style
 
     known = name.removeprefix("label.")
     return Style.parse(_STYLES[known] + " bold" if name != known else _STYLES[known])
 
 
-def joined(lines: Iterable[Line]) -> Text:
-    """Lines as one text, with styles and never with markup: what an agent wrote is not looked at for tags."""
+def to_rich_text(lines: Iterable[Line]) -> Text:
+    """Join lines into one rich text; markup in an agent's text is never interpreted."""
     from rich.text import Text
 
-    return Text("\n", no_wrap=True, end="").join(_styled(one) for one in lines)
+    return Text("\n", no_wrap=True, end="").join(_styled(line) for line in lines)
 
 
-def _styled(one: Line) -> Text:
+def _styled(line: Line) -> Text:
     from rich.text import Text
 
     text = Text(end="\n")
-    for piece, name in one.segments:
-        text.append(piece, style(name))
+    for piece, name in line.segments:
+        text.append(piece, rich_style(name))
     return text

@@ -1,4 +1,4 @@
-"""A run of the loop while it is under way, line by line: for a pipe, for a log, and above the live view."""
+"""A running loop line by line: for a pipe, for a log, and above the live view."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from bridle.loop import effects
 from bridle.loop.checks.run_check import TIMED_OUT
 from bridle.loop.control.usage_limit_waits import Wait
 from bridle.loop.progress_events import AgentPrinted, EffectFinished, EffectStarted, Progress
-from bridle.views.format_amounts import moment, money, span
-from bridle.views.terminal.outcome_summary import harmless
-from bridle.views.terminal.styled_lines import Line, Segment, line
+from bridle.views.format_amounts import format_duration, format_time, format_usd
+from bridle.views.terminal.escape_controls import escape_unprintable
+from bridle.views.terminal.styled_lines import Line, Segment, styled_line
 from bridle.wire.events.blocks import Text, ToolUse
 from bridle.wire.events.events import Assistant, Event
 from bridle.wire.mask import Mask
@@ -21,17 +21,17 @@ from bridle.wire.record.record import MAIN
 from bridle.wire.transcript.call_summary import summarise
 from bridle.wire.transcript.clip import Clip
 
-# Of an agent's words and of a question: what fits into two lines of a wide terminal.
-WORDS_CHARACTERS = 200
-# Of an id that git takes as well as the whole one.
+# Of an agent's text or question: what fits into two lines of a wide terminal.
+TEXT_CHARACTERS = 200
+# Of a commit's id: enough for git to know it.
 COMMIT_CHARACTERS = 10
 _INDENT = "      "
 
 Write = Callable[[Line], None]
 
 
-class Teller:
-    """Prints a line or a few for each thing that happens; nothing in them is secret or moves a cursor."""
+class RunPrinter:
+    """A printer of progress events, with secrets masked and control characters escaped."""
 
     def __init__(
         self,
@@ -40,79 +40,79 @@ class Teller:
         mask: Mask,
         write: Write,
         shows_tools: bool = True,
-        is_side_by_side: bool = False,
+        is_parallel: bool = False,
     ) -> None:
         self._numbers = {title: number for number, title in enumerate(titles, start=1)}
-        self._words = AgentWords(*folders, mask=mask)
-        self._is_side_by_side = is_side_by_side
+        self._agent_lines = AgentLines(*folders, mask=mask)
+        self._is_parallel = is_parallel
         self._mask = mask
         self._write = write
         self._shows_tools = shows_tools
 
-    def tell(self, progress: Progress) -> None:
-        """Print what is worth a line."""
+    def print(self, progress: Progress) -> None:
+        """Print the lines of one progress event, if any."""
         for text, style in self._lines(progress):
-            self._write(line(harmless(self._mask.apply(text)), style))
+            self._write(styled_line(escape_unprintable(self._mask.apply(text)), style))
 
     def _lines(self, progress: Progress) -> Iterator[Segment]:
         match progress:
             case EffectStarted(effects.WORK, args):
-                place = self._place(str(args["task"]))
-                yield f"{place} {args['task']}: iteration {args['iteration']} ({args['agent']})", "summary"
+                number = self._number(str(args["task"]))
+                yield f"{number} {args['task']}: iteration {args['iteration']} ({args['agent']})", "summary"
             case EffectStarted(effects.SUMMARIZE, _):
-                yield "folding the progress so far into a summary", "dim"
+                yield "summarizing the progress so far", "dim"
             case AgentPrinted(task, event) if self._shows_tools:
-                yield from ((f"{self._lead(task)}{words}", "dim") for words in self._words.of(event))
+                yield from ((f"{self._prefix(task)}{text}", "dim") for text in self._agent_lines.from_event(event))
             case EffectFinished(kind, args, value):
-                lead = self._lead(args.get("task"))
-                yield from ((f"{lead}{words}", style) for words, style in _ended(kind, args, value))
+                prefix = self._prefix(args.get("task"))
+                yield from ((f"{prefix}{text}", style) for text, style in _finished(kind, args, value))
             case _:
                 return
 
-    def _place(self, task: str) -> str:
+    def _number(self, task: str) -> str:
         return f"[{self._numbers.get(task, 0)}/{len(self._numbers)}]"
 
-    def _lead(self, task: str | None) -> str:
-        """What a line begins with: it is of the task above, unless several are worked on at once."""
-        return f"{self._place(task)}   " if task is not None and self._is_side_by_side else _INDENT
+    def _prefix(self, task: str | None) -> str:
+        """Return the task's number if several tasks run at once, else the indent below the task's line."""
+        return f"{self._number(task)}   " if task is not None and self._is_parallel else _INDENT
 
 
-def waits(nap: Wait) -> str:
-    """What a run waits for that goes on by itself."""
-    return f"waiting until {moment(nap.until_seconds)} ({nap.why}); then it goes on by itself"
+def format_wait(wait: Wait) -> str:
+    """Format a wait after which the run continues automatically."""
+    return f"waiting until {format_time(wait.until_seconds)} ({wait.why}), then continues automatically"
 
 
-class AgentWords:
-    """What an agent says and calls, in one line each."""
+class AgentLines:
+    """The text blocks and tool calls of an agent, one line each."""
 
     def __init__(self, *folders: Path, mask: Mask) -> None:
-        # A worktree is below the repository that it is of: the longest name counts.
-        self._here = sorted((f"{folder}/" for folder in folders), key=len, reverse=True)
+        # Longest first: a worktree may be inside its repository.
+        self._prefixes = sorted((f"{folder}/" for folder in folders), key=len, reverse=True)
         self._clip = Clip(mask)
 
-    def of(self, event: Event) -> Iterator[str]:
-        """The lines of one event; those of a sub-agent are left to `bridle show`."""
+    def from_event(self, event: Event) -> Iterator[str]:
+        """Yield the lines of one event; events of sub-agents are left to `bridle show`."""
         if not isinstance(event, Assistant) or event.parent_tool_use_id is not MAIN:
             return
         for block in event.message.blocks:
             if isinstance(block, ToolUse) and block.name != STRUCTURED_OUTPUT:
-                yield f"> {self.call(block)}"
+                yield f"> {self.format_call(block)}"
             elif isinstance(block, Text) and block.text.strip():
-                yield self._clip.line(block.text, WORDS_CHARACTERS)
+                yield self._clip.line(block.text, TEXT_CHARACTERS)
 
-    def call(self, block: ToolUse) -> str:
-        """A tool call; files of the working copy are named from its top."""
-        words = summarise(block.arguments, self._clip)
-        for here in self._here:
-            words = words.replace(here, "")
-        return f"{block.name} {words}".rstrip()
+    def format_call(self, block: ToolUse) -> str:
+        """Format a tool call, with paths relative to the working copy."""
+        summary = summarise(block.arguments, self._clip)
+        for prefix in self._prefixes:
+            summary = summary.replace(prefix, "")
+        return f"{block.name} {summary}".rstrip()
 
 
-# The call by which an agent answers in a schema: its fields are told when it has ended.
+# The call by which an agent answers in a schema: its fields are shown when the agent has finished.
 STRUCTURED_OUTPUT = "StructuredOutput"
 
 
-def _ended(kind: str, args: Mapping[str, Any], value: Mapping[str, Any]) -> Iterator[Segment]:
+def _finished(kind: str, args: Mapping[str, Any], value: Mapping[str, Any]) -> Iterator[Segment]:
     match kind:
         case effects.PREPARE:
             yield f"on the branch {value.get('branch')}", "dim"
@@ -121,75 +121,77 @@ def _ended(kind: str, args: Mapping[str, Any], value: Mapping[str, Any]) -> Iter
         case effects.CHECK:
             yield from _checked(args, value)
         case effects.PROTECT:
-            for one in value.get("undone") or ():
-                yield f"a change to {one.get('path')} was undone: {one.get('what')}", "state.denied"
-            for one in value.get("reported") or ():
-                yield f"note: {one.get('path')}: {one.get('what')}", "state.denied"
+            for undone in value.get("undone") or ():
+                yield f"restored {undone.get('path')}: {undone.get('what')}", "state.denied"
+            for report in value.get("reported") or ():
+                yield f"note: {report.get('path')}: {report.get('what')}", "state.denied"
         case effects.COMMIT:
             yield from _committed(value)
         case effects.TAKE if value.get("conflicts"):
-            yield f"it begins anew with what has landed; its earlier work is kept as {args.get('kept')}", "dim"
+            yield f"restarting from the landed work; the earlier work is kept as {args.get('kept')}", "dim"
         case effects.MERGE if value.get("conflicts"):
-            yield f"its work conflicts with what has landed meanwhile: {', '.join(value['conflicts'])}", "state.denied"
+            yield f"merge conflict with landed work: {', '.join(value['conflicts'])}", "state.denied"
         case effects.LAND:
             yield f"landed {str(value.get('commit'))[:COMMIT_CHARACTERS]} on {value.get('branch')}", "state.ok"
         case effects.ROLLBACK:
-            yield f"its work was taken back: {args.get('why')}", "state.denied"
+            yield f"reverted: {args.get('why')}", "state.denied"
         case _:
             return
 
 
 def _worked(value: Mapping[str, Any]) -> Iterator[Segment]:
-    """How the agent ended; whether it is right is for the checks to say."""
-    spent = f"{money(value.get('cost_usd'))}, {span(value.get('seconds'))}"
-    said = " ".join(str(value.get("said") or "without a word").split())[:WORDS_CHARACTERS]
+    """Yield how the agent ended; the checks decide whether its work is right."""
+    spent = f"{format_usd(value.get('cost_usd'))}, {format_duration(value.get('seconds'))}"
+    message = " ".join(str(value.get("said") or "no output").split())[:TEXT_CHARACTERS]
     match value.get("ending"):
         case effects.LIMIT:
             until = value.get("resets_at")
-            when = f" until {moment(datetime.fromisoformat(until).timestamp())}" if isinstance(until, str) else ""
-            yield f"the account's limit is used up{when} ({spent})", "question"
+            when = (
+                f", resets {format_time(datetime.fromisoformat(until).timestamp())}" if isinstance(until, str) else ""
+            )
+            yield f"usage limit reached{when} ({spent})", "question"
         case effects.TRANSIENT:
-            yield f"the endpoint has no room at the moment: {said}", "question"
+            yield f"temporary API error: {message}", "question"
         case effects.UNUSABLE:
-            yield f"the agent cannot be used: {said}", "state.error"
+            yield f"agent unavailable: {message}", "state.error"
         case effects.CRASHED:
-            yield f"the agent died: {said} ({spent})", "state.error"
+            yield f"agent crashed: {message} ({spent})", "state.error"
         case effects.QUESTION:
-            yield f"the agent asks: {value.get('question') or said} ({spent})", "question"
+            yield f"question: {value.get('question') or message} ({spent})", "question"
         case _:
-            summary = " ".join(str(value.get("summary") or "–").split())[:WORDS_CHARACTERS]
-            changed = "" if value.get("changed") else ", nothing was changed"
-            yield f"{'says that it is done' if value.get('done') else 'ended'}: {summary} ({spent}{changed})", ""
+            summary = " ".join(str(value.get("summary") or "–").split())[:TEXT_CHARACTERS]
+            changed = "" if value.get("changed") else ", no changes"
+            yield f"{'reports done' if value.get('done') else 'finished'}: {summary} ({spent}{changed})", ""
     for denial in value.get("denials") or ():
-        yield f"refused: {denial}", "state.denied"
+        yield f"denied: {denial}", "state.denied"
 
 
 def _checked(args: Mapping[str, Any], value: Mapping[str, Any]) -> Iterator[Segment]:
-    """The task's own checks and the guard one by one; those of other tasks only where one fails."""
+    """Yield each of the task's own checks and the guard; those of other tasks only where one fails."""
     if args.get("when") == "before":
         if value.get("passed"):
-            yield f"{args.get('task')}: its own checks pass before any work", "state.ok"
+            yield f"{args.get('task')}: checks already pass before any work", "state.ok"
         return
     results = value.get("results") or []
-    others = [one for one in results if one.get("of") not in ("task", "guard") and one.get("exit_code") == 0]
-    yield from (_check(one) for one in results if one not in others)
+    others = [check for check in results if check.get("of") not in ("task", "guard") and check.get("exit_code") == 0]
+    yield from (_check(check) for check in results if check not in others)
     if others:
-        seconds = sum(float(one.get("seconds") or 0) for one in others)
-        yield f"checks of other tasks passed: {len(others)} ({span(seconds)})", "state.ok"
+        seconds = sum(float(check.get("seconds") or 0) for check in others)
+        yield f"checks of other tasks passed: {len(others)} ({format_duration(seconds)})", "state.ok"
 
 
-def _check(one: Mapping[str, Any]) -> Segment:
-    code, whose = one.get("exit_code"), one.get("of")
-    ended = "passed" if code == 0 else "took too long" if code == TIMED_OUT else f"failed ({code})"
-    of = "" if whose in ("task", "guard") else f" of {whose!r}"
+def _check(check: Mapping[str, Any]) -> Segment:
+    code, owner = check.get("exit_code"), check.get("of")
+    result = "passed" if code == 0 else "timed out" if code == TIMED_OUT else f"failed ({code})"
+    of = "" if owner in ("task", "guard") else f" of {owner!r}"
     style = "state.ok" if code == 0 else "state.error"
-    return f"check{of} {ended}: {one.get('command')} ({span(one.get('seconds'))})", style
+    return f"check{of} {result}: {check.get('command')} ({format_duration(check.get('seconds'))})", style
 
 
 def _committed(value: Mapping[str, Any]) -> Iterator[Segment]:
     if value.get("refused"):
-        yield f"the commit was refused: {str(value['refused'])[:WORDS_CHARACTERS]}", "state.error"
+        yield f"commit rejected: {str(value['refused'])[:TEXT_CHARACTERS]}", "state.error"
     elif value.get("commit"):
         yield f"committed {str(value['commit'])[:COMMIT_CHARACTERS]}", "code"
     if value.get("folded"):
-        yield f"{len(value['folded'])} commits of the agent's own went into it", "dim"
+        yield f"squashed {len(value['folded'])} commits made by the agent", "dim"

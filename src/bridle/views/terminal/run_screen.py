@@ -1,6 +1,6 @@
-"""A run of the loop on a terminal while it is under way: the tasks, what is being done now, and what it has used.
+"""A running loop on a terminal: the tasks, what is running now, and what the run has used.
 
-A picture of values: the receipt as it stands, and what was told since. Nothing here prints, and the clock is given.
+A pure function of the current receipt and the progress since. Nothing here prints or reads the clock.
 """
 
 from __future__ import annotations
@@ -13,150 +13,154 @@ from typing import Any
 from bridle.loop import effects
 from bridle.loop.control.usage_limit_waits import Wait
 from bridle.loop.progress_events import AgentPrinted, EffectFinished, EffectStarted, Progress
-from bridle.views.format_amounts import clock, money
-from bridle.views.terminal.outcome_summary import harmless
+from bridle.views.format_amounts import format_clock, format_usd
+from bridle.views.terminal.escape_controls import escape_unprintable
 from bridle.views.terminal.receipt import FAILED_MARK, MARKS
-from bridle.views.terminal.run_lane import Lane, Price
-from bridle.views.terminal.run_lines import AgentWords
-from bridle.views.terminal.styled_lines import BLANK, Line, cells, fitted, line
+from bridle.views.terminal.run_lines import AgentLines
+from bridle.views.terminal.styled_lines import BLANK, Line, cell_width, styled_line, truncate
+from bridle.views.terminal.task_activity import Price, TaskActivity
 from bridle.wire.mask import Mask
 
 SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
-# Turns of it in a second; the screen is drawn about as often.
+# Frames of the spinner in a second; the screen is drawn about as often.
 SPINS = 8
-# What the screen needs besides the tasks: its head, two lines of what is done now, and the figures below.
+# Lines besides the tasks: the head, two lines of a running effect, and the figures below.
 _OTHER_LINES = 8
-# For each more that is worked on at the same time.
-_LANE_LINES = 2
+# For each further task that is running.
+_ACTIVITY_LINES = 2
 
 
-class Screen:
-    """What is known of the run; `lines` draws it."""
+class RunScreen:
+    """The state of a run as a display knows it; `lines` draws it."""
 
     def __init__(
         self, *folders: Path, mask: Mask, began_seconds: float, price: Price = lambda _record, _agent: None
     ) -> None:
-        self._words = AgentWords(*folders, mask=mask)
+        self._agent_lines = AgentLines(*folders, mask=mask)
         self._mask = mask
         self._began = began_seconds
         self._price = price
         self.key = ""
-        """What a person can press to end a wait, in words; empty where nobody can."""
+        """The hint that names the key which ends a wait; empty where there is no keyboard."""
         self._receipt: Mapping[str, Any] = {}
-        self._nap: Wait | None = None
-        self._lanes: dict[str | None, Lane] = {}
-        """What is under way for each task; under None what is for none."""
-        self._last: dict[int | None, str] = {}
-        """For each worker the task that its last step was for, while nothing is under way there."""
+        self._wait: Wait | None = None
+        self._activities: dict[str | None, TaskActivity] = {}
+        """The running effect of each task; under None one that is for no task."""
+        self._last_task: dict[int | None, str] = {}
+        """For each worker with no running effect, the task of its last one."""
         self._resets_at: float | None = None
 
-    def go_on(self, *, after_seconds: float, now: float) -> None:
-        """The run was driven so long before: only that counts, not the time in which nobody was at work on it."""
-        self._began = now - after_seconds
+    def set_elapsed(self, elapsed_seconds: float, *, now: float) -> None:
+        """Set the time for which the run was driven before; pauses do not count."""
+        self._began = now - elapsed_seconds
 
-    def stand(self, receipt: Mapping[str, Any], nap: Wait | None) -> None:
-        """Take in where the run stands."""
-        self._receipt, self._nap = receipt, nap
+    def set_receipt(self, receipt: Mapping[str, Any], wait: Wait | None) -> None:
+        """Set the current receipt, and the wait that the run is in."""
+        self._receipt, self._wait = receipt, wait
 
-    def take(self, progress: Progress, *, now: float) -> None:
-        """Take in what has happened."""
+    def add_progress(self, progress: Progress, *, now: float) -> None:
+        """Apply a progress event."""
         match progress:
             case EffectStarted(_, args):
-                self._lanes[args.get("task")] = Lane(progress, now, self._words, self._price)
-                self._last.pop(args.get("worker"), None)
+                self._activities[args.get("task")] = TaskActivity(progress, now, self._agent_lines, self._price)
+                self._last_task.pop(args.get("worker"), None)
             case EffectFinished(kind, args):
-                self._lanes.pop(args.get("task"), None)
-                if "task" in args and kind != effects.LAND:  # that is done in no worker's place
-                    self._last[args.get("worker")] = args["task"]
-            case AgentPrinted(task, event) if task in self._lanes:
-                self._lanes[task].see(event)
-                self._resets_at = self._lanes[task].resets_at or self._resets_at
+                self._activities.pop(args.get("task"), None)
+                if "task" in args and kind != effects.LAND:  # landing belongs to no worker
+                    self._last_task[args.get("worker")] = args["task"]
+            case AgentPrinted(task, event) if task in self._activities:
+                self._activities[task].add_event(event)
+                self._resets_at = self._activities[task].resets_at or self._resets_at
 
     def lines(self, *, now: float, width: int, height: int) -> list[Line]:
-        """The picture, in at most so many lines of so many cells."""
+        """Return the screen, at most `height` lines of `width` cells."""
         tasks = list(self._receipt.get("tasks") or ())
-        room = height - _OTHER_LINES - _LANE_LINES * max(0, len(self._lanes) - 1)
-        shown = [BLANK, self._head(tasks, now), *self._tasks(tasks, now, width, max(3, room))]
-        shown += [BLANK, self._figures(now)]
-        if self._nap is not None:
-            shown.append(self._waits(self._nap, now))
-        return [_within(one, width, self._mask) for one in shown[:height]]
+        room = height - _OTHER_LINES - _ACTIVITY_LINES * max(0, len(self._activities) - 1)
+        lines = [BLANK, self._head(tasks, now), *self._tasks(tasks, now, width, max(3, room))]
+        lines += [BLANK, self._figures(now)]
+        if self._wait is not None:
+            lines.append(self._wait_line(self._wait, now))
+        return [_within(line, width, self._mask) for line in lines[:height]]
 
     def _head(self, tasks: list[Mapping[str, Any]], now: float) -> Line:
-        over = sum(task["verdict"] not in ("pending", "needs you") for task in tasks)
+        finished = sum(task["verdict"] not in ("pending", "needs you") for task in tasks)
         return Line(
             (
                 (f"{self._receipt.get('plan') or 'preparing'}", "summary"),
-                (f"  {over} of {len(tasks)} tasks, {clock(now - self._began)}", "dim"),
+                (f"  {finished} of {len(tasks)} tasks, {format_clock(now - self._began)}", "dim"),
             )
         )
 
     def _tasks(self, tasks: list[Mapping[str, Any]], now: float, width: int, room: int) -> Iterator[Line]:
-        """The tasks around those that are worked on; what is above and below is counted."""
-        current = [place for place, task in enumerate(tasks) if self._is_current(task)]
+        """Yield the tasks around the running ones, and the number of those above and below."""
+        current = [index for index, task in enumerate(tasks) if self._is_current(task)]
         first, last = _window(len(tasks), current or [len(tasks)], room)
         if first:
-            yield line(f"  … {first} above", "dim")
-        for place in range(first, last):
-            yield from self._task(tasks[place], now, width, is_current=place in current)
+            yield styled_line(f"  … {first} above", "dim")
+        for index in range(first, last):
+            yield from self._task(tasks[index], now, width, is_current=index in current)
         if last < len(tasks):
-            yield line(f"  … {len(tasks) - last} below", "dim")
-        known = {task["title"] for task in tasks}
-        for title, lane in self._lanes.items():
-            if title not in known:
-                yield line(f"  {_spin(now)} {lane.name}", "state.running")
+            yield styled_line(f"  … {len(tasks) - last} below", "dim")
+        titles = {task["title"] for task in tasks}
+        for title, activity in self._activities.items():
+            if title not in titles:
+                yield styled_line(f"  {_spinner(now)} {activity.name}", "state.running")
 
     def _is_current(self, task: Mapping[str, Any]) -> bool:
-        """Whether something is done for it; between two steps it is still the last one."""
-        if task["title"] in self._lanes:
+        """Return whether the task is running; between two effects the last task still is."""
+        if task["title"] in self._activities:
             return True
-        rests = self._nap is None and (None not in self._last or not self._lanes)
-        return rests and task["verdict"] == "pending" and task["title"] in self._last.values()
+        is_between = self._wait is None and (None not in self._last_task or not self._activities)
+        return is_between and task["verdict"] == "pending" and task["title"] in self._last_task.values()
 
     def _task(self, task: Mapping[str, Any], now: float, width: int, *, is_current: bool) -> Iterator[Line]:
         mark, style = MARKS.get(task["verdict"], FAILED_MARK)
         if is_current:
-            mark, style = _spin(now), "state.running"
+            mark, style = _spinner(now), "state.running"
         title = _clean(" ".join(str(task["title"]).split()), self._mask)
-        facts = _facts_of(task, is_current=is_current)
-        title = fitted(title, max(12, width - 6 - cells(facts)))
+        facts = _task_facts(task, is_current=is_current)
+        title = truncate(title, max(12, width - 6 - cell_width(facts)))
         yield Line(((f"  {mark} ", style), (title, "summary" if is_current else ""), (f"  {facts}", "dim")))
         if is_current:
-            lane = self._lanes.get(task["title"])
-            yield from (line(f"      {words}", style) for words, style in (lane.lines(now) if lane else ()))
+            activity = self._activities.get(task["title"])
+            yield from (
+                styled_line(f"      {text}", style) for text, style in (activity.lines(now) if activity else ())
+            )
 
     def _figures(self, now: float) -> Line:
         receipt = self._receipt
         if not receipt:
-            return line("")
+            return styled_line("")
         limits = receipt["limits"]
         parts = [
             f"iteration {receipt['iterations']} of {limits['max_iterations']}",
-            f"{money(receipt['cost_usd'])} of {limits['max_cost_usd']:g}",
-            f"{clock(now - self._began)} of {clock(limits['max_seconds'])}",
+            f"{format_usd(receipt['cost_usd'])} of {limits['max_cost_usd']:g}",
+            f"{format_clock(now - self._began)} of {format_clock(limits['max_seconds'])}",
         ]
         if self._resets_at is not None and self._resets_at > now:
-            parts.append(f"limit resets {_moment(self._resets_at)}")
-        return line("  " + " · ".join(parts), "dim")
+            parts.append(f"limit resets {_local_time(self._resets_at)}")
+        return styled_line("  " + " · ".join(parts), "dim")
 
-    def _waits(self, nap: Wait, now: float) -> Line:
-        left = clock(nap.until_seconds - now)
+    def _wait_line(self, wait: Wait, now: float) -> Line:
+        left = format_clock(wait.until_seconds - now)
         key = f"; {self.key}" if self.key else ""
-        return line(f"  waiting for {nap.why}: {left} left, until {_moment(nap.until_seconds)}{key}", "question")
+        return styled_line(
+            f"  waiting for {wait.why}: {left} left, until {_local_time(wait.until_seconds)}{key}", "question"
+        )
 
 
-def _facts_of(task: Mapping[str, Any], *, is_current: bool) -> str:
+def _task_facts(task: Mapping[str, Any], *, is_current: bool) -> str:
     if is_current:
         tries = task["tries"]
         return f"{tries} {'try' if tries == 1 else 'tries'} failed" if tries else ""
     if task["verdict"] == "pending" and not task["iterations"]:
         return ""
-    cost = f", {money(task['cost_usd'])}" if task["cost_usd"] else ""
+    cost = f", {format_usd(task['cost_usd'])}" if task["cost_usd"] else ""
     return f"{task['verdict']}{cost}"
 
 
 def _window(count: int, current: Sequence[int], room: int) -> tuple[int, int]:
-    """The places to show: all where there is room, else those around the current ones, the first of them for sure."""
+    """Return the range of tasks to show: all if they fit, else around the current, always with the first of them."""
     if count <= room:
         return 0, count
     first = max(0, current[0] - room // 3)
@@ -165,30 +169,30 @@ def _window(count: int, current: Sequence[int], room: int) -> tuple[int, int]:
     return first, first + room
 
 
-def _spin(now: float) -> str:
+def _spinner(now: float) -> str:
     return SPINNER[int(now * SPINS) % len(SPINNER)]
 
 
-def _moment(seconds: float) -> str:
-    """A moment in the time of the person's own clock."""
+def _local_time(seconds: float) -> str:
+    """Format a Unix time in the local zone: `14:05`."""
     try:
         return f"{datetime.fromtimestamp(seconds, UTC).astimezone():%H:%M}"
     except (ValueError, OverflowError, OSError):
         return str(seconds)
 
 
-def _within(one: Line, width: int, mask: Mask) -> Line:
-    """The line without secrets and control characters, cut at the edge."""
+def _within(line: Line, width: int, mask: Mask) -> Line:
+    """Mask secrets and escape control characters, then cut the line at the edge."""
     pieces: list[tuple[str, str]] = []
     room = width
-    for text, style in one.segments:
-        # Two cells are the least that a cut text takes.
-        kept = fitted(_clean(text, mask), room) if room > 1 else ""
-        pieces.append((kept, style))
-        room -= cells(kept)
+    for text, style in line.segments:
+        # A truncated text takes at least two cells.
+        piece = truncate(_clean(text, mask), room) if room > 1 else ""
+        pieces.append((piece, style))
+        room -= cell_width(piece)
     return Line(tuple(pieces))
 
 
 def _clean(text: str, mask: Mask) -> str:
-    """Before any cut: half a secret is not known as one."""
-    return harmless(mask.apply(text)).replace("\n", " ").replace("\t", " ")
+    """Mask secrets, before any cut: half a secret is not recognised."""
+    return escape_unprintable(mask.apply(text)).replace("\n", " ").replace("\t", " ")

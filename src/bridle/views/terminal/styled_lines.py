@@ -1,4 +1,4 @@
-"""Lines of styled text, wrapped by the cells that a terminal gives each character. Nothing here prints."""
+"""Lines of styled text, measured and wrapped in terminal cells. Nothing here prints."""
 
 from __future__ import annotations
 
@@ -8,99 +8,99 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TypeAlias
 
-NARROWEST = 20  # below this a nested card would have no room for a word
+MIN_WIDTH = 20  # below this a nested card would have no room for a word
 
 Segment: TypeAlias = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line: pieces of text with the name of their style."""
+    """One line: pieces of text, each with the name of its style."""
 
     segments: tuple[Segment, ...] = ()
 
     @property
     def plain(self) -> str:
-        """The text alone, without spaces at its end."""
+        """The text without styles and trailing spaces."""
         return "".join(text for text, _ in self.segments).rstrip()
 
 
 BLANK = Line()
 
 
-def line(text: str, style: str = "") -> Line:
-    """A line in one style."""
+def styled_line(text: str, style: str = "") -> Line:
+    """Return a line in one style."""
     return Line(((text, style),))
 
 
-def indented(lines: Iterable[Line], prefix: str, style: str = "") -> Iterator[Line]:
-    """The lines behind a prefix, such as a guide."""
-    for one in lines:
-        yield Line(((prefix, style), *one.segments))
+def indent(lines: Iterable[Line], prefix: str, style: str = "") -> Iterator[Line]:
+    """Yield the lines behind a prefix, such as a guide."""
+    for line in lines:
+        yield Line(((prefix, style), *line.segments))
 
 
-def broken(one: Line, width: int) -> list[Line]:
-    """A line in as many as it takes; those after the first have the style of its last piece."""
-    if cells(one.plain) <= width:
-        return [one]
-    style = one.segments[-1][1]
-    first, *rest = wrapped(one.plain, width)
-    kept, room = [], len(first)
-    for text, name in one.segments:
-        kept.append((text[:room], name))
+def wrap_line(line: Line, width: int) -> list[Line]:
+    """Wrap a line; the lines after the first have the style of its last piece."""
+    if cell_width(line.plain) <= width:
+        return [line]
+    style = line.segments[-1][1]
+    first, *rest = wrap_text(line.plain, width)
+    segments, room = [], len(first)
+    for text, name in line.segments:
+        segments.append((text[:room], name))
         room = max(0, room - len(text))
-    return [Line(tuple(kept)), *(line(text, style) for text in rest)]
+    return [Line(tuple(segments)), *(styled_line(text, style) for text in rest)]
 
 
-def cells(text: str) -> int:
-    """How many cells of a terminal a text takes."""
+def cell_width(text: str) -> int:
+    """Return the number of terminal cells that a text takes."""
     return len(text) if text.isascii() else _measure(text)
 
 
-def fitted(text: str, width: int) -> str:
-    """The text in at most this many cells, with an ellipsis where it was cut."""
-    if cells(text) <= width:
+def truncate(text: str, width: int) -> str:
+    """Cut a text to at most `width` cells, with an ellipsis where it was cut."""
+    if cell_width(text) <= width:
         return text
-    return chopped(text, max(width - 1, 1))[0] + "…"
+    return split_cells(text, max(width - 1, 1))[0] + "…"
 
 
-def chopped(text: str, width: int) -> list[str]:
-    """The text in pieces of at most this many cells."""
+def split_cells(text: str, width: int) -> list[str]:
+    """Split a text into pieces of at most `width` cells."""
     width = max(width, 2)  # a wide character needs two
     if text.isascii():
         return [text[start : start + width] for start in range(0, len(text), width)] or [""]
     pieces, start, used = [], 0, 0
-    for place, character in enumerate(text):
+    for index, character in enumerate(text):
         size = _measure_one(character)
         if used + size > width:
-            pieces.append(text[start:place])
-            start, used = place, 0
+            pieces.append(text[start:index])
+            start, used = index, 0
         used += size
     return [*pieces, text[start:]]
 
 
-def wrapped(text: str, width: int) -> Iterator[str]:
-    """The lines of a text, broken between words where they are too long."""
-    for one in text.split("\n"):
-        yield from _wrap(one, width) if cells(one) > width else (one,)
+def wrap_text(text: str, width: int) -> Iterator[str]:
+    """Yield the lines of a text, those that are too long wrapped between words."""
+    for line in text.split("\n"):
+        yield from _wrap(line, width) if cell_width(line) > width else (line,)
 
 
 def _wrap(text: str, width: int) -> Iterator[str]:
     body = text.lstrip(" ")
-    indent = " " * min(len(text) - len(body), width // 2)
-    room = width - len(indent)
+    margin = " " * min(len(text) - len(body), width // 2)
+    room = width - len(margin)
     current, used = "", 0
     for word in re.findall(r"\S+ *", body):
-        size = cells(word.rstrip())
+        size = cell_width(word.rstrip())
         if current and used + size > room:
-            yield indent + current.rstrip()
+            yield margin + current.rstrip()
             current, used = "", 0
         if size > room:
-            *whole, word = chopped(word, room)
-            yield from (indent + piece for piece in whole)
+            *whole, word = split_cells(word, room)
+            yield from (margin + piece for piece in whole)
         current += word
-        used = used + cells(word)
-    yield indent + current.rstrip()
+        used = used + cell_width(word)
+    yield margin + current.rstrip()
 
 
 def _measure(text: str) -> int:

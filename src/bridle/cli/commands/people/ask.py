@@ -15,7 +15,7 @@ from bridle.errors import UsageError
 if TYPE_CHECKING:
     from bridle.run.request import Limits, Request
     from bridle.run.runner import Finished
-    from bridle.views.terminal.event_lines import Live
+    from bridle.views.terminal.event_lines import EventPrinter
 
 FAILED = 1
 AGENT_UNUSABLE = 5
@@ -187,27 +187,27 @@ def _schema(given: str | None) -> dict[str, Any] | None:
 
 
 def _say(line: str) -> None:
-    from bridle.views.terminal.outcome_summary import harmless
+    from bridle.views.terminal.escape_controls import escape_unprintable
 
-    print(f"bridle: {harmless(line)}", file=sys.stderr, flush=True)
+    print(f"bridle: {escape_unprintable(line)}", file=sys.stderr, flush=True)
 
 
 def _show_nothing(_event: object) -> None:
     """With --json, stdout belongs to the document."""
 
 
-def _live(agent: str) -> Live:
+def _live(agent: str) -> EventPrinter:
     import io
 
     from bridle.run.budget import cost_of
-    from bridle.views.terminal.event_lines import Live
+    from bridle.views.terminal.event_lines import EventPrinter
     from bridle.wire.mask import Mask, secret_values
 
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # a narrow locale must not end the run at an accent
-    return Live(
+    return EventPrinter(
         answer=lambda text: print(text, flush=True),
-        beside=lambda text: print(text, file=sys.stderr, flush=True),
+        status=lambda text: print(text, file=sys.stderr, flush=True),
         mask=Mask(secret_values(os.environ)),
         price=lambda record: cost_of(record, agent).usd,
     )

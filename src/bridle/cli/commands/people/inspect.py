@@ -120,10 +120,10 @@ def _unreadable(name: str, refusal: OSError) -> UsageError:
 
 
 def _print_summary(record: Record, outcome: Outcome) -> None:
-    from bridle.views.terminal.outcome_summary import summarise
+    from bridle.views.terminal.outcome_summary import summarize_outcome
     from bridle.wire.mask import Mask, secret_values
 
-    text = summarise(record, outcome, clean=Mask(secret_values(os.environ)).apply)
+    text = summarize_outcome(record, outcome, clean=Mask(secret_values(os.environ)).apply)
     # A lone surrogate in an agent's words cannot be written as UTF-8, and a narrow locale cannot write much else.
     encoding = sys.stdout.encoding or "utf-8"
     print(text.encode(encoding, "backslashreplace").decode(encoding))

@@ -16,7 +16,7 @@ from bridle.wire.dialects.dialect_table import AGENTS, DEFAULT_AGENT, StreamDeco
 if TYPE_CHECKING:
     from bridle.views.log_chunks import Chunk, Log
     from bridle.views.terminal.conversation import ColourView, PlainView
-    from bridle.views.terminal.page import Look
+    from bridle.views.terminal.page import DisplayOptions
     from bridle.wire.mask import Mask
     from bridle.wire.transcript.transcript import Transcript
 
@@ -43,7 +43,7 @@ def command(
 
     `-` reads standard input. `last` is the newest log in .ralph/logs/claude of this folder or of its worktrees.
     """
-    from bridle.views.terminal.conversation import look_for
+    from bridle.views.terminal.conversation import display_options
     from bridle.wire.mask import Mask, secret_values
     from bridle.wire.transcript.transcript import KEPT_CHARACTERS, Transcript
 
@@ -59,7 +59,7 @@ def command(
         return
     is_terminal = sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb"
     columns = _columns() if is_terminal else 0
-    look = look_for(is_terminal=is_terminal, width=width, terminal_width=columns, full=full, thinking=thinking)
+    look = display_options(is_terminal=is_terminal, width=width, terminal_width=columns, full=full, thinking=thinking)
     view = _view(transcript, mask, look, is_terminal=is_terminal)
     if follow:
         show.follow(target, view)
@@ -164,7 +164,7 @@ def _newest() -> Path:
     return max(logs)[2]
 
 
-def _view(transcript: Transcript, mask: Mask, look: Look, *, is_terminal: bool) -> PlainView | ColourView:
+def _view(transcript: Transcript, mask: Mask, look: DisplayOptions, *, is_terminal: bool) -> PlainView | ColourView:
     from bridle.views.terminal.conversation import ColourView, PlainView
 
     if not is_terminal:
@@ -178,10 +178,10 @@ def _view(transcript: Transcript, mask: Mask, look: Look, *, is_terminal: bool) 
 def _print_document(transcript: Transcript, mask: Mask) -> None:
     import json
 
-    from bridle.views.conversation_json import document
+    from bridle.views.conversation_json import conversation_document
 
     _allow_any_encoding()
-    print(json.dumps(document(transcript, mask), ensure_ascii=False))
+    print(json.dumps(conversation_document(transcript, mask), ensure_ascii=False))
 
 
 def _allow_any_encoding() -> None:

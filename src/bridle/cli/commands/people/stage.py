@@ -104,9 +104,9 @@ async def _serve(script: Script, *, port: int, host: str, record: Path | None, a
 
 
 def _say(line: str) -> None:
-    from bridle.views.terminal.outcome_summary import harmless
+    from bridle.views.terminal.escape_controls import escape_unprintable
 
-    click.echo(harmless(line), err=True)  # it may hold what a client sent
+    click.echo(escape_unprintable(line), err=True)  # it may hold what a client sent
 
 
 def _say_how(url: str) -> None:
