@@ -233,10 +233,10 @@ def test_what_is_no_plain_file_is_told_and_left_out(place: Place) -> None:
         file.truncate(SETTINGS_LIMIT_BYTES + 1)
     settings = place.load()
     assert [warning.rpartition(": ")[2] for warning in settings.warnings] == [
-        "not a file",
-        "not a file",
+        "it is not a regular file",
+        "it is not a regular file",
         "Too many levels of symbolic links",
-        "larger than 4 MB",
+        "it is larger than 4194304 bytes",
     ]
 
 

@@ -191,6 +191,29 @@ def test_a_read_is_bounded_and_never_waits_for_a_pipe(tmp_path: Path) -> None:
         disk.read_bounded(tmp_path / "fifo", 5)
 
 
+def test_a_missing_file_reads_as_none_and_any_other_fault_is_raised(tmp_path: Path) -> None:
+    assert disk.read_if_exists(tmp_path / "none", 10) is None
+    (tmp_path / "file").write_bytes(b"0123456789")
+    assert disk.read_if_exists(tmp_path / "file", 10) == b"0123456789"
+    for path, limit in ((tmp_path, 10), (tmp_path / "file", 9), (tmp_path / "file" / "below", 10)):
+        with pytest.raises(DiskError):
+            disk.read_if_exists(path, limit)
+
+
+def test_a_part_is_read_from_either_end_and_only_of_regular_files(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_bytes(b"0123456789")
+    assert disk.read_part(file, 4) == b"0123"
+    assert disk.read_part(file, 4, from_end=True) == b"6789"
+    assert disk.read_part(file, 40) == disk.read_part(file, 40, from_end=True) == b"0123456789"
+    (tmp_path / "link").symlink_to(file)
+    assert disk.read_part(tmp_path / "link", 2) == b"01"
+    assert disk.read_part(tmp_path / "link", 2, follow_links=False) is None
+    os.mkfifo(tmp_path / "pipe")
+    for name in ("none", "pipe", ".", "file/below"):
+        assert disk.read_part(tmp_path / name, 4) is None
+
+
 def test_missing_json_is_none_and_garbage_is_named(tmp_path: Path) -> None:
     path = tmp_path / "state.json"
     assert disk.read_json(path) is None

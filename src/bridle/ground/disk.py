@@ -164,14 +164,45 @@ def read_bounded(path: Path | str, limit_bytes: int) -> bytes:
     return data
 
 
-def read_json(path: Path) -> object | None:
-    """Read a JSON file; None when it is missing."""
+def read_if_exists(path: Path | str, limit_bytes: int) -> bytes | None:
+    """Read a file as `read_bounded` does; return None where it is missing."""
     try:
-        data = read_bounded(path, JSON_LIMIT_BYTES)
+        return read_bounded(path, limit_bytes)
     except DiskError as error:
         if isinstance(error.__cause__, FileNotFoundError):
             return None
         raise
+
+
+def read_part(path: Path | str, limit_bytes: int, *, from_end: bool = False, follow_links: bool = True) -> bytes | None:
+    """Read at most that many bytes of a regular file, from its beginning or its end.
+
+    Return None for what is missing, cannot be read or is not a regular file: for files that are optional.
+    """
+    flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | (0 if follow_links else os.O_NOFOLLOW)
+    try:
+        fd = os.open(path, flags)
+        try:
+            state = os.fstat(fd)
+            if not stat.S_ISREG(state.st_mode):
+                return None
+            if from_end:
+                os.lseek(fd, max(0, state.st_size - limit_bytes), os.SEEK_SET)
+            data = b""
+            while len(data) < limit_bytes and (part := os.read(fd, limit_bytes - len(data))):
+                data += part
+            return data
+        finally:
+            os.close(fd)
+    except OSError:
+        return None
+
+
+def read_json(path: Path) -> object | None:
+    """Read a JSON file; return None where it is missing."""
+    data = read_if_exists(path, JSON_LIMIT_BYTES)
+    if data is None:
+        return None
     import json  # late, as below: hooks write state files and read none of these
 
     try:

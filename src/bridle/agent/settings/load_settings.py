@@ -15,7 +15,7 @@ import msgspec
 
 from bridle.agent.permissions.rules.policy import MODES
 from bridle.agent.permissions.rules.syntax import Rule, parse_rule
-from bridle.agent.settings.settings_file import cause, read_flag, read_object, trusts
+from bridle.agent.settings.settings_file import read_flag, read_object, trusts
 from bridle.errors import UsageError
 
 SOURCES: Final = ("user", "project", "local")
@@ -122,10 +122,10 @@ class _Reader:
         """The object in a file; an empty one if there is no file, or nothing of use in it."""
         try:
             given = read_object(path)
-        except FileNotFoundError:
+        except ValueError as error:
+            self._warnings.append(f"Ignoring {path}: {error}")
             return {}
-        except (OSError, ValueError) as error:
-            self._warnings.append(f"Ignoring {path}: {cause(error)}")
+        if given is None:
             return {}
         self._notes.append(f"settings were read from {path}")
         return given

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-import stat
 from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
+
+from bridle.ground import disk
 
 # A project with more documents than this is a folder that was linked by mistake.
 DOCUMENT_LIMIT = 1000
@@ -61,13 +62,13 @@ def documents_in(folder: Path, suffixes: tuple[str, ...] = (".md",)) -> list[Fou
 
 def read_head(path: Path) -> str | None:
     """The beginning of a document; None for what cannot be read or is no regular file."""
-    data = _read(path, HEAD_BYTES)
+    data = disk.read_part(path, HEAD_BYTES)
     return None if data is None else data.decode("utf-8", "replace")
 
 
 def read_text(path: Path) -> str | None:
     """A whole document; None for what cannot be read, is no regular file or is too large."""
-    data = _read(path, TEXT_LIMIT_BYTES + 1)
+    data = disk.read_part(path, TEXT_LIMIT_BYTES + 1)
     return None if data is None or len(data) > TEXT_LIMIT_BYTES else data.decode("utf-8", "replace")
 
 
@@ -99,20 +100,3 @@ def _walk(
             yield Found(":".join((*names, stem)), folder / entry.name)
         elif re.fullmatch(_NAME, entry.name) and os.path.isdir(entry.path):
             yield from _walk(folder / entry.name, (*names, entry.name), suffixes, seen)
-
-
-def _read(path: Path, limit_bytes: int) -> bytes | None:
-    try:
-        # O_NONBLOCK: opening a named pipe that nobody writes to would wait for ever.
-        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
-    except OSError:
-        return None
-    try:
-        if not stat.S_ISREG(os.fstat(fd).st_mode):
-            return None
-        with open(fd, "rb", closefd=False) as file:
-            return file.read(limit_bytes)
-    except OSError:
-        return None
-    finally:
-        os.close(fd)

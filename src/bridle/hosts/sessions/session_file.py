@@ -99,12 +99,10 @@ def read(path: Path) -> SessionFile | None:
             f"the session file {path} is a symbolic link", remedy="Remove the link; session files are never shared."
         )
     try:
-        data = disk.read_bounded(path, FILE_LIMIT_BYTES)
+        data = disk.read_if_exists(path, FILE_LIMIT_BYTES)
     except DiskError as error:
-        if isinstance(error.__cause__, FileNotFoundError):
-            return None
         raise _unusable(error) from error
-    return parse(path, data)
+    return None if data is None else parse(path, data)
 
 
 def write(file: SessionFile) -> None:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import stat
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -23,19 +21,8 @@ ENTRIES = "## Iterations"
 
 def read(workspace: Path) -> str:
     """The file, of one that is too long only its end; empty where there is none that can be read."""
-    try:
-        with open(workspace / FILE, "rb", opener=_never_waiting) as file:
-            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                return ""
-            file.seek(max(0, os.fstat(file.fileno()).st_size - LIMIT_BYTES))
-            return file.read(LIMIT_BYTES).decode("utf-8", "replace")
-    except OSError:
-        return ""  # there is none, or an agent has put something else in its place
-
-
-def _never_waiting(path: str, flags: int) -> int:
-    """A named pipe that nobody writes to would be waited for; a link would lead elsewhere."""
-    return os.open(path, flags | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
+    data = disk.read_part(workspace / FILE, LIMIT_BYTES, from_end=True, follow_links=False)
+    return "" if data is None else data.decode("utf-8", "replace")
 
 
 def _write(workspace: Path, text: str) -> None:

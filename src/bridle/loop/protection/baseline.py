@@ -89,12 +89,9 @@ def read(context: RunContext, *, digest: str | None = None) -> Baseline:
 def find(context: RunContext) -> Baseline | None:
     """What `record` wrote; None where nothing was."""
     path = context.run_folder / FILE
-    try:
-        data = disk.read_bounded(path, _RECORD_LIMIT_BYTES)
-    except DiskError as error:
-        if isinstance(error.__cause__, FileNotFoundError):
-            return None
-        raise
+    data = disk.read_if_exists(path, _RECORD_LIMIT_BYTES)
+    if data is None:
+        return None
     try:
         found = replace(_from_json(json.loads(data)), digest=_digest(data))
     except (KeyError, TypeError, ValueError, RecursionError) as error:

@@ -65,10 +65,11 @@ def find_file(cwd: Path) -> Path | None:
 def _read_file(path: Path, *, is_repository: bool) -> tuple[dict[str, Any], list[str]]:
     """The values of one file, and what is wrong with the others."""
     try:
-        text = disk.read_bounded(path, LIMIT_BYTES).decode("utf-8-sig")
-    except DiskError as error:
-        if isinstance(error.__cause__, FileNotFoundError):
+        data = disk.read_if_exists(path, LIMIT_BYTES)
+        if data is None:
             return {}, []
+        text = data.decode("utf-8-sig")
+    except DiskError as error:
         return {}, [error.message]
     except UnicodeDecodeError as error:
         return {}, [f"{path}: it is not UTF-8 (byte {error.start}); save it as UTF-8"]
