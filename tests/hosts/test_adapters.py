@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
 from bridle.hosts.adapters import registry
-from bridle.hosts.adapters.adapter import FLAG, PAYLOAD, Adapter, HookCall, Payload
+from bridle.hosts.adapters.adapter import FLAG, Adapter
+from bridle.hosts.hooks import session_start, stop_hook
+from bridle.hosts.hooks.hook_protocol import HookCall, Payload, read_payload
 from tests.hosts.places import Place, a_session
 
 RECORDED = Path(__file__).parent
@@ -28,7 +31,7 @@ def recorded(host: str, name: str) -> bytes:
 
 
 def payload_of(host: str, name: str) -> Payload:
-    payload = adapter(host).read_payload(recorded(host, name))
+    payload = read_payload(recorded(host, name))
     assert payload is not None
     return payload
 
@@ -67,17 +70,11 @@ def test_every_name_has_its_adapter_and_no_other_has_one() -> None:
 def test_what_a_host_told_its_hook_is_understood(host: str, name: str, event: str) -> None:
     said, payload = json.loads(recorded(host, name)), payload_of(host, name)
     assert (payload.event, payload.session_id, payload.cwd) == (event, said["session_id"], "/home/user/project")
-    assert (payload.last_message, payload.fields) == (said.get("last_assistant_message"), said)
-    identity = adapter(host).resolve_session_id(
-        None, payload, {"AGENT_SESSION_ID": "stale", "CODEX_THREAD_ID": "stale"}
-    )
-    assert identity is not None
-    assert (identity.session_id, identity.source, identity.is_inherited) == (said["session_id"], PAYLOAD, False)
+    assert (payload.last_message, payload.is_subagent) == (said.get("last_assistant_message"), False)
 
 
 def test_a_transcript_is_read_only_where_it_is_written_in_a_way_that_is_known() -> None:
-    assert payload_of("claude-code", "stop").transcript_path is not None
-    assert payload_of("codex", "stop").transcript_path is None
+    assert (adapter("claude-code").reads_transcript, adapter("codex").reads_transcript) == (True, False)
     assert payload_of("codex", "stop").last_message == "Answer 2."
 
 
@@ -87,13 +84,13 @@ def test_a_transcript_is_read_only_where_it_is_written_in_a_way_that_is_known() 
     ids=range(8),
 )
 def test_what_is_no_object_is_no_payload(data: bytes) -> None:
-    assert adapter("claude-code").read_payload(data) is None
+    assert read_payload(data) is None
 
 
 @pytest.mark.parametrize("value", [None, 7, "", "  ", [], {"a": 1}, True], ids=ascii)
 def test_a_field_that_is_no_text_counts_as_missing(value: object) -> None:
     fields = ("session_id", "cwd", "transcript_path", "last_assistant_message", "hook_event_name")
-    payload = adapter("claude-code").read_payload(json.dumps(dict.fromkeys(fields, value)).encode())
+    payload = read_payload(json.dumps(dict.fromkeys(fields, value)).encode())
     assert payload is not None
     found = (payload.session_id, payload.cwd, payload.transcript_path, payload.last_message, payload.event)
     assert found == (None,) * 5
@@ -103,22 +100,26 @@ def test_a_field_that_is_no_text_counts_as_missing(value: object) -> None:
 
 
 @pytest.mark.parametrize("host", HOSTS)
-def test_a_payload_without_a_session_has_none_whatever_the_environment_holds(host: str) -> None:
+@pytest.mark.parametrize("hook", [stop_hook, session_start], ids=["stop", "session-start"])
+def test_a_payload_without_a_session_has_none_whatever_the_environment_holds(
+    hook: ModuleType, host: str, tmp_path: Path
+) -> None:
     environ = dict.fromkeys(("AGENT_SESSION_ID", "CLAUDE_CODE_SESSION_ID", "CODEX_THREAD_ID"), "stale")
-    assert adapter(host).resolve_session_id("flag", Payload({}), environ) is None
+    answer = hook.answer(HookCall(adapter(host), b"{}", environ, state_dir=str(tmp_path)))
+    assert (answer.document, "has no session_id" in answer.warnings[0], list(tmp_path.iterdir())) == ({}, True, [])
 
 
 @pytest.mark.parametrize("host", HOSTS)
 def test_the_flag_comes_before_what_was_inherited(host: str) -> None:
     environ = dict.fromkeys(adapter(host).session_variables, "stale")
-    given = adapter(host).resolve_session_id("s1", None, environ)
+    given = adapter(host).resolve_session_id("s1", environ)
     assert given is not None
     assert (given.session_id, given.source, given.is_inherited) == ("s1", FLAG, False)
     for empty in (None, "", "  "):
-        inherited = adapter(host).resolve_session_id(empty, None, environ)
+        inherited = adapter(host).resolve_session_id(empty, environ)
         assert inherited is not None
         assert (inherited.session_id, inherited.is_inherited) == ("stale", True)
-    assert adapter(host).resolve_session_id(None, None, {}) is None
+    assert adapter(host).resolve_session_id(None, {}) is None
 
 
 @pytest.mark.parametrize("host", HOSTS)
@@ -127,7 +128,7 @@ def test_of_several_inherited_ids_the_hosts_own_comes_first(host: str) -> None:
     own = {"claude-code": "CLAUDE_CODE_SESSION_ID", "codex": "CODEX_THREAD_ID"}[host]
     assert variables[0] == own
     for number, name in enumerate(variables):
-        identity = adapter(host).resolve_session_id(None, None, {later: later for later in variables[number:]})
+        identity = adapter(host).resolve_session_id(None, {later: later for later in variables[number:]})
         assert identity is not None
         assert (identity.session_id, identity.source) == (name, name)
 
@@ -142,28 +143,9 @@ def test_the_plugin_is_where_the_caller_or_the_host_says(host: str, variable: st
     assert roots == ["/given", "/plugin", "/plugin"]
     assert adapter(host).resolve_plugin_root(None, {}) is None
     assert adapter(host).resolve_plugin_root("here", {}) == f"{Path.cwd()}/here"
-    assert str(adapter(host).resolve_state_dir(None, None, "/cwd", environ)) == "/plugin/skills/babysit/state"
-    assert str(adapter(host).resolve_state_dir("/state", None, "/cwd", environ)) == "/state"
-    assert str(adapter(host).resolve_state_dir(None, None, "/cwd", {})) == "/cwd/.a5c/state"
-
-
-def test_the_dispatcher_of_native_hooks_is_found_in_the_plugin_or_above(tmp_path: Path) -> None:
-    plugin = tmp_path / "plugin"
-    for script in (plugin / "hooks", tmp_path / "project" / "plugins" / "babysitter" / "hooks"):
-        script.mkdir(parents=True)
-        (script / "hook-dispatcher.sh").touch()
-    below = tmp_path / "project" / "a" / "b"
-    below.mkdir(parents=True)
-    environ = {"CLAUDE_PLUGIN_ROOT": str(plugin)}
-    found = [
-        adapter("claude-code").find_hook_dispatcher(below, environ),
-        adapter("claude-code").find_hook_dispatcher(below, {}),
-        adapter("claude-code").find_hook_dispatcher(tmp_path, {}),
-        adapter("codex").find_hook_dispatcher(below, environ),
-        adapter("none").find_hook_dispatcher(below, environ),
-    ]
-    dispatchers = [plugin / "hooks", tmp_path / "project" / "plugins" / "babysitter" / "hooks"]
-    assert found == [*(folder / "hook-dispatcher.sh" for folder in dispatchers), None, None, None]
+    assert str(adapter(host).resolve_state_dirs(None, None, "/cwd", environ)[0]) == "/plugin/skills/babysit/state"
+    assert str(adapter(host).resolve_state_dirs("/state", None, "/cwd", environ)[0]) == "/state"
+    assert str(adapter(host).resolve_state_dirs(None, None, "/cwd", {})[0]) == "/cwd/.a5c/state"
 
 
 # its two hooks
@@ -176,15 +158,15 @@ def test_a_session_is_begun_bound_and_held_with_what_the_host_itself_says(host: 
 
     def call(name: str) -> HookCall:
         said = json.loads(recorded(host, name)) | {"cwd": str(tmp_path), "session_id": session_id}
-        return HookCall(json.dumps(said).encode(), {}, state_dir=str(place.state))
+        return HookCall(adapter(host), json.dumps(said).encode(), {}, state_dir=str(place.state))
 
-    assert adapter(host).handle_session_start_hook(call("session-start")).document == {}
+    assert session_start.answer(call("session-start")).document == {}
     assert place.file(session_id).session.run_id == ""
-    assert adapter(host).handle_stop_hook(call("stop")).document == {}
+    assert stop_hook.answer(call("stop")).document == {}
     place.make_run("r1", is_waiting=True)
     place.put(a_session(run_id="r1"), name=session_id)
     for name in ("stop", "stop-after-a-block"):
-        assert adapter(host).handle_stop_hook(call(name)).document["decision"] == "block"
+        assert stop_hook.answer(call(name)).document["decision"] == "block"
     assert place.file(session_id).session.iteration == 5
 
 
@@ -193,9 +175,9 @@ def test_no_host_begins_nothing_and_holds_nobody(tmp_path: Path) -> None:
     place.make_run("r1", is_waiting=True)
     place.put(a_session(run_id="r1"))
     said = {"session_id": "s1", "cwd": str(tmp_path)}
-    call = HookCall(json.dumps(said).encode(), {}, state_dir=str(place.state))
-    assert adapter("none").handle_stop_hook(call).document == {}
+    call = HookCall(adapter("none"), json.dumps(said).encode(), {}, state_dir=str(place.state))
+    assert stop_hook.answer(call).document == {}
     before = sorted(tmp_path.rglob("*"))
-    call = HookCall(json.dumps(said | {"session_id": "s2"}).encode(), {}, state_dir=str(place.state))
-    assert adapter("none").handle_session_start_hook(call).document == {}
+    call = HookCall(adapter("none"), json.dumps(said | {"session_id": "s2"}).encode(), {}, state_dir=str(place.state))
+    assert session_start.answer(call).document == {}
     assert sorted(tmp_path.rglob("*")) == before

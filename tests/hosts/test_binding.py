@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from bridle.errors import RunAssociated
-from bridle.hosts.adapters.adapter import FLAG, BindRequest, Identity
 from bridle.hosts.sessions import binding
+from bridle.hosts.sessions.binding import BindRequest
 from bridle.hosts.sessions.session import Session, SessionFile, new_file, new_session
 from bridle.journal.stores.file_reader import FileReader
 from tests.cli.test_journal_commands import Done, bridle
@@ -51,17 +51,15 @@ def runs_of(place: Place) -> list[str]:
 # the decision
 
 
-def wish(**fields: Any) -> BindRequest:
-    given = {
-        "harness": "claude-code",
-        "identity": Identity("s1", FLAG),
+def request(**fields: Any) -> BindRequest:
+    defaults = {
         "path": Path("s1.md"),
         "run_id": "new",
         "runs": Path("runs"),
         "prompt": "Build it",
         "now": NOW,
     }
-    return BindRequest(**{**given, **fields})
+    return BindRequest(**{**defaults, **fields})
 
 
 def there(prompt: str = "Earlier words", **fields: Any) -> SessionFile:
@@ -73,29 +71,29 @@ def fields(session: Session) -> dict[str, object]:
 
 
 def test_a_session_without_a_file_gets_one() -> None:
-    file = binding.decide(wish(), None)
+    file = binding.decide(request(), None)
     assert fields(file.session) == fields(new_session(NOW, run_id="new"))
     assert (file.prompt, file.path) == ("Build it", Path("s1.md"))
-    assert binding.decide(wish(max_iterations=7), None).session.max_iterations == 7
-    assert binding.decide(wish(max_iterations=0), None).session.max_iterations == 0
+    assert binding.decide(request(max_iterations=7), None).session.max_iterations == 7
+    assert binding.decide(request(max_iterations=0), None).session.max_iterations == 0
 
 
 @pytest.mark.parametrize("run_id", ["", "new"])
 def test_a_session_without_a_run_or_with_the_same_is_kept_and_made_active(run_id: str) -> None:
     found = there(run_id=run_id, active=False)
-    file = binding.decide(wish(), found)
+    file = binding.decide(request(), found)
     assert fields(file.session) == fields(found.session) | {"run_id": "new", "active": True}
     assert file.body == found.body
-    assert binding.decide(wish(max_iterations=7), found).session.max_iterations == 7
+    assert binding.decide(request(max_iterations=7), found).session.max_iterations == 7
 
 
 def test_a_session_that_has_no_words_yet_gets_those_of_the_run() -> None:
-    assert binding.decide(wish(), there("")).prompt == "Build it"
+    assert binding.decide(request(), there("")).prompt == "Build it"
 
 
 @pytest.mark.parametrize("state", ["completed", "failed", "halted"])
 def test_a_session_whose_run_has_ended_begins_anew(state: str) -> None:
-    file = binding.decide(wish(), there(run_id="old", max_iterations=9), state)
+    file = binding.decide(request(), there(run_id="old", max_iterations=9), state)
     assert fields(file.session) == fields(new_session(NOW, run_id="new"))
     assert file.prompt == "Build it"
 
@@ -103,7 +101,7 @@ def test_a_session_whose_run_has_ended_begins_anew(state: str) -> None:
 @pytest.mark.parametrize("state", ["created", "waiting", "unknown", None])
 def test_a_session_whose_run_goes_on_is_refused(state: str | None) -> None:
     with pytest.raises(RunAssociated, match="Session already associated with run: old") as caught:
-        binding.decide(wish(), there(run_id="old"), state)
+        binding.decide(request(), there(run_id="old"), state)
     assert caught.value.payload == {"existingRunId": "old", "runState": state or "unknown", "stateFile": "s1.md"}
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from bridle.hosts.hooks.list_skills import FOUND_LIMIT, LISTED_LIMIT, discover
+from bridle.hosts.hooks.list_skills import ENTRIES_LIMIT, NAMES_LIMIT, list_skills
 
 
 def skill(folder: Path, name: str) -> None:
@@ -25,7 +25,7 @@ def test_those_of_the_project_come_first_and_each_is_named_once(tmp_path: Path) 
     skill(plugin, "a")
     skill(plugin, "score")
     agent(plugin, "y.md")
-    found = discover(str(tmp_path / "project"), str(plugin))
+    found = list_skills(str(tmp_path / "project"), str(plugin))
     assert found == ("skill:a", "skill:b", "agent:z", "skill:score", "agent:y")
 
 
@@ -35,23 +35,23 @@ def test_names_that_cannot_stand_in_a_sentence_are_left_out(tmp_path: Path) -> N
         skill(folder, name)
         agent(folder, f"{name}.md")
     agent(folder, "notes.txt")
-    assert discover(str(tmp_path), None) == ("skill:good", "agent:good")
+    assert list_skills(str(tmp_path), None) == ("skill:good", "agent:good")
 
 
 def test_ten_are_enough(tmp_path: Path) -> None:
     for number in range(12):
         skill(tmp_path / ".claude", f"s{number:02}")
-    assert discover(str(tmp_path), None) == tuple(f"skill:s{number:02}" for number in range(FOUND_LIMIT))
+    assert list_skills(str(tmp_path), None) == tuple(f"skill:s{number:02}" for number in range(NAMES_LIMIT))
 
 
 def test_a_folder_of_very_many_names_is_not_read_through(tmp_path: Path) -> None:
     (tmp_path / ".claude" / "agents").mkdir(parents=True)
-    for number in range(LISTED_LIMIT + 5):
+    for number in range(ENTRIES_LIMIT + 5):
         (tmp_path / ".claude" / "agents" / f"{number}.md").touch()
-    assert len(discover(str(tmp_path), None)) == FOUND_LIMIT
+    assert len(list_skills(str(tmp_path), None)) == NAMES_LIMIT
 
 
 def test_folders_that_are_none_have_nothing(tmp_path: Path) -> None:
     (tmp_path / ".claude").mkdir()
     (tmp_path / ".claude" / "skills").write_bytes(b"")
-    assert discover(str(tmp_path), "/nowhere") == discover("/a\0b", None) == discover("\ud800", None) == ()
+    assert list_skills(str(tmp_path), "/nowhere") == list_skills("/a\0b", None) == list_skills("\ud800", None) == ()

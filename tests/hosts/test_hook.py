@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from bridle.errors import DiskError
-from bridle.hosts.adapters.adapter import HookCall
+from bridle.hosts.adapters.registry import NO_HOST
 from bridle.hosts.hooks import entry_point, hook_log
-from bridle.hosts.hooks.hook_answer import Answer
-from tests.hosts.hooking import HOOK, LIMIT_SECONDS, Project, contents, session_of, stops
+from bridle.hosts.hooks.hook_protocol import Answer, HookCall
+from tests.hosts.hooking import HOOK, LIMIT_SECONDS, SOURCE, Project, contents, session_of, stops
 
 COMMAND = (str(Path(sys.executable).parent / "bridle"), "hook:run")
 PROGRAMS = {"the plugin's way": HOOK, "the command": COMMAND}
@@ -62,6 +62,12 @@ def test_a_wrong_command_line_is_an_error_of_its_own(
     assert error["error"] == code
     assert error["message"]
     assert contents(project.folder) == before
+
+
+def test_the_plugin_of_an_earlier_version_finds_its_entry_point(project: Project) -> None:
+    entry = f"import sys; sys.path.append({SOURCE!r}); from bridle.hosts.hook import start; start(sys.argv[1:])"
+    done = project.stop("--json", program=(sys.executable, "-I", "-S", "-c", entry))
+    assert (done.code, done.document["decision"], done.stderr) == (0, "block", "")
 
 
 def test_a_value_may_stand_behind_an_equals_sign(project: Project) -> None:
@@ -136,17 +142,17 @@ def refusal(call: HookCall) -> Answer:
 
 
 def test_a_mistake_of_ours_lets_the_session_go_and_is_told(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    call = HookCall(b"", {"BRIDLE_HOME": str(tmp_path)})
+    call = HookCall(NO_HOST, b"", {"BRIDLE_HOME": str(tmp_path)})
     assert entry_point.respond(defect, call) == 0
     shown = capfd.readouterr()
     assert shown.out == "{}\n"
     for told in (shown.err, (tmp_path / "hooks.log").read_text(encoding="utf-8")):
-        assert "so nothing is held: ZeroDivisionError" in told
+        assert "so it does not block: ZeroDivisionError" in told
         assert "in defect" in told, "where it happened"
 
 
 def test_a_refusal_lets_the_session_go_and_is_told(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    assert entry_point.respond(refusal, HookCall(b"", {"BRIDLE_HOME": str(tmp_path)})) == 0
+    assert entry_point.respond(refusal, HookCall(NO_HOST, b"", {"BRIDLE_HOME": str(tmp_path)})) == 0
     shown = capfd.readouterr()
     assert (shown.out, "the disk is gone\n  Bring it back." in shown.err) == ("{}\n", True)
 
@@ -166,8 +172,8 @@ def test_the_log_is_where_a_person_looks_for_it(environment: dict[str, str], pat
 
 def test_the_log_grows_by_whole_lines_for_this_user_alone(tmp_path: Path) -> None:
     environment = {"BRIDLE_HOME": str(tmp_path / "new" / "home")}
-    hook_log.keep(["one", "two"], environment)
-    hook_log.keep(["half \udce9"], environment)
+    hook_log.append(["one", "two"], environment)
+    hook_log.append(["half \udce9"], environment)
     path = tmp_path / "new" / "home" / "hooks.log"
     lines = path.read_text(encoding="utf-8").splitlines()
     assert [line.split(" ", 2)[2] for line in lines] == ["one", "two", "half \\udce9"]
@@ -177,7 +183,7 @@ def test_the_log_grows_by_whole_lines_for_this_user_alone(tmp_path: Path) -> Non
 def test_trouble_at_every_stop_does_not_fill_the_disk(tmp_path: Path) -> None:
     environment = {"BRIDLE_HOME": str(tmp_path)}
     for _ in range(40):
-        hook_log.keep(["x" * 100_000], environment)
+        hook_log.append(["x" * 100_000], environment)
     sizes = {path.name: path.stat().st_size for path in tmp_path.iterdir()}
     assert sorted(sizes) == ["hooks.log", "hooks.log.old"]
     assert sum(sizes.values()) < 3 * hook_log.LOG_LIMIT_BYTES
@@ -192,7 +198,7 @@ def test_a_log_that_cannot_be_written_breaks_nothing(kind: str, tmp_path: Path) 
         path.symlink_to(tmp_path / "elsewhere")
     else:
         os.mkfifo(path)
-    hook_log.keep(["trouble"], {"BRIDLE_HOME": str(tmp_path)})
+    hook_log.append(["trouble"], {"BRIDLE_HOME": str(tmp_path)})
     assert not (tmp_path / "elsewhere").exists()
 
 

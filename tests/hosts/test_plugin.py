@@ -20,7 +20,7 @@ import pytest
 from bridle.cli.command_table import COMMANDS
 from bridle.cli.programs.light_command import LightCommand
 from bridle.errors import DiskError, UsageError
-from bridle.hosts.hooks.list_skills import OWN_MARK, discover
+from bridle.hosts.hooks.list_skills import OWN_PLUGIN_FILE, list_skills
 from bridle.hosts.install import install, locations
 from bridle.hosts.install.install import LIST_FILE
 from bridle.hosts.install.render_plugin import (
@@ -148,15 +148,19 @@ def test_the_plugin_of_a_package_that_was_not_installed_holds_nobody() -> None:
 def test_its_skills_are_told_of_by_the_names_that_claude_code_gives_them(tmp_path: Path) -> None:
     install.install(tmp_path / "p", ORIGIN)
     (tmp_path / ".claude/skills/greet").mkdir(parents=True)
-    assert discover(str(tmp_path), str(tmp_path / "p")) == ("skill:greet", "skill:bridle:babysit", "skill:bridle:score")
-    assert OWN_MARK == LIST_FILE
+    assert list_skills(str(tmp_path), str(tmp_path / "p")) == (
+        "skill:greet",
+        "skill:bridle:babysit",
+        "skill:bridle:score",
+    )
+    assert OWN_PLUGIN_FILE == LIST_FILE
 
 
 def test_a_plugin_that_lies_among_the_skills_of_a_project_is_not_told_of_as_a_skill(tmp_path: Path) -> None:
     plugin = tmp_path / ".claude" / locations.HOST_FOLDER
     install.install(plugin, ORIGIN)
     (tmp_path / ".claude/skills/greet").mkdir()
-    assert discover(str(tmp_path), str(plugin)) == ("skill:greet", "skill:bridle:babysit", "skill:bridle:score")
+    assert list_skills(str(tmp_path), str(plugin)) == ("skill:greet", "skill:bridle:babysit", "skill:bridle:score")
 
 
 # How its hooks start
@@ -219,9 +223,9 @@ def test_a_hook_whose_plugin_is_gone_lets_the_session_go_and_says_so(tmp_path: P
 
 def test_a_hook_whose_bridle_is_torn_lets_the_session_go_and_says_so(tmp_path: Path) -> None:
     """An upgrade that was killed half-way leaves files behind that are no Python."""
-    torn = tmp_path / "torn" / "bridle" / "hosts"
+    torn = tmp_path / "torn" / "bridle" / "hosts" / "hooks"
     torn.mkdir(parents=True)
-    (torn / "hook.py").write_text("def start(words:\n")
+    (torn / "entry_point.py").write_text("def start(words:\n")
     origin = Origin(sys.executable, str(tmp_path / "torn"), "1")
     install.install(tmp_path / "p", origin)
     done = start_hook(hook_command(tmp_path / "p", origin, "Stop"))
@@ -239,9 +243,9 @@ def test_a_session_whose_exports_cannot_be_written_still_gets_its_file(tmp_path:
 
 
 def test_a_hook_that_breaks_lets_the_session_go_and_says_so(tmp_path: Path) -> None:
-    broken = tmp_path / "broken" / "bridle" / "hosts"
+    broken = tmp_path / "broken" / "bridle" / "hosts" / "hooks"
     broken.mkdir(parents=True)
-    (broken / "hook.py").write_text("def start(words): raise ValueError('a defect')\n")
+    (broken / "entry_point.py").write_text("def start(words): raise ValueError('a defect')\n")
     origin = Origin(sys.executable, str(tmp_path / "broken"), "1")
     install.install(tmp_path / "p", origin)
     done = start_hook(hook_command(tmp_path / "p", origin, "Stop"))

@@ -11,6 +11,7 @@ import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -317,13 +318,13 @@ def test_the_folder_of_session_files_is_looked_for_in_order(tmp_path: Path) -> N
     environ = {"BABYSITTER_STATE_DIR": "/env/state", "CLAUDE_PROJECT_DIR": "/project"}
     project = {"CLAUDE_PROJECT_DIR": "/project"}
     found = [
-        session_file.state_dir("/given", "/plugin", "/cwd", environ),
-        session_file.state_dir(None, "/plugin", "/cwd", environ),
-        session_file.state_dir(None, "/plugin", "/cwd", project),
-        session_file.state_dir(None, None, "/cwd", project),
-        session_file.state_dir(None, None, None, project),
-        session_file.state_dir(None, None, None, {}),
-        session_file.state_dir("relative", None, None, {}),
+        session_file.state_dirs("/given", "/plugin", "/cwd", environ)[0],
+        session_file.state_dirs(None, "/plugin", "/cwd", environ)[0],
+        session_file.state_dirs(None, "/plugin", "/cwd", project)[0],
+        session_file.state_dirs(None, None, "/cwd", project)[0],
+        session_file.state_dirs(None, None, None, project)[0],
+        session_file.state_dirs(None, None, None, {})[0],
+        session_file.state_dirs("relative", None, None, {})[0],
     ]
     assert [str(path) for path in found] == [
         "/given",
@@ -362,17 +363,17 @@ def test_a_folder_that_everybody_may_write_to_is_not_looked_into_from_below(tmp_
 
 @pytest.mark.parametrize("cwd", [None, 7, "", "relative", "/a\0b", "/\ud800", ["/x"]], ids=ascii)
 def test_a_folder_in_a_payload_that_is_none_is_passed_over(cwd: object) -> None:
-    assert str(session_file.state_dir(None, None, cwd, {"CLAUDE_PROJECT_DIR": "/project"})) == "/project/.a5c/state"
+    assert str(session_file.state_dirs(None, None, cwd, {"CLAUDE_PROJECT_DIR": "/project"})[0]) == "/project/.a5c/state"
 
 
 @pytest.mark.parametrize("given_folder", ["", "  "])
 def test_an_empty_folder_is_refused_when_it_was_given(given_folder: str) -> None:
     with pytest.raises(StateFolderMissing):
-        session_file.state_dir(given_folder, None, None, {})
+        session_file.state_dirs(given_folder, None, None, {})[0]
 
 
 def test_empty_variables_count_as_not_set() -> None:
-    found = session_file.state_dir(None, "", None, {"BABYSITTER_STATE_DIR": "", "CLAUDE_PROJECT_DIR": ""})
+    found = session_file.state_dirs(None, "", None, {"BABYSITTER_STATE_DIR": "", "CLAUDE_PROJECT_DIR": ""})[0]
     assert str(found) == f"{os.getcwd()}/.a5c/state"
 
 
@@ -482,7 +483,7 @@ def test_a_disk_that_takes_no_more_leaves_the_old_file_whole(tmp_path: Path) -> 
         "import signal, sys; signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
         + SMALL_FILES
         + "from pathlib import Path\nfrom bridle.errors import SessionFileUnusable\n"
-        "from bridle.hosts import session_file\n"
+        "from bridle.hosts.sessions import session_file\n"
         f"path = Path({str(path)!r})\n"
         "try:\n"
         "    session_file.changed(path, lambda found: session_file.new_file(path, found.session, 'x' * 5000))\n"
@@ -504,7 +505,7 @@ def test_changes_of_several_processes_are_all_counted(tmp_path: Path) -> None:
     path = tmp_path / "s.md"
     session_file.write(new_file(path, new_session(NOW), "Build it"))
     code = (
-        "import sys\nfrom pathlib import Path\nfrom bridle.hosts import session_file\n"
+        "import sys\nfrom pathlib import Path\nfrom bridle.hosts.sessions import session_file\n"
         f"for _ in range({CHANGES_OF_EACH}):\n"
         "    session_file.changed(\n"
         "        Path(sys.argv[1]),\n"
@@ -582,3 +583,19 @@ def test_deleting_leaves_nothing_and_says_whether_there_was_something(tmp_path: 
     session_file.create(new_file(path, new_session(NOW), ""))
     assert [session_file.delete(path), session_file.delete(path)] == [True, False]
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_session_is_deactivated_only_while_it_has_the_same_run(tmp_path: Path) -> None:
+    path = tmp_path / "s.md"
+
+    def deactivated(known: str, **fields: Any) -> tuple[bool, bytes]:
+        session_file.write(SessionFile(path, Session(**{"active": True, "run_id": "r", **fields}), b"\nwords\n"))
+        session_file.deactivate(path, known, holder="test")
+        return read(path).session.active, read(path).body
+
+    assert deactivated("r") == (False, b"\nwords\n")
+    assert deactivated("", run_id="another")[0]
+    assert not deactivated("r", active=False)[0]
+    path.unlink()
+    session_file.deactivate(path, "r", holder="test")
+    assert not path.exists()

@@ -99,9 +99,9 @@ def test_whatever_the_id_the_shell_reads_it_as_it_is(session_id: str, tmp_path: 
         ("-s", "begins with"),
         ("s" * 200, "longer than"),
         ("\ud800", "cannot be"),
-        (None, "names no session"),
-        (7, "names no session"),
-        ("", "names no session"),
+        (None, "has no session_id"),
+        (7, "has no session_id"),
+        ("", "has no session_id"),
     ],
 )
 def test_an_id_that_cannot_be_used_is_refused_and_nothing_is_written(
@@ -120,7 +120,7 @@ def test_a_payload_that_cannot_be_read_breaks_nothing(payload: bytes, tmp_path: 
     project = Project(tmp_path)
     done = project.hook(payload, hook_type="session-start", environment={"CLAUDE_ENV_FILE": str(tmp_path / "exports")})
     assert (done.code, done.stdout) == (0, b"{}\n")
-    assert "no payload" in done.stderr
+    assert "must be a JSON object" in done.stderr
     assert not (tmp_path / "exports").exists()
 
 
@@ -154,7 +154,7 @@ def test_a_state_folder_that_cannot_be_made_is_told_and_the_id_is_exported(tmp_p
     (tmp_path / ".a5c").write_bytes(b"")
     done = begin(project, "s", tmp_path / "exports")
     assert (done.code, done.stdout) == (0, b"{}\n")
-    assert "has no state file" in done.stderr
+    assert "the session file is not created" in done.stderr
     assert (tmp_path / "exports").read_text(encoding="utf-8") == 'export AGENT_SESSION_ID="s"\n'
 
 

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
-from bridle.hosts.hooks.stop_hook import ended
 from bridle.hosts.hooks.stop_rules import (
     APPROVE,
     BLOCK,
@@ -22,7 +19,7 @@ from bridle.hosts.hooks.stop_rules import (
     about_run,
     before_run,
 )
-from bridle.hosts.sessions.session import Session, SessionFile
+from bridle.hosts.sessions.session import Session
 
 NOW = "2026-11-15T10:00:00Z"
 BEFORE = "2026-11-15T09:59:15Z"
@@ -106,15 +103,3 @@ def test_a_session_that_goes_on_later_stays_the_very_same(reason: str) -> None:
 def test_a_session_that_is_inactive_already_stays_the_very_same() -> None:
     known = session(active=False)
     assert Verdict(SESSION_INACTIVE).applied(known, NOW) is known
-
-
-def test_a_session_is_ended_only_while_it_is_what_it_was() -> None:
-    def file(**fields: object) -> SessionFile:
-        return SessionFile(Path("s.md"), session(**fields), b"\nwords\n")
-
-    over = ended(file(), "r")
-    assert over is not None
-    assert (over.session.active, over.body) == (False, b"\nwords\n")
-    assert ended(None, "r") is None
-    assert ended(file(run_id="bound meanwhile"), "") is None
-    assert ended(file(active=False), "r") is None

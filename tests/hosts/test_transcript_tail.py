@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from bridle.errors import DiskError
 from bridle.hosts.hooks.promise_tag import promise_in
-from bridle.hosts.hooks.transcript_tail import FIRST_BLOCK_BYTES, LOOK_BACK_BYTES, last_text, last_words
+from bridle.hosts.hooks.transcript_tail import FIRST_BLOCK_BYTES, LOOK_BACK_BYTES, last_message, last_text
 from tests.hosts.hooking import said
 
 USER = json.dumps({"type": "user", "message": {"role": "user", "content": 'they said {"role": "assistant"}'}})
@@ -56,7 +56,7 @@ def test_the_last_words_are_found_behind_whatever_comes_after_them(name: str, tm
 
 @pytest.mark.parametrize("name", BEHIND)
 def test_whether_somebody_spoke_since_is_told(name: str, tmp_path: Path) -> None:
-    found = last_words(transcript(tmp_path / "t", USER, words("the last"), *BEHIND[name]))
+    found = last_message(transcript(tmp_path / "t", USER, words("the last"), *BEHIND[name]))
     assert found is not None
     assert found.is_answered is (name == "a person's line")
 
@@ -65,7 +65,7 @@ def test_whether_somebody_spoke_since_is_told(name: str, tmp_path: Path) -> None
 def test_the_results_of_a_tool_count_as_an_answer(separators: tuple[str, str], tmp_path: Path) -> None:
     result = {"type": "user", "message": {"role": "user", "content": [{"type": "tool_result", "content": "x"}]}}
     lines = words("the last"), json.dumps(result, separators=separators), '{"type":"attachment"}'
-    found = last_words(transcript(tmp_path / "t", *lines))
+    found = last_message(transcript(tmp_path / "t", *lines))
     assert found is not None
     assert (found.text, found.is_answered) == ("the last", True)
 

@@ -1,1 +1,1 @@
-"""The `hosts` layer; see docs/architecture.md."""
+"""Hooks, sessions and the plugin for the agent programs that host Bridle; see docs/architecture.md."""

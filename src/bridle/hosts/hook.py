@@ -1,4 +1,4 @@
-"""Where plugins installed by earlier versions import `start`; it lives in `bridle.hosts.hooks.entry_point`."""
+"""The old place of `start`, which plugins installed by earlier versions import."""
 
 from __future__ import annotations
 

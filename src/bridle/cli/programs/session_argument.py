@@ -51,7 +51,7 @@ def find_session_file(args: Arguments) -> Path:
 def find_identity(args: Arguments, adapter: Adapter) -> Identity:
     """Return the session's id; warn if it was inherited."""
     flag = args.text(SESSION_ID.name)
-    identity = Identity(flag, SESSION_ID.name) if flag else adapter.resolve_session_id(None, None, os.environ)
+    identity = Identity(flag, SESSION_ID.name) if flag else adapter.resolve_session_id(None, os.environ)
     if identity is None:
         raise SessionIdMissing("--session-id is missing", remedy="Pass the session_id that the host's hooks receive.")
     if identity.is_inherited:

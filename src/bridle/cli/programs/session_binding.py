@@ -18,28 +18,29 @@ from bridle.cli.programs.session_argument import (
 from bridle.ground import ids
 from bridle.ground.light.quick_path import Path
 from bridle.hosts.adapters import registry
-from bridle.hosts.adapters.adapter import Adapter, BindRequest
+from bridle.hosts.adapters.adapter import Adapter, Identity
 from bridle.hosts.sessions import session_file
+from bridle.hosts.sessions.binding import BindRequest
 from bridle.hosts.sessions.session import moment
 
 
 class SessionBinding:
     """A session to bind, or the reason why none can be bound."""
 
-    __slots__ = ("adapter", "harness", "refusal", "request", "session_id", "warnings")
+    __slots__ = ("harness", "identity", "refusal", "request", "session_id", "warnings")
 
     def __init__(
         self,
         harness: str | None,
         session_id: str,
         *,
-        adapter: Adapter | None = None,
+        identity: Identity | None = None,
         request: BindRequest | None = None,
         refusal: str | None = None,
     ) -> None:
         self.harness = harness
-        self.adapter = adapter
         self.session_id = session_id
+        self.identity = identity
         self.request = request
         """None if no session can be bound."""
         self.refusal = refusal
@@ -64,14 +65,12 @@ def requested_binding(args: Arguments, runs: Path, run_id: str, prompt: str | No
 
 
 def _of_host(args: Arguments, adapter: Adapter, runs: Path, run_id: str, prompt: str | None) -> SessionBinding:
-    identity = adapter.resolve_session_id(args.text(SESSION_ID.name), None, os.environ)
+    identity = adapter.resolve_session_id(args.text(SESSION_ID.name), os.environ)
     if identity is None:
         return SessionBinding(
             adapter.name, "", refusal="--session-id is missing, and the environment has no session id"
         )
     request = BindRequest(
-        harness=adapter.name,
-        identity=identity,
         path=session_file_for(args, adapter, identity.session_id),
         run_id=run_id,
         runs=runs,
@@ -79,20 +78,20 @@ def _of_host(args: Arguments, adapter: Adapter, runs: Path, run_id: str, prompt:
         now=moment(time.time_ns()),
         max_iterations=iteration_limit(args),
     )
-    binding = SessionBinding(adapter.name, identity.session_id, adapter=adapter, request=request)
-    binding.warnings.extend(_warnings(args, adapter, request))
+    binding = SessionBinding(adapter.name, identity.session_id, identity=identity, request=request)
+    binding.warnings.extend(_warnings(args, adapter, identity, request))
     return binding
 
 
-def _warnings(args: Arguments, adapter: Adapter, request: BindRequest) -> list[str]:
+def _warnings(args: Arguments, adapter: Adapter, identity: Identity, request: BindRequest) -> list[str]:
     """List what may keep the host's Stop hook from holding the bound session."""
     warnings = []
     own = os.environ.get(adapter.session_variables[0])
-    if request.identity.is_inherited:
-        warnings.append(inherited_warning(request.identity))
-    elif own and own != request.identity.session_id:
+    if identity.is_inherited:
+        warnings.append(inherited_warning(identity))
+    elif own and own != identity.session_id:
         warnings.append(
-            f"the host's session is {own!a}, but --session-id is {request.identity.session_id!a}; "
+            f"the host's session is {own!a}, but --session-id is {identity.session_id!a}; "
             "the run is bound to the latter"
         )
     elsewhere = runs_dir_warning(args, request.runs)
@@ -103,7 +102,7 @@ def _warnings(args: Arguments, adapter: Adapter, request: BindRequest) -> list[s
 
 def binding_document(binding: SessionBinding) -> dict[str, object]:
     """Return the binding as a JSON document."""
-    if binding.request is None:
+    if binding.request is None or binding.identity is None:
         return {
             "harness": binding.harness,
             "sessionId": binding.session_id,
@@ -115,7 +114,7 @@ def binding_document(binding: SessionBinding) -> dict[str, object]:
         "sessionId": binding.session_id,
         "stateFile": str(binding.request.path),
         "bound": True,
-        "sessionIdFrom": binding.request.identity.source,
+        "sessionIdFrom": binding.identity.source,
     }
     return document | ({"warnings": binding.warnings} if binding.warnings else {})
 

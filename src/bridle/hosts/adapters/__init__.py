@@ -1,1 +1,1 @@
-"""The `hosts/adapters` package."""
+"""The known hosts, as data. May import `sessions`; must stay light, since every hook imports it."""

@@ -1,18 +1,18 @@
-"""The hosts that Bridle knows; each one's module is imported when it is asked for."""
+"""The table of known hosts. A host's module is imported on first use, which keeps hooks light."""
 
 from __future__ import annotations
 
 from bridle.ground.light.abc_names import Mapping
 from bridle.hosts.adapters.adapter import Adapter
 
-# In the order in which they are looked for: the variables of the first are its own, while those of the second may have
-# been exported by any host.
+# In order of detection: only Codex sets the variables of Codex, but any host may export those of Claude Code.
 NAMES = ("codex", "claude-code")
-NULL = "none"
+
+NO_HOST = Adapter("none", holds_sessions=False)
 
 
 def by_name(name: str) -> Adapter | None:
-    """The adapter of that name; None for a host that is not known."""
+    """Return the adapter of that name; None for an unknown host."""
     if name == "claude-code":
         from bridle.hosts.adapters.claude_code import adapter as claude_code
 
@@ -21,17 +21,10 @@ def by_name(name: str) -> Adapter | None:
         from bridle.hosts.adapters.codex import adapter as codex
 
         return codex
-    return null() if name == NULL else None
+    return NO_HOST if name == NO_HOST.name else None
 
 
 def detect(environ: Mapping[str, str]) -> Adapter:
-    """The host that we seem to run inside; the null adapter where there is none."""
+    """Return the adapter of the host that this process runs inside, else `NO_HOST`."""
     adapters = (by_name(name) for name in NAMES)
-    return next((adapter for adapter in adapters if adapter is not None and adapter.is_active(environ)), null())
-
-
-def null() -> Adapter:
-    """The adapter for no host at all."""
-    from bridle.hosts.adapters.null import adapter
-
-    return adapter
+    return next((adapter for adapter in adapters if adapter is not None and adapter.is_active(environ)), NO_HOST)

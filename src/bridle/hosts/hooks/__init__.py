@@ -1,1 +1,1 @@
-"""The `hosts/hooks` package."""
+"""The Stop and SessionStart hooks. May import `adapters` and `sessions`; must stay light, since hosts wait for it."""

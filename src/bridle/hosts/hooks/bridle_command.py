@@ -1,4 +1,4 @@
-"""How an agent calls Bridle from its shell."""
+"""The command with which an agent calls Bridle from its shell."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from bridle.ground.light.abc_names import Mapping
 
 NAME = "bridle"
 
-# Where the plugin that `bridle plugin install` writes has it.
+# Its path in the plugin that `bridle plugin install` writes.
 IN_PLUGIN = "bin/bridle"
 
 
-def program(environ: Mapping[str, str]) -> str:
-    """`bridle` where the agent's shell finds it, else the one that was installed beside our own interpreter."""
+def find_program(environ: Mapping[str, str]) -> str:
+    """Return `bridle` if it is on the PATH, else the path of the one beside this interpreter."""
     folders = environ.get("PATH", "").split(os.pathsep)
     if any(folder and os.access(os.path.join(folder, NAME), os.X_OK) for folder in folders):
         return NAME

@@ -1,9 +1,9 @@
-"""What a host starts for its hooks: one process, one answer. Whatever happens in here, a session is never broken.
+"""The program that a host starts for its hooks: one process, one answer. A failure here never blocks a session.
 
     <python> -I -S <file that imports this and calls start()> --hook-type stop --harness claude-code --plugin-root DIR
 
-A process that does nothing at all takes a third of the time of one that imports `json` and `pathlib`; so nothing on
-this path does, and this module itself imports what it needs only when it is needed.
+Importing `json` and `pathlib` takes twice as long as starting Python. So nothing here imports them, and functions
+import what they need, after `start` has switched off the garbage collector.
 """
 
 from __future__ import annotations
@@ -11,105 +11,115 @@ from __future__ import annotations
 import os
 import sys
 
-TYPE_CHECKING = False  # `typing` is as heavy; type checkers know the name
+TYPE_CHECKING = False  # importing `typing` is slow; type checkers know the name
 if TYPE_CHECKING:
     from bridle.ground.light.abc_names import Callable, Mapping
-    from bridle.hosts.adapters.adapter import HookCall
-    from bridle.hosts.hooks.hook_answer import Answer
+    from bridle.hosts.adapters.adapter import Adapter
+    from bridle.hosts.hooks.hook_protocol import Answer, HookCall
+
+    Hook = Callable[[HookCall], Answer]
 
 STOP = "stop"
 SESSION_START = "session-start"
 HOOK_TYPES = (STOP, SESSION_START)
 DEFAULT_HARNESS = "claude-code"
 
-# A payload is some kilobytes, with the agent's last words in it. What is larger was not written by a host.
+# A payload has some kilobytes, with the agent's last message in it. A larger one is not from a host.
 PAYLOAD_LIMIT_BYTES = 16 * 1024 * 1024
 
-# A host writes its payload at once. One that has not closed its end after this long will not.
+# A host writes its payload at once. One that has not closed the pipe after this long never will.
 PAYLOAD_WAIT_SECONDS = 10.0
 
-_VALUES = ("--hook-type", "--harness", "--plugin-root", "--state-dir", "--runs-dir")
+_OPTIONS = ("--hook-type", "--harness", "--plugin-root", "--state-dir", "--runs-dir")
 _FLAGS = ("--json", "--verbose")
 
 
-def start(words: list[str]) -> None:
-    """Answer the hook on standard input and end the process: the shortest way in and out."""
+def start(arguments: list[str]) -> None:
+    """Answer the hook on standard input and exit without interpreter shutdown."""
     import gc
 
-    gc.disable()  # all that is made here is needed until the end; looking for garbage takes a tenth of the time
-    code = main(words, read_payload())
+    gc.disable()  # every object lives until the end; collecting takes a tenth of the time
+    code = main(arguments, read_stdin())
     try:
         sys.stdout.flush()
         sys.stderr.flush()
     except (OSError, ValueError, AttributeError):
-        pass  # nobody is there to read it
+        pass  # the stream is closed
     os._exit(code)
 
 
-def main(words: list[str], stdin: bytes) -> int:
-    """Answer one hook; gives the exit code, which is 0 unless the command line is wrong."""
+def main(arguments: list[str], stdin: bytes) -> int:
+    """Answer one hook and return the exit code: 0 unless the command line is wrong."""
     from bridle.errors import UsageError
 
     try:
-        options = _options(words)
-        handle = chosen(options.get("--hook-type"), options.get("--harness"))
+        options = _parse(arguments)
+        hook, adapter = find_hook(options.get("--hook-type"), options.get("--harness"))
     except UsageError as error:
-        _say_json({"error": error.code, "message": str(error)})
+        from bridle.ground.light import quick_json
+
+        _print_error(quick_json.compact({"error": error.code, "message": str(error)}))
         return 1
-    from bridle.hosts.adapters.adapter import HookCall
+    from bridle.hosts.hooks.hook_protocol import HookCall
 
     call = HookCall(
+        adapter,
         stdin,
         os.environ,
         plugin_root=options.get("--plugin-root") or None,
         state_dir=options.get("--state-dir") or None,
         runs_dir=options.get("--runs-dir") or None,
     )
-    return respond(handle, call)
+    return respond(hook, call)
 
 
-def chosen(hook_type: str | None, harness: str | None) -> Callable[[HookCall], Answer]:
-    """What answers a hook of a host; a UsageError where there is none."""
-    from bridle.errors import HarnessUnsupported, HookTypeMissing, HookTypeUnknown
+def find_hook(hook_type: str | None, harness: str | None) -> tuple[Hook, Adapter]:
+    """Return the function that answers the hook, and the host; raise a UsageError for unknown ones."""
     from bridle.hosts.adapters.registry import by_name
 
-    if not hook_type:
-        raise HookTypeMissing("--hook-type is missing", remedy=f"It is one of: {', '.join(HOOK_TYPES)}.")
     if hook_type not in HOOK_TYPES:
-        raise HookTypeUnknown(
-            f"there is no hook of the type {hook_type!a}", remedy=f"It is one of: {', '.join(HOOK_TYPES)}."
-        )
+        from bridle.errors import HookTypeMissing, HookTypeUnknown
+
+        expected = f"--hook-type must be {' or '.join(HOOK_TYPES)}"
+        raise HookTypeUnknown(f"{expected}, got {hook_type!a}") if hook_type else HookTypeMissing(expected)
     adapter = by_name(harness or DEFAULT_HARNESS)
     if adapter is None:
-        raise HarnessUnsupported(
-            f"there is no host of the name {harness!a}", remedy="It is one of: claude-code, codex, none."
-        )
-    return adapter.handle_stop_hook if hook_type == STOP else adapter.handle_session_start_hook
+        from bridle.errors import HarnessUnsupported
+
+        raise HarnessUnsupported(f"--harness must be claude-code, codex or none, got {harness!a}")
+    if hook_type == STOP:
+        from bridle.hosts.hooks.stop_hook import answer
+    else:
+        from bridle.hosts.hooks.session_start import answer
+    return answer, adapter
 
 
-def respond(handle: Callable[[HookCall], Answer], call: HookCall) -> int:
-    """Print the answer on standard output, and what a person should know on standard error and in the log."""
+def respond(hook: Hook, call: HookCall) -> int:
+    """Print the answer on standard output; print and log the warnings."""
     from bridle.errors import Error
-    from bridle.hosts.hooks.hook_answer import approve
+    from bridle.hosts.hooks.hook_protocol import approve
 
     try:
-        answer = handle(call)
+        answer = hook(call)
     except Error as error:
-        answer = approve(f"this hook failed, so nothing is held: {error}")
-    except Exception as error:  # noqa: BLE001  # the edge: a mistake of ours must not hold somebody's session
-        answer = approve(_told(error))
-    for remark in answer.remarks:
-        _say(f"bridle: {remark}")
-    if answer.remarks:
-        from bridle.hosts.hooks.hook_log import keep
+        answer = approve(f"the hook failed, so it does not block: {error}")
+    except Exception as error:  # noqa: BLE001  # the edge: a defect of ours must not block a user's session
+        import traceback
 
-        keep(answer.remarks, call.environ)
+        lines = traceback.format_exception(error)
+        answer = approve(f"the hook failed, so it does not block: {type(error).__name__}: {error}\n{''.join(lines)}")
+    for warning in answer.warnings:
+        _print_error(f"bridle: {warning}")
+    if answer.warnings:
+        from bridle.hosts.hooks.hook_log import append
+
+        append(answer.warnings, call.environ)
     _print(answer.document)
     return 0
 
 
-def read_payload(fd: int = 0) -> bytes:
-    """What the host writes, as far as it is whole within the limits; a person's keyboard is not waited for."""
+def read_stdin(fd: int = 0) -> bytes:
+    """Read the host's payload within the limits; a terminal is not read."""
     from select import select
     from time import monotonic
 
@@ -127,29 +137,22 @@ def read_payload(fd: int = 0) -> bytes:
             parts.append(part)
             size += len(part)
     except (OSError, ValueError):
-        pass  # closed, or a folder: nothing was said
-    return b"".join(parts)  # what was cut off at the limit is no JSON, and told as such
+        pass  # closed, or a folder: an empty payload
+    return b"".join(parts)  # a payload that was cut at the limit is not valid JSON, and reported as that
 
 
-def _options(words: list[str]) -> dict[str, str]:
+def _parse(arguments: list[str]) -> dict[str, str]:
     from bridle.errors import UsageError
 
     options: dict[str, str] = {}
-    rest = iter(words)
-    for word in rest:
-        name, has_value, value = word.partition("=")
-        if name in _VALUES:
+    rest = iter(arguments)
+    for argument in rest:
+        name, has_value, value = argument.partition("=")
+        if name in _OPTIONS:
             options[name] = value if has_value else next(rest, "")
-        elif word not in _FLAGS:
-            raise UsageError(f"there is no option {word!a}", remedy="bridle hook:run --help lists them.")
+        elif argument not in _FLAGS:
+            raise UsageError(f"unknown option {argument!a}", remedy="bridle hook:run --help lists the options.")
     return options
-
-
-def _told(error: Exception) -> str:
-    import traceback
-
-    lines = traceback.format_exception(error)
-    return f"this hook failed, so nothing is held: {type(error).__name__}: {error}\n{''.join(lines)}"
 
 
 def _print(document: Mapping[str, object]) -> None:
@@ -158,24 +161,18 @@ def _print(document: Mapping[str, object]) -> None:
     text = quick_json.pretty(dict(document)) + "\n"
     try:
         data = text.encode()
-    except UnicodeEncodeError:  # half of a character in a path: escaped it survives
+    except UnicodeEncodeError:  # half of a surrogate pair in a path; escapes preserve it
         data = quick_json.compact(dict(document)).encode() + b"\n"
     try:
         sys.stdout.flush()
         sys.stdout.buffer.write(data)
         sys.stdout.flush()
     except (OSError, ValueError, AttributeError) as error:
-        _say(f"bridle: the answer of this hook could not be written: {error}")
+        _print_error(f"bridle: could not write the hook's answer: {error}")
 
 
-def _say(text: str) -> None:
+def _print_error(text: str) -> None:
     try:
         sys.stderr.write(text.encode("utf-8", "backslashreplace").decode() + "\n")
     except (OSError, ValueError, AttributeError):
-        pass  # nobody is there to read it
-
-
-def _say_json(document: dict[str, object]) -> None:
-    from bridle.ground.light import quick_json
-
-    _say(quick_json.compact(document))
+        pass  # the stream is closed

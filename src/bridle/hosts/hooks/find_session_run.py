@@ -1,4 +1,4 @@
-"""The folder of the run that a session is bound to: the session's file has only its id."""
+"""Find the folder of a session's run; the session file has only its id."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from bridle.journal.stores.find_run import collapse
 
 
 def find_run(run_id: str, runs_dir: str | None, cwd: str | None, environ: Mapping[str, str]) -> Path:
-    """Where the run is; RunNotFound where it is nowhere.
+    """Return the folder of a run, or raise RunNotFound.
 
-    An agent changes folders while it works, so the run may be above the folder that it is in now.
+    An agent changes folders, so the run may be in a parent of its present folder.
     """
     ids.check_id(run_id, what="the run id")
     explicit = runs_dir or environ.get(layout.RUNS_FOLDER_VARIABLE)
-    places = list(dict.fromkeys(_places(explicit, cwd, environ)))
-    for place in places:
-        if os.path.lexists(os.path.join(place, run_id, layout.RUN_FILE)):
-            return Path(os.path.join(place, run_id))
+    folders = list(dict.fromkeys(_candidates(explicit, cwd, environ)))
+    for folder in folders:
+        if os.path.lexists(os.path.join(folder, run_id, layout.RUN_FILE)):
+            return Path(os.path.join(folder, run_id))
     raise RunNotFound(
-        f"the run {run_id} of this session is not in {places[0]}, nor elsewhere where runs are looked for",
-        remedy="Set BABYSITTER_RUNS_DIR to the folder that it is in, or bind the session to another run.",
+        f"the run {run_id} of this session is not in {folders[0]}, nor in the other folders of runs",
+        remedy="Set BABYSITTER_RUNS_DIR to its folder, or bind the session to another run.",
     )
 
 
-def _places(explicit: str | None, cwd: str | None, environ: Mapping[str, str]) -> Iterator[str]:
+def _candidates(explicit: str | None, cwd: str | None, environ: Mapping[str, str]) -> Iterator[str]:
     if explicit:
         yield collapse(os.path.abspath(explicit))
         return
@@ -38,5 +38,5 @@ def _places(explicit: str | None, cwd: str | None, environ: Mapping[str, str]) -
         folder = os.path.abspath(base) if base else ""
         while folder:
             yield collapse(os.path.join(folder, layout.RUNS_FOLDER))
-            above = os.path.dirname(folder)
-            folder = above if above != folder else ""
+            parent = os.path.dirname(folder)
+            folder = parent if parent != folder else ""

@@ -1,4 +1,4 @@
-"""Where a person finds what went wrong in hooks: hosts hide what hooks say, so it is also kept in a file."""
+"""The log of hook warnings: hosts hide what hooks print, so it is also written to a file."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from bridle.ground.light.moments import iso
 LOG_FOLDER_VARIABLE = "BABYSITTER_LOG_DIR"
 NAME = "hooks.log"
 
-# Trouble that comes at every stop must not fill the disk; the file before this one is kept beside it.
+# A warning at every stop must not fill the disk. One older file is kept beside it.
 LOG_LIMIT_BYTES = 1024 * 1024
 
 
 def path_of(environ: Mapping[str, str]) -> str | None:
-    """The log: in the folder for logs where one is set, else in the user's own folder; None without either."""
+    """Return the path of the log: in the log folder if set, else in Bridle's home folder; None without either."""
     folder = environ.get(LOG_FOLDER_VARIABLE) or find_home(environ)
     return os.path.join(folder, NAME) if folder else None
 
 
-def keep(remarks: Iterable[str], environ: Mapping[str, str]) -> None:
-    """Append the remarks; where that cannot be done they are on standard error alone."""
+def append(warnings: Iterable[str], environ: Mapping[str, str]) -> None:
+    """Append the warnings; ignore failures, since standard error has them too."""
     path = path_of(environ)
     if path is None:
         return
     moment = iso(time.time_ns())
-    text = "".join(f"{moment} {os.getpid()} {remark}\n" for remark in remarks)
+    text = "".join(f"{moment} {os.getpid()} {warning}\n" for warning in warnings)
     try:
         os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
@@ -40,4 +40,4 @@ def keep(remarks: Iterable[str], environ: Mapping[str, str]) -> None:
         finally:
             os.close(fd)
     except (OSError, ValueError):
-        pass  # said on standard error already
+        pass  # already printed on standard error

@@ -1,4 +1,4 @@
-"""The SessionStart hook: the session's id for the commands that its agent will run, and a file for the Stop hook."""
+"""The SessionStart hook: export the session id to the agent's commands, and create the session file."""
 
 from __future__ import annotations
 
@@ -8,44 +8,45 @@ import time
 from bridle.errors import Error
 from bridle.ground import ids
 from bridle.ground.light.quick_path import Path
-from bridle.hosts.adapters.adapter import Adapter, HookCall
 from bridle.hosts.adapters.claude_code import SESSION_VARIABLE
 from bridle.hosts.hooks.bridle_command import IN_PLUGIN
 from bridle.hosts.hooks.env_exports import export_folder, export_variable
-from bridle.hosts.hooks.hook_answer import Answer, approve
+from bridle.hosts.hooks.hook_protocol import Answer, HookCall, approve, read_payload
 from bridle.hosts.sessions import session_file
 
-OWNER = "hook:run session-start"
+HOLDER = "hook:run session-start"
 
 
-def answer(adapter: Adapter, call: HookCall) -> Answer:
-    """Make a session known; whatever cannot be done is said and leaves the session alone."""
-    payload = adapter.read_payload(call.stdin)
+def answer(call: HookCall) -> Answer:
+    """Register a session; a step that fails becomes a warning."""
+    payload = read_payload(call.stdin)
     if payload is None:
-        return approve("the SessionStart hook got no payload that it can read")
-    identity = adapter.resolve_session_id(None, payload, call.environ)
-    if identity is None:
-        return approve("the SessionStart hook's payload names no session") if adapter.holds_sessions else approve()
+        return approve("the SessionStart hook's payload must be a JSON object; the session is not registered")
+    if not call.adapter.holds_sessions:
+        return approve()
+    if payload.session_id is None:
+        return approve("the SessionStart hook's payload has no session_id; the session is not registered")
     try:
-        session_id = ids.check_id(identity.session_id, what="the session id")
+        session_id = ids.check_id(payload.session_id, what="the session id")
     except Error as error:
         return approve(str(error))
-    remarks: list[str] = []
+    warnings: list[str] = []
     try:
-        _export(adapter, call, session_id)
+        _export(call, session_id)
     except Error as error:
-        remarks.append(f"{SESSION_VARIABLE} is not exported: {error}")
+        warnings.append(f"{SESSION_VARIABLE} is not exported: {error}")
     try:
-        folders = adapter.resolve_state_dirs(call.state_dir, call.plugin_root, payload.cwd, call.environ)
-        _begin(session_file.path_of(folders[0], session_id))
+        folders = call.adapter.resolve_state_dirs(call.state_dir, call.plugin_root, payload.cwd, call.environ)
+        _create_file(session_file.path_of(folders[0], session_id))
     except Error as error:
-        remarks.append(f"the session has no state file: {error}")
-    return Answer(None, tuple(remarks))
+        warnings.append(f"the session file is not created: {error}")
+    return approve(*warnings)
 
 
-def _export(adapter: Adapter, call: HookCall, session_id: str) -> None:
-    """Let every later command of the session know its id, and find the plugin's program where it has one."""
-    path = call.environ.get(adapter.exports_variable) if adapter.exports_variable else None
+def _export(call: HookCall, session_id: str) -> None:
+    """Export the session id, and put the plugin's `bridle` on the PATH, for later commands of the session."""
+    variable = call.adapter.exports_variable
+    path = call.environ.get(variable) if variable else None
     if not path:
         return
     export_variable(path, SESSION_VARIABLE, session_id)
@@ -54,7 +55,7 @@ def _export(adapter: Adapter, call: HookCall, session_id: str) -> None:
         export_folder(path, os.path.dirname(program))
 
 
-def _begin(path: Path) -> None:
-    """A file for a session that has none: active, bound to no run."""
+def _create_file(path: Path) -> None:
+    """Create the file of a new session: active, without a run."""
     now = session_file.moment(time.time_ns())
-    session_file.create(session_file.new_file(path, session_file.new_session(now), ""), holder=OWNER)
+    session_file.create(session_file.new_file(path, session_file.new_session(now), ""), holder=HOLDER)

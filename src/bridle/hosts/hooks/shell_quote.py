@@ -1,4 +1,4 @@
-"""Texts as words of a shell's command line, without `shlex`, whose import brings regular expressions along."""
+"""Quote text for a shell without `shlex`, which imports regular expressions."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ _PLAIN_LETTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ
 
 
 def is_plain(text: str) -> bool:
-    """Whether a shell takes the text as it is."""
+    """Return whether the text needs no quotes."""
     return bool(text) and _PLAIN_LETTERS.issuperset(text)
 
 
 def shell_word(text: str) -> str:
-    """A text as one word, whatever is in it."""
+    """Quote a text as one word."""
     return text if is_plain(text) else "'" + text.replace("'", "'\\''") + "'"

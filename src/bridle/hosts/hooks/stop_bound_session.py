@@ -1,4 +1,4 @@
-"""The Stop hook's second half: one stop of a session that is bound to a run."""
+"""The second half of the Stop hook: one stop of a session that is bound to a run."""
 
 from __future__ import annotations
 
@@ -8,12 +8,9 @@ import time
 from bridle.errors import DiskError, Error
 from bridle.ground.light.abc_names import Mapping, Sequence
 from bridle.ground.light.moments import iso
-from bridle.ground.light.quick_path import Path
-from bridle.hosts.adapters.adapter import HookCall, Payload
 from bridle.hosts.hooks.find_session_run import find_run
-from bridle.hosts.hooks.hook_answer import Answer, approve, remarks_on
+from bridle.hosts.hooks.hook_protocol import STOP_HOLDER, Answer, HookCall, Payload, approve, file_warnings
 from bridle.hosts.hooks.promise_tag import promise_in
-from bridle.hosts.hooks.stop_hook import OWNER, ended
 from bridle.hosts.hooks.stop_rules import (
     APPROVE,
     NO_PROGRESS_STOPS,
@@ -32,60 +29,64 @@ from bridle.journal.stores.file_store import FileStore, FileWriter
 
 NO_PROGRESS_VARIABLE = "BRIDLE_NO_PROGRESS_STOPS"
 
-# The host waits a minute for its hooks. Whoever holds a run this long is not at work on it but stuck.
+# Claude Code waits a minute for its hooks. A process that holds a run's lock for ten seconds is stuck.
 RUN_WAIT_SECONDS = 10.0
 
 
 class BoundStop:
     """One stop of a session that is bound to a run."""
 
-    def __init__(
-        self, call: HookCall, payload: Payload, session_id: str, plugin_root: str | None, found: SessionFile
-    ) -> None:
+    def __init__(self, call: HookCall, payload: Payload, session_id: str, file: SessionFile) -> None:
         self._call = call
         self._payload = payload
         self._session_id = session_id
-        self._plugin_root = plugin_root
-        self._found = found
+        self._file = file
+        """The session file as it was before the locks were taken."""
 
     def answer(self) -> Answer:
-        """Decide while neither session nor run can change."""
-        call, path = self._call, self._found.path
+        """Decide while session and run are locked."""
+        call, run_id = self._call, self._file.session.run_id
         try:
-            store = FileStore(find_run(self._found.session.run_id, call.runs_dir, self._payload.cwd, call.environ))
-            # Looked at before any lock is taken: a run that cannot be read stays as it is, without even a lock file.
+            store = FileStore(find_run(run_id, call.runs_dir, self._payload.cwd, call.environ))
+            # Read before locking: a run that cannot be read stays unchanged, without even a lock file.
             store.standing()
             promises = self._promises()
-            with session_file.held(path, OWNER), store.write(OWNER, wait_seconds=RUN_WAIT_SECONDS) as writer:
+            with (
+                session_file.held(self._file.path, STOP_HOLDER),
+                store.write(STOP_HOLDER, wait_seconds=RUN_WAIT_SECONDS) as writer,
+            ):
                 return self._decide(store, writer, promises)
         except Error as error:
-            return self._unknown(error)
+            if before_run(self._file.session) is not None:
+                session_file.deactivate(self._file.path, run_id, holder=STOP_HOLDER)
+            # Any other session stays active: its stops are blocked again once the run can be read.
+            return approve(f"the run of this session cannot be read, so it may stop ({RUN_STATE_UNKNOWN}): {error}")
 
     def _decide(self, store: FileStore, writer: FileWriter, promises: Sequence[str]) -> Answer:
-        file = session_file.read(self._found.path)
-        if file is None or file.session.run_id != self._found.session.run_id:
-            return approve("the session was given another run while its Stop hook waited; this stop was let through")
+        file = session_file.read(self._file.path)
+        if file is None or file.session.run_id != self._file.session.run_id:
+            return approve("the session was bound to another run during its Stop hook; it may stop this time")
         verdict, run = before_run(file.session), None
         if verdict is None:
             limit = no_progress_stops(self._call.environ)
-            run = _facts(store, writer, limit)
+            run = _run_facts(store, writer, limit)
             verdict = about_run(run, promises, no_progress_stops=limit)
         now = time.time_ns()
         session = verdict.applied(file.session, session_file.moment(now))
-        # The file first: where it cannot be written, nothing in the journal says that the session was held.
+        # Written before the journal: if the file cannot be written, no entry claims that the stop was blocked.
         if session is not file.session:
             session_file.write(file.with_session(session))
         try:
-            writer.append(STOP_HOOK_INVOKED, self._data(file.session, verdict, run, promises, iso(now)))
+            writer.append(STOP_HOOK_INVOKED, self._entry_data(file.session, verdict, run, promises, iso(now)))
         except Error:
             if session is not file.session:
                 session_file.write(file)
             raise
         if run is None or verdict.decision == APPROVE:
-            return Answer(None, remarks_on(file))
-        return Answer(self._hold(file, session, run, store.run), remarks_on(file))
+            return approve(*file_warnings(file))
+        return Answer(self._block(file, session, run, str(store.run)), file_warnings(file))
 
-    def _data(
+    def _entry_data(
         self, session: Session, verdict: Verdict, run: RunFacts | None, promises: Sequence[str], now: str
     ) -> dict[str, object]:
         return {
@@ -99,57 +100,51 @@ class BoundStop:
             "timestamp": now,
         }
 
-    def _hold(self, file: SessionFile, session: Session, run: RunFacts, folder: Path) -> dict[str, str]:
-        from bridle.hosts.hooks.bridle_command import program
-        from bridle.hosts.hooks.list_skills import discover
+    def _block(self, file: SessionFile, session: Session, run: RunFacts, folder: str) -> dict[str, str]:
+        from bridle.hosts.hooks.bridle_command import find_program
+        from bridle.hosts.hooks.list_skills import list_skills
         from bridle.hosts.hooks.stop_message import block
 
         environ = self._call.environ
         project = environ.get(session_file.PROJECT_VARIABLE) or self._payload.cwd or "."
-        found = discover(project, self._plugin_root)
-        return block(session, run, program=program(environ), folder=str(folder), prompt=file.prompt, found=found)
-
-    def _unknown(self, error: Error) -> Answer:
-        """The run cannot be read, or nobody lets us have it: the session may end, and goes on when that is mended."""
-        if before_run(self._found.session) is not None:
-            run_id = self._found.session.run_id
-            session_file.changed(self._found.path, lambda file: ended(file, run_id), holder=OWNER)
-        return approve(f"this session is not held, as its run cannot be used ({RUN_STATE_UNKNOWN}): {error}")
+        skills = list_skills(project, self._call.adapter.resolve_plugin_root(self._call.plugin_root, environ))
+        return block(session, run, program=find_program(environ), folder=folder, prompt=file.prompt, skills=skills)
 
     def _promises(self) -> tuple[str, ...]:
-        """What the agent said in promise tags: in its last words by the transcript, and by the payload."""
-        if before_run(self._found.session) is not None:
+        """Return the promise tags in the agent's last message, by the transcript and by the payload."""
+        if before_run(self._file.session) is not None:
             return ()
-        promises = (promise_in(text) for text in (self._said(), self._payload.last_message) if text is not None)
+        texts = (self._transcript_message(), self._payload.last_message)
+        promises = (promise_in(text) for text in texts if text is not None)
         return tuple(promise for promise in promises if promise is not None)
 
-    def _said(self) -> str | None:
+    def _transcript_message(self) -> str | None:
         path = self._payload.transcript_path
-        if path is None:
+        if path is None or not self._call.adapter.reads_transcript:
             return None
-        from bridle.hosts.hooks.transcript_tail import last_words
+        from bridle.hosts.hooks.transcript_tail import last_message
 
         try:
-            words = last_words(os.path.join(self._payload.cwd or "", path))
+            message = last_message(os.path.join(self._payload.cwd or "", path))
         except DiskError:
-            return None  # the payload has the agent's last words as well
-        # A host may write its transcript some milliseconds after the hook has begun (Claude Code 2.1.197 does). Where
-        # somebody spoke since, and the payload has words, those of the transcript are of an earlier turn.
-        is_late = words is not None and words.is_answered and self._payload.last_message is not None
-        return words.text if words is not None and not is_late else None
+            return None  # the payload has the last message too
+        # A host may write its transcript some milliseconds after it started the hook (Claude Code 2.1.197 does). If
+        # the transcript goes on after this message and the payload has one, this one is of an earlier turn.
+        is_outdated = message is not None and message.is_answered and self._payload.last_message is not None
+        return message.text if message is not None and not is_outdated else None
 
 
 def no_progress_stops(environ: Mapping[str, str]) -> int:
-    """The setting: how many stops in a row without anything new in the journal; 0 is without limit."""
+    """Return how many stops in a row without a new journal entry are blocked; 0 means unlimited."""
     text = environ.get(NO_PROGRESS_VARIABLE, "")
     return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else NO_PROGRESS_STOPS
 
 
-def _facts(store: FileStore, writer: FileWriter, limit: int) -> RunFacts:
+def _run_facts(store: FileStore, writer: FileWriter, limit: int) -> RunFacts:
     standing, metadata = writer.standing, store.metadata()
     stops = standing.stops
     if 0 < limit <= stops + 1:
-        stops = _held_in_a_row(store, standing.seq, stops)
+        stops = _blocked_in_a_row(store, standing.seq, stops)
     return RunFacts(
         state=standing.state,
         kinds=sorted(standing.pending_by_kind(), key=text_order),
@@ -159,8 +154,8 @@ def _facts(store: FileStore, writer: FileWriter, limit: int) -> RunFacts:
     )
 
 
-def _held_in_a_row(store: FileStore, seq: int, stops: int) -> int:
-    """Of the stops at the end of the journal, those since a session was last let go: that one was no runaway."""
+def _blocked_in_a_row(store: FileStore, seq: int, stops: int) -> int:
+    """Return how many of the last stops were blocked since one was approved: that one was not a runaway."""
     decisions = [entry.data.get("decision") for entry in store.entries(after=seq - stops)]
     decisions.reverse()
     return decisions.index(APPROVE) if APPROVE in decisions else stops

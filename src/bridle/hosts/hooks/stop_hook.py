@@ -1,63 +1,43 @@
-"""The Stop hook: a session that is bound to a run is held until the run has completed and the agent shows its proof.
+"""The Stop hook: block the stop of a bound session until its run completed and the agent gave the proof.
 
-Four phases: the payload, the session's file, the run's journal, the answer. The first two are here, since most stops
-are of sessions without a run; the others are in `bound_stop`, and what is decided in `stop_rules`. A session that is
-not ours is never touched, and a run that cannot be read holds nobody.
+This module reads the payload and the session file, since most stops are of sessions without a run. The run's journal
+and the decision are in `stop_bound_session`, the rules in `stop_rules`. A session without a file is never touched, and
+a run that cannot be read blocks nothing.
 """
 
 from __future__ import annotations
 
 from bridle.ground.light.abc_names import Sequence
 from bridle.ground.light.quick_path import Path
-from bridle.hosts.adapters.adapter import Adapter, HookCall
-from bridle.hosts.hooks.hook_answer import Answer, approve, remarks_on
+from bridle.hosts.hooks.hook_protocol import STOP_HOLDER, Answer, HookCall, approve, file_warnings, read_payload
 from bridle.hosts.sessions import session_file
 from bridle.hosts.sessions.session import SessionFile
 
-OWNER = "hook:run stop"
 
-# A sub-agent ends: its session goes on, and is not held for that.
-SUBAGENT_EVENT = "SubagentStop"
-
-
-def answer(adapter: Adapter, call: HookCall) -> Answer:
-    """Decide whether the session of a payload may end."""
-    payload = adapter.read_payload(call.stdin)
+def answer(call: HookCall) -> Answer:
+    """Decide whether the session of a payload may stop."""
+    payload = read_payload(call.stdin)
     if payload is None:
-        return approve("the Stop hook got no payload that it can read")
-    if payload.event == SUBAGENT_EVENT or payload.fields.get("agent_id"):
+        return approve("the Stop hook's payload must be a JSON object; the session may stop")
+    if payload.is_subagent or not call.adapter.holds_sessions:
         return approve()
-    identity = adapter.resolve_session_id(None, payload, call.environ)
-    if identity is None:
-        return approve("the Stop hook's payload names no session") if adapter.holds_sessions else approve()
-    folders = adapter.resolve_state_dirs(call.state_dir, call.plugin_root, payload.cwd, call.environ)
-    found = _find_session(folders, identity.session_id)
-    if found is None:
+    if payload.session_id is None:
+        return approve("the Stop hook's payload has no session_id; the session may stop")
+    folders = call.adapter.resolve_state_dirs(call.state_dir, call.plugin_root, payload.cwd, call.environ)
+    file = _find_session(folders, payload.session_id)
+    if file is None:
         return approve()
-    if not found.session.run_id:
-        return _without_run(found)
-    from bridle.hosts.hooks.stop_bound_session import BoundStop
+    if file.session.run_id:
+        from bridle.hosts.hooks.stop_bound_session import BoundStop
 
-    plugin_root = adapter.resolve_plugin_root(call.plugin_root, call.environ)
-    return BoundStop(call, payload, identity.session_id, plugin_root, found).answer()
+        return BoundStop(call, payload, payload.session_id, file).answer()
+    if file.session.active and not file.faults:
+        session_file.deactivate(file.path, "", holder=STOP_HOLDER)  # binding it to a run activates it again
+    return Answer(None, file_warnings(file))
 
 
 def _find_session(folders: Sequence[Path], session_id: str) -> SessionFile | None:
-    """The session's file: the first that has a run, else the first that is there."""
-    files = (session_file.read(session_file.path_of(folder, session_id)) for folder in folders)
-    found = [file for file in files if file is not None]
-    return next((file for file in found if file.session.run_id), found[0] if found else None)
-
-
-def _without_run(found: SessionFile) -> Answer:
-    """No run holds this session; binding it to one makes it active again."""
-    if found.session.active and not found.faults:
-        session_file.changed(found.path, lambda file: ended(file, ""), holder=OWNER)
-    return Answer(None, remarks_on(found))
-
-
-def ended(file: SessionFile | None, run_id: str) -> SessionFile | None:
-    """The file with its session at its end, unless somebody has changed its mind meanwhile."""
-    if file is None or file.session.run_id != run_id or not file.session.active:
-        return None
-    return file.with_session(file.session.changed(active=False))
+    """Return the first of the session's files that has a run, else the first one."""
+    candidates = (session_file.read(session_file.path_of(folder, session_id)) for folder in folders)
+    files = [file for file in candidates if file is not None]
+    return next((file for file in files if file.session.run_id), files[0] if files else None)

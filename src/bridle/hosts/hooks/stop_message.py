@@ -1,4 +1,4 @@
-"""What the Stop hook tells an agent that it holds, and the person who watches. Pure."""
+"""The text of a blocked stop, for the agent and for the user. Pure."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from bridle.journal.format.state import COMPLETED, FAILED, WAITING
 SLEEP = "sleep"
 UNLIMITED = "unlimited"
 
-# A person's words, even with a whole specification in them; more than this would fill an agent's memory at each stop.
+# Enough for a whole specification; more than this would fill the agent's context at each stop.
 PROMPT_LIMIT_CHARACTERS = 200_000
 
 
 def block(
-    session: Session, run: RunFacts, *, program: str, folder: str, prompt: str, found: Sequence[str]
+    session: Session, run: RunFacts, *, program: str, folder: str, prompt: str, skills: Sequence[str]
 ) -> dict[str, str]:
-    """The answer that holds a session; `session` is the one after this stop."""
+    """Return the answer that blocks a stop; `session` is the session after this stop."""
     head = f"Bridle iteration {session.iteration}"
-    context = _context(run, shell_word(program), shell_word(folder))
-    if found:
-        context += f" | At hand: {', '.join(found)}"
+    context = _instructions(run, shell_word(program), shell_word(folder))
+    if skills:
+        context += f" | Available: {', '.join(skills)}"
     if len(prompt) > PROMPT_LIMIT_CHARACTERS:
         prompt = prompt[:PROMPT_LIMIT_CHARACTERS] + " […]"
     limit = session.max_iterations or UNLIMITED
@@ -34,35 +34,37 @@ def block(
     }
 
 
-def _context(run: RunFacts, program: str, folder: str) -> str:
+def _instructions(run: RunFacts, program: str, folder: str) -> str:
     iterate = f"{program} run:iterate {folder} --json"
     if run.state == COMPLETED:
         return (
-            f"The run has completed. To end this session call `{program} run:status {folder} --json`, take the value"
-            f" of its field completionProof, and say it between {OPENING} and {CLOSING} in your answer, and nowhere"
+            f"The run has completed. To end this session, call `{program} run:status {folder} --json`, take the value"
+            f" of its field completionProof, and write it between {OPENING} and {CLOSING} in your answer, and nowhere"
             " else."
         )
     if run.state == FAILED:
         return (
-            f"The run has failed. `{program} run:events {folder} --limit 5 --reverse --json` tells why: mend the"
-            f" process or what it stands on, then call `{iterate}`."
+            f"The run has failed. `{program} run:events {folder} --limit 5 --reverse --json` shows why: fix the"
+            f" process or what it depends on, then call `{iterate}`."
         )
     if run.state == WAITING:
         kinds = ", ".join(run.kinds)
         pending = f"`{program} task:list {folder} --pending --json`"
-        return f"The run waits for: {kinds}. {_advice(run, pending, program, folder)} Then call `{iterate}`."
-    return f"The run goes on when you call `{iterate}`."
-
-
-def _advice(run: RunFacts, pending: str, program: str, folder: str) -> str:
-    if set(run.kinds) == {SLEEP}:
-        return "Nothing can be done before its moment has come: wait for it with a command such as `sleep 60`."
-    post = f"post each result with `{program} task:post {folder} EFFECT --status ok --value FILE --json`"
-    advice = f"{pending} lists what is pending: perform it and {post}."
-    if BREAKPOINT in run.kinds:
-        advice += (
-            " A breakpoint is answered by the person alone: ask, and post the answer word for word."
-            if run.is_interactive
-            else " Nobody is there to answer a breakpoint: decide it by what its task says, and post your decision."
+        return (
+            f"The run waits for: {kinds}. {_pending_instructions(run, pending, program, folder)} Then call `{iterate}`."
         )
-    return advice
+    return f"The run continues when you call `{iterate}`."
+
+
+def _pending_instructions(run: RunFacts, pending: str, program: str, folder: str) -> str:
+    if set(run.kinds) == {SLEEP}:
+        return "Nothing can be done before its time: wait with a command such as `sleep 60`."
+    post = f"post each result with `{program} task:post {folder} EFFECT --status ok --value FILE --json`"
+    text = f"{pending} lists the pending effects: execute each of them and {post}."
+    if BREAKPOINT in run.kinds:
+        text += (
+            " Only the user may answer a breakpoint: ask, and post the answer verbatim."
+            if run.is_interactive
+            else " No user is available to answer a breakpoint: decide it from its task, and post your decision."
+        )
+    return text

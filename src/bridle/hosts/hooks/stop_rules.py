@@ -1,4 +1,4 @@
-"""May a session end? The rules of the Stop hook, as pure functions over what is known of session and run."""
+"""The rules of the Stop hook, as pure functions of session and run."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from bridle.journal.format.state import COMPLETED, HALTED, WAITING
 APPROVE = "approve"
 BLOCK = "block"
 
-# Why, as STOP_HOOK_INVOKED says it.
+# The reasons that STOP_HOOK_INVOKED records.
 CONTINUE_LOOP = "continue_loop"
 MAX_ITERATIONS_REACHED = "max_iterations_reached"
 RUN_STATE_UNKNOWN = "run_state_unknown"
@@ -20,12 +20,12 @@ NO_PROGRESS = "no_progress"
 
 BREAKPOINT = "breakpoint"
 
-# An agent that was held this often and did nothing that the run would notice will not do it the next time either.
+# An agent that was blocked this often without a new journal entry will not make progress at the next stop either.
 NO_PROGRESS_STOPS = 50
 
 
 class RunFacts:
-    """What is known of the run that a session is bound to."""
+    """The state of the run that a session is bound to."""
 
     __slots__ = ("is_interactive", "kinds", "proof", "state", "stops")
 
@@ -34,17 +34,17 @@ class RunFacts:
     ) -> None:
         self.state = state
         self.kinds = tuple(kinds)
-        """Of the effects that wait, in the order of their names."""
+        """The kinds of the pending effects, sorted."""
         self.stops = stops
-        """How many stops the journal ends with, nothing else between them."""
+        """How many stops the journal ends with, without another entry between them."""
         self.proof = proof
-        """What shows that the run has completed."""
+        """The proof that the run has completed."""
         self.is_interactive = is_interactive
-        """Whether a person answers its breakpoints."""
+        """Whether a user answers the breakpoints."""
 
 
 class Verdict:
-    """Whether the session may end, and why."""
+    """Whether the session may stop, and why."""
 
     __slots__ = ("reason",)
 
@@ -56,29 +56,29 @@ class Verdict:
         return BLOCK if self.reason == CONTINUE_LOOP else APPROVE
 
     def applied(self, session: Session, now: str) -> Session:
-        """The session afterwards: one iteration further, at its end, or as it was."""
+        """Return the session after the stop: one iteration later, inactive, or the same."""
         if self.reason == CONTINUE_LOOP:
             return session.advanced(now)
-        # A person answers a breakpoint and the session goes on; an unknown run may be mended.
+        # The session continues once the user has answered the breakpoint, or the run can be read again.
         is_over = self.reason not in (BREAKPOINT_WAITING, RUN_STATE_UNKNOWN)
         return session.changed(active=False) if is_over and session.active else session
 
 
 def before_run(session: Session) -> Verdict | None:
-    """What the session alone decides; None where its run must be looked at."""
+    """Return the verdict of the session alone; None if the run decides."""
     if not session.active:
         return Verdict(SESSION_INACTIVE)
     return Verdict(MAX_ITERATIONS_REACHED) if session.is_spent else None
 
 
 def about_run(run: RunFacts, promises: Sequence[str], *, no_progress_stops: int = NO_PROGRESS_STOPS) -> Verdict:
-    """What the run decides; `promises` are what the agent said in promise tags."""
+    """Return the verdict of the run; `promises` are the contents of the agent's promise tags."""
     if run.state == COMPLETED and run.proof and run.proof in promises:
         return Verdict(COMPLETION_PROOF_MATCHED)
     if run.state == HALTED:
-        return Verdict(SESSION_INACTIVE)  # ended for good: it has no proof and nothing to do
+        return Verdict(SESSION_INACTIVE)  # final, and without a proof
     if run.state == WAITING and run.is_interactive and set(run.kinds) == {BREAKPOINT}:
         return Verdict(BREAKPOINT_WAITING)
-    if 0 < no_progress_stops <= run.stops + 1:  # this stop is the next in the row
+    if 0 < no_progress_stops <= run.stops + 1:  # this stop counts too
         return Verdict(NO_PROGRESS)
     return Verdict(CONTINUE_LOOP)

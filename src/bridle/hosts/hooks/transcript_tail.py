@@ -1,7 +1,6 @@
-"""The last thing that an agent said, from the end of its transcript: a long one costs no more than a short one.
+"""Read the agent's last message from the end of its transcript, whatever its length.
 
-A transcript is lines of JSON that another program appends to while we read. Lines that are torn, garbage or somebody
-else's are passed over.
+A transcript is JSON lines that the host appends to while we read. Incomplete, invalid and unknown lines are skipped.
 """
 
 from __future__ import annotations
@@ -13,69 +12,68 @@ from bridle.errors import DiskError
 from bridle.ground.light import quick_json
 from bridle.ground.light.abc_names import Iterator
 
-# What an agent said last is nearly always in here; the blocks before it are larger each time.
+# The last message is nearly always in this first block; each earlier block is twice as large.
 FIRST_BLOCK_BYTES = 64 * 1024
 LARGEST_BLOCK_BYTES = 4 * 1024 * 1024
 
-# Behind the last words there can be the results of tools, some megabytes each. Whoever said nothing for this long said
-# nothing.
+# Results of tools, some megabytes each, may follow the last message. Reading stops after this much.
 LOOK_BACK_BYTES = 64 * 1024 * 1024
 
-# As JSON writes it: inside any other text its quotes would be escaped.
+# With the quotes of JSON: inside a string they would be escaped.
 _ASSISTANT = b'"assistant"'
 _USER = (b'"type":"user"', b'"type": "user"')
 
 
-class Words:
-    """What an agent said last, as far as its transcript tells."""
+class LastMessage:
+    """The agent's last message in its transcript."""
 
     __slots__ = ("is_answered", "text")
 
     def __init__(self, text: str, *, is_answered: bool) -> None:
         self.text = text
         self.is_answered = is_answered
-        """Whether a person, a hook or a tool spoke since: then these may be the words of an earlier turn."""
+        """Whether a user, hook or tool message follows: then it may be of an earlier turn."""
 
 
 def last_text(path: str, *, block_bytes: int = FIRST_BLOCK_BYTES) -> str | None:
-    """The last text that the agent itself said; None where it said nothing. DiskError where there is no such file."""
-    words = last_words(path, block_bytes=block_bytes)
-    return words.text if words is not None else None
+    """Return the text of the last message; None without one. Raise DiskError if the file cannot be read."""
+    message = last_message(path, block_bytes=block_bytes)
+    return message.text if message is not None else None
 
 
-def last_words(path: str, *, block_bytes: int = FIRST_BLOCK_BYTES) -> Words | None:
-    """The last text, and whether somebody spoke after it."""
+def last_message(path: str, *, block_bytes: int = FIRST_BLOCK_BYTES) -> LastMessage | None:
+    """Return the last message of the main agent; None without one."""
     try:
-        # O_NONBLOCK: opening a named pipe that nobody writes to would wait for ever.
+        # O_NONBLOCK: opening a named pipe without a writer would wait for ever.
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
-    except (OSError, ValueError) as error:  # ValueError: a path that no file can have
-        raise DiskError(f"the transcript {path!a} could not be read: {error}") from error
+    except (OSError, ValueError) as error:  # ValueError: an invalid path
+        raise DiskError(f"could not read the transcript {path!a}: {error}") from error
     try:
-        found = os.fstat(fd)
-        if not stat.S_ISREG(found.st_mode):
+        status = os.fstat(fd)
+        if not stat.S_ISREG(status.st_mode):
             raise DiskError(f"the transcript {path!a} is not a regular file")
-        return _words(_lines_from_end(fd, found.st_size, block_bytes))
+        return _find_message(_lines_from_end(fd, status.st_size, block_bytes))
     except OSError as error:
-        raise DiskError(f"the transcript {path!a} could not be read: {error}") from error
+        raise DiskError(f"could not read the transcript {path!a}: {error}") from error
     finally:
         os.close(fd)
 
 
-def _words(lines: Iterator[bytes]) -> Words | None:
+def _find_message(lines: Iterator[bytes]) -> LastMessage | None:
     is_answered = False
     for line in lines:
         text = _text_of(line) if _ASSISTANT in line else ""
         if text:
-            return Words(text, is_answered=is_answered)
+            return LastMessage(text, is_answered=is_answered)
         is_answered = is_answered or any(sign in line for sign in _USER)
     return None
 
 
 def _lines_from_end(fd: int, size: int, block: int) -> Iterator[bytes]:
-    """The lines, the last one first; one that goes further back than we look is left out."""
+    """Yield the lines, the last one first; omit one that begins before the part that is read."""
     position, first = size, max(0, size - LOOK_BACK_BYTES)
     pieces: list[bytes] = []
-    """Of the line whose beginning is not read yet, the last one first."""
+    """The parts of the line whose beginning has not been read, the last one first."""
     while position > first:
         length = min(block, position - first)
         position -= length
@@ -92,7 +90,7 @@ def _lines_from_end(fd: int, size: int, block: int) -> Iterator[bytes]:
 
 
 def _text_of(line: bytes) -> str:
-    """What the agent says in a line; nothing where it is not the agent, or a sub-agent, or no text."""
+    """Return the main agent's text in a line; empty for any other line."""
     try:
         value = quick_json.loads(line.decode("utf-8", "replace"))
     except (ValueError, RecursionError):
@@ -103,10 +101,10 @@ def _text_of(line: bytes) -> str:
     inner = message if isinstance(message, dict) else value
     if "assistant" not in (value.get("role"), value.get("type"), inner.get("role")):
         return ""
-    return _joined(inner.get("content"))
+    return _join_texts(inner.get("content"))
 
 
-def _joined(content: object) -> str:
+def _join_texts(content: object) -> str:
     if isinstance(content, str):
         return content.strip()
     blocks = content if isinstance(content, list) else []

@@ -1,1 +1,1 @@
-"""The `hosts/install` package."""
+"""The plugin: rendering, installing and finding it. No hook imports it."""

@@ -1,7 +1,7 @@
-"""A host's session brought together with a run: the session file says which run its Stop hook holds it for.
+"""The binding of a host's session to a run: the session file names the run that its Stop hook blocks for.
 
-The decision falls before the run is made, and the file is written after it, all under the session's lock. Whoever is
-killed in between leaves a whole run that no session is bound to; a session is never bound to a run that is not there.
+The decision is made before the run is created, and the file is written after it, all under the session's lock. A
+process that is killed in between leaves a complete run without a session; a session is never bound to a missing run.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from collections.abc import Callable
 
 from bridle.errors import Error, RunAssociated, RunStillActive
 from bridle.ground.light.quick_path import Path
-from bridle.hosts.adapters.adapter import BindRequest
 from bridle.hosts.sessions import session_file
 from bridle.hosts.sessions.session import DEFAULT_MAX_ITERATIONS, SessionFile, new_file, new_session
 from bridle.journal.format.state import COMPLETED, FAILED, HALTED
@@ -20,40 +19,59 @@ ENDED = (COMPLETED, FAILED, HALTED)
 UNKNOWN = "unknown"
 
 
-def decide(wish: BindRequest, found: SessionFile | None, state_of_other: str | None = None) -> SessionFile:
-    """What the session file shall say; RunAssociated where the session has another run that has not ended.
+class BindRequest:
+    """A session and the run that it shall be bound to."""
 
-    `state_of_other` is the state of that other run, where there is one.
+    __slots__ = ("max_iterations", "now", "path", "prompt", "run_id", "runs")
+
+    def __init__(
+        self, *, path: Path, run_id: str, runs: Path, prompt: str, now: str, max_iterations: int | None = None
+    ) -> None:
+        self.path = path
+        """The session file."""
+        self.run_id = run_id
+        self.runs = runs
+        """The folder of runs, in which the session's present run is looked up too."""
+        self.prompt = prompt
+        self.now = now
+        self.max_iterations = max_iterations
+        """None keeps the present limit."""
+
+
+def decide(request: BindRequest, file: SessionFile | None, state_of_other: str | None = None) -> SessionFile:
+    """Return the new session file; raise RunAssociated if the session has another run that has not ended.
+
+    `state_of_other` is the state of that other run, if there is one.
     """
-    other = found.session.run_id if found is not None else ""
-    is_other = other not in ("", wish.run_id)
+    other = file.session.run_id if file is not None else ""
+    is_other = other not in ("", request.run_id)
     if is_other and state_of_other not in ENDED:
-        raise _associated(wish, other, state_of_other or UNKNOWN)
-    if found is None or is_other:
-        return _fresh(wish)
-    session = found.session.changed(
+        raise _associated(request, other, state_of_other or UNKNOWN)
+    if file is None or is_other:
+        return _new_session_file(request)
+    session = file.session.changed(
         active=True,
-        run_id=wish.run_id,
-        max_iterations=wish.max_iterations,
-        started_at=found.session.started_at or wish.now,
-        last_iteration_at=found.session.last_iteration_at or wish.now,
+        run_id=request.run_id,
+        max_iterations=request.max_iterations,
+        started_at=file.session.started_at or request.now,
+        last_iteration_at=file.session.last_iteration_at or request.now,
     )
-    # The words of the person are kept; a session that just began has none yet.
-    return found.with_session(session) if found.prompt else new_file(wish.path, session, wish.prompt)
+    # The prompt is kept; a session that has just started has none.
+    return file.with_session(session) if file.prompt else new_file(request.path, session, request.prompt)
 
 
-def plan(wish: BindRequest) -> SessionFile:
-    """What the session file shall say, by what is on the disk now; nothing is written."""
-    found = session_file.read(wish.path)
-    other = found.session.run_id if found is not None else ""
-    return decide(wish, found, state_of(wish.runs, other) if other not in ("", wish.run_id) else None)
+def plan(request: BindRequest) -> SessionFile:
+    """Return the new session file by what is on disk now; write nothing."""
+    file = session_file.read(request.path)
+    other = file.session.run_id if file is not None else ""
+    return decide(request, file, state_of(request.runs, other) if other not in ("", request.run_id) else None)
 
 
-def bind(wish: BindRequest, make: Callable[[], Path], undo: Callable[[Path], None]) -> Path:
-    """Make the run and bind the session to it: both come to be, or neither."""
-    with session_file.held(wish.path, "run:create"):
-        file = plan(wish)
-        run = make()
+def bind(request: BindRequest, create: Callable[[], Path], undo: Callable[[Path], None]) -> Path:
+    """Create the run and bind the session to it, or neither."""
+    with session_file.held(request.path, "run:create"):
+        file = plan(request)
+        run = create()
         try:
             session_file.write(file)
         except BaseException:
@@ -63,7 +81,7 @@ def bind(wish: BindRequest, make: Callable[[], Path], undo: Callable[[Path], Non
 
 
 def state_of(runs: Path, run_id: str) -> str:
-    """The state of a run, whose id is safe in a path; `unknown` for one that is missing or cannot be read."""
+    """Return the state of a run; `unknown` if it is missing or cannot be read. The id must be safe in a path."""
     reader = FileReader(runs / run_id)
     try:
         reader.metadata()
@@ -73,7 +91,7 @@ def state_of(runs: Path, run_id: str) -> str:
 
 
 def refuse_running(runs: Path, run_id: str) -> None:
-    """Refuse to take a session from a run that goes on; one that cannot be read keeps nobody."""
+    """Raise RunStillActive if the run has not ended; a run that cannot be read counts as ended."""
     if state_of(runs, run_id) not in (*ENDED, UNKNOWN):
         raise RunStillActive(
             f"the session is bound to run {run_id}, which has not ended",
@@ -82,17 +100,18 @@ def refuse_running(runs: Path, run_id: str) -> None:
         )
 
 
-def _fresh(wish: BindRequest) -> SessionFile:
-    limit = DEFAULT_MAX_ITERATIONS if wish.max_iterations is None else wish.max_iterations
-    return new_file(wish.path, new_session(wish.now, run_id=wish.run_id, max_iterations=limit), wish.prompt)
+def _new_session_file(request: BindRequest) -> SessionFile:
+    limit = DEFAULT_MAX_ITERATIONS if request.max_iterations is None else request.max_iterations
+    session = new_session(request.now, run_id=request.run_id, max_iterations=limit)
+    return new_file(request.path, session, request.prompt)
 
 
-def _associated(wish: BindRequest, other: str, state: str) -> RunAssociated:
+def _associated(request: BindRequest, other: str, state: str) -> RunAssociated:
     return RunAssociated(
         f"Session already associated with run: {other}",
         remedy=(
             f"That run has not ended (its state is {state}). Complete it, end it with `bridle run:halt {other}`, "
-            f"or remove {wish.path} if nothing shall come of it."
+            f"or remove {request.path} if you do not need that run."
         ),
-        payload={"existingRunId": other, "runState": state, "stateFile": str(wish.path)},
+        payload={"existingRunId": other, "runState": state, "stateFile": str(request.path)},
     )

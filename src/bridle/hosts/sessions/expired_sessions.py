@@ -1,4 +1,4 @@
-"""Sessions that nobody has heard of for long: their files are found, and go. Each session of a host leaves one."""
+"""Files of sessions that ended long ago. Each session of a host leaves one."""
 
 from __future__ import annotations
 
@@ -10,29 +10,29 @@ from pathlib import Path
 from bridle.errors import SessionFileUnusable
 from bridle.hosts.sessions import session_file
 
-_ENDING = ".md"
+_SUFFIX = ".md"
 
 
 def find(folders: Iterable[Path], *, before: float) -> list[Path]:
-    """The files in these state folders that were last changed before a moment, but for those that hold a run."""
-    return [path for folder in folders for path in _files(folder) if _is_old(path, before) and _is_spare(path)]
+    """Return the session files last changed before a time, except those that block for a run."""
+    return [path for folder in folders for path in _files(folder) if _is_expired(path, before) and _is_unbound(path)]
 
 
 def remove(paths: Iterable[Path], *, before: float) -> int:
-    """Remove those of the files that are still old; how many are gone."""
-    return sum(session_file.delete(path) for path in paths if _is_old(path, before))
+    """Delete those of the files that are still expired; return how many."""
+    return sum(session_file.delete(path) for path in paths if _is_expired(path, before))
 
 
 def _files(folder: Path) -> Iterator[Path]:
     try:
         with os.scandir(folder) as entries:
             names = sorted(entry.name for entry in entries)
-    except OSError:  # no such folder, or none of ours
+    except OSError:  # missing, or not readable
         return
-    yield from (folder / name for name in names if name.endswith(_ENDING))
+    yield from (folder / name for name in names if name.endswith(_SUFFIX))
 
 
-def _is_old(path: Path, before: float) -> bool:
+def _is_expired(path: Path, before: float) -> bool:
     try:
         facts = os.lstat(path)
     except OSError:
@@ -40,10 +40,10 @@ def _is_old(path: Path, before: float) -> bool:
     return stat.S_ISREG(facts.st_mode) and facts.st_mtime < before
 
 
-def _is_spare(path: Path) -> bool:
-    """Whether it is the file of a session that no stop would hold; what is anything else is not ours to remove."""
+def _is_unbound(path: Path) -> bool:
+    """Return whether it is a valid session file whose stops are not blocked; other files are not ours."""
     try:
-        found = session_file.read(path)
+        file = session_file.read(path)
     except SessionFileUnusable:
         return False
-    return found is not None and not found.faults and not (found.session.active and found.session.run_id)
+    return file is not None and not file.faults and not (file.session.active and file.session.run_id)

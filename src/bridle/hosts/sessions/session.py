@@ -1,4 +1,4 @@
-"""What is known of a host's session: its seven fields, and its file as a value. No I/O."""
+"""A host's session and its file, as values. No I/O."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from bridle.ground.light.quick_path import Path
 
 DEFAULT_MAX_ITERATIONS = 65_000
 
-# The format keeps this many durations, for people who look into the file.
+# The file keeps this many durations, for users who read it.
 TIMES_LIMIT = 3
 
 
 class Session:
-    """The seven fields; a value, never changed in place."""
+    """The seven fields of a session file; immutable."""
 
     __slots__ = (
         "active",
@@ -39,17 +39,17 @@ class Session:
         self.iteration = iteration
         """Counted from 1."""
         self.max_iterations = max_iterations
-        """0 is without limit."""
+        """0 means unlimited."""
         self.run_id = run_id
-        """Empty while the session is bound to no run; otherwise safe to put into a path."""
+        """Empty if the session is not bound to a run; otherwise safe in a path."""
         self.started_at = started_at
         self.last_iteration_at = last_iteration_at
         self.iteration_times = iteration_times
-        """How many seconds the last iterations took, three at most."""
+        """The durations of the last iterations in seconds, three at most."""
 
     @property
     def is_spent(self) -> bool:
-        """Whether it went round as often as it may."""
+        """Return whether the limit of iterations is reached."""
         return self.max_iterations > 0 and self.iteration >= self.max_iterations
 
     def changed(
@@ -63,7 +63,7 @@ class Session:
         last_iteration_at: str | None = None,
         iteration_times: tuple[int, ...] | None = None,
     ) -> Session:
-        """The same session with some fields changed."""
+        """Return a copy with some fields changed."""
         return Session(
             active=self.active if active is None else active,
             iteration=self.iteration if iteration is None else iteration,
@@ -75,11 +75,11 @@ class Session:
         )
 
     def advanced(self, now: str) -> Session:
-        """The same session one iteration later."""
+        """Return the session one iteration later."""
         return self.changed(iteration=self.iteration + 1, last_iteration_at=now, iteration_times=self.times_until(now))
 
     def times_until(self, now: str) -> tuple[int, ...]:
-        """The durations, with the one that ends now."""
+        """Return the durations including the one that ends now."""
         before, after = epoch_seconds(self.last_iteration_at), epoch_seconds(now)
         if before is None or after is None or after <= before:
             return self.iteration_times
@@ -87,7 +87,7 @@ class Session:
 
 
 class SessionFile:
-    """A session with its file; a value, never changed in place."""
+    """A session file; immutable."""
 
     __slots__ = ("body", "faults", "path", "session")
 
@@ -95,30 +95,30 @@ class SessionFile:
         self.path = path
         self.session = session
         self.body = body
-        """Everything below the frontmatter, byte for byte."""
+        """The text below the frontmatter, byte for byte."""
         self.faults = faults
-        """What was wrong in the file, in words; empty for one that we wrote."""
+        """Descriptions of faulty fields; empty for a file that Bridle wrote."""
 
     @property
     def prompt(self) -> str:
-        """The words below the frontmatter, without the blank lines around them."""
+        """Return the text below the frontmatter, stripped."""
         return self.body.decode("utf-8", "replace").strip()
 
     def with_session(self, session: Session) -> SessionFile:
-        """The same file with another session in it."""
+        """Return the same file with another session."""
         return SessionFile(self.path, session, self.body)
 
 
 def new_file(path: Path, session: Session, prompt: str) -> SessionFile:
-    """A session file that is not there yet."""
+    """Return a new session file, not yet written."""
     return SessionFile(path, session, f"\n{prompt}\n".encode("utf-8", "surrogateescape"))
 
 
 def new_session(now: str, *, run_id: str = "", max_iterations: int = DEFAULT_MAX_ITERATIONS) -> Session:
-    """A session that begins now."""
+    """Return an active session that starts now."""
     return Session(active=True, max_iterations=max_iterations, run_id=run_id, started_at=now, last_iteration_at=now)
 
 
 def moment(nanoseconds: int) -> str:
-    """A moment as session files have it: whole seconds."""
+    """Format a time as session files have it: whole seconds."""
     return iso(nanoseconds)[: -len(".000Z")] + "Z"

@@ -1,4 +1,4 @@
-"""The file of a host's session: which run it is bound to, and how often it went round.
+"""The file of a host's session: the run that it is bound to, and its iterations.
 
     ---
     active: true
@@ -10,11 +10,11 @@
     iteration_times: 45,62,58
     ---
 
-    The words of the person who asked for the run.
+    The prompt of the user who asked for the run.
 
-Every hook reads it, so nothing heavy may be imported here. What is wrong in a file is survived: the field gets its
-default, `faults` says which and why, and a file without whole frontmatter is an inactive session without a run. What
-stands below the frontmatter is kept byte for byte. A file that cannot be read at all raises SessionFileUnusable.
+Every hook reads it, so this module must import nothing heavy. A faulty file is still read: a faulty field gets its
+default, `faults` lists each with its cause, and a file without complete frontmatter is an inactive session without a
+run. The text below the frontmatter is preserved byte for byte. A file that cannot be read raises SessionFileUnusable.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ __all__ = [
     "SessionFile",
     "changed",
     "create",
+    "deactivate",
     "delete",
     "held",
     "moment",
@@ -44,15 +45,14 @@ __all__ = [
     "parse",
     "path_of",
     "read",
-    "state_dir",
     "state_dirs",
     "write",
 ]
 
-# A prompt may carry a whole specification; what is larger than this was not written by a person.
+# A prompt may contain a whole specification; a larger file was not written by a user.
 FILE_LIMIT_BYTES = 64 * 1024 * 1024
 
-# Whoever holds the lock writes one small file, or makes one run. Five seconds is a sick disk, not a queue.
+# The holder of the lock writes one small file, or creates one run. Five seconds mean a failing disk, not a queue.
 LOCK_WAIT_SECONDS = 5.0
 
 STATE_FOLDER_VARIABLE = "BABYSITTER_STATE_DIR"
@@ -63,26 +63,21 @@ SUFFIX = ".md"
 
 
 def path_of(state_dir: Path, session_id: str) -> Path:
-    """The file of a session; an id that is not safe in a path is refused."""
+    """Return the path of a session's file; raise a UsageError for an id that is not safe in a path."""
     return state_dir / (ids.check_id(session_id, what="the session id") + SUFFIX)
 
 
-def state_dir(given: str | None, plugin_root: str | None, payload_cwd: object, environ: Mapping[str, str]) -> Path:
-    """The folder of session files."""
-    return state_dirs(given, plugin_root, payload_cwd, environ)[0]
-
-
 def state_dirs(
-    given: str | None, plugin_root: str | None, payload_cwd: object, environ: Mapping[str, str]
+    flag: str | None, plugin_root: str | None, payload_cwd: object, environ: Mapping[str, str]
 ) -> tuple[Path, ...]:
-    """Where a session's file may be, the first being where a new one goes.
+    """Return the folders that may hold a session's file; new files go into the first.
 
-    An explicit folder stands alone. Otherwise the file may also be in the project, although a plugin is known (the
-    command that made it did not know the plugin), and above the folder of the payload (the agent went elsewhere).
+    An explicit folder is the only one. Otherwise the file may also be in the project although there is a plugin (the
+    command that created it did not know the plugin), and above the payload's folder (the agent changed folders).
     """
-    if given is not None and not given.strip():
-        raise StateFolderMissing("--state-dir is empty", remedy="Give a folder, or leave the option out.")
-    explicit = given or environ.get(STATE_FOLDER_VARIABLE)
+    if flag is not None and not flag.strip():
+        raise StateFolderMissing("--state-dir must be a folder, got ''", remedy="Give a folder, or omit the option.")
+    explicit = flag or environ.get(STATE_FOLDER_VARIABLE)
     if explicit:
         return (Path(os.path.abspath(explicit)),)
     project = environ.get(PROJECT_VARIABLE) or "."
@@ -93,7 +88,7 @@ def state_dirs(
 
 
 def read(path: Path) -> SessionFile | None:
-    """The session file; None when there is none."""
+    """Read a session file; None if it does not exist."""
     if os.path.islink(path):
         raise SessionFileUnusable(
             f"the session file {path} is a symbolic link", remedy="Remove the link; session files are never shared."
@@ -106,7 +101,7 @@ def read(path: Path) -> SessionFile | None:
 
 
 def write(file: SessionFile) -> None:
-    """Replace the file as a whole, durably; its folder is made where it is missing."""
+    """Replace the whole file, durably; create its folder if missing."""
     data = render(file)
     try:
         disk.make_private_folder(file.path.parent)
@@ -116,36 +111,47 @@ def write(file: SessionFile) -> None:
 
 
 def delete(path: Path) -> bool:
-    """Remove the file of a session; False when there was none."""
+    """Delete the file of a session; return False if it did not exist."""
     if not os.path.lexists(path):
         return False
     with held(path, "session:delete"):
-        is_there = _unlink(path)
-        # Whoever waits for this lock sees that the file is another one, and takes that.
+        existed = _unlink(path)
+        # A process that waits for this lock notices the new lock file and takes that one.
         _unlink(_lock_of(path))
         disk.sync_folder(path.parent)
-    return is_there
+    return existed
 
 
 def changed(
     path: Path, change: Callable[[SessionFile | None], SessionFile | None], *, holder: str = "session"
 ) -> SessionFile | None:
-    """Read, change and write a session file while nobody else does; gives what stands there afterwards.
+    """Read, change and write a session file under its lock; return the resulting file.
 
-    `change` gets what is there (None for nothing) and gives what shall be there; giving back what it got, or None,
-    writes nothing. The folder is made where it is missing.
+    `change` gets the present file (None if missing). If it returns the same file or None, nothing is written. The
+    folder is created if missing.
     """
     with held(path, holder):
-        found = read(path)
-        wanted = change(found)
-        if wanted is None or wanted is found:
-            return found
-        write(wanted)
-        return wanted
+        before = read(path)
+        after = change(before)
+        if after is None or after is before:
+            return before
+        write(after)
+        return after
+
+
+def deactivate(path: Path, run_id: str, *, holder: str) -> None:
+    """Mark a session inactive, unless it has been deleted or bound to another run."""
+
+    def change(file: SessionFile | None) -> SessionFile | None:
+        if file is None or file.session.run_id != run_id or not file.session.active:
+            return None
+        return file.with_session(file.session.changed(active=False))
+
+    changed(path, change, holder=holder)
 
 
 def create(file: SessionFile, *, holder: str = "session") -> bool:
-    """Write the file unless something of that name is there; False when it is."""
+    """Write the file unless the path exists; return whether it was written."""
     if os.path.lexists(file.path):
         return False
     with held(file.path, holder):
@@ -156,7 +162,7 @@ def create(file: SessionFile, *, holder: str = "session") -> bool:
 
 
 def held(path: Path, holder: str, *, wait_seconds: float = LOCK_WAIT_SECONDS) -> FileLock:
-    """The lock of a session file, to be used in a `with`; the kernel frees it when its holder dies."""
+    """Return the held lock of a session file, for a `with`; the kernel releases it when its holder dies."""
     try:
         disk.make_private_folder(path.parent)
         return FileLock.hold(_lock_of(path), holder=holder, wait_seconds=wait_seconds)
@@ -171,7 +177,7 @@ def _unlink(path: Path) -> bool:
         return False
     except OSError as error:
         raise SessionFileUnusable(
-            f"the session file {path} could not be removed: {error.strerror}",
+            f"could not remove the session file {path}: {error.strerror}",
             remedy="Check the permissions of its folder.",
             payload=error.errno,
         ) from error
@@ -183,29 +189,29 @@ def _lock_of(path: Path) -> Path:
 
 
 def _is_folder_name(folder: object) -> bool:
-    """Whether a payload's folder can be used; it came from outside and may be anything."""
+    """Return whether a payload's folder can be used; it is foreign input of any type."""
     if not isinstance(folder, str) or not os.path.isabs(folder) or "\0" in folder:
         return False
     try:
         os.fsencode(folder)
-    except UnicodeEncodeError:  # half of a character, which JSON can carry and no file name can
+    except UnicodeEncodeError:  # half of a surrogate pair, valid in JSON and in no file name
         return False
     return True
 
 
 def _upwards(folder: str) -> Iterator[str]:
-    """The folder and those above it, as far as nobody but their owners writes to them."""
+    """Yield the folder and its parents, up to the first that every user may write to."""
     folder, above = os.path.abspath(folder), ""
     yield folder
     while folder != above:
         folder, above = os.path.dirname(folder), folder
-        if folder == above or _is_for_everybody(folder):
+        if folder == above or _is_world_writable(folder):
             return
         yield folder
 
 
-def _is_for_everybody(folder: str) -> bool:
-    """Whether anybody may write there, as in /tmp: a session file in it could be a trap."""
+def _is_world_writable(folder: str) -> bool:
+    """Return whether every user may write there, as in /tmp: another user could place a session file."""
     try:
         return bool(os.stat(folder).st_mode & stat.S_IWOTH)
     except OSError:

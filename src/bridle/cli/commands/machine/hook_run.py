@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 
 from bridle.cli.programs.light_command import RUNS_DIR, Arguments, LightCommand, Option
-from bridle.hosts.adapters.adapter import HookCall
 from bridle.hosts.hooks import entry_point
+from bridle.hosts.hooks.hook_protocol import HookCall
 
 _OPTIONS = (
     Option("--hook-type", f"Which hook: {' or '.join(entry_point.HOOK_TYPES)}.", value="TYPE"),
@@ -22,15 +22,16 @@ _OPTIONS = (
 
 
 def _run(args: Arguments) -> int:
-    handle = entry_point.chosen(args.text("--hook-type"), args.text("--harness"))
+    hook, adapter = entry_point.find_hook(args.text("--hook-type"), args.text("--harness"))
     call = HookCall(
-        entry_point.read_payload(),
+        adapter,
+        entry_point.read_stdin(),
         os.environ,
         plugin_root=args.text("--plugin-root") or None,
         state_dir=args.text("--state-dir") or None,
         runs_dir=args.text(RUNS_DIR.name) or None,
     )
-    return entry_point.respond(handle, call)
+    return entry_point.respond(hook, call)
 
 
 command = LightCommand("Handle a hook of the host; its payload is on standard input.", _run, options=_OPTIONS)

@@ -21,7 +21,7 @@ from bridle.engine.hooks.find_hooks import ON_RUN_START
 from bridle.errors import DiskError, UsageError
 from bridle.ground import disk, ids
 from bridle.ground.light.moments import iso
-from bridle.hosts.sessions.binding import plan
+from bridle.hosts.sessions.binding import bind, plan
 from bridle.journal.format import codec
 from bridle.journal.format.layout import DEFAULT_EXPORT
 from bridle.journal.format.ulid import RANDOM_BYTES, next_ulid
@@ -82,9 +82,9 @@ def _create(runs: Path, new: NewRun, session: SessionBinding | None) -> Path:
     def make() -> Path:
         return create_run(runs, new, proof=ids.new_token(), ulid=_new_id(), created_at=iso(time.time_ns()))
 
-    if session is None or session.adapter is None or session.request is None:
+    if session is None or session.request is None:
         return make()
-    return session.adapter.bind_session(session.request, make, undo_run)
+    return bind(session.request, make, undo_run)
 
 
 def _format_binding(session: SessionBinding | None) -> str:

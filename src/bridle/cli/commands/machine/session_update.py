@@ -7,7 +7,7 @@ from bridle.cli.programs.session_argument import SESSION_OPTIONS, change_session
 from bridle.errors import UsageError
 from bridle.ground.light.quick_path import Path
 from bridle.hosts.sessions import session_file
-from bridle.hosts.sessions.frontmatter import NUMBER_LIMIT, count, durations, is_moment
+from bridle.hosts.sessions.frontmatter import NUMBER_LIMIT, is_moment, parse_count, parse_durations
 from bridle.hosts.sessions.session import Session, SessionFile
 
 _OPTIONS = (
@@ -47,7 +47,7 @@ def _delete(args: Arguments, path: Path) -> int:
 
 def _iteration(args: Arguments) -> int | None:
     text = args.text("--iteration")
-    number = count(text) if text is not None else None
+    number = parse_count(text) if text is not None else None
     if text is not None and number is None:
         raise UsageError(f"--iteration must be an integer from 0 to {NUMBER_LIMIT}, got {text!r}")
     return number
@@ -64,7 +64,7 @@ def _times(args: Arguments) -> tuple[int, ...] | None:
     text = args.text("--iteration-times")
     if text is None:
         return None
-    numbers, are_valid = durations(text)
+    numbers, are_valid = parse_durations(text)
     if not are_valid:
         raise UsageError(f"--iteration-times must be integers of seconds separated by commas, got {text!r}")
     return numbers
