@@ -141,7 +141,7 @@ def test_a_broken_settings_file_is_refused_before_a_plan_is_written(repository: 
     (repository / "bridle.toml").write_text("cheks = 1\n")
     done = init(repository)
     assert done.returncode == 2
-    assert "bridle.toml:1: cheks is no setting; did you mean checks?" in done.stderr
+    assert "bridle.toml:1: cheks is not a setting; did you mean checks?" in done.stderr
     assert not (repository / "PLAN.md").exists()
 
 

@@ -56,7 +56,7 @@ def test_a_pattern_means_these_files(pattern: str, path: str, is_meant: bool) ->
     "pattern", ["", ".", "./", "/etc/passwd", "~/x", "../x", "a/../../x", "a\\..\\x", "C:\\x", "..", "./../x"]
 )
 def test_a_pattern_that_leads_out_is_refused(pattern: str) -> None:
-    with pytest.raises(ValueError, match=r"repository|names no file"):
+    with pytest.raises(ValueError, match=r"repository|matches no file"):
         checked_pattern(pattern)
 
 

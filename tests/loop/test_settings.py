@@ -1,4 +1,4 @@
-"""Settings come from one table; the nearest place wins; what is wrong is refused with file and line."""
+"""Settings come from one table; the nearest source wins; invalid values are refused with file and line."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from bridle.errors import SettingsError
 from bridle.loop.settings.bridle_toml import LIMIT_BYTES, find_file, line_of, load_settings, read_text
 from bridle.loop.settings.limits import Limits
 from bridle.loop.settings.model import AGENTS, KEYS, Settings
-from bridle.loop.text.durations import parse_duration, show_duration
+from bridle.loop.text.durations import format_duration, parse_duration
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ def repository(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
-    folder = tmp_path / "person"
+    folder = tmp_path / "user"
     folder.mkdir()
     return folder
 
@@ -56,7 +56,7 @@ def test_every_default_is_a_value_that_its_own_key_accepts(repository: Path, hom
     assert settings == Settings(chosen=tuple(KEYS))
 
 
-def test_a_flag_goes_before_the_repository_and_that_before_the_person(repository: Path, home: Path) -> None:
+def test_a_flag_goes_overrides_the_repository_and_that_overrides_the_user(repository: Path, home: Path) -> None:
     (home / "bridle.toml").write_text('model = "haiku"\ntries = 2\nchecks = ["a", "b"]\nparallel = 3\n')
     (repository / "bridle.toml").write_text('model = "opus"\ntries = 3\nchecks = ["c"]\n')
     settings = load_settings(repository, home, {"tries": 4, "model": None, "max_time": "90m"})
@@ -84,57 +84,67 @@ def test_outside_of_a_repository_only_the_folder_itself_counts(tmp_path: Path) -
 
 
 @pytest.mark.parametrize(
-    ("line", "words"),
+    ("line", "message"),
     [
-        ("max_cots = 5", "max_cots is no setting; did you mean max_cost"),
-        ("max-cost = 5", "max-cost is no setting; did you mean max_cost?"),
-        ("zzz = 5", "zzz is no setting"),
-        ("[prompt]\nplan = 5", "prompt is no setting; did you mean prompt_"),
-        ("max_cost = '5'", "max_cost must be a number above 0: '5' is none"),
-        ("max_cost = 0", "max_cost must be a number above 0: 0 is not between 0 and"),
-        ("max_cost = -1", "max_cost must be a number above 0"),
-        ("max_cost = inf", "max_cost must be a number above 0: inf is not"),
-        ("max_cost = nan", "max_cost must be a number above 0: nan is not"),
-        ("max_cost = true", "max_cost must be a number above 0: true is none"),
-        ("max_iterations = 0", "max_iterations must be a whole number from 1 on: 0 is not between 1 and"),
-        ("max_iterations = 2.5", "max_iterations must be a whole number from 1 on: 2.5 is none"),
-        ("max_iterations = true", "max_iterations must be a whole number from 1 on: true is none"),
-        ("tries = 99999999999999999999", "tries must be a whole number from 1 on"),
-        ("max_time = '8 hours'", "max_time must be a length of time"),
-        ("max_time = 0", "max_time must be a length of time"),
-        ("max_time = 2026-11-15", "max_time must be a length of time"),
-        ("reasoning = 'medium'", "reasoning must be one of none, low, med, high: 'medium' is not one of them; did you"),
-        ("reasoning = 3", "reasoning must be one of none, low, med, high: 3 is not one of them"),
-        ("agent = []", "agent must be a name or a list of names"),
+        ("max_cots = 5", "max_cots is not a setting; did you mean max_cost"),
+        ("max-cost = 5", "max-cost is not a setting; did you mean max_cost?"),
+        ("zzz = 5", "zzz is not a setting"),
+        ("[prompt]\nplan = 5", "prompt is not a setting; did you mean prompt_"),
+        ("max_cost = '5'", "max_cost must be a number above 0, got '5'"),
+        ("max_cost = 0", "max_cost must be a number above 0, got 0"),
+        ("max_cost = -1", "max_cost must be a number above 0, got -1"),
+        ("max_cost = 1000001", "got 1000001 (the largest value is 1000000)"),
+        ("max_cost = inf", "max_cost must be a number above 0, got inf"),
+        ("max_cost = nan", "max_cost must be a number above 0, got nan"),
+        ("max_cost = true", "max_cost must be a number above 0, got true"),
+        ("max_iterations = 0", "max_iterations must be an integer of at least 1, got 0"),
+        ("max_iterations = 2.5", "max_iterations must be an integer of at least 1, got 2.5"),
+        ("max_iterations = true", "max_iterations must be an integer of at least 1, got true"),
+        (
+            "tries = 99999999999999999999",
+            "tries must be an integer of at least 1, got 99999999999999999999 (the largest value is 1000000)",
+        ),
+        (
+            "max_time = '8 hours'",
+            "max_time must be a duration such as 90s, 15m or 8h, or a number of seconds, got '8 hours'",
+        ),
+        ("max_time = 0", "max_time must be a duration"),
+        ("max_time = 2026-11-15", "max_time must be a duration"),
+        ("reasoning = 'medium'", "reasoning must be one of none, low, med, high, got 'medium'; did you mean"),
+        ("reasoning = 3", "reasoning must be one of none, low, med, high, got 3"),
+        ("agent = []", "agent must be one or more of claude, "),
         (
             "agent = 'cluade'",
-            "'cluade' is not one of claude, bridle-agent, codex, gemini, opencode; did you mean claude",
+            "agent must be one or more of claude, bridle-agent, codex, gemini, opencode, got 'cluade'; did you",
         ),
-        ("agent = ['claude', 3]", "agent must be a name or a list of names"),
-        ("checks = 3", "checks must be text or a list of texts: 3 is neither"),
-        ("checks = ['a', 3]", "checks must be text or a list of texts: 3 is none"),
-        ("checks = ['a', ' ']", "checks must be text or a list of texts: it is empty"),
-        ('checks = ["a\\u0000"]', "it holds the control character '\\x00'"),
-        ('checks = ["a\\nb"]', "it holds the control character '\\n'"),
-        ("red_first = 'yes'", "red_first must be true or false: 'yes' is neither"),
-        ("red_first = 1", "red_first must be true or false: 1 is neither"),
+        ("agent = ['claude', 3]", "agent must be one or more of claude, "),
+        ("checks = 3", "checks must be text or a list of texts, got 3"),
+        ("checks = ['a', 3]", "checks must be text or a list of texts, got 3"),
+        ("checks = ['a', ' ']", "checks must be text or a list of texts, got an empty text"),
+        ('checks = ["a\\u0000"]', "got the control character '\\x00'"),
+        ('checks = ["a\\nb"]', "got the control character '\\n'"),
+        ("red_first = 'yes'", "red_first must be true or false, got 'yes'"),
+        ("red_first = 1", "red_first must be true or false, got 1"),
         ("clean = 'fresh'", "clean must be one of working, checkout"),
         (
             "protect = ['../x']",
-            "protect must be a pattern or a list of patterns, below the repository: '../x' leads out",
+            "protect must be a pattern or a list of patterns inside the repository, got '../x', which leaves",
         ),
-        ("protect = '/etc'", "'/etc' is not below the repository"),
-        ("model = ''", "model must be text: it is empty"),
-        ("model = {a = 1}", "model must be text: a table is none"),
-        ("permission = 'bypass'", "permission may be 'bypass' only by a flag or in your own bridle.toml"),
-        ("auth = 'key'", "auth may be 'key' only by a flag or in your own bridle.toml"),
+        ("protect = '/etc'", "got '/etc', which is outside the repository"),
+        ("model = ''", "model must be text, got an empty text"),
+        ("model = {a = 1}", "model must be text, got a table"),
+        (
+            "permission = 'bypass'",
+            "permission must not be 'bypass' in a repository. Set it in your own bridle.toml",
+        ),
+        ("auth = 'key'", "auth must not be 'key' in a repository. Set it in your own bridle.toml"),
     ],
 )
-def test_what_is_wrong_is_refused_with_its_line(repository: Path, home: Path, line: str, words: str) -> None:
+def test_an_invalid_value_is_refused_with_its_line(repository: Path, home: Path, line: str, message: str) -> None:
     first = line.split("\n")[0]
     (problem,) = refused(repository, home, f"# {first}\nnotify = [\n  'x', # {first}\n]\n\n{line}\n")
     assert problem.startswith("bridle.toml:6: ")
-    assert words in problem
+    assert message in problem
 
 
 def test_a_key_in_a_text_of_several_lines_is_not_taken_for_the_key(repository: Path, home: Path) -> None:
@@ -143,42 +153,42 @@ def test_a_key_in_a_text_of_several_lines_is_not_taken_for_the_key(repository: P
     assert problem.startswith("bridle.toml:4: tries must be")
 
 
-def test_all_problems_of_all_places_are_told_at_once(repository: Path, home: Path) -> None:
+def test_all_problems_of_all_sources_are_reported_at_once(repository: Path, home: Path) -> None:
     (home / "bridle.toml").write_text("tris = 3\n")
     problems = refused(repository, home, "model = 1\n\nparallel = 0\n", {"max_time": "soon", "tries": 0})
     assert [problem.partition(" ")[0] for problem in problems] == [
         f"{home}/bridle.toml:1:",
         "bridle.toml:1:",
         "bridle.toml:3:",
-        "--max-time:",
-        "--tries:",
+        "--max-time",
+        "--tries",
     ]
 
 
 @pytest.mark.parametrize(
-    ("data", "words"),
+    ("data", "message"),
     [
         (b"model = \n", "bridle.toml:1: Invalid value (column 9)"),
         (b"tries = 1\ntries = 2\n", "bridle.toml:2: Cannot overwrite a value"),
-        (b"model = '\xff'\n", "it is not UTF-8"),
+        (b"model = '\xff'\n", "is not UTF-8"),
         (b"#" * (LIMIT_BYTES + 1), "is larger than"),
         (b"a = " + b"[" * 100_000, "bridle.toml"),
     ],
 )
-def test_a_file_that_is_no_toml_is_refused(repository: Path, home: Path, data: bytes, words: str) -> None:
+def test_a_file_that_is_not_toml_is_refused(repository: Path, home: Path, data: bytes, message: str) -> None:
     (repository / "bridle.toml").write_bytes(data)
     with pytest.raises(SettingsError) as caught:
         load_settings(repository, home)
-    assert words in str(caught.value)
+    assert message in str(caught.value)
 
 
-def test_the_persons_own_file_and_a_flag_may_say_what_a_repository_may_not(repository: Path, home: Path) -> None:
+def test_the_users_own_file_and_a_flag_may_set_what_a_repository_may_not(repository: Path, home: Path) -> None:
     assert load_settings(repository, home, {"permission": "bypass", "auth": "key"}).permission == "bypass"
     (home / "bridle.toml").write_text("permission = 'bypass'\nauth = 'key'\n")
     assert load_settings(repository, home).auth == "key"
 
 
-def test_a_repository_that_is_the_persons_own_folder_is_read_once(repository: Path) -> None:
+def test_a_repository_that_is_the_users_own_folder_is_read_once(repository: Path) -> None:
     (repository / "bridle.toml").write_text("permission = 'bypass'\n")
     assert load_settings(repository, repository).permission == "bypass"
 
@@ -215,19 +225,19 @@ def test_settings_of_another_version_are_read_with_defaults() -> None:
         ("1H 5 M", 3900),
     ],
 )
-def test_durations_are_read_as_people_write_them(text: str, seconds: float) -> None:
+def test_durations_are_parsed_as_users_write_them(text: str, seconds: float) -> None:
     assert parse_duration(text) == seconds
 
 
 @pytest.mark.parametrize("text", ["", "h", "-5m", "5x", "1:30", "0", "0s", "1e9h", "9" * 400, "٣m", "5 m 3", "nan"])
-def test_what_is_no_duration_is_refused(text: str) -> None:
-    with pytest.raises(ValueError, match="length of time"):
+def test_an_invalid_duration_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="got "):
         parse_duration(text)
 
 
 @given(st.integers(1, 10**9) | st.floats(0.001, 10**6).map(lambda value: round(value, 3)))
-def test_a_duration_reads_back_as_it_is_shown(seconds: float) -> None:
-    assert parse_duration(show_duration(seconds)) == pytest.approx(seconds, rel=1e-5)
+def test_a_formatted_duration_parses_back(seconds: float) -> None:
+    assert parse_duration(format_duration(seconds)) == pytest.approx(seconds, rel=1e-5)
 
 
 @given(st.text(max_size=200))

@@ -68,11 +68,11 @@ async def begin(
     found = introduce(settings, beginning.repository, environment)
     for line in found if introduction is None else introduction:
         say(line)
-    if not settings.works_apart:
+    if not settings.uses_worktrees:
         check_free(beginning.repository)
     run = await create(beginning, _runs_of(beginning.repository, environment), environment)
     say(f"run {run.name}: {tasks} {'task' if tasks == 1 else 'tasks'}; {settings.limits.words()}")
-    if settings.works_apart:
+    if settings.uses_worktrees:
         at_once = f", {settings.parallel} tasks at once" if settings.parallel > 1 else ""
         say(f"working in {folder_of(beginning.repository, run.name)}{at_once}; your working copy stays as it is")
     if resume is not None:
@@ -181,5 +181,5 @@ def _place_of(run: Path) -> AbstractAsyncContextManager[None]:
     inputs = store.inputs()
     if store.standing().end == COMPLETED or not isinstance(inputs, dict) or "settings" not in inputs:
         return nullcontext()
-    is_apart = Settings.from_json(inputs["settings"]).works_apart
+    is_apart = Settings.from_json(inputs["settings"]).uses_worktrees
     return nullcontext() if is_apart else occupied(Path(str(inputs["repository"])), run.name)

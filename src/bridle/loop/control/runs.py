@@ -150,7 +150,7 @@ async def drive_run(
     for folder in folders:
         for name in await stale_git_locks.clear(folder, among_snapshots=True):
             say(f"removed .git/{name}, which a git that was killed had left")
-    places = Worktrees(place, has_worktree=settings.works_apart)
+    places = Worktrees(place, has_worktree=settings.uses_worktrees)
     while True:
         document, _ = await current_receipt(store)
         lost = cut_off(store, folders)
@@ -287,7 +287,7 @@ def _paused(store: FileStore, waits_for: list[Effect]) -> dict[str, Any] | None:
 
 def _apart(beginning: RunRequest, run_id: str) -> dict[str, Any]:
     """Where the run works, if not in the person's own working copy."""
-    if not beginning.settings.works_apart:
+    if not beginning.settings.uses_worktrees:
         return {}
     parallel = beginning.settings.parallel
     workers = range(1, parallel + 1) if parallel > 1 else ()

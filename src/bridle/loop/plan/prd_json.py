@@ -11,7 +11,7 @@ from bridle.loop.plan.dependencies import Titles, title_key
 from bridle.loop.plan.markdown import CONTROL, TITLE_LIMIT_CHARACTERS, refuse_controls, refuse_cycles
 from bridle.loop.plan.model import PRD, Item, Plan, Task
 from bridle.loop.plan.problems import Problems
-from bridle.loop.text.json_spans import Span, elements, member_spans
+from bridle.loop.text.json_spans import Span, element_spans, member_spans
 
 STORIES = "userStories"
 
@@ -63,10 +63,10 @@ def story_spans(text: str) -> list[Span]:
     """Where each story stands in a text that is known to be JSON."""
     whole = text.lstrip()
     if whole.startswith("["):
-        return elements(text, len(text) - len(whole))
+        return element_spans(text, len(text) - len(whole))
     spans = [span for name, span in member_spans(text, len(text) - len(whole)) if name == STORIES]
     # Of a key that stands there twice, readers of JSON take the last.
-    return elements(text, spans[-1].start) if spans and text[spans[-1].start] == "[" else []
+    return element_spans(text, spans[-1].start) if spans and text[spans[-1].start] == "[" else []
 
 
 class _Story:

@@ -1,1 +1,1 @@
-"""The `loop/settings` package."""
+"""The settings of the loop: the table of keys, and `bridle.toml` files. Imports only `loop.text`."""

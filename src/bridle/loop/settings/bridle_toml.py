@@ -1,15 +1,15 @@
-"""`bridle.toml`, the repository's and the person's own, and the flags that stand in its place.
+"""Settings from flags and from the `bridle.toml` files of the repository and of the user.
 
-The nearest one wins: a flag, then the repository, then the person's file, then the default. A list replaces a list.
+Precedence: a flag, then the repository's file, then the user's file, then the default. A list replaces a list.
 """
 
 from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from bridle.errors import DiskError, SettingsError
 from bridle.ground import disk
@@ -18,52 +18,77 @@ from bridle.loop.settings.model import KEYS, Settings
 from bridle.loop.settings.value_kinds import near
 
 FILE_NAME = "bridle.toml"
-# People write a kilobyte or two. A larger file is another one by mistake.
+# Users write a kilobyte or two. A larger file is another one by mistake.
 LIMIT_BYTES = 256 * 1024
 _STATEMENT = re.compile(r"""\s*(?:\[\[?\s*)?("(?:[^"\\]|\\.)*"|'[^']*'|[A-Za-z0-9_-]+)""")
 
+# Values by key, each of its key's kind.
+Values: TypeAlias = dict[str, Any]
+
 
 def load_settings(cwd: Path, home: Path, flags: Mapping[str, object] | None = None) -> Settings:
-    """Flags by the names of the keys (None: not given), the repository's file, the person's own, the defaults.
+    """Load the settings for a folder. Flags go by the names of the keys; None means not given.
 
-    Raises SettingsError with every problem of all of them.
+    Raises SettingsError with every problem of all sources.
     """
     files = [(home / FILE_NAME, False)]
-    found = find_file(cwd)
-    if found is not None and found.resolve() != files[0][0].resolve():
-        files.append((found, True))
-    chosen: dict[str, Any] = {}
+    repository_file = find_file(cwd)
+    if repository_file is not None and repository_file.resolve() != files[0][0].resolve():
+        files.append((repository_file, True))
+    chosen: Values = {}
     problems: list[str] = []
     for path, is_repository in files:
-        values, wrong = _read_file(path, is_repository=is_repository)
+        values, file_problems = _read_file(path, is_repository=is_repository)
         chosen |= values
-        problems += wrong
-    given = {name: value for name, value in (flags or {}).items() if value is not None}
-    values, wrong = _read_values(given, "--{}", is_repository=False)
+        problems += file_problems
+    values, flag_problems = _read_flag_values(flags or {})
     chosen |= values
-    _refuse([*problems, *wrong])
+    _refuse([*problems, *flag_problems])
     by_attribute = {KEYS[name].attribute: value for name, value in chosen.items()}
     return Settings(**by_attribute, chosen=tuple(name for name in KEYS if name in chosen))
 
 
-def read_flags(flags: Mapping[str, object]) -> dict[str, Any]:
-    """What these flags say, by the settings that they are; SettingsError where one says nothing that can be."""
-    given = {name: value for name, value in flags.items() if value is not None}
-    values, wrong = _read_values(given, "--{}", is_repository=False)
-    _refuse(wrong)
+def read_flags(flags: Mapping[str, object]) -> Values:
+    """Read flags alone, by the fields of `Settings`. Raises SettingsError with every problem."""
+    values, problems = _read_flag_values(flags)
+    _refuse(problems)
     return {KEYS[name].attribute: value for name, value in values.items()}
 
 
 def find_file(cwd: Path) -> Path | None:
-    """The nearest `bridle.toml` from a folder up to the top of its repository."""
+    """Return the nearest `bridle.toml` from a folder up to the top of its repository."""
     for folder in folders_up_to_top(cwd.resolve()):
         if (folder / FILE_NAME).exists():
             return folder / FILE_NAME
     return None
 
 
-def _read_file(path: Path, *, is_repository: bool) -> tuple[dict[str, Any], list[str]]:
-    """The values of one file, and what is wrong with the others."""
+def read_text(text: str, path: Path, *, is_repository: bool) -> tuple[Values, list[str]]:
+    """Read a file's text. Return the valid values by key, and the problems with file and line."""
+    try:
+        values = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        return {}, [_syntax_problem(path, str(error))]
+    except RecursionError:
+        return {}, [f"{path}: the tables are nested too deeply"]
+    return _read_values(values, lambda name: f"{path}:{line_of(text, name)}: {name}", is_repository=is_repository)
+
+
+def line_of(text: str, name: str) -> int:
+    """Return the line of a TOML text that sets a top-level key or opens its table; 0 if none does.
+
+    A line begins a statement exactly where the text above it is valid TOML. The standard library's parser gives no
+    lines for values.
+    """
+    lines = text.splitlines(keepends=True) if "\n" in text else [text]
+    for index, line in enumerate(lines):
+        statement = _STATEMENT.match(line)
+        if statement and _unquote(statement[1]) == name and _is_toml("".join(lines[:index])):
+            return index + 1
+    return 0
+
+
+def _read_file(path: Path, *, is_repository: bool) -> tuple[Values, list[str]]:
     try:
         data = disk.read_if_exists(path, LIMIT_BYTES)
         if data is None:
@@ -72,84 +97,64 @@ def _read_file(path: Path, *, is_repository: bool) -> tuple[dict[str, Any], list
     except DiskError as error:
         return {}, [error.message]
     except UnicodeDecodeError as error:
-        return {}, [f"{path}: it is not UTF-8 (byte {error.start}); save it as UTF-8"]
+        return {}, [f"{path} is not UTF-8 (byte {error.start}). Save it as UTF-8."]
     return read_text(text, path, is_repository=is_repository)
 
 
-def read_text(text: str, path: Path, *, is_repository: bool) -> tuple[dict[str, Any], list[str]]:
-    """The values of a file's text by their keys, and what is wrong with the others, with file and line."""
-    try:
-        values = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        return {}, [_syntax(path, str(error))]
-    except RecursionError:
-        return {}, [f"{path}: it is nested too deeply"]
-    return _read_values(values, f"{path}:{{line}}: {{}}", is_repository=is_repository, text=text)
+def _read_flag_values(flags: Mapping[str, object]) -> tuple[Values, list[str]]:
+    given = {name: value for name, value in flags.items() if value is not None}
+    return _read_values(given, lambda name: f"--{name.replace('_', '-')}", is_repository=False)
 
 
 def _read_values(
-    values: Mapping[str, object], place: str, *, is_repository: bool, text: str = ""
-) -> tuple[dict[str, Any], list[str]]:
-    """Each value by its kind; `place` says where a name stands."""
-    read: dict[str, Any] = {}
+    values: Mapping[str, object], describe: Callable[[str], str], *, is_repository: bool
+) -> tuple[Values, list[str]]:
+    """Read each value by its key's kind; `describe` names a key, with its place, in a problem."""
+    valid: Values = {}
     problems = []
     for name, value in values.items():
         try:
-            read[name] = _read_one(name, value, is_repository=is_repository)
+            valid[name] = _read_value(name, value, is_repository=is_repository)
         except ValueError as error:
-            where = place.format(name if text else name.replace("_", "-"), line=line_of(text, name))
-            problems.append(f"{where}: {error}" if not text else f"{where} {error}")
-    return read, problems
+            problems.append(f"{describe(name)} {error}")
+    return valid, problems
 
 
-def _read_one(name: str, value: object, *, is_repository: bool) -> Any:
+def _read_value(name: str, value: object, *, is_repository: bool) -> Any:
     key = KEYS.get(name)
     if key is None:
-        raise ValueError(f"is no setting{near(name, tuple(KEYS))}")
+        raise ValueError(f"is not a setting{near(name, tuple(KEYS))}")
     try:
         read = key.kind.read(value)
     except ValueError as error:
-        raise ValueError(f"must be {key.kind.words}: {error}") from error
+        raise ValueError(f"must be {key.kind.expected}, {error}") from error
     if is_repository and read in key.not_in_repository:
-        raise ValueError(f"may be {value!r} only by a flag or in your own {FILE_NAME}, not by a repository's")
+        raise ValueError(f"must not be {value!r} in a repository. Set it in your own {FILE_NAME}")
     return read
 
 
-def _syntax(path: Path, words: str) -> str:
-    """What the TOML reader says, with its line where ours stand."""
-    found = re.fullmatch(r"(?s)(.*?) \(at line (\d+), column (\d+)\)", words)
-    if found:
-        return f"{path}:{found[2]}: {found[1]} (column {found[3]})"
-    return f"{path}: {words}"
+def _syntax_problem(path: Path, message: str) -> str:
+    """Format the TOML parser's message, with the line after the path as in our own."""
+    parts = re.fullmatch(r"(?s)(.*?) \(at line (\d+), column (\d+)\)", message)
+    if parts:
+        return f"{path}:{parts[2]}: {parts[1]} (column {parts[3]})"
+    return f"{path}: {message}"
 
 
 def _refuse(problems: Sequence[str]) -> None:
     if problems:
-        head = "the settings cannot be used" if len(problems) > 1 else "a setting cannot be used"
+        head = "invalid settings" if len(problems) > 1 else "invalid setting"
         listed = "".join(f"\n  {problem}" for problem in problems)
         raise SettingsError(f"{head}:{listed}", remedy="docs/settings.md lists every key.", payload=list(problems))
 
 
-def line_of(text: str, name: str) -> int:
-    """The first line that begins a statement about that key, or its table; 0 where none does.
-
-    A line begins a statement exactly where all that stands before it is whole by itself.
-    """
-    lines = text.splitlines(keepends=True) if "\n" in text else [text]
-    for index, line in enumerate(lines):
-        found = _STATEMENT.match(line)
-        if found and _plain(found[1]) == name and _is_whole("".join(lines[:index])):
-            return index + 1
-    return 0
-
-
-def _plain(key: str) -> str:
+def _unquote(key: str) -> str:
     if key[0] in "\"'":
         return str(next(iter(tomllib.loads(f"{key} = 0"))))
     return key
 
 
-def _is_whole(text: str) -> bool:
+def _is_toml(text: str) -> bool:
     try:
         tomllib.loads(text)
     except tomllib.TOMLDecodeError:

@@ -1,1 +1,1 @@
-"""The `loop/text` package."""
+"""Small text formats: durations, path patterns and spans of JSON members. Imports no other part of the loop."""

@@ -1,10 +1,12 @@
-"""Lengths of time as people write them: seconds, or `90s`, `15m`, `8h`, `2d`, `1h30m`."""
+"""Durations as users write them: seconds, or `90s`, `15m`, `8h`, `2d`, `1h30m`."""
 
 from __future__ import annotations
 
 import re
 
 _UNIT_SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+# What a value must be, to follow "must be" in a message.
+EXPECTED = "a duration such as 90s, 15m or 8h, or a number of seconds"
 _PART = r"\d+(?:\.\d+)?"
 _DURATION = re.compile(rf"(?:{_PART}\s*[smhd]\s*)+|{_PART}", re.IGNORECASE | re.ASCII)
 # A hundred years: longer than any run, and short enough for every clock and calendar.
@@ -12,23 +14,23 @@ _LONGEST_SECONDS = 100 * 365 * 86400.0
 
 
 def parse_duration(text: str) -> float:
-    """The seconds; ValueError, in words for a person, where it is no length of time above nothing."""
-    given = text.strip()
-    if not _DURATION.fullmatch(given):
-        raise ValueError(f"{text!r} is no length of time; write seconds, or 90s, 15m, 8h")
-    parts = re.findall(rf"({_PART})\s*([smhd]?)", given.lower())
+    """Parse a duration into seconds. Raises ValueError with what was given instead, as "got …"."""
+    stripped = text.strip()
+    if not _DURATION.fullmatch(stripped):
+        raise ValueError(f"got {text!r}")
+    parts = re.findall(rf"({_PART})\s*([smhd]?)", stripped.lower())
     return checked_seconds(sum(float(number) * _UNIT_SECONDS[unit or "s"] for number, unit in parts))
 
 
 def checked_seconds(seconds: float) -> float:
-    """The same number; ValueError where nothing could wait that long, or not at all."""
+    """Return the number unchanged. Raises ValueError unless it is above 0 and at most a hundred years."""
     if not 0 < seconds <= _LONGEST_SECONDS:
-        raise ValueError("a length of time must be above 0 and below a hundred years")
+        raise ValueError(f"got {seconds:g} seconds (the range is above 0 to a hundred years)")
     return seconds
 
 
-def show_duration(seconds: float) -> str:
-    """The shortest way to write it: `8h`, `90s`, `1h30m`."""
+def format_duration(seconds: float) -> str:
+    """Format seconds in the shortest form that parses back: `8h`, `90s`, `1h30m`."""
     whole = int(seconds)
     if whole != seconds or not whole:
         return f"{seconds:g}s"

@@ -1,6 +1,6 @@
-"""Where the parts of a JSON text stand: for messages with lines, and for changes that leave all else alone. Pure.
+"""Positions of the members of a JSON text, for messages with lines and for edits that leave all else alone. Pure.
 
-Only for a text that the JSON reader has accepted: nothing is checked again here.
+Only for text that the JSON decoder has accepted: nothing is validated again here.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ _DECODER = json.JSONDecoder()
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A part of a text, and the line that it begins on."""
+    """The start and end of a JSON value, and its first line."""
 
     start: int
     end: int
     line: int
 
 
-def elements(text: str, start: int) -> list[Span]:
-    """The elements of the array that begins there."""
+def element_spans(text: str, start: int) -> list[Span]:
+    """Return the spans of the elements of the array that begins at `start`."""
     spans: list[Span] = []
     position = _skip(text, start + 1)
     while text[position] != "]":
@@ -34,29 +34,29 @@ def elements(text: str, start: int) -> list[Span]:
 
 
 def member_spans(text: str, start: int) -> list[tuple[str, Span]]:
-    """The members of the object that begins there: each name, and where its value stands."""
-    found: list[tuple[str, Span]] = []
+    """Return each member's name and the span of its value, for the object that begins at `start`."""
+    members: list[tuple[str, Span]] = []
     if text[start : start + 1] != "{":
-        return found
+        return members
     position = _skip(text, start + 1)
     while text[position] != "}":
         name, end = _DECODER.raw_decode(text, position)
         value = _skip(text, _skip(text, end) + 1)
         _, end = _DECODER.raw_decode(text, value)
-        found.append((name, _span(text, value, end, [span for _, span in found[-1:]])))
+        members.append((name, _span(text, value, end, [span for _, span in members[-1:]])))
         position = _after_comma(text, end)
-    return found
+    return members
 
 
 def _span(text: str, start: int, end: int, before: list[Span]) -> Span:
-    """Lines are counted on from the part before, so that a long text is gone through once."""
+    """Return a span; lines are counted from the previous one, so that a long text is scanned once."""
     counted, line = (before[-1].start, before[-1].line) if before else (0, 1)
     return Span(start, end, line + text.count("\n", counted, start))
 
 
 def _skip(text: str, position: int) -> int:
-    found = _SPACE.match(text, position)
-    return found.end() if found else position
+    space = _SPACE.match(text, position)
+    return space.end() if space else position
 
 
 def _after_comma(text: str, end: int) -> int:

@@ -1,6 +1,6 @@
-"""Patterns of files below the repository, as in `May edit:` and `protect`.
+"""Glob patterns for files of the repository, as in `May edit:` and `protect`.
 
-`*` and `?` stay within one folder, `**` goes through any number of them, and a folder's name means all that is in it.
+`*` and `?` match within one folder, `**` matches any number of folders, and a folder's name matches all files in it.
 """
 
 from __future__ import annotations
@@ -8,33 +8,33 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-# All patterns of a person's plan and settings, many times over.
-_KEPT_PATTERNS = 1024
+# Many times the patterns of any plan and settings.
+_CACHED_PATTERNS = 1024
 
 
 def checked_pattern(text: str) -> str:
-    """The pattern without what changes nothing (`./`); ValueError where it leads out of the repository."""
+    """Return the pattern without a leading `./`. Raises ValueError unless it stays inside the repository."""
     pattern = text.strip()
     while pattern.startswith("./"):
         pattern = pattern[2:].lstrip("/")
     if not pattern or pattern == ".":
-        raise ValueError(f"{text.strip()!r} names no file")
+        raise ValueError(f"got {text.strip()!r}, which matches no file")
     if pattern.startswith(("/", "~")) or re.match(r"[A-Za-z]:[\\/]", pattern):
-        raise ValueError(f"{pattern!r} is not below the repository")
+        raise ValueError(f"got {pattern!r}, which is outside the repository")
     if ".." in re.split(r"[\\/]", pattern):
-        raise ValueError(f"{pattern!r} leads out of the repository")
+        raise ValueError(f"got {pattern!r}, which leaves the repository")
     return pattern
 
 
 def matches(pattern: str, path: str) -> bool:
-    """Whether a file, named from the repository's top with slashes, is one that the pattern means."""
+    """Whether the pattern matches a path, given relative to the repository's top with slashes."""
     return _compiled(pattern).fullmatch(path) is not None
 
 
-@lru_cache(maxsize=_KEPT_PATTERNS)
+@lru_cache(maxsize=_CACHED_PATTERNS)
 def _compiled(pattern: str) -> re.Pattern[str]:
     parts = [part for part in pattern.split("/") if part]
-    # Several in a row mean what one means, and take far longer.
+    # Consecutive `**` match what one matches, and take far longer.
     parts = [part for index, part in enumerate(parts) if part != "**" or parts[index - 1 : index] != ["**"]]
     source = ""
     for index, part in enumerate(parts):
@@ -42,33 +42,33 @@ def _compiled(pattern: str) -> re.Pattern[str]:
         if part == "**":
             source += ".*" if is_last else "(?:[^/]+/)*"
         else:
-            source += _one_name(part) + ("" if is_last else "/")
-    # Whatever a name means, it also means what is in the folder of that name.
+            source += _name_source(part) + ("" if is_last else "/")
+    # A name also matches everything inside the folder of that name.
     return re.compile(source + "(?:/.*)?", re.DOTALL)
 
 
-def _one_name(part: str) -> str:
-    """One folder's or file's name: `*`, `?`, `[abc]`, `{a,b}`; anything else stands for itself."""
+def _name_source(part: str) -> str:
+    """Return the regular expression for one folder's or file's name: `*`, `?`, `[abc]`, `{a,b}`, literals."""
     source, rest = "", part
     while rest:
-        if found := re.match(r"\*+", rest):
+        if token := re.match(r"\*+", rest):
             source += "[^/]*"
-        elif found := re.match(r"\?", rest):
+        elif token := re.match(r"\?", rest):
             source += "[^/]"
-        elif found := re.match(r"\[(!?)([^\[\]/\\]+)\]", rest):
-            source += f"(?!/)[{'^' if found[1] else ''}{_in_class(found[2])}]"
-        elif found := re.match(r"\{([^{}]*)\}", rest):
-            source += "(?:" + "|".join(_one_name(one) for one in found[1].split(",")) + ")"
+        elif token := re.match(r"\[(!?)([^\[\]/\\]+)\]", rest):
+            source += f"(?!/)[{'^' if token[1] else ''}{_in_class(token[2])}]"
+        elif token := re.match(r"\{([^{}]*)\}", rest):
+            source += "(?:" + "|".join(_name_source(option) for option in token[1].split(",")) + ")"
         else:
-            found = re.match(r"(?s).", rest)
-            assert found is not None  # noqa: S101  # something is left
-            source += re.escape(found[0])
-        rest = rest[found.end() :]
+            token = re.match(r"(?s).", rest)
+            assert token is not None  # noqa: S101  # rest is not empty
+            source += re.escape(token[0])
+        rest = rest[token.end() :]
     return source
 
 
 def _in_class(characters: str) -> str:
-    """The same set for `re`. A range that runs backwards (`z-a`) would be an error there: it is three characters."""
+    """Escape a character class for `re`. A reversed range (`z-a`), an error there, is three characters."""
     source = ""
     while characters:
         first, dash, last = characters[:1], characters[1:2], characters[2:3]

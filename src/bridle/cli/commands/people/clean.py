@@ -113,9 +113,11 @@ def _moment(seconds: float) -> str:
 
 
 def _days(seconds: float) -> str:
-    from bridle.loop.text.durations import show_duration
+    from bridle.loop.text.durations import format_duration
 
-    return _count(int(seconds // 86400), "day") if seconds >= 86400 and seconds % 86400 == 0 else show_duration(seconds)
+    return (
+        _count(int(seconds // 86400), "day") if seconds >= 86400 and seconds % 86400 == 0 else format_duration(seconds)
+    )
 
 
 def _count(number: int, noun: str) -> str:

@@ -80,9 +80,9 @@ def _manner(options: dict[str, Any]) -> DriveOptions:
 
 
 def _seconds(text: str) -> float:
-    from bridle.loop.text.durations import parse_duration
+    from bridle.loop.text.durations import EXPECTED, parse_duration
 
     try:
         return parse_duration(text)
     except ValueError as error:
-        raise UsageError(f"--max-time: {error}") from error
+        raise UsageError(f"--max-time must be {EXPECTED}, {error}") from error
