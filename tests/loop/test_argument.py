@@ -29,7 +29,7 @@ def refused(argument: str | None, cwd: Path) -> str:
 
 @pytest.mark.parametrize("name", ["missing.md", "missing.json", "missing.MD", "plans/missing", "/missing", "a b/c d"])
 def test_a_name_of_a_file_that_is_not_there_is_refused(tmp_path: Path, name: str) -> None:
-    assert refused(name, tmp_path).startswith(f"there is no such file: {name}")
+    assert refused(name, tmp_path).startswith(f"no such file: {name}")
 
 
 def test_a_missing_file_suggests_its_neighbours(tmp_path: Path) -> None:
@@ -38,7 +38,7 @@ def test_a_missing_file_suggests_its_neighbours(tmp_path: Path) -> None:
 
 
 def test_a_goal_with_a_slash_is_told_why_it_is_no_goal(tmp_path: Path) -> None:
-    assert "Words with a slash" in refused("mend src/app.py and go home", tmp_path)
+    assert "Text with a slash" in refused("fix src/app.py and go home", tmp_path)
 
 
 def test_a_folder_is_refused(tmp_path: Path) -> None:
@@ -98,7 +98,7 @@ def test_a_goal_without_checks_warns_that_nothing_verifies_it() -> None:
 
 
 def test_without_an_argument_the_usual_names_are_tried(tmp_path: Path) -> None:
-    assert "holds no PLAN.md or prd.json" in refused(None, tmp_path)
+    assert "has no PLAN.md or prd.json" in refused(None, tmp_path)
     (tmp_path / "prd.json").write_text('{"userStories": [{"title": "A"}]}')
     assert read(None, tmp_path).kind == PRD
     (tmp_path / "PLAN.md").write_text(PLAN)
@@ -127,13 +127,13 @@ def test_line_ends_and_the_editors_mark_change_nothing(tmp_path: Path, ends: str
 @pytest.mark.parametrize(
     ("data", "words"),
     [
-        (b"## A\n\xff\xfe", "PLAN.md:2: this is not UTF-8"),
-        ("## A\n".encode("utf-16"), "PLAN.md:1: this is not UTF-8"),
-        (b"## A\nx\0y\n", "PLAN.md:2: there is the control character '\\x00'"),
-        (b"## A\n\n\x1b[31m\n", "PLAN.md:3: there is the control character '\\x1b'"),
-        (b"## A\rCheck: x\n", "PLAN.md:1: there is a carriage return within the line"),
-        ("## A\x85\n".encode(), "PLAN.md:1: there is the control character '\\x85'"),
-        (b"", "there is no task"),
+        (b"## A\n\xff\xfe", "PLAN.md:2: not UTF-8"),
+        ("## A\n".encode("utf-16"), "PLAN.md:1: not UTF-8"),
+        (b"## A\nx\0y\n", "PLAN.md:2: remove the control character '\\x00'"),
+        (b"## A\n\n\x1b[31m\n", "PLAN.md:3: remove the control character '\\x1b'"),
+        (b"## A\rCheck: x\n", "PLAN.md:1: remove a carriage return within the line"),
+        ("## A\x85\n".encode(), "PLAN.md:1: remove the control character '\\x85'"),
+        (b"", "the plan has no task"),
     ],
 )
 def test_bytes_that_are_no_plan_are_refused_with_their_line(tmp_path: Path, data: bytes, words: str) -> None:
@@ -143,7 +143,7 @@ def test_bytes_that_are_no_plan_are_refused_with_their_line(tmp_path: Path, data
 
 def test_a_command_that_is_not_what_it_looks_like_is_refused(tmp_path: Path) -> None:
     (tmp_path / "PLAN.md").write_text("## A\nCheck: `make \u202etset`\n", encoding="utf-8")
-    assert "direction of writing" in refused("PLAN.md", tmp_path)
+    assert "bidirectional" in refused("PLAN.md", tmp_path)
 
 
 def test_a_plan_above_the_cap_is_refused_and_one_at_the_cap_is_not(tmp_path: Path) -> None:
@@ -168,8 +168,8 @@ def test_a_link_to_a_plan_is_that_plan(tmp_path: Path) -> None:
 def test_a_long_title_or_command_is_refused(tmp_path: Path) -> None:
     (tmp_path / "PLAN.md").write_text(f"## {'x' * 201}\nCheck: {'y' * 4001}\n## {'z' * 200}\n")
     words = refused("PLAN.md", tmp_path)
-    assert "PLAN.md:1: this title is longer than 200 characters" in words
-    assert "PLAN.md:2: `Check:` cannot be read: this is longer than 4000 characters" in words
+    assert "PLAN.md:1: the title must be at most 200 characters, got 201" in words
+    assert "PLAN.md:2: invalid `Check:`: the value must be at most 4000 characters, got 4001" in words
     assert "PLAN.md:3" not in words
 
 

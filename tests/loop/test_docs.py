@@ -62,7 +62,7 @@ def test_every_form_on_the_page_means_what_it_is_said_to() -> None:
 
 
 def test_what_the_page_calls_refused_is() -> None:
-    with pytest.raises(PlanError, match="words and backticks are mixed"):
+    with pytest.raises(PlanError, match="text and backticks are mixed"):
         parse_markdown("## A\nCheck: run `make` twice\n", "PLAN.md")
 
 

@@ -1,4 +1,4 @@
-"""Everything that is wrong with a plan is told at once, each on its own line."""
+"""All problems of a plan are reported at once, each with its line."""
 
 from __future__ import annotations
 
@@ -38,19 +38,19 @@ def lines_of(error: PlanError) -> dict[int, str]:
     return {problem["line"]: problem["message"] for problem in payload}
 
 
-def test_unknown_needs_duplicates_empty_checks_and_rings_are_told_together() -> None:
+def test_unknown_needs_duplicates_empty_checks_and_cycles_are_reported_together() -> None:
     with pytest.raises(PlanError) as refused:
         parse_markdown(BAD, "PLAN.md")
     found = lines_of(refused.value)
     assert sorted(found) == [4, 6, 7, 12, 14]
     assert "'Nobody'" in found[4]
-    assert "taken by line 3" in found[6]
+    assert "first on line 3" in found[6]
     assert "no command" in found[7]
     assert "'Nowhere'" in found[12]
     assert "'Four' → 'Five' → 'Four'" in found[14]
 
 
-def test_all_faults_of_a_prd_are_told_together() -> None:
+def test_all_problems_of_a_prd_are_reported_together() -> None:
     stories = [
         {"title": "a", "dependsOn": ["nobody"]},
         {"title": "a"},
@@ -64,6 +64,6 @@ def test_all_faults_of_a_prd_are_told_together() -> None:
     found = lines_of(refused.value)
     assert sorted(found) == [2, 3, 4, 5]
     assert "'nobody'" in found[2]
-    assert "taken by the story on line 2" in found[3]
+    assert "first in the story on line 2" in found[3]
     assert "must be true or false" in found[4]
     assert "'c' → 'd' → 'c'" in found[5]

@@ -1,1 +1,1 @@
-"""The `loop/plan` package."""
+"""Plans: parsed from Markdown, prd.json or a goal, drafted and ticked. Imports only `loop.settings` and `loop.text`."""

@@ -1,4 +1,4 @@
-"""Which tasks a task waits for: titles found in what a person wrote, and rings in which everybody waits. Pure."""
+"""Dependencies between tasks: titles in the text of `Needs:`, and cycles. Pure."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ _NUMBER = re.compile(
 _NOTHING = frozenset({"", "none", "nothing", "n/a", "-", "–", "—"})
 _BETWEEN = re.compile(r",(?: and)? | (?:and|&) ")
 _EDGES = " .:,"
-# Each is told to a person, who mends the first few and looks again.
+# Users fix the first few and try again.
 _MOST_CYCLES = 10
 
 
 def title_key(title: str) -> str:
-    """What two titles have in common that a person would call the same."""
+    """Return the key under which equal titles compare equal, whatever their case and markup."""
     return _plain(title).casefold()
 
 
 class Titles:
-    """The titles of a plan, and every other way to name them that means one of them alone."""
+    """The titles of a plan, with every unambiguous other name of each."""
 
     def __init__(self, titles: Iterable[str], ids: Mapping[str, str] | None = None) -> None:
         self._by_key: dict[str, str] = {}
@@ -38,39 +38,42 @@ class Titles:
                 others.setdefault(name, set()).add(title)
         for name, title in (ids or {}).items():
             others.setdefault(title_key(name), set()).add(title)
-        for name, meant in others.items():
-            if len(meant) == 1:
-                self._by_key.setdefault(name, *meant)
+        for name, candidates in others.items():
+            if len(candidates) == 1:
+                self._by_key.setdefault(name, *candidates)
         self._longest = max(map(len, self._by_key), default=0)
 
-    def find(self, words: str) -> tuple[list[str], list[str]]:
-        """The titles that are named, and what names none. A title may hold commas or `and`: the longest one wins."""
-        text = _plain(words)
+    def find(self, names: str) -> tuple[list[str], list[str]]:
+        """Return the titles that are named, and the names that match none.
+
+        A title may have commas or `and` in it: the longest match wins.
+        """
+        text = _plain(names)
         marks = [(mark.start(), mark.end()) for mark in _BETWEEN.finditer(text)]
         marks.append((len(text), len(text)))
-        found: list[str] = []
+        matched: list[str] = []
         unknown: list[str] = []
         start = 0
         while start < len(text):
             known = self._longest_at(text, start, marks)
             if known is not None:
                 title, start = known
-                found.append(title)
+                matched.append(title)
             else:
                 later = islice(marks, bisect_left(marks, (start, start)), None)
                 end, after = next(mark for mark in later if self._may_end(text, mark, marks))
                 if title_key(text[start:end]) not in _NOTHING:
                     unknown.append(text[start:end])
                 start = after
-        return found, unknown
+        return matched, unknown
 
-    def near(self, words: str) -> list[str]:
-        """The titles that were probably meant."""
-        keys = close_names(title_key(words), self._by_key, limit=3, cutoff=0.5)
+    def near(self, name: str) -> list[str]:
+        """Return the titles closest to a name."""
+        keys = close_names(title_key(name), self._by_key, limit=3, cutoff=0.5)
         return list(dict.fromkeys(self._by_key[key] for key in keys))
 
     def _longest_at(self, text: str, start: int, marks: Sequence[tuple[int, int]]) -> tuple[str, int] | None:
-        """The longest title that begins there, and where the next one may begin."""
+        """Return the longest title that begins at `start`, and where the next one may begin."""
         first = bisect_left(marks, (start, start))
         last = bisect_right(marks, (start + self._longest + len(_EDGES), len(text)))
         for end, after in reversed(marks[first:last]):
@@ -80,45 +83,45 @@ class Titles:
         return None
 
     def _may_end(self, text: str, mark: tuple[int, int], marks: Sequence[tuple[int, int]]) -> bool:
-        """Whether what names no title ends here: at a comma, at the end, or at an `and` that a title follows."""
+        """Whether an unknown name ends here: at a comma, at the end, or at an `and` before a title."""
         end, after = mark
         return end == after or text[end] == "," or self._longest_at(text, after, marks) is not None
 
 
-def _plain(words: str) -> str:
-    """Without the marks of emphasis and quotation, with single spaces and one kind of comma."""
-    unmarked = re.sub(r"[`*_\"“”]", "", words)
+def _plain(text: str) -> str:
+    """Return the text without emphasis and quotation marks, with single spaces and one kind of comma."""
+    unmarked = re.sub(r"[`*_\"“”]", "", text)
     return re.sub(r"\s*[,;]\s*", ", ", " ".join(unmarked.split())).strip(_EDGES)
 
 
 def cycles(needs: Mapping[str, Sequence[str]]) -> list[list[str]]:
-    """The rings, each from a title to itself in the order in which one needs the next."""
-    rings: list[list[str]] = []
+    """Return the cycles, each from a title to itself in the order of the needs."""
+    result: list[list[str]] = []
     graph = {title: {other for other in others if other in needs} for title, others in needs.items()}
-    while len(rings) < _MOST_CYCLES:
+    while len(result) < _MOST_CYCLES:
         try:
             TopologicalSorter(graph).prepare()
         except CycleError as error:
-            ring: list[str] = error.args[1][::-1]
-            rings.append(_from_first(ring, needs))
-            graph = {title: others - set(ring) for title, others in graph.items() if title not in ring}
+            cycle: list[str] = error.args[1][::-1]
+            result.append(_from_first(cycle, needs))
+            graph = {title: others - set(cycle) for title, others in graph.items() if title not in cycle}
         else:
             break
-    return rings
+    return result
 
 
-def _from_first(ring: Sequence[str], needs: Mapping[str, Sequence[str]]) -> list[str]:
-    """The same ring, told from the task that stands first in the plan."""
+def _from_first(cycle: Sequence[str], needs: Mapping[str, Sequence[str]]) -> list[str]:
+    """Rotate a cycle to begin with its first task in the plan."""
     order = {title: index for index, title in enumerate(needs)}
-    members = list(ring[:-1])
+    members = list(cycle[:-1])
     start = min(range(len(members)), key=lambda index: order[members[index]])
     return [*members[start:], *members[:start], members[start]]
 
 
 def _other_names(key: str) -> list[str]:
-    """A numbered title without its number, and its number alone."""
-    found = _NUMBER.match(key)
-    if found is None:
+    """Return other names of a numbered title: without its number, and by its number alone."""
+    match = _NUMBER.match(key)
+    if match is None:
         return []
-    number = found[1] or found[2]
-    return [name for name in (key[found.end() :], number, f"#{number}", f"task {number}", f"step {number}") if name]
+    number = match[1] or match[2]
+    return [name for name in (key[match.end() :], number, f"#{number}", f"task {number}", f"step {number}") if name]

@@ -1,4 +1,4 @@
-"""What the value of a directive says: commands, titles, patterns. Pure; what cannot be meant is a ValueError."""
+"""Values of directives: commands, titles and patterns. Pure; an invalid value is a ValueError."""
 
 from __future__ import annotations
 
@@ -6,59 +6,57 @@ import re
 
 from bridle.loop.text.path_patterns import checked_pattern
 
-# Far above any command that a person writes on a line, and short enough for every pattern below.
+# Far longer than any command on one line, and short enough for every regular expression below.
 VALUE_LIMIT_CHARACTERS = 4_000
 
 _SPAN = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)")
 _BETWEEN = re.compile(r"(?:[\s,;.]|\band\b)*")
-# Marks that turn the direction of writing: what is shown is then not what runs.
-_TURNED = re.compile("[\u202a-\u202e\u2066-\u2069]")
+# Bidirectional control characters: the command shown would not be the one that runs.
+_BIDIRECTIONAL = re.compile("[\u202a-\u202e\u2066-\u2069]")
 _LINK = re.compile(r"\[([^\[\]]*)\]\([^()\s]*\)")
 
 
 def commands(value: str) -> list[str]:
-    """The shell lines: one as it stands, or those in backticks, with nothing but commas or `and` between them."""
+    """Return the shell commands: the whole value, or those in backticks, separated by commas or `and`."""
     _refuse_long(value)
-    found = _in_backticks(value) if "`" in value else [value]
-    return [_command(one) for one in found]
+    texts = _in_backticks(value) if "`" in value else [value]
+    return [_command(text) for text in texts]
 
 
 def titles(value: str) -> str:
-    """A list of titles without the marks around them; what is a title is decided by those who know the titles."""
+    """Return the value of `Needs:` without links; `Titles.find` then finds the titles in it."""
     _refuse_long(value)
     return _LINK.sub(r"\1", value)
 
 
 def patterns(value: str) -> list[str]:
-    """The patterns of files, separated by commas."""
+    """Return the path patterns, separated by commas."""
     _refuse_long(value)
-    found: list[str] = []
-    wrong: list[str] = []
-    for one in _split_outside_braces(value):
-        pattern = one.strip().strip("`").strip()
+    valid: list[str] = []
+    problems: list[str] = []
+    for part in _split_outside_braces(value):
+        pattern = part.strip().strip("`").strip()
         try:
-            found += [checked_pattern(pattern)] if pattern else []
+            valid += [checked_pattern(pattern)] if pattern else []
         except ValueError as error:
-            wrong.append(str(error))
-    if wrong:
-        raise ValueError("; ".join(wrong))
-    return found
+            problems.append(f"a pattern must be inside the repository, {error}")
+    if problems:
+        raise ValueError("; ".join(problems))
+    return valid
 
 
 def _in_backticks(value: str) -> list[str]:
     if not value.strip("` "):
         raise ValueError("the command is empty")
-    found = [match[2] for match in _SPAN.finditer(value)]
+    spans = [match[2] for match in _SPAN.finditer(value)]
     rest = _SPAN.sub(" ", value)
-    if not found or not _BETWEEN.fullmatch(rest):
-        raise ValueError(
-            "words and backticks are mixed here; write the command alone (and $(…) where the shell is to run one in it)"
-        )
-    return found
+    if not spans or not _BETWEEN.fullmatch(rest):
+        raise ValueError("text and backticks are mixed. Write only the command, with $(…) for a command inside it.")
+    return spans
 
 
 def _command(text: str) -> str:
-    """One shell line without the prompt and the quotes that people copy along."""
+    """Return one shell command without a copied prompt (`$ `) or surrounding quotes."""
     command = text.strip()
     if command.startswith("$ "):
         command = command[2:].lstrip()
@@ -68,13 +66,13 @@ def _command(text: str) -> str:
         command = command if quote in inner or "\\" in inner else inner.strip()
     if not command:
         raise ValueError("the command is empty")
-    if _TURNED.search(command):
-        raise ValueError("the command holds marks that turn the direction of writing; it would not run as it is shown")
+    if _BIDIRECTIONAL.search(command):
+        raise ValueError("the command has bidirectional control characters, so it would not run as it is shown")
     return command
 
 
 def _split_outside_braces(value: str) -> list[str]:
-    """At the commas; one in braces belongs to a pattern."""
+    """Split at the commas outside braces."""
     parts, depth = [""], 0
     for character in value:
         depth += (character == "{") - (character == "}")
@@ -87,4 +85,4 @@ def _split_outside_braces(value: str) -> list[str]:
 
 def _refuse_long(value: str) -> None:
     if len(value) > VALUE_LIMIT_CHARACTERS:
-        raise ValueError(f"this is longer than {VALUE_LIMIT_CHARACTERS} characters")
+        raise ValueError(f"the value must be at most {VALUE_LIMIT_CHARACTERS} characters, got {len(value)}")

@@ -1,4 +1,4 @@
-"""The directives of a plan (`Check:`, `Needs:`, …), found among lines, with the values beside or below them. Pure."""
+"""The directives of a plan (`Check:`, `Needs:`, …) with their values, parsed from lines. Pure."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ OF_A_TASK = (CHECK, CHECKS, NEEDS, MAY_EDIT)
 ALL = (CHECK, CHECKS, NEEDS, MAY_EDIT, SETUP)
 _COMMANDS = (CHECK, CHECKS, SETUP)
 
-# As people write them, without case, spaces and hyphens.
+# Spellings, without case, spaces and hyphens.
 _NAMES = {
     "check": CHECK,
     "checks": CHECKS,
@@ -29,8 +29,8 @@ _NAMES = {
     "mayedit": MAY_EDIT,
     "setup": SETUP,
 }
-# What other tools call the same thing. Said in a warning, for in prose these words are common.
-_ELSEWHERE = {
+# Names in other tools. They only cause a warning, because they are common words in prose.
+_OTHER_TOOLS = {
     "dependson": NEEDS,
     "depends": NEEDS,
     "dependencies": NEEDS,
@@ -45,40 +45,40 @@ _PREFIX = r"[ \t]*(?:[-*+][ \t]+)?"
 _NAME = r"([A-Za-z][A-Za-z _-]{1,29}?)"
 _PLAIN = re.compile(rf"{_PREFIX}{_NAME}[ \t]*[:：](.*)\Z", re.DOTALL)
 _EMPHASIZED = re.compile(rf"{_PREFIX}([*_]{{1,3}}){_NAME}[ \t]*(?:[:：][ \t]*\1|\1[ \t]*[:：])(.*)\Z", re.DOTALL)
-_ALIKE = 0.8
+_SIMILAR = 0.8
 
 
 @dataclass(frozen=True, slots=True)
 class Directive:
-    """One directive with its values: one that stands beside it, or those below."""
+    """One directive with its values: the one on its line, or those below."""
 
     name: str
     line: int
     values: tuple[tuple[int, str], ...]
-    """Each with the number of its line."""
+    """Each with its line number."""
 
 
 def take_directives(
     lines: Sequence[Line], names: Collection[str], problems: Problems
 ) -> tuple[list[Directive], list[Line]]:
-    """The directives of these names among the lines, and the lines that are left."""
+    """Return the directives of these names, and the remaining lines."""
     directives: list[Directive] = []
-    left: list[Line] = []
+    rest: list[Line] = []
     index = 0
     while index < len(lines):
         line = lines[index]
         name, value = _directive(line)
         if name is None or name not in names:
-            _warn_of_words(line, name, problems)
-            left.append(line)
+            _warn_if_likely_directive(line, name, problems)
+            rest.append(line)
             index += 1
         elif value:
             directives.append(Directive(name, line.number, ((line.number, value),)))
             index += 1
         else:
-            values, index = _below(lines, index + 1, name)
+            values, index = _values_below(lines, index + 1, name)
             directives.append(Directive(name, line.number, tuple(values)))
-    return directives, left
+    return directives, rest
 
 
 def is_directive(line: Line) -> bool:
@@ -87,28 +87,28 @@ def is_directive(line: Line) -> bool:
 
 
 def _directive(line: Line) -> tuple[str | None, str]:
-    """The directive's name, and what stands beside it."""
+    """Return the directive's name and the value on its line."""
     if not line.is_open or line.indent >= CODE_INDENT:
         return None, ""
-    found, value = _named(line.text)
-    return _NAMES.get(found), value
+    name, value = _split_name(line.text)
+    return _NAMES.get(name), value
 
 
-def _named(text: str) -> tuple[str, str]:
-    """The words before a colon, without case, spaces and hyphens; and what stands after it."""
-    if found := _PLAIN.match(text):
-        return _squeezed(found[1]), found[2].strip()
-    if found := _EMPHASIZED.match(text):
-        return _squeezed(found[2]), found[3].strip()
+def _split_name(text: str) -> tuple[str, str]:
+    """Return the name before a colon, without case, spaces and hyphens, and the text after it."""
+    if match := _PLAIN.match(text):
+        return _squeeze(match[1]), match[2].strip()
+    if match := _EMPHASIZED.match(text):
+        return _squeeze(match[2]), match[3].strip()
     return "", ""
 
 
-def _squeezed(name: str) -> str:
+def _squeeze(name: str) -> str:
     return re.sub(r"[ _-]", "", name).lower()
 
 
-def _below(lines: Sequence[Line], start: int, name: str) -> tuple[list[tuple[int, str]], int]:
-    """The values below a directive that has none beside it, and the index of the first line after them."""
+def _values_below(lines: Sequence[Line], start: int, name: str) -> tuple[list[tuple[int, str]], int]:
+    """Return the values below a directive, and the index of the first line after them."""
     first = start
     while first < len(lines) and lines[first].is_open and lines[first].is_blank:
         first += 1
@@ -125,26 +125,26 @@ def _below(lines: Sequence[Line], start: int, name: str) -> tuple[list[tuple[int
 
 
 def _fenced(lines: Sequence[Line], first: int) -> tuple[list[tuple[int, str]], int]:
-    """Each line of a fenced block; one that ends in a backslash goes on in the next."""
+    """Return each line of a fenced block, joined with the next one after a backslash."""
     values: list[tuple[int, str]] = []
-    joined, begun, index = "", 0, first + 1
+    joined, start_line, index = "", 0, first + 1
     while index < len(lines) and lines[index].place is Place.FENCED:
         text = lines[index].text.strip()
-        begun = begun if joined else lines[index].number
+        start_line = start_line if joined else lines[index].number
         if text.endswith("\\"):
             joined += text[:-1].rstrip() + " "
         else:
             if text and (joined or not text.startswith("#")):
-                values.append((begun, (joined + text).strip()))
+                values.append((start_line, (joined + text).strip()))
             joined = ""
         index += 1
     if joined.strip():
-        values.append((begun, joined.strip()))
+        values.append((start_line, joined.strip()))
     return values, index + 1
 
 
 def _list(lines: Sequence[Line], first: int) -> tuple[list[tuple[int, str]], int]:
-    """Each item of a list, and the lines that go on with an item; blank lines between items do not end it."""
+    """Return the items of a list with their continuation lines. Blank lines do not end the list."""
     values: list[tuple[int, str]] = []
     index = end = first
     while index < len(lines) and lines[index].is_open:
@@ -153,9 +153,9 @@ def _list(lines: Sequence[Line], first: int) -> tuple[list[tuple[int, str]], int
         if value is not None:
             values.append((line.number, value))
             end = index + 1
-        elif end == index and not line.is_blank and line.indent > lines[first].indent and _is_words(line):
-            number, begun = values[-1]
-            values[-1] = (number, f"{begun} {line.text.strip()}")
+        elif end == index and not line.is_blank and line.indent > lines[first].indent and _is_text(line):
+            number, text = values[-1]
+            values[-1] = (number, f"{text} {line.text.strip()}")
             end = index + 1
         elif not line.is_blank:
             break
@@ -164,50 +164,50 @@ def _list(lines: Sequence[Line], first: int) -> tuple[list[tuple[int, str]], int
 
 
 def _listed_value(line: Line) -> str | None:
-    """An item's words. One with a box is a value only if it is a command in backticks; else it is of the checklist."""
+    """Return an item's text. One with a box is a value only as a command in backticks; else it is the checklist's."""
     item = None if is_directive(line) else list_item(line)
-    found = box(line)
-    if found is not None:
-        return found.text if found.text.startswith("`") and found.text.endswith("`") else None
+    ticked = box(line)
+    if ticked is not None:
+        return ticked.text if ticked.text.startswith("`") and ticked.text.endswith("`") else None
     return item
 
 
 def _plain_lines(lines: Sequence[Line], first: int, name: str) -> tuple[list[tuple[int, str]], int]:
-    """The lines right below: indented, or in backticks; below `Checks:` and `Setup:` whatever stands there."""
+    """Return the lines right below: indented or in backticks; below `Checks:` and `Setup:` any text."""
     values = []
     index = first
-    while index < len(lines) and not lines[index].is_blank and _is_words(lines[index]):
+    while index < len(lines) and not lines[index].is_blank and _is_text(lines[index]):
         text = lines[index].text
-        is_meant = text[0] in " \t" or text.startswith("`") or name in (CHECKS, SETUP)
-        if not is_meant:
+        is_value = text[0] in " \t" or text.startswith("`") or name in (CHECKS, SETUP)
+        if not is_value:
             break
         values.append((lines[index].number, text.strip()))
         index += 1
     return values, index
 
 
-def _is_words(line: Line) -> bool:
-    """Whether it is neither a heading, a box, an item nor a directive."""
+def _is_text(line: Line) -> bool:
+    """Whether the line is not a heading, a box, a list item or a directive."""
     return line.is_open and heading(line) is None and list_item(line) is None and not is_directive(line)
 
 
-def _warn_of_words(line: Line, directive: str | None, problems: Problems) -> None:
-    """Say where a line was probably meant to be a directive and is only text."""
+def _warn_if_likely_directive(line: Line, directive: str | None, problems: Problems) -> None:
+    """Warn of a line that was probably meant to be a directive but is text."""
     if not line.is_open:
         return
-    name, value = _named(line.text)
+    name, value = _split_name(line.text)
     if directive is not None:
         where = "within a task" if directive == SETUP else "above the first task"
-        problems.warn(line.number, f"`{directive}:` is not read {where}")
+        problems.warn(line.number, f"`{directive}:` has no effect {where}")
     elif name in _NAMES:
-        problems.warn(line.number, f"`{_NAMES[name]}:` is indented like code here, and so it is not read")
-    elif name in _ELSEWHERE and value.startswith(("`", "[")):
-        problems.warn(line.number, f"this is not read; `{_ELSEWHERE[name]}:` would be")
-    elif name and (meant := _alike(name)):
-        problems.warn(line.number, f"this is not read; did you mean `{meant}:`?")
+        problems.warn(line.number, f"`{_NAMES[name]}:` has no effect here, because it is indented like code")
+    elif name in _OTHER_TOOLS and value.startswith(("`", "[")):
+        problems.warn(line.number, f"this line has no effect; use `{_OTHER_TOOLS[name]}:`")
+    elif name and (similar := _similar_directive(name)):
+        problems.warn(line.number, f"this line has no effect; did you mean `{similar}:`?")
 
 
-def _alike(name: str) -> str | None:
-    """The directive that is one slip of the hand away."""
+def _similar_directive(name: str) -> str | None:
+    """Return the directive that differs by one typing error."""
     candidates = (known for known in _NAMES if name[0] == known[0] and abs(len(name) - len(known)) <= 1)
-    return next((_NAMES[known] for known in close_names(name, candidates, cutoff=_ALIKE)), None)
+    return next((_NAMES[known] for known in close_names(name, candidates, cutoff=_SIMILAR)), None)

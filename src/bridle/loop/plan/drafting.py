@@ -1,4 +1,4 @@
-"""How a plan is made with an agent: what it is asked, what it may answer, and what it is told next. Pure."""
+"""Drafting a plan with an agent: the prompts of `bridle plan`, and its structured answers. Pure."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from bridle.errors import PlanError
 from bridle.loop.plan.markdown import parse_markdown
 from bridle.loop.plan.model import Plan
 
-# Rounds of questions; whoever has not understood by then writes down what is assumed.
+# Rounds of questions; after the last one the agent writes down its assumptions.
 ROUNDS = 5
-# Corrections of a plan that cannot be read.
+# Attempts to correct an invalid plan.
 CORRECTIONS = 3
-# More questions than a person answers at once.
+# The most questions of one round.
 QUESTIONS = 10
 POST_PLANNING = "post-planning"
 
@@ -28,17 +28,18 @@ SCHEMA: dict[str, Any] = {
 }
 
 _BEGIN = """\
-A person wants this done in this repository:
+The user wants this done in this repository:
 
 <goal>
 {goal}
 </goal>
 
-Make a plan for it. Others carry it out: for each task a fresh agent, which sees the plan and its own task and nothing
-of this conversation. Change no file.
+Write a plan for it. Each task is carried out by a fresh agent, which sees the plan and its own task but nothing of this
+conversation. Change no file.
 
-First read: AGENTS.md and the README if they are there, how the repository is built and tested, and the code that the
-goal is about. Then decide whether you know enough. Ask only what no file can tell you and what would change the plan.
+First read AGENTS.md and the README if they exist, find out how the repository is built and tested, and read the code
+that the goal is about. Then decide whether you know enough. Ask only what no file answers and what would change the
+plan.
 
 {answering}
 
@@ -46,34 +47,34 @@ The plan is Markdown of this form:
 
     # A title for the whole
 
-    A paragraph on what is wanted and why, with what was decided.
+    A paragraph on the goal, its reasons and the decisions made.
 
     Checks: `a command that must pass after every task`
 
     ## The title of the first task
-    What is to be done, and where.
-    - [ ] something that must be true when it is done
+    What to do, and where.
+    - [ ] something that must be true when the task is done
     Check: `a command that fails now and passes once the task is done`
 
     ## The title of the second task
     Needs: The title of the first task
     Check: `another command`
 
-- A task is what one agent does in one sitting: a change with its tests. Between two and twelve of them are usual.
-- Titles are short and all different. `Needs:` names titles exactly, and no two tasks wait for each other.
-- Each task has a `Check:` of its own wherever one can be written: a shell line, run at the top of the repository, that
-  ends by itself. One that runs tests which the task has yet to write is fine; say in the task that it writes them.
-- A file that a check names is protected. A task that must change such a file has the line `May edit: the/file`.
-- `Checks:` above the first task is for what must never break. It must pass before any work; run it to see. Leave it out
-  if there is nothing of the kind."""
+- A task is what one agent does in one session: a change with its tests. Two to twelve tasks are usual.
+- Titles are short and unique. `Needs:` names titles exactly, without cycles.
+- Give each task its own `Check:` wherever possible: a shell command that runs at the top of the repository and exits by
+  itself. It may run tests that the task has yet to write; then the task must say that it writes them.
+- A file that a check names is protected. A task that must change such a file needs the line `May edit: the/file`.
+- `Checks:` above the first task is for what must never break. It must pass before any work; run it to make sure.
+  Omit it if there is no such command."""
 
 _MAY_ASK = """\
 Answer with the structured output: either `questions` (each one sentence with its possible answers, at most ten) and an
-empty `plan`, or no questions and the whole `plan`. The person's answers come in the next message."""
+empty `plan`, or no questions and the whole `plan`. The user's answers come in the next message."""
 
 _MAY_NOT_ASK = """\
-Nobody is there to answer questions: where something is open, decide it and write down in the plan's first paragraph
-what you assumed. Answer with the structured output: `questions` empty, and the whole `plan`."""
+You cannot ask questions. Decide what is open, and write your assumptions into the plan's first paragraph. Answer with
+the structured output: `questions` empty, and the whole `plan`."""
 
 _ANSWERED = """\
 The answers:
@@ -83,27 +84,27 @@ The answers:
 {answering}"""
 
 _WRONG = """\
-The plan cannot be used as it is:
+The plan is invalid:
 
 {problems}
 
 Answer with the structured output again: `questions` empty, and the whole corrected `plan`."""
 
 _EMPTY = """\
-There was neither a question nor a plan in your answer. Answer with the structured output: `questions` and `plan`, one
-of them not empty."""
+Your answer had neither questions nor a plan. Answer with the structured output: `questions` and `plan`, exactly
+one of them not empty."""
 
 
 @dataclass(frozen=True)
 class Questions:
-    """The agent wants to know these."""
+    """The agent's questions."""
 
     texts: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class Draft:
-    """The agent has written a plan that can be worked on."""
+    """A valid plan."""
 
     text: str
     plan: Plan
@@ -111,7 +112,7 @@ class Draft:
 
 @dataclass(frozen=True)
 class Unusable:
-    """Neither: what to tell the agent."""
+    """An invalid answer, and the prompt that asks for another."""
 
     problems: str
     prompt: str
@@ -121,35 +122,35 @@ Answer: TypeAlias = Questions | Draft | Unusable
 
 
 def first_prompt(goal: str, *, may_ask: bool) -> str:
-    """What the agent is asked first."""
+    """Return the first prompt."""
     return _BEGIN.format(goal=goal.strip(), answering=_answering(may_ask=may_ask))
 
 
 def answers_prompt(questions: Sequence[str], answers: Sequence[str], *, may_ask: bool) -> str:
-    """What a person said to the questions."""
-    said = "\n\n".join(
-        f"{question}\n-> {answer.strip() or 'no answer; decide it yourself and write down what you assumed'}"
+    """Return the prompt with the user's answers."""
+    listed = "\n\n".join(
+        f"{question}\n-> {answer.strip() or 'no answer; decide it and write down your assumption'}"
         for question, answer in zip(questions, answers, strict=True)
     )
-    return _ANSWERED.format(answers=said, answering=_answering(may_ask=may_ask))
+    return _ANSWERED.format(answers=listed, answering=_answering(may_ask=may_ask))
 
 
 def read_answer(structured: object, name: str, *, may_ask: bool) -> Answer:
-    """What the agent's answer is; a plan that cannot be read is told with everything that is wrong with it."""
-    given: Mapping[str, Any] = structured if isinstance(structured, Mapping) else {}
-    listed = given.get("questions")
-    questions = listed if isinstance(listed, list) else []
-    asked = [" ".join(one.split()) for one in questions if isinstance(one, str) and one.strip()]
-    text = given.get("plan")
+    """Parse the agent's structured answer."""
+    fields: Mapping[str, object] = structured if isinstance(structured, Mapping) else {}
+    listed = fields.get("questions")
+    texts = listed if isinstance(listed, list) else []
+    questions = [" ".join(text.split()) for text in texts if isinstance(text, str) and text.strip()]
+    text = fields.get("plan")
     if isinstance(text, str) and text.strip():
         whole = _unfenced(text.strip()) + "\n"
         try:
             return Draft(whole, parse_markdown(whole, name))
         except PlanError as error:
             return Unusable(error.message, _WRONG.format(problems=error.message))
-    if asked and may_ask:
-        return Questions(tuple(asked[:QUESTIONS]))
-    return Unusable("it has neither a question nor a plan in it", _EMPTY if may_ask else _MAY_NOT_ASK)
+    if questions and may_ask:
+        return Questions(tuple(questions[:QUESTIONS]))
+    return Unusable("the answer has neither questions nor a plan", _EMPTY if may_ask else _MAY_NOT_ASK)
 
 
 def _answering(*, may_ask: bool) -> str:
@@ -157,7 +158,7 @@ def _answering(*, may_ask: bool) -> str:
 
 
 def _unfenced(text: str) -> str:
-    """Markdown that an agent put into a fence of its own, as some do."""
+    """Return Markdown without the code fence that some agents put around it."""
     lines = text.splitlines()
     is_fenced = len(lines) > 2 and lines[0].startswith("```") and lines[-1].strip() == "```"
     return "\n".join(lines[1:-1]) if is_fenced and lines[0].strip("`").strip() in ("", "markdown", "md") else text

@@ -1,4 +1,4 @@
-"""A goal in a person's own words: a plan of one task. Pure."""
+"""A goal as text: a plan of one task. Pure."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from bridle.loop.plan.markdown import refuse_controls
 from bridle.loop.plan.model import GOAL, Plan, Task
 from bridle.loop.plan.problems import Problems
 
-# As long as a commit's first line may be and still be read in a list.
+# The usual limit for the first line of a commit message.
 TITLE_CHARACTERS = 72
 
 
 def parse_goal(text: str, *, guard: Sequence[str] = (), setup: Sequence[str] = ()) -> Plan:
-    """The plan; PlanError where nothing is asked. Guard and setup are those of the settings."""
+    """Return a plan for the goal. Raises PlanError if it is empty. Guard and setup come from the settings."""
     problems = Problems("")
     refuse_controls(text, problems)
     title = _title(text)
     if not title:
-        problems.add(0, "the goal is empty; say what is to be done, or name a plan")
+        problems.add(0, "the goal is empty. Describe what to do, or name a plan.")
     if not guard:
-        problems.warn(0, "bridle.toml has no `checks`, and so the goal will be at best unverified")
+        problems.warn(0, "bridle.toml has no `checks`, so the result can only be unverified")
     problems.refuse()
     return Plan(
         title=title,
@@ -35,7 +35,7 @@ def parse_goal(text: str, *, guard: Sequence[str] = (), setup: Sequence[str] = (
 
 
 def _title(text: str) -> str:
-    """The first sentence, shortened at a word's end."""
+    """Return the first sentence, cut at the end of a word."""
     first = next((" ".join(line.split()) for line in text.split("\n") if line.strip()), "")
     sentence = re.split(r"(?<=[.!?])\s", first, maxsplit=1)[0].rstrip(".") or first
     if len(sentence) <= TITLE_CHARACTERS:

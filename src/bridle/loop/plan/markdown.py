@@ -1,4 +1,4 @@
-"""A plan out of Markdown: `## ` sections are tasks, directives say how each is checked. Pure."""
+"""Markdown plans: `## ` sections are tasks, and directives name their checks. Pure."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from bridle.loop.plan.problems import Problems
 
 Value = TypeVar("Value")
 
-# A title goes into a commit's trailer, a receipt's column and a log's name.
+# A title is in a commit's trailer, a column of the receipt and a log's name.
 TITLE_LIMIT_CHARACTERS = 200
-# All but the tab; and halves of characters, which no file can hold.
+# All but the tab; and surrogates, which no UTF-8 file can hold.
 CONTROL = re.compile("[\x00-\x08\x0a-\x1f\x7f-\x9f\ud800-\udfff]")
-# Each unknown name is compared with every title.
-_MOST_GUESSES = 20
+# Each suggestion compares a name with every title.
+_MOST_SUGGESTIONS = 20
 
 
 @dataclass(slots=True)
 class _Draft:
-    """A task as far as it has been read."""
+    """A task while it is parsed."""
 
     title: str
     line: int
@@ -41,7 +41,10 @@ class _Draft:
 
 
 def parse_markdown(text: str, source: str, *, path: str | None = None, setup: Sequence[str] = ()) -> Plan:
-    """The plan; PlanError with everything that is wrong. `setup` is that of the settings, where the plan has none."""
+    """Parse a Markdown plan. Raises PlanError with every problem.
+
+    `setup` is that of the settings, used if the plan has no `Setup:`.
+    """
     problems = Problems(source)
     refuse_controls(text, problems)
     problems.refuse()
@@ -52,7 +55,7 @@ def parse_markdown(text: str, source: str, *, path: str | None = None, setup: Se
     _refuse_strays([part for part in parts[first:] if not part.is_task], problems)
     _refuse_duplicates(drafts, problems)
     tasks = _tasks(drafts, head.may_edit, problems)
-    _say_what_is_missing(drafts, tasks, head, problems)
+    _report_missing(drafts, tasks, head, problems)
     problems.refuse()
     return Plan(
         title=head.title or source.rsplit("/", 1)[-1].removesuffix(".md"),
@@ -69,18 +72,18 @@ def parse_markdown(text: str, source: str, *, path: str | None = None, setup: Se
 
 
 def refuse_controls(text: str, problems: Problems) -> None:
-    """Characters that no person types: what a terminal shows of such a text is not what it says."""
+    """Report control characters: a terminal would not show such a text as it is."""
     for number, line in enumerate(text.split("\n"), 1):
-        wrong = CONTROL.search(line.rstrip("\r"))
-        if wrong is not None:
-            is_return = wrong[0] == "\r"
-            what = "a carriage return within the line" if is_return else f"the control character {wrong[0]!r}"
-            problems.add(number, f"there is {what}; remove it")
+        control = CONTROL.search(line.rstrip("\r"))
+        if control is not None:
+            is_return = control[0] == "\r"
+            what = "a carriage return within the line" if is_return else f"the control character {control[0]!r}"
+            problems.add(number, f"remove {what}")
 
 
 @dataclass(slots=True)
 class _Head:
-    """What stands above the first task."""
+    """The part above the first task."""
 
     title: str = ""
     guard: list[str] = field(default_factory=list)
@@ -92,14 +95,14 @@ def _read_head(parts: Iterable[Section], problems: Problems) -> _Head:
     head = _Head()
     for part in parts:
         head.title = head.title or (part.heading.title if part.heading else "")
-        for one in content(part, directives.OF_A_PLAN, problems).directives:
-            match one.name:
+        for directive in content(part, directives.OF_A_PLAN, problems).directives:
+            match directive.name:
                 case directives.CHECK | directives.CHECKS:
-                    head.guard += _commands(one, problems)
+                    head.guard += _commands(directive, problems)
                 case directives.SETUP:
-                    head.setup += _commands(one, problems)
+                    head.setup += _commands(directive, problems)
                 case directives.MAY_EDIT:
-                    head.may_edit += _patterns(one, problems)
+                    head.may_edit += _patterns(directive, problems)
     head.guard = list(dict.fromkeys(head.guard))
     return head
 
@@ -108,65 +111,72 @@ def _read_task(part: Section, problems: Problems) -> _Draft:
     heading = part.heading
     draft = _Draft(heading.title if heading else "", part.line)
     _check_title(draft, problems)
-    found = content(part, directives.OF_A_TASK, problems)
-    draft.body = found.body
-    draft.checklist = tuple(Item(entry.text, entry.is_ticked) for entry in found.checklist)
+    section = content(part, directives.OF_A_TASK, problems)
+    draft.body = section.body
+    draft.checklist = tuple(Item(entry.text, entry.is_ticked) for entry in section.checklist)
     ticked = heading.is_ticked if heading else None
     all_ticked = bool(draft.checklist) and all(item.is_ticked for item in draft.checklist)
     draft.is_ticked = all_ticked if ticked is None else ticked
-    for one in found.directives:
-        match one.name:
+    for directive in section.directives:
+        match directive.name:
             case directives.CHECK | directives.CHECKS:
-                draft.checks += _commands(one, problems)
+                draft.checks += _commands(directive, problems)
             case directives.NEEDS:
-                draft.needs += _needs(one, problems)
+                draft.needs += _needs(directive, problems)
             case directives.MAY_EDIT:
-                draft.may_edit += _patterns(one, problems)
+                draft.may_edit += _patterns(directive, problems)
     draft.checks = list(dict.fromkeys(draft.checks))
     return draft
 
 
 def _check_title(draft: _Draft, problems: Problems) -> None:
     if not draft.title:
-        problems.add(draft.line, "this task has no title; write one after `## `")
+        problems.add(draft.line, "this task has no title. Write one after `## `.")
     elif len(draft.title) > TITLE_LIMIT_CHARACTERS:
-        problems.add(draft.line, f"this title is longer than {TITLE_LIMIT_CHARACTERS} characters; shorten it")
+        problems.add(
+            draft.line, f"the title must be at most {TITLE_LIMIT_CHARACTERS} characters, got {len(draft.title)}"
+        )
 
 
-def _commands(one: Directive, problems: Problems) -> list[str]:
-    if not one.values:
-        problems.add(one.line, f"`{one.name}:` has no command; write it on the same line, or as a list below")
-    return [command for _, command in _each(one, directive_values.commands, problems)]
+def _commands(directive: Directive, problems: Problems) -> list[str]:
+    if not directive.values:
+        problems.add(
+            directive.line, f"`{directive.name}:` has no command. Write it on the same line or as a list below."
+        )
+    return [command for _, command in _read_values(directive, directive_values.commands, problems)]
 
 
-def _patterns(one: Directive, problems: Problems) -> list[str]:
-    if not one.values:
-        problems.warn(one.line, f"`{one.name}:` names no file")
-    return [pattern for _, pattern in _each(one, directive_values.patterns, problems)]
+def _patterns(directive: Directive, problems: Problems) -> list[str]:
+    if not directive.values:
+        problems.warn(directive.line, f"`{directive.name}:` names no file")
+    return [pattern for _, pattern in _read_values(directive, directive_values.patterns, problems)]
 
 
-def _needs(one: Directive, problems: Problems) -> list[tuple[int, str]]:
-    if not one.values:
-        problems.warn(one.line, f"`{one.name}:` names no task")
-    return _each(one, lambda value: [directive_values.titles(value)], problems)
+def _needs(directive: Directive, problems: Problems) -> list[tuple[int, str]]:
+    if not directive.values:
+        problems.warn(directive.line, f"`{directive.name}:` names no task")
+    return _read_values(directive, lambda value: [directive_values.titles(value)], problems)
 
 
-def _each(one: Directive, read: Callable[[str], list[Value]], problems: Problems) -> list[tuple[int, Value]]:
-    """What stands in each of its values, with the line that it stands on."""
-    found: list[tuple[int, Value]] = []
-    for line, value in one.values:
+def _read_values(
+    directive: Directive, read: Callable[[str], list[Value]], problems: Problems
+) -> list[tuple[int, Value]]:
+    """Read each value of a directive; return the results with their lines."""
+    results: list[tuple[int, Value]] = []
+    for line, text in directive.values:
         try:
-            found += [(line, each) for each in read(value)]
+            results += [(line, value) for value in read(text)]
         except ValueError as error:
-            problems.add(line, f"`{one.name}:` cannot be read: {error}")
-    return found
+            problems.add(line, f"invalid `{directive.name}:`: {error}")
+    return results
 
 
 def _refuse_strays(parts: Iterable[Section], problems: Problems) -> None:
-    """A `# ` heading after the first task ends that task; directives below it belong to nobody."""
+    """Report directives below a `# ` heading after the first task: they belong to no task."""
     for part in parts:
-        for one in content(part, directives.ALL, problems).directives:
-            problems.add(one.line, f"`{one.name}:` stands under no task; move it above the first task, or into one")
+        for directive in content(part, directives.ALL, problems).directives:
+            message = f"`{directive.name}:` belongs to no task. Move it above the first task or into a task."
+            problems.add(directive.line, message)
 
 
 def _refuse_duplicates(drafts: Iterable[_Draft], problems: Problems) -> None:
@@ -174,16 +184,18 @@ def _refuse_duplicates(drafts: Iterable[_Draft], problems: Problems) -> None:
     for draft in drafts:
         first = seen.setdefault(title_key(draft.title), draft)
         if draft.title and first is not draft:
-            problems.add(draft.line, f"the title {draft.title!r} is taken by line {first.line}; give it another one")
+            problems.add(
+                draft.line, f"duplicate title {draft.title!r}, first on line {first.line}. Rename one of them."
+            )
 
 
 def _tasks(drafts: Sequence[_Draft], may_edit: Sequence[str], problems: Problems) -> tuple[Task, ...]:
     titles = Titles(draft.title for draft in drafts if draft.title)
-    needs = {draft.title: _found_needs(draft, titles, problems) for draft in drafts}
-    counted = Counter(title_key(draft.title) for draft in drafts)
-    # Of tasks that share a title, nobody can say who waits for whom.
-    alone = {title: others for title, others in needs.items() if counted[title_key(title)] == 1}
-    refuse_cycles(alone, {draft.title: draft.line for draft in drafts}, problems)
+    needs = {draft.title: _resolve_needs(draft, titles, problems) for draft in drafts}
+    title_counts = Counter(title_key(draft.title) for draft in drafts)
+    # Dependencies of tasks that share a title are ambiguous.
+    unique = {title: others for title, others in needs.items() if title_counts[title_key(title)] == 1}
+    refuse_cycles(unique, {draft.title: draft.line for draft in drafts}, problems)
     done = {draft.title for draft in drafts if draft.is_ticked}
     return tuple(
         Task(
@@ -201,35 +213,35 @@ def _tasks(drafts: Sequence[_Draft], may_edit: Sequence[str], problems: Problems
 
 
 def refuse_cycles(needs: Mapping[str, Sequence[str]], lines: Mapping[str, int], problems: Problems) -> None:
-    """Tasks that wait for each other would wait for ever."""
-    for ring in cycles(needs):
-        told = " → ".join(repr(title) for title in ring)
-        words = f"these tasks wait for each other: {told}; take one of these needs away"
-        problems.add(lines[ring[0]], "this task needs itself" if len(ring) == 2 else words)
+    """Report tasks that need each other: none of them could ever start."""
+    for cycle in cycles(needs):
+        path = " → ".join(repr(title) for title in cycle)
+        message = f"dependency cycle: {path}. Remove one of these needs."
+        problems.add(lines[cycle[0]], "this task needs itself" if len(cycle) == 2 else message)
 
 
-def _found_needs(draft: _Draft, titles: Titles, problems: Problems) -> list[str]:
-    found: list[str] = []
-    for line, words in draft.needs:
-        known, unknown = titles.find(words)
-        found += known
+def _resolve_needs(draft: _Draft, titles: Titles, problems: Problems) -> list[str]:
+    resolved: list[str] = []
+    for line, text in draft.needs:
+        known, unknown = titles.find(text)
+        resolved += known
         for name in unknown:
-            near = titles.near(name) if len(problems.found) < _MOST_GUESSES else []
-            meant = f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
-            problems.add(line, f"`Needs:` names {name!r}, and no task has that title{meant}")
-    return list(dict.fromkeys(found))
+            near = titles.near(name) if len(problems.found) < _MOST_SUGGESTIONS else []
+            suggestion = f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
+            problems.add(line, f"`Needs:` names {name!r}, but no task has that title{suggestion}")
+    return list(dict.fromkeys(resolved))
 
 
-def _say_what_is_missing(drafts: Sequence[_Draft], tasks: Sequence[Task], head: _Head, problems: Problems) -> None:
+def _report_missing(drafts: Sequence[_Draft], tasks: Sequence[Task], head: _Head, problems: Problems) -> None:
     if not drafts:
-        problems.add(0, "there is no task; each task is a section that begins with `## ` and a title")
+        problems.add(0, "the plan has no task. Begin each task with `## ` and a title.")
     elif not tasks:
         problems.add(0, "every task is ticked, so nothing is left to do")
     done = [draft for draft in drafts if draft.is_ticked]
     if done:
-        told = ", ".join(repr(draft.title) for draft in done)
-        problems.warn(done[0].line, f"ticked, and so left out: {told}")
+        listed = ", ".join(repr(draft.title) for draft in done)
+        problems.warn(done[0].line, f"skipped, because ticked: {listed}")
     unchecked = [task for task in tasks if not task.checks and not head.guard]
     if unchecked:
-        told = ", ".join(repr(task.title) for task in unchecked)
-        problems.warn(unchecked[0].line, f"no check, and so at best unverified: {told}")
+        listed = ", ".join(repr(task.title) for task in unchecked)
+        problems.warn(unchecked[0].line, f"no check, so the result can only be unverified: {listed}")

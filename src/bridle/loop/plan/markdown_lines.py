@@ -1,6 +1,6 @@
-"""Which lines of a Markdown text can mean something to us, and what a heading or a box says. Pure.
+"""Lines of a Markdown text, and the headings, boxes and list items among them. Pure.
 
-Text in a fence, a comment or a front matter is only text, whatever it looks like.
+Text in a fence, a comment or the front matter is only text, whatever it looks like.
 """
 
 from __future__ import annotations
@@ -13,21 +13,21 @@ from bridle.loop.plan.problems import Problems
 
 
 class Place(Enum):
-    """Where a line stands."""
+    """The block that a line belongs to."""
 
     OPEN = "open"
-    """In the open: it may be a heading, a box, a directive."""
+    """None: it may be a heading, a box or a directive."""
     FENCE = "fence"
     """The first or the last line of a fenced block."""
     FENCED = "fenced"
-    """In a fenced block."""
+    """Inside a fenced block."""
     APART = "apart"
-    """In a comment, or in the front matter."""
+    """In a comment or in the front matter."""
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line without its end."""
+    """One line without its line ending."""
 
     number: int
     text: str
@@ -35,17 +35,17 @@ class Line:
 
     @property
     def is_open(self) -> bool:
-        """Whether it can mean something."""
+        """Whether it may be a heading, a box or a directive."""
         return self.place is Place.OPEN
 
     @property
     def is_blank(self) -> bool:
-        """Whether nothing stands there."""
+        """Whether it has only white space."""
         return not self.text.strip()
 
     @property
     def indent(self) -> int:
-        """The columns before its first word."""
+        """The columns before the first character."""
         expanded = self.text.expandtabs(4)
         return len(expanded) - len(expanded.lstrip(" "))
 
@@ -57,12 +57,12 @@ class Heading:
     level: int
     title: str
     is_ticked: bool | None = None
-    """What its box says, as in `## [x] Title`; None where it has none."""
+    """Whether its box is ticked, as in `## [x] Title`; None without a box."""
 
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """A line as `- [ ] words`."""
+    """A checklist line such as `- [ ] text`."""
 
     text: str
     is_ticked: bool
@@ -81,40 +81,40 @@ _LIST_ITEM = re.compile(rf"[ \t]*{_ITEM}[ \t]+(\S.*)\Z", re.DOTALL)
 
 
 def read_lines(text: str, problems: Problems) -> list[Line]:
-    """Every line with its place; a fence or a comment that never ends is a problem."""
+    """Split a text into lines with their places. An unclosed fence or comment is a problem."""
     texts = [line.rstrip("\r") for line in text.split("\n")]
-    lines = [Line(number, words, Place.APART) for number, words in enumerate(texts[: _front_matter(texts)], 1)]
+    lines = [Line(number, line_text, Place.APART) for number, line_text in enumerate(texts[: _front_matter(texts)], 1)]
     fence: str | None = None
-    begun = 0
+    start_line = 0
     in_comment = False
-    for number, words in enumerate(texts[len(lines) :], len(lines) + 1):
+    for number, line_text in enumerate(texts[len(lines) :], len(lines) + 1):
         place = Place.OPEN
         if fence is not None:
-            is_end = _ends(fence, words)
+            is_end = _is_closing_fence(line_text, fence)
             place, fence = (Place.FENCE, None) if is_end else (Place.FENCED, fence)
-        elif in_comment or _COMMENT.match(words):
-            begun = begun if in_comment else number
-            place, in_comment = Place.APART, "-->" not in (words if in_comment else words.split("<!--", 1)[1])
-        elif found := _FENCE.match(words):
-            place, fence, begun = Place.FENCE, found[1], number
-        lines.append(Line(number, words, place))
+        elif in_comment or _COMMENT.match(line_text):
+            start_line = start_line if in_comment else number
+            place, in_comment = Place.APART, "-->" not in (line_text if in_comment else line_text.split("<!--", 1)[1])
+        elif opening := _FENCE.match(line_text):
+            place, fence, start_line = Place.FENCE, opening[1], number
+        lines.append(Line(number, line_text, place))
     if fence is not None:
-        problems.add(begun, f"the fence {fence} that begins here is never closed")
+        problems.add(start_line, f"the fence {fence} that begins here is never closed")
     if in_comment:
-        problems.add(begun, "the comment that begins here is never closed; end it with -->")
+        problems.add(start_line, "the comment that begins here is never closed. End it with -->.")
     return lines
 
 
 def heading(line: Line) -> Heading | None:
-    """What a heading says; None where the line is none."""
-    found = _HEADING.match(line.text) if line.is_open else None
-    if found is None:
+    """Parse a heading; return None for other lines."""
+    match = _HEADING.match(line.text) if line.is_open else None
+    if match is None:
         return None
-    level, rest = len(found[1]), found[2]
-    # `##Title` is no heading to a strict reader, and to everybody who writes it.
+    level, rest = len(match[1]), match[2]
+    # `##Title` is not a heading in strict Markdown, but its author means one.
     if rest and not rest[0].isspace() and not (level == 2 and (rest[0].isalnum() or rest[0] in "[`*_")):
         return None
-    title, is_ticked = _without_closing(rest.strip()), None
+    title, is_ticked = _without_closing_marks(rest.strip()), None
     while box := _HEADING_BOX.match(title):
         is_ticked = box[1] in ("x", "X") if is_ticked is None else is_ticked
         title = title[box.end() :]
@@ -122,36 +122,36 @@ def heading(line: Line) -> Heading | None:
 
 
 def box(line: Line) -> Box | None:
-    """What a box says; None where the line is none."""
-    found = _BOX.match(line.text) if line.is_open else None
-    return Box(found[2].strip(), found[1] in ("x", "X")) if found else None
+    """Parse a checklist line; return None for other lines."""
+    match = _BOX.match(line.text) if line.is_open else None
+    return Box(match[2].strip(), match[1] in ("x", "X")) if match else None
 
 
 def list_item(line: Line) -> str | None:
-    """The words of a list's item; None where the line is none."""
-    found = _LIST_ITEM.match(line.text) if line.is_open else None
-    return found[1].strip() if found else None
+    """Return the text of a list item, or None for other lines."""
+    match = _LIST_ITEM.match(line.text) if line.is_open else None
+    return match[1].strip() if match else None
 
 
 def _front_matter(texts: list[str]) -> int:
-    """How many lines it takes; a rule and tasks below it are none."""
+    """Count the lines of the front matter. A rule with tasks below it does not open one."""
     if texts[0].rstrip() != "---":
         return 0
-    for index, words in enumerate(texts[1:], 1):
-        if words.startswith("##"):
+    for index, line_text in enumerate(texts[1:], 1):
+        if line_text.startswith("##"):
             return 0
-        if words.rstrip() in ("---", "..."):
+        if line_text.rstrip() in ("---", "..."):
             return index + 1
     return 0
 
 
-def _ends(fence: str, words: str) -> bool:
-    closing = words.strip()
+def _is_closing_fence(line_text: str, fence: str) -> bool:
+    closing = line_text.strip()
     return len(closing) >= len(fence) and not closing.strip(fence[0])
 
 
-def _without_closing(title: str) -> str:
-    """The same without the `##` that some people close a heading with."""
+def _without_closing_marks(title: str) -> str:
+    """Return the title without trailing `##`."""
     while (rest := title.rstrip("#")) != title and (not rest or rest[-1].isspace()):
         title = rest.rstrip()
     return title

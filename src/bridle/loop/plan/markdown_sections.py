@@ -1,4 +1,4 @@
-"""A Markdown text as sections: what stands above the first task, and each task with its lines. Pure."""
+"""Sections of a Markdown plan: the part above the first task, and one section a task. Pure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ TASK_LEVEL = 2
 
 @dataclass(slots=True)
 class Section:
-    """The lines under one heading, up to the next of its kind."""
+    """The lines under one heading, up to the next `# ` or `## `."""
 
     line: int = 0
     heading: Heading | None = None
@@ -38,7 +38,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """What the lines of a section say."""
+    """The parsed lines of a section."""
 
     directives: list[Directive]
     checklist: list[Entry]
@@ -46,50 +46,50 @@ class Content:
 
 
 def sections(lines: Sequence[Line]) -> list[Section]:
-    """The section above the first heading, then one for each `# ` and `## ` heading."""
-    found = [Section()]
+    """Split lines into the section above the first heading and one for each `# ` and `## ` heading."""
+    parts = [Section()]
     for line in lines:
         head = heading(line)
         if head is not None and head.level <= TASK_LEVEL:
-            found.append(Section(line.number, head))
+            parts.append(Section(line.number, head))
         else:
-            found[-1].lines.append(line)
-    return found
+            parts[-1].lines.append(line)
+    return parts
 
 
 def content(section: Section, names: Collection[str], problems: Problems) -> Content:
-    """The directives of these names, the checklist and the other words of a section."""
-    directives, left = take_directives(section.lines, names, problems)
-    checklist, left = _take_checklist(left)
-    return Content(directives, checklist, _text(left))
+    """Parse the directives of these names, the checklist and the remaining text of a section."""
+    directives, rest = take_directives(section.lines, names, problems)
+    checklist, rest = _take_checklist(rest)
+    return Content(directives, checklist, _text(rest))
 
 
 def _take_checklist(lines: Sequence[Line]) -> tuple[list[Entry], list[Line]]:
-    """The boxes, each with the deeper lines right below it; and the lines that are left."""
+    """Return the checklist entries, with the deeper lines right below each, and the remaining lines."""
     entries: list[Entry] = []
-    left: list[Line] = []
+    rest: list[Line] = []
     inside: Line | None = None
     for line in lines:
-        found = box(line)
-        if found is not None:
-            entries.append(Entry(line.number, found.text, found.is_ticked))
+        item = box(line)
+        if item is not None:
+            entries.append(Entry(line.number, item.text, item.is_ticked))
             inside = line
-        elif inside is not None and _goes_on(line, inside):
+        elif inside is not None and _continues(line, inside):
             last = entries[-1]
             entries[-1] = Entry(last.line, f"{last.text}\n{line.text.strip()}", last.is_ticked)
         else:
             inside = None
-            left.append(line)
-    return entries, left
+            rest.append(line)
+    return entries, rest
 
 
-def _goes_on(line: Line, item: Line) -> bool:
-    """Whether the line belongs to the item above it."""
+def _continues(line: Line, item: Line) -> bool:
+    """Whether the line continues the item above it."""
     if not line.is_open or line.is_blank or heading(line) is not None:
         return False
     return line.indent > item.indent
 
 
 def _text(lines: Sequence[Line]) -> str:
-    """The lines as they stand, without blank ones at both ends."""
+    """Join the lines, without blank ones at both ends."""
     return "\n".join(line.text.rstrip() for line in lines).strip("\n")

@@ -1,4 +1,4 @@
-"""A plan: what is to be done, task by task, and which commands say that it is. Plain values, frozen into the run."""
+"""A plan: its tasks, and the commands that verify them. Plain values that are recorded in the run."""
 
 from __future__ import annotations
 
@@ -24,30 +24,30 @@ class Task:
     """One unit of work."""
 
     title: str
-    """On one line, and unlike every other title of the plan."""
+    """One line, unique in the plan."""
     body: str = ""
-    """The person's words, without the checklist and the directives."""
+    """The text as written, without the checklist and the directives."""
     checklist: tuple[Item, ...] = ()
     checks: tuple[str, ...] = ()
-    """Shell lines of its own; all must pass."""
+    """The task's own shell commands; all must pass."""
     needs: tuple[str, ...] = ()
-    """Titles of the tasks it waits for, each a task of this plan."""
+    """Titles of the tasks that must be done first, all in this plan."""
     may_edit: tuple[str, ...] = ()
     """Patterns of protected files that it may change."""
     priority: int = 0
-    """The smallest goes first; among equals the order of the plan decides."""
+    """The smallest runs first; equal ones run in the plan's order."""
     line: int = 0
-    """Where it begins in the file; 0 where there is none."""
+    """The first line in the file; 0 without a file."""
     id: str = ""
-    """The id of a user story; empty elsewhere."""
+    """The id of a prd.json user story; empty otherwise."""
 
     def as_json(self) -> dict[str, Any]:
-        """For the journal."""
-        return {name: _listed(value) for name, value in asdict(self).items()}
+        """Return the JSON for the journal."""
+        return {name: _with_lists(value) for name, value in asdict(self).items()}
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Task:
-        """What `as_json` gave."""
+        """Decode what `as_json` returned."""
         return cls(
             title=value["title"],
             body=value["body"],
@@ -63,41 +63,41 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The whole plan, as it stood when it was read."""
+    """The whole plan, as it was when it was read."""
 
     title: str
     text: str
-    """Every word of it, as written."""
+    """The source text."""
     tasks: tuple[Task, ...]
     guard: tuple[str, ...] = ()
-    """Shell lines that must pass for every task."""
+    """Shell commands that must pass for every task."""
     setup: tuple[str, ...] = ()
-    """Shell lines that prepare a fresh checkout."""
+    """Shell commands that prepare a fresh checkout."""
     kind: str = MARKDOWN
     """`markdown`, `prd` or `goal`."""
     source: str = ""
-    """The file as it was named, for people; empty for a goal."""
+    """The file as the user named it; empty for a goal."""
     path: str | None = None
-    """The same file, absolute."""
+    """The file's absolute path."""
     left_out: tuple[str, ...] = ()
-    """Titles of tasks that the plan itself calls done."""
+    """Titles of tasks that are ticked in the plan."""
     warnings: tuple[str, ...] = ()
-    """What a person should know before the start: one line each, with file and line."""
+    """Warnings for the user before the start: one line each, with file and line."""
 
     def task(self, title: str) -> Task:
-        """The task of that title; KeyError where there is none."""
+        """Return the task of that title. Raises KeyError."""
         for task in self.tasks:
             if task.title == title:
                 return task
         raise KeyError(title)
 
     def as_json(self) -> dict[str, Any]:
-        """For the journal."""
-        return {name: _listed(value) for name, value in asdict(self).items()}
+        """Return the JSON for the journal."""
+        return {name: _with_lists(value) for name, value in asdict(self).items()}
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Plan:
-        """What `as_json` gave."""
+        """Decode what `as_json` returned."""
         return cls(
             title=value["title"],
             text=value["text"],
@@ -112,8 +112,8 @@ class Plan:
         )
 
 
-def _listed(value: Any) -> Any:
-    """The same with lists for tuples, as JSON would give it back."""
+def _with_lists(value: Any) -> Any:
+    """Return the value with lists for tuples, as JSON decodes it."""
     if isinstance(value, dict):
-        return {name: _listed(one) for name, one in value.items()}
-    return [_listed(one) for one in value] if isinstance(value, (tuple, list)) else value
+        return {name: _with_lists(member) for name, member in value.items()}
+    return [_with_lists(element) for element in value] if isinstance(value, (tuple, list)) else value

@@ -1,4 +1,4 @@
-"""`prd.json`: user stories as tasks, the smallest priority first, without those that pass. Pure."""
+"""`prd.json` plans: user stories as tasks, by priority, without those that pass. Pure."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from bridle.loop.plan.dependencies import Titles, title_key
 from bridle.loop.plan.markdown import CONTROL, TITLE_LIMIT_CHARACTERS, refuse_controls, refuse_cycles
 from bridle.loop.plan.model import PRD, Item, Plan, Task
 from bridle.loop.plan.problems import Problems
+from bridle.loop.settings.value_kinds import shown
 from bridle.loop.text.json_spans import Span, element_spans, member_spans
 
 STORIES = "userStories"
@@ -19,7 +20,7 @@ STORIES = "userStories"
 def parse_prd(
     text: str, source: str, *, path: str | None = None, guard: Sequence[str] = (), setup: Sequence[str] = ()
 ) -> Plan:
-    """The plan; PlanError with everything that is wrong. Guard and setup are those of the settings."""
+    """Parse a prd.json. Raises PlanError with every problem. Guard and setup come from the settings."""
     problems = Problems(source)
     refuse_controls(text, problems)
     document = _document(text, problems)
@@ -28,9 +29,9 @@ def parse_prd(
     stories = _stories(document, lines, problems)
     tasks = _tasks(stories, problems)
     if not tasks and not problems.found:
-        problems.add(0, "every story passes, so nothing is left to do" if stories else f"`{STORIES}` holds no story")
+        problems.add(0, "every story passes, so nothing is left to do" if stories else f"`{STORIES}` is empty")
     if tasks and not guard:
-        problems.warn(0, "bridle.toml has no `checks`, and so every task will be at best unverified")
+        problems.warn(0, "bridle.toml has no `checks`, so the results can only be unverified")
     problems.refuse()
     return Plan(
         title=_name(document) or source.rsplit("/", 1)[-1].removesuffix(".json"),
@@ -47,7 +48,7 @@ def parse_prd(
 
 
 def tick_prd(text: str, titles: Sequence[str]) -> tuple[str, list[str]]:
-    """The same text with `"passes": true` for these stories, and the titles that were changed."""
+    """Return the text with `"passes": true` for these stories, and the titles that changed."""
     wanted = {title_key(title) for title in titles}
     changed: list[str] = []
     for span in reversed(story_spans(text)):
@@ -60,17 +61,17 @@ def tick_prd(text: str, titles: Sequence[str]) -> tuple[str, list[str]]:
 
 
 def story_spans(text: str) -> list[Span]:
-    """Where each story stands in a text that is known to be JSON."""
+    """Return the span of each story in a valid JSON text."""
     whole = text.lstrip()
     if whole.startswith("["):
         return element_spans(text, len(text) - len(whole))
     spans = [span for name, span in member_spans(text, len(text) - len(whole)) if name == STORIES]
-    # Of a key that stands there twice, readers of JSON take the last.
+    # Of a duplicate key, JSON decoders take the last.
     return element_spans(text, spans[-1].start) if spans and text[spans[-1].start] == "[" else []
 
 
 class _Story:
-    """One user story as far as it has been read."""
+    """One user story while it is parsed."""
 
     def __init__(self, value: Mapping[str, Any], line: int, problems: Problems) -> None:
         self.line = line
@@ -86,7 +87,7 @@ class _Story:
         if not self.title:
             problems.add(line, "this story has no title")
         elif len(self.title) > TITLE_LIMIT_CHARACTERS:
-            problems.add(line, f"this title is longer than {TITLE_LIMIT_CHARACTERS} characters; shorten it")
+            problems.add(line, f"the title must be at most {TITLE_LIMIT_CHARACTERS} characters, got {len(self.title)}")
 
     def _text(self, name: str, *, or_number: bool = False) -> str:
         value = self._value.get(name)
@@ -94,36 +95,37 @@ class _Story:
             return str(value)
         if value is None or isinstance(value, str):
             return self._clean(name, (value or "").strip())
-        self._problems.add(self.line, f"`{name}` must be text")
+        self._problems.add(self.line, f"`{name}` must be text, got {shown(value)}")
         return ""
 
     def _texts(self, name: str) -> list[str]:
         value = self._value.get(name)
-        given = [value] if isinstance(value, str) else [] if value is None else value
-        if isinstance(given, list) and all(isinstance(one, str) for one in given):
-            return [self._clean(name, one.strip()) for one in given if one.strip()]
-        self._problems.add(self.line, f"`{name}` must be a list of texts")
+        texts = [value] if isinstance(value, str) else [] if value is None else value
+        if isinstance(texts, list) and all(isinstance(text, str) for text in texts):
+            return [self._clean(name, text.strip()) for text in texts if text.strip()]
+        wrong = next(text for text in texts if not isinstance(text, str)) if isinstance(texts, list) else texts
+        self._problems.add(self.line, f"`{name}` must be a list of texts, got {shown(wrong)}")
         return []
 
     def _clean(self, name: str, text: str) -> str:
-        """JSON can spell characters that a plan must not hold."""
-        wrong = CONTROL.search(text.replace("\r\n", "\n").replace("\n", " "))
-        if wrong is not None:
-            self._problems.add(self.line, f"`{name}` holds the control character {wrong[0]!r}; remove it")
+        """Report control characters, which JSON can escape."""
+        control = CONTROL.search(text.replace("\r\n", "\n").replace("\n", " "))
+        if control is not None:
+            self._problems.add(self.line, f"remove the control character {control[0]!r} from `{name}`")
         return text
 
     def _flag(self, name: str) -> bool:
         value = self._value.get(name)
         if value is None or isinstance(value, bool):
             return bool(value)
-        self._problems.add(self.line, f"`{name}` must be true or false")
+        self._problems.add(self.line, f"`{name}` must be true or false, got {shown(value)}")
         return False
 
     def _number(self, name: str) -> int | None:
         value = self._value.get(name)
         if value is None or (isinstance(value, int) and not isinstance(value, bool)):
             return value
-        self._problems.add(self.line, f"`{name}` must be a whole number")
+        self._problems.add(self.line, f"`{name}` must be an integer, got {shown(value)}")
         return None
 
 
@@ -131,50 +133,50 @@ def _document(text: str, problems: Problems) -> Any:
     try:
         return json.loads(text)
     except json.JSONDecodeError as error:
-        problems.add(error.lineno, f"this is not JSON: {error.msg} (column {error.colno})")
+        problems.add(error.lineno, f"invalid JSON: {error.msg} (column {error.colno})")
     except (RecursionError, ValueError) as error:
-        problems.add(0, f"this is not JSON that can be read: {error}")
+        problems.add(0, f"invalid JSON: {error}")
     return None
 
 
 def _stories(document: Any, lines: Sequence[int], problems: Problems) -> list[_Story]:
-    given = document.get(STORIES) if isinstance(document, dict) else document
-    if not isinstance(given, list):
-        problems.add(0, f"there is no list `{STORIES}`; a prd.json has one, with `title` and `passes` in each story")
+    values = document.get(STORIES) if isinstance(document, dict) else document
+    if not isinstance(values, list):
+        problems.add(0, f"a prd.json must have a list `{STORIES}`, with `title` and `passes` in each story")
         return []
     stories = []
-    for value, line in zip(given, lines, strict=True):
+    for value, line in zip(values, lines, strict=True):
         if isinstance(value, dict):
             stories.append(_Story(value, line, problems))
         else:
-            problems.add(line, f"a story of `{STORIES}` must be an object")
+            problems.add(line, f"a story of `{STORIES}` must be an object, got {shown(value)}")
     _refuse_duplicates(stories, problems)
     return stories
 
 
 def _refuse_duplicates(stories: Sequence[_Story], problems: Problems) -> None:
-    for what in ("title", "id"):
+    for field in ("title", "id"):
         seen: dict[str, _Story] = {}
         for story in stories:
-            value = getattr(story, what)
+            value = getattr(story, field)
             first = seen.setdefault(title_key(value), story)
             if value and first is not story:
-                problems.add(story.line, f"the {what} {value!r} is taken by the story on line {first.line}")
+                problems.add(story.line, f"duplicate {field} {value!r}, first in the story on line {first.line}")
 
 
 def _tasks(stories: Sequence[_Story], problems: Problems) -> tuple[Task, ...]:
     titles = Titles((story.title for story in stories), {story.id: story.title for story in stories if story.id})
     needs = {story.title: _needs(story, titles, problems) for story in stories}
-    counted = Counter(title_key(story.title) for story in stories)
-    alone = {title: others for title, others in needs.items() if counted[title_key(title)] == 1}
-    refuse_cycles(alone, {story.title: story.line for story in stories}, problems)
+    title_counts = Counter(title_key(story.title) for story in stories)
+    unique = {title: others for title, others in needs.items() if title_counts[title_key(title)] == 1}
+    refuse_cycles(unique, {story.title: story.line for story in stories}, problems)
     last = max((story.priority for story in stories if story.priority is not None), default=0) + 1
     done = {story.title for story in stories if story.passes}
     tasks = [
         Task(
             title=story.title,
             body=story.body,
-            checklist=tuple(Item(words) for words in story.criteria),
+            checklist=tuple(Item(criterion) for criterion in story.criteria),
             needs=tuple(title for title in needs[story.title] if title not in done),
             priority=last if story.priority is None else story.priority,
             line=story.line,
@@ -187,27 +189,27 @@ def _tasks(stories: Sequence[_Story], problems: Problems) -> tuple[Task, ...]:
 
 
 def _needs(story: _Story, titles: Titles, problems: Problems) -> list[str]:
-    found: list[str] = []
-    for name in story.depends_on:
-        known, unknown = titles.find(name)
-        found += known
-        for one in unknown:
-            problems.add(story.line, f"`dependsOn` names {one!r}, and no story has that id or title")
-    return list(dict.fromkeys(found))
+    resolved: list[str] = []
+    for names in story.depends_on:
+        known, unknown = titles.find(names)
+        resolved += known
+        for name in unknown:
+            problems.add(story.line, f"`dependsOn` names {name!r}, but no story has that id or title")
+    return list(dict.fromkeys(resolved))
 
 
 def _name(document: Any) -> str:
-    """What the file calls itself."""
-    given = [document.get(name) for name in ("name", "project", "title")] if isinstance(document, dict) else []
-    return next((" ".join(one.split()) for one in given if isinstance(one, str) and one.strip()), "")
+    """Return the document's name."""
+    names = [document.get(key) for key in ("name", "project", "title")] if isinstance(document, dict) else []
+    return next((" ".join(name.split()) for name in names if isinstance(name, str) and name.strip()), "")
 
 
 def _with_pass(text: str, story: Span) -> str:
-    """The text with that one story passing, and no other byte changed."""
+    """Return the text with that story passing and no other byte changed."""
     for name, span in reversed(member_spans(text, story.start)):
         if name == "passes":
             return f"{text[: span.start]}true{text[span.end :]}"
     end = story.end - 1
     comma = ", " if member_spans(text, story.start) else ""
-    kept = text[:end].rstrip()
-    return f'{kept}{comma}"passes": true{text[len(kept) :]}'
+    members = text[:end].rstrip()
+    return f'{members}{comma}"passes": true{text[len(members) :]}'

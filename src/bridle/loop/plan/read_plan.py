@@ -1,4 +1,4 @@
-"""What `bridle run` was given: the name of a plan, or a goal in words."""
+"""The argument of `bridle run`: a plan's file name, or a goal as text."""
 
 from __future__ import annotations
 
@@ -15,73 +15,75 @@ from bridle.loop.plan.prd_json import parse_prd
 from bridle.loop.plan.problems import refusal
 from bridle.loop.settings.model import Settings
 
-# What is taken where nothing was given, in this order.
+# Tried in this order when there is no argument.
 DEFAULT_NAMES = ("PLAN.md", "prd.json")
-# The plan is frozen into the run, and every prompt holds a part of it. A book of this size is no plan.
+# The plan is recorded in the run, and every prompt has a part of it.
 LIMIT_BYTES = 1024 * 1024
 
 
 def read_plan(argument: str | None, cwd: Path, settings: Settings) -> Plan:
-    """The plan that the argument means; PlanError, with everything that is wrong, where it cannot be worked on.
+    """Read the plan that the argument means. Raises PlanError with every problem.
 
-    A name that ends in `.md` or `.json` or holds a path separator is a file; so is the name of a file that exists.
+    A name that ends in `.md` or `.json` or has a path separator is a file, and so is the name of an existing file.
     Anything else is a goal. Without an argument it is PLAN.md or prd.json.
     """
-    given = _default(cwd) if argument is None else argument
-    if not is_file_name(given, cwd):
-        return parse_goal(given, guard=settings.checks, setup=settings.setup)
-    path = cwd / given
-    text = _text(given, path)
-    if given.lower().endswith(".json"):
-        return parse_prd(text, given, path=str(path.absolute()), guard=settings.checks, setup=settings.setup)
-    return parse_markdown(text, given, path=str(path.absolute()), setup=settings.setup)
+    name = _default_name(cwd) if argument is None else argument
+    if not is_file_name(name, cwd):
+        return parse_goal(name, guard=settings.checks, setup=settings.setup)
+    path = cwd / name
+    text = _read_text(name, path)
+    if name.lower().endswith(".json"):
+        return parse_prd(text, name, path=str(path.absolute()), guard=settings.checks, setup=settings.setup)
+    return parse_markdown(text, name, path=str(path.absolute()), setup=settings.setup)
 
 
 def is_file_name(argument: str, cwd: Path) -> bool:
-    """Whether the argument names a file, there or not; PlanError for a folder."""
+    """Whether the argument names a file, existing or not. Raises PlanError for a folder."""
     if "\0" in argument:
-        raise refusal(["the plan's name holds a NUL character"])
+        raise refusal(["the plan's name has a NUL character"])
     if argument.strip() and os.path.isdir(cwd / argument):
-        raise refusal([f"{argument} is a folder; name the plan in it, or say the goal in more words"])
-    named = argument.lower().endswith((".md", ".json")) or any(mark in argument for mark in (os.sep, os.altsep) if mark)
+        raise refusal([f"{argument} is a folder. Name the plan in it, or describe the goal in a sentence."])
+    named = argument.lower().endswith((".md", ".json")) or any(
+        separator in argument for separator in (os.sep, os.altsep) if separator
+    )
     return named or (bool(argument) and os.path.exists(cwd / argument))
 
 
-def _default(cwd: Path) -> str:
+def _default_name(cwd: Path) -> str:
     for name in DEFAULT_NAMES:
         if os.path.exists(cwd / name):
             return name
     raise PlanError(
-        f"no plan was named, and {cwd} holds no {' or '.join(DEFAULT_NAMES)}",
-        remedy='Say `bridle run "goal"`, or let `bridle init` or `bridle plan "goal"` write a plan.',
+        f"no plan given, and {cwd} has no {' or '.join(DEFAULT_NAMES)}",
+        remedy='Run `bridle run "goal"`, or write a plan with `bridle init` or `bridle plan "goal"`.',
     )
 
 
-def _text(given: str, path: Path) -> str:
-    """The file's text; without the mark that some editors put before it."""
+def _read_text(name: str, path: Path) -> str:
+    """Return the file's text without a byte order mark."""
     try:
         if os.path.getsize(path) > LIMIT_BYTES:
-            raise refusal([f"{given} is larger than {LIMIT_BYTES // 1024} KiB; split it into several plans"])
+            raise refusal([f"{name} is larger than {LIMIT_BYTES // 1024} KiB. Split it into several plans."])
         data = disk.read_bounded(path, LIMIT_BYTES)
     except (FileNotFoundError, NotADirectoryError) as error:
-        raise _missing(given, path) from error
+        raise _missing_file(name, path) from error
     except OSError as error:
-        raise refusal([f"{given} cannot be read: {error.strerror}"]) from error
+        raise refusal([f"cannot read {name}: {error.strerror}"]) from error
     except DiskError as error:
         raise refusal([error.message]) from error
     try:
         return data.decode("utf-8").removeprefix("\ufeff")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise refusal([f"{given}:{line}: this is not UTF-8; save the file as UTF-8"]) from error
+        raise refusal([f"{name}:{line}: not UTF-8. Save the file as UTF-8."]) from error
 
 
-def _missing(given: str, path: Path) -> PlanError:
+def _missing_file(name: str, path: Path) -> PlanError:
     try:
-        beside = sorted(name for name in os.listdir(path.parent) if name.lower().endswith((".md", ".json")))
+        beside = sorted(other for other in os.listdir(path.parent) if other.lower().endswith((".md", ".json")))
     except OSError:
         beside = []
     remedy = did_you_mean(path.name, beside, limit=2) or "Nothing was started."
-    if " " in given.strip():
-        remedy += " Words with a slash in them are taken for a file's name: say a goal without, or write a plan."
-    return PlanError(f"there is no such file: {given}", remedy=remedy)
+    if " " in name.strip():
+        remedy += " Text with a slash is taken for a file name. Describe the goal without a slash, or write a plan."
+    return PlanError(f"no such file: {name}", remedy=remedy)

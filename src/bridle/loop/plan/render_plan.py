@@ -1,4 +1,4 @@
-"""A plan as Markdown that reads back as the same plan. Pure."""
+"""Plans as Markdown that parses back to the same plan. Pure."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from bridle.loop.plan.model import Item, Task
 
 
 def render(title: str, tasks: Iterable[Task], *, guard: Sequence[str] = (), setup: Sequence[str] = ()) -> str:
-    """The whole file."""
+    """Render the whole file."""
     head = [f"# {title}", ""]
     head += [f"Setup: {code_span(command)}" for command in setup]
     head += [f"Checks: {code_span(command)}" for command in guard]
@@ -18,7 +18,7 @@ def render(title: str, tasks: Iterable[Task], *, guard: Sequence[str] = (), setu
 
 
 def code_span(command: str) -> str:
-    """A command between as many backticks as it takes."""
+    """Return a command between as many backticks as it needs."""
     longest = max((len(run) for run in re.findall(r"`+", command)), default=0)
     ticks = "`" * (longest + 1)
     pad = " " if command.startswith("`") or command.endswith("`") else ""
@@ -43,5 +43,5 @@ def _section(task: Task) -> Iterator[str]:
 def _item(item: Item) -> Iterator[str]:
     first, *more = item.text.split("\n")
     yield f"- [{'x' if item.is_ticked else ' '}] {first}"
-    # Deep enough to be nothing but words of the item above.
+    # Deep enough to be read as text of the item above.
     yield from (f"      {line}" for line in more)

@@ -1,4 +1,4 @@
-"""Ticks verified tasks in the plan's own file; every other byte stays as the person wrote it."""
+"""Ticks verified tasks in the plan's file and leaves every other byte as it is."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ from bridle.loop.plan.prd_json import tick_prd
 from bridle.loop.plan.problems import Problems
 from bridle.loop.plan.read_plan import LIMIT_BYTES
 
-_MARK = "\ufeff"
+_BYTE_ORDER_MARK = "\ufeff"
 _BOX = re.compile(r"\[.?\](?=[ \t])")
 _HEADING = re.compile(r" {0,3}##[ \t]*")
 
 
 def tick(plan: Path, titles: Collection[str]) -> tuple[str, ...]:
-    """Tick the boxes of these tasks; gives the titles that were ticked now.
+    """Tick the boxes of these tasks and return the titles that were ticked now.
 
-    A task that has no box gets one in its heading. A task that is no longer in the file is passed over.
+    A task without a box gets one in its heading. A task that is no longer in the file is skipped.
     """
     path = Path(os.path.realpath(plan))
     try:
         before = disk.read_bounded(path, LIMIT_BYTES).decode("utf-8")
     except UnicodeDecodeError as error:
-        raise DiskError(f"{plan} is no longer UTF-8, so nothing was ticked", remedy="Save it as UTF-8.") from error
-    read = tick_prd if path.suffix.lower() == ".json" else tick_markdown
-    after, ticked = read(before, list(titles))
+        raise DiskError(f"cannot tick tasks: {plan} is not UTF-8", remedy="Save it as UTF-8.") from error
+    tick_text = tick_prd if path.suffix.lower() == ".json" else tick_markdown
+    after, ticked = tick_text(before, list(titles))
     if after != before:
         mode = stat.S_IMODE(os.stat(path).st_mode)
         disk.write_atomic(path, after.encode("utf-8"), mode=mode)
@@ -42,20 +42,20 @@ def tick(plan: Path, titles: Collection[str]) -> tuple[str, ...]:
 
 
 def tick_markdown(text: str, titles: Sequence[str]) -> tuple[str, list[str]]:
-    """The same text with the boxes of these tasks ticked, and the titles that were changed."""
-    mark = _MARK if text.startswith(_MARK) else ""
-    lines = text.removeprefix(_MARK).split("\n")
+    """Return the text with the boxes of these tasks ticked, and the titles that changed."""
+    start = _BYTE_ORDER_MARK if text.startswith(_BYTE_ORDER_MARK) else ""
+    lines = text.removeprefix(_BYTE_ORDER_MARK).split("\n")
     wanted = {title_key(title) for title in titles}
     ticked = []
     for section in sections(read_lines("\n".join(lines), Problems(""))):
         head = section.heading
         if section.is_task and head is not None and title_key(head.title) in wanted and _tick(section, lines):
             ticked.append(head.title)
-    return mark + "\n".join(lines), ticked
+    return start + "\n".join(lines), ticked
 
 
 def _tick(section: Section, lines: list[str]) -> bool:
-    """Tick one task's boxes in place; False where all were."""
+    """Tick one task's boxes in `lines`; return whether anything changed."""
     checklist = content(section, OF_A_TASK, Problems("")).checklist
     head = section.heading
     open_boxes = [entry.line for entry in checklist if not entry.is_ticked]
@@ -66,7 +66,7 @@ def _tick(section: Section, lines: list[str]) -> bool:
     has_box = bool(checklist) or (head is not None and head.is_ticked is not None)
     if not has_box:
         line = lines[section.line - 1]
-        found = _HEADING.match(line)
-        end = found.end() if found else 0
+        prefix = _HEADING.match(line)
+        end = prefix.end() if prefix else 0
         lines[section.line - 1] = f"{line[:end].rstrip()} [x] {line[end:]}"
     return bool(open_boxes) or not has_box
