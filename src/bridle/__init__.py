@@ -22,6 +22,9 @@ _MODULES = {
     "sleep_task": "bridle.engine.process.define_task",
 }
 
+# The processes that are part of Bridle, by process id. Runs name them so: no run depends on a path.
+_PROCESSES = {"bridle/loop": "bridle.loop.process.ralph"}
+
 
 def __getattr__(name: str):  # type: ignore[no-untyped-def]  # each name has a type of its own
     if name not in _MODULES:

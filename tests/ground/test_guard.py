@@ -21,7 +21,7 @@ HANG_SECONDS = 30
 HARNESS = """
 import asyncio, os, sys, time
 from pathlib import Path
-from bridle.ground import process
+from bridle.ground.children import child_process as process
 AGENT = "setsid sleep 600 & echo $! $$; trap '' INT TERM; while :; do sleep 0.1; done"
 async def main():
     children = []
@@ -157,7 +157,7 @@ def ignores(pid: int, sig: signal.Signals) -> bool:
 def test_a_keeper_that_is_lost_is_replaced_and_the_new_one_knows_the_agents(sig: signal.Signals) -> None:
     script = """
 import os, sys
-from bridle.ground import guard
+from bridle.ground.descendants import keeper_client as guard
 guard.add(sys.argv[1])
 print("ready", flush=True)
 sys.stdin.readline()
@@ -192,7 +192,7 @@ sys.stdin.readline()
 def test_an_agent_that_was_dropped_is_none_of_the_keepers_business() -> None:
     script = """
 import sys
-from bridle.ground import guard
+from bridle.ground.descendants import keeper_client as guard
 guard.add(sys.argv[1]); guard.add(sys.argv[2]); guard.drop(sys.argv[1])
 print("ready", flush=True)
 sys.stdin.readline()
@@ -216,5 +216,6 @@ sys.stdin.readline()
 
 
 def test_dropping_what_was_never_added_starts_no_keeper() -> None:
-    code = "from bridle.ground import guard; guard.drop('x'); assert guard._guard._keeper is None"
+    use = "keeper_client.drop('x'); assert keeper_client._guard._keeper is None"
+    code = f"from bridle.ground.descendants import keeper_client; {use}"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -259,7 +259,8 @@ def test_a_disk_that_fills_up_midway_keeps_what_fitted_and_the_child_runs_to_its
 import asyncio, os, resource, sys
 from pathlib import Path
 from bridle.errors import DiskError
-from bridle.ground import disk, process
+from bridle.ground import disk
+from bridle.ground.children import child_process as process
 async def main():
     fd = disk.create_exclusive(Path(sys.argv[1]))
     asked = process.Spawn(("sh", "-c", "head -c 500000 /dev/zero; echo over >&2"), Path("/"), os.environ, "t")
@@ -663,13 +664,13 @@ for name in ("pidfd_open", "waitid", "eventfd"):
     delattr(os, name)
 import asyncio
 from pathlib import Path
-from bridle.ground import process
+from bridle.ground.children import child_process as process
 async def main():
     asked = process.Spawn(("sh", "-c", "echo hi; setsid sleep 600 & exit 4"), Path("/"), os.environ, "t" + sys.argv[1])
     child = await process.start(asked)
     try:
         print(await child.read(), await child.wait(30))
-        await child.stop(patience=process.Patience())
+        await child.stop(patience=process.StopTimeouts())
         print(await child.read())
     finally:
         await child.close()
@@ -703,7 +704,8 @@ def test_a_machine_without_room_to_read_a_child_leaves_none_behind(shortage: str
     script = f"""
 import asyncio, os, resource, sys, threading
 from pathlib import Path
-from bridle.ground import descendants, guard, process
+from bridle.ground.children import child_process as process
+from bridle.ground.descendants import keeper_client as guard, terminate as descendants
 {shortage}
 async def main():
     try:

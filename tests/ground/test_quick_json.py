@@ -69,7 +69,7 @@ BROKEN = ["", " ", "{", '{"a":}', "[1,]", "nul", '"\x01"', "1 2", "{}x", '{"a" 1
 def test_what_json_refuses_is_refused_in_the_same_words(text: str) -> None:
     # In a process of its own: the scanner alone cannot say what is wrong while nobody has imported `json`.
     probe = (
-        "import sys; from bridle.ground import quick_json; text = sys.stdin.buffer.read().decode()\n"
+        "import sys; from bridle.ground.light import quick_json; text = sys.stdin.buffer.read().decode()\n"
         "try: quick_json.strict(text)\n"
         "except (ValueError, RecursionError) as error: quick = error\n"
         "import json\n"
@@ -102,7 +102,7 @@ def test_bytes_that_are_no_utf_8_are_refused() -> None:
 
 def test_neither_json_nor_regular_expressions_are_imported() -> None:
     probe = (
-        "import sys; before = set(sys.modules); from bridle.ground import quick_json\n"
+        "import sys; before = set(sys.modules); from bridle.ground.light import quick_json\n"
         "quick_json.strict(quick_json.pretty({'a': [1, 2.5, None]}))\n"
         "quick_json.loads(quick_json.compact({'a': 'ü'}))\n"
         "print(sorted({'re', 'json'} & (set(sys.modules) - before)))"

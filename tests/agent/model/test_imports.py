@@ -45,9 +45,8 @@ HEAVY = frozenset(
 PROBE = """
 import asyncio, sys
 from pathlib import Path
-from bridle.agent import auth
-from bridle.agent.model import names
-from bridle.agent.model.api.question import Ask
+from bridle.agent.model.api import credentials as auth, models as names
+from bridle.agent.model.api.question import Question as Ask
 from bridle.agent.model.client import connect
 from bridle.agent.model.api.cost import Ledger
 from bridle.agent.model.api.stream_pieces import Ended

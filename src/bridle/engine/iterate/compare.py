@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from bridle.engine.iterate import iteration_report
-from bridle.engine.iterate.iterate import entry_of
+from bridle.engine.iterate.iterate import load
 from bridle.engine.process import load_process
 from bridle.engine.process.load_process import Process
 from bridle.engine.replay.answers import Run
@@ -75,7 +75,7 @@ def compare(run: Path) -> Comparison:
     store = FileReader(run)
     metadata = store.metadata()
     state = View.of_files(store.place).state
-    loaded = load_process.load(*entry_of(metadata, run))
+    loaded = load(metadata, run)
     inputs = store.inputs()
     told = Run(str(metadata.get("runId")), str(metadata.get("processId")), str(run), {} if inputs is None else inputs)
     replay = Replay(loaded, told)
@@ -120,6 +120,10 @@ def _ends_otherwise(replay: Replay, store: FileReader, ended: Entry) -> str | No
     now, recorded = _end(replay), _recorded_end(store, ended)
     if recorded["status"] == iteration_report.HALTED and now["status"] == iteration_report.WAITING:
         return None  # halted from outside, while the process was waiting
+    if now["status"] == recorded["status"] == iteration_report.COMPLETED:
+        identity = replay.process.output_identity
+        if identity is not None and identity(now["output"]) == identity(recorded["output"]):
+            return None  # the same decisions, in other words
     return None if now == recorded else f"the process {_told(now)}, but the journal says that it {_told(recorded)}"
 
 

@@ -130,7 +130,7 @@ class Engine:
         if replay is not None and replay.process.is_current() and journal_id == self._journal_id:
             return replay
         self.close()
-        loaded = load_process.load(*entry_of(self._store.metadata(), self._folder))
+        loaded = load(self._store.metadata(), self._folder)
         inputs = self._store.inputs()
         run = Run(self._run_id, self._process_id, str(self._folder), {} if inputs is None else inputs)
         self._replay, self._journal_id = Replay(loaded, run, now=self._now), journal_id
@@ -251,8 +251,17 @@ def iterate(
         engine.close()
 
 
-def entry_of(metadata: Mapping[str, object], folder: Path) -> tuple[Path, str]:
-    """Where the process of a run is; its path is relative to the run's folder."""
+def load(metadata: Mapping[str, object], folder: Path) -> load_process.Process:
+    """Import the process of a run: by its id if it is part of Bridle, else from its file."""
+    path, export = _entry_of(metadata, folder)
+    process_id = metadata.get("processId")
+    if load_process.is_built_in(process_id):  # runs of earlier versions name the file where it once was
+        return load_process.load_built_in(str(process_id))
+    return load_process.load(path, export)
+
+
+def _entry_of(metadata: Mapping[str, object], folder: Path) -> tuple[Path, str]:
+    """Return the file of a run's process, which is named relative to the run's folder, and its function."""
     version, entrypoint = metadata.get("layoutVersion"), metadata.get("entrypoint")
     if version != layout.LAYOUT_VERSION:
         raise JournalBroken(

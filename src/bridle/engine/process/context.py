@@ -81,7 +81,10 @@ class Context:
                 remedy="Make one with define_task('name', lambda args, task: {…}).",
             )
         inputs = {} if args is None else args
-        return self._desk.ask(EffectRequest(task.task_id, inputs, label, lambda made: task.define(inputs, made)), key)
+        return self._desk.ask(
+            EffectRequest(task.task_id, inputs, label, lambda made: task.define(inputs, made), identity=task.identity),
+            key,
+        )
 
     def breakpoint(
         self,

@@ -83,7 +83,7 @@ class TaskContext:
 class DefinedTask:
     """A task that a process can ask for; made by `define_task`."""
 
-    __slots__ = ("defined_at", "description", "impl", "kind", "labels", "task_id")
+    __slots__ = ("defined_at", "description", "identity", "impl", "kind", "labels", "task_id")
 
     def __init__(
         self,
@@ -93,6 +93,7 @@ class DefinedTask:
         labels: tuple[str, ...] = (),
         description: str | None = None,
         defined_at: str = "",
+        identity: Callable[[Any], Any] | None = None,
     ) -> None:
         self.task_id = task_id
         self.impl = impl
@@ -101,6 +102,8 @@ class DefinedTask:
         self.description = description
         self.defined_at = defined_at
         """File and line."""
+        self.identity = identity
+        """Return the part of the arguments that a replay compares; None: all of them."""
 
     def __repr__(self) -> str:
         return f"DefinedTask({self.task_id!r}, {self.defined_at})"
@@ -152,8 +155,13 @@ def define_task(
     kind: str | None = None,
     labels: Iterable[str] = (),
     description: str | None = None,
+    identity: Callable[[Any], Any] | None = None,
 ) -> DefinedTask:
-    """Define a task: `impl(args, task)` returns its definition, a dict with a `kind`."""
+    """Define a task: `impl(args, task)` returns its definition, a dict with a `kind`.
+
+    A replay compares the arguments with the recorded ones. `identity(args)` returns the part that it compares: leave
+    out texts whose wording may change while the process stays the same.
+    """
     place = caller_place()
     given: object = task_id  # a process is not type-checked
     name = given.strip() if isinstance(given, str) else ""
@@ -164,7 +172,7 @@ def define_task(
             f"task {name!r} is defined at {place} with {type(impl).__name__} and not with a function",
             remedy="Write define_task('name', lambda args, task: {'kind': …}).",
         )
-    task = DefinedTask(name, impl, kind, tuple(labels), description, place)
+    task = DefinedTask(name, impl, kind, tuple(labels), description, place, identity)
     if current_registry is not None:
         current_registry.add(task)
     return task

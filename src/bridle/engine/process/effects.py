@@ -42,6 +42,8 @@ class EffectRequest(NamedTuple):
     define: Callable[[TaskContext], Definition]
     """Gives the definition; called only if nothing is recorded."""
     sleep: SleepTarget | None = None
+    identity: Callable[[Any], Any] | None = None
+    """Return the part of the arguments that a replay compares; None: all of them."""
 
 
 class SleepTarget(NamedTuple):

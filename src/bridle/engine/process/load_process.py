@@ -16,6 +16,7 @@ from threading import RLock
 from types import ModuleType
 from typing import Any
 
+from bridle import _PROCESSES
 from bridle.engine.process import define_task
 from bridle.errors import DiskError, ProcessNotLoaded
 from bridle.ground import disk
@@ -56,6 +57,8 @@ class Process:
         """Its own ones: the file itself, and those beside it that were imported."""
         self._registry = registry
         self._stamps: dict[str, tuple[int, int] | None] = {}
+        self.output_identity: Callable[[Any], Any] | None = None
+        """Return the part of its output that a replay compares; None: all of it."""
 
     @contextmanager
     def active(self) -> Iterator[None]:
@@ -75,6 +78,27 @@ class Process:
             file = getattr(module, "__file__", None)
             if file is not None:
                 self._stamps.setdefault(file, _stamp(file))
+
+
+class _BuiltIn(Process):
+    """A process of Bridle's own: an ordinary import, since its code cannot change while Bridle runs."""
+
+    def __init__(
+        self,
+        path: Path,
+        export: str,
+        digest: str,
+        function: Function,
+        modules: dict[str, ModuleType],
+        module: ModuleType,
+    ) -> None:
+        super().__init__(path, export, digest, function, modules, define_task.Registry())
+        self.output_identity = getattr(module, "output_identity", None)
+
+    @contextmanager
+    def active(self) -> Iterator[None]:
+        """Run with the imports of the interpreter as they are."""
+        yield
 
 
 def split_entry(entry: str) -> tuple[str, str]:
@@ -98,6 +122,20 @@ def load(path: Path, export: str = DEFAULT_EXPORT) -> Process:
     process = Process(path, export, sha256(source), function, modules, registry)
     process.note_files()
     return process
+
+
+def load_built_in(process_id: str) -> Process:
+    """Import a process that is part of Bridle."""
+    from importlib import import_module
+
+    module = import_module(_PROCESSES[process_id])
+    path = Path(str(module.__file__))
+    return _BuiltIn(path, DEFAULT_EXPORT, sha256(_read(path)), _function(module, path, DEFAULT_EXPORT), {}, module)
+
+
+def is_built_in(process_id: object) -> bool:
+    """Whether a process id names a process that is part of Bridle."""
+    return process_id in _PROCESSES
 
 
 def check(path: Path, export: str = DEFAULT_EXPORT) -> str:

@@ -37,7 +37,7 @@ class NewRun:
         *,
         run_id: str,
         process_id: str,
-        entry: Path,
+        entry: Path | None,
         export: str = layout.DEFAULT_EXPORT,
         request: str | None = None,
         revision: str | None = None,
@@ -51,7 +51,7 @@ class NewRun:
         self.run_id = run_id
         self.process_id = process_id
         self.entry = entry
-        """The file of the process."""
+        """The file of the process; None: one that is part of Bridle, found by its id."""
         self.export = export
         """The name of the process in that file."""
         self.request = request
@@ -97,7 +97,8 @@ def undo_run(run: Path) -> None:
 
 def entrypoint(new: NewRun, run: Path) -> dict[str, str]:
     """Where the process is, as seen from the run's folder."""
-    return {"importPath": Path(os.path.relpath(new.entry, run)).as_posix(), "exportName": new.export}
+    path = new.process_id if new.entry is None else Path(os.path.relpath(new.entry, run)).as_posix()
+    return {"importPath": path, "exportName": new.export}
 
 
 def _fill(folder: Path, run: Path, new: NewRun, *, proof: str, ulid: str, created_at: str) -> None:

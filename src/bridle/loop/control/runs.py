@@ -24,7 +24,6 @@ from bridle.loop.performers.earlier_attempts import cut_off
 from bridle.loop.performers.engine_adapter import Act, performers
 from bridle.loop.performers.working_copies import Worktrees
 from bridle.loop.plan.model import Plan
-from bridle.loop.process import ralph
 from bridle.loop.process.receipt import exit_code
 from bridle.loop.progress_events import Listener, unwatched
 from bridle.loop.settings.model import Settings
@@ -127,7 +126,7 @@ async def create(beginning: RunRequest, runs: Path, environment: Mapping[str, st
     new = NewRun(
         run_id=run_id,
         process_id=PROCESS_ID,
-        entry=Path(ralph.__file__),
+        entry=None,
         request=beginning.plan.title,
         has_inputs=True,
         inputs=inputs,

@@ -13,9 +13,21 @@ from bridle.loop.process.workers import Workers
 # Of changes that were undone, those that the next prompt names one by one.
 SHOWN_CHANGES = 50
 
+# Arguments that explain a decision to an agent or a user; each follows from results that the journal holds.
+_TEXTS = frozenset({"failure", "notes", "reason", "receipt", "why"})
+
 
 def _effect(kind: str) -> Any:
-    return define_task(kind, lambda args, _task: {"kind": kind, "title": _title(kind, args), "idempotent": True})
+    return define_task(
+        kind,
+        lambda args, _task: {"kind": kind, "title": _title(kind, args), "idempotent": True},
+        identity=_decisions,
+    )
+
+
+def _decisions(args: Any) -> Any:
+    """Return the arguments without the texts that Bridle writes: another version may word them differently."""
+    return {name: value for name, value in args.items() if name not in _TEXTS} if isinstance(args, dict) else args
 
 
 def _title(kind: str, args: dict[str, Any]) -> str:

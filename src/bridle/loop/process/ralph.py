@@ -43,6 +43,17 @@ async def process(inputs: dict[str, Any], ctx: Any) -> dict[str, Any]:
     return await Loop(inputs, ctx).run()
 
 
+def output_identity(receipt: dict[str, Any]) -> dict[str, Any]:
+    """Return the decisions in a receipt, which a replay compares; reasons and commands may be worded differently."""
+    tasks = [
+        {name: task.get(name) for name in ("title", "verdict", "iterations", "tries", "commit", "cost_usd")}
+        | {"checks": [(check.get("command"), check.get("exit_code")) for check in task.get("checks") or ()]}
+        for task in receipt.get("tasks") or ()
+    ]
+    whole = ("run", "plan", "branch", "verdict", "commits", "iterations", "cost_usd", "seconds", "limits")
+    return {name: receipt.get(name) for name in whole} | {"tasks": tasks}
+
+
 @dataclass(frozen=True)
 class Paused:
     """Why nothing can be begun until a person has done something."""

@@ -6,6 +6,7 @@ import os
 import time
 from pathlib import Path
 
+from bridle import _PROCESSES
 from bridle.cli.programs.fire_hooks import fire_hooks
 from bridle.cli.programs.light_command import DRY_RUN, NO_HOOKS, RUNS_DIR, Arguments, LightCommand, Option, print_json
 from bridle.cli.programs.run_argument import runs_dir
@@ -59,7 +60,8 @@ def _run(args: Arguments) -> int:
         return _plan(args, runs, new, session)
     from bridle.engine.process.load_process import check
 
-    new.code_digest = check(new.entry, new.export)  # a run of a process that cannot be loaded is never created
+    if new.entry is not None:  # a run of a process that cannot be loaded is never created
+        new.code_digest = check(new.entry, new.export)
     run = _create(runs, new, session)
     entry = "#".join(entrypoint(new, run).values())
     inputs = {"inputs": new.inputs} if new.has_inputs else {}
@@ -103,7 +105,7 @@ def _new_run(args: Arguments) -> NewRun:
     inputs = args.text("--inputs")
     return NewRun(
         run_id=ids.check_id(run_id, what="the run id") if run_id is not None else _new_id(),
-        process_id=args.required("--process-id"),
+        process_id=_process_id(args),
         entry=Path(os.path.abspath(path)),
         export=export or DEFAULT_EXPORT,
         request=args.text("--request"),
@@ -114,6 +116,15 @@ def _new_run(args: Arguments) -> NewRun:
         inputs=_read_inputs(inputs) if inputs is not None else None,
         is_interactive=not args.has("--non-interactive"),
     )
+
+
+def _process_id(args: Arguments) -> str:
+    process_id = args.required("--process-id")
+    if process_id in _PROCESSES:
+        raise UsageError(
+            f"--process-id must not be {process_id!r}: it names a process of Bridle itself", remedy="Choose another id."
+        )
+    return process_id
 
 
 def _read_inputs(name: str) -> object:
