@@ -45,17 +45,17 @@ HEAVY = frozenset(
 PROBE = """
 import asyncio, sys
 from pathlib import Path
-from bridle.agent.model.api import credentials as auth, models as names
-from bridle.agent.model.api.question import Question as Ask
+from bridle.agent.model.api import credentials, models
+from bridle.agent.model.api.question import Question
 from bridle.agent.model.client import connect
 from bridle.agent.model.api.cost import Ledger
 from bridle.agent.model.api.stream_pieces import Ended
 
 async def main(environment):
-    client = connect(auth.find(environment, home=Path("/nonexistent")), environment)
-    model = names.resolve(None, environment)
+    client = connect(credentials.find(environment, home=Path("/nonexistent")), environment)
+    model = models.resolve(None, environment)
     ledger = Ledger()
-    async for piece in client.answer(Ask(model, ({"role": "user", "content": "hi"},))):
+    async for piece in client.answer(Question(model, ({"role": "user", "content": "hi"},))):
         if isinstance(piece, Ended):
             ledger.add(model, piece.usage)
     await client.close()

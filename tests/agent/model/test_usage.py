@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from bridle.agent.model.api.usage import merged
+from bridle.agent.model.api.stream_assembly import merge_usage
 
 START: dict[str, Any] = {
     "input_tokens": 100,
@@ -32,8 +32,8 @@ START: dict[str, Any] = {
     ],
 )
 def test_the_last_figures_are_totals_over_the_first(later: dict[str, Any], changed: dict[str, Any]) -> None:
-    assert merged(START, later) == {**START, **changed}
+    assert merge_usage(START, later) == {**START, **changed}
 
 
 def test_a_figure_that_was_not_known_at_first_is_taken() -> None:
-    assert merged({"input_tokens": 0, "x": 1}, {"input_tokens": 50}) == {"input_tokens": 50, "x": 1}
+    assert merge_usage({"input_tokens": 0, "x": 1}, {"input_tokens": 50}) == {"input_tokens": 50, "x": 1}

@@ -15,7 +15,7 @@ from bridle.agent.tools.arguments import check
 from bridle.agent.tools.contract.tool import Answer, Tool
 from bridle.agent.tools.file_tools import file_tools
 from bridle.agent.tools.files.known_files import FileMemory
-from bridle.agent.tools.web.digest import Digest
+from bridle.agent.tools.web.fetch_tool import Digest
 
 MEASURED = Path(__file__).parent / "measured"
 # No call of these tests takes more than seconds: this is a hang.

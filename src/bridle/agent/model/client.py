@@ -6,8 +6,8 @@ import asyncio
 import random
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import aclosing
-from typing import Protocol
 
+from bridle.agent.model.api.client_protocol import ModelClient
 from bridle.agent.model.api.credentials import Keys, Missing
 from bridle.agent.model.api.endpoint import Endpoint, PlainEndpoint
 from bridle.agent.model.api.question import Question
@@ -18,17 +18,7 @@ from bridle.agent.model.api.stream_pieces import Piece
 Sleep = Callable[[float], Awaitable[None]]
 
 
-class Client(Protocol):
-    """Somebody who asks a model."""
-
-    def answer(self, ask: Question) -> AsyncGenerator[Piece, None]:
-        """Ask, and give the pieces of the answer; raises ModelFailure when there is none."""
-
-    async def close(self) -> None:
-        """Let go of every connection."""
-
-
-def connect(keys: Keys | None, environment: Mapping[str, str]) -> Client:
+def connect(keys: Keys | None, environment: Mapping[str, str]) -> ModelClient:
     """The client for the endpoint that the environment names."""
     from bridle.agent.model.clouds import clients
 

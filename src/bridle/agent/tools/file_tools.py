@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 from bridle.agent.tools.contract import declarations
-from bridle.agent.tools.contract.lazy import Late
-from bridle.agent.tools.contract.tool import Tool
+from bridle.agent.tools.contract.tool import Answer, Tool
 from bridle.agent.tools.files.known_files import FileMemory
-from bridle.agent.tools.web.digest import Digest
 
 
 def file_tools(
@@ -18,7 +17,7 @@ def file_tools(
     *,
     environment: Mapping[str, str] | None = None,
     results_folder: Path | None = None,
-    digest: Digest | None = None,
+    digest: Callable[[str, str], Awaitable[str]] | None = None,
     is_hidden: Callable[[str], bool] = lambda _path: False,
 ) -> list[Tool]:
     """Read, Write, Edit, NotebookEdit, Glob, Grep, WebFetch; each is loaded when it is first called.
@@ -65,11 +64,26 @@ def file_tools(
         return WebFetch(surroundings, digest=digest, results_folder=results_folder)
 
     return [
-        Late(declarations.READ, read),
-        Late(declarations.WRITE, write),
-        Late(declarations.EDIT, edit),
-        Late(declarations.NOTEBOOK_EDIT, notebook_edit),
-        Late(declarations.GLOB, glob),
-        Late(declarations.GREP, grep),
-        Late(declarations.WEB_FETCH, web_fetch),
+        _LazyTool(declarations.READ, read),
+        _LazyTool(declarations.WRITE, write),
+        _LazyTool(declarations.EDIT, edit),
+        _LazyTool(declarations.NOTEBOOK_EDIT, notebook_edit),
+        _LazyTool(declarations.GLOB, glob),
+        _LazyTool(declarations.GREP, grep),
+        _LazyTool(declarations.WEB_FETCH, web_fetch),
     ]
+
+
+class _LazyTool:
+    """Introduces a tool, and makes it at the first call."""
+
+    def __init__(self, declaration: declarations.Declaration, make: Callable[[], Tool]) -> None:
+        self.name, self.description, self.schema = declaration
+        self._make = make
+        self._tool: Tool | None = None
+
+    async def run(self, arguments: Mapping[str, Any], *, call_id: str) -> Answer:
+        """Hand the call to the tool."""
+        if self._tool is None:
+            self._tool = self._make()
+        return await self._tool.run(arguments, call_id=call_id)

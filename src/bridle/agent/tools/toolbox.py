@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from bridle.agent.model.api.stream_pieces import UNPARSED
 from bridle.agent.permissions.decide import decide
 from bridle.agent.permissions.rules.policy import Allowed, Asks, Denied, Policy
 from bridle.agent.permissions.rules.syntax import canonical
@@ -17,8 +18,6 @@ from bridle.agent.tools.structured_output import StructuredOutput
 
 # Calls that change nothing that another call could see: any number of them may run at once.
 _SHARED = frozenset({"Glob", "Grep", "Read", "TaskGet", "TaskList", "TaskOutput", "WebFetch"})
-
-UNPARSED = "__unparsedToolInput"
 
 
 class Prepared(msgspec.Struct, frozen=True):

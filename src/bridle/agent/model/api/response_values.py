@@ -6,8 +6,7 @@ from typing import Any
 
 import msgspec
 
-UNPARSED = "__unparsedToolInput"
-"""The only key of a tool input that is not a JSON object."""
+from bridle.agent.model.api.stream_pieces import UNPARSED
 
 
 def decoded(data: bytes) -> Any:

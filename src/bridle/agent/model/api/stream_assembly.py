@@ -9,10 +9,12 @@ from typing import Any
 
 from bridle.agent.model.api.response_values import arguments
 from bridle.agent.model.api.stream_pieces import Begun, BlockDone, Ended, Frame, Piece, Thought
-from bridle.agent.model.api.usage import merged
 
 # The usual rule of thumb; what counts in the end is the endpoint's own figure.
 CHARACTERS_PER_TOKEN = 4
+
+# A server that does not know these figures at the end sends zeros; what it said at the beginning stays true.
+_KEPT_WHEN_ZERO = frozenset({"input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens"})
 
 # How each kind of delta adds to its block: which key of the delta is appended to which key of the block.
 _APPENDED = {
@@ -61,7 +63,7 @@ class Assembly:
                 before = self._close(_index(frame))
             case "message_delta":
                 self._stop |= _dict(frame, "delta")
-                self.usage = merged(self.usage, _dict(frame, "usage"))
+                self.usage = merge_usage(self.usage, _dict(frame, "usage"))
             case "message_stop":
                 before = self._close_all()
                 after = [self.end()]
@@ -142,6 +144,16 @@ class _Block:
             return []
         self._thought_tokens += tokens
         return [Thought(self._thought_tokens, tokens)]
+
+
+def merge_usage(earlier: dict[str, Any], later: dict[str, Any]) -> dict[str, Any]:
+    """The figures of `message_delta` over those of `message_start`: they are totals, not additions."""
+    usage = dict(earlier)
+    for key, value in later.items():
+        if value is None or (key in _KEPT_WHEN_ZERO and not value and usage.get(key)):
+            continue
+        usage[key] = {**usage[key], **value} if isinstance(value, dict) and isinstance(usage.get(key), dict) else value
+    return usage
 
 
 def _signed_tokens(signature: str) -> int:

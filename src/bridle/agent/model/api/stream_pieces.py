@@ -8,6 +8,9 @@ from msgspec import Struct
 
 from bridle.agent.model.api.models import Model
 
+UNPARSED = "__unparsedToolInput"
+"""The only key of a tool input that is not a JSON object."""
+
 
 class Frame(Struct, frozen=True):
     """One object of the event stream, as the endpoint sent it (`stream_event` shows it)."""

@@ -16,9 +16,12 @@ from bridle.agent.tools.contract.tool_paths import locate, missing, unsuitable
 from bridle.agent.tools.files.change import NOT_READ, Found, Unchangeable, encoded, find, put, require_known
 from bridle.agent.tools.files.diff_hunks import structured_patch
 from bridle.agent.tools.files.known_files import FileMemory
-from bridle.agent.tools.files.quotes import find_alike, in_style_of
 from bridle.agent.tools.files.text_file import shown, writable
 from bridle.agent.tools.files.write import CURRENT
+
+# Models write straight quotes where a file has curly ones, and mean the same place.
+_STRAIGHT = str.maketrans({"\u2018": "'", "\u2019": "'", "\u201c": '"', "\u201d": '"'})
+_OPENERS = frozenset(" \t\n\r([{\u2014\u2013")
 
 
 @dataclass(frozen=True)
@@ -86,7 +89,7 @@ class Edit:
             return refused("File is a Jupyter Notebook. Use the NotebookEdit to edit this file.")
         require_known(self._memory, path, found)
         text = found.text.text
-        old = find_alike(text, request.old.replace("\r\n", "\n"))
+        old = _find_text(text, request.old.replace("\r\n", "\n"))
         if old is None:
             return refused(f"String to replace not found in file.\nString: {request.old}")
         count = text.count(old)
@@ -96,7 +99,7 @@ class Edit:
                 "occurrences, set replace_all to true. To replace only one occurrence, please provide more context "
                 f"to uniquely identify the instance.\nString: {request.old}"
             )
-        raw = _replaced(found, old, in_style_of(old, request.old, request.new), everywhere=request.everywhere)
+        raw = _replaced(found, old, _with_quotes_of(old, request.old, request.new), everywhere=request.everywhere)
         data = encoded(found, raw, path)
         if answer := put(self._memory, path, data, found=found, abandoned=abandoned):
             return answer
@@ -134,3 +137,35 @@ def _done(request: _Request, old_string: str, old: str, new: str) -> Answer:
         else "has been updated successfully."
     )
     return Answer(f"The file {request.given} {said} {CURRENT}", detail=detail)
+
+
+def _find_text(text: str, wanted: str) -> str | None:
+    """What stands in the text for the wanted words: themselves, or the same with curly quotes."""
+    if wanted in text:
+        return wanted
+    # Each curly quote becomes one straight one, so that places stay places.
+    position = text.translate(_STRAIGHT).find(wanted.translate(_STRAIGHT))
+    return None if position < 0 else text[position : position + len(wanted)]
+
+
+def _with_quotes_of(found: str, wanted: str, new: str) -> str:
+    """New words with curly quotes where the found ones had them and the wanted ones had not."""
+    if found == wanted:
+        return new
+    if "\u201c" in found or "\u201d" in found:
+        new = _curled(new, '"', "\u201c", "\u201d")
+    if "\u2018" in found or "\u2019" in found:
+        new = _curled(new, "'", "\u2018", "\u2019")
+    return new
+
+
+def _curled(text: str, straight: str, opening: str, closing: str) -> str:
+    made: list[str] = []
+    for index, letter in enumerate(text):
+        if letter != straight:
+            made.append(letter)
+        elif straight == "'" and index and text[index - 1].isalpha() and text[index + 1 : index + 2].isalpha():
+            made.append(closing)  # an apostrophe
+        else:
+            made.append(opening if not index or text[index - 1] in _OPENERS else closing)
+    return "".join(made)

@@ -9,11 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from bridle.agent.tools.contract.declarations import GREP
-from bridle.agent.tools.contract.long_results import keep_large
+from bridle.agent.tools.contract.shown_output import persisted, size
 from bridle.agent.tools.contract.tool import Answer, failed, refused
 from bridle.agent.tools.contract.tool_paths import locate, unsuitable
 from bridle.agent.tools.search.results import Hidden, Page, counts, files, lines
 from bridle.agent.tools.search.ripgrep import SearchFailed, search
+from bridle.errors import DiskError
+from bridle.ground.disk import make_private_folder, write_atomic
+from bridle.ground.ids import safe_name
 
 # What a result shows unless the call says otherwise.
 _DEFAULT_LIMIT = 250
@@ -58,8 +61,10 @@ class Grep:
             return failed(str(error))
         answer = await asyncio.to_thread(_told, arguments, result.stdout, folder, place, self._is_hidden)
         if result.is_late or result.is_cut:
-            answer = _with_note(answer, "(The search was cut short: narrow it by path, glob or type.)")
-        return await asyncio.to_thread(keep_large, answer, _SHOWN_CHARACTERS, self._results_folder, call_id)
+            answer = _with_text(
+                answer, f"{answer.content}\n(The search was cut short: narrow it by path, glob or type.)"
+            )
+        return await asyncio.to_thread(_save_large, answer, _SHOWN_CHARACTERS, self._results_folder, call_id)
 
 
 def _told(arguments: Mapping[str, Any], output: bytes, folder: Path, place: Path, is_hidden: Hidden) -> Answer:
@@ -108,5 +113,23 @@ def _globs(text: str) -> list[str]:
     return [glob for word in text.split() for glob in ([word] if "{" in word else word.split(",")) if glob]
 
 
-def _with_note(answer: Answer, note: str) -> Answer:
-    return Answer(f"{answer.content}\n{note}", detail=answer.detail)
+def _save_large(answer: Answer, limit_characters: int, folder: Path | None, call_id: str) -> Answer:
+    """The answer as it is, or with its text in a file of the folder named after the call."""
+    text = answer.content
+    if not isinstance(text, str) or len(text) <= limit_characters:
+        return answer
+    data = text.encode("utf-8", "replace")
+    told = f"Output too large ({size(len(data))})."
+    if folder is None:
+        return _with_text(answer, persisted(text, f"{told} Ask for less of it."))
+    path = folder / f"{safe_name(call_id)}.txt"
+    try:
+        make_private_folder(folder)
+        write_atomic(path, data)
+    except DiskError as error:
+        return _with_text(answer, persisted(text, f"{told} It could not be saved: {error.message}"))
+    return _with_text(answer, persisted(text, f"{told} Full output saved to: {path}"))
+
+
+def _with_text(answer: Answer, content: str) -> Answer:
+    return Answer(content, detail=answer.detail, is_error=answer.is_error)

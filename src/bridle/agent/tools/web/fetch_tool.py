@@ -5,14 +5,16 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from bridle.agent.tools.contract.declarations import WEB_FETCH
 from bridle.agent.tools.contract.shown_output import size as human_size
 from bridle.agent.tools.contract.tool import Answer, failed
-from bridle.agent.tools.web.digest import Digest
+
+Digest = Callable[[str, str], Awaitable[str]]
+"""Answers a question (first) about a text (second), with a small model."""
 
 # What a small model reads at once.
 _DIGEST_CHARACTERS = 100_000
