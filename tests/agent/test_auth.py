@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from bridle.agent.model.api import credentials, stored_token
-from bridle.agent.model.api.endpoint import PlainEndpoint
-from bridle.agent.model.client import Asker
+from bridle.agent.model.api.endpoint import HttpEndpoint
+from bridle.agent.model.client import RetryingClient
 from bridle.errors import DiskError, ModelFailure, UsageError
 from bridle.stage.script import load_script
 from bridle.stage.thread import running
@@ -137,7 +137,7 @@ def test_a_helper_is_asked_again_when_its_key_is_refused(tmp_path: Path) -> None
         async def sleep(_: float) -> None:
             pass
 
-        client = Asker(PlainEndpoint(keys, environment), environment, sleep=sleep)
+        client = RetryingClient(HttpEndpoint(keys, environment), environment, sleep=sleep)
         assert [piece async for piece in client.answer(question())]
         await client.close()
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 
 from bridle.agent.conversation.running_calls import RunningCalls
-from bridle.agent.tools.contract.tool import Answer
-from bridle.agent.tools.toolbox import Done, Prepared
+from bridle.agent.tools.contract.tool import ToolResult
+from bridle.agent.tools.toolbox import FinishedCall, ToolCall
 
 LIMIT_SECONDS = 30.0
 
@@ -20,7 +20,7 @@ class Gate:
         self.cancelled: list[str] = []
         self.let: dict[str, asyncio.Event] = {}
 
-    async def __call__(self, call: Prepared) -> Done:
+    async def __call__(self, call: ToolCall) -> FinishedCall:
         self.begun.append(call.call_id)
         try:
             await self.let.setdefault(call.call_id, asyncio.Event()).wait()
@@ -28,14 +28,14 @@ class Gate:
             self.cancelled.append(call.call_id)
             raise
         self.ended.append(call.call_id)
-        return Done(call, Answer("ok"))
+        return FinishedCall(call, ToolResult("ok"))
 
     def open(self, call_id: str) -> None:
         self.let.setdefault(call_id, asyncio.Event()).set()
 
 
-def call(name: str) -> Prepared:
-    return Prepared(name, "Tool", {}, None)
+def call(name: str) -> ToolCall:
+    return ToolCall(name, "Tool", {}, None)
 
 
 async def settle() -> None:

@@ -12,17 +12,17 @@ from pathlib import Path
 import pytest
 
 from bridle.agent.prompt import environment_info, git_status
-from bridle.agent.prompt.environment_info import Context, Machine, Scope, gather, opening
+from bridle.agent.prompt.environment_info import ContextScope, Machine, PromptContext, gather_context, opening_reminder
 from bridle.agent.prompt.git_status import GitStatus
 from bridle.agent.prompt.instructions import PROJECT, Instructions
 
 LIMIT_SECONDS = 60
 
 
-def scope(cwd: Path, **environment: str) -> Scope:
+def scope(cwd: Path, **environment: str) -> ContextScope:
     home = cwd.parent / "home"
     (home / ".claude").mkdir(parents=True, exist_ok=True)
-    return Scope(cwd, home / ".claude", {"PATH": os.environ["PATH"], "HOME": str(home), **environment})
+    return ContextScope(cwd, home / ".claude", {"PATH": os.environ["PATH"], "HOME": str(home), **environment})
 
 
 def git(cwd: Path, *arguments: str) -> None:
@@ -38,7 +38,7 @@ def repository(folder: Path) -> Path:
 
 
 def told(cwd: Path) -> GitStatus:
-    found = asyncio.run(gather(scope(cwd))).git
+    found = asyncio.run(gather_context(scope(cwd))).git
     assert found is not None
     return found
 
@@ -51,7 +51,7 @@ def test_a_repository_tells_its_branch_its_changes_and_its_commits(tmp_path: Pat
     (top / "a.txt").write_text("b", "utf-8")
     (top / "é new").write_text("", "utf-8")
     (top / "src").mkdir()
-    found = asyncio.run(gather(scope(top / "src"))).git
+    found = asyncio.run(gather_context(scope(top / "src"))).git
     assert found is not None
     assert (found.branch, found.main) == ("trunk", "main")
     assert found.status == ' M ../a.txt\n?? "../é new"'
@@ -61,7 +61,7 @@ def test_a_repository_tells_its_branch_its_changes_and_its_commits(tmp_path: Pat
 
 
 def test_a_repository_without_a_commit_has_none(tmp_path: Path) -> None:
-    found = asyncio.run(gather(scope(repository(tmp_path)))).git
+    found = asyncio.run(gather_context(scope(repository(tmp_path)))).git
     assert found == GitStatus("trunk", "main", "", "")
     assert "(clean)" in found.text()
     assert "(none)" in found.text()
@@ -82,13 +82,13 @@ def test_a_worktree_tells_the_main_branch_of_its_repository(tmp_path: Path) -> N
     git(top, "commit", "-q", "--allow-empty", "-m", "x")
     git(top, "branch", "master")
     git(top, "worktree", "add", "-q", "-b", "other", str(tmp_path / "tree"))
-    found = asyncio.run(gather(scope(tmp_path / "tree"))).git
+    found = asyncio.run(gather_context(scope(tmp_path / "tree"))).git
     assert found is not None
     assert (found.branch, found.main) == ("other", "master")
 
 
 def test_a_folder_outside_of_any_repository_tells_nothing_of_git(tmp_path: Path) -> None:
-    found = asyncio.run(gather(scope(tmp_path)))
+    found = asyncio.run(gather_context(scope(tmp_path)))
     assert found.git is None
     assert not found.machine.is_repository
 
@@ -96,7 +96,10 @@ def test_a_folder_outside_of_any_repository_tells_nothing_of_git(tmp_path: Path)
 def test_git_is_left_alone_where_nobody_wants_to_know(tmp_path: Path) -> None:
     top = repository(tmp_path)
     wanted = scope(top)
-    assert asyncio.run(gather(Scope(top, wanted.config_folder, wanted.environment, reads_git=False))).git is None
+    assert (
+        asyncio.run(gather_context(ContextScope(top, wanted.config_folder, wanted.environment, reads_git=False))).git
+        is None
+    )
 
 
 def test_a_long_status_is_cut_at_a_line() -> None:
@@ -108,7 +111,7 @@ def test_a_long_status_is_cut_at_a_line() -> None:
 
 def test_a_repository_that_is_broken_is_no_reason_to_fail(tmp_path: Path) -> None:
     (tmp_path / ".git").write_text("gitdir: /nowhere\n", "utf-8")
-    found = asyncio.run(gather(scope(tmp_path))).git
+    found = asyncio.run(gather_context(scope(tmp_path))).git
     assert found is not None
     assert found.status is None
     assert "not known" in found.text()
@@ -116,7 +119,7 @@ def test_a_repository_that_is_broken_is_no_reason_to_fail(tmp_path: Path) -> Non
 
 def test_a_machine_without_git_is_no_reason_to_fail(tmp_path: Path) -> None:
     top = repository(tmp_path)
-    found = asyncio.run(gather(scope(top, PATH=str(tmp_path)))).git
+    found = asyncio.run(gather_context(scope(top, PATH=str(tmp_path)))).git
     assert found == GitStatus("trunk", "main", None, "")
 
 
@@ -128,7 +131,7 @@ def test_git_that_hangs_is_given_up_and_nothing_of_it_is_left(tmp_path: Path) ->
     fake.chmod(0o755)
     path = f"{fake.parent}:{os.environ['PATH']}"
     started = time.monotonic()
-    found = asyncio.run(gather(scope(top, PATH=path))).git
+    found = asyncio.run(gather_context(scope(top, PATH=path))).git
     assert time.monotonic() - started < LIMIT_SECONDS
     assert found == GitStatus("trunk", "main", None, "")
     pids = [int(line) for line in (tmp_path / "pids").read_text("utf-8").split()]
@@ -152,7 +155,7 @@ def test_no_program_that_a_repository_names_is_started(tmp_path: Path) -> None:
     hook.write_text(f"#!/bin/sh\ntouch {tmp_path}/started\n", "utf-8")
     hook.chmod(0o755)
     git(top, "config", "core.fsmonitor", str(hook))
-    asyncio.run(gather(scope(top)))
+    asyncio.run(gather_context(scope(top)))
     assert not (tmp_path / "started").exists()
 
 
@@ -164,7 +167,7 @@ def test_a_gathering_that_is_cancelled_leaves_no_process(tmp_path: Path) -> None
     fake.chmod(0o755)
 
     async def cancelled() -> None:
-        task = asyncio.ensure_future(gather(scope(top, PATH=f"{fake.parent}:{os.environ['PATH']}")))
+        task = asyncio.ensure_future(gather_context(scope(top, PATH=f"{fake.parent}:{os.environ['PATH']}")))
         deadline = time.monotonic() + LIMIT_SECONDS
         while not (tmp_path / "pids").exists() or len((tmp_path / "pids").read_text("utf-8").split()) < 2:
             assert time.monotonic() < deadline
@@ -188,7 +191,9 @@ def test_the_opening_says_the_date_and_shows_each_file_of_instructions() -> None
         Instructions(Path("/project/CLAUDE.md"), PROJECT, "be brief"),
         Instructions(Path("/project/b.md"), PROJECT, "b"),
     )
-    text = opening(Context(MACHINE, files), date="2026-11-15", sections={"skills": "- verify: see it work", "none": ""})
+    text = opening_reminder(
+        PromptContext(MACHINE, files), date="2026-11-15", sections={"skills": "- verify: see it work", "none": ""}
+    )
     assert text.startswith("<system-reminder>\n")
     assert text.endswith("</system-reminder>\n\n")
     order = [
@@ -204,7 +209,7 @@ def test_the_opening_says_the_date_and_shows_each_file_of_instructions() -> None
 
 
 def test_without_instructions_the_opening_has_only_the_date() -> None:
-    text = opening(Context(MACHINE), date="2026-11-15")
+    text = opening_reminder(PromptContext(MACHINE), date="2026-11-15")
     assert "claudeMd" not in text
     assert "# currentDate\n" in text
 
@@ -224,13 +229,13 @@ def test_the_environment_names_the_folder_the_machine_and_the_model() -> None:
 @pytest.mark.parametrize(("value", "is_read"), [("1", True), ("true", True), ("0", False), ("", False)])
 def test_agents_md_is_asked_for_by_the_environment(value: str, is_read: bool, tmp_path: Path) -> None:
     (tmp_path / "AGENTS.md").write_text("agents", "utf-8")
-    found = asyncio.run(gather(scope(tmp_path, **{environment_info.AGENTS_VARIABLE: value}))).instructions
+    found = asyncio.run(gather_context(scope(tmp_path, **{environment_info.AGENTS_VARIABLE: value}))).instructions
     assert [file.text for file in found] == (["agents"] if is_read else [])
 
 
 def test_a_bare_run_reads_no_instructions(tmp_path: Path) -> None:
     (tmp_path / "CLAUDE.md").write_text("be brief", "utf-8")
     wanted = scope(tmp_path)
-    bare = Scope(tmp_path, wanted.config_folder, wanted.environment, reads_instructions=False)
-    assert asyncio.run(gather(bare)).instructions == ()
-    assert [file.text for file in asyncio.run(gather(wanted)).instructions] == ["be brief"]
+    bare = ContextScope(tmp_path, wanted.config_folder, wanted.environment, reads_instructions=False)
+    assert asyncio.run(gather_context(bare)).instructions == ()
+    assert [file.text for file in asyncio.run(gather_context(wanted)).instructions] == ["be brief"]

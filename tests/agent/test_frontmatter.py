@@ -7,7 +7,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bridle.agent.skills.frontmatter import Document, flag_of, parse, text_of, words_of
+from bridle.agent.skills.frontmatter import Document, as_flag, as_text, as_words, parse_document
 
 WORDS = st.text(st.characters(codec="utf-8", exclude_categories=("Cc", "Cs", "Zl", "Zp")), max_size=30)
 
@@ -15,7 +15,7 @@ WORDS = st.text(st.characters(codec="utf-8", exclude_categories=("Cc", "Cs", "Zl
 @given(values=st.lists(WORDS, min_size=1, max_size=4))
 def test_what_is_read_without_yaml_is_what_yaml_reads(values: list[str]) -> None:
     block = "".join(f"key{index}: {value}\n" for index, value in enumerate(values))
-    document = parse(f"---\n{block}---\nbody")
+    document = parse_document(f"---\n{block}---\nbody")
     try:
         expected: Any = yaml.safe_load(block)
     except (yaml.YAMLError, ValueError):
@@ -41,7 +41,7 @@ def test_what_is_read_without_yaml_is_what_yaml_reads(values: list[str]) -> None
     ],
 )
 def test_a_document_is_taken_apart(text: str, fields: dict[str, Any], body: str) -> None:
-    assert parse(text) == Document(fields, body)
+    assert parse_document(text) == Document(fields, body)
 
 
 @pytest.mark.parametrize(
@@ -59,18 +59,18 @@ def test_a_document_is_taken_apart(text: str, fields: dict[str, Any], body: str)
     ],
 )
 def test_a_field_can_be_several_words(value: object, words: tuple[str, ...]) -> None:
-    assert words_of(value) == words
+    assert as_words(value) == words
 
 
 @pytest.mark.parametrize(
     ("value", "expected"), [(True, True), ("yes", True), ("False", False), ("what", True), (None, True), (0, True)]
 )
 def test_a_field_can_be_yes_or_no(value: object, expected: bool) -> None:
-    assert flag_of(value, default=True) is expected
+    assert as_flag(value, default=True) is expected
 
 
 @pytest.mark.parametrize(
     ("value", "text"), [("a\n  b", "a b"), (5, "5"), (" ", None), (True, None), ([], None), ({}, None)]
 )
 def test_a_field_can_be_one_line(value: object, text: str | None) -> None:
-    assert text_of(value) == text
+    assert as_text(value) == text

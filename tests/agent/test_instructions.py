@@ -6,7 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from bridle.agent.prompt.instructions import FILE_LIMIT_BYTES, LOCAL, PROJECT, USER, Reach, imports, read
+from bridle.agent.prompt.instructions import (
+    FILE_LIMIT_BYTES,
+    LOCAL,
+    PROJECT,
+    USER,
+    InstructionScope,
+    imports,
+    read_instructions,
+)
 
 
 class Tree:
@@ -23,8 +31,10 @@ class Tree:
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text, "utf-8")
 
-    def reach(self, cwd: Path | None = None, sources: str = "user project local", *, agents: bool = False) -> Reach:
-        return Reach(
+    def reach(
+        self, cwd: Path | None = None, sources: str = "user project local", *, agents: bool = False
+    ) -> InstructionScope:
+        return InstructionScope(
             cwd=cwd or self.top,
             config_folder=self.config,
             home=self.home,
@@ -33,9 +43,9 @@ class Tree:
             agents=agents,
         )
 
-    def found(self, reach: Reach | None = None) -> list[tuple[str, str]]:
+    def found(self, reach: InstructionScope | None = None) -> list[tuple[str, str]]:
         """The place and the text of each file that is read."""
-        return [(str(file.path.relative_to(self.root)), file.text) for file in read(reach or self.reach())]
+        return [(str(file.path.relative_to(self.root)), file.text) for file in read_instructions(reach or self.reach())]
 
 
 @pytest.fixture
@@ -56,7 +66,7 @@ def test_instructions_come_in_the_order_that_claude_code_reads_them_in(tree: Tre
     tree.write("above/repo/AGENTS.md", "agents")
     tree.write("above/repo/src/CLAUDE.md", "src")
     tree.write("above/repo/src/deep/CLAUDE.md", "deep")
-    found = read(tree.reach(tree.top / "src"))
+    found = read_instructions(tree.reach(tree.top / "src"))
     assert [(str(file.path.relative_to(tree.root)), file.kind, file.text) for file in found] == [
         ("home/.claude/CLAUDE.md", USER, "user @~/extra.md"),
         ("home/extra.md", USER, "extra"),

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bridle.agent.prompt.mentions import FILE_LIMIT, FILE_LIMIT_BYTES, attached
+from bridle.agent.prompt.mentions import FILE_LIMIT, FILE_LIMIT_BYTES, read_mentions
 
 
 @pytest.fixture
@@ -22,7 +22,7 @@ def project(tmp_path: Path) -> Path:
 
 
 def names(text: str, project: Path) -> list[str]:
-    return [str(one.path.relative_to(project.resolve())) for one in attached(text, project, [])]
+    return [str(one.path.relative_to(project.resolve())) for one in read_mentions(text, project, [])]
 
 
 @pytest.mark.parametrize(
@@ -44,19 +44,19 @@ def test_files_inside_the_folders_go_along_and_nothing_else(project: Path, text:
 
 
 def test_a_file_is_told_with_its_place_and_numbered_lines(project: Path) -> None:
-    (one,) = attached("@note.txt", project, [])
+    (one,) = read_mentions("@note.txt", project, [])
     place = os.path.realpath(project / "note.txt")
     assert one.text == f"The file {place}, which the message names:\n1\tone\n2\ttwo\n3\t"
 
 
 def test_added_folders_count_and_a_refusal_holds(project: Path, tmp_path: Path) -> None:
     text = f"@{tmp_path}/secret @note.txt"
-    assert len(attached(text, project, [tmp_path])) == 2
-    allowed = attached(text, project, [tmp_path], may_read=lambda path: path.name != "secret")
+    assert len(read_mentions(text, project, [tmp_path])) == 2
+    allowed = read_mentions(text, project, [tmp_path], may_read=lambda path: path.name != "secret")
     assert [one.path.name for one in allowed] == ["note.txt"]
 
 
 def test_a_long_list_of_files_is_cut(project: Path) -> None:
     for number in range(FILE_LIMIT + 5):
         (project / f"f{number}").write_text("x")
-    assert len(attached(" ".join(f"@f{number}" for number in range(FILE_LIMIT + 5)), project, [])) == FILE_LIMIT
+    assert len(read_mentions(" ".join(f"@f{number}" for number in range(FILE_LIMIT + 5)), project, [])) == FILE_LIMIT

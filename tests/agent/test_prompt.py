@@ -6,20 +6,27 @@ from pathlib import Path
 
 import pytest
 
-from bridle.agent.prompt.environment_info import Context, Machine
+from bridle.agent.prompt.environment_info import Machine, PromptContext
 from bridle.agent.prompt.git_status import GitStatus
 from bridle.agent.prompt.prompt_text import TOOLS
-from bridle.agent.prompt.system_prompt import Wording, first_sections, given, system
+from bridle.agent.prompt.system_prompt import (
+    PromptOverrides,
+    build_system_prompt,
+    first_message_sections,
+    read_prompt_flag,
+)
 from bridle.errors import UsageError
 
-CONTEXT = Context(Machine(Path("/work"), True, "linux", "Linux 6", "bash"), git=GitStatus("trunk", "main", "", ""))
+CONTEXT = PromptContext(
+    Machine(Path("/work"), True, "linux", "Linux 6", "bash"), git=GitStatus("trunk", "main", "", "")
+)
 ALL = {name for names, _ in TOOLS for name in names}
 # With the listing of tools the prompt is paid for in every request.
 LIMIT_BYTES = 8 * 1024
 
 
-def blocks(wording: Wording = Wording(), tools: set[str] = ALL) -> list[str]:  # noqa: B008 -- both are constants
-    return system(wording, CONTEXT, model="claude-x", tools=tools)
+def blocks(wording: PromptOverrides = PromptOverrides(), tools: set[str] = ALL) -> list[str]:  # noqa: B008 -- both are constants
+    return build_system_prompt(wording, CONTEXT, model="claude-x", tools=tools)
 
 
 def test_what_is_the_same_everywhere_comes_first_and_is_short() -> None:
@@ -40,36 +47,36 @@ def test_only_tools_that_are_there_are_talked_about() -> None:
 
 
 def test_a_prompt_of_the_caller_takes_the_place_of_ours_with_all_that_belongs_to_it() -> None:
-    assert blocks(Wording(replaced_by="Mine.")) == ["Mine."]
-    assert blocks(Wording(replaced_by="Mine.", append="And this.")) == ["Mine.\n\nAnd this."]
+    assert blocks(PromptOverrides(replaced_by="Mine.")) == ["Mine."]
+    assert blocks(PromptOverrides(replaced_by="Mine.", append="And this.")) == ["Mine.\n\nAnd this."]
 
 
 def test_an_empty_prompt_of_the_caller_is_no_prompt() -> None:
-    assert blocks(Wording(replaced_by="")) == []
-    assert blocks(Wording(replaced_by="", append="Only this.")) == ["Only this."]
+    assert blocks(PromptOverrides(replaced_by="")) == []
+    assert blocks(PromptOverrides(replaced_by="", append="Only this.")) == ["Only this."]
 
 
 def test_what_is_appended_stands_between_our_words_and_the_facts() -> None:
-    ours, appended, facts = blocks(Wording(append="Speak French."))
+    ours, appended, facts = blocks(PromptOverrides(append="Speak French."))
     assert (ours, appended) == (blocks()[0], "Speak French.")
     assert facts.startswith("# Environment")
 
 
 def test_facts_can_go_to_the_first_message_instead() -> None:
-    wording = Wording(excludes_dynamic=True)
+    wording = PromptOverrides(excludes_dynamic=True)
     assert blocks(wording) == [blocks()[0]]
-    sections = first_sections(wording, CONTEXT, model="claude-x")
+    sections = first_message_sections(wording, CONTEXT, model="claude-x")
     assert list(sections) == ["Environment", "gitStatus"]
-    assert first_sections(Wording(), CONTEXT, model="claude-x") == {}
-    assert first_sections(Wording(replaced_by="Mine.", excludes_dynamic=True), CONTEXT, model="x") == {}
+    assert first_message_sections(PromptOverrides(), CONTEXT, model="claude-x") == {}
+    assert first_message_sections(PromptOverrides(replaced_by="Mine.", excludes_dynamic=True), CONTEXT, model="x") == {}
 
 
 def test_a_prompt_comes_from_a_file_or_from_the_command_line(tmp_path: Path) -> None:
     (tmp_path / "prompt.md").write_bytes(b"\xef\xbb\xbfMine.\n")
-    assert given("--system-prompt", None, "prompt.md", tmp_path) == "Mine.\n"
-    assert given("--system-prompt", None, str(tmp_path / "prompt.md"), Path("/")) == "Mine.\n"
-    assert given("--system-prompt", "", None, tmp_path) == ""
-    assert given("--system-prompt", None, None, tmp_path) is None
+    assert read_prompt_flag("--system-prompt", None, "prompt.md", tmp_path) == "Mine.\n"
+    assert read_prompt_flag("--system-prompt", None, str(tmp_path / "prompt.md"), Path("/")) == "Mine.\n"
+    assert read_prompt_flag("--system-prompt", "", None, tmp_path) == ""
+    assert read_prompt_flag("--system-prompt", None, None, tmp_path) is None
 
 
 @pytest.mark.parametrize(
@@ -90,5 +97,5 @@ def test_a_prompt_that_cannot_be_had_is_told(
     flag: str, text: str | None, file: str, message: str, tmp_path: Path
 ) -> None:
     with pytest.raises(UsageError) as refused:
-        given(flag, text, file, tmp_path)
+        read_prompt_flag(flag, text, file, tmp_path)
     assert refused.value.message == message.format(folder=tmp_path)

@@ -25,7 +25,7 @@ def test_the_branch_is_read_without_git(head: str, branch: str, tmp_path: Path) 
     (tmp_path / ".git").mkdir()
     (tmp_path / ".git" / "HEAD").write_text(head, "utf-8")
     (tmp_path / "src").mkdir()
-    assert git_files.branch(tmp_path / "src") == branch
+    assert git_files.current_branch(tmp_path / "src") == branch
 
 
 def test_a_worktree_has_a_branch_of_its_own(tmp_path: Path) -> None:
@@ -36,11 +36,11 @@ def test_a_worktree_has_a_branch_of_its_own(tmp_path: Path) -> None:
         ["git", "-C", str(top), "worktree", "add", "-q", "-b", "other", str(tmp_path / "tree")],
     ):
         subprocess.run(argv, check=True, timeout=LIMIT_SECONDS)
-    assert (git_files.branch(top), git_files.branch(tmp_path / "tree")) == ("main", "other")
+    assert (git_files.current_branch(top), git_files.current_branch(tmp_path / "tree")) == ("main", "other")
 
 
 def test_a_folder_outside_of_any_repository_has_no_branch(tmp_path: Path) -> None:
-    assert git_files.branch(tmp_path) == "HEAD"
+    assert git_files.current_branch(tmp_path) == "HEAD"
 
 
 def test_a_branch_is_known_also_where_git_has_packed_it_away(tmp_path: Path) -> None:
@@ -52,4 +52,4 @@ def test_a_branch_is_known_also_where_git_has_packed_it_away(tmp_path: Path) -> 
     ):
         subprocess.run(["git", "-C", str(tmp_path), *arguments], check=True, timeout=LIMIT_SECONDS)
     assert not (tmp_path / ".git/refs/heads/master").exists()
-    assert (git_files.branch(tmp_path), git_files.main_branch(tmp_path)) == ("other", "master")
+    assert (git_files.current_branch(tmp_path), git_files.main_branch(tmp_path)) == ("other", "master")

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from bridle.agent.permissions.rules.syntax import Rule
-from bridle.agent.settings.load_settings import Settings, load
+from bridle.agent.settings.load_settings import Settings, load_settings
 from bridle.agent.settings.settings_file import SETTINGS_LIMIT_BYTES
 from bridle.errors import UsageError
 
@@ -40,7 +40,7 @@ class Place:
 
     def load(self, sources: list[str] | None = None, extra: str | None = None, **environment: str) -> Settings:
         everything = {**self.environment, **environment}
-        return load(self.cwd, self.config, sources, extra, everything, managed=self.files["managed"])
+        return load_settings(self.cwd, self.config, sources, extra, everything, managed=self.files["managed"])
 
 
 @pytest.fixture

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from bridle.agent.skills.catalogue import Skills, discover
-from bridle.agent.skills.slash_commands import Expanded, Local, Meaning, expand
-from bridle.agent.tools.contract.tool import Answer
+from bridle.agent.skills.catalogue import Skills, discover_skills
+from bridle.agent.skills.slash_commands import ExpandedPrompt, LocalAnswer, Meaning, expand_slash_command
+from bridle.agent.tools.contract.tool import ToolResult
 from bridle.agent.tools.skill import SkillTool
 from bridle.errors import UserError
 from tests.agent.tools.workplace import recorded
@@ -47,7 +47,7 @@ class Home:
 
     def discover(self, **options: Any) -> Skills:
         """Find what was written."""
-        return discover(self.project, self.config, **options)
+        return discover_skills(self.project, self.config, **options)
 
 
 @pytest.fixture
@@ -55,13 +55,13 @@ def home(tmp_path: Path) -> Home:
     return Home(tmp_path)
 
 
-def call(skills: Skills, name: str, args: str | None = None, **options: Any) -> Answer:
+def call(skills: Skills, name: str, args: str | None = None, **options: Any) -> ToolResult:
     tool = SkillTool(skills, session_id="session-1", **options)
     given = {"skill": name} if args is None else {"skill": name, "args": args}
     return asyncio.run(tool.run(given, call_id="call_1"))
 
 
-def text_of(answer: Answer) -> str:
+def text_of(answer: ToolResult) -> str:
     """The text that follows the result."""
     (text,) = answer.follow_up
     assert isinstance(text, str)
@@ -69,7 +69,7 @@ def text_of(answer: Answer) -> str:
 
 
 def meant(prompt: str, skills: Skills, **options: Any) -> Meaning:
-    return asyncio.run(expand(prompt, skills, session_id="session-1", **options))
+    return asyncio.run(expand_slash_command(prompt, skills, session_id="session-1", **options))
 
 
 def test_nothing_is_found_where_there_is_nothing(home: Home) -> None:
@@ -201,10 +201,10 @@ def test_a_folder_inside_a_repository_has_the_skills_above_it(home: Home) -> Non
     home.skill("top", "---\ndescription: top\n---\n")
     home.put("project/deep/er/.claude/skills/near/SKILL.md", "---\ndescription: near\n---\n")
     deep = home.project / "deep" / "er"
-    assert discover(deep, home.config).slash_commands() == ["near"]
+    assert discover_skills(deep, home.config).slash_commands() == ["near"]
     (home.project / ".git").mkdir()
-    assert discover(deep, home.config).slash_commands() == ["near", "top"]
-    assert discover(deep, home.config, folders=[home.project]).slash_commands() == ["near", "top"]
+    assert discover_skills(deep, home.config).slash_commands() == ["near", "top"]
+    assert discover_skills(deep, home.config, folders=[home.project]).slash_commands() == ["near", "top"]
 
 
 def test_the_library_and_its_sets_are_skills_too(home: Home) -> None:
@@ -283,7 +283,7 @@ def test_a_skill_that_vanished_is_a_clear_failure(home: Home) -> None:
     answer = call(skills, "greet")
     assert answer.is_error
     assert str(path) in str(answer.content)
-    assert meant("/greet", skills) == Local(str(answer.content), is_error=True)
+    assert meant("/greet", skills) == LocalAnswer(str(answer.content), is_error=True)
 
 
 def test_commands_in_a_skill_run_only_if_somebody_runs_them(home: Home) -> None:
@@ -310,7 +310,7 @@ def test_commands_in_a_skill_run_only_if_somebody_runs_them(home: Home) -> None:
 def test_a_prompt_calls_a_command_as_measured(home: Home, prompt: str, arguments: str) -> None:
     home.put("project/.claude/commands/greet.md", "Say GREETINGS to $ARGUMENTS.\n")
     meaning = meant(prompt, home.discover())
-    assert isinstance(meaning, Expanded)
+    assert isinstance(meaning, ExpandedPrompt)
     assert meaning.skill.name == "greet"
     called = "<command-message>greet</command-message>\n<command-name>/greet</command-name>\n"
     if arguments:
@@ -341,13 +341,13 @@ def test_other_prompts_are_sent_as_they_are(home: Home, prompt: str) -> None:
 def test_an_unknown_command_is_answered_here_as_measured(home: Home, prompt: str, said: str) -> None:
     home.skill("greet", GREET)
     home.put("project/.claude/commands/nofm.md", "x")
-    assert meant(prompt, home.discover(), others=("clear",)) == Local(said)
+    assert meant(prompt, home.discover(), others=("clear",)) == LocalAnswer(said)
 
 
 def test_a_skill_for_the_model_alone_is_not_the_users(home: Home) -> None:
     home.skill("nouser", "---\ndescription: n\nuser-invocable: false\n---\n")
     meaning = meant("/nouser", home.discover())
-    assert isinstance(meaning, Local)
+    assert isinstance(meaning, LocalAnswer)
     assert "nouser" in meaning.text
 
 
@@ -445,8 +445,8 @@ def test_a_document_that_cannot_be_read_is_told_and_no_error(home: Home) -> None
 def test_plain_documents_are_found_without_the_yaml_library(home: Home) -> None:
     home.skill("greet", GREET)
     code = (
-        "import sys; from pathlib import Path; from bridle.agent.skills.catalogue import discover;"
-        f"found = discover(Path({str(home.project)!r}), Path({str(home.config)!r}));"
+        "import sys; from pathlib import Path; from bridle.agent.skills.catalogue import discover_skills;"
+        f"found = discover_skills(Path({str(home.project)!r}), Path({str(home.config)!r}));"
         "print(found.listing(), 'yaml' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)

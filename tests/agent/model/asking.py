@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from bridle.agent.model.api import credentials
-from bridle.agent.model.api.endpoint import PlainEndpoint
-from bridle.agent.model.api.models import resolve
+from bridle.agent.model.api.endpoint import HttpEndpoint
+from bridle.agent.model.api.models import resolve_model
 from bridle.agent.model.api.question import Question
-from bridle.agent.model.api.stream_pieces import BlockDone, Ended, Frame, Piece
-from bridle.agent.model.client import Asker
+from bridle.agent.model.api.stream_pieces import AnswerFinished, AnswerPiece, BlockFinished, StreamFrame
+from bridle.agent.model.client import RetryingClient
 from bridle.errors import ModelFailure
 from bridle.stage.script import load_script
 from bridle.stage.server import Stage
@@ -28,15 +28,15 @@ NOWHERE = Path("/nonexistent")
 class Heard:
     """What came of one question."""
 
-    pieces: list[Piece] = field(default_factory=list)
+    pieces: list[AnswerPiece] = field(default_factory=list)
     failure: ModelFailure | None = None
     waits: list[float] = field(default_factory=list)
     """The seconds of each wait that was asked for."""
 
     @property
-    def told(self) -> list[Piece]:
+    def told(self) -> list[AnswerPiece]:
         """Everything but the frames."""
-        return [piece for piece in self.pieces if not isinstance(piece, Frame)]
+        return [piece for piece in self.pieces if not isinstance(piece, StreamFrame)]
 
     @property
     def kinds(self) -> list[str]:
@@ -46,12 +46,14 @@ class Heard:
     @property
     def texts(self) -> list[str]:
         """The texts of the blocks."""
-        return [piece.block["text"] for piece in self.pieces if isinstance(piece, BlockDone) and "text" in piece.block]
+        return [
+            piece.block["text"] for piece in self.pieces if isinstance(piece, BlockFinished) and "text" in piece.block
+        ]
 
     @property
-    def ended(self) -> Ended:
+    def ended(self) -> AnswerFinished:
         """The end of the answer."""
-        [end] = [piece for piece in self.pieces if isinstance(piece, Ended)]
+        [end] = [piece for piece in self.pieces if isinstance(piece, AnswerFinished)]
         return end
 
     def only(self, kind: type[Any]) -> list[Any]:
@@ -59,7 +61,7 @@ class Heard:
         return [piece for piece in self.pieces if isinstance(piece, kind)]
 
 
-def asker(url: str, heard: Heard, **environment: str) -> Asker:
+def asker(url: str, heard: Heard, **environment: str) -> RetryingClient:
     """A client whose waits are written down and pass at once, and whose luck is always the least."""
     everything = {"ANTHROPIC_BASE_URL": url, "ANTHROPIC_API_KEY": "sk-dummy", **environment}
 
@@ -67,7 +69,7 @@ def asker(url: str, heard: Heard, **environment: str) -> Asker:
         if seconds:
             heard.waits.append(seconds)
 
-    return Asker(PlainEndpoint(_keys(everything), everything), everything, sleep=sleep, chance=lambda: 0.0)
+    return RetryingClient(HttpEndpoint(_keys(everything), everything), everything, sleep=sleep, chance=lambda: 0.0)
 
 
 async def hear(url: str, ask: Question | None = None, **environment: str) -> Heard:
@@ -113,7 +115,7 @@ def place(stage: Stage) -> str:
 
 def asked(*answers: Answer, model: str = "opus", fallbacks: str = "", **environment: str) -> tuple[Heard, Stage]:
     """Ask a stage that plays these answers."""
-    others = tuple(resolve(name, {}) for name in fallbacks.split(",") if name)
+    others = tuple(resolve_model(name, {}) for name in fallbacks.split(",") if name)
     with running(load_script({"answers": list(answers)})) as stage:
         heard = heard_from(stage.url, question(model, fallbacks=others), **environment)
     assert stage.problems == ()

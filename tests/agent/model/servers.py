@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from bridle.agent.model.api.models import resolve
+from bridle.agent.model.api.models import resolve_model
 from bridle.agent.model.api.question import Question
 
 CERTIFICATES = Path(__file__).parent / "certificates"
@@ -213,4 +213,4 @@ def message(text: str) -> bytes:
 def question(model: str = "opus", **fields: Any) -> Question:
     """A small question."""
     messages = ({"role": "user", "content": "hello"},)
-    return Question(**{"model": resolve(model, {}), "messages": messages, "session_id": "s-1", **fields})
+    return Question(**{"model": resolve_model(model, {}), "messages": messages, "session_id": "s-1", **fields})

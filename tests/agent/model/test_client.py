@@ -8,7 +8,14 @@ from contextlib import aclosing
 
 import pytest
 
-from bridle.agent.model.api.stream_pieces import Begun, BlockDone, Ended, Frame, Piece, Thought
+from bridle.agent.model.api.stream_pieces import (
+    AnswerFinished,
+    AnswerPiece,
+    AnswerStarted,
+    BlockFinished,
+    StreamFrame,
+    ThinkingProgress,
+)
 from bridle.agent.model.client import connect
 from bridle.errors import ModelFailure, UsageError
 from bridle.stage.script import load_script
@@ -42,32 +49,32 @@ from tests.agent.model.servers import Server as Loopback
 def test_an_answer_comes_in_pieces_and_each_block_before_the_frame_that_ends_it() -> None:
     blocks = [{"type": "thinking", "thinking": "x" * 30, "signature": "c2ln"}, "Hello.", CALL]
     heard, stage = asked({"blocks": blocks, "usage": USAGE, "id": "msg_x"})
-    order = [piece.data["type"] if isinstance(piece, Frame) else type(piece).__name__ for piece in heard.pieces]
+    order = [piece.data["type"] if isinstance(piece, StreamFrame) else type(piece).__name__ for piece in heard.pieces]
     assert order == [
-        "Begun",
+        "AnswerStarted",
         "message_start",
         "content_block_start",
-        *("Thought", "content_block_delta") * 2,
+        *("ThinkingProgress", "content_block_delta") * 2,
         "content_block_delta",
-        "BlockDone",
+        "BlockFinished",
         "content_block_stop",
         "content_block_start",
         "content_block_delta",
-        "BlockDone",
+        "BlockFinished",
         "content_block_stop",
         "content_block_start",
         *("content_block_delta",) * 2,
-        "BlockDone",
+        "BlockFinished",
         "content_block_stop",
         "message_delta",
         "message_stop",
-        "Ended",
+        "AnswerFinished",
     ]
-    begun = heard.only(Begun)[0]
+    begun = heard.only(AnswerStarted)[0]
     assert (begun.message["id"], begun.message["content"], begun.message["usage"]["output_tokens"]) == ("msg_x", [], 1)
     assert (begun.request_id, begun.final) == (stage.requests[0].request_id, False)
-    assert heard.only(Thought) == [Thought(5, 5), Thought(8, 3)]
-    done = heard.only(BlockDone)
+    assert heard.only(ThinkingProgress) == [ThinkingProgress(5, 5), ThinkingProgress(8, 3)]
+    done = heard.only(BlockFinished)
     assert [piece.index for piece in done] == [0, 1, 2]
     assert done[0].block == {"type": "thinking", "thinking": "x" * 30, "signature": "c2ln"}
     assert done[1].block == {"type": "text", "text": "Hello."}
@@ -123,7 +130,7 @@ def test_whoever_stops_listening_at_the_end_of_an_answer_keeps_the_connection() 
             for _ in range(3):
                 async with aclosing(client.answer(question())) as pieces:
                     async for piece in pieces:
-                        if isinstance(piece, Ended):
+                        if isinstance(piece, AnswerFinished):
                             break
             assert server.connections == 1
             await client.close()
@@ -161,7 +168,7 @@ def test_an_answer_cut_into_two_parts_at_any_byte_gives_the_same_pieces() -> Non
 
         async with serving(play) as server:
             client = asker(server.url, Heard())
-            expected: list[Piece] = []
+            expected: list[AnswerPiece] = []
             for cut in range(len(whole)):
                 parts[:] = [whole[:cut], whole[cut:]]
                 pieces = [piece async for piece in client.answer(question())]
@@ -176,8 +183,8 @@ def test_a_server_that_answers_in_one_document_although_a_stream_was_asked_for_i
     async def main() -> None:
         async with serving(answering(ok(message("whole"), request_id="req_7"))) as server:
             heard = await hear(server.url)
-            assert (heard.kinds, heard.texts) == (["Begun", "BlockDone", "Ended"], ["whole"])
-            assert (heard.only(Begun)[0].final, heard.only(Begun)[0].request_id) == (True, "req_7")
+            assert (heard.kinds, heard.texts) == (["AnswerStarted", "BlockFinished", "AnswerFinished"], ["whole"])
+            assert (heard.only(AnswerStarted)[0].final, heard.only(AnswerStarted)[0].request_id) == (True, "req_7")
 
     asyncio.run(main())
 
@@ -185,7 +192,7 @@ def test_a_server_that_answers_in_one_document_although_a_stream_was_asked_for_i
 @pytest.mark.parametrize("raw", ['{"command": "ech', "[1, 2]", "7", "{", "nonsense", '{"a": NaN}', "[" * 5000])
 def test_an_input_that_is_no_json_object_is_kept_as_it_stands(raw: str) -> None:
     heard, _ = asked({"blocks": [{**CALL, "raw_input": raw}]})
-    [done] = heard.only(BlockDone)
+    [done] = heard.only(BlockFinished)
     assert done.block["input"] == {"__unparsedToolInput": {"raw": raw, "len": len(raw)}}
 
 
@@ -195,7 +202,7 @@ def test_an_input_that_is_no_json_object_is_kept_as_it_stands(raw: str) -> None:
 )
 def test_an_input_that_is_json_by_the_letter_is_read(raw: str, value: object) -> None:
     heard, _ = asked({"blocks": [{**CALL, "raw_input": raw}]})
-    assert heard.only(BlockDone)[0].block["input"] == value
+    assert heard.only(BlockFinished)[0].block["input"] == value
 
 
 def test_a_refusal_ends_the_answer_with_its_details() -> None:
@@ -225,7 +232,7 @@ def test_what_nobody_knows_yet_goes_by_and_disturbs_nothing() -> None:
         async with serving(answering(chunked(*frames))) as server:
             heard = await hear(server.url)
             assert heard.texts == ["fine"]
-            kinds = [piece.data["type"] for piece in heard.only(Frame)]
+            kinds = [piece.data["type"] for piece in heard.only(StreamFrame)]
             assert ("new_frame" in kinds, "ping" in kinds) == (True, False)
 
     asyncio.run(main())
@@ -246,7 +253,7 @@ def test_whoever_leaves_in_mid_answer_leaves_no_connection(how: str) -> None:
             async def listen() -> None:
                 async with aclosing(client.answer(question())) as pieces:
                     async for piece in pieces:
-                        if isinstance(piece, Frame) and piece.data["type"] == "content_block_delta":
+                        if isinstance(piece, StreamFrame) and piece.data["type"] == "content_block_delta":
                             reached.set()
                             if how == "close":
                                 return
@@ -328,4 +335,4 @@ def test_connect_gives_a_client_for_the_plain_endpoint() -> None:
 
 def test_an_end_is_the_last_piece() -> None:
     heard, _ = asked(FINE)
-    assert isinstance(heard.pieces[-1], Ended)
+    assert isinstance(heard.pieces[-1], AnswerFinished)

@@ -19,8 +19,8 @@ from typing import Any
 
 import pytest
 
-from bridle.agent.model.api.stream_pieces import Begun, Frame, Restarted, Retrying
-from bridle.agent.model.client import Asker, connect
+from bridle.agent.model.api.stream_pieces import AnswerRestarted, AnswerStarted, Retrying, StreamFrame
+from bridle.agent.model.client import RetryingClient, connect
 from bridle.agent.model.clouds import clients
 from bridle.errors import ModelFailure, UsageError
 from tests.agent.model.asking import Heard
@@ -91,9 +91,9 @@ async def hear(environment: dict[str, str], **fields: Any) -> Heard:
         if seconds:
             heard.waits.append(seconds)
 
-    cloud = clients.chosen(environment)
+    cloud = clients.selected_cloud(environment)
     assert cloud is not None
-    client = Asker(clients.endpoint(cloud, environment), environment, sleep=sleep, chance=lambda: 0.0)
+    client = RetryingClient(clients.cloud_endpoint(cloud, environment), environment, sleep=sleep, chance=lambda: 0.0)
     try:
         async with asyncio.timeout(PATIENCE_SECONDS):
             async for piece in client.answer(question(**fields)):
@@ -162,8 +162,8 @@ def test_the_pieces_of_a_cloud_are_those_of_the_plain_endpoint() -> None:
         frames = text_frames("fine", output_tokens=9)
         async with serving(answering(bedrock_stream(*frames))) as server:
             heard = await hear({**BEDROCK, "ANTHROPIC_BEDROCK_BASE_URL": server.url})
-        assert heard.kinds == ["Begun", "BlockDone", "Ended"]
-        kinds = [piece.data["type"] for piece in heard.only(Frame)]
+        assert heard.kinds == ["AnswerStarted", "BlockFinished", "AnswerFinished"]
+        kinds = [piece.data["type"] for piece in heard.only(StreamFrame)]
         assert kinds == [json.loads(one.partition(b"data: ")[2])["type"] for one in frames]
         assert heard.ended.usage == {"input_tokens": 3, "output_tokens": 9}
         assert heard.ended.stop_reason == "end_turn"
@@ -221,8 +221,8 @@ def test_trouble_of_a_cloud_is_answered_like_that_of_the_plain_endpoint() -> Non
                 (2, 503, "server_error"),
             ]
             assert heard.waits == [7.0, 1.0]
-            assert (heard.texts, Restarted() in heard.pieces) == (["whole"], True)
-            assert heard.only(Begun)[-1].final
+            assert (heard.texts, AnswerRestarted() in heard.pieces) == (["whole"], True)
+            assert heard.only(AnswerStarted)[-1].final
             assert server.requests[-1].line.partition(" HTTP")[0].endswith(":rawPredict")
 
     asyncio.run(main())
@@ -250,7 +250,7 @@ def test_a_stream_of_a_cloud_that_breaks_off_is_asked_for_whole() -> None:
 
         async with serving(play) as server:
             heard = await hear({**VERTEX, "ANTHROPIC_VERTEX_BASE_URL": server.url})
-            assert (heard.texts, Restarted() in heard.pieces) == (["whole"], True)
+            assert (heard.texts, AnswerRestarted() in heard.pieces) == (["whole"], True)
 
     asyncio.run(main())
 
@@ -292,10 +292,10 @@ def test_a_setting_that_vertex_needs_is_named(missing: str) -> None:
 
 
 def test_a_cloud_is_chosen_only_when_it_is_asked_for() -> None:
-    assert clients.chosen({}) is None
-    assert clients.chosen({"CLAUDE_CODE_USE_BEDROCK": "0", "CLAUDE_CODE_USE_VERTEX": ""}) is None
-    assert clients.chosen({"CLAUDE_CODE_USE_VERTEX": "true"}) == "vertex"
-    assert clients.chosen({"CLAUDE_CODE_USE_BEDROCK": "1"}) == "bedrock"
+    assert clients.selected_cloud({}) is None
+    assert clients.selected_cloud({"CLAUDE_CODE_USE_BEDROCK": "0", "CLAUDE_CODE_USE_VERTEX": ""}) is None
+    assert clients.selected_cloud({"CLAUDE_CODE_USE_VERTEX": "true"}) == "vertex"
+    assert clients.selected_cloud({"CLAUDE_CODE_USE_BEDROCK": "1"}) == "bedrock"
 
 
 def test_without_the_official_client_the_way_to_get_it_is_told() -> None:

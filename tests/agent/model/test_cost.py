@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from bridle.agent.model.api.cost import Ledger, answer_usd
-from bridle.agent.model.api.models import resolve
+from bridle.agent.model.api.cost import CostLedger, answer_cost_usd
+from bridle.agent.model.api.models import resolve_model
 
 USAGE = {"input_tokens": 100, "output_tokens": 20, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0}
 
@@ -21,7 +21,7 @@ USAGE = {"input_tokens": 100, "output_tokens": 20, "cache_creation_input_tokens"
     ],
 )
 def test_an_answer_costs_what_the_real_program_reports(name: str | None, dollars: float) -> None:
-    assert answer_usd(resolve(name, {}).id, USAGE) == pytest.approx(dollars)
+    assert answer_cost_usd(resolve_model(name, {}).id, USAGE) == pytest.approx(dollars)
 
 
 def test_cached_tokens_and_searches_are_counted() -> None:
@@ -33,22 +33,22 @@ def test_cached_tokens_and_searches_are_counted() -> None:
         "cache_creation": {"ephemeral_5m_input_tokens": 1_000_000, "ephemeral_1h_input_tokens": 2_000_000},
         "server_tool_use": {"web_search_requests": 3},
     }
-    assert answer_usd("claude-opus-4-8", usage) == pytest.approx(5 + 0.5 + 6.25 + 20 + 0.03)
+    assert answer_cost_usd("claude-opus-4-8", usage) == pytest.approx(5 + 0.5 + 6.25 + 20 + 0.03)
 
 
 @pytest.mark.parametrize(
     "usage", [{}, {"input_tokens": None}, {"input_tokens": "7", "cache_creation": 1, "server_tool_use": []}]
 )
 def test_figures_that_are_none_cost_nothing(usage: dict[str, object]) -> None:
-    assert answer_usd("claude-opus-4-8", usage) == 0.0
+    assert answer_cost_usd("claude-opus-4-8", usage) == 0.0
 
 
 def test_a_ledger_adds_up_for_each_model() -> None:
-    ledger = Ledger()
+    ledger = CostLedger()
     assert (ledger.total_usd, ledger.model_usage()) == (0, {})
-    assert ledger.add(resolve(None, {}), USAGE) == 0.001
-    ledger.add(resolve(None, {}), {**USAGE, "cache_read_input_tokens": 5, "cache_creation_input_tokens": 7})
-    ledger.add(resolve("haiku", {}), {**USAGE, "server_tool_use": {"web_search_requests": 2}})
+    assert ledger.add(resolve_model(None, {}), USAGE) == 0.001
+    ledger.add(resolve_model(None, {}), {**USAGE, "cache_read_input_tokens": 5, "cache_creation_input_tokens": 7})
+    ledger.add(resolve_model("haiku", {}), {**USAGE, "server_tool_use": {"web_search_requests": 2}})
     usage = ledger.model_usage()
     assert list(usage) == ["claude-opus-4-8[1m]", "claude-haiku-4-5-20251001"]
     wide = usage["claude-opus-4-8[1m]"]

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from bridle.agent.model.http.address import parse
-from bridle.agent.model.http.http_client import Limits, Server
+from bridle.agent.model.http.address import parse_address
+from bridle.agent.model.http.http_client import HttpClient, Timeouts
 from bridle.agent.model.http.proxy import proxy_for
 from bridle.errors import NetworkError, UsageError
 from tests.agent.model.servers import (
@@ -25,19 +25,19 @@ from tests.agent.model.servers import (
 )
 from tests.agent.model.servers import Server as Loopback
 
-QUICK = Limits(connect_seconds=PATIENCE_SECONDS, headers_seconds=PATIENCE_SECONDS, idle_seconds=PATIENCE_SECONDS)
+QUICK = Timeouts(connect_seconds=PATIENCE_SECONDS, headers_seconds=PATIENCE_SECONDS, idle_seconds=PATIENCE_SECONDS)
 
 
-def client(url: str, environment: Mapping[str, str] | None = None, limits: Limits = QUICK) -> Server:
-    return Server(parse(url), environment or {}, limits)
+def client(url: str, environment: Mapping[str, str] | None = None, limits: Timeouts = QUICK) -> HttpClient:
+    return HttpClient(parse_address(url), environment or {}, limits)
 
 
-async def fetch(server: Server, body: bytes = b"{}", path: str = "/x") -> tuple[int, bytes]:
+async def fetch(server: HttpClient, body: bytes = b"{}", path: str = "/x") -> tuple[int, bytes]:
     async with asyncio.timeout(PATIENCE_SECONDS), server.request("POST", path, {"a": "b"}, body) as response:
         return response.status, await response.read(1 << 30)
 
 
-async def trouble(server: Server) -> NetworkError:
+async def trouble(server: HttpClient) -> NetworkError:
     with pytest.raises(NetworkError) as caught:
         await fetch(server)
     return caught.value
@@ -220,7 +220,7 @@ def test_every_wait_has_its_limit(where: str) -> None:
         await peer.left()
 
     async def main() -> None:
-        limits = Limits(
+        limits = Timeouts(
             **{f"{name}_seconds": 0.05 if name == where else 30.0 for name in ("connect", "headers", "idle")}
         )
         async with serving(silent, tls=False) as server:
@@ -476,7 +476,7 @@ def test_a_proxy_that_refuses_or_is_not_there_is_told() -> None:
     ],
 )
 def test_the_exceptions_of_a_proxy(exception: str, host: str, straight: bool) -> None:
-    found = proxy_for(parse(f"https://{host}"), {"HTTPS_PROXY": "http://proxy:3128", "NO_PROXY": exception})
+    found = proxy_for(parse_address(f"https://{host}"), {"HTTPS_PROXY": "http://proxy:3128", "NO_PROXY": exception})
     assert (found is None) is straight
 
 
@@ -496,7 +496,7 @@ def test_the_exceptions_of_a_proxy(exception: str, host: str, straight: bool) ->
 )
 def test_an_address_that_is_none_is_refused(url: str) -> None:
     with pytest.raises(UsageError):
-        parse(url)
+        parse_address(url)
 
 
 def test_a_header_that_cannot_be_sent_is_refused_without_showing_it() -> None:

@@ -48,15 +48,15 @@ from pathlib import Path
 from bridle.agent.model.api import credentials, models
 from bridle.agent.model.api.question import Question
 from bridle.agent.model.client import connect
-from bridle.agent.model.api.cost import Ledger
-from bridle.agent.model.api.stream_pieces import Ended
+from bridle.agent.model.api.cost import CostLedger
+from bridle.agent.model.api.stream_pieces import AnswerFinished
 
 async def main(environment):
     client = connect(credentials.find(environment, home=Path("/nonexistent")), environment)
-    model = models.resolve(None, environment)
-    ledger = Ledger()
+    model = models.resolve_model(None, environment)
+    ledger = CostLedger()
     async for piece in client.answer(Question(model, ({"role": "user", "content": "hi"},))):
-        if isinstance(piece, Ended):
+        if isinstance(piece, AnswerFinished):
             ledger.add(model, piece.usage)
     await client.close()
     return ledger.total_usd

@@ -6,11 +6,11 @@ from bridle.agent.model.api.models import (
     ALIASES,
     EFFORTS,
     Thinking,
-    effort_sent,
-    resolve,
-    small,
-    spoken,
-    thinking_sent,
+    display_name,
+    effort_for,
+    resolve_model,
+    small_model,
+    thinking_for,
 )
 from bridle.agent.model.clouds.model_ids import bedrock_id, vertex_id
 
@@ -45,7 +45,7 @@ PROFILE = "us.anthropic.claude-haiku-4-5-20251001-v1:0"
 def test_a_name_means_the_model_that_was_measured(
     name: str | None, sent: str, shown: str, window: int, most: int
 ) -> None:
-    model = resolve(name, {})
+    model = resolve_model(name, {})
     assert (model.id, model.shown) == (sent, shown)
     assert (model.context_window, model.max_output_tokens, model.max_tokens) == (window, most, most)
     assert ("context-1m-2025-08-07" in model.betas) is (window == 1_000_000)
@@ -53,11 +53,11 @@ def test_a_name_means_the_model_that_was_measured(
 
 def test_a_flag_wins_over_the_environment_and_that_over_the_settings() -> None:
     environment = {"ANTHROPIC_MODEL": "sonnet"}
-    assert resolve("haiku", environment, setting="fable").id == HAIKU
-    assert resolve(None, environment, setting="fable").id == SONNET
-    assert resolve("", environment).id == SONNET
-    assert resolve(None, {}, setting="fable").id == FABLE
-    assert resolve(None, {"ANTHROPIC_MODEL": ""}).id == OPUS
+    assert resolve_model("haiku", environment, setting="fable").id == HAIKU
+    assert resolve_model(None, environment, setting="fable").id == SONNET
+    assert resolve_model("", environment).id == SONNET
+    assert resolve_model(None, {}, setting="fable").id == FABLE
+    assert resolve_model(None, {"ANTHROPIC_MODEL": ""}).id == OPUS
 
 
 @pytest.mark.parametrize(
@@ -74,27 +74,27 @@ def test_a_flag_wins_over_the_environment_and_that_over_the_settings() -> None:
     ],
 )
 def test_the_environment_can_say_what_an_alias_means(variable: str, name: str | None, sent: str, shown: str) -> None:
-    model = resolve(name, {variable: "mine"})
+    model = resolve_model(name, {variable: "mine"})
     assert (model.id, model.shown) == (sent, shown)
 
 
 def test_a_variable_can_ask_for_the_wide_window_too() -> None:
-    model = resolve("sonnet", {"ANTHROPIC_DEFAULT_SONNET_MODEL": "mine[1m]"})
+    model = resolve_model("sonnet", {"ANTHROPIC_DEFAULT_SONNET_MODEL": "mine[1m]"})
     assert (model.id, model.shown, model.context_window) == ("mine", "mine[1m]", 1_000_000)
 
 
 @pytest.mark.parametrize("name", [None, "sonnet[1m]", "x[1m]"])
 def test_the_wide_window_can_be_turned_off(name: str | None) -> None:
-    model = resolve(name, {"CLAUDE_CODE_DISABLE_1M_CONTEXT": "1"})
+    model = resolve_model(name, {"CLAUDE_CODE_DISABLE_1M_CONTEXT": "1"})
     assert (model.context_window, model.shown) == (200_000, model.id)
     assert "context-1m-2025-08-07" not in model.betas
 
 
 def test_small_tasks_go_to_the_small_model() -> None:
-    assert small({}).id == HAIKU
-    assert small({"ANTHROPIC_DEFAULT_HAIKU_MODEL": "h"}).id == "h"
-    assert small({"ANTHROPIC_DEFAULT_HAIKU_MODEL": "h[1m]"}).shown == "h[1m]"
-    assert small({"ANTHROPIC_DEFAULT_HAIKU_MODEL": "h", "ANTHROPIC_SMALL_FAST_MODEL": "s"}).id == "s"
+    assert small_model({}).id == HAIKU
+    assert small_model({"ANTHROPIC_DEFAULT_HAIKU_MODEL": "h"}).id == "h"
+    assert small_model({"ANTHROPIC_DEFAULT_HAIKU_MODEL": "h[1m]"}).shown == "h[1m]"
+    assert small_model({"ANTHROPIC_DEFAULT_HAIKU_MODEL": "h", "ANTHROPIC_SMALL_FAST_MODEL": "s"}).id == "s"
 
 
 @pytest.mark.parametrize(
@@ -112,7 +112,7 @@ def test_small_tasks_go_to_the_small_model() -> None:
 def test_the_length_of_an_answer_can_be_set_up_to_what_the_model_takes(
     name: str, set_to: str, asked: int, shown: int
 ) -> None:
-    model = resolve(name, {"CLAUDE_CODE_MAX_OUTPUT_TOKENS": set_to})
+    model = resolve_model(name, {"CLAUDE_CODE_MAX_OUTPUT_TOKENS": set_to})
     assert (model.max_tokens, model.max_output_tokens) == (asked, shown)
 
 
@@ -139,12 +139,15 @@ def test_the_length_of_an_answer_can_be_set_up_to_what_the_model_takes(
 )
 def test_thinking_is_asked_for_as_measured(name: str, tokens: int | None, set_to: str | None, sent: object) -> None:
     environment = {} if set_to is None else {"MAX_THINKING_TOKENS": set_to}
-    assert thinking_sent(resolve(name, environment), tokens, environment) == sent
+    assert thinking_for(resolve_model(name, environment), tokens, environment) == sent
 
 
 def test_the_budget_of_thinking_stays_below_the_answer() -> None:
     environment = {"CLAUDE_CODE_MAX_OUTPUT_TOKENS": "1000"}
-    assert thinking_sent(resolve("haiku", environment), None, environment) == {"type": "enabled", "budget_tokens": 999}
+    assert thinking_for(resolve_model("haiku", environment), None, environment) == {
+        "type": "enabled",
+        "budget_tokens": 999,
+    }
 
 
 @pytest.mark.parametrize(
@@ -161,27 +164,27 @@ def test_the_budget_of_thinking_stays_below_the_answer() -> None:
     ],
 )
 def test_effort_is_sent_as_the_model_takes_it(name: str, sent: tuple[str | None, ...]) -> None:
-    assert tuple(effort_sent(resolve(name, {}), effort, {}) for effort in EFFORTS) == sent
+    assert tuple(effort_for(resolve_model(name, {}), effort, {}) for effort in EFFORTS) == sent
 
 
 def test_effort_that_nobody_chose_is_the_models_own() -> None:
-    assert effort_sent(resolve("opus", {}), None, {}) == "high"
-    assert effort_sent(resolve("claude-opus-4-7", {}), None, {}) == "xhigh"
-    assert effort_sent(resolve("opus", {}), None, {"CLAUDE_CODE_EFFORT_LEVEL": "low"}) == "low"
-    assert effort_sent(resolve("opus", {}), "nonsense", {}) == "high"
+    assert effort_for(resolve_model("opus", {}), None, {}) == "high"
+    assert effort_for(resolve_model("claude-opus-4-7", {}), None, {}) == "xhigh"
+    assert effort_for(resolve_model("opus", {}), None, {"CLAUDE_CODE_EFFORT_LEVEL": "low"}) == "low"
+    assert effort_for(resolve_model("opus", {}), "nonsense", {}) == "high"
 
 
 @pytest.mark.parametrize(
     ("name", "takes"), [("opus", True), ("sonnet", True), ("fable", True), ("custom-x", True), ("haiku", False)]
 )
 def test_messages_of_the_program_are_for_the_models_that_take_them(name: str, takes: bool) -> None:
-    model = resolve(name, {})
+    model = resolve_model(name, {})
     assert model.takes_system_messages is takes
     assert ("mid-conversation-system-2026-04-07" in model.betas) is takes
 
 
 def test_every_alias_means_a_model_of_the_table() -> None:
-    assert {resolve(name, {}).thinking for name in ALIASES} == {Thinking.ADAPTIVE, Thinking.BUDGET}
+    assert {resolve_model(name, {}).thinking for name in ALIASES} == {Thinking.ADAPTIVE, Thinking.BUDGET}
 
 
 @pytest.mark.parametrize(
@@ -196,7 +199,7 @@ def test_every_alias_means_a_model_of_the_table() -> None:
     ],
 )
 def test_a_model_is_called_by_its_name_in_words(name: str, words: str) -> None:
-    assert spoken(name) == words
+    assert display_name(name) == words
 
 
 @pytest.mark.parametrize(

@@ -8,21 +8,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bridle.agent.model.api.models import resolve
+from bridle.agent.model.api.models import resolve_model
 from bridle.agent.model.api.question import Question
-from bridle.agent.model.api.request_body import betas, body, custom_headers, headers
+from bridle.agent.model.api.request_body import beta_names, build_body, build_headers, custom_headers
 from bridle.errors import UsageError
 
 MARK = {"cache_control": {"type": "ephemeral"}}
 
 
 def made(ask: Question, model: str = "opus", *, stream: bool = True, **environment: str) -> dict[str, Any]:
-    return body(ask, resolve(model, environment), environment, stream=stream)
+    return build_body(ask, resolve_model(model, environment), environment, stream=stream)
 
 
 def ask(*messages: Any, **fields: Any) -> Question:
     said = tuple({"role": "user", "content": one} if isinstance(one, str) else one for one in messages)
-    return Question(resolve("opus", {}), said, **fields)
+    return Question(resolve_model("opus", {}), said, **fields)
 
 
 def marks(document: Any) -> int:
@@ -128,13 +128,13 @@ def test_a_forced_tool_goes_without_thinking() -> None:
 def test_a_shorter_answer_has_room_for_less_thought() -> None:
     request = made(ask("x", max_tokens=500), "haiku")
     assert (request["max_tokens"], request["thinking"]["budget_tokens"]) == (500, 499)
-    learned = body(ask("x", max_tokens=500), resolve("haiku", {}), {}, stream=True, max_tokens=200)
+    learned = build_body(ask("x", max_tokens=500), resolve_model("haiku", {}), {}, stream=True, max_tokens=200)
     assert (learned["max_tokens"], learned["thinking"]["budget_tokens"]) == (200, 199)
 
 
 def test_betas_are_named_once_each_and_the_environment_can_add_some() -> None:
-    model = resolve("haiku", {})
-    assert betas(model, ("oauth-2025-04-20",), {"ANTHROPIC_BETAS": "a, b,,a"}) == (
+    model = resolve_model("haiku", {})
+    assert beta_names(model, ("oauth-2025-04-20",), {"ANTHROPIC_BETAS": "a, b,,a"}) == (
         "interleaved-thinking-2025-05-14",
         "oauth-2025-04-20",
         "a",
@@ -143,7 +143,7 @@ def test_betas_are_named_once_each_and_the_environment_can_add_some() -> None:
 
 
 def test_own_headers_win_over_ours() -> None:
-    sent = headers((), (), None, {"ANTHROPIC_CUSTOM_HEADERS": "User-Agent: mine\r\nX-Url: http://a:1/b"})
+    sent = build_headers((), (), None, {"ANTHROPIC_CUSTOM_HEADERS": "User-Agent: mine\r\nX-Url: http://a:1/b"})
     assert (sent["user-agent"], sent["x-url"]) == ("mine", "http://a:1/b")
     assert "anthropic-beta" not in sent
     assert "x-claude-code-session-id" not in sent

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from bridle.agent.model.api.models import resolve
-from bridle.agent.model.api.stream_pieces import FellBack, Retrying
+from bridle.agent.model.api.models import resolve_model
+from bridle.agent.model.api.stream_pieces import ModelFallback, Retrying
 from tests.agent.model.asking import (
     FINE,
     Answer,
@@ -86,9 +86,11 @@ def test_a_server_that_hangs_up_before_its_answer_is_asked_again() -> None:
 def test_another_model_is_asked_after_three_overloads() -> None:
     heard, stage = asked(error(529, times=3), FINE, fallbacks="sonnet")
     assert models(stage) == ["claude-opus-4-8"] * 3 + ["claude-sonnet-5"]
-    sonnet = resolve("sonnet", {})
+    sonnet = resolve_model("sonnet", {})
     words = "Switched to Sonnet 5 due to high demand for Opus 4.8"
-    assert heard.only(FellBack) == [FellBack("claude-opus-4-8", "claude-sonnet-5", sonnet, "overloaded", words)]
+    assert heard.only(ModelFallback) == [
+        ModelFallback("claude-opus-4-8", "claude-sonnet-5", sonnet, "overloaded", words)
+    ]
     assert (heard.texts, heard.waits) == (["fine"], [0.5, 1.0])
 
 
@@ -108,14 +110,14 @@ def test_every_model_of_the_list_has_its_turn_and_the_last_one_all_tries() -> No
 def test_another_model_is_asked_at_once_after_a_fault_of_the_server() -> None:
     heard, stage = asked(error(500, times=1), FINE, fallbacks="sonnet")
     assert (models(stage), heard.waits) == (["claude-opus-4-8", "claude-sonnet-5"], [])
-    assert heard.only(FellBack)[0].trigger == "server_error"
+    assert heard.only(ModelFallback)[0].trigger == "server_error"
 
 
 @pytest.mark.parametrize(("code", "requests"), [(400, 2), (404, 4)])
 def test_another_model_is_the_last_resort_when_one_is_refused_for_good(code: int, requests: int) -> None:
     heard, stage = asked(error(code, message="no such thing"), fallbacks="sonnet")
     assert len(stage.requests) == requests
-    [fell] = heard.only(FellBack)
+    [fell] = heard.only(ModelFallback)
     assert (fell.trigger, fell.model.id) == ("last_resort", "claude-sonnet-5")
     assert fell.content.startswith(
         f"Switched to Sonnet 5 because Opus 4.8 returned an error that could not be retried ({code} {{"
@@ -130,17 +132,17 @@ def test_another_model_is_the_last_resort_when_one_is_refused_for_good(code: int
 def test_another_model_would_not_help_with_these(answer: Answer) -> None:
     heard, stage = asked(answer, fallbacks="sonnet", CLAUDE_CODE_MAX_RETRIES="1")
     assert set(models(stage)) == {"claude-opus-4-8"}
-    assert heard.only(FellBack) == []
+    assert heard.only(ModelFallback) == []
     assert heard.failure is not None
 
 
 def test_a_model_is_not_its_own_substitute() -> None:
     heard, stage = asked(error(529), fallbacks="opus")
-    assert (heard.only(FellBack), len(stage.requests)) == ([], 3)
+    assert (heard.only(ModelFallback), len(stage.requests)) == ([], 3)
 
 
 def test_an_overload_inside_streams_leads_to_another_model_too() -> None:
     broken = {"kind": "overloaded_in_stream", "blocks": ["x"], "after_events": 1, "times": 3}
     heard, stage = asked(broken, FINE, fallbacks="sonnet")
     assert models(stage) == ["claude-opus-4-8"] * 3 + ["claude-sonnet-5"]
-    assert heard.only(FellBack)[0].trigger == "overloaded"
+    assert heard.only(ModelFallback)[0].trigger == "overloaded"

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from bridle.agent.model.api.stream_pieces import Begun, Broken, Restarted, Retrying
+from bridle.agent.model.api.stream_pieces import AnswerBroken, AnswerRestarted, AnswerStarted, Retrying
 from tests.agent.model.asking import (
     FINE,
     LONG,
@@ -32,11 +32,11 @@ from tests.agent.model.servers import Server as Loopback
 def test_a_stream_that_breaks_off_is_asked_for_whole_and_only_the_whole_answer_counts() -> None:
     broken = {"kind": "drop_connection", "blocks": [LONG], "after_events": 5, "usage": {"input_tokens": 9}}
     heard, stage = asked(broken, FINE)
-    assert heard.kinds == ["Begun", "Restarted", "Begun", "BlockDone", "Ended"]
+    assert heard.kinds == ["AnswerStarted", "AnswerRestarted", "AnswerStarted", "BlockFinished", "AnswerFinished"]
     assert streams(stage) == [True, False]
     assert (heard.texts, heard.waits) == (["fine"], [])
     assert (heard.ended.usage["input_tokens"], heard.ended.usage["output_tokens"]) == (100, 20)
-    last = heard.only(Begun)[1]
+    last = heard.only(AnswerStarted)[1]
     assert (last.final, last.message["stop_reason"], last.message["usage"]["output_tokens"]) == (True, "end_turn", 20)
 
 
@@ -60,7 +60,14 @@ def test_blocks_that_started_nothing_do_not_keep_a_broken_answer(first: list[byt
 
         async with serving(play) as server:
             heard = await hear(server.url)
-            assert heard.kinds == ["Begun", "BlockDone", "Restarted", "Begun", "BlockDone", "Ended"]
+            assert heard.kinds == [
+                "AnswerStarted",
+                "BlockFinished",
+                "AnswerRestarted",
+                "AnswerStarted",
+                "BlockFinished",
+                "AnswerFinished",
+            ]
             assert heard.texts[-1] == "fine"
             assert server.connections == 2
 
@@ -97,8 +104,8 @@ def test_a_stream_that_breaks_off_after_a_call_leaves_the_call_standing(
         parts = [*TOOL_FRAMES, *([ending] if ending else [])]
         async with serving(answering(chunked(*parts, ends=ends, request_id="req_1"))) as server:
             heard = await hear(server.url)
-            assert heard.kinds == ["Begun", "BlockDone", "BlockDone", "Broken"]
-            [broken] = heard.only(Broken)
+            assert heard.kinds == ["AnswerStarted", "BlockFinished", "BlockFinished", "AnswerBroken"]
+            [broken] = heard.only(AnswerBroken)
             assert (broken.text, broken.error, broken.status) == (text, kind, None)
             assert broken.usage == {"input_tokens": 3, "output_tokens": 1}
             assert len(server.requests) == 1
@@ -112,7 +119,7 @@ def test_an_answer_that_lacks_only_its_last_frame_is_complete(missing: int) -> N
         frames = text_frames("done", output_tokens=8)
         async with serving(answering(chunked(*frames[: len(frames) - missing], ends=False))) as server:
             heard = await hear(server.url)
-            assert (heard.kinds, heard.texts) == (["Begun", "BlockDone", "Ended"], ["done"])
+            assert (heard.kinds, heard.texts) == (["AnswerStarted", "BlockFinished", "AnswerFinished"], ["done"])
             assert (heard.ended.stop_reason, heard.ended.usage["output_tokens"]) == ("end_turn", 8)
 
     asyncio.run(main())
@@ -131,7 +138,7 @@ def test_a_server_that_leaves_out_the_end_of_the_last_block_is_understood() -> N
 def test_an_overload_in_mid_answer_is_asked_for_whole_at_once() -> None:
     broken = {"kind": "overloaded_in_stream", "blocks": [LONG], "after_events": 4, "usage": USAGE}
     heard, stage = asked(broken, FINE)
-    assert heard.kinds == ["Begun", "Restarted", "Begun", "BlockDone", "Ended"]
+    assert heard.kinds == ["AnswerStarted", "AnswerRestarted", "AnswerStarted", "BlockFinished", "AnswerFinished"]
     assert (streams(stage), heard.waits) == ([True, False], [])
     assert heard.ended.usage["input_tokens"] == 100
 
@@ -140,7 +147,12 @@ def test_an_overload_in_mid_answer_is_asked_for_whole_at_once() -> None:
 def test_an_overload_before_any_content_is_waited_for_in_silence(after: int) -> None:
     broken = {"kind": "overloaded_in_stream", "blocks": ["x"], "after_events": after, "times": 2, "usage": USAGE}
     heard, stage = asked(broken, FINE)
-    assert heard.kinds == [*(["Begun", "Restarted"] * 2 if after else []), "Begun", "BlockDone", "Ended"]
+    assert heard.kinds == [
+        *(["AnswerStarted", "AnswerRestarted"] * 2 if after else []),
+        "AnswerStarted",
+        "BlockFinished",
+        "AnswerFinished",
+    ]
     assert (streams(stage), heard.waits) == ([True] * 3, [0.5, 1.0])
     assert heard.ended.usage["input_tokens"] == 100
 
@@ -162,14 +174,14 @@ def test_a_stream_that_is_nonsense_is_asked_for_whole(text: str, after: int) -> 
     broken = {"kind": "malformed", "text": text, "after_events": after, "blocks": [LONG]}
     heard, stage = asked(broken, FINE)
     assert (heard.texts, streams(stage), heard.waits) == (["fine"], [True, False], [])
-    assert (Restarted() in heard.pieces) is bool(after)
+    assert (AnswerRestarted() in heard.pieces) is bool(after)
 
 
 def test_a_stream_that_stands_still_is_given_up_and_asked_for_whole() -> None:
     broken = {"kind": "hang", "blocks": [LONG], "after_events": 4}
     heard, stage = asked(broken, FINE, CLAUDE_STREAM_IDLE_TIMEOUT_MS="500")
     assert (heard.texts, streams(stage)) == (["fine"], [True, False])
-    assert Restarted() in heard.pieces
+    assert AnswerRestarted() in heard.pieces
 
 
 def test_a_server_that_says_nothing_is_asked_again_and_then_given_up() -> None:

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from bridle.agent.tools.arguments import check
-from bridle.agent.tools.contract.tool import Answer, Tool
+from bridle.agent.tools.arguments import validate_arguments
+from bridle.agent.tools.contract.tool import Tool, ToolResult
 from bridle.agent.tools.file_tools import file_tools
 from bridle.agent.tools.files.known_files import FileMemory
 from bridle.agent.tools.web.fetch_tool import Digest
@@ -45,15 +45,15 @@ class Desk:
         )
         self.tools: dict[str, Tool] = {tool.name: tool for tool in made}
 
-    def call(self, name: str, /, **arguments: Any) -> Answer:
+    def call(self, name: str, /, **arguments: Any) -> ToolResult:
         """Make one call, to its end."""
         return asyncio.run(self.calling(name, **arguments))
 
-    async def calling(self, name: str, /, **arguments: Any) -> Answer:
+    async def calling(self, name: str, /, **arguments: Any) -> ToolResult:
         """Make one call inside a loop."""
         tool = self.tools[name]
-        checked = check(name, tool.schema, arguments)
-        if isinstance(checked, Answer):
+        checked = validate_arguments(name, tool.schema, arguments)
+        if isinstance(checked, ToolResult):
             return checked
         async with asyncio.timeout(HANG_SECONDS):
             return await tool.run(checked, call_id="toolu_01")

@@ -10,9 +10,17 @@ from typing import Any
 
 import pytest
 
-from bridle.agent.tools.shell.background import Background, Finished, Started, new_id, notice, shown, summary
+from bridle.agent.tools.shell.background import (
+    BackgroundTasks,
+    TaskFinished,
+    TaskStarted,
+    new_task_id,
+    notification_fields,
+    notification_text,
+    summary,
+)
 from bridle.agent.tools.shell.shell import Shell
-from bridle.agent.tools.shell_tools import normalised
+from bridle.agent.tools.shell_tools import normalize_arguments
 from tests.agent.tools.workplace import Workplace, play, recorded, until, workplace
 
 
@@ -30,7 +38,7 @@ async def begin(place: Workplace, command: str, **arguments: Any) -> str:
     """Start a task and take the news of it."""
     task_id = started_id(await place.bash(command, run_in_background=True, **arguments))
     news = place.background.news.get_nowait()
-    assert isinstance(news, Started)
+    assert isinstance(news, TaskStarted)
     assert news.task_id == task_id
     return task_id
 
@@ -43,7 +51,9 @@ def test_a_task_goes_through_its_life_as_recorded(tmp_path: Path) -> None:
             for call, block, detail in recorded(
                 "24h-bg-taskoutput", "Bash", "TaskOutput", "TaskStop", "BashOutput", "KillShell"
             ):
-                given = normalised(call["name"], {key: ours.get(value, value) for key, value in call["input"].items()})
+                given = normalize_arguments(
+                    call["name"], {key: ours.get(value, value) for key, value in call["input"].items()}
+                )
                 tool = {"BashOutput": "TaskOutput", "KillShell": "TaskStop"}.get(call["name"], call["name"])
                 if given.get("block") is False:
                     # The recorded task had printed nothing yet; ours is faster.
@@ -70,12 +80,12 @@ def test_news_come_in_order_and_say_how_a_task_ended(tmp_path: Path) -> None:
         async with workplace(tmp_path) as place:
             good = await begin(place, "echo fine", description="good & <nice>")
             ended = await place.background.news.get()
-            assert isinstance(ended, Finished)
+            assert isinstance(ended, TaskFinished)
             assert (ended.task_id, ended.status, ended.exit_code) == (good, "completed", 0)
             assert ended.output_file.read_text() == "fine\n"
             assert ended.end_time_ms > 1_600_000_000_000
             assert summary(ended) == 'Background command "good & <nice>" completed (exit code 0)'
-            assert notice(ended) == (
+            assert notification_text(ended) == (
                 f"<task-notification>\n<task-id>{good}</task-id>\n<tool-use-id>call_1</tool-use-id>\n"
                 f"<output-file>{ended.output_file}</output-file>\n<status>completed</status>\n"
                 '<summary>Background command "good &amp; &lt;nice&gt;" completed (exit code 0)</summary>\n'
@@ -83,10 +93,10 @@ def test_news_come_in_order_and_say_how_a_task_ended(tmp_path: Path) -> None:
             )
             await begin(place, "exit 2", description="bad")
             ended = await place.background.news.get()
-            assert isinstance(ended, Finished)
+            assert isinstance(ended, TaskFinished)
             assert (ended.status, ended.exit_code) == ("failed", 2)
             assert summary(ended) == 'Background command "bad" failed with exit code 2'
-            assert shown(ended)["status"] == "failed"
+            assert notification_fields(ended)["status"] == "failed"
             assert not place.background.is_told(ended.task_id)
 
     play(story)
@@ -114,9 +124,9 @@ def test_a_stopped_task_is_gone_with_all_it_started_and_is_reported_stopped(tmp_
             assert json.loads(str(answer.content)) == answer.detail
             assert place.processes() == []
             ended = place.background.news.get_nowait()
-            assert isinstance(ended, Finished)
+            assert isinstance(ended, TaskFinished)
             assert (ended.status, ended.exit_code) == ("killed", None)
-            assert shown(ended) == {"status": "stopped", "output_file": "", "summary": command}
+            assert notification_fields(ended) == {"status": "stopped", "output_file": "", "summary": command}
 
     play(story)
 
@@ -127,7 +137,7 @@ def test_a_task_stopped_before_it_was_ever_watched_is_gone_too(tmp_path: Path) -
             task = place.background.start("sleep 300", call_id="c", description="d")
             await place.background.stop(task)
             assert place.processes() == []
-            assert [type(place.background.news.get_nowait()) for _ in range(2)] == [Started, Finished]
+            assert [type(place.background.news.get_nowait()) for _ in range(2)] == [TaskStarted, TaskFinished]
 
     play(story)
 
@@ -198,7 +208,7 @@ def test_a_loop_that_ends_without_being_told_leaves_no_task(tmp_path: Path) -> N
 
     async def story() -> None:
         shell = Shell(tmp_path, environment=dict(os.environ), session_id="s")
-        background = Background(shell, tmp_path / "tasks", tail_characters=100)
+        background = BackgroundTasks(shell, tmp_path / "tasks", tail_characters=100)
         background.start("echo $$ > pid.new; mv pid.new pid; sleep 300", call_id="c", description="d")
         await until((tmp_path / "pid").exists, "start of the task")
         pids.append(int((tmp_path / "pid").read_text()))
@@ -263,10 +273,10 @@ def test_an_unknown_task_is_refused(tmp_path: Path, tool: str, arguments: dict[s
     ],
 )
 def test_old_names_of_fields_become_the_new_ones(name: str, given: dict[str, Any], taken: dict[str, Any]) -> None:
-    assert normalised(name, given) == taken
+    assert normalize_arguments(name, given) == taken
 
 
 def test_ids_are_short_and_differ() -> None:
-    made = {new_id() for _ in range(1000)}
+    made = {new_task_id() for _ in range(1000)}
     assert len(made) == 1000
     assert all(re.fullmatch(r"b[0-9a-z]{8}", one) for one in made)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from bridle.agent.tools.shell.bash import Bash
-from bridle.agent.tools.shell.limits import Limits
+from bridle.agent.tools.shell.limits import CommandLimits
 from bridle.agent.tools.shell.shell import Shell
 from tests.agent.tools.workplace import play, recorded, until, workplace
 
@@ -96,7 +96,7 @@ def test_an_added_folder_can_be_entered(tmp_path: Path) -> None:
         (added / "deep").mkdir(parents=True)
         async with workplace(tmp_path) as place:
             shell = Shell(place.project, environment={}, session_id="s", folders=[added])
-            bash = Bash(shell, place.background, results_folder=place.results, limits=Limits())
+            bash = Bash(shell, place.background, results_folder=place.results, limits=CommandLimits())
             try:
                 answer = await bash.run({"command": f"cd {added}/deep"}, call_id="c")
                 assert "reset" not in str(answer.content)

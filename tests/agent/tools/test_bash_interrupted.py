@@ -83,16 +83,16 @@ def test_the_interrupted_command_has_a_moment_to_clean_up(tmp_path: Path) -> Non
 KILLED = """
 import asyncio, os, sys
 from pathlib import Path
-from bridle.agent.tools.shell.background import Background
+from bridle.agent.tools.shell.background import BackgroundTasks
 from bridle.agent.tools.shell.bash import Bash
-from bridle.agent.tools.shell.limits import Limits
+from bridle.agent.tools.shell.limits import CommandLimits
 from bridle.agent.tools.shell.shell import Shell
 
 async def main():
     folder = Path(sys.argv[1])
     shell = Shell(folder, environment=dict(os.environ), session_id="s")
-    background = Background(shell, folder / "tasks", tail_characters=100)
-    bash = Bash(shell, background, results_folder=folder / "results", limits=Limits())
+    background = BackgroundTasks(shell, folder / "tasks", tail_characters=100)
+    bash = Bash(shell, background, results_folder=folder / "results", limits=CommandLimits())
     await bash.run({"command": "setsid sleep 300 >/dev/null 2>&1 & sleep 300 &"}, call_id="a")
     await bash.run({"command": "sleep 300", "run_in_background": True}, call_id="b")
     await bash.run({"command": "touch ready; sleep 300"}, call_id="c")
@@ -118,16 +118,16 @@ def test_a_killed_session_takes_its_commands_with_it(tmp_path: Path) -> None:
 WATCHED = """
 import asyncio, os, sys
 from pathlib import Path
-from bridle.agent.tools.shell.background import Background
+from bridle.agent.tools.shell.background import BackgroundTasks
 from bridle.agent.tools.shell.bash import Bash
-from bridle.agent.tools.shell.limits import Limits
+from bridle.agent.tools.shell.limits import CommandLimits
 from bridle.agent.tools.shell.shell import Shell
 
 async def main():
     folder = Path(sys.argv[1])
     shell = Shell(folder, environment=dict(os.environ), session_id="s")
-    background = Background(shell, folder / "tasks", tail_characters=100)
-    bash = Bash(shell, background, results_folder=folder / "results", limits=Limits())
+    background = BackgroundTasks(shell, folder / "tasks", tail_characters=100)
+    bash = Bash(shell, background, results_folder=folder / "results", limits=CommandLimits())
     answer = await bash.run({"command": "echo $BRIDLE_RUN_TOKEN"}, call_id="a")
     children = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
     await shell.close()

@@ -126,16 +126,16 @@ def test_an_output_that_cannot_be_saved_is_still_told(tmp_path: Path) -> None:
 LOUD = """
 import asyncio, os, resource, sys
 from pathlib import Path
-from bridle.agent.tools.shell.background import Background
+from bridle.agent.tools.shell.background import BackgroundTasks
 from bridle.agent.tools.shell.bash import Bash
-from bridle.agent.tools.shell.limits import Limits
+from bridle.agent.tools.shell.limits import CommandLimits
 from bridle.agent.tools.shell.shell import Shell
 
 async def main():
     folder = Path(sys.argv[1])
     shell = Shell(folder, environment=dict(os.environ), session_id="s")
-    background = Background(shell, folder / "tasks", tail_characters=32_000)
-    bash = Bash(shell, background, results_folder=folder / "results", limits=Limits())
+    background = BackgroundTasks(shell, folder / "tasks", tail_characters=32_000)
+    bash = Bash(shell, background, results_folder=folder / "results", limits=CommandLimits())
     await bash.run({"command": "seq 100000"}, call_id="warm")
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     ticks = 0

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bridle.agent.tools.search.ripgrep import find
+from bridle.agent.tools.search.ripgrep import find_ripgrep
 from tests.agent.tools.desk import Desk, lay_out
 
 PAGED = "[Showing results with pagination ="
@@ -225,7 +225,7 @@ def test_a_cancelled_search_leaves_no_program_behind(tmp_path: Path) -> None:
 
 
 def test_the_program_is_found_beside_python_or_on_the_path(tmp_path: Path) -> None:
-    found = find("")
+    found = find_ripgrep("")
     assert found is not None
     assert os.access(found, os.X_OK)
 

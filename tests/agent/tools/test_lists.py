@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from bridle.agent.tools.contract.tool import Answer, Tool
+from bridle.agent.tools.contract.tool import Tool, ToolResult
 from bridle.agent.tools.todo.task_items import TaskItems
 from bridle.agent.tools.todo.task_tools import task_list_tools
 from bridle.agent.tools.todo.todo_write import TodoWrite
@@ -17,7 +17,7 @@ from tests.agent.tools.workplace import recorded
 MEASURED: list[dict[str, Any]] = json.loads((Path(__file__).parent / "measured" / "task-list.json").read_text("utf-8"))
 
 
-def ask(tool: Tool, **arguments: Any) -> Answer:
+def ask(tool: Tool, **arguments: Any) -> ToolResult:
     return asyncio.run(tool.run(arguments, call_id="call_1"))
 
 

@@ -19,14 +19,14 @@ from bridle.agent.tools.contract import shown_output
     ],
 )
 def test_sizes_read_as_recorded(size_bytes: int, said: str) -> None:
-    assert shown_output.size(size_bytes) == said
+    assert shown_output.format_size(size_bytes) == said
 
 
 @pytest.mark.parametrize(
     ("seconds", "said"), [(0.5, "0.5s"), (1, "1s"), (59.9, "59s"), (120, "2m 0s"), (90, "1m 30s"), (3661, "1h 1m 1s")]
 )
 def test_times_read_as_recorded(seconds: float, said: str) -> None:
-    assert shown_output.duration(seconds) == said
+    assert shown_output.format_duration(seconds) == said
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ def test_times_read_as_recorded(seconds: float, said: str) -> None:
     ],
 )
 def test_blank_lines_before_and_white_space_after_are_no_output(text: str, left: str) -> None:
-    assert shown_output.trimmed(text) == left
+    assert shown_output.trim_output(text) == left
 
 
 def test_a_preview_ends_with_a_line_if_one_ends_in_its_second_half() -> None:
@@ -50,5 +50,5 @@ def test_a_preview_ends_with_a_line_if_one_ends_in_its_second_half() -> None:
 
 
 def test_a_megabyte_of_blank_lines_is_trimmed_in_one_go() -> None:
-    assert shown_output.trimmed(" " * 1_000_000 + "x") == " " * 1_000_000 + "x"
-    assert shown_output.trimmed("\n" * 1_000_000 + "x") == "x"
+    assert shown_output.trim_output(" " * 1_000_000 + "x") == " " * 1_000_000 + "x"
+    assert shown_output.trim_output("\n" * 1_000_000 + "x") == "x"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bridle.agent.tools.files.save import Cancelled, Overtaken, save
+from bridle.agent.tools.files.save import Cancelled, ChangedOnDisk, save
 from tests.agent.tools.desk import left_behind
 
 
@@ -15,7 +15,7 @@ def test_a_file_that_changed_between_the_check_and_the_writing_is_not_written(tm
     path.write_text("old")
     checked = path.stat()
     path.write_text("somebody's")
-    with pytest.raises(Overtaken):
+    with pytest.raises(ChangedOnDisk):
         save(path, b"ours", expected=checked, cancelled=threading.Event())
     assert path.read_text() == "somebody's"
     assert left_behind(tmp_path) == []
@@ -29,7 +29,7 @@ def test_a_file_that_vanished_between_the_check_and_the_writing_stays_gone(tmp_p
     other.write_text("old")
     os.utime(other, ns=(checked.st_atime_ns, checked.st_mtime_ns))
     os.replace(other, path)
-    with pytest.raises(Overtaken):
+    with pytest.raises(ChangedOnDisk):
         save(path, b"ours", expected=checked, cancelled=threading.Event())
     assert path.read_text() == "old"
 
@@ -37,7 +37,7 @@ def test_a_file_that_vanished_between_the_check_and_the_writing_stays_gone(tmp_p
 def test_a_file_that_appeared_meanwhile_is_not_overwritten(tmp_path: Path) -> None:
     path = tmp_path / "a"
     path.write_text("somebody's")
-    with pytest.raises(Overtaken):
+    with pytest.raises(ChangedOnDisk):
         save(path, b"ours", expected=None, cancelled=threading.Event())
     assert path.read_text() == "somebody's"
     assert left_behind(tmp_path) == []

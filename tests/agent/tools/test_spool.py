@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bridle.agent.tools.shell.output_spool import Spool
+from bridle.agent.tools.shell.output_spool import OutputSpool
 
 
-def filled(path: Path, data: bytes, *, step: int, hold: int, keep: int = 1000) -> Spool:
-    spool = Spool(path, hold_characters=hold, tail_characters=50, keep_bytes=keep)
+def filled(path: Path, data: bytes, *, step: int, hold: int, keep: int = 1000) -> OutputSpool:
+    spool = OutputSpool(path, hold_characters=hold, tail_characters=50, keep_bytes=keep)
     for start in range(0, len(data), step):
         spool.add(data[start : start + step])
     return spool

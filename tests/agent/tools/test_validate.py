@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bridle.agent.tools.arguments import check
-from bridle.agent.tools.contract.tool import Answer
+from bridle.agent.tools.arguments import validate_arguments
+from bridle.agent.tools.contract.tool import ToolResult
 from tests.agent.tools.desk import MEASURED
 
 CASES: list[dict[str, Any]] = json.loads((MEASURED / "arguments.json").read_text("utf-8"))
@@ -29,19 +29,19 @@ def _name(case: dict[str, Any]) -> str:
 
 @pytest.mark.parametrize("case", WRONG, ids=_name)
 def test_what_is_wrong_is_told_as_measured(case: dict[str, Any]) -> None:
-    answer = check(case["tool"], SCHEMAS[case["tool"]], case["input"])
-    assert isinstance(answer, Answer)
+    answer = validate_arguments(case["tool"], SCHEMAS[case["tool"]], case["input"])
+    assert isinstance(answer, ToolResult)
     assert (answer.content, answer.detail, answer.is_error) == (case["content"], case["detail"], True)
 
 
 @pytest.mark.parametrize("case", RIGHT, ids=_name)
 def test_what_the_original_takes_is_taken(case: dict[str, Any]) -> None:
-    assert isinstance(check(case["tool"], SCHEMAS[case["tool"]], case["input"]), dict)
+    assert isinstance(validate_arguments(case["tool"], SCHEMAS[case["tool"]], case["input"]), dict)
 
 
 def test_defaults_are_filled_in_and_shown_first_where_the_original_does_so() -> None:
     given = {"new_string": "b", "old_string": "a", "file_path": "f"}
-    checked = check("Edit", SCHEMAS["Edit"], given)
+    checked = validate_arguments("Edit", SCHEMAS["Edit"], given)
     assert isinstance(checked, dict)
     assert list(checked.items()) == [
         ("replace_all", False),
@@ -53,10 +53,10 @@ def test_defaults_are_filled_in_and_shown_first_where_the_original_does_so() -> 
 
 
 def test_arguments_of_some_tools_are_shown_in_the_schemas_order_and_of_others_as_given() -> None:
-    checked = check("Write", SCHEMAS["Write"], {"content": "x", "file_path": "f"})
+    checked = validate_arguments("Write", SCHEMAS["Write"], {"content": "x", "file_path": "f"})
     assert isinstance(checked, dict)
     assert list(checked) == ["file_path", "content"]
-    checked = check("Read", SCHEMAS["Read"], {"limit": 1, "file_path": "f"})
+    checked = validate_arguments("Read", SCHEMAS["Read"], {"limit": 1, "file_path": "f"})
     assert isinstance(checked, dict)
     assert list(checked) == ["limit", "file_path"]
 
@@ -75,7 +75,7 @@ def test_arguments_of_some_tools_are_shown_in_the_schemas_order_and_of_others_as
 )
 def test_a_value_in_quotes_is_taken_for_what_it_means(tool: str, name: str, written: Any, meant: Any) -> None:
     rest = {"Read": {"file_path": "f"}, "Grep": {"pattern": "x"}, "TaskUpdate": {"taskId": "1"}}[tool]
-    checked = check(tool, SCHEMAS[tool], {**rest, name: written})
+    checked = validate_arguments(tool, SCHEMAS[tool], {**rest, name: written})
     assert isinstance(checked, dict)
     assert checked[name] == meant
     assert type(checked[name]) is type(meant)
@@ -83,13 +83,13 @@ def test_a_value_in_quotes_is_taken_for_what_it_means(tool: str, name: str, writ
 
 @pytest.mark.parametrize("written", ["1e9", "0x1", "١", "--1", "1" * 400, "NaN", "1_000", ""])
 def test_a_text_that_is_no_plain_number_is_refused(written: str) -> None:
-    assert isinstance(check("Read", SCHEMAS["Read"], {"file_path": "f", "limit": written}), Answer)
+    assert isinstance(validate_arguments("Read", SCHEMAS["Read"], {"file_path": "f", "limit": written}), ToolResult)
 
 
 @given(st.sampled_from(sorted(SCHEMAS)), st.dictionaries(st.text(max_size=10), ANYTHING, max_size=4), st.data())
 def test_no_arguments_at_all_break_the_check(tool: str, others: dict[str, Any], data: st.DataObject) -> None:
     known = {name: data.draw(ANYTHING) for name in SCHEMAS[tool]["properties"] if data.draw(st.booleans())}
-    outcome = check(tool, SCHEMAS[tool], {**others, **known})
+    outcome = validate_arguments(tool, SCHEMAS[tool], {**others, **known})
     if isinstance(outcome, dict):
         assert set(SCHEMAS[tool].get("required", ())) <= set(outcome)
     else:

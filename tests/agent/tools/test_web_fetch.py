@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from bridle.agent.tools.web.allowed_addresses import NotFetched, is_public, is_same_site, parse, require_public_name
-from bridle.agent.tools.web.html_text import html_text, text_of
+from bridle.agent.tools.web.allowed_addresses import FetchError, is_public, is_same_site, parse_url, require_public_name
+from bridle.agent.tools.web.html_text import html_text, page_text
 from tests.agent.tools.desk import Desk
 
 PAGE = b"""<!doctype html><html><head><title>T</title><style>x{}</style><script>bad("</p>")</script></head><body>
@@ -178,11 +178,11 @@ def test_nothing_is_fetched_from_this_machine_or_its_network_unless_it_is_named(
 
 def test_with_a_proxy_the_name_alone_decides() -> None:
     for url in ("http://10.0.0.1/", "http://localhost/", "http://printer/", "http://x.internal/", "http://[::1]/"):
-        with pytest.raises(NotFetched):
-            require_public_name(parse(url), {})
-    require_public_name(parse("http://example.com/"), {})
-    require_public_name(parse("http://93.184.216.34/"), {})
-    require_public_name(parse("http://10.0.0.1/"), {"BRIDLE_WEB_PRIVATE_HOSTS": "*"})
+        with pytest.raises(FetchError):
+            require_public_name(parse_url(url), {})
+    require_public_name(parse_url("http://example.com/"), {})
+    require_public_name(parse_url("http://93.184.216.34/"), {})
+    require_public_name(parse_url("http://10.0.0.1/"), {"BRIDLE_WEB_PRIVATE_HOSTS": "*"})
 
 
 @pytest.mark.parametrize(
@@ -235,7 +235,7 @@ def test_what_is_no_address_of_the_web_is_refused(tmp_path: Path, url: str) -> N
     ],
 )
 def test_a_site_is_the_same_only_on_the_same_or_the_safer_port(one: str, other: str, same: bool) -> None:
-    assert is_same_site(parse(one), parse(other)) is same
+    assert is_same_site(parse_url(one), parse_url(other)) is same
 
 
 def test_a_server_that_says_nothing_can_be_left(tmp_path: Path) -> None:
@@ -280,5 +280,5 @@ def test_hidden_parts_stay_hidden_and_the_rest_is_shown() -> None:
 
 def test_the_encoding_of_a_page_is_taken_from_its_head() -> None:
     page = '<html><head><meta charset="latin-1"></head><body>schön</body></html>'.encode("latin-1")
-    assert text_of(page, "text/html") == "schön"
-    assert text_of("schön".encode(), "text/plain; charset=bogus") == "schön"
+    assert page_text(page, "text/html") == "schön"
+    assert page_text("schön".encode(), "text/plain; charset=bogus") == "schön"

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bridle.agent.tools.contract.tool import Answer, Tool
-from bridle.agent.tools.shell.background import Background
-from bridle.agent.tools.shell.limits import from_environment
+from bridle.agent.tools.contract.tool import Tool, ToolResult
+from bridle.agent.tools.shell.background import BackgroundTasks
+from bridle.agent.tools.shell.limits import limits_from_environment
 from bridle.agent.tools.shell.shell import Shell
 from bridle.agent.tools.shell_tools import shell_tools
 
@@ -35,14 +35,14 @@ class Workplace:
     mark: str
     """What every process that was started here carries in its environment."""
     shell: Shell
-    background: Background
+    background: BackgroundTasks
     tools: dict[str, Tool]
 
-    async def call(self, tool: str, call_id: str = "call_1", **arguments: Any) -> Answer:
+    async def call(self, tool: str, call_id: str = "call_1", **arguments: Any) -> ToolResult:
         """Call a tool."""
         return await self.tools[tool].run(arguments, call_id=call_id)
 
-    async def bash(self, command: str, **arguments: Any) -> Answer:
+    async def bash(self, command: str, **arguments: Any) -> ToolResult:
         """Run a command."""
         return await self.call("Bash", command=command, **arguments)
 
@@ -58,10 +58,10 @@ async def workplace(folder: Path, **environment: str) -> AsyncIterator[Workplace
     project.mkdir()
     mark = f"{os.getpid()}-{os.urandom(8).hex()}"
     variables = {**os.environ, **environment, "BRIDLE_TEST_MARK": mark}
-    limits = from_environment(variables)
+    limits = limits_from_environment(variables)
     shell = Shell(project, environment=variables, session_id="session-1")
     outputs = project.parent / "tasks"
-    background = Background(shell, outputs, tail_characters=limits.task_output_characters)
+    background = BackgroundTasks(shell, outputs, tail_characters=limits.task_output_characters)
     results = project.parent / "tool-results"
     tools = {tool.name: tool for tool in shell_tools(shell, background, results_folder=results, limits=limits)}
     place = Workplace(project, results, outputs, mark, shell, background, tools)

@@ -20,20 +20,26 @@ from bridle.agent.permissions.offered_tools import offered
 from bridle.agent.permissions.rules.file_access import is_hidden
 from bridle.agent.permissions.rules.policy import Allowed, Policy
 from bridle.agent.permissions.rules.syntax import Rule, parse_rule
-from bridle.agent.prompt.environment_info import Context, Scope, gather, opening
-from bridle.agent.prompt.system_prompt import Wording, first_sections, given, read_file, system
+from bridle.agent.prompt.environment_info import ContextScope, PromptContext, gather_context, opening_reminder
+from bridle.agent.prompt.system_prompt import (
+    PromptOverrides,
+    build_system_prompt,
+    first_message_sections,
+    read_file,
+    read_prompt_flag,
+)
 from bridle.agent.sessions import open_session
 from bridle.agent.sessions.session import Session
 from bridle.agent.settings.load_settings import SOURCES, Settings
-from bridle.agent.skills.catalogue import Skills, discover
+from bridle.agent.skills.catalogue import Skills, discover_skills
 from bridle.agent.skills.skill_document import Skill
 from bridle.agent.stdio.debug_log import DebugLog
 from bridle.agent.stdio.output_events import Opening
 from bridle.agent.tools.contract.tool import Tool
 from bridle.agent.tools.file_tools import file_tools
 from bridle.agent.tools.files.known_files import FileMemory
-from bridle.agent.tools.shell.background import Background
-from bridle.agent.tools.shell.limits import from_environment
+from bridle.agent.tools.shell.background import BackgroundTasks
+from bridle.agent.tools.shell.limits import limits_from_environment
 from bridle.agent.tools.shell.shell import Shell
 from bridle.agent.tools.shell_tools import shell_tools
 from bridle.agent.tools.skill import SkillTool
@@ -77,9 +83,9 @@ class Parts:
         self.warnings = (*asked.warnings, *settings.warnings)
         self.conversation: Conversation | None = None
         self.memory = FileMemory()
-        self._limits = from_environment(environment)
+        self._limits = limits_from_environment(environment)
         scratch = Path(tempfile.gettempdir()) / f"bridle-agent-{os.geteuid()}" / session.id / "tasks"
-        self.background = Background(self.shell, scratch, tail_characters=self._limits.task_output_characters)
+        self.background = BackgroundTasks(self.shell, scratch, tail_characters=self._limits.task_output_characters)
         self._keys = credentials.find(
             environment, home=bridle_home(environment), helper=settings.api_key_helper, cwd=cwd
         )
@@ -92,7 +98,7 @@ class Parts:
         system_prompt, append = sent.get("systemPrompt"), sent.get("appendSystemPrompt")
         if isinstance(system_prompt, list):
             system_prompt = "\n".join(part for part in system_prompt if isinstance(part, str))
-        self._wording = Wording(
+        self._wording = PromptOverrides(
             replaced_by=system_prompt if isinstance(system_prompt, str) else self._wording.replaced_by,
             append=append if isinstance(append, str) else self._wording.append,
             excludes_dynamic=self._wording.excludes_dynamic,
@@ -115,22 +121,22 @@ class Parts:
 
     def persona(self, model: models.Model, toolbox: Toolbox) -> ModelSetup:
         """Who the model is asked to be."""
-        found: list[Context] = []
+        found: list[PromptContext] = []
 
-        async def context() -> Context:
+        async def context() -> PromptContext:
             if not found:
-                found.append(await gather(self._scope()))
+                found.append(await gather_context(self._scope()))
             return found[0]
 
         async def system_blocks() -> list[dict[str, Any]]:
-            texts = system(self._wording, await context(), model=persona.model.id, tools=toolbox.names)
+            texts = build_system_prompt(self._wording, await context(), model=persona.model.id, tools=toolbox.names)
             return [{"type": "text", "text": text} for text in texts]
 
         async def reminder() -> list[dict[str, Any]]:
             around = await context()
-            sections = first_sections(self._wording, around, model=persona.model.id)
+            sections = first_message_sections(self._wording, around, model=persona.model.id)
             date = clock.now().astimezone().date().isoformat()
-            return [{"type": "text", "text": opening(around, date=date, sections=sections)}]
+            return [{"type": "text", "text": opening_reminder(around, date=date, sections=sections)}]
 
         def said() -> Opening:
             return Opening(
@@ -164,10 +170,12 @@ class Parts:
         """What the model is told about the files that a prompt names as @path."""
         if "@" not in text:
             return []
-        from bridle.agent.prompt.mentions import attached
+        from bridle.agent.prompt.mentions import read_mentions
 
         folders = [Path(folder) for folder in self._policy.folders]
-        found = attached(text, self._cwd, folders, may_read=lambda path: self._may("Read", file_path=str(path)) is None)
+        found = read_mentions(
+            text, self._cwd, folders, may_read=lambda path: self._may("Read", file_path=str(path)) is None
+        )
         return [file.text for file in found]
 
     async def inline(self, command: str) -> str:
@@ -198,7 +206,7 @@ class Parts:
         asked = self._asked
         if not asked.has_commands or asked.is_bare or asked.is_safe:
             return Skills(())
-        return discover(
+        return discover_skills(
             self._cwd,
             self._config_folder,
             plugin_folders=[self._cwd / folder for folder in asked.plugin_dirs],
@@ -236,7 +244,9 @@ class Parts:
         """A small model's answer to a question about a page."""
         if self.conversation is None:
             raise InternalError("a page was to be read before there was a conversation")
-        return await self.conversation.aside(models.small(self._environment), PAGE.format(page=page, question=question))
+        return await self.conversation.aside(
+            models.small_model(self._environment), PAGE.format(page=page, question=question)
+        )
 
     def _skill_tools(self) -> list[Tool]:
         if not self._asked.has_commands:
@@ -251,9 +261,9 @@ class Parts:
             )
         ]
 
-    def _scope(self) -> Scope:
+    def _scope(self) -> ContextScope:
         asked = self._asked
-        return Scope(
+        return ContextScope(
             cwd=self._cwd,
             config_folder=self._config_folder,
             environment=self._environment,
@@ -262,10 +272,12 @@ class Parts:
         )
 
 
-def _wording(asked: Options, cwd: Path) -> Wording:
-    replaced = given("--system-prompt", asked.system_prompt, asked.system_prompt_file, cwd)
-    append = given("--append-system-prompt", asked.append_system_prompt, asked.append_system_prompt_file, cwd)
-    return Wording(replaced, append, asked.excludes_dynamic)
+def _wording(asked: Options, cwd: Path) -> PromptOverrides:
+    replaced = read_prompt_flag("--system-prompt", asked.system_prompt, asked.system_prompt_file, cwd)
+    append = read_prompt_flag(
+        "--append-system-prompt", asked.append_system_prompt, asked.append_system_prompt_file, cwd
+    )
+    return PromptOverrides(replaced, append, asked.excludes_dynamic)
 
 
 def _servers(asked: Options, cwd: Path) -> list[dict[str, str]]:

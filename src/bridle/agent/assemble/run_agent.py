@@ -22,7 +22,7 @@ from bridle.agent.permissions.decide import bypass_refusal
 from bridle.agent.permissions.rules.policy import Policy
 from bridle.agent.sessions import open_session
 from bridle.agent.sessions.session import Session
-from bridle.agent.settings.load_settings import Settings, load
+from bridle.agent.settings.load_settings import Settings, load_settings
 from bridle.agent.stdio import debug_log
 from bridle.agent.stdio.debug_log import DebugLog
 from bridle.agent.stdio.formats import Speaker
@@ -58,7 +58,7 @@ def assemble(asked: Options, cwd: Path, outer: Mapping[str, str]) -> Run:
     settings = _settings(asked, cwd, config_folder, outer)
     environment = {**outer, **settings.environment}
     policy, may_bypass = _policy(asked, settings, cwd, environment)
-    model = models.resolve(asked.model, environment, setting=settings.model)
+    model = models.resolve_model(asked.model, environment, setting=settings.model)
     session = _session(asked, cwd, config_folder, environment)
     log = _debug_log(asked, cwd, config_folder, session, settings)
     parts = Parts(asked, cwd, config_folder, environment, settings, policy, session)
@@ -100,7 +100,7 @@ def _config_folder(environment: Mapping[str, str]) -> Path:
 
 def _settings(asked: Options, cwd: Path, config_folder: Path, environment: Mapping[str, str]) -> Settings:
     sources = () if asked.is_bare or asked.is_safe else asked.setting_sources
-    return load(cwd, config_folder, sources, asked.settings, environment)
+    return load_settings(cwd, config_folder, sources, asked.settings, environment)
 
 
 def _policy(asked: Options, settings: Settings, cwd: Path, environment: Mapping[str, str]) -> tuple[Policy, bool]:
@@ -159,7 +159,7 @@ def _manner(asked: Options, environment: Mapping[str, str]) -> ConversationOptio
         limits=Limits(asked.max_turns, asked.max_budget_usd),
         effort=asked.effort,
         thinking_tokens=asked.thinking_tokens,
-        fallbacks=tuple(models.resolve(name, environment) for name in asked.fallback_models),
+        fallbacks=tuple(models.resolve_model(name, environment) for name in asked.fallback_models),
     )
 
 

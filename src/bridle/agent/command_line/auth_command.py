@@ -68,7 +68,7 @@ def _status(*, as_json: bool) -> int:
 
     folder = bridle_home(os.environ)
     config = Path(os.environ.get("CLAUDE_CONFIG_DIR") or Path.home() / ".claude")
-    helper = load_settings.load(Path.cwd(), config, environment=os.environ).api_key_helper
+    helper = load_settings.load_settings(Path.cwd(), config, environment=os.environ).api_key_helper
     keys = credentials.find(os.environ, home=folder, helper=helper)
     method = _method(os.environ, helper, folder)
     if as_json:

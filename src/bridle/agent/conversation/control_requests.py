@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from bridle.agent.conversation.conversation import Conversation
-from bridle.agent.model.api.models import EFFORTS, Model, Thinking, resolve
+from bridle.agent.model.api.models import EFFORTS, Model, Thinking, resolve_model
 from bridle.agent.permissions.rules.policy import MODES, with_mode
 from bridle.agent.sessions.session import new_uuid
 from bridle.agent.stdio import output_events
@@ -72,7 +72,7 @@ class ControlDesk:
             "agents": [],
             "output_style": "default",
             "available_output_styles": ["default"],
-            "models": [_shown(resolve(alias, self._welcome.environment), alias) for alias in LISTED],
+            "models": [_shown(resolve_model(alias, self._welcome.environment), alias) for alias in LISTED],
             "account": self._welcome.account,
             "pid": os.getpid(),
         }
@@ -83,7 +83,7 @@ class ControlDesk:
         if wanted is not None and not isinstance(wanted, str):
             self._fail(asked, "set_model needs the name of a model, or null")
             return
-        model = resolve(wanted, self._welcome.environment)
+        model = resolve_model(wanted, self._welcome.environment)
         self._conversation.persona.model = model
         said = f"<local-command-stdout>Set model to {wanted or 'default'} ({model.id})</local-command-stdout>"
         self._conversation.replay(Said(said), new_uuid())

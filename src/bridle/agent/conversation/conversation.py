@@ -20,14 +20,14 @@ from bridle.agent.conversation.turn_host import Limits
 from bridle.agent.conversation.turn_result import Ending, Totals, Turn
 from bridle.agent.model.api.client_protocol import ModelClient
 from bridle.agent.model.api.models import Model
-from bridle.agent.model.api.stream_pieces import FellBack, Piece
+from bridle.agent.model.api.stream_pieces import AnswerPiece, ModelFallback
 from bridle.agent.permissions.rules.policy import Policy, with_shell_folder
 from bridle.agent.sessions.session import Noted, new_uuid
 from bridle.agent.stdio import output_events
 from bridle.agent.stdio.formats import Speaker
 from bridle.agent.stdio.input import Inbox, Said
 from bridle.agent.tools.structured_output import StructuredOutput
-from bridle.agent.tools.toolbox import Done, Prepared, Toolbox
+from bridle.agent.tools.toolbox import FinishedCall, Toolbox, ToolCall
 from bridle.errors import Error
 from bridle.ground import clock
 
@@ -214,7 +214,7 @@ class Conversation:
             if self._has_fallen_back:
                 self.persona.model, self._has_fallen_back = model, False
 
-    def ask(self, *, tool_choice: dict[str, Any] | None) -> AsyncGenerator[Piece, None]:
+    def ask(self, *, tool_choice: dict[str, Any] | None) -> AsyncGenerator[AnswerPiece, None]:
         """Ask the model with the history as it is."""
         return self._asking.answer(self.manner, tool_choice)
 
@@ -226,7 +226,7 @@ class Conversation:
         """Ask a model something beside the conversation."""
         return await self._asking.aside(self.manner, model, question)
 
-    async def run(self, call: Prepared) -> Done:
+    async def run(self, call: ToolCall) -> FinishedCall:
         """Run a tool call, if it may run."""
         done = await self.toolbox.run(call, self.policy)
         self.book.session.moved(self._shell_folder())
@@ -240,7 +240,7 @@ class Conversation:
         """Count an answer."""
         self._asking.count(model, usage)
 
-    def fall_back(self, piece: FellBack) -> dict[str, Any]:
+    def fall_back(self, piece: ModelFallback) -> dict[str, Any]:
         """Another model steps in for the rest of the turn."""
         self.persona.model, self._has_fallen_back = piece.model, True
         return {

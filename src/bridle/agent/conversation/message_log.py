@@ -8,7 +8,7 @@ from bridle.agent.conversation.partial_answer import REJECTED, PartialAnswer
 from bridle.agent.sessions.session import Noted, Session
 from bridle.agent.stdio import output_events
 from bridle.agent.tools.contract.tool import as_block
-from bridle.agent.tools.toolbox import Done
+from bridle.agent.tools.toolbox import FinishedCall
 from bridle.errors import ModelFailure
 
 Content = str | list[dict[str, Any]]
@@ -53,7 +53,7 @@ class MessageLog:
         blocks = list(zip(spoken.uuids, spoken.blocks, strict=True))
         self.session.assistant(message, blocks, request_id=spoken.request_id)
 
-    def answered(self, results: list[tuple[Done, str]], *, uuids_of_calls: dict[str, str]) -> None:
+    def answered(self, results: list[tuple[FinishedCall, str]], *, uuids_of_calls: dict[str, str]) -> None:
         """Tools answered. A call that has no answer, since it was stopped, gets words in its place."""
         blocks: list[dict[str, Any]] = []
         more: list[dict[str, Any]] = []

@@ -12,7 +12,7 @@ from bridle.agent.skills.catalogue import Skills
 from bridle.agent.stdio import output_events
 from bridle.agent.stdio.input import Said
 from bridle.agent.tools.shell import background as tasks
-from bridle.agent.tools.shell.background import Background, Finished, News, Started
+from bridle.agent.tools.shell.background import BackgroundTasks, TaskEvent, TaskFinished, TaskStarted
 
 # How long a run whose answer is out waits for commands in the background, as programs have seen it.
 BACKGROUND_SECONDS = 5.0
@@ -29,7 +29,7 @@ class MessageLoop:
     def __init__(
         self,
         conversation: Conversation,
-        background: Background,
+        background: BackgroundTasks,
         skills: Skills,
         inline: Callable[[str], Awaitable[str]],
     ) -> None:
@@ -64,16 +64,16 @@ class MessageLoop:
         if name in ("/compact", "/context"):
             await self._own(name, said, rest)
             return
-        from bridle.agent.skills.slash_commands import Expanded, Local, expand
+        from bridle.agent.skills.slash_commands import ExpandedPrompt, LocalAnswer, expand_slash_command
 
         session_id = self._conversation.session_id
-        meaning = await expand(
+        meaning = await expand_slash_command(
             said.text.strip(), self._skills, session_id=session_id, inline=self._inline, others=COMMANDS
         )
         match meaning:
-            case Local():
+            case LocalAnswer():
                 self._conversation.answer_locally(said, meaning.text, is_error=meaning.is_error)
-            case Expanded():
+            case ExpandedPrompt():
                 shown, *bodies = meaning.texts
                 await self._conversation.turn(said, called=Called(shown, "\n".join(bodies)))
             case None:
@@ -125,21 +125,21 @@ class MessageLoop:
         while True:
             self._tell(await self._background.news.get())
 
-    def _tell(self, news: News) -> None:
+    def _tell(self, news: TaskEvent) -> None:
         match news:
-            case Started():
+            case TaskStarted():
                 fields = {"tool_use_id": news.call_id, "description": news.description, "task_type": "local_bash"}
                 self._system("task_started", {"task_id": news.task_id, **fields})
-            case Finished():
+            case TaskFinished():
                 patch = {"status": news.status, "end_time": news.end_time_ms}
                 self._system("task_updated", {"task_id": news.task_id, "patch": patch})
                 is_told = self._background.is_told(news.task_id)
                 # Who waited for the end and got it with the output needs no notice; who stopped a task gets one.
                 if not is_told or news.status == "killed":
                     ids = {"task_id": news.task_id, "tool_use_id": news.call_id}
-                    self._system("task_notification", {**ids, **tasks.shown(news)})
+                    self._system("task_notification", {**ids, **tasks.notification_fields(news)})
                 if not is_told:
-                    self._conversation.notices.append(tasks.notice(news))
+                    self._conversation.notices.append(tasks.notification_text(news))
                 self._inbox.changed.set()
 
     def _system(self, subtype: str, fields: dict[str, object]) -> None:

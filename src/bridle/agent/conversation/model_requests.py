@@ -12,9 +12,9 @@ from bridle.agent.conversation.shorten import Shortener
 from bridle.agent.conversation.side_question import words
 from bridle.agent.conversation.turn_result import Totals
 from bridle.agent.model.api.client_protocol import ModelClient
-from bridle.agent.model.api.models import Model, resolve
+from bridle.agent.model.api.models import Model, resolve_model
 from bridle.agent.model.api.question import Question
-from bridle.agent.model.api.stream_pieces import Piece
+from bridle.agent.model.api.stream_pieces import AnswerPiece
 from bridle.agent.tools.toolbox import Toolbox
 
 
@@ -45,12 +45,12 @@ class Asking:
 
     async def answer(
         self, manner: ConversationOptions, tool_choice: dict[str, Any] | None
-    ) -> AsyncGenerator[Piece, None]:
+    ) -> AsyncGenerator[AnswerPiece, None]:
         """Ask with the history as it is; one that fills the window is summed up first."""
         client = await self._connected()
         if self._shortener.is_due(self._persona.model):
             await self._shortener.shorten(client, self._request(manner), "auto")
-        stream = cast("AsyncGenerator[Piece, None]", client.answer(self._request(manner, tool_choice)))
+        stream = cast("AsyncGenerator[AnswerPiece, None]", client.answer(self._request(manner, tool_choice)))
         try:
             async for piece in stream:
                 yield piece
@@ -116,4 +116,4 @@ class Asking:
     def _add(self, model: str, usage: dict[str, Any]) -> None:
         """Add an answer to the totals, under the name that the run shows for its model."""
         mine = self._persona.model
-        self._totals.ledger.add(mine if model in ("", mine.id) else resolve(model, {}), usage)
+        self._totals.ledger.add(mine if model in ("", mine.id) else resolve_model(model, {}), usage)

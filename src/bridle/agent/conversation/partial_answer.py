@@ -7,8 +7,8 @@ from typing import Any, Protocol
 import msgspec
 
 from bridle.agent.conversation.running_calls import RunningCalls
-from bridle.agent.model.api.stream_pieces import Ended
-from bridle.agent.tools.toolbox import Done
+from bridle.agent.model.api.stream_pieces import AnswerFinished
+from bridle.agent.tools.toolbox import FinishedCall
 from bridle.errors import ModelFailure
 
 REJECTED = (
@@ -29,7 +29,7 @@ class PartialAnswer(msgspec.Struct):
     uuids: list[str] = msgspec.field(default_factory=list)
     partial: str = ""
     """Text of a block that is not complete yet."""
-    ended: Ended | None = None
+    ended: AnswerFinished | None = None
 
     @property
     def text(self) -> str:
@@ -62,7 +62,7 @@ class Ledger(Protocol):
     def heard(self, spoken: PartialAnswer) -> None:
         """The model's answer is complete, as far as it will ever be."""
 
-    def answered(self, results: list[tuple[Done, str]], *, uuids_of_calls: dict[str, str]) -> None:
+    def answered(self, results: list[tuple[FinishedCall, str]], *, uuids_of_calls: dict[str, str]) -> None:
         """The calls of an answer have their results: each with the id of its event."""
 
     def told(self, text: str, uuid: str, *, is_meta: bool) -> None:

@@ -11,16 +11,16 @@ from bridle.agent.conversation.turn_events import TurnEvents
 from bridle.agent.conversation.turn_host import TurnHost
 from bridle.agent.conversation.turn_result import Turn
 from bridle.agent.model.api.stream_pieces import (
-    Begun,
-    BlockDone,
-    Broken,
-    Ended,
-    FellBack,
-    Frame,
-    Piece,
-    Restarted,
+    AnswerBroken,
+    AnswerFinished,
+    AnswerPiece,
+    AnswerRestarted,
+    AnswerStarted,
+    BlockFinished,
+    ModelFallback,
     Retrying,
-    Thought,
+    StreamFrame,
+    ThinkingProgress,
 )
 from bridle.errors import ModelFailure
 
@@ -44,7 +44,7 @@ class AnswerReceiver:
         try:
             async for piece in stream:
                 self._tally.first_request = self._tally.first_request or started
-                if not isinstance(piece, Restarted):
+                if not isinstance(piece, AnswerRestarted):
                     self._take(piece, spoken)
                 elif spoken.calls.is_empty:
                     spoken = self._fresh()
@@ -67,30 +67,30 @@ class AnswerReceiver:
         self.spoken = PartialAnswer(RunningCalls(self._house.run))
         return self.spoken
 
-    def _take(self, piece: Piece, spoken: PartialAnswer) -> None:
+    def _take(self, piece: AnswerPiece, spoken: PartialAnswer) -> None:
         match piece:
-            case Begun():
+            case AnswerStarted():
                 spoken.message, spoken.request_id, spoken.is_final = piece.message, piece.request_id, piece.final
                 self._tally.first_byte = self._tally.first_byte or time.monotonic()
-            case BlockDone():
+            case BlockFinished():
                 self._block(piece.block, spoken)
-            case Frame():
+            case StreamFrame():
                 self._frame(piece.data, spoken)
-            case Thought():
+            case ThinkingProgress():
                 self._teller.thought(piece)
-            case Ended():
+            case AnswerFinished():
                 spoken.ended = piece
                 self._tally.stop_reason = piece.stop_reason
                 self._count(spoken, piece.usage)
             case Retrying():
                 self._teller.retrying(piece)
-            case FellBack():
+            case ModelFallback():
                 self._teller.system("model_fallback", self._house.fall_back(piece))
-            case Broken():
+            case AnswerBroken():
                 self._count(spoken, piece.usage)
                 if spoken.calls.is_empty:
                     raise ModelFailure(piece.text, error=piece.error, status=piece.status, request_id=piece.request_id)
-            case Restarted():
+            case AnswerRestarted():
                 pass
 
     def _block(self, block: dict[str, Any], spoken: PartialAnswer) -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 
-from bridle.agent.tools.toolbox import Done, Prepared
+from bridle.agent.tools.toolbox import FinishedCall, ToolCall
 
-Run = Callable[[Prepared], Awaitable[Done]]
+Run = Callable[[ToolCall], Awaitable[FinishedCall]]
 
 
 class RunningCalls:
@@ -15,12 +15,12 @@ class RunningCalls:
 
     def __init__(self, run: Run) -> None:
         self._run = run
-        self._tasks: dict[str, asyncio.Task[Done]] = {}
-        self._order: list[tuple[asyncio.Task[Done], bool]] = []
-        self._open: dict[str, Prepared] = {}
-        self._finished: asyncio.Queue[Done] = asyncio.Queue()
+        self._tasks: dict[str, asyncio.Task[FinishedCall]] = {}
+        self._order: list[tuple[asyncio.Task[FinishedCall], bool]] = []
+        self._open: dict[str, ToolCall] = {}
+        self._finished: asyncio.Queue[FinishedCall] = asyncio.Queue()
 
-    def begin(self, call: Prepared, *, is_shared: bool) -> None:
+    def begin(self, call: ToolCall, *, is_shared: bool) -> None:
         """Start a call; one that changes something waits for all before it, and all after it wait for that one."""
         before = [task for task, shared in self._order if not (is_shared and shared)]
         task = asyncio.create_task(self._after(before, call))
@@ -33,11 +33,11 @@ class RunningCalls:
         return not self._order
 
     @property
-    def unanswered(self) -> list[Prepared]:
+    def unanswered(self) -> list[ToolCall]:
         """Calls whose answer nobody has taken yet, in the order in which the model made them."""
         return list(self._open.values())
 
-    async def next_done(self) -> Done:
+    async def next_done(self) -> FinishedCall:
         """Wait for the next call that is done, whichever it is."""
         done = await self._finished.get()
         self._open.pop(done.call.call_id, None)
@@ -50,7 +50,7 @@ class RunningCalls:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _after(self, before: list[asyncio.Task[Done]], call: Prepared) -> Done:
+    async def _after(self, before: list[asyncio.Task[FinishedCall]], call: ToolCall) -> FinishedCall:
         if before:
             await asyncio.wait(before)
         done = await self._run(call)

@@ -7,7 +7,13 @@ from typing import Any, cast
 
 from bridle.agent.model.api.client_protocol import ModelClient
 from bridle.agent.model.api.question import Question
-from bridle.agent.model.api.stream_pieces import Begun, BlockDone, Ended, Piece, Restarted
+from bridle.agent.model.api.stream_pieces import (
+    AnswerFinished,
+    AnswerPiece,
+    AnswerRestarted,
+    AnswerStarted,
+    BlockFinished,
+)
 
 Count = Callable[[str, dict[str, Any]], None]
 
@@ -15,17 +21,17 @@ Count = Callable[[str, dict[str, Any]], None]
 async def words(client: ModelClient, ask: Question, count: Count) -> str:
     """What the model says; what it used is counted. ModelFailure where it cannot be asked."""
     text, model = "", ""
-    stream = cast("AsyncGenerator[Piece, None]", client.answer(ask))
+    stream = cast("AsyncGenerator[AnswerPiece, None]", client.answer(ask))
     try:
         async for piece in stream:
             match piece:
-                case Begun():
+                case AnswerStarted():
                     model = str(piece.message.get("model") or "")
-                case BlockDone() if piece.block.get("type") == "text":
+                case BlockFinished() if piece.block.get("type") == "text":
                     text += piece.block["text"]
-                case Restarted():
+                case AnswerRestarted():
                     text = ""
-                case Ended():
+                case AnswerFinished():
                     count(model, piece.usage)
                 case _:
                     pass

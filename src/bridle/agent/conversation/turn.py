@@ -12,10 +12,10 @@ from bridle.agent.conversation.receive_answer import AnswerReceiver
 from bridle.agent.conversation.turn_events import TurnEvents, rejected
 from bridle.agent.conversation.turn_host import TurnHost
 from bridle.agent.conversation.turn_result import Ending, Turn
-from bridle.agent.model.api.stream_pieces import Ended
+from bridle.agent.model.api.stream_pieces import AnswerFinished
 from bridle.agent.sessions.session import new_uuid
 from bridle.agent.tools.structured_output import ATTEMPTS, NUDGE, NUDGES, TOOL
-from bridle.agent.tools.toolbox import Done
+from bridle.agent.tools.toolbox import FinishedCall
 from bridle.errors import ModelFailure
 
 INTERRUPTED = "[Request interrupted by user]"
@@ -43,7 +43,7 @@ class TurnUnderWay:
         self._house, self.tally, self._prompt_uuid = house, tally, prompt_uuid
         self._teller = TurnEvents(house, tally)
         self._hearing = AnswerReceiver(house, tally, self._teller)
-        self._results: list[tuple[Done, str]] = []
+        self._results: list[tuple[FinishedCall, str]] = []
         self._has_room = False
         self._nudges = self._empties = self._continuations = 0
 
@@ -160,9 +160,9 @@ class TurnUnderWay:
         await self.abandon()
         return self._teller.in_its_place(failure, stop_reason="stop_sequence")
 
-    def _refused(self, spoken: PartialAnswer, ended: Ended) -> Ending:
+    def _refused(self, spoken: PartialAnswer, ended: AnswerFinished) -> Ending:
         """The model will not answer this."""
-        from bridle.agent.model.api.error_texts import refused
+        from bridle.agent.model.api.error_texts import model_refused
 
         details = ended.stop_details or {}
         self._teller.system(
@@ -176,10 +176,10 @@ class TurnUnderWay:
                 "content": "",
             },
         )
-        failure = refused(ended.stop_details, spoken.request_id)
+        failure = model_refused(ended.stop_details, spoken.request_id)
         return self._teller.in_its_place(failure, stop_reason="refusal", details=ended.stop_details)
 
-    def _tell(self, done: Done) -> None:
+    def _tell(self, done: FinishedCall) -> None:
         """Show a call's result, and keep it for the next request."""
         self._results.append((done, self._teller.result(done)))
 

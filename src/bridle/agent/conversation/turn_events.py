@@ -7,11 +7,11 @@ from typing import Any
 from bridle.agent.conversation.partial_answer import REJECTED, REJECTED_DETAIL, PartialAnswer
 from bridle.agent.conversation.turn_host import TurnHost
 from bridle.agent.conversation.turn_result import Ending, Turn
-from bridle.agent.model.api.stream_pieces import Retrying, Thought
+from bridle.agent.model.api.stream_pieces import Retrying, ThinkingProgress
 from bridle.agent.sessions.session import new_uuid
 from bridle.agent.stdio import output_events
-from bridle.agent.tools.contract.tool import Answer, as_block
-from bridle.agent.tools.toolbox import Done, Prepared
+from bridle.agent.tools.contract.tool import ToolResult, as_block
+from bridle.agent.tools.toolbox import FinishedCall, ToolCall
 from bridle.errors import ModelFailure
 from bridle.ground import clock
 
@@ -31,7 +31,7 @@ class TurnEvents:
         fields = {"attempt": piece.attempt, "max_retries": piece.max_retries, "retry_delay_ms": piece.delay_ms}
         self.system("api_retry", {**fields, "error_status": piece.status, "error": piece.error})
 
-    def thought(self, piece: Thought) -> None:
+    def thought(self, piece: ThinkingProgress) -> None:
         """The model thinks."""
         fields = {"estimated_tokens": piece.estimated_tokens, "estimated_tokens_delta": piece.delta}
         self.system("thinking_tokens", fields)
@@ -59,7 +59,7 @@ class TurnEvents:
             ttft = round((self._tally.first_byte - self._tally.started) * 1000)
         self._house.emit(output_events.frame(data, session_id=self._house.session_id, uuid=new_uuid(), ttft_ms=ttft))
 
-    def result(self, done: Done) -> str:
+    def result(self, done: FinishedCall) -> str:
         """A call has its result; gives the id of the event."""
         answer, call = done.answer, done.call
         if done.is_denied:
@@ -114,6 +114,6 @@ class TurnEvents:
         return event_id
 
 
-def rejected(call: Prepared) -> Done:
+def rejected(call: ToolCall) -> FinishedCall:
     """A call that an interruption stopped."""
-    return Done(call, Answer(REJECTED, detail=REJECTED_DETAIL, is_error=True))
+    return FinishedCall(call, ToolResult(REJECTED, detail=REJECTED_DETAIL, is_error=True))

@@ -9,10 +9,10 @@ import msgspec
 
 from bridle.agent.conversation.partial_answer import Ledger
 from bridle.agent.conversation.turn_result import Totals
-from bridle.agent.model.api.stream_pieces import FellBack, Piece
+from bridle.agent.model.api.stream_pieces import AnswerPiece, ModelFallback
 from bridle.agent.permissions.rules.policy import Policy
 from bridle.agent.tools.structured_output import StructuredOutput
-from bridle.agent.tools.toolbox import Done, Prepared, Toolbox
+from bridle.agent.tools.toolbox import FinishedCall, Toolbox, ToolCall
 
 
 class Limits(msgspec.Struct, frozen=True):
@@ -49,10 +49,10 @@ class TurnHost(Protocol):
     def shown_model(self) -> str:
         """The model's name as `init` shows it."""
 
-    def ask(self, *, tool_choice: dict[str, Any] | None) -> AsyncGenerator[Piece, None]:
+    def ask(self, *, tool_choice: dict[str, Any] | None) -> AsyncGenerator[AnswerPiece, None]:
         """Ask the model with the history as it is."""
 
-    async def run(self, call: Prepared) -> Done:
+    async def run(self, call: ToolCall) -> FinishedCall:
         """Run a tool call, if it may run."""
 
     def policy(self) -> Policy:
@@ -67,7 +67,7 @@ class TurnHost(Protocol):
     def count(self, model: str, usage: dict[str, Any]) -> None:
         """Count an answer."""
 
-    def fall_back(self, piece: FellBack) -> dict[str, Any]:
+    def fall_back(self, piece: ModelFallback) -> dict[str, Any]:
         """Another model steps in; what the event says about it."""
 
     def take_meanwhile(self) -> None:

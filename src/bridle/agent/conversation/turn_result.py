@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from bridle.agent.model.api.cost import Ledger
+from bridle.agent.model.api.cost import CostLedger
 
 _COUNTS = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens")
 
@@ -38,7 +38,7 @@ class Totals:
 
     def __init__(self) -> None:
         self.api_ms = 0.0
-        self.ledger = Ledger()
+        self.ledger = CostLedger()
 
     @property
     def cost_usd(self) -> float:

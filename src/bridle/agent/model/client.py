@@ -9,11 +9,11 @@ from contextlib import aclosing
 
 from bridle.agent.model.api.client_protocol import ModelClient
 from bridle.agent.model.api.credentials import Keys, Missing
-from bridle.agent.model.api.endpoint import Endpoint, PlainEndpoint
+from bridle.agent.model.api.endpoint import Endpoint, HttpEndpoint
 from bridle.agent.model.api.question import Question
 from bridle.agent.model.api.request_attempts import Attempts
 from bridle.agent.model.api.request_errors import max_retries
-from bridle.agent.model.api.stream_pieces import Piece
+from bridle.agent.model.api.stream_pieces import AnswerPiece
 
 Sleep = Callable[[float], Awaitable[None]]
 
@@ -22,13 +22,13 @@ def connect(keys: Keys | None, environment: Mapping[str, str]) -> ModelClient:
     """The client for the endpoint that the environment names."""
     from bridle.agent.model.clouds import clients
 
-    cloud = clients.chosen(environment)
+    cloud = clients.selected_cloud(environment)
     if cloud is not None:
-        return Asker(clients.endpoint(cloud, environment), environment)
-    return Asker(PlainEndpoint(keys or Missing(), environment), environment)
+        return RetryingClient(clients.cloud_endpoint(cloud, environment), environment)
+    return RetryingClient(HttpEndpoint(keys or Missing(), environment), environment)
 
 
-class Asker:
+class RetryingClient:
     """Asks an endpoint."""
 
     def __init__(
@@ -44,7 +44,7 @@ class Asker:
         self._sleep = sleep
         self._chance = chance
 
-    async def answer(self, ask: Question) -> AsyncGenerator[Piece, None]:
+    async def answer(self, ask: Question) -> AsyncGenerator[AnswerPiece, None]:
         """Ask, and give the pieces of the answer; raises ModelFailure when there is none."""
         course = Attempts(ask, self._endpoint, self._max_retries, self._chance)
         while not course.is_over:

@@ -12,7 +12,7 @@ import msgspec
 
 from bridle.agent.prompt import git_status, instructions
 from bridle.agent.prompt.git_status import GitStatus
-from bridle.agent.prompt.instructions import Instructions, Reach
+from bridle.agent.prompt.instructions import Instructions, InstructionScope
 from bridle.ground.git_folder import repository_top
 
 # Set by those who want AGENTS.md read where a folder has no CLAUDE.md; other programs leave that file alone.
@@ -22,7 +22,7 @@ _ALL_SOURCES = frozenset({"user", "project", "local"})
 _OFF = ("", "0", "false", "no")
 
 
-class Scope(msgspec.Struct, frozen=True):
+class ContextScope(msgspec.Struct, frozen=True):
     """What of the surroundings is wanted."""
 
     cwd: Path
@@ -45,7 +45,7 @@ class Machine(msgspec.Struct, frozen=True):
     shell: str
 
 
-class Context(msgspec.Struct, frozen=True):
+class PromptContext(msgspec.Struct, frozen=True):
     """All of it, as it was when the session began."""
 
     machine: Machine
@@ -53,10 +53,10 @@ class Context(msgspec.Struct, frozen=True):
     git: GitStatus | None = None
 
 
-async def gather(scope: Scope) -> Context:
+async def gather_context(scope: ContextScope) -> PromptContext:
     """Look around; files and git are read side by side, and none of it can fail."""
     top = repository_top(scope.cwd)
-    reach = Reach(
+    reach = InstructionScope(
         cwd=scope.cwd,
         config_folder=scope.config_folder,
         home=Path(scope.environment.get("HOME") or scope.config_folder.parent),
@@ -65,10 +65,10 @@ async def gather(scope: Scope) -> Context:
         agents=scope.environment.get(AGENTS_VARIABLE, "").lower() not in _OFF,
     )
     found, git = await asyncio.gather(_instructions(reach), _git(scope, top))
-    return Context(machine(scope, is_repository=top is not None), found, git)
+    return PromptContext(describe_machine(scope, is_repository=top is not None), found, git)
 
 
-def machine(scope: Scope, *, is_repository: bool) -> Machine:
+def describe_machine(scope: ContextScope, *, is_repository: bool) -> Machine:
     """The facts that need no looking."""
     system = os.uname()
     return Machine(
@@ -80,7 +80,7 @@ def machine(scope: Scope, *, is_repository: bool) -> Machine:
     )
 
 
-def opening(context: Context, *, date: str, sections: Mapping[str, str] | None = None) -> str:
+def opening_reminder(context: PromptContext, *, date: str, sections: Mapping[str, str] | None = None) -> str:
     """The text that comes before the first words of the user: instructions, more sections, the date."""
     parts: dict[str, str] = {}
     if context.instructions:
@@ -117,13 +117,13 @@ def _told(files: tuple[Instructions, ...]) -> str:
     return "\n\n".join([head, *(f"Contents of {file.path} ({file.kind}):\n\n{file.text}" for file in files)])
 
 
-async def _instructions(reach: Reach) -> tuple[Instructions, ...]:
+async def _instructions(reach: InstructionScope) -> tuple[Instructions, ...]:
     if not reach.sources:
         return ()
-    return await asyncio.to_thread(instructions.read, reach)
+    return await asyncio.to_thread(instructions.read_instructions, reach)
 
 
-async def _git(scope: Scope, top: Path | None) -> GitStatus | None:
+async def _git(scope: ContextScope, top: Path | None) -> GitStatus | None:
     if top is None or not scope.reads_git:
         return None
-    return await git_status.read(scope.cwd, top, scope.environment)
+    return await git_status.read_git_status(scope.cwd, top, scope.environment)

@@ -13,7 +13,7 @@ NO_BRANCH = "HEAD"
 _MAINS = ("main", "master")
 
 
-def worktrees(top: Path) -> list[Path]:
+def list_worktrees(top: Path) -> list[Path]:
     """The tops of all working copies that share the repository, the given one first."""
     shared = _shared(top)
     found = [top, shared.parent] if shared.name == ".git" else [top]
@@ -23,7 +23,7 @@ def worktrees(top: Path) -> list[Path]:
     return list(dict.fromkeys(found))
 
 
-def branch(cwd: Path) -> str:
+def current_branch(cwd: Path) -> str:
     """The branch that is checked out."""
     top = repository_top(cwd)
     own = None if top is None else git_folder(top)

@@ -46,7 +46,7 @@ class GitStatus(msgspec.Struct, frozen=True):
         )
 
 
-async def read(cwd: Path, top: Path, environment: Mapping[str, str]) -> GitStatus:
+async def read_git_status(cwd: Path, top: Path, environment: Mapping[str, str]) -> GitStatus:
     """Ask git, two questions at a time."""
     quiet = {**environment, "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C.UTF-8"}
     status, commits = await asyncio.gather(
@@ -54,7 +54,7 @@ async def read(cwd: Path, top: Path, environment: Mapping[str, str]) -> GitStatu
         _git(("log", "--oneline", "--no-decorate", "-n", _COMMITS), cwd, quiet),
     )
     # A repository without any commit fails to list them; it has none.
-    return GitStatus(git_files.branch(top), git_files.main_branch(top), status, commits or "")
+    return GitStatus(git_files.current_branch(top), git_files.main_branch(top), status, commits or "")
 
 
 async def _git(arguments: tuple[str, ...], cwd: Path, environment: Mapping[str, str]) -> str | None:

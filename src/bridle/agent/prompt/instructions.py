@@ -45,7 +45,7 @@ class Instructions(msgspec.Struct, frozen=True):
     text: str
 
 
-class Reach(msgspec.Struct, frozen=True):
+class InstructionScope(msgspec.Struct, frozen=True):
     """Which instructions are wanted, and where they are looked for."""
 
     cwd: Path
@@ -57,7 +57,7 @@ class Reach(msgspec.Struct, frozen=True):
     """Whether `AGENTS.md` is read too, in the place of a `CLAUDE.md` that a folder does not have."""
 
 
-def read(reach: Reach) -> tuple[Instructions, ...]:
+def read_instructions(reach: InstructionScope) -> tuple[Instructions, ...]:
     """Read all that is there. A file that cannot be read is passed over: it is not the agent's work to mend it."""
     reading = _Reading(reach)
     if "user" in reach.sources:
@@ -78,7 +78,7 @@ def read(reach: Reach) -> tuple[Instructions, ...]:
 class _Reading:
     """What was found so far: each file once, however many others import it."""
 
-    def __init__(self, reach: Reach) -> None:
+    def __init__(self, reach: InstructionScope) -> None:
         self.found: list[Instructions] = []
         self._reach = reach
         self._seen: set[str] = set()

@@ -20,7 +20,7 @@ FILE_LIMIT = 20
 _MENTION = r"""(?:^|(?<=[\s(]))@(?:"([^"\n]+)"|([^\s"()]+))"""
 
 
-class Attached(msgspec.Struct, frozen=True):
+class MentionedFile(msgspec.Struct, frozen=True):
     """A file that goes along with a text."""
 
     path: Path
@@ -28,12 +28,12 @@ class Attached(msgspec.Struct, frozen=True):
     """What the model is told about it."""
 
 
-def attached(
+def read_mentions(
     text: str, cwd: Path, folders: Sequence[Path], *, may_read: Callable[[Path], bool] | None = None
-) -> list[Attached]:
+) -> list[MentionedFile]:
     """The files that a text names; what is outside the folders, refused, too large or no text is left alone."""
     roots = [os.path.realpath(folder) for folder in (cwd, *folders)]
-    found: dict[str, Attached] = {}
+    found: dict[str, MentionedFile] = {}
     for quoted, bare in re.findall(_MENTION, text.replace("\0", " ")):
         place = os.path.realpath(os.path.join(cwd, os.path.expanduser(quoted or bare.rstrip(".,;:!?"))))
         if place in found or len(found) == FILE_LIMIT or not any(_is_inside(place, root) for root in roots):
@@ -41,7 +41,9 @@ def attached(
         if may_read is not None and not may_read(Path(place)):
             continue
         if (content := _content(Path(place))) is not None:
-            found[place] = Attached(Path(place), f"The file {place}, which the message names:\n{_numbered(content)}")
+            found[place] = MentionedFile(
+                Path(place), f"The file {place}, which the message names:\n{_numbered(content)}"
+            )
     return list(found.values())
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from bridle.agent.prompt import environment_info as contexts
-from bridle.agent.prompt.environment_info import Context
+from bridle.agent.prompt.environment_info import PromptContext
 from bridle.agent.prompt.prompt_text import ANSWER, ANY_TOOL, SAFETY, TOOLS, WORK
 from bridle.errors import DiskError, UsageError
 from bridle.ground import disk
@@ -17,7 +17,7 @@ from bridle.ground import disk
 FILE_LIMIT_BYTES = 4 * 1024 * 1024
 
 
-class Wording(msgspec.Struct, frozen=True):
+class PromptOverrides(msgspec.Struct, frozen=True):
     """What the caller says about the prompt."""
 
     replaced_by: str | None = None
@@ -27,17 +27,19 @@ class Wording(msgspec.Struct, frozen=True):
     """Whether what differs from machine to machine goes to the first message, so that prompts can be cached."""
 
 
-def system(wording: Wording, context: Context | None, *, model: str, tools: Collection[str]) -> list[str]:
+def build_system_prompt(
+    wording: PromptOverrides, context: PromptContext | None, *, model: str, tools: Collection[str]
+) -> list[str]:
     """The blocks of the system prompt, the part that is the same everywhere first."""
     if wording.replaced_by is not None:
         return [text for text in ("\n\n".join(filter(None, (wording.replaced_by, wording.append))),) if text]
     blocks = [_main(tools), wording.append or ""]
     if context is not None and not wording.excludes_dynamic:
-        blocks.append("\n\n".join(f"# {name}\n{text}" for name, text in dynamic(context, model=model).items()))
+        blocks.append("\n\n".join(f"# {name}\n{text}" for name, text in dynamic_sections(context, model=model).items()))
     return [text for text in blocks if text]
 
 
-def dynamic(context: Context, *, model: str) -> dict[str, str]:
+def dynamic_sections(context: PromptContext, *, model: str) -> dict[str, str]:
     """The sections that differ from machine to machine, by their names."""
     sections = {"Environment": contexts.environment_section(context.machine, model=model)}
     if context.git is not None:
@@ -45,14 +47,14 @@ def dynamic(context: Context, *, model: str) -> dict[str, str]:
     return sections
 
 
-def first_sections(wording: Wording, context: Context, *, model: str) -> dict[str, str]:
+def first_message_sections(wording: PromptOverrides, context: PromptContext, *, model: str) -> dict[str, str]:
     """The sections that go to the first message: none, unless the caller wants the prompt to be the same everywhere."""
     if wording.excludes_dynamic and wording.replaced_by is None:
-        return dynamic(context, model=model)
+        return dynamic_sections(context, model=model)
     return {}
 
 
-def given(flag: str, text: str | None, file: str | None, cwd: Path) -> str | None:
+def read_prompt_flag(flag: str, text: str | None, file: str | None, cwd: Path) -> str | None:
     """What a flag (`--system-prompt`, `--append-system-prompt`) or the one that names a file in its place says."""
     if text is not None and file is not None:
         raise UsageError(f"Error: Cannot use both {flag} and {flag}-file. Please use only one.")

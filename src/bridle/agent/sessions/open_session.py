@@ -186,7 +186,7 @@ def _many(name: str, found: list[Path]) -> str:
 def _folders(place: Place) -> list[Path]:
     """Where a session that is named by its id may be: of this folder, and of the tops of its repository."""
     top = repository_top(place.cwd)
-    tops = [] if top is None else git_files.worktrees(top)
+    tops = [] if top is None else git_files.list_worktrees(top)
     return [project_folder(place.config_folder, folder) for folder in dict.fromkeys([place.cwd, *tops])]
 
 
@@ -232,7 +232,7 @@ def _path(place: Place, session_id: str) -> Path:
 
 
 def _origin(place: Place, session_id: str) -> Origin:
-    return Origin(session_id, str(place.cwd), place.version, place.entrypoint, git_files.branch(place.cwd))
+    return Origin(session_id, str(place.cwd), place.version, place.entrypoint, git_files.current_branch(place.cwd))
 
 
 def _digest(text: str) -> str:

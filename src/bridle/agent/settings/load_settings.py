@@ -15,7 +15,7 @@ import msgspec
 
 from bridle.agent.permissions.rules.policy import MODES
 from bridle.agent.permissions.rules.syntax import Rule, parse_rule
-from bridle.agent.settings.settings_file import read_flag, read_object, trusts
+from bridle.agent.settings.settings_file import is_trusted, read_flag, read_object
 from bridle.errors import UsageError
 
 SOURCES: Final = ("user", "project", "local")
@@ -52,7 +52,7 @@ class Settings(msgspec.Struct, frozen=True):
     """What only somebody who looks for a fault wants to know, for the debug log."""
 
 
-def load(
+def load_settings(
     cwd: Path,
     config_folder: Path,
     sources: Iterable[str] | None = None,
@@ -241,7 +241,7 @@ class _Reader:
     def _is_trusted(self) -> bool:
         if self._environment.get(TRUST_VARIABLE) == "1":
             return True
-        return any(trusts(register, str(self._cwd)) for register in self._registers())
+        return any(is_trusted(register, str(self._cwd)) for register in self._registers())
 
     def _registers(self) -> tuple[Path, ...]:
         """Where it is written down which folders are trusted: in the folder of settings, or beside the usual one."""

@@ -28,7 +28,7 @@ def read_object(path: Path) -> dict[str, Any] | None:
     return None if data is None else _parse(data) if data.strip() else {}
 
 
-def trusts(register: Path, folder: str) -> bool:
+def is_trusted(register: Path, folder: str) -> bool:
     """Whether a person has said that this folder is to be trusted."""
     try:
         projects = _parse(disk.read_bounded(register, REGISTER_LIMIT_BYTES))["projects"]

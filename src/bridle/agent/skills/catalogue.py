@@ -20,7 +20,7 @@ from pathlib import Path
 
 from bridle.agent.skills import skill_files
 from bridle.agent.skills.skill_document import Kind, Plugin, Skill, Source, read_skill
-from bridle.agent.skills.skill_files import Found
+from bridle.agent.skills.skill_files import SkillFile
 from bridle.ground.git_folder import folders_up_to_top
 
 # Each document is told to the model by one line, which need not be longer than a paragraph.
@@ -86,7 +86,7 @@ class Skills:
         return "\n".join(lines) or None
 
 
-def discover(
+def discover_skills(
     cwd: Path,
     config_folder: Path,
     *,
@@ -126,7 +126,7 @@ class _Desk:
         self.found: list[Skill] = []
         self.warnings: list[str] = []
 
-    def take(self, kind: Kind, source: Source, found: Iterable[Found], plugin: Plugin | None = None) -> None:
+    def take(self, kind: Kind, source: Source, found: Iterable[SkillFile], plugin: Plugin | None = None) -> None:
         for one in found:
             skill, warning = read_skill(one, kind, source, plugin)
             if skill is not None:

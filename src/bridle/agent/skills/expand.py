@@ -13,7 +13,7 @@ from bridle.agent.skills.catalogue import Skills
 from bridle.agent.skills.skill_document import Skill
 from bridle.errors import UserError
 
-Inline: TypeAlias = Callable[[str], Awaitable[str]]
+RunInline: TypeAlias = Callable[[str], Awaitable[str]]
 """Runs a command that stands in a skill as !`command`, if it may run; UserError says why not."""
 
 # What a skillset may come to; more would fill the model's memory with one call.
@@ -22,7 +22,9 @@ SKILLSET_LIMIT_CHARACTERS = 1024 * 1024
 _INLINE = r"!`([^`\n]+)`"
 
 
-async def unfold(skill: Skill, arguments: str, *, skills: Skills, session_id: str, inline: Inline | None) -> str:
+async def expand_skill(
+    skill: Skill, arguments: str, *, skills: Skills, session_id: str, inline: RunInline | None
+) -> str:
     """The text of a skill; UserError when its file is gone or one of its commands fails.
 
     Without `inline` its commands stay in the text as they are.
@@ -38,7 +40,7 @@ async def unfold(skill: Skill, arguments: str, *, skills: Skills, session_id: st
     return "\n\n".join(parts) + "\n"
 
 
-async def _member(name: str, skills: Skills, session_id: str, inline: Inline | None) -> str:
+async def _member(name: str, skills: Skills, session_id: str, inline: RunInline | None) -> str:
     member = skills.find(name)
     if member is None or member.members:
         return f"# Skill {name}\n\n(There is no skill of this name here.)"
@@ -46,21 +48,21 @@ async def _member(name: str, skills: Skills, session_id: str, inline: Inline | N
     return f"# Skill {name}\n\n{text.strip()}"
 
 
-async def _own_text(skill: Skill, arguments: str, session_id: str, inline: Inline | None) -> str:
+async def _own_text(skill: Skill, arguments: str, session_id: str, inline: RunInline | None) -> str:
     text = skill_files.read_text(skill.path)
     if text is None:
         raise UserError(
             f"{skill.path} cannot be read: it is gone, no file, or larger than {skill_files.TEXT_LIMIT_BYTES} bytes",
             remedy="Check the file.",
         )
-    body = frontmatter.parse(text).body if skill.path.suffix == ".md" else ""
-    filled = fill(body, arguments, skill.argument_names, _places(skill, session_id))
+    body = frontmatter.parse_document(text).body if skill.path.suffix == ".md" else ""
+    filled = fill_arguments(body, arguments, skill.argument_names, _places(skill, session_id))
     if inline is not None:
         filled = await _run_inline(filled, inline)
     return f"Base directory for this skill: {skill.folder}\n\n{filled}" if skill.folder is not None else filled
 
 
-def fill(body: str, arguments: str, names: tuple[str, ...], places: dict[str, str]) -> str:
+def fill_arguments(body: str, arguments: str, names: tuple[str, ...], places: dict[str, str]) -> str:
     """Put arguments in: all of them, one by its number from 0, one by its name; if none is asked for, at the end.
 
     A backslash before the dollar sign keeps it as it is. `places` are names in braces, as ${CLAUDE_SKILL_DIR}. Pure.
@@ -108,7 +110,7 @@ def _places(skill: Skill, session_id: str) -> dict[str, str]:
     return {name: str(value) for name, value in places.items() if value is not None}
 
 
-async def _run_inline(text: str, inline: Inline) -> str:
+async def _run_inline(text: str, inline: RunInline) -> str:
     parts: list[str] = []
     end = 0
     for found in re.finditer(_INLINE, text):

@@ -37,7 +37,7 @@ class Document(msgspec.Struct, frozen=True):
     """What is wrong with the fields, if something is."""
 
 
-def parse(text: str) -> Document:
+def parse_document(text: str) -> Document:
     """Take a document apart; without frontmatter all of it is body."""
     text = text.removeprefix("\ufeff")
     found = re.match(_BLOCK, text)
@@ -75,7 +75,7 @@ def load_yaml(text: str) -> object:
     return value
 
 
-def text_of(value: object) -> str | None:
+def as_text(value: object) -> str | None:
     """A field as one line of text; None for what is not text."""
     if isinstance(value, bool) or value is None:
         return None
@@ -84,18 +84,18 @@ def text_of(value: object) -> str | None:
     return None
 
 
-def flag_of(value: object, *, default: bool) -> bool:
+def as_flag(value: object, *, default: bool) -> bool:
     """A field as yes or no."""
     if isinstance(value, bool):
         return value
     return _WORDS.get(value.strip().lower(), default) if isinstance(value, str) else default
 
 
-def words_of(value: object) -> tuple[str, ...]:
+def as_words(value: object) -> tuple[str, ...]:
     """A field as several words: a list, or text with commas, or with spaces; what stands in parentheses stays whole."""
     if isinstance(value, list):
-        return tuple(text for item in value if (text := text_of(item)) is not None)
-    text = (text_of(value) or "")[:WORDS_LIMIT_CHARACTERS]
+        return tuple(text for item in value if (text := as_text(item)) is not None)
+    text = (as_text(value) or "")[:WORDS_LIMIT_CHARACTERS]
     parts = re.findall(r"(?:\([^)]*\)|[^,(])+" if re.search(r",(?![^(]*\))", text) else r"(?:\([^)]*\)|[^\s(])+", text)
     return tuple(part.strip() for part in parts if part.strip())
 

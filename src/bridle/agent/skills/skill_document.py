@@ -9,7 +9,7 @@ from typing import Any, Literal
 import msgspec
 
 from bridle.agent.skills import frontmatter, skill_files
-from bridle.agent.skills.skill_files import Found
+from bridle.agent.skills.skill_files import SkillFile
 
 Source = Literal["user", "project", "plugin"]
 Kind = Literal["skill", "command", "skillset"]
@@ -48,7 +48,7 @@ class Plugin(msgspec.Struct, frozen=True):
 
 
 def read_skill(
-    found: Found, kind: Kind, source: Source, plugin: Plugin | None = None
+    found: SkillFile, kind: Kind, source: Source, plugin: Plugin | None = None
 ) -> tuple[Skill | None, str | None]:
     """Read the first lines of a document; with it, or in its place, comes what is wrong with it."""
     text = skill_files.read_head(found.path)
@@ -59,9 +59,9 @@ def read_skill(
     return _skill(found, kind, source, document, plugin), warning
 
 
-def _document(found: Found, text: str) -> frontmatter.Document:
+def _document(found: SkillFile, text: str) -> frontmatter.Document:
     if found.path.suffix == ".md":
-        return frontmatter.parse(text)
+        return frontmatter.parse_document(text)
     if found.path.suffix == ".json":
         try:
             loaded: object = json.loads(text)
@@ -74,10 +74,12 @@ def _document(found: Found, text: str) -> frontmatter.Document:
     return frontmatter.Document({}, "", f"it is not a list of fields: {loaded}")
 
 
-def _skill(found: Found, kind: Kind, source: Source, document: frontmatter.Document, plugin: Plugin | None) -> Skill:
+def _skill(
+    found: SkillFile, kind: Kind, source: Source, document: frontmatter.Document, plugin: Plugin | None
+) -> Skill:
     fields = document.fields
-    own = frontmatter.text_of(fields.get("description"))
-    when = frontmatter.text_of(fields.get("when_to_use"))
+    own = frontmatter.as_text(fields.get("description"))
+    when = frontmatter.as_text(fields.get("when_to_use"))
     described = " - ".join(part for part in (own or _first_line(document.body), when) if part)
     return Skill(
         name=f"{plugin.name}:{found.name}" if plugin is not None else found.name,
@@ -88,19 +90,19 @@ def _skill(found: Found, kind: Kind, source: Source, document: frontmatter.Docum
         description=described or found.name,
         is_described=own is not None or when is not None,
         title=_title(fields, found, kind),
-        argument_hint=frontmatter.text_of(_hint(fields)) or "",
-        argument_names=frontmatter.words_of(fields.get("arguments")),
-        allowed_tools=frontmatter.words_of(fields.get("allowed-tools")),
-        model=frontmatter.text_of(fields.get("model")),
-        for_model=not frontmatter.flag_of(fields.get("disable-model-invocation"), default=False),
-        for_user=frontmatter.flag_of(fields.get("user-invocable"), default=True),
-        members=frontmatter.words_of(fields.get("skills")) if kind == "skillset" else (),
+        argument_hint=frontmatter.as_text(_hint(fields)) or "",
+        argument_names=frontmatter.as_words(fields.get("arguments")),
+        allowed_tools=frontmatter.as_words(fields.get("allowed-tools")),
+        model=frontmatter.as_text(fields.get("model")),
+        for_model=not frontmatter.as_flag(fields.get("disable-model-invocation"), default=False),
+        for_user=frontmatter.as_flag(fields.get("user-invocable"), default=True),
+        members=frontmatter.as_words(fields.get("skills")) if kind == "skillset" else (),
         plugin=plugin.path if plugin is not None else None,
     )
 
 
-def _title(fields: dict[str, Any], found: Found, kind: Kind) -> str | None:
-    title = frontmatter.text_of(fields.get("name"))
+def _title(fields: dict[str, Any], found: SkillFile, kind: Kind) -> str | None:
+    title = frontmatter.as_text(fields.get("name"))
     return title if kind != "command" and title != found.name else None
 
 

@@ -28,7 +28,7 @@ SKILL_FILE = "SKILL.md"
 _NAME = r"\w[\w.-]{0,99}"
 
 
-class Found(msgspec.Struct, frozen=True):
+class SkillFile(msgspec.Struct, frozen=True):
     """A document and the name that its place gives it."""
 
     name: str
@@ -40,19 +40,19 @@ class Found(msgspec.Struct, frozen=True):
         return self.path.name == SKILL_FILE
 
 
-def skills_in(folder: Path) -> list[Found]:
+def skills_in(folder: Path) -> list[SkillFile]:
     """The skills of a folder: each a folder of its own with a SKILL.md."""
     entries = _entries(folder)
     return [
-        Found(entry.name, folder / entry.name / SKILL_FILE)
+        SkillFile(entry.name, folder / entry.name / SKILL_FILE)
         for entry in entries
         if re.fullmatch(_NAME, entry.name) and os.path.isfile(folder / entry.name / SKILL_FILE)
     ][:DOCUMENT_LIMIT]
 
 
-def documents_in(folder: Path, suffixes: tuple[str, ...] = (".md",)) -> list[Found]:
+def documents_in(folder: Path, suffixes: tuple[str, ...] = (".md",)) -> list[SkillFile]:
     """The documents below a folder, named by their path with colons; a SKILL.md is named by its folder."""
-    found: list[Found] = []
+    found: list[SkillFile] = []
     for one in _walk(folder, (), suffixes, set()):
         found.append(one)
         if len(found) == DOCUMENT_LIMIT:
@@ -82,7 +82,7 @@ def _entries(folder: Path) -> list[os.DirEntry[str]]:
 
 def _walk(
     folder: Path, names: tuple[str, ...], suffixes: tuple[str, ...], seen: set[tuple[int, int]]
-) -> Iterator[Found]:
+) -> Iterator[SkillFile]:
     try:
         about = os.stat(folder)
     except OSError:
@@ -92,11 +92,11 @@ def _walk(
     seen.add((about.st_dev, about.st_ino))
     entries = _entries(folder)
     if names and any(entry.name == SKILL_FILE for entry in entries):
-        yield Found(":".join(names), folder / SKILL_FILE)
+        yield SkillFile(":".join(names), folder / SKILL_FILE)
         return  # its other files are its own
     for entry in entries:
         stem, suffix = os.path.splitext(entry.name)
         if suffix in suffixes and re.fullmatch(_NAME, stem) and os.path.isfile(entry.path):
-            yield Found(":".join((*names, stem)), folder / entry.name)
+            yield SkillFile(":".join((*names, stem)), folder / entry.name)
         elif re.fullmatch(_NAME, entry.name) and os.path.isdir(entry.path):
             yield from _walk(folder / entry.name, (*names, entry.name), suffixes, seen)

@@ -10,7 +10,7 @@ from typing import TypeAlias
 import msgspec
 
 from bridle.agent.skills.catalogue import Skills
-from bridle.agent.skills.expand import Inline, unfold
+from bridle.agent.skills.expand import RunInline, expand_skill
 from bridle.agent.skills.skill_document import Skill
 from bridle.errors import UserError
 from bridle.ground.suggest import did_you_mean
@@ -21,14 +21,14 @@ CUTOFF = 0.5
 _CALL = r"(?s)/([A-Za-z0-9:_-]+)(?:\s+(.*))?"
 
 
-class Expanded(msgspec.Struct, frozen=True):
+class ExpandedPrompt(msgspec.Struct, frozen=True):
     """The prompt calls a skill: these texts go to the model in its place, in one message."""
 
     skill: Skill
     texts: tuple[str, ...]
 
 
-class Local(msgspec.Struct, frozen=True):
+class LocalAnswer(msgspec.Struct, frozen=True):
     """The prompt is answered here; the model is not asked."""
 
     text: str
@@ -36,15 +36,15 @@ class Local(msgspec.Struct, frozen=True):
     """Whether the command is there but could not be used."""
 
 
-Meaning: TypeAlias = Expanded | Local | None
+Meaning: TypeAlias = ExpandedPrompt | LocalAnswer | None
 
 
-async def expand(
+async def expand_slash_command(
     prompt: str,
     skills: Skills,
     *,
     session_id: str,
-    inline: Inline | None = None,
+    inline: RunInline | None = None,
     others: Collection[str] = (),
 ) -> Meaning:
     """What a prompt means; None for one that is to be sent as it is.
@@ -58,14 +58,14 @@ async def expand(
     skill = skills.find(name)
     if skill is None:
         # "/tmp is full" speaks of a folder.
-        return None if os.path.exists(f"/{name}") else Local(_unknown(name, skills, others))
+        return None if os.path.exists(f"/{name}") else LocalAnswer(_unknown(name, skills, others))
     if not skill.for_user:
-        return Local(f"/{name} is for the model alone. Ask for what you need, and it can use the skill.")
+        return LocalAnswer(f"/{name} is for the model alone. Ask for what you need, and it can use the skill.")
     try:
-        body = await unfold(skill, arguments, skills=skills, session_id=session_id, inline=inline)
+        body = await expand_skill(skill, arguments, skills=skills, session_id=session_id, inline=inline)
     except UserError as error:
-        return Local(str(error), is_error=True)
-    return Expanded(skill, (_called(name, arguments), body))
+        return LocalAnswer(str(error), is_error=True)
+    return ExpandedPrompt(skill, (_called(name, arguments), body))
 
 
 def _unknown(name: str, skills: Skills, others: Collection[str]) -> str:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from bridle.agent.tools.contract.tool import Answer
+from bridle.agent.tools.contract.tool import ToolResult
 
 # The order in which some tools' arguments are shown, whatever order the model wrote them in.
 _EDIT_ORDER = ("replace_all", "file_path", "old_string", "new_string")
@@ -21,7 +21,9 @@ _Path = tuple[str | int, ...]
 _ABSENT = object()
 
 
-def check(tool: str, schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> dict[str, Any] | Answer:
+def validate_arguments(
+    tool: str, schema: Mapping[str, Any], arguments: Mapping[str, Any]
+) -> dict[str, Any] | ToolResult:
     """The arguments with defaults and in the right types, or the answer that says what is wrong with them."""
     issues: list[_Issue] = []
     properties: Mapping[str, Any] = schema.get("properties", {})
@@ -200,7 +202,7 @@ def _beyond(origin: str, code: str, bound: str, limit: float, path: _Path, wante
     return {"origin": origin, "code": code, bound: limit, "inclusive": True, "path": list(path), "message": message}
 
 
-def _refusal(tool: str, issues: list[_Issue]) -> Answer:
+def _refusal(tool: str, issues: list[_Issue]) -> ToolResult:
     """For programs every issue as an object; for the model plain sentences, where there are any."""
     import json  # late: nearly no call needs it
 
@@ -210,7 +212,7 @@ def _refusal(tool: str, issues: list[_Issue]) -> Answer:
     if sentences:
         word = "issue" if len(sentences) == 1 else "issues"
         said = f"InputValidationError: {tool} failed due to the following {word}:\n" + "\n".join(sentences)
-    return Answer(f"<tool_use_error>{said}</tool_use_error>", detail=raw, is_error=True)
+    return ToolResult(f"<tool_use_error>{said}</tool_use_error>", detail=raw, is_error=True)
 
 
 def _missing_ones(issues: list[_Issue]) -> Iterator[str]:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from bridle.agent.tools.contract import declarations
-from bridle.agent.tools.contract.tool import Answer, Tool
+from bridle.agent.tools.contract.tool import Tool, ToolResult
 from bridle.agent.tools.files.known_files import FileMemory
 
 
@@ -82,7 +82,7 @@ class _LazyTool:
         self._make = make
         self._tool: Tool | None = None
 
-    async def run(self, arguments: Mapping[str, Any], *, call_id: str) -> Answer:
+    async def run(self, arguments: Mapping[str, Any], *, call_id: str) -> ToolResult:
         """Hand the call to the tool."""
         if self._tool is None:
             self._tool = self._make()

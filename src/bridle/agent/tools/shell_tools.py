@@ -8,9 +8,9 @@ from typing import Any
 
 from bridle.agent.permissions.rules.syntax import canonical
 from bridle.agent.tools.contract.tool import Tool
-from bridle.agent.tools.shell.background import Background
+from bridle.agent.tools.shell.background import BackgroundTasks
 from bridle.agent.tools.shell.bash import Bash
-from bridle.agent.tools.shell.limits import Limits
+from bridle.agent.tools.shell.limits import CommandLimits
 from bridle.agent.tools.shell.shell import Shell
 from bridle.agent.tools.shell.task_output import TaskOutput
 from bridle.agent.tools.shell.task_stop import TaskStop
@@ -18,7 +18,9 @@ from bridle.agent.tools.todo.task_tools import task_list_tools
 from bridle.agent.tools.todo.todo_write import TodoWrite
 
 
-def shell_tools(shell: Shell, background: Background, *, results_folder: Path, limits: Limits) -> list[Tool]:
+def shell_tools(
+    shell: Shell, background: BackgroundTasks, *, results_folder: Path, limits: CommandLimits
+) -> list[Tool]:
     """Make the tools of one session; long outputs go to files in `results_folder`."""
     return [
         Bash(shell, background, results_folder=results_folder, limits=limits),
@@ -29,7 +31,7 @@ def shell_tools(shell: Shell, background: Background, *, results_folder: Path, l
     ]
 
 
-def normalised(name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+def normalize_arguments(name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
     """The input of a call as it is shown, checked and sent again: old names of fields become the new ones."""
     given = dict(arguments)
     if canonical(name) != "TaskOutput":

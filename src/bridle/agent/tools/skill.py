@@ -6,11 +6,11 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Any, ClassVar
 
 from bridle.agent.skills.catalogue import Skills
-from bridle.agent.skills.expand import Inline, unfold
+from bridle.agent.skills.expand import RunInline, expand_skill
 from bridle.agent.skills.skill_document import Skill
 from bridle.agent.skills.slash_commands import CUTOFF
 from bridle.agent.tools.contract.input_schema import input_schema
-from bridle.agent.tools.contract.tool import Answer, failed, refused
+from bridle.agent.tools.contract.tool import ToolResult, failed_result, rejected_call
 from bridle.errors import UserError
 from bridle.ground.suggest import did_you_mean
 
@@ -34,7 +34,7 @@ class SkillTool:
         skills: Skills,
         *,
         session_id: str,
-        inline: Inline | None = None,
+        inline: RunInline | None = None,
         on_launch: Callable[[Skill], None] | None = None,
         local_commands: Collection[str] = (),
     ) -> None:
@@ -45,20 +45,22 @@ class SkillTool:
         self._on_launch = on_launch
         self._local_commands = local_commands
 
-    async def run(self, arguments: Mapping[str, Any], *, call_id: str) -> Answer:  # noqa: ARG002  # every tool is given it
+    async def run(self, arguments: Mapping[str, Any], *, call_id: str) -> ToolResult:  # noqa: ARG002  # every tool is given it
         """Hand out the text of the skill."""
         name = arguments["skill"].strip().removeprefix("/")
         skill = self._skills.find(name)
         if skill is None or not skill.for_model:
-            return refused(self._refusal(name, skill))
+            return rejected_call(self._refusal(name, skill))
         args = arguments.get("args") or ""
         try:
-            text = await unfold(skill, args, skills=self._skills, session_id=self._session_id, inline=self._inline)
+            text = await expand_skill(
+                skill, args, skills=self._skills, session_id=self._session_id, inline=self._inline
+            )
         except UserError as error:
-            return failed(str(error))
+            return failed_result(str(error))
         if self._on_launch is not None:
             self._on_launch(skill)
-        return Answer(f"Launching skill: {name}", detail=_detail(name, skill), follow_up=(text,))
+        return ToolResult(f"Launching skill: {name}", detail=_detail(name, skill), follow_up=(text,))
 
     def _refusal(self, name: str, skill: Skill | None) -> str:
         if skill is not None:

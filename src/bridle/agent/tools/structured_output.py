@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from bridle.agent.tools.contract.tool import Answer, failed
+from bridle.agent.tools.contract.tool import ToolResult, failed_result
 from bridle.errors import UsageError
 
 TOOL = "StructuredOutput"
@@ -29,7 +29,7 @@ _WRAPPERS = ("output", "result", "data", "value", "response", "structured_output
 _MENDS = 50
 
 
-class Fit(msgspec.Struct, frozen=True):
+class SchemaMatch(msgspec.Struct, frozen=True):
     """Data that fits, or why it does not."""
 
     value: Any = None
@@ -58,16 +58,16 @@ class Schema:
         schema._ready()
         return schema
 
-    def fit(self, data: Any) -> Fit:
+    def fit(self, data: Any) -> SchemaMatch:
         """Hold data against the schema; wrappers and near types that models produce are forgiven."""
         first = self._problems(data)
         if not first:
-            return Fit(data)
+            return SchemaMatch(data)
         for candidate in (data, *_unwrapped(data)):
             mended = self._mended(candidate)
             if not self._problems(mended):
-                return Fit(mended)
-        return Fit(problem="Output does not match required schema: " + ", ".join(map(_words, first)))
+                return SchemaMatch(mended)
+        return SchemaMatch(problem="Output does not match required schema: " + ", ".join(map(_words, first)))
 
     def _ready(self) -> Any:
         if self._validator is None:
@@ -137,14 +137,14 @@ class StructuredOutput:
         value = self._schema.fit(arguments).value
         return value if isinstance(value, dict) else arguments
 
-    async def run(self, arguments: Any, *, call_id: str) -> Answer:  # noqa: ARG002  # the protocol of tools
+    async def run(self, arguments: Any, *, call_id: str) -> ToolResult:  # noqa: ARG002  # the protocol of tools
         """Take the data, or say what is wrong with it."""
         fit = self._schema.fit(arguments)
         if fit.problem is not None:
             self.failures += 1
-            return failed(fit.problem)
+            return failed_result(fit.problem)
         self.value, self.has_value = fit.value, True
-        return Answer(DONE, detail=DONE, ends_turn=True)
+        return ToolResult(DONE, detail=DONE, ends_turn=True)
 
 
 def _unwrapped(data: Any) -> list[Any]:

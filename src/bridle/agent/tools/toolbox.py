@@ -11,23 +11,23 @@ from bridle.agent.model.api.stream_pieces import UNPARSED
 from bridle.agent.permissions.decide import decide
 from bridle.agent.permissions.rules.policy import Allowed, Asks, Denied, Policy
 from bridle.agent.permissions.rules.syntax import canonical
-from bridle.agent.tools.arguments import check
-from bridle.agent.tools.contract.tool import Answer, Tool, failed
-from bridle.agent.tools.shell_tools import normalised
+from bridle.agent.tools.arguments import validate_arguments
+from bridle.agent.tools.contract.tool import Tool, ToolResult, failed_result
+from bridle.agent.tools.shell_tools import normalize_arguments
 from bridle.agent.tools.structured_output import StructuredOutput
 
 # Calls that change nothing that another call could see: any number of them may run at once.
 _SHARED = frozenset({"Glob", "Grep", "Read", "TaskGet", "TaskList", "TaskOutput", "WebFetch"})
 
 
-class Prepared(msgspec.Struct, frozen=True):
+class ToolCall(msgspec.Struct, frozen=True):
     """A call of the model, understood as far as it can be."""
 
     call_id: str
     name: str
     arguments: dict[str, Any]
     """With defaults; as the model sent them where they are wrong."""
-    refusal: Answer | None
+    refusal: ToolResult | None
     """Why it cannot run at all."""
 
     @property
@@ -36,11 +36,11 @@ class Prepared(msgspec.Struct, frozen=True):
         return {"type": "tool_use", "id": self.call_id, "name": self.name, "input": self.arguments}
 
 
-class Done(msgspec.Struct, frozen=True):
+class FinishedCall(msgspec.Struct, frozen=True):
     """A call that has its answer."""
 
-    call: Prepared
-    answer: Answer
+    call: ToolCall
+    answer: ToolResult
     is_denied: bool = False
 
 
@@ -65,23 +65,23 @@ class Toolbox:
             for tool in self._offered.values()
         ]
 
-    def prepare(self, block: dict[str, Any]) -> Prepared:
+    def prepare(self, block: dict[str, Any]) -> ToolCall:
         """Understand a call: its tool, its arguments with defaults, or why it cannot run."""
         call_id, name, given = str(block.get("id") or ""), str(block.get("name") or ""), block.get("input")
         arguments = given if isinstance(given, dict) else {}
         tool = self._offered.get(canonical(name))
         if tool is None:
-            return Prepared(call_id, name, arguments, self._missing(name))
+            return ToolCall(call_id, name, arguments, self._missing(name))
         if UNPARSED in arguments:
-            return Prepared(call_id, name, arguments, _unparsed(name, arguments[UNPARSED]))
+            return ToolCall(call_id, name, arguments, _unparsed(name, arguments[UNPARSED]))
         if isinstance(tool, StructuredOutput):  # it is more patient than the check
-            return Prepared(call_id, name, tool.shown(arguments), None)
-        checked = check(tool.name, tool.schema, normalised(name, arguments))
-        if isinstance(checked, Answer):
-            return Prepared(call_id, name, arguments, checked)
-        return Prepared(call_id, name, checked, None)
+            return ToolCall(call_id, name, tool.shown(arguments), None)
+        checked = validate_arguments(tool.name, tool.schema, normalize_arguments(name, arguments))
+        if isinstance(checked, ToolResult):
+            return ToolCall(call_id, name, arguments, checked)
+        return ToolCall(call_id, name, checked, None)
 
-    def is_shared(self, call: Prepared, policy: Policy) -> bool:
+    def is_shared(self, call: ToolCall, policy: Policy) -> bool:
         """Whether the call may run beside others; one that changes something waits for those before it."""
         if call.refusal is not None or call.name in _SHARED:
             return True
@@ -91,36 +91,36 @@ class Toolbox:
         bare = Policy(cwd=policy.cwd, home=policy.home, folders=policy.folders, shell_folder=policy.shell_folder)
         return isinstance(decide("Bash", call.arguments, bare), Allowed)
 
-    async def run(self, call: Prepared, policy: Callable[[], Policy]) -> Done:
+    async def run(self, call: ToolCall, policy: Callable[[], Policy]) -> FinishedCall:
         """Run a call if it may run; whatever happens, the model gets an answer."""
         if call.refusal is not None:
-            return Done(call, call.refusal)
+            return FinishedCall(call, call.refusal)
         verdict = decide(call.name, call.arguments, policy())
         self._note(f"{call.name} {call.call_id}: {verdict}")
         if isinstance(verdict, Denied):
-            return Done(call, _denied(verdict.text), is_denied=verdict.is_listed)
+            return FinishedCall(call, _denied(verdict.text), is_denied=verdict.is_listed)
         if isinstance(verdict, Asks):  # nobody is here to be asked
-            return Done(call, failed(verdict.text), is_denied=True)
+            return FinishedCall(call, failed_result(verdict.text), is_denied=True)
         tool = self._offered[canonical(call.name)]
         try:
-            return Done(call, await tool.run(call.arguments, call_id=call.call_id))
+            return FinishedCall(call, await tool.run(call.arguments, call_id=call.call_id))
         except Exception as error:  # noqa: BLE001  # a tool that breaks must not take the conversation with it
-            return Done(call, failed(f"{call.name} failed inside: {type(error).__name__}: {error}"))
+            return FinishedCall(call, failed_result(f"{call.name} failed inside: {type(error).__name__}: {error}"))
 
-    def _missing(self, name: str) -> Answer:
+    def _missing(self, name: str) -> ToolResult:
         said = f"Error: No such tool available: {name}"
         if canonical(name) in self._known:
             said += f". {name} exists but is not enabled in this context. Use one of the available tools instead."
-        return Answer(f"<tool_use_error>{said}</tool_use_error>", detail=said, is_error=True)
+        return ToolResult(f"<tool_use_error>{said}</tool_use_error>", detail=said, is_error=True)
 
 
-def _denied(text: str) -> Answer:
+def _denied(text: str) -> ToolResult:
     """Some refusals stand in tags for the model, and programs see them without."""
     bare = text.removeprefix("<tool_use_error>").removesuffix("</tool_use_error>")
-    return Answer(text, detail=f"Error: {bare}", is_error=True)
+    return ToolResult(text, detail=f"Error: {bare}", is_error=True)
 
 
-def _unparsed(name: str, about: Any) -> Answer:
+def _unparsed(name: str, about: Any) -> ToolResult:
     raw = about.get("raw", "") if isinstance(about, dict) else ""
     size = about.get("len", len(raw)) if isinstance(about, dict) else 0
     shown = raw[:200]
@@ -130,4 +130,4 @@ def _unparsed(name: str, about: Any) -> Answer:
         "It was cut off, or holds a backslash or a control character that is not escaped. Send it again as valid JSON."
     )
     detail = f"InputValidationError: JSON parse failed ({size} bytes)"
-    return Answer(f"<tool_use_error>{said}</tool_use_error>", detail=detail, is_error=True)
+    return ToolResult(f"<tool_use_error>{said}</tool_use_error>", detail=detail, is_error=True)

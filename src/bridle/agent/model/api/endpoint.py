@@ -12,10 +12,17 @@ from bridle.agent.model.api import request_body, sse
 from bridle.agent.model.api.credentials import Keys
 from bridle.agent.model.api.models import Model
 from bridle.agent.model.api.question import Question
-from bridle.agent.model.api.request_errors import RequestError, from_network, from_status, troubled
-from bridle.agent.model.api.response_values import decoded, encoded
-from bridle.agent.model.http.address import Address, parse
-from bridle.agent.model.http.http_client import HEADERS_SECONDS, IDLE_SECONDS, Exchange, Limits, Response, Server
+from bridle.agent.model.api.request_errors import RequestError, endpoint_error, from_network, from_status
+from bridle.agent.model.api.response_values import decode_json, encode_json
+from bridle.agent.model.http.address import Address, parse_address
+from bridle.agent.model.http.http_client import (
+    HEADERS_SECONDS,
+    IDLE_SECONDS,
+    HttpClient,
+    HttpExchange,
+    HttpResponse,
+    Timeouts,
+)
 from bridle.errors import NetworkError, UsageError
 
 DEFAULT_URL = "https://api.anthropic.com"
@@ -26,13 +33,13 @@ ERROR_LIMIT_BYTES = 256 * 1024
 ANSWER_LIMIT_BYTES = 64 * 1024 * 1024
 
 
-class Opened(Struct, frozen=True):
+class StreamOpened(Struct, frozen=True):
     """The endpoint has begun to answer."""
 
     request_id: str | None
 
 
-class Whole(Struct, frozen=True):
+class WholeMessage(Struct, frozen=True):
     """A complete answer in one document."""
 
     message: dict[str, Any]
@@ -52,10 +59,10 @@ class Endpoint(Protocol):
 
     def stream(
         self, ask: Question, model: Model, max_tokens: int | None
-    ) -> AsyncGenerator[Opened | Whole | dict[str, Any], None]:
+    ) -> AsyncGenerator[StreamOpened | WholeMessage | dict[str, Any], None]:
         """Ask for a stream: first Opened, then frames; or a Whole from a server that does not stream."""
 
-    async def whole(self, ask: Question, model: Model, max_tokens: int | None) -> Whole:
+    async def whole(self, ask: Question, model: Model, max_tokens: int | None) -> WholeMessage:
         """Ask for the answer in one document."""
 
     async def refuse_credential(self) -> None:
@@ -65,14 +72,14 @@ class Endpoint(Protocol):
         """Let go of every connection."""
 
 
-class PlainEndpoint:
+class HttpEndpoint:
     """An endpoint that is spoken to directly."""
 
     def __init__(self, keys: Keys, environment: Mapping[str, str]) -> None:
         self._keys = keys
         self._environment = environment
         self._address = _address(environment)
-        self._server = Server(self._address, environment, limits(environment))
+        self._server = HttpClient(self._address, environment, timeouts_from_environment(environment))
 
     @property
     def where(self) -> str:
@@ -86,7 +93,7 @@ class PlainEndpoint:
 
     async def stream(
         self, ask: Question, model: Model, max_tokens: int | None
-    ) -> AsyncGenerator[Opened | Whole | dict[str, Any], None]:
+    ) -> AsyncGenerator[StreamOpened | WholeMessage | dict[str, Any], None]:
         """Ask for a stream."""
         try:
             async with await self._request(ask, model, max_tokens, stream=True) as response:
@@ -95,7 +102,7 @@ class PlainEndpoint:
                 if "json" in response.headers.get("content-type", ""):
                     yield await _document(response)
                     return
-                yield Opened(request_id)
+                yield StreamOpened(request_id)
                 reader = sse.Reader()
                 while (chunk := await response.next()) is not None:
                     for data in reader.feed(chunk):
@@ -106,16 +113,16 @@ class PlainEndpoint:
                 for data in reader.finish():
                     yield _frame(data)
         except NetworkError as error:
-            raise troubled(from_network(error)) from error
+            raise endpoint_error(from_network(error)) from error
 
-    async def whole(self, ask: Question, model: Model, max_tokens: int | None) -> Whole:
+    async def whole(self, ask: Question, model: Model, max_tokens: int | None) -> WholeMessage:
         """Ask for the answer in one document."""
         try:
             async with await self._request(ask, model, max_tokens, stream=False) as response:
                 await _check(response)
                 return await _document(response)
         except NetworkError as error:
-            raise troubled(from_network(error)) from error
+            raise endpoint_error(from_network(error)) from error
 
     async def refuse_credential(self) -> None:
         """Let the helper print another key."""
@@ -125,15 +132,15 @@ class PlainEndpoint:
         """Let go of every connection."""
         self._server.close()
 
-    async def _request(self, ask: Question, model: Model, max_tokens: int | None, *, stream: bool) -> Exchange:
+    async def _request(self, ask: Question, model: Model, max_tokens: int | None, *, stream: bool) -> HttpExchange:
         credential = await self._keys.current()
-        names = request_body.betas(model, credential.betas, self._environment)
-        headers = request_body.headers(names, credential.headers, ask.session_id, self._environment)
-        body = request_body.body(ask, model, self._environment, stream=stream, max_tokens=max_tokens)
-        return self._server.request("POST", self._address.path + PATH, headers, encoded(body))
+        names = request_body.beta_names(model, credential.betas, self._environment)
+        headers = request_body.build_headers(names, credential.headers, ask.session_id, self._environment)
+        body = request_body.build_body(ask, model, self._environment, stream=stream, max_tokens=max_tokens)
+        return self._server.request("POST", self._address.path + PATH, headers, encode_json(body))
 
 
-async def _check(response: Response) -> None:
+async def _check(response: HttpResponse) -> None:
     """Go on with a good answer only."""
     if response.status == 200:
         return
@@ -142,51 +149,51 @@ async def _check(response: Response) -> None:
     except NetworkError:  # the status is enough
         text = ""
     try:
-        document = decoded(text.encode())
+        document = decode_json(text.encode())
     except ValueError:
         document = None
-    raise troubled(from_status(response.status, response.headers, document, text, now=time.time()))
+    raise endpoint_error(from_status(response.status, response.headers, document, text, now=time.time()))
 
 
 def _frame(data: bytes) -> dict[str, Any]:
     try:
-        frame = decoded(data)
+        frame = decode_json(data)
     except ValueError as error:
-        raise troubled(RequestError("not_json", f"a frame of the stream is not JSON: {error}")) from error
+        raise endpoint_error(RequestError("not_json", f"a frame of the stream is not JSON: {error}")) from error
     if not isinstance(frame, dict):
-        raise troubled(RequestError("not_json", "a frame of the stream is not an object"))
+        raise endpoint_error(RequestError("not_json", "a frame of the stream is not an object"))
     return frame
 
 
-async def _document(response: Response) -> Whole:
+async def _document(response: HttpResponse) -> WholeMessage:
     """A message in one document."""
     request_id = response.headers.get("request-id")
     data = await response.read(ANSWER_LIMIT_BYTES)
     try:
-        message = decoded(data)
+        message = decode_json(data)
     except ValueError as error:
         is_json = bool(data) and "json" in response.headers.get("content-type", "")
         kind = "not_json" if is_json else "garbled"
-        raise troubled(RequestError(kind, f"the answer is not JSON: {error}", request_id=request_id)) from error
+        raise endpoint_error(RequestError(kind, f"the answer is not JSON: {error}", request_id=request_id)) from error
     if not isinstance(message, dict) or not isinstance(message.get("content"), list):
-        raise troubled(RequestError("garbled", "the answer is not a message", request_id=request_id))
-    return Whole(message, request_id)
+        raise endpoint_error(RequestError("garbled", "the answer is not a message", request_id=request_id))
+    return WholeMessage(message, request_id)
 
 
 def _address(environment: Mapping[str, str]) -> Address:
     url = environment.get("ANTHROPIC_BASE_URL", "").strip() or DEFAULT_URL
     try:
-        return parse(url)
+        return parse_address(url)
     except UsageError as error:
         raise UsageError(f"ANTHROPIC_BASE_URL cannot be used: {error.message}") from error
 
 
-def limits(environment: Mapping[str, str]) -> Limits:
+def timeouts_from_environment(environment: Mapping[str, str]) -> Timeouts:
     """How long each step of a request may take, as the environment says."""
     whole = _seconds("API_TIMEOUT_MS", environment)
     # Whoever waits longer for the first word has a slow server, and it is slow between the words too.
     idle = _seconds("CLAUDE_STREAM_IDLE_TIMEOUT_MS", environment) or max(IDLE_SECONDS, whole or 0.0)
-    return Limits(headers_seconds=whole or HEADERS_SECONDS, idle_seconds=idle)
+    return Timeouts(headers_seconds=whole or HEADERS_SECONDS, idle_seconds=idle)
 
 
 def _seconds(name: str, environment: Mapping[str, str]) -> float | None:

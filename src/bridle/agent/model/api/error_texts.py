@@ -23,7 +23,7 @@ _CONNECTION = {"refused": "ConnectionRefused", "unreachable": "FailedToOpenSocke
 _OFFICIAL = "api.anthropic.com"
 
 
-class Situation(Struct, frozen=True):
+class RequestContext(Struct, frozen=True):
     """What the words depend on besides the trouble."""
 
     where: str
@@ -38,7 +38,7 @@ def not_logged_in() -> ModelFailure:
     return ModelFailure(NOT_LOGGED_IN, error="authentication_failed")
 
 
-def refused(stop_details: object, request_id: str | None) -> ModelFailure:
+def model_refused(stop_details: object, request_id: str | None) -> ModelFailure:
     """The model would not answer."""
     text = "API Error: The model refused this request. Put it in other words in a new session, or choose another model."
     if request_id is not None:
@@ -46,7 +46,7 @@ def refused(stop_details: object, request_id: str | None) -> ModelFailure:
     return ModelFailure(text, error="invalid_request", request_id=request_id, payload=stop_details)
 
 
-def retry_word(trouble: RequestError) -> str:
+def retry_error(trouble: RequestError) -> str:
     """What `system/api_retry` calls it."""
     if trouble.is_overload:
         return "overloaded"
@@ -61,7 +61,7 @@ def retry_word(trouble: RequestError) -> str:
             return "server_error" if trouble.is_server_fault else "unknown"
 
 
-def overloaded_too_often(situation: Situation) -> ModelFailure:
+def overloaded_too_often(situation: RequestContext) -> ModelFailure:
     """The model said too often that it is overloaded."""
     return ModelFailure(
         "API Error: Repeated 529 Overloaded errors. The API is at capacity — this is usually temporary. "
@@ -71,7 +71,7 @@ def overloaded_too_often(situation: Situation) -> ModelFailure:
     )
 
 
-def failure(trouble: RequestError, situation: Situation) -> ModelFailure:
+def request_failure(trouble: RequestError, situation: RequestContext) -> ModelFailure:
     """The end of a turn whose request failed for good."""
     text, error, reason = _told(trouble, situation)
     return ModelFailure(
@@ -99,7 +99,7 @@ def is_too_long(trouble: RequestError) -> bool:
     return trouble.status in (400, 413) and "prompt is too long" in trouble.message.lower()
 
 
-def _told(trouble: RequestError, situation: Situation) -> tuple[str, str, str]:
+def _told(trouble: RequestError, situation: RequestContext) -> tuple[str, str, str]:
     """The text, the kind, and the reason of the turn's end."""
     if trouble.status is None:
         return (*_connection(trouble), "completed")
@@ -117,7 +117,7 @@ def _names_it_first(trouble: RequestError) -> bool:
     return trouble.message.lower().startswith("prompt is too long")
 
 
-def _status(trouble: RequestError, situation: Situation) -> tuple[str, str]:
+def _status(trouble: RequestError, situation: RequestContext) -> tuple[str, str]:
     said = f"API Error: {trouble.status} {trouble.message}"
     match trouble.status:
         case 401:

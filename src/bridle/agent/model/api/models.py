@@ -35,7 +35,7 @@ class Thinking(Enum):
     """It cannot."""
 
 
-class Kind(Struct, frozen=True):
+class ModelKind(Struct, frozen=True):
     """What is known about the models whose names begin alike."""
 
     max_output_tokens: int
@@ -64,7 +64,7 @@ class Model(Struct, frozen=True):
     """What `modelUsage` shows."""
     max_tokens: int
     """What the request asks for: the environment may have lowered or raised it."""
-    kind: Kind
+    kind: ModelKind
 
     @property
     def thinking(self) -> Thinking:
@@ -102,18 +102,18 @@ SMALL = Alias(_HAIKU.id, ("ANTHROPIC_SMALL_FAST_MODEL", "ANTHROPIC_DEFAULT_HAIKU
 """What small side tasks are given to."""
 
 _ABOVE_HIGH = ("xhigh", "max")
-_NEW = Kind(64_000, 128_000, Thinking.ADAPTIVE, "high", _ABOVE_HIGH, takes_system_messages=True)
-_CLASSIC = Kind(32_000, 64_000, Thinking.BUDGET, None)
-_OLD = Kind(8_192, 8_192, Thinking.NONE, None)
+_NEW = ModelKind(64_000, 128_000, Thinking.ADAPTIVE, "high", _ABOVE_HIGH, takes_system_messages=True)
+_CLASSIC = ModelKind(32_000, 64_000, Thinking.BUDGET, None)
+_OLD = ModelKind(8_192, 8_192, Thinking.NONE, None)
 
 # The longest beginning that fits counts.
-KINDS: dict[str, Kind] = {
+KINDS: dict[str, ModelKind] = {
     "claude-opus-4-8": _NEW,
     "claude-sonnet-5": _NEW,
     "claude-fable-5": _NEW,
     "claude-opus-4-7": replace(_NEW, effort="xhigh", takes_system_messages=False),
     "claude-opus-4-6": replace(_NEW, top_efforts=("max",), takes_system_messages=False),
-    "claude-sonnet-4-6": Kind(32_000, 128_000, Thinking.ADAPTIVE, "high", ("max",)),
+    "claude-sonnet-4-6": ModelKind(32_000, 128_000, Thinking.ADAPTIVE, "high", ("max",)),
     "claude-opus-4-5": replace(_CLASSIC, effort="high"),
     "claude-opus-4": replace(_CLASSIC, output_ceiling=32_000),
     "claude-sonnet-4": _CLASSIC,
@@ -121,11 +121,11 @@ KINDS: dict[str, Kind] = {
     "claude-3-7-sonnet": replace(_CLASSIC, thinking=Thinking.NONE),
     "claude-3": _OLD,
 }
-UNKNOWN = Kind(32_000, 128_000, Thinking.ADAPTIVE, "high", _ABOVE_HIGH, takes_system_messages=True)
+UNKNOWN = ModelKind(32_000, 128_000, Thinking.ADAPTIVE, "high", _ABOVE_HIGH, takes_system_messages=True)
 """How a model that is not in the table is asked."""
 
 
-def resolve(name: str | None, environment: Mapping[str, str], *, setting: str | None = None) -> Model:
+def resolve_model(name: str | None, environment: Mapping[str, str], *, setting: str | None = None) -> Model:
     """Find the model that a name means; without one, the environment's, then the settings', then the default."""
     asked = name or environment.get("ANTHROPIC_MODEL") or setting or "default"
     asked = asked.strip()
@@ -137,12 +137,12 @@ def resolve(name: str | None, environment: Mapping[str, str], *, setting: str | 
     return _model(_id(alias, environment), environment, wide=wide or alias.wide)
 
 
-def small(environment: Mapping[str, str]) -> Model:
+def small_model(environment: Mapping[str, str]) -> Model:
     """The model for small side tasks."""
     return _model(_id(SMALL, environment), environment, wide=False)
 
 
-def spoken(name: str) -> str:
+def display_name(name: str) -> str:
     """A model's id for people: `claude-opus-4-8` is Opus 4.8; an id that is not of this form stays as it is."""
     family, *rest = name.removeprefix("claude-").split("-")
     numbers = [part for part in rest if part.isdigit() and len(part) < 3]  # a date is no part of the version
@@ -151,7 +151,7 @@ def spoken(name: str) -> str:
     return f"{family.capitalize()} {'.'.join(numbers)}"
 
 
-def effort_sent(model: Model, asked: str | None, environment: Mapping[str, str]) -> str | None:
+def effort_for(model: Model, asked: str | None, environment: Mapping[str, str]) -> str | None:
     """What the request says about effort; None if this model is told nothing."""
     if model.kind.effort is None:
         return None
@@ -161,7 +161,7 @@ def effort_sent(model: Model, asked: str | None, environment: Mapping[str, str])
     return wish if wish not in _ABOVE_HIGH or wish in model.kind.top_efforts else "high"
 
 
-def thinking_sent(model: Model, tokens: int | None, environment: Mapping[str, str]) -> dict[str, object] | None:
+def thinking_for(model: Model, tokens: int | None, environment: Mapping[str, str]) -> dict[str, object] | None:
     """The request's `thinking`; None if this model is told nothing.
 
     Of the number in `MAX_THINKING_TOKENS` the beginning counts, and no number at all turns thinking off.
@@ -202,7 +202,7 @@ def _model(meant: str, environment: Mapping[str, str], *, wide: bool) -> Model:
     )
 
 
-def _kind(name: str) -> Kind:
+def _kind(name: str) -> ModelKind:
     # The clouds put a region, a vendor and a version around the same name.
     start = name.find("claude-")
     bare = name[start:] if start > 0 else name
@@ -210,7 +210,7 @@ def _kind(name: str) -> Kind:
     return KINDS[max(fitting, key=len)] if fitting else UNKNOWN
 
 
-def _betas(kind: Kind, *, wide: bool) -> list[str]:
+def _betas(kind: ModelKind, *, wide: bool) -> list[str]:
     return [
         *([BETA_WIDE] if wide else []),
         *([BETA_INTERLEAVED] if kind.thinking is not Thinking.NONE else []),
@@ -219,7 +219,7 @@ def _betas(kind: Kind, *, wide: bool) -> list[str]:
     ]
 
 
-def _max_tokens(kind: Kind, environment: Mapping[str, str]) -> int:
+def _max_tokens(kind: ModelKind, environment: Mapping[str, str]) -> int:
     wish = _whole_number(environment.get("CLAUDE_CODE_MAX_OUTPUT_TOKENS", ""))
     return min(wish, kind.output_ceiling) if wish else kind.max_output_tokens
 

@@ -23,21 +23,21 @@ from typing import Any
 from msgspec.structs import replace
 
 from bridle.agent.model.api import error_texts
-from bridle.agent.model.api.endpoint import Endpoint, Opened, Whole
-from bridle.agent.model.api.error_texts import Situation
-from bridle.agent.model.api.models import Model, spoken
+from bridle.agent.model.api.endpoint import Endpoint, StreamOpened, WholeMessage
+from bridle.agent.model.api.error_texts import RequestContext
+from bridle.agent.model.api.models import Model, display_name
 from bridle.agent.model.api.question import Question
 from bridle.agent.model.api.request_errors import (
     OVERLOADED_ATTEMPTS,
     RequestError,
     delay_seconds,
+    endpoint_error,
     fitting_max_tokens,
     is_retried,
-    trouble_of,
-    troubled,
+    request_error_of,
 )
 from bridle.agent.model.api.stream_assembly import Assembly, whole_answer
-from bridle.agent.model.api.stream_pieces import Broken, FellBack, Piece, Restarted, Retrying
+from bridle.agent.model.api.stream_pieces import AnswerBroken, AnswerPiece, AnswerRestarted, ModelFallback, Retrying
 from bridle.errors import EndpointError, ModelFailure
 
 # So often a stream that begins with an error is asked for again before a whole answer is asked for instead.
@@ -74,7 +74,7 @@ class Attempts:
         """Whether the last request was refused for its key or token."""
         return self._trouble is not None and self._trouble.status == 401
 
-    async def request(self) -> AsyncGenerator[Piece, None]:
+    async def request(self) -> AsyncGenerator[AnswerPiece, None]:
         """Make one request; what it gives is told, what went wrong is kept for the verdict."""
         self._assembly = None
         self._trouble = None
@@ -85,11 +85,11 @@ class Attempts:
                 async for piece in pieces:
                     yield piece
         except EndpointError as error:
-            self._trouble = trouble_of(error)
+            self._trouble = request_error_of(error)
         else:
             self.is_over = True
 
-    def verdict(self) -> list[Piece]:
+    def verdict(self) -> list[AnswerPiece]:
         """Decide what follows; raises ModelFailure when nothing does."""
         if self._trouble is None:
             return []
@@ -99,14 +99,14 @@ class Attempts:
             return self._broke_off(self._trouble)
         return self._failed(self._trouble)
 
-    async def _whole(self) -> AsyncGenerator[Piece, None]:
+    async def _whole(self) -> AsyncGenerator[AnswerPiece, None]:
         whole = await self._endpoint.whole(self._ask, self._model, self._max_tokens)
         for piece in whole_answer(whole.message, whole.request_id):
             yield piece
 
-    async def _stream(self) -> AsyncGenerator[Piece, None]:
+    async def _stream(self) -> AsyncGenerator[AnswerPiece, None]:
         frames = self._endpoint.stream(self._ask, self._model, self._max_tokens)
-        last: list[Piece] = []
+        last: list[AnswerPiece] = []
         async with aclosing(frames):
             async for frame in frames:
                 pieces = self._taken(frame)
@@ -117,26 +117,26 @@ class Attempts:
                     yield piece
         if self._assembly is not None and not self._assembly.has_ended:
             kind = "cut" if self._assembly.has_begun else "garbled"
-            raise troubled(RequestError(kind, "the stream ended before the answer did"))
+            raise endpoint_error(RequestError(kind, "the stream ended before the answer did"))
         for piece in last:
             yield piece
 
-    def _taken(self, frame: Opened | Whole | dict[str, Any]) -> list[Piece]:
-        if isinstance(frame, Whole):
+    def _taken(self, frame: StreamOpened | WholeMessage | dict[str, Any]) -> list[AnswerPiece]:
+        if isinstance(frame, WholeMessage):
             return whole_answer(frame.message, frame.request_id)
-        if isinstance(frame, Opened):
+        if isinstance(frame, StreamOpened):
             self._request_id = frame.request_id
             self._assembly = Assembly(frame.request_id)
             return []
         assert self._assembly is not None  # noqa: S101  # for the type checker: Opened comes first
         kind = frame.get("type")
         if kind == "error":
-            raise troubled(_stream_error(frame, self._request_id))
+            raise endpoint_error(_stream_error(frame, self._request_id))
         if not self._assembly.has_begun and kind not in ("message_start", "ping"):
-            raise troubled(RequestError("garbled", f"the stream begins with {kind!r}"))
+            raise endpoint_error(RequestError("garbled", f"the stream begins with {kind!r}"))
         return self._assembly.take(frame)
 
-    def _broke_off(self, trouble: RequestError) -> list[Piece]:
+    def _broke_off(self, trouble: RequestError) -> list[AnswerPiece]:
         """An answer had begun, or something else than an answer came."""
         assembly = self._assembly
         if not self._streams:
@@ -147,13 +147,13 @@ class Attempts:
         if assembly is not None and assembly.has_called:
             self.is_over = True
             return [self._broken(trouble, assembly)]
-        restarted: list[Piece] = [Restarted()] if assembly is not None and assembly.has_begun else []
+        restarted: list[AnswerPiece] = [AnswerRestarted()] if assembly is not None and assembly.has_begun else []
         if trouble.kind != "stream" or assembly is None or assembly.has_content:
             self._ask_for_whole()
             return restarted
         return [*restarted, *self._began_with_error(trouble)]
 
-    def _began_with_error(self, trouble: RequestError) -> list[Piece]:
+    def _began_with_error(self, trouble: RequestError) -> list[AnswerPiece]:
         self._stream_faults += 1
         if self._stream_faults < STREAM_ATTEMPTS:
             self.delay_seconds = delay_seconds(self._stream_faults, trouble, self._chance())
@@ -163,7 +163,7 @@ class Attempts:
         self._ask_for_whole()
         return []
 
-    def _failed(self, trouble: RequestError) -> list[Piece]:
+    def _failed(self, trouble: RequestError) -> list[AnswerPiece]:
         """The request was refused, or did not reach anybody."""
         fitting = fitting_max_tokens(trouble)
         if fitting is not None and self._max_tokens is None:
@@ -202,20 +202,20 @@ class Attempts:
         self.delay_seconds = delay_seconds(self._attempt, trouble, self._chance())
         attempt = self._attempt
         self._attempt += 1
-        word = error_texts.retry_word(trouble)
+        word = error_texts.retry_error(trouble)
         return Retrying(attempt, self._retries, self.delay_seconds * 1000, trouble.status, word)
 
-    def _fall_back(self, trigger: str, trouble: RequestError) -> list[Piece]:
+    def _fall_back(self, trigger: str, trouble: RequestError) -> list[AnswerPiece]:
         before, after = self._model, self._others.pop(0)
         self._has_fallen_back = True
         self._start_with(after)
-        content = f"Switched to {spoken(after.id)} "
+        content = f"Switched to {display_name(after.id)} "
         if trigger == "last_resort":
             said = f"{trouble.status} {trouble.raw or trouble.message}"
-            content += f"because {spoken(before.id)} returned an error that could not be retried ({said})"
+            content += f"because {display_name(before.id)} returned an error that could not be retried ({said})"
         else:
-            content += f"due to high demand for {spoken(before.id)}"
-        return [FellBack(before.id, after.id, after, trigger, content)]
+            content += f"due to high demand for {display_name(before.id)}"
+        return [ModelFallback(before.id, after.id, after, trigger, content)]
 
     def _start_with(self, model: Model) -> None:
         self._model = model
@@ -230,16 +230,16 @@ class Attempts:
         self._attempt = 1
         self._overloads = 0
 
-    def _broken(self, trouble: RequestError, assembly: Assembly) -> Broken:
+    def _broken(self, trouble: RequestError, assembly: Assembly) -> AnswerBroken:
         text, error = error_texts.after_blocks(trouble)
-        return Broken(text, error, trouble.status, trouble.request_id, assembly.usage)
+        return AnswerBroken(text, error, trouble.status, trouble.request_id, assembly.usage)
 
     def _failure(self, trouble: RequestError) -> ModelFailure:
-        return error_texts.failure(trouble, self._situation)
+        return error_texts.request_failure(trouble, self._situation)
 
     @property
-    def _situation(self) -> Situation:
-        return Situation(self._endpoint.where, self._model.shown, self._endpoint.has_key)
+    def _situation(self) -> RequestContext:
+        return RequestContext(self._endpoint.where, self._model.shown, self._endpoint.has_key)
 
 
 def _stream_error(frame: dict[str, Any], request_id: str | None) -> RequestError:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from bridle import __version__
-from bridle.agent.model.api.models import Model, effort_sent, thinking_sent
+from bridle.agent.model.api.models import Model, effort_for, thinking_for
 from bridle.agent.model.api.question import Block, Message, Question
 from bridle.errors import UsageError
 
@@ -17,14 +17,14 @@ _MARK = {"cache_control": {"type": "ephemeral"}}
 _UNMARKED = frozenset({"thinking", "redacted_thinking"})
 
 
-def body(
+def build_body(
     ask: Question, model: Model, environment: Mapping[str, str], *, stream: bool, max_tokens: int | None = None
 ) -> dict[str, Any]:
     """The request to one model; `max_tokens` is what a first try has taught."""
     messages = list(ask.messages) if model.takes_system_messages else _without_system(ask.messages)
     limit = max_tokens or ask.max_tokens or model.max_tokens
-    thinking = None if _is_forced(ask.tool_choice) else thinking_sent(model, ask.thinking_tokens, environment)
-    effort = effort_sent(model, ask.effort, environment)
+    thinking = None if _is_forced(ask.tool_choice) else thinking_for(model, ask.thinking_tokens, environment)
+    effort = effort_for(model, ask.effort, environment)
     cached = not _is_on(environment.get("DISABLE_PROMPT_CACHING"))
     return {
         "model": model.id,
@@ -39,20 +39,20 @@ def body(
     }
 
 
-def betas(model: Model, more: Iterable[str], environment: Mapping[str, str]) -> tuple[str, ...]:
+def beta_names(model: Model, more: Iterable[str], environment: Mapping[str, str]) -> tuple[str, ...]:
     """Every beta that a request names, each once."""
     own = environment.get("ANTHROPIC_BETAS", "").split(",")
     return tuple(dict.fromkeys(name for name in (*model.betas, *more, *map(str.strip, own)) if name))
 
 
-def headers(
-    beta_names: Iterable[str],
+def build_headers(
+    betas: Iterable[str],
     credential: Iterable[tuple[str, str]],
     session_id: str | None,
     environment: Mapping[str, str],
 ) -> dict[str, str]:
     """The headers of a request; those of ANTHROPIC_CUSTOM_HEADERS win."""
-    joined = ",".join(beta_names)
+    joined = ",".join(betas)
     named = {
         "accept": "application/json",
         "accept-encoding": "identity",

@@ -57,13 +57,13 @@ class RequestError(Struct, frozen=True):
         return self.status is not None and self.status >= 500
 
 
-def trouble_of(error: EndpointError) -> RequestError:
+def request_error_of(error: EndpointError) -> RequestError:
     """What an EndpointError carries."""
-    assert isinstance(error.payload, RequestError)  # noqa: S101  # for the type checker: `troubled` makes them
+    assert isinstance(error.payload, RequestError)  # noqa: S101  # for the type checker: `endpoint_error` makes them
     return error.payload
 
 
-def troubled(trouble: RequestError) -> EndpointError:
+def endpoint_error(trouble: RequestError) -> EndpointError:
     """The exception that carries a Trouble to whoever decides about it."""
     return EndpointError(trouble.message, payload=trouble)
 

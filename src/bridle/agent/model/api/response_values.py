@@ -9,7 +9,7 @@ import msgspec
 from bridle.agent.model.api.stream_pieces import UNPARSED
 
 
-def decoded(data: bytes) -> Any:
+def decode_json(data: bytes) -> Any:
     """JSON; ValueError if it is none."""
     try:
         return msgspec.json.decode(data)
@@ -17,7 +17,7 @@ def decoded(data: bytes) -> Any:
         raise ValueError(str(error)) from error
 
 
-def encoded(value: Any) -> bytes:
+def encode_json(value: Any) -> bytes:
     """JSON in UTF-8, whatever text is in it."""
     try:
         return msgspec.json.encode(value)
@@ -28,7 +28,7 @@ def encoded(value: Any) -> bytes:
         return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
 
 
-def arguments(raw: str) -> dict[str, Any]:
+def parse_tool_input(raw: str) -> dict[str, Any]:
     """The input of a tool call; what is no JSON object is kept as it stands under one key."""
     try:
         value = msgspec.json.decode(raw)

@@ -7,8 +7,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from bridle.agent.model.api.response_values import arguments
-from bridle.agent.model.api.stream_pieces import Begun, BlockDone, Ended, Frame, Piece, Thought
+from bridle.agent.model.api.response_values import parse_tool_input
+from bridle.agent.model.api.stream_pieces import (
+    AnswerFinished,
+    AnswerPiece,
+    AnswerStarted,
+    BlockFinished,
+    StreamFrame,
+    ThinkingProgress,
+)
 
 # The usual rule of thumb; what counts in the end is the endpoint's own figure.
 CHARACTERS_PER_TOKEN = 4
@@ -45,13 +52,13 @@ class Assembly:
         """Whether nothing but the last frame is missing: the reason of its end is known, and no block is open."""
         return bool(self._stop.get("stop_reason")) and not self._open
 
-    def take(self, frame: dict[str, Any]) -> list[Piece]:
+    def take(self, frame: dict[str, Any]) -> list[AnswerPiece]:
         """Take in one frame, and give what it makes known."""
         kind = frame.get("type")
         if kind == "ping" or self.has_ended:
             return []
-        before: list[Piece] = []
-        after: list[Piece] = []
+        before: list[AnswerPiece] = []
+        after: list[AnswerPiece] = []
         match kind:
             case "message_start" if not self.has_begun:
                 before = self._begin(frame)
@@ -67,42 +74,42 @@ class Assembly:
             case "message_stop":
                 before = self._close_all()
                 after = [self.end()]
-        return [*before, Frame(frame), *after]
+        return [*before, StreamFrame(frame), *after]
 
-    def end(self) -> Ended:
+    def end(self) -> AnswerFinished:
         """The answer is complete."""
         self.has_ended = True
         details = self._stop.get("stop_details")
-        return Ended(
+        return AnswerFinished(
             stop_reason=self._stop.get("stop_reason"),
             stop_sequence=self._stop.get("stop_sequence"),
             usage=self.usage,
             stop_details=details if isinstance(details, dict) else None,
         )
 
-    def _begin(self, frame: dict[str, Any]) -> list[Piece]:
+    def _begin(self, frame: dict[str, Any]) -> list[AnswerPiece]:
         self.has_begun = True
         message = _dict(frame, "message")
         self.usage = _dict(message, "usage")
-        return [Begun({**message, "content": []}, self._request_id)]
+        return [AnswerStarted({**message, "content": []}, self._request_id)]
 
     def _start_block(self, frame: dict[str, Any]) -> None:
         self.has_content = True
         self._open[_index(frame)] = _Block(_dict(frame, "content_block"))
 
-    def _add(self, frame: dict[str, Any]) -> list[Piece]:
+    def _add(self, frame: dict[str, Any]) -> list[AnswerPiece]:
         block = self._open.get(_index(frame))
         return [] if block is None else block.add(_dict(frame, "delta"))
 
-    def _close(self, index: int) -> list[Piece]:
+    def _close(self, index: int) -> list[AnswerPiece]:
         block = self._open.pop(index, None)
         if block is None:
             return []
         whole = block.whole()
         self.has_called = self.has_called or whole.get("type") == "tool_use"
-        return [BlockDone(index, whole)]
+        return [BlockFinished(index, whole)]
 
-    def _close_all(self) -> list[Piece]:
+    def _close_all(self) -> list[AnswerPiece]:
         """Some servers leave out the end of the last block."""
         return [piece for index in sorted(self._open) for piece in self._close(index)]
 
@@ -116,7 +123,7 @@ class _Block:
         self._input: list[str] = []
         self._thought_tokens = 0
 
-    def add(self, delta: dict[str, Any]) -> list[Piece]:
+    def add(self, delta: dict[str, Any]) -> list[AnswerPiece]:
         kind = delta.get("type")
         if kind == "input_json_delta":
             self._input.append(_text(delta, "partial_json"))
@@ -136,14 +143,14 @@ class _Block:
         grown = {key: _text(self._block, key) + "".join(parts) for key, parts in self._parts.items()}
         block = {**self._block, **grown}
         if any(self._input):
-            block["input"] = arguments("".join(self._input))
+            block["input"] = parse_tool_input("".join(self._input))
         return block
 
-    def _thought(self, tokens: int) -> list[Piece]:
+    def _thought(self, tokens: int) -> list[AnswerPiece]:
         if tokens <= 0:
             return []
         self._thought_tokens += tokens
-        return [Thought(self._thought_tokens, tokens)]
+        return [ThinkingProgress(self._thought_tokens, tokens)]
 
 
 def merge_usage(earlier: dict[str, Any], later: dict[str, Any]) -> dict[str, Any]:
@@ -161,15 +168,15 @@ def _signed_tokens(signature: str) -> int:
     return -(-len(signature) * 3 // (4 * CHARACTERS_PER_TOKEN))
 
 
-def whole_answer(message: dict[str, Any], request_id: str | None) -> list[Piece]:
+def whole_answer(message: dict[str, Any], request_id: str | None) -> list[AnswerPiece]:
     """The pieces of an answer that came in one document."""
     content = message.get("content")
     blocks = [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
     details = message.get("stop_details")
     return [
-        Begun({**message, "content": []}, request_id, final=True),
-        *(BlockDone(index, block) for index, block in enumerate(blocks)),
-        Ended(
+        AnswerStarted({**message, "content": []}, request_id, final=True),
+        *(BlockFinished(index, block) for index, block in enumerate(blocks)),
+        AnswerFinished(
             stop_reason=message.get("stop_reason"),
             stop_sequence=message.get("stop_sequence"),
             usage=_dict(message, "usage"),

@@ -12,13 +12,13 @@ UNPARSED = "__unparsedToolInput"
 """The only key of a tool input that is not a JSON object."""
 
 
-class Frame(Struct, frozen=True):
+class StreamFrame(Struct, frozen=True):
     """One object of the event stream, as the endpoint sent it (`stream_event` shows it)."""
 
     data: dict[str, Any]
 
 
-class Begun(Struct, frozen=True):
+class AnswerStarted(Struct, frozen=True):
     """The answer has begun: its message without content, with the usage known so far."""
 
     message: dict[str, Any]
@@ -27,7 +27,7 @@ class Begun(Struct, frozen=True):
     """Whether usage and stop reason in it are final: the answer came whole, not as a stream."""
 
 
-class BlockDone(Struct, frozen=True):
+class BlockFinished(Struct, frozen=True):
     """A content block is complete. Comes before the Frame that ends the block.
 
     The input of a tool call that is not JSON is `{"__unparsedToolInput": {"raw": …, "len": …}}`.
@@ -37,14 +37,14 @@ class BlockDone(Struct, frozen=True):
     block: dict[str, Any]
 
 
-class Thought(Struct, frozen=True):
+class ThinkingProgress(Struct, frozen=True):
     """About how many tokens the model has thought so far in this block, and how many more since the last one."""
 
     estimated_tokens: int
     delta: int
 
 
-class Ended(Struct, frozen=True):
+class AnswerFinished(Struct, frozen=True):
     """The answer is complete."""
 
     stop_reason: str | None
@@ -64,11 +64,11 @@ class Retrying(Struct, frozen=True):
     error: str
 
 
-class Restarted(Struct, frozen=True):
+class AnswerRestarted(Struct, frozen=True):
     """The stream broke off: what came of this answer no longer counts, and another follows."""
 
 
-class Broken(Struct, frozen=True):
+class AnswerBroken(Struct, frozen=True):
     """The stream broke off after a tool call was complete: what came stands, and nothing more of this answer comes.
 
     The call may have begun and cannot be taken back, so the turn goes on with its result. Comes in place of Ended.
@@ -83,7 +83,7 @@ class Broken(Struct, frozen=True):
     """What the endpoint had counted so far."""
 
 
-class FellBack(Struct, frozen=True):
+class ModelFallback(Struct, frozen=True):
     """The model was overloaded too often or refused for good; this request and all that follow go to another one."""
 
     original: str
@@ -96,4 +96,14 @@ class FellBack(Struct, frozen=True):
     """The same for people."""
 
 
-Piece: TypeAlias = Frame | Begun | BlockDone | Thought | Ended | Retrying | Restarted | Broken | FellBack
+AnswerPiece: TypeAlias = (
+    StreamFrame
+    | AnswerStarted
+    | BlockFinished
+    | ThinkingProgress
+    | AnswerFinished
+    | Retrying
+    | AnswerRestarted
+    | AnswerBroken
+    | ModelFallback
+)

@@ -12,10 +12,10 @@ from typing import Any
 from msgspec.structs import replace
 
 from bridle.agent.model.api import request_body
-from bridle.agent.model.api.endpoint import Endpoint, Opened, Whole, limits
+from bridle.agent.model.api.endpoint import Endpoint, StreamOpened, WholeMessage, timeouts_from_environment
 from bridle.agent.model.api.models import BETA_SYSTEM_MESSAGES, Model
 from bridle.agent.model.api.question import Question
-from bridle.agent.model.api.request_errors import RequestError, from_status, troubled
+from bridle.agent.model.api.request_errors import RequestError, endpoint_error, from_status
 from bridle.agent.model.clouds.model_ids import bedrock_id, vertex_id
 from bridle.errors import AgentNotReady, UsageError
 
@@ -29,19 +29,19 @@ _CLOUDS = {"bedrock": "CLAUDE_CODE_USE_BEDROCK", "vertex": "CLAUDE_CODE_USE_VERT
 _NO_TOKEN = "none"  # noqa: S105  # it says that a gateway adds the real one
 
 
-def chosen(environment: Mapping[str, str]) -> str | None:
+def selected_cloud(environment: Mapping[str, str]) -> str | None:
     """Which cloud the environment asks for; None: none."""
     return next((cloud for cloud, name in _CLOUDS.items() if _is_on(environment, name)), None)
 
 
-def endpoint(cloud: str, environment: Mapping[str, str]) -> Endpoint:
+def cloud_endpoint(cloud: str, environment: Mapping[str, str]) -> Endpoint:
     """The endpoint of a cloud."""
     try:
         import anthropic
     except ImportError as error:
         message = f"{_CLOUDS[cloud]} is set, but the client for it is not installed"
         raise AgentNotReady(message, remedy="Run: pip install 'bridle[cloud]'") from error
-    seconds = limits(environment)
+    seconds = timeouts_from_environment(environment)
     timeout = anthropic.Timeout(seconds.headers_seconds, connect=seconds.connect_seconds, read=seconds.idle_seconds)
     # Retries are ours, so that each one is told.
     shared: dict[str, Any] = {"timeout": timeout, "max_retries": 0}
@@ -70,7 +70,7 @@ class CloudEndpoint:
 
     async def stream(
         self, ask: Question, model: Model, max_tokens: int | None
-    ) -> AsyncGenerator[Opened | Whole | dict[str, Any], None]:
+    ) -> AsyncGenerator[StreamOpened | WholeMessage | dict[str, Any], None]:
         """Ask for a stream."""
         import anthropic
 
@@ -79,7 +79,7 @@ class CloudEndpoint:
             async with await self._post(
                 ask, model, max_tokens, stream=True, stream_cls=anthropic.AsyncStream[object]
             ) as frames:
-                yield Opened(frames.response.headers.get("request-id"))
+                yield StreamOpened(frames.response.headers.get("request-id"))
                 async for frame in frames:
                     has_begun = True
                     if isinstance(frame, dict):
@@ -87,19 +87,19 @@ class CloudEndpoint:
         except Exception as error:
             if (trouble := _trouble(error, has_begun=has_begun)) is None:
                 raise
-            raise troubled(trouble) from error
+            raise endpoint_error(trouble) from error
 
-    async def whole(self, ask: Question, model: Model, max_tokens: int | None) -> Whole:
+    async def whole(self, ask: Question, model: Model, max_tokens: int | None) -> WholeMessage:
         """Ask for the answer in one document."""
         try:
             message = await self._post(ask, model, max_tokens, stream=False)
         except Exception as error:
             if (trouble := _trouble(error, has_begun=False)) is None:
                 raise
-            raise troubled(trouble) from error
+            raise endpoint_error(trouble) from error
         if not isinstance(message, dict) or not isinstance(message.get("content"), list):
-            raise troubled(RequestError("garbled", "the answer is not a message"))
-        return Whole(message, None)
+            raise endpoint_error(RequestError("garbled", "the answer is not a message"))
+        return WholeMessage(message, None)
 
     async def refuse_credential(self) -> None:
         """The cloud's own client looks for new credentials by itself."""
@@ -110,9 +110,9 @@ class CloudEndpoint:
 
     async def _post(self, ask: Question, model: Model, max_tokens: int | None, **how: Any) -> Any:
         sent = _for_cloud(model, self._model_id)
-        body = request_body.body(ask, sent, self._environment, stream=how["stream"], max_tokens=max_tokens)
-        names = request_body.betas(sent, (), self._environment)
-        headers = request_body.headers(names, (), ask.session_id, self._environment)
+        body = request_body.build_body(ask, sent, self._environment, stream=how["stream"], max_tokens=max_tokens)
+        names = request_body.beta_names(sent, (), self._environment)
+        headers = request_body.build_headers(names, (), ask.session_id, self._environment)
         del headers["anthropic-version"]  # the body names the cloud's own
         body["anthropic_version"] = self._version
         return await self._client.post(PATH, cast_to=object, body=body, options={"headers": headers}, **how)

@@ -41,7 +41,7 @@ class Address(Struct, frozen=True):
         return f"[{self.host}]" if ":" in self.host else self.host
 
 
-def parse(url: str) -> Address:
+def parse_address(url: str) -> Address:
     """Take an address apart; UsageError says what is wrong with it."""
     scheme, separator, rest = url.strip().partition("://")
     scheme = scheme.lower()

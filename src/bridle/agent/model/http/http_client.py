@@ -9,9 +9,9 @@ import h11
 from msgspec import Struct
 
 from bridle.agent.model.http.address import Address
-from bridle.agent.model.http.http_connection import Line
+from bridle.agent.model.http.http_connection import HttpConnection
 from bridle.agent.model.http.proxy import Proxy, proxy_for, tunnel
-from bridle.agent.model.http.socket import Connection, open_connection, refusal
+from bridle.agent.model.http.socket import Connection, connection_error, open_connection
 from bridle.errors import NetworkError, UsageError
 
 # A host that answers at all does so in a second; thirty are for a bad line, and then the next try begins.
@@ -22,7 +22,7 @@ HEADERS_SECONDS = 600.0
 IDLE_SECONDS = 300.0
 
 
-class Limits(Struct, frozen=True):
+class Timeouts(Struct, frozen=True):
     """How long each step of a request may take."""
 
     connect_seconds: float = CONNECT_SECONDS
@@ -30,10 +30,10 @@ class Limits(Struct, frozen=True):
     idle_seconds: float = IDLE_SECONDS
 
 
-class Response:
+class HttpResponse:
     """The head of an answer, and its body as it comes."""
 
-    def __init__(self, line: Line, head: h11.Response, idle_seconds: float) -> None:
+    def __init__(self, line: HttpConnection, head: h11.Response, idle_seconds: float) -> None:
         self._line = line
         self._idle_seconds = idle_seconds
         self.status = head.status_code
@@ -53,18 +53,18 @@ class Response:
         return b"".join(parts)[:limit_bytes]
 
 
-class Server:
+class HttpClient:
     """Requests to one address. Only one at a time: a second waits for nobody, it gets a connection of its own."""
 
-    def __init__(self, address: Address, environment: Mapping[str, str], limits: Limits | None = None) -> None:
+    def __init__(self, address: Address, environment: Mapping[str, str], limits: Timeouts | None = None) -> None:
         self._address = address
         self._environment = environment
-        self._limits = limits or Limits()
+        self._limits = limits or Timeouts()
         self._proxy = proxy_for(address, environment)
         self._tls: ssl.SSLContext | None = None
-        self._kept: list[Line] = []
+        self._kept: list[HttpConnection] = []
 
-    def request(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> Exchange:
+    def request(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> HttpExchange:
         """One request, as a context: the connection is kept or closed at its end, whatever happens inside."""
         target = path
         named = [("host", self._address.netloc), *headers.items(), ("content-length", str(len(body)))]
@@ -78,28 +78,28 @@ class Server:
             # The library's message holds the header, and the header may be a key.
             remedy = "Look for line ends and unusual letters in ANTHROPIC_API_KEY, _AUTH_TOKEN and _CUSTOM_HEADERS."
             raise UsageError("a header of the request cannot be sent", remedy=remedy) from None
-        return Exchange(self, request, body)
+        return HttpExchange(self, request, body)
 
     def close(self) -> None:
         """Let go of every kept connection."""
         while self._kept:
             self._kept.pop().close()
 
-    async def line(self) -> Line:
+    async def line(self) -> HttpConnection:
         """A connection that is free: a kept one, or a new one."""
         while self._kept:
             line = self._kept.pop()
             if await line.is_ready():
                 return line
             line.close()
-        return Line(await self._connect())
+        return HttpConnection(await self._connect())
 
-    def keep(self, line: Line) -> None:
+    def keep(self, line: HttpConnection) -> None:
         """Take back a connection whose answer has been read."""
         self._kept.append(line)
 
     @property
-    def limits(self) -> Limits:
+    def limits(self) -> Timeouts:
         """How long each step may take."""
         return self._limits
 
@@ -120,7 +120,7 @@ class Server:
             await connection.secure(self._context(), self._address.host, seconds)
         except OSError as error:
             connection.close()
-            raise refusal(error, self._address.authority) from error
+            raise connection_error(error, self._address.authority) from error
         except BaseException:
             connection.close()
             raise
@@ -130,20 +130,20 @@ class Server:
         if self._tls is None:
             from bridle.agent.model.http import tls_trust
 
-            self._tls = tls_trust.context(self._environment)
+            self._tls = tls_trust.tls_context(self._environment)
         return self._tls
 
 
-class Exchange:
+class HttpExchange:
     """One request and its answer."""
 
-    def __init__(self, server: Server, request: h11.Request, body: bytes) -> None:
+    def __init__(self, server: HttpClient, request: h11.Request, body: bytes) -> None:
         self._server = server
         self._request = request
         self._body = body
-        self._line: Line | None = None
+        self._line: HttpConnection | None = None
 
-    async def __aenter__(self) -> Response:
+    async def __aenter__(self) -> HttpResponse:
         try:
             return await self._begin()
         except BaseException:
@@ -160,7 +160,7 @@ class Exchange:
         else:
             line.close()
 
-    async def _begin(self) -> Response:
+    async def _begin(self) -> HttpResponse:
         while True:
             line = self._line = await self._server.line()
             was_used = line.was_used
@@ -173,7 +173,7 @@ class Exchange:
                     raise
                 self._drop()
                 continue
-            return Response(line, head, self._server.limits.idle_seconds)
+            return HttpResponse(line, head, self._server.limits.idle_seconds)
 
     def _drop(self) -> None:
         if self._line is not None:

@@ -19,7 +19,7 @@ KEEP_SECONDS = 50.0
 HEAD_BYTES = 256 * 1024
 
 
-class Line:
+class HttpConnection:
     """A connection and where its HTTP stands."""
 
     def __init__(self, connection: Connection) -> None:

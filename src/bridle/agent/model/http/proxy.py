@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import h11
 from msgspec import Struct
 
-from bridle.agent.model.http.address import Address, parse
+from bridle.agent.model.http.address import Address, parse_address
 from bridle.agent.model.http.http_connection import HEAD_BYTES
 from bridle.agent.model.http.socket import Connection
 from bridle.errors import NetworkError, UsageError
@@ -28,7 +28,7 @@ def proxy_for(target: Address, environment: Mapping[str, str]) -> Proxy | None:
     if not url or _is_excepted(target, _either("NO_PROXY", environment)):
         return None
     try:
-        address = parse(url if "://" in url else f"http://{url}")
+        address = parse_address(url if "://" in url else f"http://{url}")
     except UsageError as error:
         raise UsageError(f"{variable} names no proxy that can be used: {error.message}") from error
     return Proxy(address, _authorization(address))

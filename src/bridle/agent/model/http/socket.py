@@ -167,11 +167,11 @@ async def open_connection(
     except TimeoutError as error:
         raise _slow(f"no connection to {place}", limit_seconds) from error
     except (OSError, ssl.CertificateError) as error:
-        raise refusal(error, place) from error
+        raise connection_error(error, place) from error
     return connection
 
 
-def refusal(error: Exception, place: str) -> NetworkError:
+def connection_error(error: Exception, place: str) -> NetworkError:
     """What kept a connection from being made."""
     if isinstance(error, ssl.SSLError):
         reason = getattr(error, "verify_message", None) or error.reason or str(error)

@@ -11,7 +11,7 @@ from bridle.errors import UsageError
 T = TypeVar("T")
 
 
-def context(environment: Mapping[str, str]) -> ssl.SSLContext:
+def tls_context(environment: Mapping[str, str]) -> ssl.SSLContext:
     """The system's certificates or those of SSL_CERT_FILE, and those of NODE_EXTRA_CA_CERTS besides."""
     own = environment.get("SSL_CERT_FILE") or None
     folder = environment.get("SSL_CERT_DIR") or None

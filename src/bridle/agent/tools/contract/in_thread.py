@@ -10,7 +10,7 @@ from typing import TypeVar
 _T = TypeVar("_T")
 
 
-async def offload(work: Callable[[threading.Event], _T]) -> _T:
+async def run_in_thread(work: Callable[[threading.Event], _T]) -> _T:
     """Do the work in a thread. The event is set when nobody waits for it any more: it must then change nothing."""
     abandoned = threading.Event()
     try:

@@ -15,7 +15,7 @@ NO_OUTPUT = "(Bash completed with no output)"
 _BLANK_LINES = r"\A(?:[^\S\n]*\n)+"
 
 
-def trimmed(text: str) -> str:
+def trim_output(text: str) -> str:
     """Without the blank lines before it and the white space after it."""
     return re.sub(_BLANK_LINES, "", text).rstrip()
 
@@ -27,12 +27,12 @@ def preview(text: str) -> str:
     return part[:end] if len(text) > PREVIEW_CHARACTERS and end > PREVIEW_CHARACTERS // 2 else part
 
 
-def persisted(text: str, place: str) -> str:
+def persisted_output(text: str, place: str) -> str:
     """What stands in the result for an output that went to a file; `place` says how large it is and where."""
     return f"<persisted-output>\n{place}\n\nPreview (first 2KB):\n{preview(text)}\n...\n</persisted-output>"
 
 
-def middle_cut(head: str, tail: str, characters: int, *, where: str = "") -> str:
+def cut_middle(head: str, tail: str, characters: int, *, where: str = "") -> str:
     """A failure's text of that many characters, of which the beginning and the end are given.
 
     `where` says, in the gap, where the whole of it is.
@@ -44,7 +44,7 @@ def middle_cut(head: str, tail: str, characters: int, *, where: str = "") -> str
     return f"{head[:side]}{gap}{tail[-side:]}"
 
 
-def size(size_bytes: int) -> str:
+def format_size(size_bytes: int) -> str:
     """A size for people: 29.3KB."""
     if size_bytes < 1024:
         return f"{size_bytes} bytes"
@@ -56,7 +56,7 @@ def size(size_bytes: int) -> str:
     return f"{number:.1f}".removesuffix(".0") + unit
 
 
-def duration(seconds: float) -> str:
+def format_duration(seconds: float) -> str:
     """A time for people: 0.5s, 90 seconds as 1m 30s."""
     if seconds < 1:
         return f"{seconds:g}s"

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import msgspec
 
 
-class Answer(msgspec.Struct, frozen=True):
+class ToolResult(msgspec.Struct, frozen=True):
     """What one call of a tool gives back."""
 
     content: str | list[dict[str, Any]]
@@ -25,14 +25,14 @@ class Answer(msgspec.Struct, frozen=True):
     """Whether the turn is over with this call (structured output that fits)."""
 
 
-def failed(text: str) -> Answer:
+def failed_result(text: str) -> ToolResult:
     """The call was understood and did not work."""
-    return Answer(text, detail=f"Error: {text}", is_error=True)
+    return ToolResult(text, detail=f"Error: {text}", is_error=True)
 
 
-def refused(text: str) -> Answer:
+def rejected_call(text: str) -> ToolResult:
     """The call itself was wrong: the model must call in another way."""
-    return Answer(f"<tool_use_error>{text}</tool_use_error>", detail=f"Error: {text}", is_error=True)
+    return ToolResult(f"<tool_use_error>{text}</tool_use_error>", detail=f"Error: {text}", is_error=True)
 
 
 def as_block(item: str | dict[str, Any]) -> dict[str, Any]:
@@ -55,5 +55,5 @@ class Tool(Protocol):
     def schema(self) -> dict[str, Any]:
         """The JSON Schema of its input, as recorded."""
 
-    async def run(self, arguments: Mapping[str, Any], *, call_id: str) -> Answer:
+    async def run(self, arguments: Mapping[str, Any], *, call_id: str) -> ToolResult:
         """Do it. Arguments fit the schema and have its defaults; permission was given."""

@@ -6,7 +6,7 @@ import errno
 import os
 from pathlib import Path
 
-from bridle.agent.tools.contract.tool import Answer, refused
+from bridle.agent.tools.contract.tool import ToolResult, rejected_call
 
 # The wording that programs and models made for the original know: code, plain words, the call that failed.
 _WORDS = {
@@ -29,13 +29,13 @@ _WORDS = {
 _CALLS = {errno.ELOOP: "statx", errno.ENAMETOOLONG: "statx", errno.ENOTDIR: "statx", errno.EISDIR: "read"}
 
 
-def locate(folder: Path, text: str) -> Path:
+def resolve_path(folder: Path, text: str) -> Path:
     """The absolute path that a call means; a relative one starts at the folder. No link is followed."""
     expanded = os.path.expanduser(text) if text == "~" or text.startswith("~/") else text
     return Path(os.path.normpath(os.path.join(folder, expanded)))
 
 
-def told(error: OSError, path: Path) -> str:
+def describe_os_error(error: OSError, path: Path) -> str:
     """A refusal of the operating system in the measured form."""
     number = error.errno or 0
     call = _CALLS.get(number, "open")
@@ -44,20 +44,20 @@ def told(error: OSError, path: Path) -> str:
     return f"{code}: {words}, {call} '{path}'"
 
 
-def cannot_check(tool: str, reason: str) -> Answer:
+def cannot_check_call(tool: str, reason: str) -> ToolResult:
     """The call could not be examined: the system refused before anything was done."""
     text = f"Error calling tool ({tool}): {reason}"
-    return Answer(f"<tool_use_error>{text}</tool_use_error>", detail=text, is_error=True)
+    return ToolResult(f"<tool_use_error>{text}</tool_use_error>", detail=text, is_error=True)
 
 
-def unsuitable(text: str) -> Answer | None:
+def reject_invalid_path(text: str) -> ToolResult | None:
     """A path that no file can have."""
     if "\0" in text:
-        return refused("The path holds a NUL character, which no file name can. Give the path without it.")
+        return rejected_call("The path holds a NUL character, which no file name can. Give the path without it.")
     return None
 
 
-def missing(path: Path, folder: Path) -> str:
+def missing_file_message(path: Path, folder: Path) -> str:
     """What is said of a file that is not there, with a near one if there is one."""
     text = f"File does not exist. Note: your current working directory is {folder}."
     near = _below_folder(path, folder) or _same_stem(path)

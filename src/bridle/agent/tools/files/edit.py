@@ -10,13 +10,21 @@ from pathlib import Path
 from typing import Any
 
 from bridle.agent.tools.contract.declarations import EDIT
-from bridle.agent.tools.contract.in_thread import offload
-from bridle.agent.tools.contract.tool import Answer, failed, refused
-from bridle.agent.tools.contract.tool_paths import locate, missing, unsuitable
-from bridle.agent.tools.files.change import NOT_READ, Found, Unchangeable, encoded, find, put, require_known
+from bridle.agent.tools.contract.in_thread import run_in_thread
+from bridle.agent.tools.contract.tool import ToolResult, failed_result, rejected_call
+from bridle.agent.tools.contract.tool_paths import missing_file_message, reject_invalid_path, resolve_path
+from bridle.agent.tools.files.change import (
+    NOT_READ,
+    CannotChange,
+    CurrentFile,
+    encode_text,
+    read_current,
+    require_read,
+    write_file,
+)
 from bridle.agent.tools.files.diff_hunks import structured_patch
 from bridle.agent.tools.files.known_files import FileMemory
-from bridle.agent.tools.files.text_file import shown, writable
+from bridle.agent.tools.files.text_file import replace_broken_bytes, replace_surrogates
 from bridle.agent.tools.files.write import CURRENT
 
 # Models write straight quotes where a file has curly ones, and mean the same place.
@@ -43,70 +51,72 @@ class Edit:
         self._folder = folder
         self._memory = memory
 
-    async def run(self, arguments: Mapping[str, Any], *, call_id: str) -> Answer:  # noqa: ARG002 - as every tool
+    async def run(self, arguments: Mapping[str, Any], *, call_id: str) -> ToolResult:  # noqa: ARG002 - as every tool
         """Edit the file."""
         request = _Request(
             arguments["file_path"],
             arguments["old_string"],
-            writable(arguments["new_string"]),
+            replace_surrogates(arguments["new_string"]),
             arguments.get("replace_all", False),
         )
-        return await offload(lambda abandoned: self._edit(request, abandoned))
+        return await run_in_thread(lambda abandoned: self._edit(request, abandoned))
 
-    def _edit(self, request: _Request, abandoned: threading.Event) -> Answer:
-        if answer := unsuitable(request.given):
+    def _edit(self, request: _Request, abandoned: threading.Event) -> ToolResult:
+        if answer := reject_invalid_path(request.given):
             return answer
         if request.old == request.new:
-            return refused("No changes to make: old_string and new_string are exactly the same.")
+            return rejected_call("No changes to make: old_string and new_string are exactly the same.")
         folder = self._folder()
-        path = locate(folder, request.given)
+        path = resolve_path(folder, request.given)
         with self._memory.alone(path):
             try:
-                found = find(path, self.name)
+                found = read_current(path, self.name)
                 if found is None and request.old:
-                    return refused(missing(path, folder))
+                    return rejected_call(missing_file_message(path, folder))
                 if found is None or not request.old:
                     return self._create(path, request, found, abandoned)
                 return self._replace(path, request, found, abandoned)
-            except Unchangeable as error:
+            except CannotChange as error:
                 return error.answer
 
-    def _create(self, path: Path, request: _Request, found: Found | None, abandoned: threading.Event) -> Answer:
+    def _create(
+        self, path: Path, request: _Request, found: CurrentFile | None, abandoned: threading.Event
+    ) -> ToolResult:
         if found is not None:
             if found.text.text.strip("\ufeff \t\r\n"):
-                return refused("Cannot create new file - file already exists.")
+                return rejected_call("Cannot create new file - file already exists.")
             if self._memory.of(path) is None:
-                return failed(NOT_READ)
-            require_known(self._memory, path, found)
+                return failed_result(NOT_READ)
+            require_read(self._memory, path, found)
         data = request.new.encode()
-        if answer := put(self._memory, path, data, found=found, abandoned=abandoned):
+        if answer := write_file(self._memory, path, data, found=found, abandoned=abandoned):
             return answer
-        old = shown(found.text.text) if found else ""
+        old = replace_broken_bytes(found.text.text) if found else ""
         return _done(request, request.old, old, request.new)
 
-    def _replace(self, path: Path, request: _Request, found: Found, abandoned: threading.Event) -> Answer:
+    def _replace(self, path: Path, request: _Request, found: CurrentFile, abandoned: threading.Event) -> ToolResult:
         if path.suffix == ".ipynb":
-            return refused("File is a Jupyter Notebook. Use the NotebookEdit to edit this file.")
-        require_known(self._memory, path, found)
+            return rejected_call("File is a Jupyter Notebook. Use the NotebookEdit to edit this file.")
+        require_read(self._memory, path, found)
         text = found.text.text
         old = _find_text(text, request.old.replace("\r\n", "\n"))
         if old is None:
-            return refused(f"String to replace not found in file.\nString: {request.old}")
+            return rejected_call(f"String to replace not found in file.\nString: {request.old}")
         count = text.count(old)
         if count > 1 and not request.everywhere:
-            return refused(
+            return rejected_call(
                 f"Found {count} matches of the string to replace, but replace_all is false. To replace all "
                 "occurrences, set replace_all to true. To replace only one occurrence, please provide more context "
                 f"to uniquely identify the instance.\nString: {request.old}"
             )
         raw = _replaced(found, old, _with_quotes_of(old, request.old, request.new), everywhere=request.everywhere)
-        data = encoded(found, raw, path)
-        if answer := put(self._memory, path, data, found=found, abandoned=abandoned):
+        data = encode_text(found, raw, path)
+        if answer := write_file(self._memory, path, data, found=found, abandoned=abandoned):
             return answer
-        return _done(request, old, shown(text), shown(raw.replace("\r\n", "\n")))
+        return _done(request, old, replace_broken_bytes(text), replace_broken_bytes(raw.replace("\r\n", "\n")))
 
 
-def _replaced(found: Found, old: str, new: str, *, everywhere: bool) -> str:
+def _replaced(found: CurrentFile, old: str, new: str, *, everywhere: bool) -> str:
     """The whole raw text with the replacement in it; lines that are not replaced keep their own endings."""
     text = found.text.text
     # What is taken away as a whole line takes its line end with it.
@@ -121,7 +131,7 @@ def _replaced(found: Found, old: str, new: str, *, everywhere: bool) -> str:
     return pattern.sub(lambda _: inserted, raw, count=0 if everywhere else 1)
 
 
-def _done(request: _Request, old_string: str, old: str, new: str) -> Answer:
+def _done(request: _Request, old_string: str, old: str, new: str) -> ToolResult:
     detail = {
         "filePath": request.given,
         "oldString": old_string,
@@ -136,7 +146,7 @@ def _done(request: _Request, old_string: str, old: str, new: str) -> Answer:
         if request.everywhere
         else "has been updated successfully."
     )
-    return Answer(f"The file {request.given} {said} {CURRENT}", detail=detail)
+    return ToolResult(f"The file {request.given} {said} {CURRENT}", detail=detail)
 
 
 def _find_text(text: str, wanted: str) -> str | None:

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from bridle.agent.tools.files.known_files import View, digest_of
+from bridle.agent.tools.files.known_files import View, file_digest
 from bridle.agent.tools.files.save import Cancelled
-from bridle.agent.tools.files.text_file import SAMPLE_BYTES, decode, is_binary, shown
+from bridle.agent.tools.files.text_file import SAMPLE_BYTES, decode, is_binary, replace_broken_bytes
 
 # What a call may show at once when it names no limit; the original has the same number, and says it in its advice.
 WHOLE_LIMIT_BYTES = 256 * 1024
@@ -23,7 +23,7 @@ _KEEP_LIMIT_BYTES = 4 * 1024 * 1024
 _CHUNK_BYTES = 1024 * 1024
 
 
-class TooLarge(Exception):
+class FileTooLarge(Exception):
     """The file is larger than may be read in this way."""
 
     def __init__(self, size: int) -> None:
@@ -31,11 +31,11 @@ class TooLarge(Exception):
         self.size = size
 
 
-class Binary(Exception):
+class BinaryFile(Exception):
     """The file does not hold text."""
 
 
-class NotRegular(Exception):
+class NotRegularFile(Exception):
     """Not a file with content of its own: a pipe, a socket, a device."""
 
 
@@ -52,14 +52,14 @@ class Excerpt:
     digest: str
 
 
-def take(path: Path, view: View, abandoned: threading.Event) -> Excerpt:
+def read_excerpt(path: Path, view: View, abandoned: threading.Event) -> Excerpt:
     """The lines that a view asks for; never waits for a pipe or a device."""
     with open_regular(path) as file:
         state = os.fstat(file.fileno())
         if state.st_size > (WHOLE_LIMIT_BYTES if view.limit is None else SCAN_LIMIT_BYTES):
-            raise TooLarge(state.st_size)
+            raise FileTooLarge(state.st_size)
         if is_binary(file.read(SAMPLE_BYTES)):
-            raise Binary
+            raise BinaryFile
         file.seek(0)
         if view.limit is None:
             return _from_whole(file, view, state)
@@ -73,7 +73,7 @@ def open_regular(path: Path) -> BinaryIO:
     try:
         mode = os.fstat(fd).st_mode
         if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
-            raise NotRegular
+            raise NotRegularFile
         return open(fd, "rb")
     except BaseException:
         os.close(fd)
@@ -83,10 +83,10 @@ def open_regular(path: Path) -> BinaryIO:
 def _from_whole(file: BinaryIO, view: View, state: os.stat_result) -> Excerpt:
     data = file.read(WHOLE_LIMIT_BYTES + 1)  # files of /proc say that they have no bytes
     if len(data) > WHOLE_LIMIT_BYTES:
-        raise TooLarge(len(data))
+        raise FileTooLarge(len(data))
     lines = _lines(data)
     wanted = lines[_first(view) :]
-    return Excerpt(wanted, len(lines), sum(map(len, wanted)) + len(wanted), state, digest_of(data))
+    return Excerpt(wanted, len(lines), sum(map(len, wanted)) + len(wanted), state, file_digest(data))
 
 
 def _from_scan(file: BinaryIO, view: View, state: os.stat_result, abandoned: threading.Event) -> Excerpt:
@@ -118,12 +118,12 @@ def _from_scan(file: BinaryIO, view: View, state: os.stat_result, abandoned: thr
 def _from_wide(file: BinaryIO, view: View, state: os.stat_result) -> Excerpt:
     """Of a file in UTF-16, whose line ends cannot be found byte by byte."""
     if state.st_size > _KEEP_LIMIT_BYTES:
-        raise TooLarge(state.st_size)
+        raise FileTooLarge(state.st_size)
     file.seek(0)
     data = file.read(_KEEP_LIMIT_BYTES)
     lines = _lines(data)
     wanted = lines[_first(view) :][: view.limit]
-    return Excerpt(wanted, len(lines), sum(map(len, wanted)) + len(wanted), state, digest_of(data))
+    return Excerpt(wanted, len(lines), sum(map(len, wanted)) + len(wanted), state, file_digest(data))
 
 
 def _first(view: View) -> int:
@@ -142,5 +142,5 @@ def _after(chunk: bytes, count: int) -> int:
 
 
 def _lines(data: bytes) -> list[str]:
-    text = shown(decode(data).raw).removeprefix("\ufeff")
+    text = replace_broken_bytes(decode(data).raw).removeprefix("\ufeff")
     return [line.removesuffix("\r") for line in text.split("\n")]

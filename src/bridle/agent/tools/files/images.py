@@ -6,8 +6,8 @@ import os
 from pathlib import Path
 from typing import Any
 
-from bridle.agent.tools.contract.shown_output import size as human_size
-from bridle.agent.tools.contract.tool import Answer, failed
+from bridle.agent.tools.contract.shown_output import format_size as human_size
+from bridle.agent.tools.contract.tool import ToolResult, failed_result
 from bridle.agent.tools.files.excerpt import open_regular
 
 SUFFIXES = frozenset({".png", ".jpg", ".jpeg", ".gif", ".webp"})
@@ -17,21 +17,21 @@ LIMIT_BYTES = 5 * 1024 * 1024 * 3 // 4
 LIMIT_PIXELS = 8000
 
 
-def read_image(path: Path) -> Answer:
+def read_image(path: Path) -> ToolResult:
     """The picture as a block, or why it cannot be shown."""
     with open_regular(path) as file:
         size = os.fstat(file.fileno()).st_size
         if size > LIMIT_BYTES:
-            return failed(
+            return failed_result(
                 f"Image file ({human_size(size)}) exceeds the maximum size of an image ({human_size(LIMIT_BYTES)}). "
                 "Make a smaller copy of it (for example with ImageMagick) and read that."
             )
         data = file.read(LIMIT_BYTES)
     if not data:
-        return failed(f"Image file is empty: {path}")
+        return failed_result(f"Image file is empty: {path}")
     kind = _kind(data)
     if kind is None:
-        return failed(
+        return failed_result(
             "File has an image extension but its content is not a valid PNG/JPEG/GIF/WebP. Detected: unrecognized "
             f"bytes (hex: {data[:8].hex(' ')}). It may be a page that was saved instead of the picture: look "
             f'at it with `file "{path}"` or `head -c 500 "{path}"`.'
@@ -39,16 +39,16 @@ def read_image(path: Path) -> Answer:
     pixels = _pixels(kind, data)
     if pixels is None or not all(pixels):
         # The endpoint would refuse the request, and every later one that carries the picture along.
-        return failed(f"The head of the image does not tell its width and height; it may be damaged: {path}")
+        return failed_result(f"The head of the image does not tell its width and height; it may be damaged: {path}")
     if max(pixels) > LIMIT_PIXELS:
-        return failed(
+        return failed_result(
             f"Image is {pixels[0]} x {pixels[1]} pixels, and no side may be longer than {LIMIT_PIXELS}. "
             "Make a smaller copy of it and read that."
         )
     return _shown(kind, data, pixels)
 
 
-def _shown(kind: str, data: bytes, pixels: tuple[int, int]) -> Answer:
+def _shown(kind: str, data: bytes, pixels: tuple[int, int]) -> ToolResult:
     from base64 import b64encode  # late: most runs show no picture
 
     text = b64encode(data).decode("ascii")
@@ -63,7 +63,7 @@ def _shown(kind: str, data: bytes, pixels: tuple[int, int]) -> Answer:
             "displayHeight": height,
         }
     source = {"type": "base64", "data": text, "media_type": f"image/{kind}"}
-    return Answer([{"type": "image", "source": source}], detail={"type": "image", "file": file})
+    return ToolResult([{"type": "image", "source": source}], detail={"type": "image", "file": file})
 
 
 def _kind(data: bytes) -> str | None:

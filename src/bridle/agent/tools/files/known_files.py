@@ -20,7 +20,7 @@ class View(msgspec.Struct, frozen=True):
     limit: int | None = None
 
 
-class Known(msgspec.Struct, frozen=True):
+class KnownFile(msgspec.Struct, frozen=True):
     """One state of one file that the model knows."""
 
     path: str
@@ -37,37 +37,37 @@ class Known(msgspec.Struct, frozen=True):
 class FileMemory:
     """What the model knows, by file. Used from worker threads; each method is one step."""
 
-    def __init__(self, known: Iterable[Known] = ()) -> None:
+    def __init__(self, known: Iterable[KnownFile] = ()) -> None:
         self._known = {entry.path: entry for entry in known}
         self._locks: dict[str, threading.Lock] = {}
 
-    def remember(self, entry: Known) -> None:
+    def remember(self, entry: KnownFile) -> None:
         """The model knows this state from now on; what it knew of the file before is gone."""
         self._known[entry.path] = entry
 
-    def of(self, path: Path) -> Known | None:
+    def of(self, path: Path) -> KnownFile | None:
         """What the model knows of the file."""
-        return self._known.get(key(path))
+        return self._known.get(canonical_path(path))
 
     def forget(self, path: Path) -> None:
         """The model knows nothing of the file any more."""
-        self._known.pop(key(path), None)
+        self._known.pop(canonical_path(path), None)
 
-    def entries(self) -> tuple[Known, ...]:
+    def entries(self) -> tuple[KnownFile, ...]:
         """Everything, oldest first; a new memory can be made of it."""
         return tuple(self._known.values())
 
     def alone(self, path: Path) -> threading.Lock:
         """The lock under which one file is checked and changed: calls of a turn run side by side."""
-        return self._locks.setdefault(key(path), threading.Lock())
+        return self._locks.setdefault(canonical_path(path), threading.Lock())
 
 
-def key(path: Path) -> str:
+def canonical_path(path: Path) -> str:
     """The one name of a file."""
     return os.path.realpath(path)
 
 
-def digest_of(data: bytes) -> str:
+def file_digest(data: bytes) -> str:
     """The digest of a file's bytes."""
     from hashlib import blake2b  # late: most runs read no file
 

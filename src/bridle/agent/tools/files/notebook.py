@@ -6,11 +6,11 @@ import os
 from pathlib import Path
 from typing import Any
 
-from bridle.agent.tools.contract.shown_output import size as human_size
-from bridle.agent.tools.contract.tool import Answer
+from bridle.agent.tools.contract.shown_output import format_size as human_size
+from bridle.agent.tools.contract.tool import ToolResult
 from bridle.agent.tools.files.excerpt import open_regular
-from bridle.agent.tools.files.known_files import Known, View, digest_of, key
-from bridle.agent.tools.files.text_file import decode, shown
+from bridle.agent.tools.files.known_files import KnownFile, View, canonical_path, file_digest
+from bridle.agent.tools.files.text_file import decode, replace_broken_bytes
 
 # A notebook that is not shown may still be looked into; one of this size holds data and not work.
 LIMIT_BYTES = 64 * 1024 * 1024
@@ -59,7 +59,7 @@ def _are_objects(cells: object) -> bool:
     return isinstance(cells, list) and all(isinstance(cell, dict) for cell in cells)
 
 
-def read_notebook(path: Path, given: str, view: View) -> tuple[Answer, Known]:
+def read_notebook(path: Path, given: str, view: View) -> tuple[ToolResult, KnownFile]:
     """All cells with their outputs, and the state that they are known in."""
     notebook, data, state = load(path)
     cells = [_cell(cell, index, language(notebook)) for index, cell in enumerate(notebook["cells"])]
@@ -69,9 +69,9 @@ def read_notebook(path: Path, given: str, view: View) -> tuple[Answer, Known]:
             f"Notebook content ({human_size(size)}) exceeds maximum allowed size ({human_size(_SHOWN_LIMIT_BYTES)}). "
             f"Read parts of it with Bash and jq, for example the first 20 cells:\n  jq '.cells[:20]' \"{path}\""
         )
-    known = Known(key(path), state.st_mtime_ns, state.st_size, digest_of(data), view=view)
+    known = KnownFile(canonical_path(path), state.st_mtime_ns, state.st_size, file_digest(data), view=view)
     content: str | list[dict[str, Any]] = _blocks(cells) or "(Read completed with no output)"
-    return Answer(content, detail={"type": "notebook", "file": {"filePath": given, "cells": cells}}), known
+    return ToolResult(content, detail={"type": "notebook", "file": {"filePath": given, "cells": cells}}), known
 
 
 def language(notebook: dict[str, Any]) -> str:
@@ -89,7 +89,7 @@ def source_of(cell: dict[str, Any]) -> str:
 
 def _joined(value: Any) -> str:
     text = "".join(map(str, value)) if isinstance(value, list) else value if isinstance(value, str) else ""
-    return shown(text)
+    return replace_broken_bytes(text)
 
 
 def _cell(cell: dict[str, Any], index: int, code_language: str) -> dict[str, Any]:

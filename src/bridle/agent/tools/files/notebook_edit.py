@@ -11,13 +11,21 @@ from pathlib import Path
 from typing import Any
 
 from bridle.agent.tools.contract.declarations import NOTEBOOK_EDIT
-from bridle.agent.tools.contract.in_thread import offload
-from bridle.agent.tools.contract.tool import Answer, failed, refused
-from bridle.agent.tools.contract.tool_paths import locate, unsuitable
-from bridle.agent.tools.files.change import NOT_READ, Found, Unchangeable, encoded, find, put, require_known
+from bridle.agent.tools.contract.in_thread import run_in_thread
+from bridle.agent.tools.contract.tool import ToolResult, failed_result, rejected_call
+from bridle.agent.tools.contract.tool_paths import reject_invalid_path, resolve_path
+from bridle.agent.tools.files.change import (
+    NOT_READ,
+    CannotChange,
+    CurrentFile,
+    encode_text,
+    read_current,
+    require_read,
+    write_file,
+)
 from bridle.agent.tools.files.known_files import FileMemory
 from bridle.agent.tools.files.notebook import NotANotebook, language, parse, source_of
-from bridle.agent.tools.files.text_file import shown
+from bridle.agent.tools.files.text_file import replace_broken_bytes
 
 _BY_INDEX = re.compile(r"cell-(\d{1,9})")
 # From this minor version of format 4 on, every cell has an id.
@@ -45,7 +53,7 @@ class NotebookEdit:
         self._folder = folder
         self._memory = memory
 
-    async def run(self, arguments: Mapping[str, Any], *, call_id: str) -> Answer:  # noqa: ARG002 - as every tool
+    async def run(self, arguments: Mapping[str, Any], *, call_id: str) -> ToolResult:  # noqa: ARG002 - as every tool
         """Change the cell."""
         request = _Request(
             arguments.get("cell_id"),
@@ -53,25 +61,25 @@ class NotebookEdit:
             arguments.get("cell_type"),
             arguments.get("edit_mode", "replace"),
         )
-        return await offload(lambda abandoned: self._edit(arguments["notebook_path"], request, abandoned))
+        return await run_in_thread(lambda abandoned: self._edit(arguments["notebook_path"], request, abandoned))
 
-    def _edit(self, given: str, request: _Request, abandoned: threading.Event) -> Answer:
-        path = locate(self._folder(), given)
-        if answer := unsuitable(given) or _unclear(path, request):
+    def _edit(self, given: str, request: _Request, abandoned: threading.Event) -> ToolResult:
+        path = resolve_path(self._folder(), given)
+        if answer := reject_invalid_path(given) or _unclear(path, request):
             return answer
         with self._memory.alone(path):
             try:
-                found = find(path, self.name)
+                found = read_current(path, self.name)
                 if found is None:
-                    return refused(NOT_READ)
-                require_known(self._memory, path, found)
+                    return rejected_call(NOT_READ)
+                require_read(self._memory, path, found)
                 return self._change(path, request, found, abandoned)
-            except Unchangeable as error:
+            except CannotChange as error:
                 return error.answer
             except NotANotebook as error:
-                return failed(str(error))
+                return failed_result(str(error))
 
-    def _change(self, path: Path, request: _Request, found: Found, abandoned: threading.Event) -> Answer:
+    def _change(self, path: Path, request: _Request, found: CurrentFile, abandoned: threading.Event) -> ToolResult:
         import json  # late: most runs change no notebook
 
         original = found.text.text
@@ -80,8 +88,8 @@ class NotebookEdit:
         cell, old = _changed(notebook, index, request)
         updated = json.dumps(notebook, indent=1, ensure_ascii=False) + ("\n" if original.endswith("\n") else "")
         mark = "\ufeff" if original.startswith("\ufeff") else ""
-        data = encoded(found, (mark + updated).replace("\n", found.text.newline), path)
-        if answer := put(self._memory, path, data, found=found, abandoned=abandoned):
+        data = encode_text(found, (mark + updated).replace("\n", found.text.newline), path)
+        if answer := write_file(self._memory, path, data, found=found, abandoned=abandoned):
             return answer
         name = request.cell_id if request.cell_id and request.mode != "insert" else str(cell.get("id", f"cell-{index}"))
         detail: dict[str, Any] = {"new_source": request.source}
@@ -94,20 +102,20 @@ class NotebookEdit:
             "cell_id": name,
             "error": "",
             "notebook_path": str(path),
-            "original_file": shown(original),
-            "updated_file": shown(updated),
+            "original_file": replace_broken_bytes(original),
+            "updated_file": replace_broken_bytes(updated),
         }
-        return Answer(_said(request, name), detail=detail)
+        return ToolResult(_said(request, name), detail=detail)
 
 
-def _unclear(path: Path, request: _Request) -> Answer | None:
+def _unclear(path: Path, request: _Request) -> ToolResult | None:
     """What is wrong with the call whatever the notebook holds."""
     if path.suffix != ".ipynb":
-        return refused("File must be a Jupyter notebook (.ipynb file). For other files, use the Edit tool.")
+        return rejected_call("File must be a Jupyter notebook (.ipynb file). For other files, use the Edit tool.")
     if request.mode == "insert" and request.kind is None:
-        return refused("Cell type is required when using edit_mode=insert.")
+        return rejected_call("Cell type is required when using edit_mode=insert.")
     if request.mode != "insert" and not request.cell_id:
-        return refused("Cell ID must be specified when not inserting a new cell.")
+        return rejected_call("Cell ID must be specified when not inserting a new cell.")
     return None
 
 
@@ -121,9 +129,9 @@ def _index(cells: list[_Cell], request: _Request) -> int:
             return index + after
     by_index = _BY_INDEX.fullmatch(request.cell_id)
     if by_index is None:
-        raise Unchangeable(refused(f'Cell with ID "{request.cell_id}" not found in notebook.'))
+        raise CannotChange(rejected_call(f'Cell with ID "{request.cell_id}" not found in notebook.'))
     if int(by_index[1]) >= len(cells):
-        raise Unchangeable(refused(f"Cell with index {by_index[1]} does not exist in notebook."))
+        raise CannotChange(rejected_call(f"Cell with index {by_index[1]} does not exist in notebook."))
     return int(by_index[1]) + after
 
 

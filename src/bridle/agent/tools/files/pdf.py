@@ -6,8 +6,8 @@ import os
 import re
 from pathlib import Path
 
-from bridle.agent.tools.contract.shown_output import size as human_size
-from bridle.agent.tools.contract.tool import Answer, failed, refused
+from bridle.agent.tools.contract.shown_output import format_size as human_size
+from bridle.agent.tools.contract.tool import ToolResult, failed_result, rejected_call
 from bridle.agent.tools.files.excerpt import open_regular
 
 # The Messages API takes 32 MB for a whole request; base64 makes a third more of a file, and the rest of the
@@ -16,41 +16,41 @@ LIMIT_BYTES = 20 * 1024 * 1024
 _PAGES = re.compile(r"\s*[1-9]\d*\s*(-\s*([1-9]\d*\s*)?)?")
 
 
-def read_pdf(path: Path, pages: str | None) -> Answer:
+def read_pdf(path: Path, pages: str | None) -> ToolResult:
     """The document as a block that follows the result, or why it cannot be shown."""
     if pages is not None:
         return _pages(pages)
     with open_regular(path) as file:
         size = os.fstat(file.fileno()).st_size
         if size > LIMIT_BYTES:
-            return failed(
+            return failed_result(
                 f"PDF file ({human_size(size)}) exceeds the maximum size of a PDF ({human_size(LIMIT_BYTES)}). "
                 "Cut the pages you need out of it (for example with `qpdf --pages`), or take its text with `pdftotext`."
             )
         data = file.read(LIMIT_BYTES)
     if not data:
-        return failed(f"PDF file is empty: {path}")
+        return failed_result(f"PDF file is empty: {path}")
     if not data.startswith(b"%PDF-"):
-        return failed(f"File is not a valid PDF (missing %PDF- header): {path}")
+        return failed_result(f"File is not a valid PDF (missing %PDF- header): {path}")
     return _shown(path, data)
 
 
-def _pages(pages: str) -> Answer:
+def _pages(pages: str) -> ToolResult:
     if not _PAGES.fullmatch(pages):
-        return refused(
+        return rejected_call(
             f'Invalid pages parameter: "{pages}". Use formats like "1-5", "3", or "10-20". Pages are 1-indexed.'
         )
-    return failed(
+    return failed_result(
         "Single pages of a PDF cannot be shown here. Read the file without `pages` to see all of it, "
         f"or take the text of these pages with Bash: `pdftotext -layout` (of poppler-utils) for pages {pages}."
     )
 
 
-def _shown(path: Path, data: bytes) -> Answer:
+def _shown(path: Path, data: bytes) -> ToolResult:
     from base64 import b64encode  # late: most runs show no document
 
     text = b64encode(data).decode("ascii")
-    return Answer(
+    return ToolResult(
         f"PDF file read: {path} ({human_size(len(data))})",
         detail={"type": "pdf", "file": {"filePath": str(path), "base64": text, "originalSize": len(data)}},
         follow_up=({"type": "document", "source": {"type": "base64", "media_type": "application/pdf", "data": text}},),

@@ -8,14 +8,26 @@ from pathlib import Path
 from typing import Any
 
 from bridle.agent.tools.contract.declarations import READ
-from bridle.agent.tools.contract.in_thread import offload
-from bridle.agent.tools.contract.shown_output import size as human_size
-from bridle.agent.tools.contract.tool import Answer, failed, refused
-from bridle.agent.tools.contract.tool_paths import locate, missing, told, unsuitable
-from bridle.agent.tools.files.excerpt import WHOLE_LIMIT_BYTES, Binary, Excerpt, NotRegular, TooLarge, take
+from bridle.agent.tools.contract.in_thread import run_in_thread
+from bridle.agent.tools.contract.shown_output import format_size as human_size
+from bridle.agent.tools.contract.tool import ToolResult, failed_result, rejected_call
+from bridle.agent.tools.contract.tool_paths import (
+    describe_os_error,
+    missing_file_message,
+    reject_invalid_path,
+    resolve_path,
+)
+from bridle.agent.tools.files.excerpt import (
+    WHOLE_LIMIT_BYTES,
+    BinaryFile,
+    Excerpt,
+    FileTooLarge,
+    NotRegularFile,
+    read_excerpt,
+)
 from bridle.agent.tools.files.images import SUFFIXES as IMAGES
 from bridle.agent.tools.files.images import read_image
-from bridle.agent.tools.files.known_files import FileMemory, Known, View, key
+from bridle.agent.tools.files.known_files import FileMemory, KnownFile, View, canonical_path
 from bridle.agent.tools.files.notebook import NotANotebook, read_notebook
 from bridle.agent.tools.files.pdf import read_pdf
 
@@ -51,17 +63,17 @@ class Read:
         self._folder = folder
         self._memory = memory
 
-    async def run(self, arguments: Mapping[str, Any], *, call_id: str) -> Answer:  # noqa: ARG002 - as every tool
+    async def run(self, arguments: Mapping[str, Any], *, call_id: str) -> ToolResult:  # noqa: ARG002 - as every tool
         """Show the file."""
-        return await offload(lambda abandoned: self._read(arguments, abandoned))
+        return await run_in_thread(lambda abandoned: self._read(arguments, abandoned))
 
-    def _read(self, arguments: Mapping[str, Any], abandoned: threading.Event) -> Answer:
+    def _read(self, arguments: Mapping[str, Any], abandoned: threading.Event) -> ToolResult:
         given: str = arguments["file_path"]
         view = _view(arguments)
         folder = self._folder()
-        path = locate(folder, given)
+        path = resolve_path(folder, given)
         suffix = path.suffix.lower()
-        if answer := unsuitable(given):
+        if answer := reject_invalid_path(given):
             return answer
         if suffix and f" {suffix[1:]} " in _BINARY_SUFFIXES:
             return _binary(suffix)
@@ -71,22 +83,22 @@ class Read:
             if suffix == ".pdf":
                 return read_pdf(path, arguments.get("pages"))
             if self._is_unchanged(path, view):
-                return Answer(_UNCHANGED, detail={"type": "file_unchanged", "file": {"filePath": given}})
+                return ToolResult(_UNCHANGED, detail={"type": "file_unchanged", "file": {"filePath": given}})
             if suffix == ".ipynb":
                 answer, known = read_notebook(path, given, view)
                 self._memory.remember(known)
                 return answer
             return self._text(path, given, view, abandoned)
         except FileNotFoundError:
-            return failed(missing(path, folder))
+            return failed_result(missing_file_message(path, folder))
         except OSError as error:
-            return failed(told(error, path))
-        except NotRegular:
-            return refused(f"Cannot read '{given}': this device file would block or produce infinite output.")
-        except Binary:
+            return failed_result(describe_os_error(error, path))
+        except NotRegularFile:
+            return rejected_call(f"Cannot read '{given}': this device file would block or produce infinite output.")
+        except BinaryFile:
             return _binary(suffix)
         except NotANotebook as error:
-            return failed(str(error))
+            return failed_result(str(error))
 
     def _is_unchanged(self, path: Path, view: View) -> bool:
         known = self._memory.of(path)
@@ -95,11 +107,11 @@ class Read:
         state = path.stat()
         return (state.st_mtime_ns, state.st_size) == (known.mtime_ns, known.size)
 
-    def _text(self, path: Path, given: str, view: View, abandoned: threading.Event) -> Answer:
+    def _text(self, path: Path, given: str, view: View, abandoned: threading.Event) -> ToolResult:
         try:
-            excerpt = take(path, view, abandoned)
-        except TooLarge as error:
-            return failed(
+            excerpt = read_excerpt(path, view, abandoned)
+        except FileTooLarge as error:
+            return failed_result(
                 f"File content ({human_size(error.size)}) exceeds maximum allowed size "
                 f"({human_size(WHOLE_LIMIT_BYTES)}). {_ADVICE}"
             )
@@ -107,13 +119,15 @@ class Read:
         lines, notice = excerpt.lines, ""
         if tokens > _TOKEN_LIMIT:
             if view.limit is not None:
-                return failed(
+                return failed_result(
                     f"File content ({tokens} tokens) exceeds maximum allowed tokens ({_TOKEN_LIMIT}). {_ADVICE}"
                 )
             lines, notice = _page(excerpt, view.offset or 1, tokens)
         state = excerpt.state
         self._memory.remember(
-            Known(key(path), state.st_mtime_ns, state.st_size, excerpt.digest, len(lines) < excerpt.total, view)
+            KnownFile(
+                canonical_path(path), state.st_mtime_ns, state.st_size, excerpt.digest, len(lines) < excerpt.total, view
+            )
         )
         return _numbered(given, view, excerpt, lines, notice)
 
@@ -127,7 +141,7 @@ def _view(arguments: Mapping[str, Any]) -> View:
     )
 
 
-def _numbered(given: str, view: View, excerpt: Excerpt, lines: list[str], notice: str) -> Answer:
+def _numbered(given: str, view: View, excerpt: Excerpt, lines: list[str], notice: str) -> ToolResult:
     first = 1 if view.offset is None else view.offset
     content = "\n".join(lines)
     file: dict[str, Any] = {
@@ -146,7 +160,7 @@ def _numbered(given: str, view: View, excerpt: Excerpt, lines: list[str], notice
             f"<system-reminder>Warning: the file exists but is shorter than the provided offset ({first}). "
             f"The file has {excerpt.total} lines.</system-reminder>"
         )
-    return Answer(text, detail={"type": "text", "file": file})
+    return ToolResult(text, detail={"type": "text", "file": file})
 
 
 def _page(excerpt: Excerpt, first: int, tokens: int) -> tuple[list[str], str]:
@@ -167,9 +181,9 @@ def _page(excerpt: Excerpt, first: int, tokens: int) -> tuple[list[str], str]:
     return page, f"<system-reminder>{notice}</system-reminder>\n\n"
 
 
-def _binary(suffix: str) -> Answer:
+def _binary(suffix: str) -> ToolResult:
     kind = f"binary {suffix} file" if suffix else "binary file"
-    return refused(
+    return rejected_call(
         f"This tool cannot read binary files. The file appears to be a {kind}. "
         "Please use appropriate tools for binary file analysis."
     )

@@ -19,7 +19,7 @@ _NOT_REPLACEABLE = frozenset({errno.EACCES, errno.EPERM, errno.EBUSY, errno.EXDE
 _NO_HARD_LINKS = frozenset({errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK})
 
 
-class Overtaken(Exception):
+class ChangedOnDisk(Exception):
     """The file is no longer in the state that was checked; nothing was written."""
 
 
@@ -42,7 +42,7 @@ def save(path: Path, data: bytes, *, expected: os.stat_result | None, cancelled:
     return _overwrite(target, data, expected, cancelled)
 
 
-def same_state(one: os.stat_result, other: os.stat_result) -> bool:
+def is_same_state(one: os.stat_result, other: os.stat_result) -> bool:
     """Whether a file was neither replaced nor written to in between."""
     return (one.st_ino, one.st_dev, one.st_size, one.st_mtime_ns) == (
         other.st_ino,
@@ -80,7 +80,7 @@ def _name_new(temporary: Path, target: Path) -> None:
     try:
         os.link(temporary, target)
     except FileExistsError:
-        raise Overtaken from None
+        raise ChangedOnDisk from None
     except OSError as error:
         if error.errno not in _NO_HARD_LINKS:
             raise
@@ -107,10 +107,10 @@ def _check(target: Path, expected: os.stat_result | None, cancelled: threading.E
         now = os.stat(target)
     except FileNotFoundError:
         if expected is not None:
-            raise Overtaken from None
+            raise ChangedOnDisk from None
         return
-    if expected is None or not same_state(now, expected):
-        raise Overtaken
+    if expected is None or not is_same_state(now, expected):
+        raise ChangedOnDisk
 
 
 def _take_after(fd: int, target: Path, expected: os.stat_result) -> None:

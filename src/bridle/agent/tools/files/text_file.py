@@ -56,12 +56,12 @@ def decode(data: bytes) -> TextFile:
     return TextFile(escaped, "utf-8")
 
 
-def shown(text: str) -> str:
+def replace_broken_bytes(text: str) -> str:
     """Text that can be sent: what stands for a broken byte becomes the replacement character."""
     return text if text.isascii() else _ESCAPED.sub("\ufffd", text)
 
 
-def writable(text: str) -> str:
+def replace_surrogates(text: str) -> str:
     """Text that a file can hold: a lone surrogate, which a model's JSON can bring in, becomes a question mark."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from bridle.agent.tools.contract.declarations import GLOB
-from bridle.agent.tools.contract.tool import Answer, failed, refused
-from bridle.agent.tools.contract.tool_paths import locate, unsuitable
+from bridle.agent.tools.contract.tool import ToolResult, failed_result, rejected_call
+from bridle.agent.tools.contract.tool_paths import reject_invalid_path, resolve_path
 from bridle.agent.tools.search.ripgrep import SearchFailed, search
 
 # What a model can use at once.
@@ -33,22 +33,24 @@ class Glob:
         self._is_hidden = is_hidden
         self._environment = environment
 
-    async def run(self, arguments: Mapping[str, Any], *, call_id: str) -> Answer:  # noqa: ARG002 - as every tool
+    async def run(self, arguments: Mapping[str, Any], *, call_id: str) -> ToolResult:  # noqa: ARG002 - as every tool
         """Find the files."""
         pattern, given = arguments["pattern"], arguments.get("path")
-        if answer := unsuitable(pattern + (given or "")):
+        if answer := reject_invalid_path(pattern + (given or "")):
             return answer
         folder = self._folder()
-        place = locate(folder, given) if given else folder
+        place = resolve_path(folder, given) if given else folder
         if not await asyncio.to_thread(os.path.exists, place):
-            return refused(f"Directory does not exist: {given}. Note: your current working directory is {folder}.")
+            return rejected_call(
+                f"Directory does not exist: {given}. Note: your current working directory is {folder}."
+            )
         if not await asyncio.to_thread(os.path.isdir, place):
-            return refused(f"Path is not a directory: {given}")
+            return rejected_call(f"Path is not a directory: {given}")
         if os.path.isabs(pattern):
             place, pattern = _split(pattern)
         return await self._find(pattern, place, folder)
 
-    async def _find(self, pattern: str, place: Path, folder: Path) -> Answer:
+    async def _find(self, pattern: str, place: Path, folder: Path) -> ToolResult:
         started = time.monotonic()
         arguments = ["--files", "--null", "--hidden", "--no-ignore"]
         arguments += ["--glob", pattern] if pattern else []
@@ -57,7 +59,7 @@ class Glob:
         try:
             result = await search([*arguments, "--", "."], folder=place, environment=self._environment)
         except SearchFailed as error:
-            return failed(str(error))
+            return failed_result(str(error))
         names = result.stdout.split(b"\0")[:-1]
         found = await asyncio.to_thread(_oldest_first, place, names, self._is_hidden)
         is_whole = not result.is_late and not result.is_cut
@@ -85,8 +87,8 @@ def _oldest_first(place: Path, names: list[bytes], is_hidden: Callable[[str], bo
     return [path for _, path in sorted(dated)]
 
 
-def _told(found: list[str], folder: Path, *, is_whole: bool, milliseconds: int) -> Answer:
-    names = [relative(path, folder) for path in found[:_SHOWN_FILES]]
+def _told(found: list[str], folder: Path, *, is_whole: bool, milliseconds: int) -> ToolResult:
+    names = [relative_path(path, folder) for path in found[:_SHOWN_FILES]]
     detail = {
         "filenames": names,
         "durationMs": milliseconds,
@@ -103,10 +105,10 @@ def _told(found: list[str], folder: Path, *, is_whole: bool, milliseconds: int) 
         )
     elif not is_whole:
         lines.append("(The search was cut short: there may be more. Narrow the pattern or the path.)")
-    return Answer("\n".join(lines), detail=detail)
+    return ToolResult("\n".join(lines), detail=detail)
 
 
-def relative(path: str, folder: Path) -> str:
+def relative_path(path: str, folder: Path) -> str:
     """The path from the folder on, if it is below it; what cannot be encoded is shown as such."""
     start = os.path.join(folder, "")
     short = path[len(start) :] if path.startswith(start) else path

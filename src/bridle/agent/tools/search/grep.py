@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from bridle.agent.tools.contract.declarations import GREP
-from bridle.agent.tools.contract.shown_output import persisted, size
-from bridle.agent.tools.contract.tool import Answer, failed, refused
-from bridle.agent.tools.contract.tool_paths import locate, unsuitable
-from bridle.agent.tools.search.results import Hidden, Page, counts, files, lines
+from bridle.agent.tools.contract.shown_output import format_size, persisted_output
+from bridle.agent.tools.contract.tool import ToolResult, failed_result, rejected_call
+from bridle.agent.tools.contract.tool_paths import reject_invalid_path, resolve_path
+from bridle.agent.tools.search.results import IsHidden, Page, format_counts, format_files, format_lines
 from bridle.agent.tools.search.ripgrep import SearchFailed, search
 from bridle.errors import DiskError
 from bridle.ground.disk import make_private_folder, write_atomic
@@ -39,26 +39,26 @@ class Grep:
         environment: Mapping[str, str],
         results_folder: Path | None,
         *,
-        is_hidden: Hidden,
+        is_hidden: IsHidden,
     ) -> None:
         self._folder = folder
         self._is_hidden = is_hidden
         self._environment = environment
         self._results_folder = results_folder
 
-    async def run(self, arguments: Mapping[str, Any], *, call_id: str) -> Answer:
+    async def run(self, arguments: Mapping[str, Any], *, call_id: str) -> ToolResult:
         """Search the files."""
         given = arguments.get("path")
-        if answer := unsuitable((given or "") + arguments["pattern"] + arguments.get("glob", "")):
+        if answer := reject_invalid_path((given or "") + arguments["pattern"] + arguments.get("glob", "")):
             return answer
         folder = self._folder()
-        place = locate(folder, given) if given else folder
+        place = resolve_path(folder, given) if given else folder
         if not await asyncio.to_thread(os.path.exists, place):
-            return refused(f"Path does not exist: {given}. Note: your current working directory is {folder}.")
+            return rejected_call(f"Path does not exist: {given}. Note: your current working directory is {folder}.")
         try:
             result = await search(_flags(arguments, place), folder=folder, environment=self._environment)
         except SearchFailed as error:
-            return failed(str(error))
+            return failed_result(str(error))
         answer = await asyncio.to_thread(_told, arguments, result.stdout, folder, place, self._is_hidden)
         if result.is_late or result.is_cut:
             answer = _with_text(
@@ -67,12 +67,12 @@ class Grep:
         return await asyncio.to_thread(_save_large, answer, _SHOWN_CHARACTERS, self._results_folder, call_id)
 
 
-def _told(arguments: Mapping[str, Any], output: bytes, folder: Path, place: Path, is_hidden: Hidden) -> Answer:
+def _told(arguments: Mapping[str, Any], output: bytes, folder: Path, place: Path, is_hidden: IsHidden) -> ToolResult:
     page = _page(arguments)
     mode = _mode(arguments)
     if mode == "content":
-        return lines(output, folder, place, page, is_hidden, numbers=arguments.get("-n", True))
-    return (counts if mode == "count" else files)(output, folder, page, is_hidden)
+        return format_lines(output, folder, place, page, is_hidden, numbers=arguments.get("-n", True))
+    return (format_counts if mode == "count" else format_files)(output, folder, page, is_hidden)
 
 
 def _mode(arguments: Mapping[str, Any]) -> str:
@@ -113,23 +113,23 @@ def _globs(text: str) -> list[str]:
     return [glob for word in text.split() for glob in ([word] if "{" in word else word.split(",")) if glob]
 
 
-def _save_large(answer: Answer, limit_characters: int, folder: Path | None, call_id: str) -> Answer:
+def _save_large(answer: ToolResult, limit_characters: int, folder: Path | None, call_id: str) -> ToolResult:
     """The answer as it is, or with its text in a file of the folder named after the call."""
     text = answer.content
     if not isinstance(text, str) or len(text) <= limit_characters:
         return answer
     data = text.encode("utf-8", "replace")
-    told = f"Output too large ({size(len(data))})."
+    told = f"Output too large ({format_size(len(data))})."
     if folder is None:
-        return _with_text(answer, persisted(text, f"{told} Ask for less of it."))
+        return _with_text(answer, persisted_output(text, f"{told} Ask for less of it."))
     path = folder / f"{safe_name(call_id)}.txt"
     try:
         make_private_folder(folder)
         write_atomic(path, data)
     except DiskError as error:
-        return _with_text(answer, persisted(text, f"{told} It could not be saved: {error.message}"))
-    return _with_text(answer, persisted(text, f"{told} Full output saved to: {path}"))
+        return _with_text(answer, persisted_output(text, f"{told} It could not be saved: {error.message}"))
+    return _with_text(answer, persisted_output(text, f"{told} Full output saved to: {path}"))
 
 
-def _with_text(answer: Answer, content: str) -> Answer:
-    return Answer(content, detail=answer.detail, is_error=answer.is_error)
+def _with_text(answer: ToolResult, content: str) -> ToolResult:
+    return ToolResult(content, detail=answer.detail, is_error=answer.is_error)

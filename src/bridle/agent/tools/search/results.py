@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bridle.agent.tools.contract.tool import Answer
-from bridle.agent.tools.search.glob import relative
+from bridle.agent.tools.contract.tool import ToolResult
+from bridle.agent.tools.search.glob import relative_path
 
 # `12:text` is a line that was looked for, `11-text` one beside it.
 _NUMBERED = re.compile(rb"(\d+)([:-])(.*)", re.DOTALL)
@@ -18,7 +18,7 @@ _COUNTED = re.compile(rb"([^\0]+)\0(\d+)\n")
 _BETWEEN = b"--"
 
 # Whether a rule forbids reading a file: then a search tells nothing of it either.
-Hidden = Callable[[str], bool]
+IsHidden = Callable[[str], bool]
 
 
 @dataclass(frozen=True)
@@ -40,20 +40,22 @@ class Page:
         return rest, applied
 
 
-def files(output: bytes, folder: Path, page: Page, is_hidden: Hidden) -> Answer:
+def format_files(output: bytes, folder: Path, page: Page, is_hidden: IsHidden) -> ToolResult:
     """The files in which something was found, the latest change first."""
     paths = [path for name in output.split(b"\0") if name and not is_hidden(path := os.fsdecode(name))]
-    names = [relative(path, folder) for path in sorted(paths, key=_latest_first)]
+    names = [relative_path(path, folder) for path in sorted(paths, key=_latest_first)]
     shown, applied = page.cut(names)
     detail = {"mode": "files_with_matches", "filenames": shown, "numFiles": len(shown), **applied}
     if not shown:
-        return Answer("No files found", detail=detail)
+        return ToolResult("No files found", detail=detail)
     said = _applied(applied)
     head = f"Found {len(shown)} {_plural('file', len(shown))}" + (f" {said}" if said else "")
-    return Answer("\n".join([head, *shown]), detail=detail)
+    return ToolResult("\n".join([head, *shown]), detail=detail)
 
 
-def lines(output: bytes, folder: Path, place: Path, page: Page, is_hidden: Hidden, *, numbers: bool) -> Answer:
+def format_lines(
+    output: bytes, folder: Path, place: Path, page: Page, is_hidden: IsHidden, *, numbers: bool
+) -> ToolResult:
     """The lines that were found, file by file, each with its file's path unless only one file was looked at."""
     only = None if place.is_dir() else os.fsencode(place)
     shown, applied = page.cut(_lines(output, os.fsencode(place), folder, only, is_hidden, numbers=numbers))
@@ -63,13 +65,13 @@ def lines(output: bytes, folder: Path, place: Path, page: Page, is_hidden: Hidde
     text = content or "No matches found"
     if said:
         text += f"\n\n[Showing results with pagination = {said}]"
-    return Answer(text, detail={**detail, "numLines": len(shown), **applied})
+    return ToolResult(text, detail={**detail, "numLines": len(shown), **applied})
 
 
-def counts(output: bytes, folder: Path, page: Page, is_hidden: Hidden) -> Answer:
+def format_counts(output: bytes, folder: Path, page: Page, is_hidden: IsHidden) -> ToolResult:
     """How many lines were found in each file."""
     pairs = sorted(pair for pair in _COUNTED.findall(output) if not is_hidden(os.fsdecode(pair[0])))
-    told = [f"{relative(os.fsdecode(name), folder)}:{count.decode('ascii')}" for name, count in pairs]
+    told = [f"{relative_path(os.fsdecode(name), folder)}:{count.decode('ascii')}" for name, count in pairs]
     shown, applied = page.cut(told)
     total = sum(int(line.rpartition(":")[2]) for line in shown)
     content = "\n".join(shown)
@@ -79,11 +81,11 @@ def counts(output: bytes, folder: Path, page: Page, is_hidden: Hidden) -> Answer
         f"Found {total} total {_plural('occurrence', total)} across {len(shown)} {_plural('file', len(shown))}."
         + (f" with pagination = {said}" if said else "")
     )
-    return Answer(f"{content or 'No matches found'}\n\n{summary}", detail={**detail, **applied})
+    return ToolResult(f"{content or 'No matches found'}\n\n{summary}", detail={**detail, **applied})
 
 
 def _lines(
-    output: bytes, start: bytes, folder: Path, only: bytes | None, is_hidden: Hidden, *, numbers: bool
+    output: bytes, start: bytes, folder: Path, only: bytes | None, is_hidden: IsHidden, *, numbers: bool
 ) -> list[str]:
     """With the files in order; ripgrep looks into several at once, and tells them as they come."""
     groups: dict[bytes, list[str]] = {}
@@ -112,7 +114,7 @@ def _line(name: bytes, rest: bytes, folder: Path, *, is_only: bool, numbers: boo
         return _text(rest)
     number, mark, text = parts[1].decode("ascii"), parts[2].decode("ascii"), _text(parts[3])
     # As the original does it: a line with a colon in it has a short path, and every line that was looked for has one.
-    path = relative(os.fsdecode(name), folder) if mark == ":" or ":" in text else _text(name)
+    path = relative_path(os.fsdecode(name), folder) if mark == ":" or ":" in text else _text(name)
     return ("" if is_only else path + mark) + (number + mark if numbers else "") + text
 
 

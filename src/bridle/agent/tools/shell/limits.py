@@ -21,7 +21,7 @@ MAX_TASK_OUTPUT_CHARACTERS = 160_000
 _YES = frozenset({"1", "true", "yes", "on"})
 
 
-class Limits(msgspec.Struct, frozen=True):
+class CommandLimits(msgspec.Struct, frozen=True):
     """The limits of one session's commands."""
 
     default_timeout_seconds: float = DEFAULT_TIMEOUT_SECONDS
@@ -38,14 +38,14 @@ class Limits(msgspec.Struct, frozen=True):
         return min(asked_ms / 1000, self.max_timeout_seconds)
 
 
-def from_environment(environment: Mapping[str, str]) -> Limits:
+def limits_from_environment(environment: Mapping[str, str]) -> CommandLimits:
     """Read them; a value that is no positive number counts as not set."""
     default = _number(environment, "BASH_DEFAULT_TIMEOUT_MS", DEFAULT_TIMEOUT_SECONDS * 1000) / 1000
     longest = _number(environment, "BASH_MAX_TIMEOUT_MS", MAX_TIMEOUT_SECONDS * 1000) / 1000
     shown = _number(environment, "BASH_MAX_OUTPUT_LENGTH", OUTPUT_CHARACTERS)
     task_shown = _number(environment, "TASK_MAX_OUTPUT_LENGTH", TASK_OUTPUT_CHARACTERS)
     refuses_background = environment.get("CLAUDE_CODE_DISABLE_BACKGROUND_TASKS", "").lower() in _YES
-    return Limits(
+    return CommandLimits(
         default_timeout_seconds=default,
         max_timeout_seconds=max(longest, default),
         output_characters=int(min(shown, MAX_OUTPUT_CHARACTERS)),

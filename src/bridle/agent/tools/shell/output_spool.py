@@ -14,7 +14,7 @@ from bridle.ground import disk
 KEPT_LIMIT_BYTES = 64 * 1024 * 1024
 
 
-class Spool:
+class OutputSpool:
     """The output of one command, counted in full and kept in part."""
 
     def __init__(

@@ -7,8 +7,8 @@ import shlex
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from bridle.agent.tools.shell.output_spool import Spool
-from bridle.agent.tools.shell.running_command import Ended
+from bridle.agent.tools.shell.output_spool import OutputSpool
+from bridle.agent.tools.shell.running_command import CommandEnd
 from bridle.errors import ProcessError
 from bridle.ground.children import light_child
 from bridle.ground.children.light_child import Console
@@ -29,7 +29,7 @@ ARGUMENT_LIMIT_BYTES = 100_000
 _FOLDER_LIMIT_BYTES = 8192
 
 
-async def sweep(token: str) -> None:
+async def end_leftovers(token: str) -> None:
     """End everything that carries a session's token."""
     try:
         work = in_thread(
@@ -47,7 +47,7 @@ class Command:
         self,
         shell: tuple[str, ...],
         command: str,
-        spool: Spool,
+        spool: OutputSpool,
         *,
         cwd: Path,
         environment: Mapping[str, str],
@@ -82,7 +82,7 @@ class Command:
         """Wait for its end; False when the time is over."""
         return await self._console.wait(timeout_seconds) is not None
 
-    async def finish(self, *, moves: bool) -> Ended:
+    async def finish(self, *, moves: bool) -> CommandEnd:
         """Take the last output of a command that has ended, and, with `moves`, the folder it ended in."""
         await self._console.settle(limit_seconds=AFTERMATH_SECONDS)
         folder = self._read_note()
@@ -92,7 +92,7 @@ class Command:
         self.spool.close()
         assert code is not None  # noqa: S101  # for the type checker: it has ended
         was_reset = moves and bool(folder) and not self._on_folder(folder)
-        return Ended(128 - code if code < 0 else code, was_reset)
+        return CommandEnd(128 - code if code < 0 else code, was_reset)
 
     async def end(self) -> None:
         """End it with everything it has started; also when the caller is cancelled meanwhile."""

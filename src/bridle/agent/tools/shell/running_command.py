@@ -6,10 +6,10 @@ from typing import Protocol
 
 import msgspec
 
-from bridle.agent.tools.shell.output_spool import Spool
+from bridle.agent.tools.shell.output_spool import OutputSpool
 
 
-class Ended(msgspec.Struct, frozen=True):
+class CommandEnd(msgspec.Struct, frozen=True):
     """How a command ended."""
 
     exit_code: int
@@ -18,24 +18,24 @@ class Ended(msgspec.Struct, frozen=True):
     """Whether it went to a folder outside the working folders, so that the next one starts in the project again."""
 
 
-class Running(Protocol):
+class RunningCommand(Protocol):
     """One command; exactly one of `finish` and `end` is called."""
 
     @property
-    def spool(self) -> Spool:
+    def spool(self) -> OutputSpool:
         """What it has printed so far."""
 
     async def wait(self, timeout_seconds: float | None) -> bool:
         """Wait for its end; False when the time is over."""
 
-    async def finish(self, *, moves: bool) -> Ended:
+    async def finish(self, *, moves: bool) -> CommandEnd:
         """Take the last output of a command that has ended, and, with `moves`, the folder it ended in."""
 
     async def end(self) -> None:
         """End it with everything it has started; also when the caller is cancelled meanwhile."""
 
 
-class Left(Protocol):
+class LeftoverOutput(Protocol):
     """The output of a command that has ended, still held by something it left running."""
 
     @property

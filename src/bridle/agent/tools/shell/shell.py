@@ -6,8 +6,8 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from bridle.agent.tools.shell.output_spool import Spool
-from bridle.agent.tools.shell.running_command import Left, Running
+from bridle.agent.tools.shell.output_spool import OutputSpool
+from bridle.agent.tools.shell.running_command import LeftoverOutput, RunningCommand
 
 # Commands are written for bash, so they run in bash, whatever shell the user prefers.
 BASH = "/bin/bash"
@@ -34,9 +34,9 @@ class Shell:
         self._environment = _environment(environment, session_id)
         self._token = os.urandom(16).hex()
         self._count = 0
-        self._left: list[Left] = []
+        self._left: list[LeftoverOutput] = []
 
-    def start(self, command: str, spool: Spool) -> Running:
+    def start(self, command: str, spool: OutputSpool) -> RunningCommand:
         """Start a command; ProcessError says why it could not be."""
         # Not at the top of the file: a session that runs no command need not load what runs them.
         from bridle.agent.tools.shell.run_command import Command
@@ -65,17 +65,17 @@ class Shell:
         """End everything that commands have left running, daemons included."""
         if not self._count:
             return
-        from bridle.agent.tools.shell.run_command import sweep
+        from bridle.agent.tools.shell.run_command import end_leftovers
 
         self._count = 0
         try:
-            await sweep(self._token)
+            await end_leftovers(self._token)
         finally:
             for left in self._left:
                 left.close()
             self._left.clear()
 
-    def _keep(self, left: Left) -> None:
+    def _keep(self, left: LeftoverOutput) -> None:
         """Go on reading for what a command left running, until it is silent or the session is over."""
         self._left = [one for one in self._left if not one.is_silent]
         self._left.append(left)

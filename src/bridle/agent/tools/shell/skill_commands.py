@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from bridle.agent.skills.expand import Inline
+from bridle.agent.skills.expand import RunInline
 from bridle.agent.tools.contract.shown_output import NO_OUTPUT
 from bridle.agent.tools.contract.tool import Tool
 from bridle.errors import UserError
 
 
-def inline_commands(bash: Tool, refusal: Callable[[str], str | None]) -> Inline:
+def inline_commands(bash: Tool, refusal: Callable[[str], str | None]) -> RunInline:
     """Make what runs them; `refusal` says why a command may not run, or nothing."""
 
     async def run(command: str) -> str:

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from bridle.agent.tools.contract.input_schema import input_schema
-from bridle.agent.tools.contract.tool import Answer, refused
-from bridle.agent.tools.shell.background import Background, Task
+from bridle.agent.tools.contract.tool import ToolResult, rejected_call
+from bridle.agent.tools.shell.background import BackgroundTask, BackgroundTasks
 
 
 class TaskOutput:
@@ -29,16 +29,16 @@ class TaskOutput:
         ["task_id", "block", "timeout"],
     )
 
-    def __init__(self, background: Background, *, output_characters: int) -> None:
+    def __init__(self, background: BackgroundTasks, *, output_characters: int) -> None:
         """Of a longer output the last `output_characters` are shown."""
         self._background = background
         self._output_characters = output_characters
 
-    async def run(self, arguments: Mapping[str, Any], *, call_id: str) -> Answer:  # noqa: ARG002  # every tool is given it
+    async def run(self, arguments: Mapping[str, Any], *, call_id: str) -> ToolResult:  # noqa: ARG002  # every tool is given it
         """Wait if asked to, then tell."""
         task = self._background.find(arguments["task_id"])
         if task is None:
-            return refused(f"No task found with ID: {arguments['task_id']}")
+            return rejected_call(f"No task found with ID: {arguments['task_id']}")
         outcome = "success" if task.ended.is_set() else "not_ready"
         if arguments["block"] and outcome == "not_ready":
             outcome = await _wait(task, arguments["timeout"] / 1000)
@@ -47,7 +47,7 @@ class TaskOutput:
             self._background.tell(task)
         return answer
 
-    def _answer(self, task: Task, outcome: str) -> Answer:
+    def _answer(self, task: BackgroundTask, outcome: str) -> ToolResult:
         shown = self._shown(task)
         fields = [
             ("retrieval_status", outcome),
@@ -68,9 +68,9 @@ class TaskOutput:
             "exitCode": task.exit_code,
         }
         text = "\n\n".join(f"<{name}>{value}</{name}>" for name, value in fields)
-        return Answer(text, detail={"retrieval_status": outcome, "task": described})
+        return ToolResult(text, detail={"retrieval_status": outcome, "task": described})
 
-    def _shown(self, task: Task) -> str:
+    def _shown(self, task: BackgroundTask) -> str:
         tail = task.spool.tail()
         if task.spool.characters <= self._output_characters:
             return tail
@@ -78,7 +78,7 @@ class TaskOutput:
         return note + tail[-max(self._output_characters - len(note), 0) :]
 
 
-async def _wait(task: Task, seconds: float) -> str:
+async def _wait(task: BackgroundTask, seconds: float) -> str:
     try:
         async with asyncio.timeout(seconds):
             await task.ended.wait()

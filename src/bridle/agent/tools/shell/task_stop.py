@@ -6,8 +6,8 @@ import json
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from bridle.agent.tools.contract.tool import Answer, refused
-from bridle.agent.tools.shell.background import Background
+from bridle.agent.tools.contract.tool import ToolResult, rejected_call
+from bridle.agent.tools.shell.background import BackgroundTasks
 
 
 class TaskStop:
@@ -25,19 +25,19 @@ class TaskStop:
         "additionalProperties": False,
     }
 
-    def __init__(self, background: Background) -> None:
+    def __init__(self, background: BackgroundTasks) -> None:
         self._background = background
 
-    async def run(self, arguments: Mapping[str, Any], *, call_id: str) -> Answer:  # noqa: ARG002  # every tool is given it
+    async def run(self, arguments: Mapping[str, Any], *, call_id: str) -> ToolResult:  # noqa: ARG002  # every tool is given it
         """Stop it and say so."""
         task_id = arguments.get("task_id") or arguments.get("shell_id")
         if not task_id:
-            return refused("Missing required parameter: task_id")
+            return rejected_call("Missing required parameter: task_id")
         task = self._background.find(task_id)
         if task is None:
-            return refused(f"No task found with ID: {task_id}")
+            return rejected_call(f"No task found with ID: {task_id}")
         if task.status != "running":
-            return refused(f"Task {task_id} is not running (status: {task.status})")
+            return rejected_call(f"Task {task_id} is not running (status: {task.status})")
         await self._background.stop(task)
         detail = {
             "message": f"Successfully stopped task: {task.id} ({task.text})",
@@ -45,4 +45,4 @@ class TaskStop:
             "task_type": "local_bash",
             "command": task.text,
         }
-        return Answer(json.dumps(detail, ensure_ascii=False, separators=(",", ":")), detail=detail)
+        return ToolResult(json.dumps(detail, ensure_ascii=False, separators=(",", ":")), detail=detail)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from bridle.agent.tools.contract.input_schema import input_schema
-from bridle.agent.tools.contract.tool import Answer, Tool
+from bridle.agent.tools.contract.tool import Tool, ToolResult
 from bridle.agent.tools.todo.task_items import Item, TaskItems
 
 _TEXT = {"type": "string"}
@@ -38,13 +38,13 @@ class TaskCreate:
     def __init__(self, items: TaskItems) -> None:
         self._items = items
 
-    async def run(self, arguments: Mapping[str, Any], *, call_id: str) -> Answer:  # noqa: ARG002  # every tool is given it
+    async def run(self, arguments: Mapping[str, Any], *, call_id: str) -> ToolResult:  # noqa: ARG002  # every tool is given it
         """Add it and tell its number."""
         item = self._items.add(arguments["subject"], arguments["description"])
         item.active_form = arguments.get("activeForm")
         item.metadata = dict(arguments.get("metadata") or {})
         detail = {"task": {"id": item.id, "subject": item.subject}}
-        return Answer(f"Task #{item.id} created successfully: {item.subject}", detail=detail)
+        return ToolResult(f"Task #{item.id} created successfully: {item.subject}", detail=detail)
 
 
 class TaskGet:
@@ -57,11 +57,11 @@ class TaskGet:
     def __init__(self, items: TaskItems) -> None:
         self._items = items
 
-    async def run(self, arguments: Mapping[str, Any], *, call_id: str) -> Answer:  # noqa: ARG002  # every tool is given it
+    async def run(self, arguments: Mapping[str, Any], *, call_id: str) -> ToolResult:  # noqa: ARG002  # every tool is given it
         """Show it."""
         item = self._items.find(arguments["taskId"])
         if item is None:
-            return Answer(_NOT_FOUND, detail={"task": None})
+            return ToolResult(_NOT_FOUND, detail={"task": None})
         lines = [f"Task #{item.id}: {item.subject}", f"Status: {item.status}", f"Description: {item.description}"]
         if item.blocked_by:
             lines.append(f"Blocked by: {_numbers(item.blocked_by)}")
@@ -69,7 +69,7 @@ class TaskGet:
             lines.append(f"Blocks: {_numbers(item.blocks)}")
         words = {"id": item.id, "subject": item.subject, "description": item.description, "status": item.status}
         links = {"blocks": list(item.blocks), "blockedBy": list(item.blocked_by)}
-        return Answer("\n".join(lines), detail={"task": {**words, **links}})
+        return ToolResult("\n".join(lines), detail={"task": {**words, **links}})
 
 
 class TaskList:
@@ -87,11 +87,11 @@ class TaskList:
     def __init__(self, items: TaskItems) -> None:
         self._items = items
 
-    async def run(self, arguments: Mapping[str, Any], *, call_id: str) -> Answer:  # noqa: ARG002  # every tool is given both
+    async def run(self, arguments: Mapping[str, Any], *, call_id: str) -> ToolResult:  # noqa: ARG002  # every tool is given both
         """Show it."""
         items = self._items.all()
         lines = [self._line(item) for item in items]
-        return Answer("\n".join(lines) or "No tasks found", detail={"tasks": [self._entry(item) for item in items]})
+        return ToolResult("\n".join(lines) or "No tasks found", detail={"tasks": [self._entry(item) for item in items]})
 
     def _line(self, item: Item) -> str:
         owner = f" ({item.owner})" if item.owner else ""
@@ -140,13 +140,13 @@ class TaskUpdate:
     def __init__(self, items: TaskItems) -> None:
         self._items = items
 
-    async def run(self, arguments: Mapping[str, Any], *, call_id: str) -> Answer:  # noqa: ARG002  # every tool is given it
+    async def run(self, arguments: Mapping[str, Any], *, call_id: str) -> ToolResult:  # noqa: ARG002  # every tool is given it
         """Change it and name what has changed."""
         task_id, status = arguments["taskId"], arguments.get("status")
         item = self._items.find(task_id)
         if item is None:
             lost = {"success": False, "taskId": task_id, "updatedFields": [], "error": _NOT_FOUND}
-            return Answer(_NOT_FOUND, detail=lost)
+            return ToolResult(_NOT_FOUND, detail=lost)
         before = item.status
         if status == "deleted":
             self._items.remove(item)
@@ -156,7 +156,7 @@ class TaskUpdate:
         detail: dict[str, Any] = {"success": True, "taskId": task_id, "updatedFields": changed}
         if status is not None and status != before:
             detail["statusChange"] = {"from": before, "to": status}
-        return Answer(f"Updated task #{task_id} {', '.join(changed)}", detail=detail)
+        return ToolResult(f"Updated task #{task_id} {', '.join(changed)}", detail=detail)
 
 
 def _numbers(ids: list[str]) -> str:

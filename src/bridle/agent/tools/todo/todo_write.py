@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from bridle.agent.tools.contract.input_schema import input_schema
-from bridle.agent.tools.contract.tool import Answer
+from bridle.agent.tools.contract.tool import ToolResult
 
 _WRITTEN = (
     "Todos have been modified successfully. Ensure that you continue to use the todo list to track your progress. "
@@ -46,8 +46,8 @@ class TodoWrite:
     def __init__(self) -> None:
         self._todos: list[dict[str, Any]] = []
 
-    async def run(self, arguments: Mapping[str, Any], *, call_id: str) -> Answer:  # noqa: ARG002  # every tool is given it
+    async def run(self, arguments: Mapping[str, Any], *, call_id: str) -> ToolResult:  # noqa: ARG002  # every tool is given it
         """Replace the list; one that is done is cleared, so that the next work starts with an empty one."""
         before, given = self._todos, [dict(todo) for todo in arguments["todos"]]
         self._todos = [] if all(todo["status"] == "completed" for todo in given) else given
-        return Answer(_WRITTEN, detail={"oldTodos": before, "newTodos": given})
+        return ToolResult(_WRITTEN, detail={"oldTodos": before, "newTodos": given})

@@ -22,12 +22,12 @@ RESOLVE_SECONDS = 15.0
 _PORTS = {"http": 80, "https": 443}
 
 
-class NotFetched(Exception):
+class FetchError(Exception):
     """Why a page is not fetched, in words for the model."""
 
 
 @dataclass(frozen=True)
-class WebPlace:
+class WebAddress:
     """An address of the web, taken apart."""
 
     scheme: str
@@ -45,25 +45,25 @@ class WebPlace:
         return f"{self.scheme}://{host}{port}{self.target}"
 
 
-def parse(url: str) -> WebPlace:
+def parse_url(url: str) -> WebAddress:
     """Take an address apart; only http and https, and no credentials in it."""
     try:
         parts = urlsplit(url.strip())
         host, port = parts.hostname or "", parts.port
         host = host if host.isascii() else host.encode("idna").decode("ascii")
     except (ValueError, UnicodeError) as error:
-        raise NotFetched("Invalid URL") from error
+        raise FetchError("Invalid URL") from error
     unsuitable = len(url) > URL_LIMIT_CHARACTERS or "@" in parts.netloc or not host or " " in host
     if parts.scheme not in _PORTS or unsuitable:
-        raise NotFetched("Invalid URL")
+        raise FetchError("Invalid URL")
     # What is quoted already stays as it is.
     target = quote(parts.path or "/", safe="/%:@!$&'()*+,;=~-._")
     if parts.query:
         target += "?" + quote(parts.query, safe="/%:@!$&'()*+,;=~-._?[]")
-    return WebPlace(parts.scheme, host, port or _PORTS[parts.scheme], target)
+    return WebAddress(parts.scheme, host, port or _PORTS[parts.scheme], target)
 
 
-def is_same_site(one: WebPlace, other: WebPlace) -> bool:
+def is_same_site(one: WebAddress, other: WebAddress) -> bool:
     """Whether a redirection stays where it was: the same host but for a www, on the same or the safer port."""
     if one.host.removeprefix("www.") != other.host.removeprefix("www."):
         return False
@@ -78,7 +78,7 @@ def is_private_allowed(host: str, environment: Mapping[str, str]) -> bool:
     return "*" in named or host in named
 
 
-async def public_addresses(place: WebPlace, environment: Mapping[str, str]) -> list[str]:
+async def public_addresses(place: WebAddress, environment: Mapping[str, str]) -> list[str]:
     """The addresses of a host, all of which must be public; NotFetched otherwise.
 
     The connection is made to one of these, so that a name cannot mean something else a moment later.
@@ -88,21 +88,21 @@ async def public_addresses(place: WebPlace, environment: Mapping[str, str]) -> l
         async with asyncio.timeout(RESOLVE_SECONDS):
             found = await loop.getaddrinfo(place.host, place.port, type=socket.SOCK_STREAM)
     except (OSError, TimeoutError) as error:
-        raise NotFetched(f"getaddrinfo ENOTFOUND {place.host}") from error
+        raise FetchError(f"getaddrinfo ENOTFOUND {place.host}") from error
     addresses = list(dict.fromkeys(str(entry[4][0]) for entry in found))
     if not is_private_allowed(place.host, environment) and not all(map(is_public, addresses)):
-        raise NotFetched(_refusal(place.host))
+        raise FetchError(_refusal(place.host))
     return addresses
 
 
-def require_public_name(place: WebPlace, environment: Mapping[str, str]) -> None:
+def require_public_name(place: WebAddress, environment: Mapping[str, str]) -> None:
     """For a host that a proxy will look up: its name alone must not mean a place in this network."""
     if is_private_allowed(place.host, environment):
         return
     is_local = "." not in place.host or place.host.endswith((".localhost", ".local", ".internal", ".lan"))
     if is_public(place.host) if _is_address(place.host) else not is_local:
         return
-    raise NotFetched(_refusal(place.host))
+    raise FetchError(_refusal(place.host))
 
 
 def is_public(address: str) -> bool:

@@ -16,15 +16,15 @@ import h11
 
 from bridle.agent.model.http import tls_trust
 from bridle.agent.model.http.address import Address
-from bridle.agent.model.http.http_client import Limits, Response, Server
-from bridle.agent.model.http.http_connection import Line
+from bridle.agent.model.http.http_client import HttpClient, HttpResponse, Timeouts
+from bridle.agent.model.http.http_connection import HttpConnection
 from bridle.agent.model.http.proxy import proxy_for
-from bridle.agent.model.http.socket import Connection, open_connection, refusal
+from bridle.agent.model.http.socket import Connection, connection_error, open_connection
 from bridle.agent.tools.web.allowed_addresses import (
-    NotFetched,
-    WebPlace,
+    FetchError,
+    WebAddress,
     is_same_site,
-    parse,
+    parse_url,
     public_addresses,
     require_public_name,
 )
@@ -55,7 +55,7 @@ class Page:
 
 async def fetch(url: str, environment: Mapping[str, str]) -> Page:
     """Fetch a page; NotFetched says why there is none."""
-    place = parse(url)
+    place = parse_url(url)
     # The certificate that says who we are is for the model's endpoint alone.
     environment = {name: value for name, value in environment.items() if not name.startswith("CLAUDE_CODE_CLIENT_")}
     try:
@@ -64,18 +64,18 @@ async def fetch(url: str, environment: Mapping[str, str]) -> Page:
                 page = await _visit(place, environment)
                 if page.moved_to is None:
                     return page
-                there = parse(urljoin(place.url, page.moved_to))
+                there = parse_url(urljoin(place.url, page.moved_to))
                 if not is_same_site(place, there):
                     return Page(page.status, page.content_type, b"", there.url)
                 place = there
     except TimeoutError as error:
-        raise NotFetched(f"{place.host} did not answer within {WHOLE_SECONDS:g} seconds.") from error
+        raise FetchError(f"{place.host} did not answer within {WHOLE_SECONDS:g} seconds.") from error
     except (NetworkError, UsageError) as error:
-        raise NotFetched(error.message) from error
-    raise NotFetched(f"{url} leads through more than {_REDIRECT_LIMIT} redirections.")
+        raise FetchError(error.message) from error
+    raise FetchError(f"{url} leads through more than {_REDIRECT_LIMIT} redirections.")
 
 
-async def _visit(place: WebPlace, environment: Mapping[str, str]) -> Page:
+async def _visit(place: WebAddress, environment: Mapping[str, str]) -> Page:
     async with _answer(place, environment) as response:
         content_type = response.headers.get("content-type", "").lower()
         location = response.headers.get("location")
@@ -85,17 +85,17 @@ async def _visit(place: WebPlace, environment: Mapping[str, str]) -> Page:
             return Page(response.status, content_type, b"")
         body = await response.read(BODY_LIMIT_BYTES + 1)
         if len(body) > BODY_LIMIT_BYTES:
-            raise NotFetched(f"The page has more than {BODY_LIMIT_BYTES // 1024**2} MB. Download it with Bash instead.")
+            raise FetchError(f"The page has more than {BODY_LIMIT_BYTES // 1024**2} MB. Download it with Bash instead.")
         return Page(response.status, content_type, _unpacked(body, response.headers.get("content-encoding", "")))
 
 
 @asynccontextmanager
-async def _answer(place: WebPlace, environment: Mapping[str, str]) -> AsyncIterator[Response]:
+async def _answer(place: WebAddress, environment: Mapping[str, str]) -> AsyncIterator[HttpResponse]:
     """The head of the answer; the connection is closed at the end, whatever happens."""
     address = Address(place.scheme, place.host, place.port, "")
     if proxy_for(address, environment) is not None:
         require_public_name(place, environment)
-        server = Server(address, environment, Limits(CONNECT_SECONDS, WHOLE_SECONDS, WHOLE_SECONDS))
+        server = HttpClient(address, environment, Timeouts(CONNECT_SECONDS, WHOLE_SECONDS, WHOLE_SECONDS))
         try:
             async with server.request("GET", place.target, _HEADERS, b"") as response:
                 yield response
@@ -104,9 +104,9 @@ async def _answer(place: WebPlace, environment: Mapping[str, str]) -> AsyncItera
         return
     connection = await _connected(address, await public_addresses(place, environment), environment)
     try:
-        line = Line(connection)
+        line = HttpConnection(connection)
         request = h11.Request(method="GET", target=place.target, headers=[("host", address.netloc), *_HEADERS.items()])
-        yield Response(line, await line.ask(request, b"", WHOLE_SECONDS), WHOLE_SECONDS)
+        yield HttpResponse(line, await line.ask(request, b"", WHOLE_SECONDS), WHOLE_SECONDS)
     finally:
         connection.close()
 
@@ -121,9 +121,9 @@ async def _connected(address: Address, candidates: list[str], environment: Mappi
             trouble = error
             continue
         if address.is_secure:
-            await _secured(connection, tls_trust.context(environment), address.host)
+            await _secured(connection, tls_trust.tls_context(environment), address.host)
         return connection
-    raise NotFetched(trouble.message if trouble else f"{address.host} has no address.")
+    raise FetchError(trouble.message if trouble else f"{address.host} has no address.")
 
 
 async def _secured(connection: Connection, context: SSLContext, host: str) -> None:
@@ -131,7 +131,7 @@ async def _secured(connection: Connection, context: SSLContext, host: str) -> No
         await connection.secure(context, host, CONNECT_SECONDS)
     except OSError as error:
         connection.close()
-        raise refusal(error, host) from error
+        raise connection_error(error, host) from error
     except BaseException:
         connection.close()
         raise
@@ -141,7 +141,7 @@ def _unpacked(body: bytes, encoding: str) -> bytes:
     if encoding.lower() in ("", "identity"):
         return body
     if encoding.lower() not in ("gzip", "x-gzip", "deflate"):
-        raise NotFetched(f"The page is packed in a way that was not asked for: {encoding}")
+        raise FetchError(f"The page is packed in a way that was not asked for: {encoding}")
     import zlib
 
     # 32 more than the largest window: the format (gzip or zlib) is seen from the first bytes.
@@ -149,7 +149,7 @@ def _unpacked(body: bytes, encoding: str) -> bytes:
     try:
         text = unpacker.decompress(body, BODY_LIMIT_BYTES + 1)
     except zlib.error as error:
-        raise NotFetched(f"The page is damaged: {error}") from error
+        raise FetchError(f"The page is damaged: {error}") from error
     if len(text) > BODY_LIMIT_BYTES:
-        raise NotFetched(f"The page has more than {BODY_LIMIT_BYTES // 1024**2} MB. Download it with Bash instead.")
+        raise FetchError(f"The page has more than {BODY_LIMIT_BYTES // 1024**2} MB. Download it with Bash instead.")
     return text

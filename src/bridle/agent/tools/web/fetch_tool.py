@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from bridle.agent.tools.contract.declarations import WEB_FETCH
-from bridle.agent.tools.contract.shown_output import size as human_size
-from bridle.agent.tools.contract.tool import Answer, failed
+from bridle.agent.tools.contract.shown_output import format_size as human_size
+from bridle.agent.tools.contract.tool import ToolResult, failed_result
 
 Digest = Callable[[str, str], Awaitable[str]]
 """Answers a question (first) about a text (second), with a small model."""
@@ -38,17 +38,17 @@ class WebFetch:
         self._digest = digest
         self._results_folder = results_folder
 
-    async def run(self, arguments: Mapping[str, Any], *, call_id: str) -> Answer:  # noqa: ARG002 - as every tool
+    async def run(self, arguments: Mapping[str, Any], *, call_id: str) -> ToolResult:  # noqa: ARG002 - as every tool
         """Fetch the page and answer the question."""
-        from bridle.agent.tools.web.allowed_addresses import NotFetched
+        from bridle.agent.tools.web.allowed_addresses import FetchError
         from bridle.agent.tools.web.download import fetch  # brings the HTTP client
 
         url, prompt = arguments["url"], arguments["prompt"]
         started = time.monotonic()
         try:
             page = await fetch(url, self._environment)
-        except NotFetched as error:
-            return failed(str(error))
+        except FetchError as error:
+            return failed_result(str(error))
         if page.moved_to is not None:
             result = _moved(url, prompt, page.status, page.moved_to)
             size = len(result.encode("utf-8", "replace"))
@@ -64,14 +64,14 @@ class WebFetch:
             "durationMs": int((time.monotonic() - started) * 1000),
             "url": url,
         }
-        return Answer(result, detail=detail)
+        return ToolResult(result, detail=detail)
 
     async def _told(self, prompt: str, body: bytes, content_type: str) -> str:
         if not _is_text(body, content_type):
             return await asyncio.to_thread(self._stored, body, content_type)
-        from bridle.agent.tools.web.html_text import text_of
+        from bridle.agent.tools.web.html_text import page_text
 
-        text = await asyncio.to_thread(text_of, body, content_type)
+        text = await asyncio.to_thread(page_text, body, content_type)
         if not text.strip():
             return "The page has no text."
         if self._digest is None:

@@ -17,7 +17,7 @@ _CHARSET = re.compile(rb"<meta[^>]{0,200}charset\s*=\s*[\"']?\s*([A-Za-z0-9_.:-]
 _DEPTH_LIMIT = 8
 
 
-def text_of(body: bytes, content_type: str) -> str:
+def page_text(body: bytes, content_type: str) -> str:
     """The text of a page; HTML is made readable, everything else is taken as it is."""
     is_html = "html" in content_type or body.lstrip()[:15].lower().startswith((b"<!doctype html", b"<html"))
     text = _decoded(body, content_type, is_html=is_html)
