@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from bridle.errors import GitError, UsageError
-from bridle.ground.children.query import consult
+from bridle.ground.children.query import query
 from bridle.workspace import read_git_files
 from bridle.workspace.config import ASK, Config
 
@@ -51,20 +51,20 @@ class Git:
         variables: Mapping[str, str] | None = None,
     ) -> tuple[int, str]:
         """Run it; the exit code and what it printed. GitError where the code is not one of those accepted."""
-        done = await consult(
+        done = await query(
             ("git", *words),
             cwd=self.folder,
             environment={**self._environment, **(variables or {})},
             limit_seconds=LIMIT_SECONDS,
             limit_bytes=OUTPUT_LIMIT_BYTES,
-            given=given,
-            apart=True,
+            stdin=given,
+            own_session=True,
         )
         if done.exit_code in accepts and done.exit_code is not None:
             return done.exit_code, done.stdout.decode("utf-8", "surrogateescape")
         said = (done.stderr + done.stdout).decode("utf-8", "replace").strip()[-_LAST_WORDS_CHARACTERS:]
         ended = f"exited {done.exit_code}" if done.exit_code is not None else f"took over {LIMIT_SECONDS:g} seconds"
-        if done.is_cut:
+        if done.is_truncated:
             ended = f"printed over {OUTPUT_LIMIT_BYTES} bytes"
         raise GitError(
             f"`git {' '.join(words[:6])}` in {self.folder} {ended}: {said or 'no word of why'}",

@@ -9,7 +9,8 @@ from pathlib import Path
 import msgspec
 
 from bridle.agent.prompt import git_files
-from bridle.ground.children.glance import glance
+from bridle.errors import ProcessError
+from bridle.ground.children.query import query
 
 # A repository that needs longer than this to say how it stands is huge or broken; the model can look for itself.
 GIT_LIMIT_SECONDS = 2.0
@@ -58,14 +59,19 @@ async def read_git_status(cwd: Path, top: Path, environment: Mapping[str, str]) 
 
 
 async def _git(arguments: tuple[str, ...], cwd: Path, environment: Mapping[str, str]) -> str | None:
-    output = await glance(
-        (*_SAFE, *arguments),
-        cwd=cwd,
-        environment=environment,
-        limit_seconds=GIT_LIMIT_SECONDS,
-        limit_bytes=_OUTPUT_LIMIT_BYTES,
-    )
-    return None if output is None else output.decode("utf-8", "replace").rstrip()
+    try:
+        result = await query(
+            (*_SAFE, *arguments),
+            cwd=cwd,
+            environment=environment,
+            limit_seconds=GIT_LIMIT_SECONDS,
+            limit_bytes=_OUTPUT_LIMIT_BYTES,
+            own_session=True,
+        )
+    except ProcessError:
+        return None
+    is_usable = result.exit_code == 0 or result.is_truncated
+    return result.stdout.decode("utf-8", "replace").rstrip() if is_usable else None
 
 
 def _told(text: str | None, nothing: str) -> str:

@@ -1,7 +1,6 @@
-"""Ask a small program that starts nothing of its own for long, such as a search or git: quick, bounded, and gone when
-nobody waits.
+"""Run a short command that leaves no processes behind, such as git or a search, within limits of time and output.
 
-For programs that may start others, or outlive us to somebody's harm, there is `capture`, which watches over them.
+For a command that starts others, or must not outlive us, use `capture`: it finds and ends its descendants.
 """
 
 from __future__ import annotations
@@ -9,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import signal
 import subprocess
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -17,257 +17,269 @@ from pathlib import Path
 
 from bridle.errors import ProcessError
 
-# Of an error message the beginning is enough.
+# Enough of an error message.
 STDERR_LIMIT_BYTES = 64 * 1024
-# A killed program is gone at once unless the kernel holds it, say for a network disk that does not answer.
+# A killed process ends at once unless the kernel holds it, for instance on a network disk that does not respond.
 KILL_SECONDS = 5.0
+# The same, where the event loop cannot wait for it.
+REAP_SECONDS = 1.0
 _CHUNK_BYTES = 256 * 1024
 
 
 @dataclass(frozen=True)
-class Consulted:
-    """What the program printed and how it ended."""
+class QueryResult:
+    """The output of a command and how it ended."""
 
     stdout: bytes
     stderr: bytes
     exit_code: int | None
-    """None when it was ended by us."""
-    is_late: bool = False
-    """Its time was over."""
-    is_cut: bool = False
-    """It printed more than was wanted; what is kept is the beginning."""
+    """None where we killed it."""
+    timed_out: bool = False
+    is_truncated: bool = False
+    """It printed more than the limit; stdout holds the beginning."""
 
 
-async def consult(
+async def query(
     argv: tuple[str, ...],
     *,
     cwd: Path,
     environment: Mapping[str, str],
     limit_seconds: float,
     limit_bytes: int,
-    given: bytes | None = None,
-    apart: bool = False,
-) -> Consulted:
-    """Run the program with what it is given, or no input; when its time is over or it prints too much, it is ended.
+    stdin: bytes | None = None,
+    own_session: bool = False,
+) -> QueryResult:
+    """Run a command; kill it after the time limit, at the output limit, or when the caller is cancelled.
 
-    `apart`: a Ctrl-C in the terminal is not for it.
+    With `own_session` Ctrl-C in the terminal does not reach it, and its whole process group is killed with it.
     """
     if _has_descriptors():
-        return await _quickly(argv, cwd, environment, limit_seconds, limit_bytes, given=given, apart=apart)
+        return await _run_watched(argv, cwd, environment, limit_seconds, limit_bytes, stdin, own_session=own_session)
     try:
         process = await asyncio.create_subprocess_exec(
             *argv,
             cwd=cwd,
             env=environment,
-            stdin=asyncio.subprocess.DEVNULL if given is None else asyncio.subprocess.PIPE,
+            stdin=asyncio.subprocess.DEVNULL if stdin is None else asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
-            start_new_session=apart,
+            start_new_session=own_session,
         )
     except OSError as error:
         raise _not_started(argv, cwd, error) from error
     try:
-        return await _listen(process, given, limit_seconds, limit_bytes)
+        return await _communicate(process, stdin, limit_seconds, limit_bytes)
     finally:
-        await _end(process)
+        await _end(process, own_session=own_session)
 
 
 def _not_started(argv: tuple[str, ...], cwd: Path, error: OSError) -> ProcessError:
     return ProcessError(
         f"{argv[0]} could not be started in {cwd}: {error.strerror or error}",
-        remedy="Check that the program and the folder are there and may be used.",
+        remedy="Check that the program and the folder exist and that you have permission to use them.",
         payload=error.errno,
     )
 
 
-async def _quickly(
+def _kill(pid: int, *, group: bool) -> None:
+    with contextlib.suppress(ProcessLookupError):  # it has ended
+        if group:
+            os.killpg(pid, signal.SIGKILL)
+        else:
+            os.kill(pid, signal.SIGKILL)
+
+
+async def _run_watched(
     argv: tuple[str, ...],
     cwd: Path,
     environment: Mapping[str, str],
     limit_seconds: float,
     limit_bytes: int,
+    stdin: bytes | None,
     *,
-    given: bytes | None,
-    apart: bool,
-) -> Consulted:
-    """The same where the kernel has descriptors for an end and for an input: asyncio takes twice as long for it."""
+    own_session: bool,
+) -> QueryResult:
+    """Run the command with a pidfd and an input in memory, in half the time that asyncio's subprocesses take."""
     try:
-        with _input(given) as stdin:
+        with _open_stdin(stdin) as stdin_fd:
             process = subprocess.Popen(
                 argv,
                 cwd=cwd,
                 env=environment,
-                stdin=stdin,
+                stdin=stdin_fd,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
-                start_new_session=apart,
+                start_new_session=own_session,
             )
     except OSError as error:
         raise _not_started(argv, cwd, error) from error
-    hearing = _Hearing(process, limit_bytes)
+    reader = _Reader(process, limit_bytes, own_session=own_session)
     try:
-        # Not awaited itself: what cancels us must not cancel it, as it tells of the end.
-        done, _ = await asyncio.wait({hearing.over}, timeout=limit_seconds)
+        # Waited for and not awaited: a cancellation of ours must not cancel it.
+        done, _ = await asyncio.wait({reader.finished}, timeout=limit_seconds)
     finally:
-        await hearing.end()
-    is_late = not done
-    exit_code = None if is_late or hearing.is_cut else process.returncode
-    return Consulted(bytes(hearing.stdout[:limit_bytes]), bytes(hearing.stderr), exit_code, is_late, hearing.is_cut)
+        await reader.end()
+    exit_code = process.returncode if done and not reader.is_truncated else None
+    stdout = bytes(reader.stdout[:limit_bytes])
+    return QueryResult(stdout, bytes(reader.stderr), exit_code, not done, reader.is_truncated)
 
 
 @contextlib.contextmanager
-def _input(given: bytes | None) -> Iterator[int]:
-    """What the program reads: a file in memory, which needs nobody to feed it."""
-    if given is None:
+def _open_stdin(data: bytes | None) -> Iterator[int]:
+    """Open the command's input: a file in memory, which needs no writer."""
+    if data is None:
         yield subprocess.DEVNULL
         return
-    with os.fdopen(os.memfd_create("given"), "w+b") as stream:
-        stream.write(given)
+    with os.fdopen(os.memfd_create("stdin"), "w+b") as stream:
+        stream.write(data)
         stream.seek(0)
         yield stream.fileno()
 
 
 @cache
 def _has_descriptors() -> bool:
-    """Whether the kernel gives descriptors that tell of a process's end, and for files in memory."""
+    """Return whether the kernel has pidfd and memfd."""
     try:
         os.close(os.pidfd_open(os.getpid()))
-        os.close(os.memfd_create("given"))
+        os.close(os.memfd_create("stdin"))
     except (AttributeError, OSError):
         return False
     return True
 
 
-class _Hearing:
-    """Takes in what a program prints, until it has ended and its pipes have."""
+class _Reader:
+    """Collects a process's output until it has exited and closed its pipes."""
 
-    def __init__(self, process: subprocess.Popen[bytes], limit_bytes: int) -> None:
-        assert process.stdout is not None  # noqa: S101  # for the type checker: both were asked for
-        assert process.stderr is not None  # noqa: S101  # for the type checker: both were asked for
+    def __init__(self, process: subprocess.Popen[bytes], limit_bytes: int, *, own_session: bool) -> None:
+        assert process.stdout is not None  # noqa: S101  # for the type checker: both are pipes
+        assert process.stderr is not None  # noqa: S101  # for the type checker: both are pipes
         self.stdout, self.stderr = bytearray(), bytearray()
-        self.is_cut = False
-        self._process, self._limit_bytes = process, limit_bytes
+        self.is_truncated = False
+        self._process, self._limit_bytes, self._own_session = process, limit_bytes, own_session
         self._loop = asyncio.get_running_loop()
-        self.over = self._loop.create_future()
+        self.finished = self._loop.create_future()
         self._out, self._err = process.stdout.fileno(), process.stderr.fileno()
         self._pipes = (process.stdout, process.stderr)
         try:
-            self._handle = os.pidfd_open(process.pid)
-        except OSError as error:  # no descriptor is left
+            self._pidfd = os.pidfd_open(process.pid)
+        except OSError as error:  # out of descriptors
             process.kill()
             process.communicate()
             raise ProcessError(f"process {process.pid} could not be watched: {error.strerror}") from error
-        self._open = {self._out, self._err, self._handle}
+        self._open = {self._out, self._err, self._pidfd}
         for fd in self._open:
             os.set_blocking(fd, False)
-            self._loop.add_reader(fd, self._take, fd)
+            self._loop.add_reader(fd, self._on_readable, fd)
 
     async def end(self) -> None:
-        """Have the program gone and its pipes closed, also when we are cancelled while we wait for that."""
+        """Kill the process if it runs, wait for it and close its pipes, also under a cancellation."""
         if self._process.poll() is None:
-            self._process.kill()
+            _kill(self._process.pid, group=self._own_session)
         try:
             if self._open:
-                await asyncio.wait({self.over}, timeout=KILL_SECONDS)
+                await asyncio.wait({self.finished}, timeout=KILL_SECONDS)
+        except asyncio.CancelledError:
+            # Cancelled again, as at the end of asyncio.run: no callback will reap it, so this blocks for moments.
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(REAP_SECONDS)
+            raise
         finally:
             for fd in list(self._open):
-                self._leave(fd)
+                self._remove(fd)
             for pipe in self._pipes:
                 pipe.close()
-            os.close(self._handle)
-            self._process.poll()  # where it has ended after all, it is taken off the process table
+            os.close(self._pidfd)
+            self._process.poll()  # reaps it if it has ended after the wait
 
-    def _take(self, fd: int) -> None:
-        if fd == self._handle:
+    def _on_readable(self, fd: int) -> None:
+        if fd == self._pidfd:
             self._process.poll()
-            self._leave(fd)
+            self._remove(fd)
             return
         try:
             chunk = os.read(fd, _CHUNK_BYTES)
         except BlockingIOError:
             return
         if not chunk:
-            self._leave(fd)
+            self._remove(fd)
         elif fd == self._err:
             self.stderr += chunk[: max(STDERR_LIMIT_BYTES - len(self.stderr), 0)]
         else:
             self.stdout += chunk
-            if len(self.stdout) > self._limit_bytes:  # there is nothing more to wait for
-                self.is_cut = True
-                self._process.kill()
-                self._leave(fd)
+            if len(self.stdout) > self._limit_bytes:
+                self.is_truncated = True
+                if self._process.poll() is None:
+                    _kill(self._process.pid, group=self._own_session)
+                self._remove(fd)
 
-    def _leave(self, fd: int) -> None:
+    def _remove(self, fd: int) -> None:
         self._open.discard(fd)
         self._loop.remove_reader(fd)
-        if not self._open and not self.over.done():
-            self.over.set_result(None)
+        if not self._open and not self.finished.done():
+            self.finished.set_result(None)
 
 
-async def _listen(
-    process: asyncio.subprocess.Process, given: bytes | None, limit_seconds: float, limit_bytes: int
-) -> Consulted:
+async def _communicate(
+    process: asyncio.subprocess.Process, stdin: bytes | None, limit_seconds: float, limit_bytes: int
+) -> QueryResult:
     stdout, stderr = bytearray(), bytearray()
-    is_late = False
+    timed_out = False
     try:
         async with asyncio.timeout(limit_seconds), asyncio.TaskGroup() as group:
-            group.create_task(_keep(process, stdout, limit_bytes))
-            group.create_task(_keep_beginning(process, stderr))
-            if given is not None:
-                group.create_task(_feed(process, given))
+            group.create_task(_read_stdout(process, stdout, limit_bytes))
+            group.create_task(_read_stderr(process, stderr))
+            if stdin is not None:
+                group.create_task(_write_stdin(process, stdin))
             await process.wait()
     except TimeoutError:
-        is_late = True
-    is_cut = len(stdout) > limit_bytes
-    exit_code = None if is_late or is_cut else process.returncode
-    return Consulted(bytes(stdout[:limit_bytes]), bytes(stderr), exit_code, is_late, is_cut)
+        timed_out = True
+    is_truncated = len(stdout) > limit_bytes
+    exit_code = None if timed_out or is_truncated else process.returncode
+    return QueryResult(bytes(stdout[:limit_bytes]), bytes(stderr), exit_code, timed_out, is_truncated)
 
 
-async def _feed(process: asyncio.subprocess.Process, given: bytes) -> None:
-    """Give it its input; a program that does not read it all is none the worse for it."""
-    assert process.stdin is not None  # noqa: S101  # for the type checker: it was asked for
+async def _write_stdin(process: asyncio.subprocess.Process, data: bytes) -> None:
+    assert process.stdin is not None  # noqa: S101  # for the type checker: it is a pipe
     try:
-        process.stdin.write(given)
+        process.stdin.write(data)
         await process.stdin.drain()
         process.stdin.close()
         await process.stdin.wait_closed()
     except (BrokenPipeError, ConnectionResetError):
-        pass  # it ended, or closed its input, before it had read everything: its own choice
+        pass  # a command may end, or close its input, before it has read all of it
 
 
-async def _keep(process: asyncio.subprocess.Process, kept: bytearray, limit_bytes: int) -> None:
-    """Keep what it prints; at the limit there is nothing more to wait for."""
-    assert process.stdout is not None  # noqa: S101  # for the type checker: it was asked for
+async def _read_stdout(process: asyncio.subprocess.Process, output: bytearray, limit_bytes: int) -> None:
+    assert process.stdout is not None  # noqa: S101  # for the type checker: it is a pipe
     while chunk := await process.stdout.read(_CHUNK_BYTES):
-        kept += chunk
-        if len(kept) > limit_bytes:
+        output += chunk
+        if len(output) > limit_bytes:
             process.kill()
             return
 
 
-async def _keep_beginning(process: asyncio.subprocess.Process, kept: bytearray) -> None:
-    """Keep the beginning of its complaints, and let it utter the rest."""
-    assert process.stderr is not None  # noqa: S101  # for the type checker: it was asked for
+async def _read_stderr(process: asyncio.subprocess.Process, output: bytearray) -> None:
+    """Keep the beginning, and read on: the command must not block on a full pipe."""
+    assert process.stderr is not None  # noqa: S101  # for the type checker: it is a pipe
     while chunk := await process.stderr.read(_CHUNK_BYTES):
-        kept += chunk[: max(STDERR_LIMIT_BYTES - len(kept), 0)]
+        output += chunk[: max(STDERR_LIMIT_BYTES - len(output), 0)]
 
 
-async def _end(process: asyncio.subprocess.Process) -> None:
-    """Have it gone and its pipes closed, also when we are cancelled while we wait for that."""
+async def _end(process: asyncio.subprocess.Process, *, own_session: bool) -> None:
+    """Kill the process if it runs, wait for it and close its pipes, also under a cancellation."""
     if process.returncode is None:
-        with contextlib.suppress(ProcessLookupError):  # it has ended by itself meanwhile
-            process.kill()
+        _kill(process.pid, group=own_session)
     if process.stdin is not None:
         process.stdin.close()
-    gone = asyncio.ensure_future(_emptied(process))
+    drained = asyncio.ensure_future(_drain(process))
     try:
-        await asyncio.wait({gone}, timeout=KILL_SECONDS)
+        await asyncio.wait({drained}, timeout=KILL_SECONDS)
     finally:
-        gone.cancel()
+        drained.cancel()
 
 
-async def _emptied(process: asyncio.subprocess.Process) -> None:
-    """Read its pipes to their ends: only then asyncio lets go of them."""
+async def _drain(process: asyncio.subprocess.Process) -> None:
+    """Read the pipes to their ends: only then asyncio closes them."""
     for pipe in (process.stdout, process.stderr):
         while pipe is not None and await pipe.read(_CHUNK_BYTES):
             pass

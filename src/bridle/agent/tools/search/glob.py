@@ -62,7 +62,7 @@ class Glob:
             return failed_result(str(error))
         names = result.stdout.split(b"\0")[:-1]
         found = await asyncio.to_thread(_oldest_first, place, names, self._is_hidden)
-        is_whole = not result.is_late and not result.is_cut
+        is_whole = not result.timed_out and not result.is_truncated
         return _told(found, folder, is_whole=is_whole, milliseconds=int((time.monotonic() - started) * 1000))
 
 

@@ -60,7 +60,7 @@ class Grep:
         except SearchFailed as error:
             return failed_result(str(error))
         answer = await asyncio.to_thread(_told, arguments, result.stdout, folder, place, self._is_hidden)
-        if result.is_late or result.is_cut:
+        if result.timed_out or result.is_truncated:
             answer = _with_text(
                 answer, f"{answer.content}\n(The search was cut short: narrow it by path, glob or type.)"
             )

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from bridle.errors import ProcessError
-from bridle.ground.children.query import Consulted, consult
+from bridle.ground.children.query import QueryResult, query
 
 # Seconds suffice for the largest source trees; a search that takes longer looks through data, or a network disk.
 LIMIT_SECONDS = 20.0
@@ -22,7 +22,7 @@ class SearchFailed(Exception):
     """Why there is no result, in words for the model."""
 
 
-async def search(arguments: list[str], *, folder: Path, environment: Mapping[str, str]) -> Consulted:
+async def search(arguments: list[str], *, folder: Path, environment: Mapping[str, str]) -> QueryResult:
     """Run ripgrep in a folder; raises SearchFailed when it could not do what was asked."""
     program = find_ripgrep(environment.get("PATH"))
     if program is None:
@@ -32,7 +32,7 @@ async def search(arguments: list[str], *, folder: Path, environment: Mapping[str
     # A setting of the person at the machine must not change what the output looks like.
     argv = (program, "--no-config", "--color=never", "--no-messages", *arguments)
     try:
-        result = await consult(
+        result = await query(
             argv,
             cwd=folder,
             environment=environment,
@@ -41,7 +41,7 @@ async def search(arguments: list[str], *, folder: Path, environment: Mapping[str
         )
     except ProcessError as error:
         raise SearchFailed(str(error)) from error
-    if result.is_late and not result.stdout:
+    if result.timed_out and not result.stdout:
         raise SearchFailed(
             f"The search was not done after {LIMIT_SECONDS:g} seconds. Give a path, a glob or a type to look at less."
         )
