@@ -5,7 +5,6 @@ A command that fails is a value too (`success` is false): whether that is an err
 
 from __future__ import annotations
 
-import asyncio
 import json
 import sys
 from collections.abc import Mapping
@@ -16,9 +15,9 @@ from bridle.engine.drive.command_output import Printed
 from bridle.engine.drive.performer import Job, masked
 from bridle.engine.process.effects import NODE, PYTHON, SHELL
 from bridle.errors import BadTask, DiskError, ProcessError
-from bridle.ground import clock, disk, ids
-from bridle.ground.children import child_process
-from bridle.ground.children.child_process import Child, Spawn, SpawnFailure, StopTimeouts
+from bridle.ground import clock, disk
+from bridle.ground.children.capture import capture
+from bridle.ground.children.spawn import SpawnFailure
 from bridle.journal.format.entries import OK, Output, Posted
 
 # What a command may take that says nothing about it: the format's own default for node.
@@ -41,19 +40,12 @@ class CommandPerformer:
         """Run the command of the task."""
         started = clock.iso(clock.now())
         kind, section = job.effect.kind, _section(job)
-        own = {str(name): str(value) for name, value in _mapping(section.get("env")).items()}
-        spawn = Spawn(
-            argv(kind, job.task),
-            job.repository / str(section.get("cwd") or "."),
-            {**job.environment, **own},
-            ids.new_token(),
-            talk=True,
-        )
+        words = argv(kind, job.task)
         inputs = json.dumps(job.task.get("inputs"), ensure_ascii=False).encode("utf-8", "surrogateescape")
         folder, limit = job.folder(), _limit_seconds(section)
         _put_inputs(job, inputs)
         with Printed(folder / STDOUT_FILE, job.mask) as stdout, Printed(folder / STDERR_FILE, job.mask) as stderr:
-            exit_code = await _run(spawn, inputs, limit, stdout, stderr)
+            exit_code = await _run(words, job, inputs, limit, stdout, stderr)
         value = {"success": exit_code == 0, "exitCode": exit_code, "stdout": stdout.text, "stderr": stderr.text}
         if exit_code is None:
             value["error"] = f"ended after {limit:g} seconds"
@@ -96,45 +88,30 @@ def _shell(given: Mapping[str, Any]) -> tuple[str, ...]:
     raise BadTask("a task of kind shell has no command", remedy="Give shell: {'command': 'make test'} or a list.")
 
 
-async def _run(spawn: Spawn, inputs: bytes, limit_seconds: float, stdout: Printed, stderr: Printed) -> int | None:
-    """Run it to its end; None where its time was over. Whatever it started ends with it."""
-    child = await _start(spawn, stdout, stderr)
-    exit_code = None
-    feeding = asyncio.create_task(_feed(child, inputs, limit_seconds))
-    try:
-        async with asyncio.timeout(limit_seconds):
-            while await child.read() is not None:
-                pass
-            exit_code = await child.wait(None)
-    except TimeoutError:
-        pass
-    finally:
-        feeding.cancel()
-        await asyncio.wait({feeding})
-        if exit_code is None:
-            await child.stop(patience=StopTimeouts())
-        await child.close()
-    if isinstance(child.tap_error, DiskError):
-        raise child.tap_error
-    return exit_code
+async def _run(
+    words: tuple[str, ...], job: Job, inputs: bytes, limit_seconds: float, stdout: Printed, stderr: Printed
+) -> int | None:
+    """Run the command; return its exit code, None at the limit.
 
-
-async def _start(spawn: Spawn, stdout: Printed, stderr: Printed) -> Child:
-    """Start it; a program or a folder that is not there is the task's own fault, a full machine is not."""
+    A program or a folder that is missing is an error of the task; a machine that cannot start it is not.
+    """
+    section = _section(job)
+    own = {str(name): str(value) for name, value in _mapping(section.get("env")).items()}
     try:
-        return await child_process.start(spawn, on_chunk=stdout.add, on_stderr=stderr.add)
+        captured = await capture(
+            words,
+            cwd=job.repository / str(section.get("cwd") or "."),
+            environment={**job.environment, **own},
+            limit_seconds=limit_seconds,
+            stdin=inputs,
+            on_stdout=stdout.add,
+            on_stderr=stderr.add,
+        )
     except ProcessError as error:
         if isinstance(error.payload, SpawnFailure) and error.payload.about != "machine":
             raise BadTask(error.message, remedy=error.remedy) from error
         raise
-
-
-async def _feed(child: Child, inputs: bytes, limit_seconds: float) -> None:
-    try:
-        await child.write(inputs, limit_seconds=limit_seconds)
-    except ProcessError:
-        pass  # it ended, or closed its input, before it had read everything: its own choice
-    await child.close_stdin()
+    return captured.exit_code
 
 
 def _put_inputs(job: Job, inputs: bytes) -> None:

@@ -161,7 +161,7 @@ async def _run(script: Script, text: str, cwd: Path, environment: Mapping[str, s
     given = text.encode("utf-8", "surrogateescape")
     try:
         captured = await capture(
-            _argv(script.path), cwd=cwd, environment=environment, limit_seconds=limit_seconds, given=given
+            _argv(script.path), cwd=cwd, environment=environment, limit_seconds=limit_seconds, stdin=given
         )
     except ProcessError as error:
         return Ran(script, None, error.message)

@@ -6,23 +6,18 @@ everything it has started ends with it. Its output is kept raw in a private log,
 
 from __future__ import annotations
 
-import asyncio
 import re
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from bridle.ground import clock, ids
-from bridle.ground.children import child_process
-from bridle.ground.children.child_process import Child, Spawn, StopTimeouts
+from bridle.ground import clock
+from bridle.ground.children.capture import capture
 from bridle.loop.checks.output import Output
 from bridle.loop.working_copy.run_context import RunContext
 
 # As of an agent whose time is over: no number of the system's own is negative here.
 TIMED_OUT = -1
-
-# What is in the pipe of a check that has ended is read in moments; only a disk that hangs takes longer.
-LAST_WORDS_SECONDS = 10.0
 
 # A shell between us and the check: one that kills its parent kills that, and not the run. Both outputs are one stream,
 # so that the log has them in the order in which they were printed.
@@ -78,7 +73,7 @@ async def run_check(context: RunContext, check: Check, *, task: str, number: int
     output = Output.create(context.workspace, clock.now(), task, number, context.mask)
     began = clock.monotonic()
     try:
-        exit_code = await _run(_spawn(context, check.command), output, limit_seconds)
+        exit_code = await _run(context, check.command, output, limit_seconds)
     finally:
         output.close()
     seconds = round(clock.monotonic() - began, 3)
@@ -94,43 +89,19 @@ async def run_check(context: RunContext, check: Check, *, task: str, number: int
     )
 
 
-def _spawn(context: RunContext, command: str) -> Spawn:
+async def _run(context: RunContext, command: str, output: Output, limit_seconds: float) -> int | None:
+    """Run the command until it exits, and end what it leaves behind; return None at the limit."""
     kept = {name: value for name, value in context.environment.items() if not _OF_A_REPOSITORY.match(name)}
-    environment = {**kept, "PWD": str(context.folder)}
-    return Spawn(("/bin/sh", "-c", _AROUND, "check", command), Path(context.folder), environment, ids.new_token())
-
-
-async def _run(spawn: Spawn, output: Output, limit_seconds: float) -> int | None:
-    """Run it to its end, and end what it leaves behind; None where its time was over."""
-    child = await child_process.start(spawn, on_chunk=output.add, on_stderr=output.add)
-    reading = asyncio.create_task(_read_all(child))
-    try:
-        exit_code = await _exit_of(child, reading, limit_seconds)
-        await child.stop(patience=StopTimeouts())
-        async with asyncio.timeout(LAST_WORDS_SECONDS):
-            await reading
-        return exit_code
-    finally:
-        reading.cancel()
-        await asyncio.wait({reading})
-        await child.close()
-
-
-async def _exit_of(child: Child, reading: asyncio.Task[None], limit_seconds: float) -> int | None:
-    """Wait for the check itself; a log that cannot be written is raised at once."""
-    exited = asyncio.create_task(child.wait(limit_seconds))
-    try:
-        await asyncio.wait({exited, reading}, return_when=asyncio.FIRST_COMPLETED)
-        if reading.done():
-            reading.result()
-        return await exited
-    finally:
-        exited.cancel()
-
-
-async def _read_all(child: Child) -> None:
-    while await child.read() is not None:
-        pass
+    captured = await capture(
+        ("/bin/sh", "-c", _AROUND, "check", command),
+        cwd=Path(context.folder),
+        environment={**kept, "PWD": str(context.folder)},
+        limit_seconds=limit_seconds,
+        on_stdout=output.add,
+        on_stderr=output.add,
+        waits_for_output=False,
+    )
+    return captured.exit_code
 
 
 def _as_shells_do(exit_code: int) -> int:

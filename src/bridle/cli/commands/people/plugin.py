@@ -169,7 +169,7 @@ def _try_hook(folder: Path, origin: Origin) -> None:
     argv = ("/bin/sh", "-c", hook_command(folder, origin, "Stop"))
     payload = json.dumps({"session_id": ids.new_token()}).encode()  # of nobody: there is nothing to say about it
     done = asyncio.run(
-        capture(argv, cwd=folder, environment=dict(os.environ), limit_seconds=TRY_SECONDS, given=payload)
+        capture(argv, cwd=folder, environment=dict(os.environ), limit_seconds=TRY_SECONDS, stdin=payload)
     )
     try:
         said = json.loads(done.stdout)
