@@ -168,7 +168,7 @@ def test_where_nothing_is_found_that_is_said_plainly(repository: Path) -> None:
     assert done.returncode == 0
     assert "none was found: without one, work ends as unverified" in done.stderr
     assert load_settings(repository, repository / "nobody").checks == ()
-    assert "No command that tests this repository was found" in (repository / "PLAN.md").read_text()
+    assert "No test command was found for this repository" in (repository / "PLAN.md").read_text()
     assert read_plan("PLAN.md", repository, load_settings(repository, repository / "nobody")).guard == ()
 
 

@@ -107,7 +107,7 @@ def test_two_runs_are_not_at_work_in_one_working_copy_and_status_says_which_one_
     assert first.returncode == 0
     for refused in (second, again):
         assert refused.returncode == 2, refused.stderr
-        assert f"a run is at work in {here.folder} already: {run} (process {first.pid}, since " in refused.stderr
+        assert f"another run is active in {here.folder}: {run} (process {first.pid}, since " in refused.stderr
         assert "bridle stop" in refused.stderr
     assert [path.name for path in (here.folder / ".a5c/runs").iterdir()] == [run]
     assert here.git("branch", "--show-current") == branch == f"bridle/{run.lower()}"

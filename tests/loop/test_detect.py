@@ -148,7 +148,7 @@ def test_all_candidates_are_told_with_what_was_seen(tmp_path: Path) -> None:
 def test_a_command_whose_program_is_missing_gives_way_to_one_that_is_here(tmp_path: Path) -> None:
     laid_out(tmp_path, {"Makefile": "test:\n", "package.json": package(scripts={"test": "react-scripts test"})})
     found = detect(tmp_path, lambda program: "/bin/npm" if program == "npm" else None)
-    assert [one.is_here for one in found.checks] == [False, True]
+    assert [one.is_installed for one in found.checks] == [False, True]
     assert found.check is not None
     assert found.check.command == "CI=true npm test"
 
@@ -156,13 +156,13 @@ def test_a_command_whose_program_is_missing_gives_way_to_one_that_is_here(tmp_pa
 def test_where_no_program_is_here_the_likeliest_is_told_all_the_same(tmp_path: Path) -> None:
     found = detect(laid_out(tmp_path, {"go.mod": ""}), lambda program: None)
     assert found.check is not None
-    assert (found.check.command, found.check.is_here) == ("go test ./...", False)
+    assert (found.check.command, found.check.is_installed) == ("go test ./...", False)
 
 
 def test_python_is_called_by_the_name_that_is_here(tmp_path: Path) -> None:
     found = detect(laid_out(tmp_path, {"pytest.ini": ""}), lambda name: "/bin/python3" if name == "python3" else None)
     assert found.check is not None
-    assert (found.check.command, found.check.is_here) == ("python3 -m pytest -q", True)
+    assert (found.check.command, found.check.is_installed) == ("python3 -m pytest -q", True)
 
 
 def test_files_that_cannot_be_read_say_nothing(tmp_path: Path) -> None:

@@ -7,9 +7,11 @@ import posixpath
 import re
 from collections.abc import Iterable, Mapping
 
+from msgspec.structs import replace
+
 from bridle.loop.checks.run_check import Check, Result, run_check
 from bridle.loop.working_copy.run_context import RunContext
-from bridle.loop.working_copy.run_worktrees import note, put, read_note
+from bridle.loop.working_copy.run_worktrees import put, read_note, write_note
 from bridle.workspace.git import Git
 
 LOCK_FILES = frozenset(
@@ -55,13 +57,15 @@ async def set_up(context: RunContext, tree: str, *, task: str) -> Result | None:
     if not commands(context):
         return None
     key = setup_key(commands(context), await listing(context.git, tree))
-    if read_note(context.folder).get("setup") == key:
+    note = read_note(context.folder)
+    if note.setup == key:
         return None
     failed = await run_setup(context, task=task)
     if failed is not None:
         return failed
     names = await context.git.names("ls-files", "-z", "--others", "--exclude-standard")
-    note(context.folder, {"setup": key, "made": [name for name in names if not name.endswith("/")]})
+    made = tuple(name for name in names if not name.endswith("/"))
+    write_note(context.folder, replace(note, setup=key, made=made))
     await put(context, tree)
     return None
 

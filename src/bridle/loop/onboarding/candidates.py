@@ -1,4 +1,4 @@
-"""Commands that probably test or prepare a repository, and the files that say so."""
+"""Commands that probably test or set up a repository, with the reason for each."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from bridle.errors import DiskError
 from bridle.ground import disk
 
-# Files that a person writes; what is larger is made by a machine and says nothing here.
+# Larger files are generated and not read.
 _LIMIT_BYTES = 1024 * 1024
 
 Which = Callable[[str], str | None]
@@ -17,30 +17,30 @@ Which = Callable[[str], str | None]
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A command that probably does it."""
+    """A command that probably tests or sets up the repository."""
 
     command: str
     reason: str
-    """What was seen, to go after "because"."""
-    is_here: bool = True
-    """Whether its program can be found on this machine."""
+    """What suggests it, to follow "because"."""
+    is_installed: bool = True
+    """Whether its program is installed."""
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """What was found, the likeliest first."""
+class DetectedCommands:
+    """The detected commands, the likeliest first."""
 
     checks: tuple[Candidate, ...] = ()
     setup: tuple[Candidate, ...] = ()
 
     @property
     def check(self) -> Candidate | None:
-        """The one to take: the likeliest whose program is here."""
-        return next((one for one in self.checks if one.is_here), self.checks[0] if self.checks else None)
+        """The likeliest check whose program is installed, else the likeliest."""
+        return next((check for check in self.checks if check.is_installed), self.checks[0] if self.checks else None)
 
 
-def read(folder: Path, name: str) -> str:
-    """The text of a file; empty where there is none that can be read."""
+def read_text(folder: Path, name: str) -> str:
+    """Return the text of a file, or an empty text if it cannot be read."""
     try:
         return disk.read_bounded(folder / name, _LIMIT_BYTES).decode("utf-8-sig", "replace")
     except (DiskError, OSError):

@@ -1,4 +1,4 @@
-"""How a repository is tested and prepared, from the files that say so. Looks, and runs nothing."""
+"""Detects how a repository is tested and set up from its files. Runs no command."""
 
 from __future__ import annotations
 
@@ -7,68 +7,70 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-from bridle.loop.onboarding.candidates import Candidate, Found, Which, read
+from bridle.loop.onboarding.candidates import Candidate, DetectedCommands, Which, read_text
 from bridle.loop.onboarding.detect_node import node
 from bridle.loop.onboarding.detect_python import python
 
 
-def detect(folder: Path, which: Which = shutil.which) -> Found:
-    """What the files of a folder say about testing and preparing it."""
-    looked = [_make(folder), _runners(folder), python(folder, which), node(folder), _others(folder)]
-    return Found(
-        checks=_weighed((one for found in looked for one in found.checks), which),
-        setup=_weighed((one for found in looked for one in found.setup), which),
+def detect(folder: Path, which: Which = shutil.which) -> DetectedCommands:
+    """Detect the commands that test and set up a folder."""
+    detected = [_make(folder), _runners(folder), python(folder, which), node(folder), _others(folder)]
+    return DetectedCommands(
+        checks=_unique((check for commands in detected for check in commands.checks), which),
+        setup=_unique((command for commands in detected for command in commands.setup), which),
     )
 
 
-def _weighed(candidates: Iterator[Candidate], which: Which) -> tuple[Candidate, ...]:
-    first = {one.command: one for one in reversed(list(candidates))}
+def _unique(candidates: Iterator[Candidate], which: Which) -> tuple[Candidate, ...]:
+    """Return the first candidate for each command, with whether its program is installed."""
+    first = {candidate.command: candidate for candidate in reversed(list(candidates))}
     return tuple(
-        Candidate(one.command, one.reason, _is_here(one.command, which)) for one in reversed(list(first.values()))
+        Candidate(candidate.command, candidate.reason, _is_installed(candidate.command, which))
+        for candidate in reversed(list(first.values()))
     )
 
 
-def _is_here(command: str, which: Which) -> bool:
+def _is_installed(command: str, which: Which) -> bool:
     program = next((word for word in command.split() if "=" not in word), "")
     return "/" in program or which(program) is not None
 
 
-def _make(folder: Path) -> Found:
+def _make(folder: Path) -> DetectedCommands:
     for name in ("GNUmakefile", "makefile", "Makefile"):
         targets = set()
-        for line in read(folder, name).split("\n"):
+        for line in read_text(folder, name).split("\n"):
             rule = re.match(r"([A-Za-z0-9_. -]+?) *:(?!=)", line)
             targets |= set(rule[1].split()) if rule else set()
         if targets:
             return _targets(targets, "make", f"{name} has a target")
-    return Found()
+    return DetectedCommands()
 
 
-def _runners(folder: Path) -> Found:
-    """Other runners of named tasks."""
+def _runners(folder: Path) -> DetectedCommands:
+    """Detect the recipes of just and the tasks of Task."""
     for name in ("justfile", "Justfile", ".justfile"):
-        recipes = set(re.findall(r"^@?([A-Za-z0-9_-]+)[^:\n]*:(?!=)", read(folder, name), re.MULTILINE))
+        recipes = set(re.findall(r"^@?([A-Za-z0-9_-]+)[^:\n]*:(?!=)", read_text(folder, name), re.MULTILINE))
         if recipes:
             return _targets(recipes, "just", f"{name} has a recipe")
     for name in ("Taskfile.yml", "Taskfile.yaml"):
-        tasks = re.search(r"^tasks:[ \t]*\n((?:[ \t].*\n|[ \t]*\n)+)", read(folder, name) + "\n", re.MULTILINE)
+        tasks = re.search(r"^tasks:[ \t]*\n((?:[ \t].*\n|[ \t]*\n)+)", read_text(folder, name) + "\n", re.MULTILINE)
         if tasks:
             named = set(re.findall(r"^(?:  |\t)([A-Za-z0-9_-]+):", tasks[1], re.MULTILINE))
             return _targets(named, "task", f"{name} has a task")
-    return Found()
+    return DetectedCommands()
 
 
-def _targets(names: set[str], program: str, reason: str) -> Found:
-    # `install` is not taken for a setup: it often writes outside of the repository.
+def _targets(names: set[str], program: str, reason: str) -> DetectedCommands:
+    # Not `install`: it often writes outside the repository.
     checks = [name for name in ("test", "tests", "check") if name in names]
     setup = [name for name in ("setup", "bootstrap", "deps") if name in names]
-    return Found(
+    return DetectedCommands(
         tuple(Candidate(f"{program} {name}", f"{reason} `{name}`") for name in checks),
         tuple(Candidate(f"{program} {name}", f"{reason} `{name}`") for name in setup),
     )
 
 
-# A file, what tests such a project, and what prepares it; `*` is any name.
+# A file, and the commands that test and set up such a project; `*` is any name.
 _PROJECTS = (
     ("Cargo.toml", "cargo test", "cargo fetch"),
     ("go.mod", "go test ./...", "go mod download"),
@@ -92,18 +94,18 @@ _PROJECTS = (
 )
 
 
-def _others(folder: Path) -> Found:
+def _others(folder: Path) -> DetectedCommands:
     checks, setup = list(_ruby(folder)), []
     if checks and (folder / "Gemfile").is_file():
         setup.append(Candidate("bundle install", "there is a Gemfile"))
-    if re.search(r'"scripts"\s*:\s*\{[^{}]*"test"\s*:', read(folder, "composer.json")):
+    if re.search(r'"scripts"\s*:\s*\{[^{}]*"test"\s*:', read_text(folder, "composer.json")):
         checks.append(Candidate("composer test", "composer.json has a script `test`"))
-    for name, command, prepares in _PROJECTS:
-        seen = next(iter(sorted(folder.glob(name))), None)
-        if seen is not None and seen.is_file():
-            checks.append(Candidate(command, f"there is {seen.name}"))
-            setup += [Candidate(prepares, f"there is {seen.name}")] if prepares else []
-    return Found(tuple(checks), tuple(setup))
+    for name, check_command, setup_command in _PROJECTS:
+        path = next(iter(sorted(folder.glob(name))), None)
+        if path is not None and path.is_file():
+            checks.append(Candidate(check_command, f"there is {path.name}"))
+            setup += [Candidate(setup_command, f"there is {path.name}")] if setup_command else []
+    return DetectedCommands(tuple(checks), tuple(setup))
 
 
 def _ruby(folder: Path) -> Iterator[Candidate]:
@@ -112,5 +114,5 @@ def _ruby(folder: Path) -> Iterator[Candidate]:
         yield Candidate(f"{prefix}rspec", "there is a folder spec")
     if (folder / "bin/rails").is_file() and (folder / "test").is_dir():
         yield Candidate("bin/rails test", "there are bin/rails and a folder test")
-    elif re.search(r"Rake::TestTask|task[ (]+:test\b", read(folder, "Rakefile")):
+    elif re.search(r"Rake::TestTask|task[ (]+:test\b", read_text(folder, "Rakefile")):
         yield Candidate(f"{prefix}rake test", "the Rakefile has a task `test`")

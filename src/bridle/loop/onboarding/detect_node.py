@@ -1,4 +1,4 @@
-"""How a JavaScript project is tested and prepared: its scripts, and its package manager by the lock file."""
+"""Detects the test scripts of a JavaScript project, and its package manager by the lock file."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import re
 from pathlib import Path
 from typing import Any
 
-from bridle.loop.onboarding.candidates import Candidate, Found, read
+from bridle.loop.onboarding.candidates import Candidate, DetectedCommands, read_text
 
-# Lock files, the package manager that writes each, and how it installs exactly that.
+# Lock files, their package managers, and the commands that install exactly what is locked.
 _LOCKS = (
     ("pnpm-lock.yaml", "pnpm", "pnpm install --frozen-lockfile"),
     ("yarn.lock", "yarn", "yarn install --frozen-lockfile"),
@@ -18,35 +18,35 @@ _LOCKS = (
     ("package-lock.json", "npm", "npm ci"),
     ("npm-shrinkwrap.json", "npm", "npm ci"),
 )
-# Test runners that a project may use without a script, and how they run once.
+# Test runners that may be used without a script, and the commands that run them once.
 _RUNNERS = (("vitest", "npx vitest run"), ("jest", "npx jest"), ("mocha", "npx mocha"))
 _SCRIPTS = ("test", "test:ci", "test:run", "test:unit", "check")
 
 
-def node(folder: Path) -> Found:
-    """What package.json says."""
+def node(folder: Path) -> DetectedCommands:
+    """Detect the commands of a package.json."""
     package = _package(folder)
     if package is None:
-        return Found()
-    manager, install, seen = _manager(folder, package)
+        return DetectedCommands()
+    manager, install, reason = _manager(folder, package)
     checks = _from_scripts(package, manager) or _from_runners(package)
-    return Found(tuple(checks), (Candidate(install, seen),) if checks else ())
+    return DetectedCommands(tuple(checks), (Candidate(install, reason),) if checks else ())
 
 
 def _package(folder: Path) -> dict[str, Any] | None:
     try:
-        value = json.loads(read(folder, "package.json"))
+        value = json.loads(read_text(folder, "package.json"))
     except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None
 
 
 def _manager(folder: Path, package: dict[str, Any]) -> tuple[str, str, str]:
-    """The package manager, how it installs, and what says so."""
+    """Return the package manager, its install command, and the reason."""
     named = re.match(r"(npm|pnpm|yarn|bun)@", str(package.get("packageManager") or ""))
     for lock, manager, install in _LOCKS:
         if (folder / lock).is_file() and (named is None or named[1] == manager):
-            # Yarn from version 2 on has a file of its own, and another word for the same.
+            # Yarn 2 and later has its own configuration file and another flag.
             is_berry = manager == "yarn" and (folder / ".yarnrc.yml").is_file()
             return manager, "yarn install --immutable" if is_berry else install, f"there is {lock}"
     if named is not None:
@@ -56,14 +56,14 @@ def _manager(folder: Path, package: dict[str, Any]) -> tuple[str, str, str]:
 
 def _from_scripts(package: dict[str, Any], manager: str) -> list[Candidate]:
     scripts = package.get("scripts")
-    given = scripts if isinstance(scripts, dict) else {}
-    found = []
+    commands = scripts if isinstance(scripts, dict) else {}
+    candidates = []
     for name in _SCRIPTS:
-        script = given.get(name)
+        script = commands.get(name)
         if isinstance(script, str) and script.strip() and "no test specified" not in script:
             command = _once(script, _call(manager, name))
-            found += [Candidate(command, f"package.json has a script `{name}`")] if command else []
-    return found
+            candidates += [Candidate(command, f"package.json has a script `{name}`")] if command else []
+    return candidates
 
 
 def _call(manager: str, script: str) -> str:
@@ -73,7 +73,7 @@ def _call(manager: str, script: str) -> str:
 
 
 def _once(script: str, command: str) -> str | None:
-    """The command that runs the script once; None where the script stays to watch."""
+    """Return the command that runs the script once, or None if it watches for changes."""
     if re.search(r"--watch(?:All)?(?!=false)\b(?!=)|--watch(?:All)?=true", script):
         return None
     if "react-scripts test" in script:
@@ -84,8 +84,8 @@ def _once(script: str, command: str) -> str | None:
 
 
 def _from_runners(package: dict[str, Any]) -> list[Candidate]:
-    wanted = {**_table(package.get("dependencies")), **_table(package.get("devDependencies"))}
-    return [Candidate(command, f"package.json wants {name}") for name, command in _RUNNERS if name in wanted]
+    dependencies = {**_table(package.get("dependencies")), **_table(package.get("devDependencies"))}
+    return [Candidate(command, f"package.json requires {name}") for name, command in _RUNNERS if name in dependencies]
 
 
 def _table(value: Any) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""How a Python project is tested and prepared: its test runner, and the program that keeps its environment."""
+"""Detects the test runner and the environment manager of a Python project."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-from bridle.loop.onboarding.candidates import Candidate, Found, Which, read
+from bridle.loop.onboarding.candidates import Candidate, DetectedCommands, Which, read_text
 
-# Where test files are looked for, and how many are read to see what they are written for.
+# The folders of test files, and how many of them are read to detect their test runner.
 _TEST_FOLDERS = (".", "tests", "test")
 _TEST_FILES = 20
 _CONFIGURATIONS = (
@@ -29,20 +29,20 @@ _CONFIGURATIONS = (
 
 @dataclass(frozen=True, slots=True)
 class _Environment:
-    """What commands run in."""
+    """How commands run, and how their environment is made."""
 
     prefix: str
     setup: str
     reason: str
 
 
-def python(folder: Path, which: Which) -> Found:
-    """What pyproject.toml and its companions, and the test files, say."""
+def python(folder: Path, which: Which) -> DetectedCommands:
+    """Detect the commands from configuration and test files."""
     checks = list(_checks(folder, which))
     environment = _environment(folder, which)
     is_project = any((folder / name).is_file() for name in _CONFIGURATIONS)
     setup = (Candidate(environment.setup, environment.reason),) if is_project and environment.setup else ()
-    return Found(tuple(checks), setup if checks else ())
+    return DetectedCommands(tuple(checks), setup if checks else ())
 
 
 def _checks(folder: Path, which: Which) -> Iterator[Candidate]:
@@ -50,7 +50,7 @@ def _checks(folder: Path, which: Which) -> Iterator[Candidate]:
     reason = _pytest(folder)
     if reason:
         yield Candidate(f"{environment.prefix}pytest -q", reason)
-    if (folder / "tox.ini").is_file() or "[tool.tox" in read(folder, "pyproject.toml"):
+    if (folder / "tox.ini").is_file() or "[tool.tox" in read_text(folder, "pyproject.toml"):
         yield Candidate("tox", "tox is configured")
     if (folder / "noxfile.py").is_file():
         yield Candidate("nox", "there is noxfile.py")
@@ -62,17 +62,17 @@ def _checks(folder: Path, which: Which) -> Iterator[Candidate]:
 
 
 def _pytest(folder: Path) -> str | None:
-    """What speaks for pytest."""
+    """Return the reason to use pytest, or None."""
     if (folder / "pytest.ini").is_file() or (folder / ".pytest.ini").is_file():
         return "there is pytest.ini"
     for name in _CONFIGURATIONS:
-        if re.search(r"\bpytest\b", read(folder, name)):
+        if re.search(r"\bpytest\b", read_text(folder, name)):
             return f"{name} names pytest"
     for place in _TEST_FOLDERS:
         if (folder / place / "conftest.py").is_file():
             return f"there is {(folder / place / 'conftest.py').relative_to(folder)}"
     for path in _test_files(folder):
-        text = read(path.parent, path.name)
+        text = read_text(path.parent, path.name)
         if "import pytest" in text or re.search(r"^(?:async )?def test_", text, re.MULTILINE):
             return f"{path.relative_to(folder)} is written for pytest"
     return None
@@ -80,40 +80,40 @@ def _pytest(folder: Path) -> str | None:
 
 def _test_files(folder: Path) -> Iterator[Path]:
     for place in _TEST_FOLDERS:
-        found = sorted(path for pattern in ("test_*.py", "*_test.py") for path in (folder / place).glob(pattern))
-        yield from islice((path for path in found if path.is_file()), _TEST_FILES)
+        paths = sorted(path for pattern in ("test_*.py", "*_test.py") for path in (folder / place).glob(pattern))
+        yield from islice((path for path in paths if path.is_file()), _TEST_FILES)
 
 
 def _environment(folder: Path, which: Which) -> _Environment:
-    project = read(folder, "pyproject.toml")
+    project = read_text(folder, "pyproject.toml")
     if (folder / "uv.lock").is_file() or "[tool.uv]" in project:
-        return _Environment("uv run ", "uv sync", "uv keeps its environment")
+        return _Environment("uv run ", "uv sync", "uv manages its environment")
     if (folder / "poetry.lock").is_file() or "[tool.poetry]" in project:
-        return _Environment("poetry run ", "poetry install", "poetry keeps its environment")
+        return _Environment("poetry run ", "poetry install", "poetry manages its environment")
     if (folder / "pdm.lock").is_file():
         return _Environment("pdm run ", "pdm install", "there is pdm.lock")
     if (folder / "Pipfile").is_file():
         return _Environment("pipenv run ", "pipenv install --dev", "there is a Pipfile")
     for name in (".venv", "venv"):
         if (folder / name / "bin/python").exists():
-            wanted = _wanted(folder)
-            setup = f"python3 -m venv {name} && {name}/bin/pip install {wanted}" if wanted else ""
+            requirements = _requirements(folder)
+            setup = f"python3 -m venv {name} && {name}/bin/pip install {requirements}" if requirements else ""
             return _Environment(f"{name}/bin/python -m ", setup, f"there is a folder {name}")
     interpreter = "python" if which("python") else "python3"
-    wanted = _wanted(folder)
-    setup = f"{interpreter} -m pip install {wanted}" if wanted else ""
+    requirements = _requirements(folder)
+    setup = f"{interpreter} -m pip install {requirements}" if requirements else ""
     return _Environment(f"{interpreter} -m ", setup, "it is a Python project")
 
 
-def _wanted(folder: Path) -> str:
-    """What pip has to install."""
+def _requirements(folder: Path) -> str:
+    """Return the arguments for pip install."""
     files = [name for name in _CONFIGURATIONS if name.endswith(".txt") and (folder / name).is_file()]
     listed = " ".join(f"-r {name}" for name in files)
-    is_package = (folder / "setup.py").is_file() or "[build-system]" in read(folder, "pyproject.toml")
+    is_package = (folder / "setup.py").is_file() or "[build-system]" in read_text(folder, "pyproject.toml")
     return f"{listed} -e .".strip() if is_package else listed
 
 
 def _interpreter(environment: _Environment) -> str:
-    """The interpreter by itself."""
+    """Return the command that starts Python in the environment."""
     prefix = environment.prefix.strip()
     return prefix.removesuffix(" -m") if prefix.endswith("-m") else f"{prefix} python"

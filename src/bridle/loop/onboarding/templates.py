@@ -1,4 +1,4 @@
-"""The first `bridle.toml` and the first plan of a repository, as texts. Pure."""
+"""The first `bridle.toml` and `PLAN.md` of a repository. Pure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from bridle.loop.plan.render_plan import render
 from bridle.loop.settings.model import KEYS
 from bridle.loop.settings.value_kinds import Key
 
-# What most people change first; docs/settings.md has all of them.
+# The keys that users change first; docs/settings.md has all of them.
 _SHOWN = (
     "model",
     "reasoning",
@@ -27,26 +27,26 @@ _SHOWN = (
 _WIDTH_COLUMNS = 96
 
 _HEAD = """\
-# How Bridle works in this repository. A line that begins with # has no effect: the value there is the default.
-# Flags of `bridle run` go before this file, and this file before bridle.toml in your own Bridle folder.
+# Settings of Bridle for this repository. Lines that begin with # are comments and show the defaults.
+# Flags of `bridle run` override this file, and this file overrides bridle.toml in your own Bridle folder.
 """
 
 
 def first_settings(
     checks: Sequence[Candidate], others: Sequence[Candidate], setup: Candidate | None, agent: str | None
 ) -> str:
-    """The file: what was found as settings, and the rest as comments."""
+    """Return a bridle.toml with what was detected, and the other keys as comments."""
     parts = [_HEAD, "\n".join(_checks(checks, others))]
     if setup is not None:
-        parts.append(f"{_words(KEYS['setup'])}\n{_line('setup', (setup.command,))}  # {setup.reason}")
-    given = [_line("agent", (agent,))] if agent is not None else [f"# {_line('agent', KEYS['agent'].default)}"]
-    parts.append("\n".join([_words(KEYS["agent"]), *given]))
-    parts += [f"{_words(KEYS[name])}\n# {_line(name, KEYS[name].default)}" for name in _SHOWN]
+        parts.append(f"{_comment(KEYS['setup'])}\n{_line('setup', (setup.command,))}  # {setup.reason}")
+    line = [_line("agent", (agent,))] if agent is not None else [f"# {_line('agent', KEYS['agent'].default)}"]
+    parts.append("\n".join([_comment(KEYS["agent"]), *line]))
+    parts += [f"{_comment(KEYS[name])}\n# {_line(name, KEYS[name].default)}" for name in _SHOWN]
     return "\n\n".join(part.rstrip("\n") for part in parts) + "\n"
 
 
 def first_plan(name: str, guard: Sequence[str], *, has_agents_file: bool) -> str:
-    """A plan with one small task that is of use in any repository, to see a run with; and how to write one's own."""
+    """Return a plan with one small task that is useful in any repository, and an explanation of the format."""
     plan = render(f"{name}: first plan", [_correct_readme() if has_agents_file else _write_agents_file()], guard=guard)
     title, rest = plan.split("\n", 1)
     return f"{title}\n\n{_EXPLANATION if guard else _EXPLANATION + _NO_GUARD}\n{rest.lstrip()}"
@@ -54,19 +54,19 @@ def first_plan(name: str, guard: Sequence[str], *, has_agents_file: bool) -> str
 
 _EXPLANATION = """\
 <!--
-Each section that begins with ## is a task: a fresh agent works on it, and Bridle itself runs the commands that
-decide whether it is done. Write your own below, and take this one away.
+Each section that begins with ## is a task. A fresh agent works on it, and Bridle itself runs the commands that
+decide whether it is done. Write your own tasks below, and delete this one.
 
-  Check:     a command of the task's own; all of them must pass
-  Needs:     the titles of tasks that must be done before it
-  May edit:  files that its checks use, and that it may change all the same
+  Check:     a command that must pass for this task
+  Needs:     the titles of tasks that must be done first
+  May edit:  protected files that this task may change
 
-Checks, above the first task, must pass for every task. Begin with: bridle run PLAN.md --dry-run
+Checks: above the first task must pass for every task. Try it with: bridle run PLAN.md --dry-run
 -->
 """
 _NO_GUARD = """\
 <!--
-No command that tests this repository was found. Write it here, outside of this comment, as
+No test command was found for this repository. Add one here, outside this comment:
   Checks: `the command`
 -->
 """
@@ -88,7 +88,7 @@ def _write_agents_file() -> Task:
 def _correct_readme() -> Task:
     return Task(
         title="Correct the README",
-        body="Compare the README with the code, and correct what is no longer true. Change no other file.",
+        body="Compare the README with the code, and correct what is outdated. Change no other file.",
         checklist=(
             Item("every command in it has been run"),
             Item("nothing is added that a newcomer does not need"),
@@ -97,18 +97,18 @@ def _correct_readme() -> Task:
 
 
 def _checks(checks: Sequence[Candidate], others: Sequence[Candidate]) -> Iterator[str]:
-    yield _words(KEYS["checks"])
+    yield _comment(KEYS["checks"])
     if checks:
-        yield f"{_line('checks', [one.command for one in checks])}  # {'; '.join(one.reason for one in checks)}"
+        yield f"{_line('checks', [check.command for check in checks])}  # {'; '.join(check.reason for check in checks)}"
     else:
-        yield "# No such command was found. Without one, work cannot be verified."
+        yield "# No test command was found. Without one, work cannot be verified."
         yield '# checks = ["make test"]'
-    yield from (f"# also found: {_line('checks', (one.command,))}  ({one.reason})" for one in others)
+    yield from (f"# also found: {_line('checks', (other.command,))}  ({other.reason})" for other in others)
 
 
 def _line(name: str, value: object) -> str:
     return f"{name} = {KEYS[name].kind.show(value)}"
 
 
-def _words(key: Key) -> str:
+def _comment(key: Key) -> str:
     return textwrap.fill(key.help, _WIDTH_COLUMNS, initial_indent="# ", subsequent_indent="# ")

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from bridle.loop.working_copy.run_context import RunContext
-from bridle.loop.working_copy.run_worktrees import note, read_note
-from bridle.run import budget
+import msgspec
 
-COUNTED = "counted"
+from bridle.loop.working_copy.run_context import RunContext
+from bridle.loop.working_copy.run_worktrees import CountedUsage, read_note, write_note
+from bridle.run import budget
 
 
 def fill(bench: RunContext) -> None:
@@ -33,13 +33,14 @@ def empty(bench: RunContext) -> None:
     """After it has ended: count what the worktree has spent and the person's workspace does not know of."""
     if bench.repository is None:
         return
-    own, counted = budget.read(bench.workspace), read_note(bench.folder).get(COUNTED) or {}
-    cost_usd = own.total_cost_usd - float(counted.get("cost_usd") or 0.0)
-    runs = own.iterations - int(counted.get("runs") or 0)
+    own, note = budget.read(bench.workspace), read_note(bench.folder)
+    cost_usd = own.total_cost_usd - note.counted.cost_usd
+    runs = own.iterations - note.counted.runs
     if runs <= 0:
         return
     with budget.alone(bench.repository):
         shared = budget.read(bench.repository)
         spent = round(shared.total_cost_usd + cost_usd, 6)
         budget.write(bench.repository, replace(shared, total_cost_usd=spent, iterations=shared.iterations + runs))
-    note(bench.folder, {COUNTED: {"cost_usd": own.total_cost_usd, "runs": own.iterations}})
+    counted = CountedUsage(cost_usd=own.total_cost_usd, runs=own.iterations)
+    write_note(bench.folder, msgspec.structs.replace(note, counted=counted))

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from msgspec.structs import replace
+
 from bridle.ground.lock import FileLock
 from bridle.loop import effects
 from bridle.loop.checks.setup_commands import set_up
@@ -14,7 +16,7 @@ from bridle.loop.performers import pre_hooks
 from bridle.loop.performers.branch import return_to_branch
 from bridle.loop.working_copy.refs import branch_of
 from bridle.loop.working_copy.run_context import RunContext
-from bridle.loop.working_copy.run_worktrees import bring_own_check, in_worktree, is_there, note, put
+from bridle.loop.working_copy.run_worktrees import bring_own_check, in_worktree, is_there, put, read_note, write_note
 from bridle.run.logs import exclude_from_git
 from bridle.workspace import worktree
 from bridle.workspace.git import Git
@@ -56,7 +58,7 @@ async def _make(bench: RunContext, stands: Mapping[str, Any], *, sets_up: bool) 
         bench.say(f"the setup failed in {bench.folder}, which had to be made anew; its checks will tell")
     if tree is not None:
         await put(bench, str(tree))
-    note(bench.folder, {"is_whole": True})
+    write_note(bench.folder, replace(read_note(bench.folder), is_whole=True))
 
 
 async def _add(bench: RunContext, head: str) -> None:

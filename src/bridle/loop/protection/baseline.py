@@ -24,7 +24,7 @@ from bridle.loop.protection.protected_parts import Protected
 from bridle.loop.settings.bridle_toml import FILE_NAME
 from bridle.loop.text.path_patterns import matches
 from bridle.loop.working_copy.run_context import RunContext
-from bridle.loop.working_copy.run_worktrees import made_by_setup
+from bridle.loop.working_copy.run_worktrees import read_note
 from bridle.workspace.snapshot import commit_tree, index_of_all, tree_of_all, tree_of_index
 
 FILE = "bridle-origin.json"
@@ -96,7 +96,7 @@ def find(context: RunContext) -> Baseline | None:
         found = replace(_from_json(json.loads(data)), digest=_digest(data))
     except (KeyError, TypeError, ValueError, RecursionError) as error:
         raise JournalBroken(f"{path} cannot be read: {error}", remedy="Start a new run.") from error
-    made = () if context.repository is None else made_by_setup(context.folder)
+    made = () if context.repository is None else read_note(context.folder).made
     return replace(found, untracked=tuple(sorted({*found.untracked, *made}))) if made else found
 
 

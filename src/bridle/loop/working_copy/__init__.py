@@ -1,1 +1,1 @@
-"""The `loop/working_copy` package."""
+"""Working copies of a run: context, worktrees, refs and locks. Imports only `loop.plan` and `loop.settings`."""

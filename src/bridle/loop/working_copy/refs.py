@@ -1,4 +1,4 @@
-"""What a run calls what it leaves in a repository: its branch, and the refs of its tasks. Pure."""
+"""Names of the branch and the refs that a run creates in a repository. Pure."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ KEPT = "refs/bridle/kept/"
 
 
 def branch_of(run: str) -> str:
-    """The branch of a run."""
+    """Return the branch of a run."""
     return check_branch(f"bridle/{run.lower()}")
 
 
 def slug_of(task: str) -> str:
-    """A task in the name of a file or a ref; no two tasks have the same."""
+    """Return a unique name of a task for files and refs."""
     digest = hashlib.sha256(task.encode("utf-8", "surrogateescape")).hexdigest()[:8]
     return f"{ids.safe_name(task, limit=40).lower()}-{digest}"
 
 
 def kept_ref(run: str, task: str, iteration: int) -> str:
-    """What keeps a task's work while it is in no working copy."""
+    """Return the ref that keeps a task's work while no working copy has it."""
     return f"{KEPT}{ids.check_id(run.lower(), what='run')}/{slug_of(task)}-{iteration}"

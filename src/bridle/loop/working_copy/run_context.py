@@ -1,4 +1,4 @@
-"""The context: what the loop's performers work with. Made once for a working copy, and changed by nobody."""
+"""The context of a run: what performers, checks and protection work with. Immutable, one for a working copy."""
 
 from __future__ import annotations
 
@@ -17,42 +17,42 @@ from bridle.workspace.git import Git
 Say = Callable[[str], None]
 
 
-def _say_nothing(_line: str) -> None:
-    """Where nobody listens."""
+def _ignore(_line: str) -> None:
+    """Discard a line."""
 
 
 @dataclass(frozen=True)
 class RunContext:
-    """One working copy, the run that works in it, and what both were given."""
+    """One working copy and the run that works in it."""
 
     git: Git
-    """In `folder`."""
+    """Runs git in `folder`."""
     folder: Path
-    """The top of the working copy: agents and checks work here."""
+    """The top of the working copy, where agents and checks run."""
     environment: Mapping[str, str]
-    """The whole environment of what is started; nothing is inherited besides."""
+    """The whole environment of child processes; nothing else is inherited."""
     settings: Settings
     plan: Plan
     base: str
-    """The commit that the run began at."""
+    """The commit at which the run began."""
     run_folder: Path
-    """Where the run keeps its journal; its name is the run's id."""
+    """The folder of the journal; its name is the run's id."""
     mask: Mask
-    """Takes out what must be in no prompt, journal, receipt or commit."""
+    """Removes secrets from prompts, journal, receipt and commits."""
     home: Path | None = None
-    """The workspace that keeps logs and progress, where the working copy is only lent; None: that copy."""
+    """The workspace of logs and progress, if `folder` is a temporary checkout; None: `folder` itself."""
     repository: Path | None = None
-    """The person's own working copy, where this one is a worktree of the run's; None: it is that."""
+    """The user's working copy, if `folder` is a worktree of the run; None: `folder` itself."""
     worker: int | None = None
-    """Whose worktree it is, where several work side by side; None: the run's own."""
+    """The worker that owns the worktree, in a parallel run; None: the run itself."""
     came_from: str | None = None
     """The branch that was checked out when the run began."""
     hooks: Hooks | None = None
-    """The native hooks; None where none are to run."""
-    say: Say = _say_nothing
-    """A line for the person who watches."""
+    """The native hooks; None if hooks are off."""
+    say: Say = _ignore
+    """Prints a line for the user."""
     watch: Listener = unwatched
-    """What happens, as it happens, for whoever shows it."""
+    """Receives progress events for display."""
 
     @property
     def run(self) -> str:
@@ -61,26 +61,26 @@ class RunContext:
 
     @property
     def workspace(self) -> Path:
-        """The folder whose `.ralph` this context writes to."""
+        """The folder whose `.ralph` holds the logs."""
         return self.home or self.folder
 
     @property
     def progress_folder(self) -> Path:
-        """The folder whose `.ralph` keeps what was learned, for whoever works in this repository next."""
+        """The folder whose `.ralph` holds progress, for later agents in this repository."""
         return self.repository or self.workspace
 
     def in_working_copy(self, folder: Path) -> RunContext:
-        """The same run in another working copy; its logs stay where they are."""
+        """Return the context in another working copy; logs stay where they are."""
         return replace(self, git=Git(folder, self.environment), folder=folder, home=self.workspace)
 
     def with_variables(self, variables: Mapping[str, str | None]) -> RunContext:
-        """The same with more variables, or without some (None); what is secret among them is masked too."""
+        """Return the context with variables set or removed (None). Secrets among them are masked too."""
         if not variables:
             return self
         merged = {**self.environment, **variables}
         environment = {name: value for name, value in merged.items() if value is not None}
-        known = [*secret_values(self.environment), *secret_values(environment)]
-        return replace(self, environment=environment, mask=Mask(known))
+        secrets = [*secret_values(self.environment), *secret_values(environment)]
+        return replace(self, environment=environment, mask=Mask(secrets))
 
 
 def run_context(
@@ -91,15 +91,15 @@ def run_context(
     plan: Plan,
     base: str,
     run_folder: Path,
-    say: Say = _say_nothing,
+    say: Say = _ignore,
     watch: Listener = unwatched,
 ) -> RunContext:
-    """The context of a working copy, whose top folder this is."""
+    """Return the context of the working copy whose top is `folder`."""
     mask = Mask(secret_values(environment))
     git = Git(folder, environment)
     return RunContext(git, folder, environment, settings, plan, base, run_folder, mask, say=say, watch=watch)
 
 
-async def with_direnv(given: RunContext) -> RunContext:
-    """The same with what direnv sets in its folder, where the person has it and allows it."""
-    return given.with_variables(await workspace_variables(given.folder, given.environment, given.say))
+async def with_direnv(context: RunContext) -> RunContext:
+    """Return the context with the variables of direnv, if it is installed and allowed in the folder."""
+    return context.with_variables(await workspace_variables(context.folder, context.environment, context.say))

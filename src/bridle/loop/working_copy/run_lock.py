@@ -1,4 +1,4 @@
-"""One run at a time in a working copy: two would change files and branches under each other's feet."""
+"""The lock that allows one run at a time in a working copy. Two would change the same files and branches."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from bridle.ground.lock import FileLock, Holder
 from bridle.run.logs import STATE_FOLDER, private_folder
 
 LOCK_FILE = "loop.lock"
-# A run that is on its way out needs no longer.
+# Enough for a run that is stopping.
 LOCK_SECONDS = 2.0
 
 
 @asynccontextmanager
 async def occupied(repository: Path, run: str) -> AsyncIterator[None]:
-    """Hold a working copy for a run; UsageError says who else does."""
+    """Hold the lock for a run. Raises UsageError that names its holder."""
     lock = await asyncio.to_thread(_hold, repository, run)
     try:
         yield
@@ -27,7 +27,7 @@ async def occupied(repository: Path, run: str) -> AsyncIterator[None]:
 
 
 def check_free(repository: Path) -> None:
-    """See that no run is at work in a working copy; UsageError says which one is."""
+    """Check that no run holds the lock. Raises UsageError that names its holder."""
     _hold(repository, "").release()
 
 
@@ -36,9 +36,11 @@ def _hold(repository: Path, run: str) -> FileLock:
     try:
         return FileLock.hold(path, holder=run or "another", wait_seconds=LOCK_SECONDS)
     except LockHeld as refusal:
-        held = refusal.payload
-        who = f"{held.name} (process {held.pid}, since {held.since})" if isinstance(held, Holder) else "another"
+        holder = refusal.payload
+        name = (
+            f"{holder.name} (process {holder.pid}, since {holder.since})" if isinstance(holder, Holder) else "unknown"
+        )
         raise UsageError(
-            f"a run is at work in {repository} already: {who}",
-            remedy="Wait for it, or end it with `bridle stop`; `bridle run --worktree` works beside it.",
+            f"another run is active in {repository}: {name}",
+            remedy="Wait for it, stop it with `bridle stop`, or use `bridle run --worktree`.",
         ) from refusal

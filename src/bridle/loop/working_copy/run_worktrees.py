@@ -1,7 +1,7 @@
-"""The worktrees of a run: where they are, what is in them, and what is known of them.
+"""The worktrees of a run: their folders, their files, and a note about each.
 
-What is known of one (that it is whole, what its setup was for, what the setup made) is kept in git's own folder for it,
-and goes with it.
+The note (complete or not, the setup's key, the files that the setup made) is in git's folder of the worktree and is
+removed with it.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ import stat
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+
+import msgspec
 
 from bridle.errors import DiskError
 from bridle.ground import disk
@@ -23,33 +24,60 @@ from bridle.workspace.snapshot import HONEST, add_all
 from bridle.workspace.worktree import AGENTS_FOLDER
 
 NOTE = "bridle-copy.json"
-# Where checks and agents in a worktree find the person's own working copy, and what git does not keep in it.
+# Names the user's working copy, with its untracked files, to checks and agents in a worktree.
 REPOSITORY_VARIABLE = "BRIDLE_REPOSITORY"
-# Variables that say where programs and code come from; in a worktree they come from there.
-_LEADING = ("PATH", "VIRTUAL_ENV", "PYTHONPATH", "NODE_PATH", "CONDA_PREFIX", "CARGO_TARGET_DIR", "PWD", "OLDPWD")
+# Variables with paths of programs and code, which must lead into the worktree.
+_PATHS = (
+    "PATH",
+    "VIRTUAL_ENV",
+    "PYTHONPATH",
+    "NODE_PATH",
+    "CONDA_PREFIX",
+    "CARGO_TARGET_DIR",
+    "PWD",
+    "OLDPWD",
+)
 _OWN_CHECK = Path(".ralph") / "check"
-# A git folder may be a file that names another place, in one line.
 _LINK_LIMIT_BYTES = 64 * 1024
 _CHECK_LIMIT_BYTES = 8 * 1024 * 1024
 
 
+class CountedUsage(msgspec.Struct, frozen=True):
+    """What a worktree's agents used, as far as it is counted in the user's workspace."""
+
+    cost_usd: float = 0.0
+    runs: int = 0
+
+
+class WorktreeNote(msgspec.Struct, frozen=True):
+    """What is known about a worktree."""
+
+    is_whole: bool = False
+    """Whether it was made completely."""
+    setup: str = ""
+    """The key of the last successful setup."""
+    made: tuple[str, ...] = ()
+    """Untracked files that the setup made; they are not part of any task's work."""
+    counted: CountedUsage = CountedUsage()
+
+
 def name_of(run: str, worker: int | None = None) -> str:
-    """What a worktree of a run is called."""
+    """Return the name of a run's worktree."""
     return run.lower() if worker is None else f"{run.lower()}-{worker}"
 
 
 def folder_of(repository: Path, run: str, worker: int | None = None) -> Path:
-    """Where it is."""
+    """Return the folder of a run's worktree."""
     return repository.resolve() / AGENTS_FOLDER / name_of(run, worker)
 
 
 def in_worktree(context: RunContext, worker: int | None = None) -> RunContext:
-    """The context of a run in a worktree of its repository; that worktree need not be there yet."""
+    """Return the context for a worktree of the run, which need not exist yet."""
     folder = folder_of(context.folder, context.run, worker)
     path = context.plan.path
     if path is not None and Path(path).is_relative_to(context.folder):
         path = str(folder / Path(path).relative_to(context.folder))
-    made = replace(
+    inside = replace(
         context,
         git=Git(folder, context.environment),
         folder=folder,
@@ -57,10 +85,10 @@ def in_worktree(context: RunContext, worker: int | None = None) -> RunContext:
         worker=worker,
         plan=replace(context.plan, path=path),
     )
-    return made.with_variables(
+    return inside.with_variables(
         {
             **moved(
-                {name: context.environment[name] for name in _LEADING if name in context.environment},
+                {name: context.environment[name] for name in _PATHS if name in context.environment},
                 context.folder,
                 folder,
             ),
@@ -70,62 +98,60 @@ def in_worktree(context: RunContext, worker: int | None = None) -> RunContext:
 
 
 def is_there(folder: Path) -> bool:
-    """Whether a worktree is there and whole."""
-    return read_note(folder).get("is_whole") is True
+    """Whether a worktree exists and was made completely."""
+    return read_note(folder).is_whole
 
 
-def read_note(folder: Path) -> dict[str, Any]:
-    """What is known of a worktree."""
+def read_note(folder: Path) -> WorktreeNote:
+    """Return the note about a worktree, or an empty one."""
     path = _note_path(folder)
-    found = disk.read_json(path) if path is not None else None
-    return found if isinstance(found, dict) else {}
+    value = disk.read_json(path) if path is not None else None
+    try:
+        return msgspec.convert(value or {}, WorktreeNote)
+    except msgspec.ValidationError:
+        return WorktreeNote()
 
 
-def note(folder: Path, known: Mapping[str, Any]) -> None:
-    """Keep more of what is known of a worktree."""
+def write_note(folder: Path, note: WorktreeNote) -> None:
+    """Replace the note about a worktree."""
     path = _note_path(folder)
     if path is None:
-        raise DiskError(f"{folder} is no worktree any more", remedy="`bridle resume` makes it anew.")
-    disk.write_json_atomic(path, {**read_note(folder), **known})
-
-
-def made_by_setup(folder: Path) -> tuple[str, ...]:
-    """Files that the setup made there and that git does not ignore: they are no work of any task."""
-    return tuple(str(name) for name in read_note(folder).get("made") or ())
+        raise DiskError(f"{folder} is no longer a worktree", remedy="`bridle resume` creates it again.")
+    disk.write_json_atomic(path, msgspec.to_builtins(note))
 
 
 async def stand_at(context: RunContext, head: str, tree: str | None = None) -> None:
-    """Make a worker's worktree this commit, by itself on no branch, with these files on top of it."""
+    """Check out a commit in a worker's worktree, detached, with the files of `tree` on top."""
     await context.git.run("update-ref", "--no-deref", "-m", "bridle: a worker's copy", "HEAD", head)
     await put(context, tree or f"{head}^{{tree}}")
 
 
 async def put(context: RunContext, tree: str) -> None:
-    """Make the files those of a tree, and the index that of the commit; what git ignores stays, others go."""
+    """Make the files those of a tree and the index that of HEAD. Ignored files stay, other files are removed."""
     git = context.git
     await add_all(git, {})
-    spared = made_by_setup(context.folder)
-    if spared:
-        given = b"".join(os.fsencode(name) + b"\0" for name in spared)
-        await git.run("update-index", "--force-remove", "-z", "--stdin", given=given)
+    kept_files = read_note(context.folder).made
+    if kept_files:
+        names = b"".join(os.fsencode(name) + b"\0" for name in kept_files)
+        await git.run("update-index", "--force-remove", "-z", "--stdin", given=names)
     await git.run(*HONEST, "read-tree", "--reset", "-u", tree)
     await git.run("read-tree", "HEAD")
     await git.run("update-index", "-q", "--refresh", accepts=(0, 1))
 
 
 async def remove_all(git: Git, runs: Sequence[str]) -> list[str]:
-    """Remove the worktrees of runs, with all that is in them; their branches stay. Gives the names."""
-    names = tuple(run.lower() for run in runs)
-    gone = []
-    for one in await worktree.ours(git):
-        if one.folder.parent.name == AGENTS_FOLDER.name and any(_is_of(one.name, name) for name in names):
-            await worktree.remove(git, one)
-            gone.append(one.name)
-    return gone
+    """Remove the worktrees of runs with their files, but not their branches; return the names."""
+    removed = []
+    for candidate in await worktree.ours(git):
+        is_ours = candidate.folder.parent.name == AGENTS_FOLDER.name
+        if is_ours and any(_is_of(candidate.name, run.lower()) for run in runs):
+            await worktree.remove(git, candidate)
+            removed.append(candidate.name)
+    return removed
 
 
 def bring_own_check(repository: Path, folder: Path) -> None:
-    """The person's own check is mostly in no commit; a worktree needs it all the same."""
+    """Copy the user's own check, which is usually not committed, into a worktree."""
     source, target = repository / _OWN_CHECK, folder / _OWN_CHECK
     if source.is_file() and not source.is_symlink() and not os.path.lexists(target):
         disk.make_private_folder(target.parent)
@@ -134,27 +160,27 @@ def bring_own_check(repository: Path, folder: Path) -> None:
 
 
 def moved(variables: Mapping[str, str], folder: Path, copy: Path) -> dict[str, str | None]:
-    """Those of these variables that lead into a working copy, leading into another one instead."""
-    found: dict[str, str | None] = {}
+    """Return the variables with paths into `folder`, changed to lead into `copy`."""
+    changed: dict[str, str | None] = {}
     for name, value in variables.items():
         parts = value.split(os.pathsep)
-        made = [_below(part, str(folder), str(copy)) for part in parts]
-        if made != parts:
-            found[name] = os.pathsep.join(made)
-    return found
+        redirected = [_redirect(part, str(folder), str(copy)) for part in parts]
+        if redirected != parts:
+            changed[name] = os.pathsep.join(redirected)
+    return changed
 
 
-def _below(part: str, folder: str, copy: str) -> str:
+def _redirect(part: str, folder: str, copy: str) -> str:
     return copy + part[len(folder) :] if part == folder or part.startswith(folder + "/") else part
 
 
 def _is_of(name: str, run: str) -> bool:
-    """Whether a worktree of that name is one of the run's, its workers' included."""
+    """Whether a worktree of that name belongs to the run or to one of its workers."""
     number = name.removeprefix(f"{run}-")
     return name == run or (number != name and number.isdigit())
 
 
 def _note_path(folder: Path) -> Path | None:
-    """Where the note about a worktree is; None where it is none."""
+    """Return the path of a worktree's note, or None if the folder is not a worktree."""
     own = git_folder(folder) if (folder / ".git").is_file() else None
     return Path(own, NOTE) if own is not None and os.path.isdir(own) else None

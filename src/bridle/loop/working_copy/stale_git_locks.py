@@ -1,4 +1,4 @@
-"""Locks that git leaves behind when it is killed: with its agent, or with Bridle. Nobody else would remove them."""
+"""Removes lock files that a killed git left behind; git itself never does."""
 
 from __future__ import annotations
 
@@ -12,60 +12,60 @@ from bridle.ground.descendants import census
 from bridle.ground.git_folder import find_common_folder, git_folder
 from bridle.workspace.ref_lock import mark
 
-# A git of the person's holds a lock for moments; one that is still there after this has no holder, or waits for an
-# editor, and then its process is there.
+# A running git holds a lock for moments. After this time the lock is stale, or git waits for an editor and its process
+# is found.
 WAIT_SECONDS = 3.0
 POLL_SECONDS = 0.05
-# Refs that Bridle itself makes: branches of runs, work that is kept.
+# Refs that Bridle creates: branches of runs, kept work.
 _REFS = ("refs/heads/bridle", "refs/bridle")
-# There are two for each iteration, so they are not gone through after each; whoever writes one sees to its own lock.
+# There are two snapshot refs an iteration, too many to scan after each; their writer clears its own lock.
 _SNAPSHOTS = "snapshots"
 _NAMES = ("index.lock", "HEAD.lock", "config.lock", "packed-refs.lock", "ORIG_HEAD.lock")
 
 
 async def clear(folder: Path, *, among_snapshots: bool = False) -> list[str]:
-    """Remove the locks on a working copy and its repository whose holders are dead; gives their names."""
-    found = _locks(folder, among_snapshots=among_snapshots)
-    if not found:
+    """Remove the stale locks of a working copy and its repository; return their names."""
+    locks = _locks(folder, among_snapshots=among_snapshots)
+    if not locks:
         return []
     deadline = clock.monotonic() + WAIT_SECONDS
-    while (left := {path: one for path, one in found.items() if mark(path) == one}) and clock.monotonic() < deadline:
+    while (stale := {path for path, seen in locks.items() if mark(path) == seen}) and clock.monotonic() < deadline:
         await asyncio.sleep(POLL_SECONDS)
-    if not left or await asyncio.to_thread(_is_git_at_work, folder):
+    if not stale or await asyncio.to_thread(_is_git_running, folder):
         return []
-    for path in left:
+    for path in stale:
         path.unlink(missing_ok=True)
-    return sorted(path.name for path in left)
+    return sorted(path.name for path in stale)
 
 
 def _locks(folder: Path, *, among_snapshots: bool) -> dict[Path, tuple[int, int]]:
     common, own = find_common_folder(folder), git_folder(folder)
     places = {Path(place) for place in (common, own) if place is not None}
-    left_out = "" if among_snapshots else _SNAPSHOTS
-    refs = [] if common is None else [path for top in _REFS for path in _ref_locks(common / top, left_out)]
+    skipped = "" if among_snapshots else _SNAPSHOTS
+    refs = [] if common is None else [path for top in _REFS for path in _ref_locks(common / top, skipped)]
     paths = [*(place / name for place in places for name in _NAMES), *refs]
-    return {path: one for path in paths if (one := mark(path)) is not None}
+    return {path: seen for path in paths if (seen := mark(path)) is not None}
 
 
-def _ref_locks(top: Path, left_out: str) -> Iterator[Path]:
+def _ref_locks(top: Path, skipped: str) -> Iterator[Path]:
     for root, folders, names in os.walk(top):
-        folders[:] = [name for name in folders if name != left_out]
+        folders[:] = [name for name in folders if name != skipped]
         yield from (Path(root, name) for name in names if name.endswith(".lock"))
 
 
-def _is_git_at_work(folder: Path) -> bool:
-    """Whether a git works in that repository, as far as this machine tells."""
+def _is_git_running(folder: Path) -> bool:
+    """Whether a git process runs in that repository, or may do so."""
     top = os.path.realpath(folder)
     for entry in census.take().values():
         if entry.is_alive and entry.name == "git":
             try:
-                where = os.readlink(f"/proc/{entry.pid}/cwd")
+                cwd = os.readlink(f"/proc/{entry.pid}/cwd")
             except FileNotFoundError:
                 if os.path.isdir("/proc/self"):
-                    continue  # it has ended meanwhile
+                    continue  # it has exited
                 return True
             except OSError:
-                return True  # somebody else's, or a machine that does not tell
-            if os.path.commonpath((top, where)) == top:
+                return True  # another user's process, or no /proc
+            if os.path.commonpath((top, cwd)) == top:
                 return True
     return False

@@ -15,7 +15,7 @@ from bridle.ground.git_folder import repository_top
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bridle.loop.onboarding.candidates import Candidate, Found
+    from bridle.loop.onboarding.candidates import Candidate, DetectedCommands
 
 PLAN = "PLAN.md"
 
@@ -55,7 +55,7 @@ class _Report:
         self,
         top: Path,
         checks: Sequence[Candidate],
-        found: Found,
+        found: DetectedCommands,
         written: list[str],
         kept: list[str],
         *,
@@ -98,11 +98,11 @@ class _Report:
 
 
 def _shown(one: Candidate) -> dict[str, object]:
-    return {"command": one.command, "reason": one.reason, "is_here": one.is_here}
+    return {"command": one.command, "reason": one.reason, "is_here": one.is_installed}
 
 
 def _told(what: str, one: Candidate) -> str:
-    missing = "" if one.is_here else "; its program is not on PATH"
+    missing = "" if one.is_installed else "; its program is not on PATH"
     return f"{what:<11} {one.command}  ({one.reason}{missing})"
 
 
@@ -122,7 +122,7 @@ def _refuse(top: Path, kept: list[str], given: Sequence[str]) -> None:
         )
 
 
-def _chosen(top: Path, given: Sequence[str], found: Found, *, has_settings: bool) -> list[Candidate]:
+def _chosen(top: Path, given: Sequence[str], found: DetectedCommands, *, has_settings: bool) -> list[Candidate]:
     """The commands to take: those given, those of a bridle.toml that is there, or the likeliest that was found."""
     from bridle.ground.home import bridle_home
     from bridle.loop.onboarding.candidates import Candidate
@@ -133,16 +133,16 @@ def _chosen(top: Path, given: Sequence[str], found: Found, *, has_settings: bool
         try:
             return [Candidate(one, "given by --check") for one in TEXTS.read(list(given))]
         except ValueError as error:
-            raise UsageError(f"--check must be a command: {error}") from error
+            raise UsageError(f"--check must be a command, {error}") from error
     if has_settings:
         settings = load_settings(top, bridle_home(os.environ))
         return [Candidate(one, f"{FILE_NAME} says so") for one in settings.checks]
     return [found.check] if found.check is not None else []
 
 
-def _look(top: Path, here: Path) -> Found:
+def _look(top: Path, here: Path) -> DetectedCommands:
     """What the repository says about itself; where its top says nothing, what this folder in it says."""
-    from bridle.loop.onboarding.candidates import Candidate, Found
+    from bridle.loop.onboarding.candidates import Candidate, DetectedCommands
     from bridle.loop.onboarding.detect import detect
 
     found = detect(top)
@@ -155,12 +155,12 @@ def _look(top: Path, here: Path) -> Found:
         import shlex
 
         lead = f"cd {shlex.quote(str(below))} && "
-        return tuple(Candidate(lead + one.command, f"{below}: {one.reason}", one.is_here) for one in candidates)
+        return tuple(Candidate(lead + one.command, f"{below}: {one.reason}", one.is_installed) for one in candidates)
 
-    return Found(moved(inside.checks), moved(inside.setup))
+    return DetectedCommands(moved(inside.checks), moved(inside.setup))
 
 
-def _write(top: Path, kept: list[str], checks: Sequence[Candidate], found: Found) -> list[str]:
+def _write(top: Path, kept: list[str], checks: Sequence[Candidate], found: DetectedCommands) -> list[str]:
     """Write the files that are missing; gives their names."""
     from bridle.ground import disk
     from bridle.loop.onboarding.templates import first_plan, first_settings
