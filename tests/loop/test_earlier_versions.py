@@ -1,0 +1,114 @@
+"""Runs of the loop that earlier versions made: each is audited, replayed and resumed by this one.
+
+The samples name their process by a path into an installation that does not exist here, as every run did before runs
+named it by id.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tarfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.loop.loops import Loop, loop
+
+JOURNALS = Path(__file__).parents[1] / "journals"
+SAMPLES = sorted(path.relative_to(JOURNALS) for path in JOURNALS.glob("bridle-*/*.tar.gz"))
+# A run holds the absolute path of its repository, and digests of the files that hold it.
+PLACE = Path("/tmp")
+
+# One worker unpacks and uses them: each has one place.
+pytestmark = pytest.mark.xdist_group("earlier versions")
+
+AGENT = """
+import pathlib
+pathlib.Path("one.txt" if task == "First" else "two.txt").write_text("one" if task == "First" else "two")
+"""
+
+
+@contextmanager
+def unpacked(sample: Path, folder: Path) -> Iterator[Loop]:
+    """Put the repository of a sample where it was made, with an agent that solves its tasks."""
+    version, name = sample.parent.name.removeprefix("bridle-"), sample.name.removesuffix(".tar.gz")
+    top = PLACE / f"bridle-runs-{version}"
+    shutil.rmtree(top, ignore_errors=True)
+    try:
+        with tarfile.open(JOURNALS / sample) as archive:
+            archive.extractall(top / name, filter="tar")  # our own samples
+        yield replace(loop(folder, "# Nothing\n", AGENT), folder=top / name / "repository")
+    finally:
+        shutil.rmtree(top, ignore_errors=True)
+
+
+def receipt(run: Loop, *arguments: str) -> dict[str, object]:
+    """Run a command that prints the receipt."""
+    done = run.bridle(*arguments, "--json")
+    assert done.stdout, done.stderr
+    document: dict[str, object] = json.loads(done.stdout)
+    return document
+
+
+def assert_agrees(run: Loop) -> None:
+    """The journal is whole, and the process decides again as it did."""
+    for command in ("audit", "replay"):
+        done = run.bridle(command, "last", "--json")
+        assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_there_is_a_sample_of_each_state() -> None:
+    states = {sample.name.removesuffix(".tar.gz") for sample in SAMPLES}
+    assert states == {"completed", "failed", "interrupted", "limit", "parallel", "question"}
+
+
+@pytest.mark.parametrize("sample", SAMPLES, ids=str)
+def test_a_run_of_an_earlier_version_is_audited_and_replayed(sample: Path, tmp_path: Path) -> None:
+    with unpacked(sample, tmp_path) as run:
+        metadata = json.loads(next(run.folder.glob(".a5c/runs/*/run.json")).read_text())
+        assert metadata["entrypoint"]["importPath"].endswith("/bridle/loop/ralph.py")
+        assert_agrees(run)
+
+
+RESUMED = {
+    "interrupted": ("resume",),
+    "limit": ("resume", "--max-iterations", "10"),
+    "failed": ("retry", "First", "--resume"),
+    "question": ("answer", "EFFECT", "The first one.", "--resume"),
+}
+
+
+@pytest.mark.parametrize("sample", [sample for sample in SAMPLES if sample.name.split(".")[0] in RESUMED], ids=str)
+def test_a_run_of_an_earlier_version_is_resumed_to_its_end(sample: Path, tmp_path: Path) -> None:
+    with unpacked(sample, tmp_path) as run:
+        before = receipt(run, "status")
+        tasks = before["tasks"]
+        assert isinstance(tasks, list)
+        effects = [str(task["effect"]) for task in tasks if "effect" in task]
+        arguments = (effects[0] if word == "EFFECT" else word for word in RESUMED[sample.name.split(".")[0]])
+        done = run.bridle(*arguments)
+        assert done.returncode == 0, done.stdout + done.stderr
+        after = receipt(run, "status")
+        assert after["verdict"] == "done"
+        assert after["run"] == before["run"]
+        assert_agrees(run)
+        assert run.git("show", f"{after['branch']}:two.txt") == "two"
+
+
+def test_a_completed_run_of_an_earlier_version_is_not_done_again(tmp_path: Path) -> None:
+    sample = next(sample for sample in SAMPLES if sample.name.startswith("completed"))
+    with unpacked(sample, tmp_path) as run:
+        assert receipt(run, "resume")["verdict"] == "done"
+        assert run.calls() == []
+
+
+def test_a_new_run_names_the_process_by_its_id(tmp_path: Path) -> None:
+    run = loop(tmp_path, "# Small\n\n## First\nWrite one.\nCheck: `grep -q one one.txt`\n", AGENT)
+    assert run.bridle("run", "PLAN.md").returncode == 0
+    metadata = json.loads(next(run.folder.glob(".a5c/runs/*/run.json")).read_text())
+    assert metadata["entrypoint"] == {"importPath": "bridle/loop", "exportName": "process"}
+    assert_agrees(run)
