@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from bridle.engine.drive.command_output import SHOWN_CHARACTERS
+from bridle.engine.drive.command_performer import SHOWN_CHARACTERS
 from bridle.engine.drive.performer import Job
 from bridle.engine.entries import effect_attempts
 from bridle.errors import DiskError, LockHeld, ProcessDiverged, RunNotFound, UsageError

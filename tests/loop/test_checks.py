@@ -14,8 +14,8 @@ import pytest
 
 from bridle.errors import DiskError, InternalError
 from bridle.ground import clock
-from bridle.loop.checks import fixed_tree, output
-from bridle.loop.checks.output import HEAD_CHARACTERS, TAIL_CHARACTERS, Output
+from bridle.loop.checks import fixed_tree
+from bridle.loop.checks.run_check import HEAD_CHARACTERS, LOG_LIMIT_BYTES, TAIL_CHARACTERS, create_output
 from bridle.wire.mask import MASKED, Mask
 from tests.loop.benches import Scene, scene
 from tests.sizes import SIZES
@@ -125,19 +125,13 @@ def test_a_check_that_prints_without_end_fills_neither_memory_nor_value(here: Sc
     assert told["output"].endswith("x\nend\n")
     assert f"the middle of {size + 11} bytes is left out" in told["output"]
     assert psutil.Process().memory_info().rss - before < 30_000_000
-    assert (here.folder / told["log"]).stat().st_size <= output.KEPT_BYTES + 1_000_000
+    assert (here.folder / told["log"]).stat().st_size <= LOG_LIMIT_BYTES + 1_000_000
 
 
 def test_colours_and_control_characters_are_in_the_log_alone(here: Scene) -> None:
     told = here.check(r"printf '\033[31mred\033[0m\r\nx\000y\rz \033]8;;http://a\007link'")["results"][0]
     assert told["output"] == "red\nxy\nz link"
     assert b"\x1b[31m" in (here.folder / told["log"]).read_bytes()
-
-
-def test_a_secret_is_masked_in_whatever_form_it_is_printed(tmp_path: Path) -> None:
-    mask = Mask(["hunter2hunter2", "-----\r\nsecret\r\n-----"])
-    assert shown(tmp_path, b"a hunter\x1b[1m2hunter2\x1b[0m z", mask).text == f"a {MASKED} z"
-    assert shown(tmp_path, b"a -----\r\nsecret\r\n----- z", mask).text == f"a {MASKED} z"
 
 
 def test_a_log_that_cannot_be_written_is_said_at_once(here: Scene) -> None:
@@ -147,51 +141,12 @@ def test_a_log_that_cannot_be_written_is_said_at_once(here: Scene) -> None:
         here.check("true")
 
 
-# What is shown of an output
-
-
-def shown(
-    tmp_path: Path, data: bytes, mask: Mask, *, kept_bytes: int = output.KEPT_BYTES, chunk: int = 7_001
-) -> Output:
-    made = Output.create(tmp_path, clock.now(), "a task", 1, mask)
-    made._kept_bytes = kept_bytes
-    for start in range(0, len(data), chunk):
-        made.add(data[start : start + chunk])
-    made.close()
-    made.close()  # twice is fine
-    return made
-
-
-@pytest.mark.parametrize("chunk", [1_009, 1_000_000])
-def test_no_part_of_a_secret_is_shown_wherever_it_stands(tmp_path: Path, chunk: int) -> None:
-    secret = "".join(chr(ord("A") + n % 26) for n in range(400))
-    mask = Mask([secret])
-    made = Output.create(tmp_path, clock.now(), "x", 1, mask)
-    made.close()
-    size = 400_000
-    edges = (HEAD_CHARACTERS, made._head_bytes, size - made._tail_bytes, size - TAIL_CHARACTERS)
-    for offset in sorted(edge + shift for edge in edges for shift in (-399, -200, -1)):
-        text = shown(
-            tmp_path, ("." * offset + secret + "." * (size - offset - len(secret))).encode(), mask, chunk=chunk
-        ).text
-        assert not any(secret[n : n + 6] in text for n in range(26)), offset
-    crowded = shown(tmp_path, (secret * 1_000).encode(), mask, chunk=chunk).text
-    assert not any(secret[n : n + 6] in crowded for n in range(26))
-
-
-def test_a_log_over_its_limit_keeps_its_end(tmp_path: Path) -> None:
-    data = b"begin" + b"x" * 500_000 + b"end"
-    made = shown(tmp_path, data, Mask(), kept_bytes=1_000)
-    kept = made.path.read_bytes()
-    assert kept.startswith(data[:1_000])
-    assert kept.endswith(b"xend")
-    assert b"bytes left out" in kept
-    assert len(kept) < 200_000
+# Logs
 
 
 def test_logs_of_one_moment_have_names_of_their_own(tmp_path: Path) -> None:
     moment = clock.now()
-    made = [Output.create(tmp_path, moment, "../x y/ä", 1, Mask()) for _ in range(3)]
+    made = [create_output(tmp_path, moment, "../x y/ä", 1, Mask()) for _ in range(3)]
     for one in made:
         one.close()
     assert len({one.path for one in made}) == 3

@@ -46,16 +46,9 @@ class RunLog:
         """Make the files under a name that nobody else has."""
         folder = private_folder(request.workspace, FOLDER)
         name = f"{clock.stamp(moment)}-{request.mode}-{ids.safe_name(request.task)}"
-        for number in range(1, _NAMES_TRIED):
-            stem = folder / (name if number == 1 else f"{name}-{number}")
-            try:
-                out = disk.create_exclusive(stem.with_name(stem.name + LOG_SUFFIX))
-            except DiskError as refusal:
-                if isinstance(refusal.__cause__, FileExistsError):
-                    continue
-                raise
-            return cls(stem, (out, _beside(stem, ".stderr"), _beside(stem, ".times")))
-        raise DiskError(f"{folder} holds {_NAMES_TRIED} logs called {name}", remedy="clean up the folder")
+        path, out = create_log(folder, name, LOG_SUFFIX)
+        stem = path.with_name(path.name.removesuffix(LOG_SUFFIX))
+        return cls(stem, (out, _beside(stem, ".stderr"), _beside(stem, ".times")))
 
     def write(self, chunk: bytes) -> None:
         """Keep a piece of standard output and the time it came. Called in the reading thread."""
@@ -82,6 +75,18 @@ class RunLog:
         finally:
             for fd in (self._out, self._err, self._times):
                 os.close(fd)
+
+
+def create_log(folder: Path, name: str, suffix: str) -> tuple[Path, int]:
+    """Create a log of that name, with a number where the name is taken; return its path and descriptor."""
+    for number in range(1, _NAMES_TRIED):
+        path = folder / f"{name if number == 1 else f'{name}-{number}'}{suffix}"
+        try:
+            return path, disk.create_exclusive(path)
+        except DiskError as error:
+            if not isinstance(error.__cause__, FileExistsError):
+                raise
+    raise DiskError(f"{folder} has {_NAMES_TRIED} logs called {name}", remedy="Remove old logs from that folder.")
 
 
 def private_folder(workspace: Path, below: Path) -> Path:

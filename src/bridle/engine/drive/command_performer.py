@@ -8,10 +8,10 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from bridle.engine.drive.command_output import Printed
 from bridle.engine.drive.performer import Job, masked
 from bridle.engine.process.effects import NODE, PYTHON, SHELL
 from bridle.errors import BadTask, DiskError, ProcessError
@@ -19,11 +19,17 @@ from bridle.ground import clock, disk
 from bridle.ground.children.capture import capture
 from bridle.ground.children.spawn import SpawnFailure
 from bridle.journal.format.entries import OK, Output, Posted
+from bridle.run.command_output import CommandOutput
+from bridle.wire.mask import Mask
 
 # What a command may take that says nothing about it: the format's own default for node.
 LIMIT_SECONDS = 900.0
 # A result that is longer is no result but a file, and has a better place in the repository.
 RESULT_LIMIT_BYTES = 64 * 1024 * 1024
+# Characters of each end of the output that are part of the value.
+SHOWN_CHARACTERS = 32 * 1024
+# Of each log. A command that prints more is not read for it.
+LOG_LIMIT_BYTES = 256 * 1024 * 1024
 STDOUT_FILE = "stdout.log"
 STDERR_FILE = "stderr.log"
 
@@ -44,7 +50,7 @@ class CommandPerformer:
         inputs = json.dumps(job.task.get("inputs"), ensure_ascii=False).encode("utf-8", "surrogateescape")
         folder, limit = job.folder(), _limit_seconds(section)
         _put_inputs(job, inputs)
-        with Printed(folder / STDOUT_FILE, job.mask) as stdout, Printed(folder / STDERR_FILE, job.mask) as stderr:
+        with _output(folder / STDOUT_FILE, job.mask) as stdout, _output(folder / STDERR_FILE, job.mask) as stderr:
             exit_code = await _run(words, job, inputs, limit, stdout, stderr)
         value = {"success": exit_code == 0, "exitCode": exit_code, "stdout": stdout.text, "stderr": stderr.text}
         if exit_code is None:
@@ -88,8 +94,21 @@ def _shell(given: Mapping[str, Any]) -> tuple[str, ...]:
     raise BadTask("a task of kind shell has no command", remedy="Give shell: {'command': 'make test'} or a list.")
 
 
+def _output(path: Path, mask: Mask) -> CommandOutput:
+    with suppress(OSError):  # of an earlier attempt; anything else there makes the next line fail
+        path.unlink()
+    return CommandOutput(
+        path,
+        disk.create_exclusive(path),
+        mask,
+        head_characters=SHOWN_CHARACTERS,
+        tail_characters=SHOWN_CHARACTERS,
+        log_limit_bytes=LOG_LIMIT_BYTES,
+    )
+
+
 async def _run(
-    words: tuple[str, ...], job: Job, inputs: bytes, limit_seconds: float, stdout: Printed, stderr: Printed
+    words: tuple[str, ...], job: Job, inputs: bytes, limit_seconds: float, stdout: CommandOutput, stderr: CommandOutput
 ) -> int | None:
     """Run the command; return its exit code, None at the limit.
 

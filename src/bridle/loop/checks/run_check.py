@@ -8,13 +8,23 @@ from __future__ import annotations
 
 import re
 from dataclasses import asdict, dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from bridle.ground import clock
+from bridle.ground import clock, ids
 from bridle.ground.children.capture import capture
-from bridle.loop.checks.output import Output
 from bridle.loop.working_copy.run_context import RunContext
+from bridle.run.command_output import CommandOutput
+from bridle.run.logs import create_log, private_folder
+from bridle.wire.mask import Mask
+
+FOLDER = Path(".ralph") / "logs" / "checks"
+# Of a check's log. A check that prints more is not read for it.
+LOG_LIMIT_BYTES = 128 * 1024 * 1024
+# The end of an output says what failed; its first screen says what was run.
+HEAD_CHARACTERS = 2_000
+TAIL_CHARACTERS = 14_000
 
 # As of an agent whose time is over: no number of the system's own is negative here.
 TIMED_OUT = -1
@@ -70,12 +80,9 @@ def argv(command: str) -> tuple[str, ...]:
 
 async def run_check(context: RunContext, check: Check, *, task: str, number: int, limit_seconds: float) -> Result:
     """Run one command in the context's folder."""
-    output = Output.create(context.workspace, clock.now(), task, number, context.mask)
     began = clock.monotonic()
-    try:
+    with create_output(context.workspace, clock.now(), task, number, context.mask) as output:
         exit_code = await _run(context, check.command, output, limit_seconds)
-    finally:
-        output.close()
     seconds = round(clock.monotonic() - began, 3)
     timed_out = exit_code is None
     return Result(
@@ -89,7 +96,21 @@ async def run_check(context: RunContext, check: Check, *, task: str, number: int
     )
 
 
-async def _run(context: RunContext, command: str, output: Output, limit_seconds: float) -> int | None:
+def create_output(workspace: Path, moment: datetime, name: str, number: int, mask: Mask) -> CommandOutput:
+    """Create the log of a check."""
+    folder = private_folder(workspace, FOLDER)
+    path, fd = create_log(folder, f"{clock.stamp(moment)}-{ids.safe_name(name)}-{number}", ".log")
+    return CommandOutput(
+        path,
+        fd,
+        mask,
+        head_characters=HEAD_CHARACTERS,
+        tail_characters=TAIL_CHARACTERS,
+        log_limit_bytes=LOG_LIMIT_BYTES,
+    )
+
+
+async def _run(context: RunContext, command: str, output: CommandOutput, limit_seconds: float) -> int | None:
     """Run the command until it exits, and end what it leaves behind; return None at the limit."""
     kept = {name: value for name, value in context.environment.items() if not _OF_A_REPOSITORY.match(name)}
     captured = await capture(

@@ -19,7 +19,7 @@ from bridle.errors import DiskError, LockHeld
 from bridle.ground.lock import FileLock
 from bridle.journal.format import layout
 from bridle.journal.stores import write_lock
-from bridle.loop.checks.output import FOLDER as CHECK_LOGS
+from bridle.loop.checks.run_check import FOLDER as CHECK_LOGS
 from bridle.loop.working_copy.run_worktrees import remove_all
 from bridle.run.logs import FOLDER as AGENT_LOGS
 from bridle.workspace.git import Git
