@@ -180,7 +180,7 @@ def test_a_failed_outcome_is_exit_1_and_a_degraded_one_is_0(tmp_path: Path) -> N
         (["--timeout", "nan", "x"], "--timeout"),
         (["--idle-timeout", "-1", "x"], "--idle-timeout"),
         (["--json-schema", "{", "x"], "--json-schema is not JSON"),
-        (["--json-schema", "/nonexistent.json", "x"], "neither JSON nor a file"),
+        (["--json-schema", "/nonexistent.json", "x"], "must be JSON or a readable file"),
         (["--json-schema", '{"type": "nothing"}', "x"], "the JSON schema is not valid"),
         (["--resume", "../x", "x"], "session id"),
         (["--auth", "key", "x"], "ANTHROPIC_API_KEY"),

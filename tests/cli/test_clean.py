@@ -203,7 +203,7 @@ def test_a_dry_run_only_says_what_would_go(here: Path) -> None:
     done = bridle("clean", "--dry-run", "--json", cwd=here)
     assert done.returncode == 0
     assert json.loads(done.stdout)["removed"] is False
-    assert "1 log, 1 run and 0 files of sessions" in done.stderr
+    assert "1 log, 1 run and 0 session files" in done.stderr
     assert path.exists()
     assert folder.exists()
 
@@ -224,9 +224,9 @@ def test_a_person_is_asked_and_only_yes_means_yes(here: Path, answer: str, code:
 
 def test_the_age_is_that_of_the_settings_or_of_the_flag(here: Path) -> None:
     path = log(here, "a.ndjson", 10 * DAY)
-    assert "nothing here is older than 30 days" in bridle("clean", "--yes", cwd=here).stderr
+    assert "nothing is older than 30 days" in bridle("clean", "--yes", cwd=here).stderr
     (here / "bridle.toml").write_text('keep = "9d"\n')
     assert "1 log" in bridle("clean", "--dry-run", cwd=here).stderr
-    assert "nothing here" in bridle("clean", "--dry-run", "--keep", "11d", cwd=here).stderr
+    assert "nothing is older" in bridle("clean", "--dry-run", "--keep", "11d", cwd=here).stderr
     assert path.exists()
     assert bridle("clean", "--keep", "nonsense", cwd=here).returncode == 2

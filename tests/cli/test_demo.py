@@ -112,7 +112,7 @@ def test_it_says_plainly_what_is_scripted_and_where_to_look(
     demo: tuple[Path, subprocess.CompletedProcess[str]],
 ) -> None:
     repository, done = demo
-    assert "The model's words are scripted" in done.stderr
+    assert "The model's answers are scripted" in done.stderr
     assert f"  cd {repository}\n" in done.stderr
     assert "auth:" not in done.stderr
     for command in ("git log --stat", "bridle status", "bridle show", "bridle replay", "bridle audit", "bridle init"):
@@ -226,7 +226,7 @@ def test_a_demo_that_is_broken_off_again_and_again_goes_on_in_its_folder(tmp_pat
         code, out, err = broken_off(folder, mark)
         assert code == 130, err
         assert f"resume     {way}\n" in out or mark == "The sample repository is", "then there is no run yet"
-    assert f"Going on with the demo in {folder / 'till'}\n" in err
+    assert f"Continuing the demo in {folder / 'till'}\n" in err
     done = bridle("demo", "--folder", str(folder), "--json", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     receipt = json.loads(done.stdout)

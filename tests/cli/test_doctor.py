@@ -54,7 +54,7 @@ def test_everything_there_is_ready(tmp_path: Path) -> None:
     assert (code, document["ready"]) == (0, True)
     assert states(document)["claude"] == "ok"
     words = {part["name"]: part["message"] for part in document["parts"]}
-    assert words["claude"] == f"claude 2.1.197 ({tools}/claude, by PATH)"
+    assert words["claude"] == f"claude 2.1.197 ({tools}/claude, from PATH)"
     assert "2.40.1" in words["git"]
     assert words["bridle-agent"].startswith("bridle-agent ")
 
@@ -76,7 +76,7 @@ def test_an_agent_that_is_named_by_its_variable_is_found(tmp_path: Path) -> None
     program(tmp_path / "here", "my-claude", "9.9.9")
     _, document = doctor(tmp_path, BRIDLE_CLAUDE=str(tmp_path / "here/my-claude"))
     words = {part["name"]: part["message"] for part in document["parts"]}
-    assert words["claude"] == f"claude 9.9.9 ({tmp_path}/here/my-claude, by BRIDLE_CLAUDE)"
+    assert words["claude"] == f"claude 9.9.9 ({tmp_path}/here/my-claude, from BRIDLE_CLAUDE)"
 
 
 def test_hooks_are_listed_and_trusted_once(tmp_path: Path) -> None:
@@ -127,7 +127,7 @@ def plugin_part(folder: Path, **variables: str) -> dict[str, Any]:
 
 def test_a_plugin_that_is_not_installed_is_a_note(tmp_path: Path) -> None:
     part = plugin_part(tmp_path)
-    assert (part["state"], part["remedy"]) == ("note", "bridle plugin install")
+    assert (part["state"], part["remedy"]) == ("note", "Install it with `bridle plugin install`.")
 
 
 def test_an_installed_plugin_is_told_with_its_python_and_the_limit_of_its_host(tmp_path: Path) -> None:
@@ -146,11 +146,11 @@ def test_a_plugin_whose_bridle_is_gone_is_missing_and_one_of_another_version_a_n
     for origin, state, words in (
         (Origin("/gone/python", str(PACKAGE), __version__), "missing", "its Python is gone: /gone/python"),
         (Origin(sys.executable, "/gone", __version__), "missing", "its Bridle is gone: /gone"),
-        (Origin(sys.executable, str(PACKAGE), "0.0.1"), "note", "is of Bridle 0.0.1"),
+        (Origin(sys.executable, str(PACKAGE), "0.0.1"), "note", "is from Bridle 0.0.1"),
     ):
         install(folder, origin)
         part = plugin_part(tmp_path)
         assert (part["state"], words in part["message"]) == (state, True)
-        assert part["remedy"] == f"bridle plugin install --dir {folder}"
+        assert part["remedy"] == f"Run `bridle plugin install --dir {folder}`."
     (folder / "hooks/hooks.json").unlink()
     assert "a file of it is missing: hooks/hooks.json" in plugin_part(tmp_path)["message"]

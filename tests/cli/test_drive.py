@@ -40,7 +40,7 @@ def test_a_run_that_completes_exits_0_with_its_output(tmp_path: Path) -> None:
 def test_a_run_is_named_by_its_id_its_beginning_its_folder_or_as_the_last(tmp_path: Path, word: str | None) -> None:
     driven = new_drive(tmp_path, SHELL)
     done = driven.bridle("drive", *([word] if word else []))
-    assert (done.returncode, done.stdout) == (0, 'r1: completed (1 effects performed)\noutput: "hi\\n"\n')
+    assert (done.returncode, done.stdout) == (0, 'r1: completed (1 effects executed)\noutput: "hi\\n"\n')
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_a_signal_ends_it_cleanly_and_it_says_how_to_go_on(tmp_path: Path, numbe
         "status": "interrupted",
         "resume": "bridle drive r1",
     }
-    assert "Go on with: bridle drive r1" in stderr
+    assert "Continue with: bridle drive r1" in stderr
     assert all_dead([*(start["pid"] for start in driven.agent.starts), *driven.agent.daemons])
     Script().out(init()).obey().out('{"type":"result","subtype":"success","result":"ok"}\n').install(tmp_path / "bin")
     again = driven.bridle("drive")
@@ -206,8 +206,8 @@ def test_a_second_answer_and_one_to_nothing_are_refused(tmp_path: Path) -> None:
     driven, effect_id = asked(tmp_path)
     assert driven.bridle("answer", effect_id, "yes").returncode == 0
     assert "has its answer already" in driven.bridle("answer", effect_id, "no").stderr
-    assert "there is no effect" in driven.bridle("answer", "01ZZZZ", "no").stderr
-    assert "nothing waits" in driven.bridle("answer").stdout
+    assert "no effect '01ZZZZ'" in driven.bridle("answer", "01ZZZZ", "no").stderr
+    assert "no open questions" in driven.bridle("answer").stdout
 
 
 def test_an_option_can_be_chosen_and_only_a_yes_approves(tmp_path: Path) -> None:

@@ -119,7 +119,7 @@ def test_where_both_are_there_nothing_is_written(repository: Path) -> None:
     (repository / "PLAN.md").write_text("mine")
     done = init(repository)
     assert done.returncode == 2
-    assert "bridle.toml and PLAN.md are in" in done.stderr
+    assert "bridle.toml and PLAN.md exist in" in done.stderr
     assert (repository / "PLAN.md").read_text() == "mine"
     assert json.loads(init(repository, "--json").stderr)["error"] == "USAGE"
 
@@ -166,7 +166,7 @@ def test_where_nothing_is_found_that_is_said_plainly(repository: Path) -> None:
     (repository / "Makefile").unlink()
     done = init(repository)
     assert done.returncode == 0
-    assert "none was found: without one, work ends as unverified" in done.stderr
+    assert "none found: without a check, tasks end as unverified" in done.stderr
     assert load_settings(repository, repository / "nobody").checks == ()
     assert "No test command was found for this repository" in (repository / "PLAN.md").read_text()
     assert read_plan("PLAN.md", repository, load_settings(repository, repository / "nobody")).guard == ()

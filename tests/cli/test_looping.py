@@ -112,7 +112,7 @@ def test_two_runs_are_not_at_work_in_one_working_copy_and_status_says_which_one_
     assert [path.name for path in (here.folder / ".a5c/runs").iterdir()] == [run]
     assert here.git("branch", "--show-current") == branch == f"bridle/{run.lower()}"
     assert document["at_work"]["pid"] == first.pid
-    assert status.startswith(f"· PLAN.md: 0 of 1 task verified (at work, process {first.pid})\n")
+    assert status.startswith(f"· PLAN.md: 0 of 1 task verified (running, process {first.pid})\n")
     assert status.endswith(f"  stop       bridle stop {run}\n")
     assert here.bridle("resume").returncode == 0
     assert "at work" not in here.bridle("status").stdout

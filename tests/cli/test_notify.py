@@ -58,17 +58,17 @@ def test_the_notice_says_how_it_ended_which_tasks_and_how_to_go_on() -> None:
     with server() as (address, arrived):
         assert sent(address) == []
     assert arrived[0]["title"] == "Bridle: PLAN.md: 1 of 2 tasks verified (failed)"
-    assert arrived[0]["message"] == "One: done\nTwo: failed\ngo on: bridle resume 01RUN"
+    assert arrived[0]["message"] == "One: done\nTwo: failed\ncontinue: bridle resume 01RUN"
 
 
 def test_a_notice_that_does_not_arrive_is_said_without_the_address() -> None:
     with server(status=500) as (address, _):
         said = sent(address)
-    assert said == ["no word could be sent to json://…"]
+    assert said == ["cannot notify json://…: not delivered"]
 
 
 def test_many_tasks_are_counted_and_not_all_listed() -> None:
-    _, body = notify.words(receipt(*(task(f"T{number}") for number in range(30))), "")
+    _, body = notify.notification(receipt(*(task(f"T{number}") for number in range(30))), "")
     assert body.endswith("T19: done\n… and 10 more")
 
 

@@ -62,7 +62,7 @@ def test_last_is_the_newest_log_of_this_folder(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ([], b"there is no log in .ralph/logs/claude here"),
+        ([], b"no log in .ralph/logs/claude"),
         (["missing.ndjson"], b"cannot read missing.ndjson: No such file"),
         (["."], b"is a folder"),
         (["x" * 5000], b"File name too long"),

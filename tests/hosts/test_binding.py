@@ -246,9 +246,9 @@ def test_a_session_id_that_could_lead_elsewhere_is_refused(session: str, place: 
     assert sorted(place.folder.rglob("*")) == before
 
 
-def test_a_session_id_that_nobody_filled_in_is_refused(place: Place) -> None:
+def test_a_session_id_that_is_an_unexpanded_variable_is_refused(place: Place) -> None:
     refused = refusal(create(place, "--harness", "claude-code", "--session-id", "${AGENT_SESSION_ID}"))
-    assert (refused["error"], "nobody filled in" in refused["message"]) == ("USAGE", True)
+    assert (refused["error"], "unexpanded variable" in refused["message"]) == ("USAGE", True)
     assert runs_of(place) == []
 
 
@@ -301,8 +301,8 @@ def test_a_run_that_is_bound_to_no_session_says_so_loudly(place: Place) -> None:
     ("words", "reason"),
     [
         (("--harness", "cursor", "--session-id", "s1"), "unknown host 'cursor'"),
-        (("--session-id", "s1"), "give --harness"),
-        (("--harness", "none", "--session-id", "s1"), "give --harness"),
+        (("--session-id", "s1"), "pass --harness"),
+        (("--harness", "none", "--session-id", "s1"), "pass --harness"),
     ],
     ids=["unknown host", "no host", "the null host"],
 )
@@ -453,4 +453,4 @@ def test_who_answers_elsewhere_is_told_how_the_session_goes_on(place: Place) -> 
     bind(place)
     effect = bridle("run:iterate", "new", "--json", cwd=place.folder).document["nextActions"][0]["effectId"]
     done = bridle("answer", effect, "yes", "new", cwd=place.folder)
-    assert done.stdout == "answered; go on with: /bridle:resume new in the session, or bridle drive new\n"
+    assert done.stdout == "answered; continue with: /bridle:resume new in the session, or bridle drive new\n"

@@ -42,7 +42,7 @@ def test_it_agrees_and_is_in_order_and_nobody_is_started(finished: tuple[Loop, P
     assert replay.stdout == f"{run.name} (completed) agrees: {effects} effects, {entries} entries\n"
     assert (audited.returncode, audited.stderr) == (0, "")
     assert re.fullmatch(
-        rf"{run.name} is in order: {entries} entries, {effects} effects, \d+ files read\n", audited.stdout
+        rf"{run.name} has no problems: {entries} entries, {effects} effects, \d+ files read\n", audited.stdout
     )
     assert len(here.calls()) == started
 
@@ -93,7 +93,7 @@ def test_a_changed_byte_is_found_and_named(finished: tuple[Loop, Path], kind: st
     assert [line for line in wrong if re.fullmatch(rf"wrong: {path}: it was changed after {entry} was written", line)]
     named = {Path(run / one["file"]).resolve() for one in document["wrong"]}
     assert path in named <= {path, run / "state/bridle.pack"}  # what is kept of it to be quick differs now, too
-    assert last.startswith(f"{run.name} has {len(wrong)} faults: ")
+    assert last.startswith(f"{run.name} has {len(wrong)} problems: ")
     assert audit(run).is_good
 
 
@@ -142,4 +142,4 @@ def test_a_log_that_was_cleaned_away_is_told_and_is_no_fault(finished: tuple[Loo
     finally:
         shutil.move(tmp_path / "kept", path)
     assert done.returncode == 0
-    assert re.search(rf"(?m)^left behind: {path}: it is gone; journal/\S+ speaks of it$", done.stdout)
+    assert re.search(rf"(?m)^leftover: {path}: it is gone; journal/\S+ speaks of it$", done.stdout)

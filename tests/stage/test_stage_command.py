@@ -138,7 +138,7 @@ def test_wrong_usage_ends_with_2_and_one_clear_message(script: Path, arguments: 
 def test_check_says_that_a_script_can_be_played_and_serves_nothing(script: Path) -> None:
     ended = finished(str(script), "--check")
     assert (ended.returncode, ended.stdout) == (0, "")
-    assert "can be played; answers: 1." in ended.stderr
+    assert "is valid; answers: 1." in ended.stderr
     as_json = finished("-", "--check", "--json", stdin=script.read_text())
     assert json.loads(as_json.stdout) == {"ok": True, "answers": 1, "conversations": 0}
 

@@ -1,4 +1,4 @@
-"""How a finished run is told: as a document to programs, in last words to a person."""
+"""The report of a finished agent run: a JSON document, and lines for the terminal."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ from bridle.wire.record.report import document, to_json
 
 
 def as_json(finished: Finished) -> str:
-    """The document of `inspect` for this run, and what only the runner knows."""
-    return to_json({**document(finished.record, finished.outcome), **_about_the_run(finished)})
+    """Return the document of `inspect` and what only the runner knows."""
+    return to_json({**document(finished.record, finished.outcome), **_run_fields(finished)})
 
 
-def last_words(finished: Finished, limits: Limits) -> Iterator[str]:
-    """What went wrong and what to do, and where every byte is: a line each."""
+def final_lines(finished: Finished, limits: Limits) -> Iterator[str]:
+    """Yield warnings, the error with its remedy, and the path of the log."""
     outcome = finished.outcome
     if finished.cwd_differs is not None:
-        yield f"the agent says it works in {finished.cwd_differs}, which is not the folder it was given"
+        yield f"the agent works in {finished.cwd_differs}, not in the folder it was started in"
     for warning in outcome.warnings:
         yield f"warning: {warning}"
     if finished.unusable is not None:
         yield "; ".join(filter(None, (finished.unusable.message, finished.unusable.remedy)))
     elif outcome.failed:
         kind = f" ({outcome.category})" if outcome.category else ""
-        yield f"failed{kind}: {_struck(finished, limits) or outcome.reason or outcome.error}"
+        yield f"failed{kind}: {_limit_message(finished, limits) or outcome.reason or outcome.error}"
     if finished.log_path is not None:
         yield f"log: {finished.log_path}"
 
 
-def _about_the_run(finished: Finished) -> dict[str, object]:
+def _run_fields(finished: Finished) -> dict[str, object]:
     return {
         "log_path": None if finished.log_path is None else str(finished.log_path),
         "stderr_path": None if finished.stderr_path is None else str(finished.stderr_path),
@@ -49,13 +49,13 @@ def _about_the_run(finished: Finished) -> dict[str, object]:
     }
 
 
-def _struck(finished: Finished, limits: Limits) -> str | None:
-    """Which limit ended the run, in words and with its option; None where none did."""
+def _limit_message(finished: Finished, limits: Limits) -> str | None:
+    """Return which limit ended the run, with its option, or None."""
     if finished.outcome.category is not Category.TIMEOUT or finished.limit is None:
         return None
-    words = {
+    messages = {
         Bite.RUN: f"no result after {limits.run_seconds:g} seconds (--timeout)",
-        Bite.IDLE: f"no sign of life for {limits.idle_seconds:g} seconds (--idle-timeout)",
-        Bite.TOOL_IDLE: f"a tool was silent for {limits.tool_idle_seconds:g} seconds (--idle-timeout)",
+        Bite.IDLE: f"no output for {limits.idle_seconds:g} seconds (--idle-timeout)",
+        Bite.TOOL_IDLE: f"a tool printed nothing for {limits.tool_idle_seconds:g} seconds (--idle-timeout)",
     }
-    return words.get(finished.limit)
+    return messages.get(finished.limit)

@@ -1,4 +1,4 @@
-"""Single keys of the person at the terminal, while something else is going on."""
+"""Single key presses at the terminal, read while an event loop runs."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-# A person presses one key at a time; what is pasted by mistake is read away.
+# Users press one key at a time; text pasted by mistake is drained.
 _READ_BYTES = 1024
 
 
 @contextmanager
 def keys(on_key: Callable[[str], None]) -> Iterator[bool]:
-    """Hand over each key while the block lasts; gives whether there is anybody who could press one.
+    """Pass each key to `on_key` inside the block; yield whether there is a terminal to read from.
 
-    Ctrl-C and Ctrl-Z stay what they are. A program in the background reads nothing and changes nothing.
+    Ctrl-C and Ctrl-Z keep their meaning. A program in the background reads nothing and changes nothing.
     """
     fd = _terminal()
     if fd is None:
@@ -45,7 +45,7 @@ def keys(on_key: Callable[[str], None]) -> Iterator[bool]:
 
 
 def _terminal() -> int | None:
-    """The terminal that keys come from, where it is ours to read."""
+    """Return the terminal on stdin, or None if there is none or we are in the background."""
     try:
         fd = sys.stdin.fileno()
         return fd if os.isatty(fd) and os.tcgetpgrp(fd) == os.getpgrp() else None

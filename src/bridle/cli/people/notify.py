@@ -1,7 +1,7 @@
-"""Word at the end of a run, to wherever the settings say: a desktop, a chat, a webhook.
+"""Notifications at the end of a run, to the addresses in the settings: a desktop, a chat, a webhook.
 
-The library that knows all these places is an extra, and large: it is imported only where somebody has set an address.
-Addresses hold tokens, so no more of one is ever shown than its first word.
+The library apprise is an extra, and large: it is imported only if an address is set. Addresses contain tokens, so only
+the scheme of one is ever printed.
 """
 
 from __future__ import annotations
@@ -18,48 +18,48 @@ from bridle.views.terminal.receipt import headline
 if TYPE_CHECKING:
     from apprise import Apprise
 
-# The library gives each address about four seconds to connect and as many to answer; the run is over, and waits.
+# The library allows each address about four seconds to connect and four to answer; the run is over and waits.
 LIMIT_SECONDS = 30.0
-# Of a plan with many tasks: what a notice on a desktop shows at all.
+# A desktop notification shows no more lines.
 _TASKS = 20
 
 Say = Callable[[str], None]
 
 
 def check_addresses(addresses: Sequence[str]) -> None:
-    """Refuse, before anything begins, what could not be used at the end."""
+    """Raise for an invalid address, before the run starts."""
     for address in addresses:
         if not _library().add(address):
             raise UsageError(
-                f"no word can be sent to {_shown(address)}: it is no address that is known",
-                remedy="Correct `notify`; the library apprise says what addresses look like.",
+                f"cannot notify {_scheme(address)}: not an address that apprise knows",
+                remedy="Correct `notify` in the settings; the documentation of apprise lists the addresses.",
             )
 
 
 async def send(addresses: Sequence[str], receipt: Mapping[str, Any], reason: str, say: Say) -> None:
-    """Send word of a run that has ended; what does not arrive is said, and changes nothing."""
+    """Send a notification about a finished run; a failure is printed and changes nothing."""
     if not addresses:
         return
-    title, body = words(receipt, reason)
+    title, body = notification(receipt, reason)
     for address in addresses:
         try:
             async with asyncio.timeout(LIMIT_SECONDS):
-                arrived = await in_thread(partial(_send, address, title, body), name="sending word")
+                is_sent = await in_thread(partial(_send, address, title, body), name="notify")
         except UsageError as error:
-            say(f"no word was sent to {_shown(address)}: {error.message}; {error.remedy}")
+            say(f"cannot notify {_scheme(address)}: {error.message}. {error.remedy}")
             continue
         except TimeoutError:
-            arrived = False
-        if not arrived:
-            say(f"no word could be sent to {_shown(address)}")
+            is_sent = False
+        if not is_sent:
+            say(f"cannot notify {_scheme(address)}: not delivered")
 
 
-def words(receipt: Mapping[str, Any], reason: str) -> tuple[str, str]:
-    """Title and text of the notice."""
+def notification(receipt: Mapping[str, Any], reason: str) -> tuple[str, str]:
+    """Return the title and the text of the notification."""
     tasks = [f"{task['title']}: {task['verdict']}" for task in receipt["tasks"]]
-    shown = tasks[:_TASKS] + ([f"… and {len(tasks) - _TASKS} more"] if len(tasks) > _TASKS else [])
-    go_on = [] if receipt["verdict"] == "done" else [f"go on: {receipt['resume']}"]
-    return f"Bridle: {headline(receipt, reason)}", "\n".join([*shown, *go_on])
+    listed = tasks[:_TASKS] + ([f"… and {len(tasks) - _TASKS} more"] if len(tasks) > _TASKS else [])
+    resume = [] if receipt["verdict"] == "done" else [f"continue: {receipt['resume']}"]
+    return f"Bridle: {headline(receipt, reason)}", "\n".join([*listed, *resume])
 
 
 def _send(address: str, title: str, body: str) -> bool:
@@ -74,15 +74,15 @@ def _library() -> Apprise:
         from apprise import Apprise
     except ImportError as error:
         raise UsageError(
-            "`notify` is set, but the library that sends word is not installed",
-            remedy="Install it with `pip install 'bridle[notify]'`, or take `notify` out of the settings.",
+            "`notify` is set, but apprise is not installed",
+            remedy="Run `pip install 'bridle[notify]'`, or remove `notify` from the settings.",
         ) from error
-    logger = logging.getLogger("apprise")  # it would write addresses to the terminal
+    logger = logging.getLogger("apprise")  # it would print addresses
     logger.addHandler(logging.NullHandler())
     logger.propagate = False
     return Apprise()
 
 
-def _shown(address: str) -> str:
+def _scheme(address: str) -> str:
     kind, mark, _ = address.partition("://")
-    return f"{kind}://…" if mark else "an address without a kind"
+    return f"{kind}://…" if mark else "an address without a scheme"

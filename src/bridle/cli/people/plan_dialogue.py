@@ -1,4 +1,4 @@
-"""A conversation with an agent that plans: its questions are asked in the terminal and answered in the same session."""
+"""A planning conversation: the agent asks its questions in the terminal, in one continued session."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from bridle.cli.people.terminal import clean, run_until_told, say
+from bridle.cli.exit_codes import FAILED, INTERRUPTED, SUCCESS, WAITING
+from bridle.cli.people.terminal import clean, run_interruptible, say
 from bridle.errors import UsageError
 from bridle.loop.plan import drafting
 from bridle.loop.plan.model import Plan
@@ -19,35 +20,31 @@ from bridle.views.terminal.run_lines import AgentLines
 from bridle.wire.events.events import Event
 from bridle.wire.mask import Mask, secret_values
 
-FAILED = 1
-NEEDS_YOU = 4
-INTERRUPTED = 130
-
 
 @dataclass
 class Planner:
-    """One conversation, from the goal to a plan that can be worked on."""
+    """One conversation, from the goal to a valid plan."""
 
     goal: str
     path: Path
     settings: Settings
     agent: str
     may_ask: bool
-    made: Plan | None = None
+    result: Plan | None = None
     text: str = ""
     cost_usd: float = 0.0
     session_id: str | None = None
-    asked: list[str] = field(default_factory=list)
-    """Questions that nobody has answered."""
+    unanswered: list[str] = field(default_factory=list)
+    """The questions that the user did not answer."""
     fault: str | None = None
 
     def plan(self) -> int:
-        """Go on until there is a plan, nobody answers, or the agent cannot; the exit code."""
+        """Talk to the agent until it has a valid plan, fails, or gets no answer; return the exit code."""
         rounds, corrections = drafting.ROUNDS, drafting.CORRECTIONS
         prompt = drafting.first_prompt(self.goal, may_ask=self.may_ask)
         while True:
             if self.cost_usd >= self.settings.max_cost_usd:
-                return self._fail(f"{self.cost_usd:.4f} of {self.settings.max_cost_usd:g} USD are spent")
+                return self._fail(f"{self.cost_usd:.4f} of {self.settings.max_cost_usd:g} USD spent")
             finished = self._ask(prompt)
             if finished is None:
                 return INTERRUPTED
@@ -55,38 +52,36 @@ class Planner:
                 return self._fail(finished.outcome.error or "the agent failed")
             answer = drafting.read_answer(finished.record.structured_output, self.path.name, may_ask=self.may_ask)
             if isinstance(answer, drafting.Draft):
-                self.made, self.text = answer.plan, answer.text
-                return 0
+                self.result, self.text = answer.plan, answer.text
+                return SUCCESS
             if isinstance(answer, drafting.Unusable):
                 if not corrections:
                     return self._fail(f"the agent's plan cannot be used: {answer.problems}")
                 corrections -= 1
                 prompt = answer.prompt
                 continue
-            replies = _answers(answer.texts)
+            replies = _ask_user(answer.texts)
             if replies is None:
-                self.asked = list(answer.texts)
+                self.unanswered = list(answer.texts)
                 return self._wait()
             rounds -= 1
             self.may_ask = rounds > 0
             prompt = drafting.answers_prompt(answer.texts, replies, may_ask=self.may_ask)
 
     def document(self) -> dict[str, object]:
-        """For programs."""
-        tasks = (
-            [] if self.made is None else [{"title": one.title, "checks": list(one.checks)} for one in self.made.tasks]
-        )
+        """Return the result as a JSON document."""
+        tasks = () if self.result is None else self.result.tasks
         return {
-            "plan": str(self.path) if self.made is not None else None,
-            "tasks": tasks,
-            "questions": self.asked,
+            "plan": str(self.path) if self.result is not None else None,
+            "tasks": [{"title": task.title, "checks": list(task.checks)} for task in tasks],
+            "questions": self.unanswered,
             "session_id": self.session_id,
             "cost_usd": round(self.cost_usd, 6),
             "error": self.fault,
         }
 
     def _ask(self, prompt: str) -> Finished | None:
-        """One turn of the conversation; None where the person ended it."""
+        """Run one turn of the conversation; return None if the user interrupted it."""
         settings = self.settings
         request = Request(
             prompt=prompt,
@@ -106,13 +101,12 @@ class Planner:
                 tool_idle_seconds=settings.tool_idle_seconds,
                 after_result_seconds=settings.after_result_seconds,
             ),
-            hang_heuristic=False,  # its questions are what it is for
+            hang_heuristic=False,  # a planner is expected to ask
             denials_fail=False,
         )
-        shown = _shown()
-        announced = self.session_id is None
-        finished = run_until_told(
-            run(request, environment=dict(os.environ), say=say, on_event=shown, is_announced=announced)
+        is_announced = self.session_id is None
+        finished = run_interruptible(
+            run(request, environment=dict(os.environ), say=say, on_event=_printer(), is_announced=is_announced)
         )
         if finished is None:
             return None
@@ -128,22 +122,22 @@ class Planner:
         return FAILED
 
     def _wait(self) -> int:
-        for question in self.asked:
-            say(f"it asks: {question}")
-        say("nobody answered, and no plan was written; --no-questions lets the agent decide")
-        return NEEDS_YOU
+        for question in self.unanswered:
+            say(f"question: {question}")
+        say("no plan was written: the questions were not answered. With --no-questions the agent decides.")
+        return WAITING
 
 
-def _answers(questions: tuple[str, ...]) -> list[str] | None:
-    """Ask the person, one question after the other; None where nobody is there."""
+def _ask_user(questions: tuple[str, ...]) -> list[str] | None:
+    """Ask the user each question; return None when standard input ends."""
     replies: list[str] = []
-    print("\nThe agent asks. An empty answer leaves it to the agent.", file=sys.stderr)
+    print("\nThe agent has questions. An empty answer leaves the decision to the agent.", file=sys.stderr)
     for number, question in enumerate(questions, start=1):
         print(f"\n{number}/{len(questions)} {clean(question)}\n> ", end="", file=sys.stderr, flush=True)
         try:
             line = sys.stdin.readline()
         except (OSError, UnicodeDecodeError) as error:
-            raise UsageError(f"the answer cannot be read: {error}") from error
+            raise UsageError(f"cannot read the answer: {error}") from error
         if not line:
             print(file=sys.stderr)
             return None
@@ -152,9 +146,8 @@ def _answers(questions: tuple[str, ...]) -> list[str] | None:
     return replies
 
 
-def _shown() -> Callable[[Event], None]:
-    mask = Mask(secret_values(os.environ))
-    lines = AgentLines(Path.cwd(), mask=mask)
+def _printer() -> Callable[[Event], None]:
+    lines = AgentLines(Path.cwd(), mask=Mask(secret_values(os.environ)))
 
     def show(event: Event) -> None:
         for line in lines.from_event(event):

@@ -1,4 +1,4 @@
-"""What the commands for people share: which run is meant, words on stderr, and an end on request."""
+"""What the commands for users share: common options, output on stderr, interruption by signals."""
 
 from __future__ import annotations
 
@@ -15,27 +15,25 @@ from bridle.ground.git_folder import repository_top
 T = TypeVar("T")
 Decorated = Callable[..., Any]
 
-INTERRUPTED = 130
-
 
 def run_argument(function: Decorated) -> Decorated:
-    """The argument RUN: a run's id, the beginning of it, its folder, or `last`."""
+    """Add the argument RUN: a run's id, a unique prefix of it, its folder, or `last`."""
     return click.argument("run", metavar="[RUN]", default="last")(function)
 
 
 def runs_dir_option(function: Decorated) -> Decorated:
-    """The option that says where runs are."""
-    text = "Where runs are.  [default: $BABYSITTER_RUNS_DIR, else .a5c/runs]"
+    """Add the option --runs-dir."""
+    text = "Folder of the runs.  [default: $BABYSITTER_RUNS_DIR, else .a5c/runs]"
     return click.option("--runs-dir", metavar="DIR", help=text)(function)
 
 
 def json_option(function: Decorated) -> Decorated:
-    """The option for programs."""
+    """Add the option --json."""
     return click.option("--json", "as_json", is_flag=True, help="Print one JSON document on stdout.")(function)
 
 
 def runs_here(runs_dir: str | None = None) -> Path:
-    """Where the runs of this place are: as chosen, else at the top of the repository that a person is in."""
+    """Return the folder of the runs: as configured, else at the top of the current repository."""
     from bridle.journal.format import layout
     from bridle.journal.stores.find_run import runs_folder
 
@@ -45,31 +43,31 @@ def runs_here(runs_dir: str | None = None) -> Path:
 
 
 def top_of(folder: Path) -> Path:
-    """The top of the repository that a folder is in; the folder itself outside of one."""
+    """Return the top of a folder's repository, or the folder itself outside of one."""
     return repository_top(folder) or folder
 
 
 def chosen_run(argument: str, runs_dir: str | None) -> Path:
-    """The folder of the run that a person means."""
+    """Return the folder of the run that the user named."""
     from bridle.journal.stores.find_run import choose_run
 
     return choose_run(argument, runs_here(runs_dir))
 
 
 def shown_run(run: Path) -> str:
-    """How to name a run in the next command: by its id where that is enough, else by its folder."""
+    """Return how to name a run in a command: its id if that is enough, else its folder."""
     import shlex
 
     return shlex.quote(run.name if run.parent == runs_here() else str(run))
 
 
 def say(line: str) -> None:
-    """A line for the person at the terminal."""
+    """Print a message on stderr."""
     print(f"bridle: {clean(line)}", file=sys.stderr, flush=True)
 
 
 def show(text: str) -> None:
-    """Print text that may come from an agent or a file, in any terminal."""
+    """Print text from an agent or a file, whatever the terminal's encoding."""
     import io
 
     if isinstance(sys.stdout, io.TextIOWrapper):
@@ -78,7 +76,7 @@ def show(text: str) -> None:
 
 
 def print_document(value: object) -> None:
-    """Print one JSON document, without secrets."""
+    """Print one JSON document with secrets masked."""
     from bridle.cli.programs.light_command import print_json
     from bridle.engine.drive.performer import masked
     from bridle.wire.mask import Mask, secret_values
@@ -87,15 +85,15 @@ def print_document(value: object) -> None:
 
 
 def clean(text: str) -> str:
-    """The text without secrets, and without anything that moves a cursor."""
+    """Mask secrets and escape control characters."""
     from bridle.views.terminal.escape_controls import escape_unprintable
     from bridle.wire.mask import Mask, secret_values
 
     return escape_unprintable(Mask(secret_values(os.environ)).apply(text))
 
 
-def run_until_told(work: Coroutine[Any, Any, T]) -> T | None:
-    """Run a coroutine; return None where a signal interrupted it."""
+def run_interruptible(work: Coroutine[Any, Any, T]) -> T | None:
+    """Run a coroutine; return None if a signal interrupted it."""
     import asyncio
 
     return asyncio.run(until_signalled(work))

@@ -8,13 +8,13 @@ from bridle.agent.command_line.help import text
 
 
 @click.command(
-    help="The drop-in for `claude`; the same as bridle-agent.\n\n\b\n" + text(),
+    help="Run bridle-agent, the drop-in for `claude`.\n\n\b\n" + text(),
     context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False, "help_option_names": []},
     add_help_option=False,
 )
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def command(arguments: tuple[str, ...]) -> int:
-    """Run a command line of bridle-agent."""
+    """Run bridle-agent with these arguments."""
     from bridle.agent.main import main
 
     return main(list(arguments))

@@ -1,4 +1,4 @@
-"""`bridle answer`: answer a breakpoint or a parked question."""
+"""`bridle answer`: answer a breakpoint or an agent's question."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     from bridle.journal.stores.file_store import FileStore
 
 
-@click.command("answer", short_help="Answer a breakpoint or a parked question.")
+@click.command("answer", short_help="Answer a breakpoint or an agent's question.")
 @click.argument("effect", required=False)
 @click.argument("text", metavar='["…"]', required=False)
 @click.argument("run", metavar="[RUN]", default="last")
-@click.option("--approve", "approved", flag_value=True, type=bool, default=None, help="The answer is a yes.")
-@click.option("--reject", "approved", flag_value=False, type=bool, help="The answer is a no.")
-@click.option("--list", "lists", is_flag=True, help="Only show what waits for an answer; then the argument is RUN.")
-@click.option("--resume", is_flag=True, help="Drive the run on at once.")
+@click.option("--approve", "approved", flag_value=True, type=bool, default=None, help="Approve.")
+@click.option("--reject", "approved", flag_value=False, type=bool, help="Reject.")
+@click.option("--list", "lists", is_flag=True, help="List the open questions; then the argument is RUN.")
+@click.option("--resume", is_flag=True, help="Continue the run at once.")
 @runs_dir_option
 @json_option
 def command(
@@ -36,11 +36,11 @@ def command(
     runs_dir: str | None,
     as_json: bool,
 ) -> int:
-    """Answer what EFFECT of RUN asks; without EFFECT, show what waits for an answer.
+    """Answer the question of EFFECT in RUN; without EFFECT, list the open questions.
 
-    EFFECT is an effect's id or the beginning of one. Your words are kept as they are. What an agent of the loop asks
-    is answered by any words; elsewhere what is neither a yes nor a no needs --approve or --reject. Silence and empty
-    words never answer anything.
+    EFFECT is an effect's id or a unique prefix of it. Your text is kept as it is. Any text answers a question of an
+    agent of the loop; elsewhere a text that is neither a yes nor a no needs --approve or --reject. An empty text
+    never answers anything.
     """
     from bridle.engine import inbox
     from bridle.journal.stores.file_store import FileStore
@@ -49,63 +49,67 @@ def command(
         folder = chosen_run(effect or "last", runs_dir)
         return _list(folder, inbox.questions(FileStore(folder)), as_json=as_json)
     if text is None and approved is None:
-        raise UsageError("the answer is missing", remedy=f'bridle answer {effect} "approve", or --approve, or --reject')
+        raise UsageError(
+            "the answer is missing", remedy=f'Run `bridle answer {effect} "approve"`, or pass --approve or --reject.'
+        )
     folder = chosen_run(run, runs_dir)
     store = FileStore(folder)
     effect_id = _effect_id(store, effect)
     value = inbox.answer(store, effect_id, text or "", approved=approved)
-    return _go_on(folder, effect_id, value, resume=resume, as_json=as_json)
+    return _continue(folder, effect_id, value, resume=resume, as_json=as_json)
 
 
-def _go_on(folder: Path, effect_id: str, value: dict[str, object], *, resume: bool, as_json: bool) -> int:
+def _continue(folder: Path, effect_id: str, value: dict[str, object], *, resume: bool, as_json: bool) -> int:
     import asyncio
 
     from bridle.cli.people.loop_runs import drive, is_loop
 
-    is_ours = is_loop(folder)
-    go_on = f"bridle {'resume' if is_ours else 'drive'} {shown_run(folder)}"
-    if resume and is_ours:
+    is_loop_run = is_loop(folder)
+    next_command = f"bridle {'resume' if is_loop_run else 'drive'} {shown_run(folder)}"
+    if resume and is_loop_run:
         return asyncio.run(drive(folder, as_json=as_json))
     if resume:
-        from bridle.cli.people.drive_run import Ways, drive_run
+        from bridle.cli.people.drive_run import CommandOptions, drive_run
         from bridle.engine.drive.driver import DriveOptions
 
-        return drive_run(folder, DriveOptions(), Ways(as_json))
+        return drive_run(folder, DriveOptions(), CommandOptions(as_json))
     if as_json:
-        print_document({"run": folder.name, "effectId": effect_id, "value": value, "resume": go_on})
+        print_document({"run": folder.name, "effectId": effect_id, "value": value, "resume": next_command})
     else:
-        show(f"answered; go on with: {_in_session(folder)}{go_on}")
+        show(f"answered; continue with: {_in_session(folder)}{next_command}")
     return 0
 
 
 def _in_session(folder: Path) -> str:
-    """How a host's session goes on with the run, where it was begun by one."""
+    """Return how to continue in a session, for a run that a host's session drives."""
     from bridle.journal.stores.file_reader import FileReader
 
     return f"/bridle:resume {folder.name} in the session, or " if FileReader(folder).metadata().get("harness") else ""
 
 
-def _list(folder: Path, found: list[Question], *, as_json: bool) -> int:
+def _list(folder: Path, questions: list[Question], *, as_json: bool) -> int:
     if as_json:
-        print_document({"run": folder.name, "questions": [question.as_json() for question in found]})
+        print_document({"run": folder.name, "questions": [question.as_json() for question in questions]})
         return 0
-    if not found:
-        show(f"{folder.name}: nothing waits for an answer")
-    for question in found:
+    if not questions:
+        show(f"{folder.name}: no open questions")
+    for question in questions:
         show(f"{question.effect_id} {question.text}")
         for option in question.options:
             show(f"  - {option}")
     return 0
 
 
-def _effect_id(store: FileStore, given: str) -> str:
-    """The id of the effect whose id begins so: one that waits, else any."""
-    if given in store.standing().pending:
-        return given
-    for some in (list(store.standing().pending), list(store.state().effects)):
-        matching = [name for name in some if name.startswith((given, given.upper()))]
+def _effect_id(store: FileStore, prefix: str) -> str:
+    """Return the effect's id that begins with a prefix: a pending one, else any."""
+    if prefix in store.standing().pending:
+        return prefix
+    for ids in (list(store.standing().pending), list(store.state().effects)):
+        matching = [effect_id for effect_id in ids if effect_id.startswith((prefix, prefix.upper()))]
         if len(matching) == 1:
             return matching[0]
         if matching:
-            raise UsageError(f"{given!r} could be any of {', '.join(matching[:5])}", remedy="Give more of the id.")
-    raise EffectNotFound(f"there is no effect {given!r} in this run", remedy="bridle answer --list shows what waits.")
+            raise UsageError(f"{prefix!r} is ambiguous: {', '.join(matching[:5])}", remedy="Use a longer prefix.")
+    raise EffectNotFound(
+        f"no effect {prefix!r} in this run", remedy="Run `bridle answer --list` for the open questions."
+    )

@@ -1,4 +1,4 @@
-"""`bridle demo`: the whole main job on a sample repository, with no account and no network."""
+"""`bridle demo`: run a plan on a sample repository, with no account and no network."""
 
 from __future__ import annotations
 
@@ -12,34 +12,36 @@ from typing import TYPE_CHECKING
 
 import click
 
+from bridle.cli.exit_codes import INTERRUPTED
+
 if TYPE_CHECKING:
     from bridle.cli.demo.scene import Scene
     from bridle.stage.server import Stage
 
-# How long the scripted model seems to think, where somebody watches: long enough to read a line.
-WATCHED_SECONDS = 0.4
+# Delay of each scripted answer on a terminal: long enough to read a line.
+DELAY_SECONDS = 0.4
 
 
-@click.command("demo", short_help="The whole main job on a sample repository: no account, no network.")
+@click.command("demo", short_help="Run a plan on a sample repository: no account, no network.")
 @click.option(
     "--folder",
     type=click.Path(path_type=Path, file_okay=False),
-    help="Where the sample goes: a new or empty folder, or that of a demo to go on with.  [default: a temporary one]",
+    help="A new or empty folder, or the folder of an interrupted demo.  [default: a temporary one]",
 )
-@click.option("--keep/--no-keep", default=True, show_default=True, help="Leave the folder there, to look at.")
+@click.option("--keep/--no-keep", default=True, show_default=True, help="Keep the folder afterwards.")
 @click.option("--json", "as_json", is_flag=True, help="Print the receipt as one JSON document on stdout.")
 def command(*, folder: Path | None, keep: bool, as_json: bool) -> int:
-    """See Bridle at work: a small package whose tests fail, a plan of four tasks, and a run until all are verified.
+    """Watch Bridle work through a plan of four tasks in a small package whose tests fail.
 
-    Only the model is not real: its words come from a script on this machine. The agent that hears them, its edits, the
-    tests that Bridle runs, and the commits are.
+    Only the model is not real: its answers come from a script on this machine. The agent, its edits, the tests that
+    Bridle runs and the commits are real.
     """
     from bridle.cli.demo.scene import build, choose_folder, clear, find_unfinished
 
-    broken_off = find_unfinished(folder)
-    if broken_off is not None:
-        scene, run = broken_off
-        click.echo(f"Going on with the demo in {scene.repository}\n", err=True)
+    unfinished = find_unfinished(folder)
+    if unfinished is not None:
+        scene, run = unfinished
+        click.echo(f"Continuing the demo in {scene.repository}\n", err=True)
     else:
         scene, run = asyncio.run(build(choose_folder(folder), os.environ)), None
     code = _play(scene, run, as_json=as_json, keep=keep)
@@ -49,14 +51,13 @@ def command(*, folder: Path | None, keep: bool, as_json: bool) -> int:
 
 
 def _play(scene: Scene, run: Path | None, *, as_json: bool, keep: bool) -> int:
-    """Run the plan against the stage, or go on with its run, and say what was seen."""
+    """Run the plan against the stage, or continue its run, and print what to try next."""
     from bridle.cli.demo.demo_script import script
     from bridle.cli.people import loop_runs
-    from bridle.loop.control import runs
     from bridle.stage.script import load_script
     from bridle.stage.thread import running
 
-    seconds = WATCHED_SECONDS if sys.stderr.isatty() else 0.0
+    seconds = DELAY_SECONDS if sys.stderr.isatty() else 0.0
     again = f"{_bridle()} demo --folder {shlex.quote(str(scene.folder))}" if keep else f"{_bridle()} demo"
     with running(load_script(script(scene.repository, delay_seconds=seconds))) as stage:
         environment = scene.environment(stage.url, os.environ)
@@ -66,15 +67,15 @@ def _play(scene: Scene, run: Path | None, *, as_json: bool, keep: bool) -> int:
             return await loop_runs.drive(folder, as_json=as_json, environment=environment, addresses=(), resume=again)
 
         code = asyncio.run(begin_and_drive())
-        misfits = _misfits(stage)
-    told = [] if not keep or code == runs.INTERRUPTED else _where_to_look(scene)
-    for line in [*misfits, *told]:
+        problems = _stage_problems(stage)
+    next_steps = [] if not keep or code == INTERRUPTED else _next_steps(scene)
+    for line in [*problems, *next_steps]:
         click.echo(line, err=True)
     return code
 
 
 async def _begin(scene: Scene, environment: dict[str, str], *, resume: str | None) -> Path:
-    """Make the run of the sample's plan."""
+    """Create the run of the sample's plan."""
     from bridle.cli.people import loop_runs
     from bridle.loop.control import runs
     from bridle.loop.plan.read_plan import read_plan
@@ -93,43 +94,43 @@ def _introduction(scene: Scene, tasks: int) -> list[str]:
         f"The sample repository is {scene.repository}",
         f"It is a small package whose tests fail, with a plan of {tasks} tasks.",
         "",
-        "The model's words are scripted and come from this machine: no account is used,",
+        "The model's answers are scripted and come from this machine: no account is used,",
         "nothing is paid, and the costs are what the same tokens would have cost.",
         "The agent (bridle-agent), its edits, the test runs and the commits are real.",
         "",
     ]
 
 
-def _where_to_look(scene: Scene) -> list[str]:
-    """What a person can try next."""
-    told = ["", "Look around:", f"  cd {shlex.quote(str(scene.repository))}"]
+def _next_steps(scene: Scene) -> list[str]:
+    """List commands to try next."""
+    lines = ["", "Try next:", f"  cd {shlex.quote(str(scene.repository))}"]
     if _bridle() != "bridle":
-        told.append(f'  export PATH={shlex.quote(os.path.dirname(_bridle()))}:"$PATH"')
+        lines.append(f'  export PATH={shlex.quote(os.path.dirname(_bridle()))}:"$PATH"')
     return [
-        *told,
+        *lines,
         "  git log --stat   one commit a task; its trailers name run, cost and checks",
         "  bridle status    this receipt again",
         "  bridle show      the last conversation; all are in .ralph/logs/claude",
-        "  bridle replay    every decision again from the journal, with no agent",
-        "  bridle audit     whether a byte of that journal was changed",
+        "  bridle replay    replay every decision from the journal, with no agent",
+        "  bridle audit     verify that no byte of the journal was changed",
         "",
         "Then, in a repository of your own: bridle init",
     ]
 
 
 def _bridle() -> str:
-    """The words that start this very Bridle in the person's shell."""
+    """Return the command that starts this Bridle in the user's shell."""
     own = os.path.join(os.path.dirname(sys.executable), "bridle")
-    found = shutil.which("bridle")
-    if not os.path.isfile(own) or (found is not None and os.path.realpath(found) == os.path.realpath(own)):
+    on_path = shutil.which("bridle")
+    if not os.path.isfile(own) or (on_path is not None and os.path.realpath(on_path) == os.path.realpath(own)):
         return "bridle"
     return own
 
 
-def _misfits(stage: Stage) -> list[str]:
-    """What the script had no answer for: the repository was not what it expects."""
+def _stage_problems(stage: Stage) -> list[str]:
+    """List the requests that the script had no answer for."""
     refused = [request for request in stage.requests if (request.answer or "").endswith("otherwise")]
-    told: list[str] = [f"the stage: {problem}" for problem in stage.problems]
+    problems: list[str] = [f"the stage: {problem}" for problem in stage.problems]
     if refused:
-        told.append(f"the script had no answer for {len(refused)} requests: the repository is not what it expects")
-    return told
+        problems.append(f"the script had no answer for {len(refused)} requests: the repository is not what it expects")
+    return problems

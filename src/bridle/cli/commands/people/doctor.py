@@ -1,4 +1,4 @@
-"""`bridle doctor`: what is installed, what is missing, how to mend it."""
+"""`bridle doctor`: check what is installed, what is missing and how to fix it."""
 
 from __future__ import annotations
 
@@ -7,19 +7,18 @@ from pathlib import Path
 
 import click
 
+from bridle.cli.exit_codes import FAILED, SUCCESS
 from bridle.cli.people.terminal import json_option, print_document, runs_dir_option, show
 
-NOT_READY = 1
 
-
-@click.command("doctor", short_help="What is installed, what is missing, how to mend it.")
-@click.option("--trust", "trusts", is_flag=True, help="List this repository's native hooks and let them run.")
+@click.command("doctor", short_help="Check what is installed, what is missing and how to fix it.")
+@click.option("--trust", "trusts", is_flag=True, help="List this repository's native hooks and allow them to run.")
 @runs_dir_option
 @json_option
 def command(*, trusts: bool, runs_dir: str | None, as_json: bool) -> int:
-    """Look at what Bridle needs on this machine, and at the native hooks of the repository around this folder.
+    """Check what Bridle needs on this machine, and the native hooks of the current repository.
 
-    A repository's hooks are somebody's code. Read them before you use --trust; it is kept in BRIDLE_HOME.
+    A repository's hooks are code that runs as you. Read them before you pass --trust, which is recorded in BRIDLE_HOME.
     """
     import asyncio
 
@@ -35,8 +34,8 @@ def command(*, trusts: bool, runs_dir: str | None, as_json: bool) -> int:
         for path in hooks if not as_json else ():
             show(f"trusted: {path}")
         trust.trust(repository, bridle_home(os.environ))
-    parts = asyncio.run(doctor_checks.look(repository, runs_folder(runs_dir, os.environ), os.environ))
-    is_ready = all(part.state != doctor_checks.MISSING for part in parts)
+    checks = asyncio.run(doctor_checks.check_all(repository, runs_folder(runs_dir, os.environ), os.environ))
+    is_ready = all(check.state != doctor_checks.MISSING for check in checks)
     if as_json:
         document = {
             "ready": is_ready,
@@ -44,12 +43,13 @@ def command(*, trusts: bool, runs_dir: str | None, as_json: bool) -> int:
             "trusted": trust.is_trusted(repository, bridle_home(os.environ)),
             "hooks": [str(path) for path in hooks],
             "parts": [
-                {"name": part.name, "state": part.state, "message": part.words, "remedy": part.remedy} for part in parts
+                {"name": check.name, "state": check.state, "message": check.message, "remedy": check.remedy}
+                for check in checks
             ],
         }
         print_document(document)
     else:
-        for part in parts:
-            show(f"{part.state:<8} {part.words}" + (f"\n         {part.remedy}" if part.remedy else ""))
+        for check in checks:
+            show(f"{check.state:<8} {check.message}" + (f"\n         {check.remedy}" if check.remedy else ""))
         show("ready" if is_ready else "something is missing")
-    return 0 if is_ready else NOT_READY
+    return SUCCESS if is_ready else FAILED

@@ -1,4 +1,4 @@
-"""`bridle hint`: steer the next iteration of a run."""
+"""`bridle hint`: add a hint to the next iteration of a run."""
 
 from __future__ import annotations
 
@@ -7,24 +7,22 @@ import json
 import click
 
 
-@click.command("hint", short_help="Steer the next iteration of a run.")
+@click.command("hint", short_help="Add a hint to the next iteration of a run.")
 @click.argument("text")
 @click.argument("run", required=False)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document on stdout.")
 def command(*, text: str, run: str | None, as_json: bool) -> int:
-    """Keep TEXT for the next iteration of RUN (default: the last one); its agent reads it in the prompt."""
+    """Add TEXT to the prompt of the next iteration of RUN (default: the last run)."""
     from bridle.cli.people import loop_runs
     from bridle.errors import UsageError
     from bridle.journal.stores.file_store import FileStore
     from bridle.loop import user_messages
 
     if not text.strip():
-        raise UsageError("the hint is empty", remedy="Say what the next iteration should mind.")
+        raise UsageError("the hint is empty", remedy="Write what the next iteration should consider.")
     folder = loop_runs.chosen(run)
     user_messages.say(FileStore(folder), user_messages.HINT, {"text": text})
     if as_json:
         click.echo(json.dumps({"run": folder.name, "hint": text}))
-    loop_runs.say(
-        f"kept; the next iteration of {folder.name} reads it (`bridle resume {folder.name}` if it is not at work)"
-    )
+    loop_runs.say(f"saved for the next iteration of {folder.name}; if it is not running: bridle resume {folder.name}")
     return 0

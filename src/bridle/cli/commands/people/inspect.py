@@ -1,4 +1,4 @@
-"""`bridle inspect`: the record and the outcome of an agent's log, offline."""
+"""`bridle inspect`: show the record and the outcome of an agent's log, offline."""
 
 from __future__ import annotations
 
@@ -20,22 +20,24 @@ from bridle.wire.record.recorder import Recorder
 from bridle.wire.record.report import document, to_json
 
 STDIN = "-"
-CHUNK_BYTES = 256 * 1024  # large enough that reading costs nothing beside decoding, small enough to forget
+CHUNK_BYTES = 256 * 1024  # reading costs little beside decoding; memory stays small
 
 
-@click.command("inspect", short_help="The record and the outcome of an agent's log, offline.")
+@click.command("inspect", short_help="Show the record and the outcome of an agent's log, offline.")
 @click.argument("log", metavar="FILE|-")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document on stdout.")
-@click.option("--agent", type=click.Choice(AGENTS), help="Whose output it is.  [default: that of the run, or claude]")
-@click.option("--exit-code", type=int, help="What the agent's process ended with.  [default: 0]")
-@click.option("--stderr", "stderr_path", metavar="FILE", help="What the agent printed to stderr.")
-@click.option("--expect-session", metavar="ID", help="The session that was to be continued.")
-@click.option("--timed-out", is_flag=True, help="The agent was ended because its time was over.")
-@click.option("--no-hang-heuristic", is_flag=True, help="Do not look for unanswered questions and unfinished work.")
+@click.option(
+    "--agent", type=click.Choice(AGENTS), help="The agent that printed it.  [default: that of the run, or claude]"
+)
+@click.option("--exit-code", type=int, help="Exit code of the agent's process.  [default: 0]")
+@click.option("--stderr", "stderr_path", metavar="FILE", help="File with the agent's stderr.")
+@click.option("--expect-session", metavar="ID", help="The session that the run had to continue.")
+@click.option("--timed-out", is_flag=True, help="The agent was stopped by a time limit.")
+@click.option("--no-hang-heuristic", is_flag=True, help="Do not detect unanswered questions and unfinished work.")
 @click.option(
     "--policy",
     type=click.Choice([policy.value for policy in Policy]),
-    help="harness: a missing answer or a refused permission fails the run. lenient: it is a warning."
+    help="harness: a missing answer or a denied permission fails the run. lenient: it is a warning."
     "  [default: that of the run, or harness]",
 )
 def command(
@@ -50,26 +52,26 @@ def command(
     no_hang_heuristic: bool,
     policy: str | None,
 ) -> None:
-    """Read the log of one agent run and say what happened in it.
+    """Read the log of one agent run and report what happened.
 
-    FILE is what the agent printed to stdout, one JSON object a line; `-` reads it from stdin. For a log that
-    Bridle kept, how the process ended is taken from the files beside it, unless --exit-code says otherwise.
+    FILE is the agent's stdout, one JSON object a line; `-` reads it from stdin. For a log that Bridle wrote, the exit
+    of the process is read from the files beside it, unless --exit-code is given.
     """
-    kept = Sidecar() if exit_code is not None or log == STDIN else read_sidecar(Path(log))
-    stderr = Path(stderr_path) if stderr_path is not None else kept.stderr
+    sidecar = Sidecar() if exit_code is not None or log == STDIN else read_sidecar(Path(log))
+    stderr = Path(stderr_path) if stderr_path is not None else sidecar.stderr
     ending = replace(
-        kept.ending,
-        exit_code=kept.ending.exit_code if exit_code is None else exit_code,
-        timed_out=timed_out or kept.ending.timed_out,
-        expected_session=expect_session or kept.ending.expected_session,
+        sidecar.ending,
+        exit_code=sidecar.ending.exit_code if exit_code is None else exit_code,
+        timed_out=timed_out or sidecar.ending.timed_out,
+        expected_session=expect_session or sidecar.ending.expected_session,
         stderr="" if stderr is None else _tail(stderr),
     )
     rules = replace(
-        kept.rules,
-        policy=kept.rules.policy if policy is None else Policy(policy),
-        hang_heuristic=kept.rules.hang_heuristic and not no_hang_heuristic,
+        sidecar.rules,
+        policy=sidecar.rules.policy if policy is None else Policy(policy),
+        hang_heuristic=sidecar.rules.hang_heuristic and not no_hang_heuristic,
     )
-    record = _fold(log, agent or kept.agent or DEFAULT_AGENT)
+    record = _fold(log, agent or sidecar.agent or DEFAULT_AGENT)
     outcome = judge(record, ending, rules)
     if as_json:
         print(to_json(document(record, outcome)))
@@ -78,7 +80,7 @@ def command(
 
 
 def _fold(log: str, agent: str) -> Record:
-    """The record of a log of any length, in memory that does not grow with it."""
+    """Return the record of a log of any length, in constant memory."""
     decoder, recorder = decoder_for(agent), Recorder()
     for chunk in _chunks(log):
         recorder.add_all(decoder.feed(chunk))
@@ -88,19 +90,19 @@ def _fold(log: str, agent: str) -> Record:
 
 def _chunks(log: str) -> Iterator[bytes]:
     try:
-        with _opened(log) as stream:
+        with _open(log) as stream:
             while chunk := stream.read(CHUNK_BYTES):
                 yield chunk
-    except OSError as refusal:
-        raise _unreadable(log, refusal) from refusal
+    except OSError as error:
+        raise _unreadable(log, error) from error
 
 
-def _opened(log: str) -> BinaryIO:
+def _open(log: str) -> BinaryIO:
     return open(sys.stdin.fileno(), "rb", closefd=False) if log == STDIN else open(log, "rb")
 
 
 def _tail(path: Path) -> str:
-    """The end of a stderr log, as much of it as a live run keeps."""
+    """Return the end of a stderr log, as much as a live run keeps."""
     try:
         with path.open("rb") as stream:
             if stream.seekable():
@@ -109,14 +111,14 @@ def _tail(path: Path) -> str:
             while chunk := stream.read(CHUNK_BYTES):
                 tail = (tail + chunk)[-STDERR_TAIL_BYTES:]
             return tail.decode("utf-8", "replace")
-    except OSError as refusal:
-        raise _unreadable(str(path), refusal) from refusal
+    except OSError as error:
+        raise _unreadable(str(path), error) from error
 
 
-def _unreadable(name: str, refusal: OSError) -> UsageError:
-    what = "standard input" if name == STDIN else name
+def _unreadable(name: str, error: OSError) -> UsageError:
+    source = "standard input" if name == STDIN else name
     remedy = "Name the file that holds the agent's stdout, or - to read it from standard input."
-    return UsageError(f"{what} cannot be read: {refusal.strerror or refusal}", remedy=remedy)
+    return UsageError(f"cannot read {source}: {error.strerror or error}", remedy=remedy)
 
 
 def _print_summary(record: Record, outcome: Outcome) -> None:
@@ -124,6 +126,6 @@ def _print_summary(record: Record, outcome: Outcome) -> None:
     from bridle.wire.mask import Mask, secret_values
 
     text = summarize_outcome(record, outcome, clean=Mask(secret_values(os.environ)).apply)
-    # A lone surrogate in an agent's words cannot be written as UTF-8, and a narrow locale cannot write much else.
+    # UTF-8 cannot encode a lone surrogate in an agent's text, and an ASCII locale much else.
     encoding = sys.stdout.encoding or "utf-8"
     print(text.encode(encoding, "backslashreplace").decode(encoding))

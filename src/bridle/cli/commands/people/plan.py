@@ -1,4 +1,4 @@
-"""`bridle plan`: an agent reads, asks its questions in the terminal, and writes a plan."""
+"""`bridle plan`: an agent reads the repository, asks its questions, and a plan is written."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 NAME = "PLAN.md"
 
 
-@click.command("plan", short_help="Let an agent read, ask its questions and write PLAN.md.")
+@click.command("plan", short_help="Let an agent read, ask you questions and write PLAN.md.")
 @click.argument("goal", metavar='"GOAL"|-')
-@click.option("--out", metavar="FILE", default=NAME, show_default=True, help="Where the plan goes; it must be new.")
-@click.option("--agent", help="Who plans; claude and bridle-agent can.  [default: that of the settings]")
+@click.option("--out", metavar="FILE", default=NAME, show_default=True, help="The file to write; it must not exist.")
+@click.option("--agent", help="The agent: claude or bridle-agent.  [default: from the settings]")
 @click.option("--model", help="The model.  [default: sonnet]")
-@click.option("--reasoning", type=click.Choice(["none", "low", "med", "high"]), help="How much it thinks.")
-@click.option("--no-questions", is_flag=True, help="It decides what is open, and writes down what it assumed.")
+@click.option("--reasoning", type=click.Choice(["none", "low", "med", "high"]), help="How much the model may think.")
+@click.option("--no-questions", is_flag=True, help="The agent decides open questions and writes down its assumptions.")
 @click.option("--no-hooks", is_flag=True, help="Run no native hooks, trusted or not.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document on stdout.")
 def command(
@@ -41,10 +41,10 @@ def command(
     no_hooks: bool,
     as_json: bool,
 ) -> int:
-    """Let an agent make a plan for GOAL: it reads the repository, asks what it must know, and PLAN.md is written.
+    """Let an agent plan GOAL: it reads the repository and asks you questions; then PLAN.md is written.
 
-    Its questions are asked here, one by one, and answered in the same conversation. `-` reads the goal from standard
-    input, and then nothing can be asked.
+    You answer its questions here, one by one, in one conversation. `-` reads the goal from standard input; then the
+    agent cannot ask.
     """
     from bridle.cli.people.plan_dialogue import Planner
     from bridle.cli.people.terminal import say
@@ -53,57 +53,57 @@ def command(
 
     path = Path.cwd() / out
     if os.path.lexists(path):
-        raise UsageError(f"{path} is there already", remedy="Move it away, or name another file with --out.")
-    wanted = _goal(goal)
-    given = {"agent": agent, "model": model, "reasoning": reasoning}
-    settings = load_settings(Path.cwd(), bridle_home(os.environ), given)
-    planner = Planner(wanted, path, settings, _agent(settings), may_ask=not no_questions and goal != "-")
+        raise UsageError(f"{path} exists", remedy="Move it, or name another file with --out.")
+    goal_text = _goal(goal)
+    flags = {"agent": agent, "model": model, "reasoning": reasoning}
+    settings = load_settings(Path.cwd(), bridle_home(os.environ), flags)
+    planner = Planner(goal_text, path, settings, _agent(settings), may_ask=not no_questions and goal != "-")
     code = planner.plan()
-    if code == 0 and planner.made is not None:
+    if code == 0 and planner.result is not None:
         _write(path, planner.text)
-        _tell_hooks(path, wanted, planner.made, enabled=not no_hooks)
-        for line in _told(path, planner.made):
+        _fire_hooks(path, goal_text, planner.result, enabled=not no_hooks)
+        for line in _summary(path, planner.result):
             say(line)
     if planner.cost_usd:
-        say(f"it cost {planner.cost_usd:.4f} USD")
+        say(f"cost: {planner.cost_usd:.4f} USD")
     if as_json:
         click.echo(json.dumps(planner.document(), ensure_ascii=False))
     return code
 
 
-def _goal(given: str) -> str:
-    if given != "-":
-        text = given
+def _goal(argument: str) -> str:
+    if argument != "-":
+        text = argument
     else:
         try:
             text = sys.stdin.buffer.read().decode("utf-8")
         except (OSError, UnicodeDecodeError) as error:
-            raise UsageError(f"the goal cannot be read from standard input: {error}") from error
+            raise UsageError(f"cannot read the goal from standard input: {error}") from error
     if not text.strip():
-        raise UsageError("the goal is empty", remedy='Say what is wanted: bridle plan "…"')
+        raise UsageError("the goal is empty", remedy='Describe it: `bridle plan "…"`.')
     return text
 
 
 def _agent(settings: Settings) -> str:
-    """The first of the list that can be told which form its answer must have."""
+    """Return the first agent of the list that supports structured output."""
     from bridle.run.command import CLAUDE_LIKE
 
     for name in settings.agents:
         if name in CLAUDE_LIKE:
             return name
     known = " or ".join(CLAUDE_LIKE)
-    raise UsageError(f"{settings.agents[0]} cannot plan: its answer has no form", remedy=f"Use --agent {known}.")
+    raise UsageError(f"{settings.agents[0]} cannot plan: it has no structured output", remedy=f"Use --agent {known}.")
 
 
 def _write(path: Path, text: str) -> None:
-    """Write the plan; one that somebody has made meanwhile stays."""
+    """Write the plan; a file that appeared since the start is not overwritten."""
     from bridle.ground import disk
     from bridle.wire.mask import Mask, secret_values
 
     disk.write_new(path, Mask(secret_values(os.environ)).apply(text).encode("utf-8"), mode=0o644)
 
 
-def _tell_hooks(path: Path, goal: str, plan: Plan, *, enabled: bool) -> None:
+def _fire_hooks(path: Path, goal: str, plan: Plan, *, enabled: bool) -> None:
     import asyncio
 
     from bridle.cli.people.terminal import say, top_of
@@ -120,11 +120,12 @@ def _tell_hooks(path: Path, goal: str, plan: Plan, *, enabled: bool) -> None:
     for fault in fired.faults:
         say(fault)
     if fired.untrusted is not None:
-        say(f"the hooks in {fired.untrusted}/.a5c/hooks did not run: `bridle doctor --trust` lets them")
+        folder = f"{fired.untrusted}/.a5c/hooks"
+        say(f"the hooks in {folder} did not run: they are not trusted. Read them, then run `bridle doctor --trust`.")
 
 
-def _told(path: Path, plan: Plan) -> list[str]:
+def _summary(path: Path, plan: Plan) -> list[str]:
     lines = [f"wrote {path}: {plan.title}"]
     lines += [f"  {task.title}" + ("" if task.checks else "  (no check of its own)") for task in plan.tasks]
     lines += list(plan.warnings)
-    return [*lines, f"read it, change what you like, then: bridle run {path.name}"]
+    return [*lines, f"review it, then run: bridle run {path.name}"]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from bridle.cli.exit_codes import FAILED, SUCCESS
 from bridle.cli.people.terminal import json_option, print_document, say, show, top_of
 from bridle.errors import ProcessError, UsageError
 
@@ -17,9 +18,7 @@ if TYPE_CHECKING:
     from bridle.hosts.install.install import Changes, Installed
     from bridle.hosts.install.render_plugin import Origin
 
-NOT_INSTALLED = 1
-
-# A hook takes a tenth of a second; the first one may have to compile Bridle on a slow disk.
+# A hook takes a tenth of a second; the first may have to compile Bridle on a slow disk.
 TRY_SECONDS = 60.0
 
 _MARKETPLACE = "bridle"
@@ -29,13 +28,13 @@ _dir_option = click.option("--dir", "chosen", metavar="DIR", help="The folder of
 _scope_option = click.option(
     "--scope",
     type=click.Choice(["user", "project"]),
-    help="The folder that Claude Code loads by itself: in all your sessions, or in those of this project.",
+    help="The folder that Claude Code loads automatically: in all your sessions, or in those of this project.",
 )
 
 
 @click.group("plugin", short_help="Install, remove or locate the Claude Code plugin.")
 def command() -> None:
-    """Install, remove or locate the plugin with which a Claude Code session drives Bridle's runs.
+    """Install, remove or locate the plugin that lets a Claude Code session drive Bridle's runs.
 
     Each of the three takes --json.
     """
@@ -46,11 +45,11 @@ def command() -> None:
 @_scope_option
 @json_option
 def install(*, chosen: str | None, scope: str | None, as_json: bool) -> int:
-    """Write the plugin, or bring it up to date, and say how to enable it.
+    """Write or update the plugin, and print how to enable it.
 
-    Without --dir and --scope it goes into BRIDLE_HOME, and no session loads it until you say so. With --scope it goes
-    into the folder from which Claude Code loads plugins by itself. No settings file is changed. A folder that holds
-    anything else is refused.
+    Without --dir and --scope it is written into BRIDLE_HOME, and no session loads it until you enable it. With --scope
+    it is written into a folder from which Claude Code loads plugins automatically. No settings file is changed. A
+    folder that contains anything else is refused.
     """
     from bridle.ground.home import bridle_home
     from bridle.hosts.install import locations
@@ -65,8 +64,8 @@ def install(*, chosen: str | None, scope: str | None, as_json: bool) -> int:
     if as_json:
         _print({"folder": str(folder), "python": origin.python, "version": origin.version, "enable": steps}, changes)
         return 0
-    _tell_changes(folder, changes)
-    show(f"{folder}: the plugin of Bridle {origin.version} is there")
+    _show_kept_files(folder, changes)
+    show(f"{folder}: the plugin of Bridle {origin.version} is installed")
     for step in steps:
         show(f"  {step['what']}:\n    {step['command']}" if "command" in step else f"  {step['what']}.")
     return 0
@@ -75,30 +74,30 @@ def install(*, chosen: str | None, scope: str | None, as_json: bool) -> int:
 @command.command()
 @_dir_option
 @_scope_option
-@click.option("--purge", is_flag=True, help="Remove the files of its sessions too.")
+@click.option("--purge", is_flag=True, help="Remove its session files too.")
 @json_option
 def uninstall(*, chosen: str | None, scope: str | None, purge: bool, as_json: bool) -> int:
     """Remove what `install` wrote, and nothing else.
 
-    Without --dir and --scope the one plugin that is there is meant. The files of its sessions stay unless --purge is
-    given. What you changed or added stays, and is named.
+    Without --dir and --scope the only installed plugin is removed. Its session files stay unless you pass --purge.
+    Files that you changed or added stay, and are listed.
     """
     from bridle.ground.home import bridle_home
     from bridle.hosts.install import locations
     from bridle.hosts.install.install import uninstall as remove
 
-    folder = _folder(chosen, scope) if chosen or scope else _the_one()
+    folder = _folder(chosen, scope) if chosen or scope else _only_installed()
     changes = remove(folder, with_state=purge)
     locations.forget(folder, bridle_home(os.environ))
     if as_json:
         _print({"folder": str(folder)}, changes)
         return 0
     for name in changes.kept:
-        show(f"{folder / name} was changed by somebody and stays")
+        show(f"{folder / name} was changed and is kept")
     show(f"{folder}: the plugin is removed")
     if folder.exists():
-        show("  What is left in the folder is not the plugin's" + ("." if purge else ", or belongs to its sessions."))
-    show(f"  If Claude Code was told of it: claude plugin uninstall {_PLUGIN}")
+        show("  The remaining files are not the plugin's" + ("." if purge else ", or belong to its sessions."))
+    show(f"  If it is installed in Claude Code: claude plugin uninstall {_PLUGIN}")
     show(f"    and: claude plugin marketplace remove {_MARKETPLACE}")
     return 0
 
@@ -108,44 +107,44 @@ def uninstall(*, chosen: str | None, scope: str | None, purge: bool, as_json: bo
 @_scope_option
 @json_option
 def path(*, chosen: str | None, scope: str | None, as_json: bool) -> int:
-    """Print the folder of the plugin that is installed; with several, one a line, this project's first."""
-    found = _installed([_folder(chosen, scope)] if chosen or scope else None)
+    """Print the folder of the installed plugin; several are printed one per line, this project's first."""
+    plugins = _installed([_folder(chosen, scope)] if chosen or scope else None)
     if as_json:
-        print_document({"plugins": [_document(plugin) for plugin in found]})
-    for plugin in found if not as_json else ():
+        print_document({"plugins": [_document(plugin) for plugin in plugins]})
+    for plugin in plugins if not as_json else ():
         show(str(plugin.folder))
-    if not found and not as_json:
-        say("the plugin is not installed\n  bridle plugin install writes it.")
-    return 0 if found else NOT_INSTALLED
+    if not plugins and not as_json:
+        say("the plugin is not installed\n  Install it with `bridle plugin install`.")
+    return SUCCESS if plugins else FAILED
 
 
 def _folder(chosen: str | None, scope: str | None) -> Path:
     from bridle.hosts.install import locations
 
     if chosen is not None and not chosen.strip():
-        raise UsageError("--dir is empty", remedy="Give a folder, or leave the option out.")
+        raise UsageError("--dir is empty", remedy="Name a folder, or omit the option.")
     if chosen is not None:
         return Path(os.path.abspath(os.path.expanduser(chosen)))
     return locations.place(scope, top_of(Path.cwd()), os.environ)
 
 
-def _the_one() -> Path:
-    """The one plugin that is there; which of several is meant must be said."""
-    found = _installed()
-    if not found:
+def _only_installed() -> Path:
+    """Return the folder of the only installed plugin."""
+    plugins = _installed()
+    if not plugins:
         raise UsageError("the plugin is not installed", remedy="There is nothing to remove.")
-    if len(found) > 1:
-        folders = ", ".join(str(plugin.folder) for plugin in found)
-        raise UsageError(f"there are several: {folders}", remedy="Say which with --dir or --scope.")
-    return found[0].folder
+    if len(plugins) > 1:
+        folders = ", ".join(str(plugin.folder) for plugin in plugins)
+        raise UsageError(f"several plugins are installed: {folders}", remedy="Choose one with --dir or --scope.")
+    return plugins[0].folder
 
 
 def _installed(folders: list[Path] | None = None) -> list[Installed]:
     from bridle.hosts.install import locations
     from bridle.hosts.install.install import read
 
-    looked_at = locations.candidates(top_of(Path.cwd()), os.environ) if folders is None else folders
-    return [plugin for plugin in map(read, looked_at) if plugin is not None]
+    places = locations.candidates(top_of(Path.cwd()), os.environ) if folders is None else folders
+    return [plugin for plugin in map(read, places) if plugin is not None]
 
 
 def _origin() -> Origin:
@@ -153,12 +152,12 @@ def _origin() -> Origin:
     from bridle.hosts.install.render_plugin import PACKAGE, Origin
 
     if not sys.executable:
-        raise UsageError("it is not known which Python this is", remedy="Start bridle by its full path.")
+        raise UsageError("cannot determine the Python interpreter", remedy="Start bridle by its full path.")
     return Origin(os.path.abspath(sys.executable), str(PACKAGE), __version__)
 
 
 def _try_hook(folder: Path, origin: Origin) -> None:
-    """Run the hook once, as Claude Code will: nobody shall find out in a session that it does not start."""
+    """Run the hook once, as Claude Code will, so that a broken one is found now and not in a session."""
     import asyncio
     import json
 
@@ -167,40 +166,40 @@ def _try_hook(folder: Path, origin: Origin) -> None:
     from bridle.hosts.install.render_plugin import hook_command
 
     argv = ("/bin/sh", "-c", hook_command(folder, origin, "Stop"))
-    payload = json.dumps({"session_id": ids.new_token()}).encode()  # of nobody: there is nothing to say about it
+    payload = json.dumps({"session_id": ids.new_token()}).encode()  # an unknown session: the answer is {}
     done = asyncio.run(
         capture(argv, cwd=folder, environment=dict(os.environ), limit_seconds=TRY_SECONDS, stdin=payload)
     )
     try:
-        said = json.loads(done.stdout)
+        answer = json.loads(done.stdout)
     except ValueError:
-        said = None
-    if done.exit_code != 0 or said != {}:
-        heard = (done.stderr or done.stdout).decode("utf-8", "replace").strip()[-500:]
+        answer = None
+    if done.exit_code != 0 or answer != {}:
+        output = (done.stderr or done.stdout).decode("utf-8", "replace").strip()[-500:]
         raise ProcessError(
-            f"the hook in {folder} does not work: {heard or f'exit code {done.exit_code}'}",
-            remedy="Install Bridle again, then run bridle plugin install again.",
+            f"the hook in {folder} does not work: {output or f'exit code {done.exit_code}'}",
+            remedy="Reinstall Bridle, then run `bridle plugin install` again.",
         )
 
 
 def _steps(folder: Path, scope: str | None, *, is_loaded: bool) -> list[dict[str, str]]:
-    """How to enable it, and what else to know."""
+    """List how to enable the plugin, and its limits."""
     from bridle.hosts.install.render_plugin import block_cap
 
     place = shlex.quote(str(folder))
     at = f" --scope {scope}" if scope else ""
     add = f"claude plugin marketplace add {place}{at} && claude plugin install {_PLUGIN}{at}"
     where = "in this project, once you trust the folder" if scope == "project" else "of yours"
-    loaded = [{"what": f"Claude Code loads it by itself in every new session {where}"}]
+    loaded = [{"what": f"Claude Code loads it in every new session {where}"}]
     steps = loaded if is_loaded else []
     steps = [*steps, {"what": "For one session", "command": f"claude --plugin-dir {place}"}]
     steps += [] if is_loaded else [{"what": "For every session", "command": add}]
     return [*steps, {"what": f"{block_cap(os.environ)}; the run stays and can be resumed"}]
 
 
-def _tell_changes(folder: Path, changes: Changes) -> None:
+def _show_kept_files(folder: Path, changes: Changes) -> None:
     for name in changes.kept:
-        show(f"{folder / name} was changed by somebody; that copy is kept beside it, as {name}.yours")
+        show(f"{folder / name} was changed; the changed copy is kept as {name}.yours")
 
 
 def _print(document: dict[str, Any], changes: Changes) -> None:
@@ -211,7 +210,7 @@ def _print(document: dict[str, Any], changes: Changes) -> None:
 def _document(plugin: Installed) -> dict[str, Any]:
     from bridle.hosts.install.install import faults
 
-    found = faults(plugin)
+    problems = faults(plugin)
     origin = plugin.origin
-    shown = {"folder": str(plugin.folder), "version": origin.version, "python": origin.python}
-    return shown | {"package": origin.package, "works": not found, "faults": found}
+    document = {"folder": str(plugin.folder), "version": origin.version, "python": origin.python}
+    return document | {"package": origin.package, "works": not problems, "faults": problems}

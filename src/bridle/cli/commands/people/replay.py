@@ -1,47 +1,47 @@
-"""`bridle replay`: run it again from its journal, with no agent; say where it differs."""
+"""`bridle replay`: replay a run from its journal, with no agent, and compare."""
 
 from __future__ import annotations
 
 import click
 
+from bridle.cli.exit_codes import FAILED, SUCCESS
 from bridle.cli.people.terminal import chosen_run, json_option, print_document, run_argument, runs_dir_option, say, show
 
-DIFFERS = 1
 
-
-@click.command("replay", short_help="Run it again from its journal, with no agent; say where it differs.")
+@click.command("replay", short_help="Replay a run from its journal, with no agent, and compare.")
 @run_argument
 @runs_dir_option
 @json_option
 def command(*, run: str, runs_dir: str | None, as_json: bool) -> int:
-    """Run the process of RUN again from its journal: no agent, no command, no hook, and nothing is written.
+    """Replay the process of RUN from its journal: no agent, no command, no hook; nothing is written.
 
-    Each decision is compared with the recorded one. Where one differs, the entry that records it, the file and the line
-    are named, and the exit code is 1.
+    Each decision is compared with the recorded one. For each difference the entry, the file and the line are printed,
+    and the exit code is 1.
     """
     folder = chosen_run(run, runs_dir)
-    from bridle.engine.iterate.compare import compare  # a run that is not there needs no engine to be told
+    from bridle.engine.iterate.compare import compare  # not needed to report a missing run
 
-    found = compare(folder)
+    comparison = compare(folder)
     if as_json:
         document = {
-            "run": found.run_id,
+            "run": comparison.run_id,
             "runDir": str(folder),
-            "agrees": found.agrees,
-            "state": found.state,
-            "entries": found.entries,
-            "effects": found.effects,
-            "ahead": found.ahead,
-            "codeChanged": found.code_changed,
-            "differences": [difference.as_json() for difference in found.differences],
+            "agrees": comparison.agrees,
+            "state": comparison.state,
+            "entries": comparison.entries,
+            "effects": comparison.effects,
+            "ahead": comparison.ahead,
+            "codeChanged": comparison.code_changed,
+            "differences": [difference.as_json() for difference in comparison.differences],
         }
         print_document(document)
-        return 0 if found.agrees else DIFFERS
-    if found.code_changed:
-        say("the file of the process has changed since the run was last iterated")
-    for difference in found.differences:
+        return SUCCESS if comparison.agrees else FAILED
+    if comparison.code_changed:
+        say("the process file has changed since the last iteration")
+    for difference in comparison.differences:
         show(f"differs at {difference.entry or 'no single entry'}: {difference.words}")
-    if found.agrees:
-        more = f"; it would ask for {found.ahead} more" if found.ahead else ""
-        show(f"{found.run_id} ({found.state}) agrees: {found.effects} effects, {found.entries} entries{more}")
-    return 0 if found.agrees else DIFFERS
+    if comparison.agrees:
+        more = f"; next it would request {comparison.ahead} more" if comparison.ahead else ""
+        counts = f"{comparison.effects} effects, {comparison.entries} entries{more}"
+        show(f"{comparison.run_id} ({comparison.state}) agrees: {counts}")
+    return SUCCESS if comparison.agrees else FAILED

@@ -1,4 +1,4 @@
-"""`bridle resume`: go on with a run after a crash, an interruption or a limit."""
+"""`bridle resume`: continue a run after a crash, an interruption or a limit."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import click
 from bridle.cli.commands.people.run import limit_options
 
 
-@click.command("resume", short_help="Go on with a run after a crash or an interruption.")
+@click.command("resume", short_help="Continue a run after a crash, an interruption or a limit.")
 @click.argument("run", required=False)
 @limit_options
 @click.option("--no-hooks", is_flag=True, help="Run no native hooks, trusted or not.")
 @click.option("--json", "as_json", is_flag=True, help="Print the receipt as one JSON document on stdout.")
 def command(*, run: str | None, no_hooks: bool, as_json: bool, **flags: Any) -> int:
-    """Go on with RUN (default: the last one) at the place where it stopped; other bounds can be given."""
+    """Continue RUN (default: the last run) where it stopped; you can set new limits."""
     import asyncio
 
     from bridle.cli.people import loop_runs
@@ -24,24 +24,24 @@ def command(*, run: str | None, no_hooks: bool, as_json: bool, **flags: Any) -> 
     from bridle.loop.control import runs
     from bridle.loop.settings.bridle_toml import read_flags
 
-    said = read_flags(flags)
+    limits = read_flags(flags)
     folder = loop_runs.chosen(run)
     store = FileStore(folder)
-    if said:
-        user_messages.say(store, user_messages.LIMITS, said)
-    if _may_go_on(store, has_bounds=bool(said)):
-        runs.release(store, {"limits": said})
+    if limits:
+        user_messages.say(store, user_messages.LIMITS, limits)
+    if _may_continue(store, has_new_limits=bool(limits)):
+        runs.release(store, {"limits": limits})
     return asyncio.run(loop_runs.drive(folder, as_json=as_json, with_hooks=not no_hooks))
 
 
-def _may_go_on(store: Any, *, has_bounds: bool) -> bool:
-    """Whether a pause ends: at a limit with other bounds; at once where time or a person may have mended it."""
+def _may_continue(store: Any, *, has_new_limits: bool) -> bool:
+    """Return whether a pause ends: at a limit only with new limits, else if its cause may be gone."""
     from bridle.loop import effects
 
     state = store.state()
-    for effect_id, one in state.standing.pending.items():
-        if one.kind == effects.PAUSE:
+    for effect_id, effect in state.standing.pending.items():
+        if effect.kind == effects.PAUSE:
             why = (store.task(effect_id).get("inputs") or {}).get("why")
-            at_once = (effects.WHY_UNUSABLE, effects.WHY_SETUP, effects.WHY_BUDGET, effects.WHY_USAGE)
-            return why in at_once or (why == effects.WHY_LIMIT and has_bounds)
+            may_be_gone = (effects.WHY_UNUSABLE, effects.WHY_SETUP, effects.WHY_BUDGET, effects.WHY_USAGE)
+            return why in may_be_gone or (why == effects.WHY_LIMIT and has_new_limits)
     return False

@@ -10,10 +10,10 @@ import click
 @click.command("retry", short_help="Try a task of a run again.")
 @click.argument("task")
 @click.argument("run", required=False)
-@click.option("--resume", "goes_on", is_flag=True, help="Go on with the run at once.")
+@click.option("--resume", is_flag=True, help="Continue the run at once.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document on stdout.")
-def command(*, task: str, run: str | None, goes_on: bool, as_json: bool) -> int:
-    """Give TASK (its title, or a part of it that is no other's) all its tries again, in RUN (default: the last one)."""
+def command(*, task: str, run: str | None, resume: bool, as_json: bool) -> int:
+    """Give TASK (its title, or a unique part of it) in RUN (default: the last run) all its tries again."""
     import asyncio
 
     from bridle.cli.people import loop_runs
@@ -26,20 +26,20 @@ def command(*, task: str, run: str | None, goes_on: bool, as_json: bool) -> int:
     folder = loop_runs.chosen(run)
     receipt = asyncio.run(receipt_with_pause(folder))
     tasks = receipt.get("tasks", [])
-    exact = [one for one in tasks if one["title"] == task]
-    found = exact or [one for one in tasks if task.lower() in one["title"].lower()]
-    if len(found) != 1:
-        titles = ", ".join(one["title"] for one in found or tasks)
-        fault = f"{task!r} means {len(found)} tasks" if found else f"no task of this run is called {task!r}"
-        raise UsageError(fault, remedy=f"Give one of: {titles}")
-    if found[0]["verdict"] in GOOD:
-        raise UsageError(f"{found[0]['title']!r} is {found[0]['verdict']} already", remedy="Nothing was changed.")
-    store, title = FileStore(folder), found[0]["title"]
+    exact = [entry for entry in tasks if entry["title"] == task]
+    matching = exact or [entry for entry in tasks if task.lower() in entry["title"].lower()]
+    if len(matching) != 1:
+        titles = ", ".join(entry["title"] for entry in matching or tasks)
+        fault = f"{task!r} matches {len(matching)} tasks" if matching else f"no task {task!r} in this run"
+        raise UsageError(fault, remedy=f"Use one of: {titles}")
+    if matching[0]["verdict"] in GOOD:
+        raise UsageError(f"{matching[0]['title']!r} is already {matching[0]['verdict']}", remedy="Nothing was changed.")
+    store, title = FileStore(folder), matching[0]["title"]
     if not release(store, {"retries": [title]}):
         user_messages.say(store, user_messages.RETRY, {"task": title})
-    if goes_on:
+    if resume:
         return asyncio.run(loop_runs.drive(folder, as_json=as_json))
     if as_json:
         click.echo(json.dumps({"run": folder.name, "retry": title}))
-    loop_runs.say(f"{title!r} will be tried again: bridle resume {folder.name}")
+    loop_runs.say(f"{title!r} will be tried again; continue with: bridle resume {folder.name}")
     return 0

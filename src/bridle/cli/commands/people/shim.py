@@ -20,14 +20,12 @@ PROGRAMS = {"claude": "bridle-agent", "babysitter": "bridle"}
 @click.command()
 @click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
 @click.option("--only", type=click.Choice(sorted(PROGRAMS)), help="Only one of the two.")
-@click.option("--remove", is_flag=True, help="Take them away again.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+@click.option("--remove", is_flag=True, help="Remove them.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document on stdout.")
 def command(*, folder: Path, only: str | None, remove: bool, as_json: bool) -> int:
     """Put a `claude` (bridle-agent) and a `babysitter` (bridle) into FOLDER.
 
-    They are for programs that look for these names on PATH.
-
-    A file of that name which Bridle did not make is left alone, and the command ends with 2.
+    For programs that look for these names on PATH. A file that Bridle did not write is left alone (exit 2).
     """
     names = [only] if only else sorted(PROGRAMS)
     for name in names:
@@ -41,7 +39,7 @@ def command(*, folder: Path, only: str | None, remove: bool, as_json: bool) -> i
     for path in done:
         click.echo(f"{'removed' if remove else 'wrote'} {path}", err=True)
     if not remove:
-        click.echo(f'Whoever looks for them needs: export PATH="{folder.resolve()}:$PATH"', err=True)
+        click.echo(f'To use them: export PATH="{folder.resolve()}:$PATH"', err=True)
     return 0
 
 
@@ -54,13 +52,13 @@ def _refuse_foreign(path: Path) -> None:
         is_ours = False
     if not is_ours:
         remedy = "Choose another folder, or remove it yourself."
-        raise UsageError(f"{path} is there and was not made by Bridle", remedy=remedy)
+        raise UsageError(f"{path} exists and was not written by Bridle", remedy=remedy)
 
 
 def _write(path: Path) -> bool:
     program = Path(sys.executable).parent / PROGRAMS[path.name]
     if not program.is_file():
-        raise UsageError(f"{program} is missing", remedy="Install Bridle again: its programs stand beside its Python.")
+        raise UsageError(f"{program} is missing", remedy="Reinstall Bridle: its programs belong beside its Python.")
     path.parent.mkdir(parents=True, exist_ok=True)
     script = f'#!/bin/sh\n{MARK}\nexec {shlex.quote(str(program))} "$@"\n'
     disk.write_atomic(path, script.encode(), mode=0o755)

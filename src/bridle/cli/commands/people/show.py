@@ -1,4 +1,4 @@
-"""`bridle show`: the conversation in an agent's log, in the terminal."""
+"""`bridle show`: show the conversation in an agent's log."""
 
 from __future__ import annotations
 
@@ -21,25 +21,27 @@ if TYPE_CHECKING:
     from bridle.wire.transcript.transcript import Transcript
 
 LOGS = Path(".ralph/logs/claude")
-# Runs that work apart keep theirs there.
+# Runs with worktrees keep their logs there.
 WORKTREES = Path(".ralph/worktrees")
 NEWEST = "last"
-# Beyond what a card shows of one output; the log has the rest, and --full and --json keep more.
+# More than a card shows of one output; the log has the rest, and --full and --json keep more.
 SHOWN_CHARACTERS = 10_000
 
 
-@click.command("show", short_help="The conversation in an agent's log, in the terminal.")
+@click.command("show", short_help="Show the conversation in an agent's log.")
 @click.argument("target", metavar="[FILE|-|last]", default=NEWEST)
 @click.option("--follow", "-f", is_flag=True, help="Keep reading while the log grows.")
 @click.option("--thinking/--no-thinking", default=True, show_default=True, help="Show the model's reasoning.")
-@click.option("--full", is_flag=True, help="Cut nothing short.")
+@click.option("--full", is_flag=True, help="Do not shorten anything.")
 @click.option("--width", type=click.IntRange(40, 1000), help="Columns to use [default: the terminal's; 100 in a pipe].")
-@click.option("--agent", type=click.Choice(AGENTS), help="Whose log it is.  [default: that of the run, or claude]")
+@click.option(
+    "--agent", type=click.Choice(AGENTS), help="The agent that wrote the log.  [default: that of the run, or claude]"
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document on stdout.")
 def command(
     *, target: str, follow: bool, thinking: bool, full: bool, width: int | None, agent: str | None, as_json: bool
 ) -> None:
-    """Show the conversation in FILE: what was said, each tool call with its outcome, changes, sub-agents, cost.
+    """Show the conversation in FILE: messages, tool calls with their outcomes, diffs, sub-agents, cost.
 
     `-` reads standard input. `last` is the newest log in .ralph/logs/claude of this folder or of its worktrees.
     """
@@ -48,11 +50,11 @@ def command(
     from bridle.wire.transcript.transcript import KEPT_CHARACTERS, Transcript
 
     if as_json and follow:
-        raise UsageError("--json prints one document, which --follow never finishes", remedy="Leave one of them out.")
+        raise UsageError("--json and --follow cannot be combined", remedy="Omit one of them.")
     target = str(_newest()) if target == NEWEST else target
     mask = Mask(secret_values(os.environ))
     transcript = Transcript(mask=mask, kept_characters=KEPT_CHARACTERS if full or as_json else SHOWN_CHARACTERS)
-    show = _Show(transcript, decoder_for(agent or _agent_of(target)))
+    show = _Show(transcript, decoder_for(agent or _agent_for(target)))
     if as_json:
         show.read(target)
         _print_document(transcript, mask)
@@ -76,24 +78,24 @@ class _Show:
         self._decoder = decoder
 
     def read(self, target: str) -> None:
-        """Take in the whole log."""
+        """Read the whole log."""
         from bridle.views.log_chunks import stream_chunks
 
         if target == "-":
-            self._take((data, None) for data, _ in _readable(stream_chunks(sys.stdin.buffer), "standard input"))
+            self._add((data, None) for data, _ in _readable(stream_chunks(sys.stdin.buffer), "standard input"))
         else:
             with _open(target) as log:
-                self._take(_readable(log.chunks(), target))
+                self._add(_readable(log.chunks(), target))
         self._end()
 
     def follow(self, target: str, view: PlainView | ColourView) -> None:
-        """Take in the log as it grows, and show each part as it comes."""
+        """Read the log as it grows, and show each part as it arrives."""
         from bridle.views.log_chunks import stream_chunks
 
         try:
             if target == "-":
                 for chunk in _readable(stream_chunks(sys.stdin.buffer), "standard input"):
-                    self._take([chunk])
+                    self._add([chunk])
                     view.update()
             else:
                 with _open(target) as log:
@@ -105,13 +107,13 @@ class _Show:
     def _follow_file(self, log: Log, view: PlainView | ColourView) -> None:
         import time
 
-        self._take(log.chunks())
+        self._add(log.chunks())
         view.update()
         while log.wait(result_seen=bool(self._transcript.footers)):
-            self._take(log.chunks(now=None if log.has_times else time.monotonic()))
+            self._add(log.chunks(now=None if log.has_times else time.monotonic()))
             view.update()
 
-    def _take(self, chunks: Iterable[Chunk]) -> None:
+    def _add(self, chunks: Iterable[Chunk]) -> None:
         for data, at in chunks:
             for event in self._decoder.feed(data):
                 self._transcript.add(event, at)
@@ -128,14 +130,14 @@ def _open(target: str) -> Log:
     path = Path(target)
     try:
         if path.is_dir():
-            raise UsageError(f"{path} is a folder", remedy="Name one log in it: a file that ends in .ndjson.")
+            raise UsageError(f"{path} is a folder", remedy="Name a log in it: a file that ends in .ndjson.")
         return Log(path)
     except OSError as error:
         raise _unreadable(str(path), error) from error
 
 
 def _readable(chunks: Iterable[Chunk], name: str) -> Iterator[Chunk]:
-    """The same chunks; a refusal on the way says what could not be read."""
+    """Yield the same chunks; a read error names the file."""
     try:
         yield from chunks
     except OSError as error:
@@ -146,8 +148,8 @@ def _unreadable(name: str, error: OSError) -> UsageError:
     return UsageError(f"cannot read {name}: {error.strerror or error}", remedy="Name the log of an agent run.")
 
 
-def _agent_of(target: str) -> str:
-    """Whose log it is, by the file that Bridle keeps beside it; one that is broken has nothing to say."""
+def _agent_for(target: str) -> str:
+    """Return the agent named in the log's sidecar, or the default."""
     from bridle.cli.people.log_sidecar import read_sidecar
 
     try:
@@ -157,10 +159,10 @@ def _agent_of(target: str) -> str:
 
 
 def _newest() -> Path:
-    found = (path for place in (Path(), *WORKTREES.glob("*")) for path in (place / LOGS).glob("*.ndjson"))
-    logs = [(path.stat().st_mtime_ns, path.name, path) for path in found if path.is_file()]
+    paths = (path for folder in (Path(), *WORKTREES.glob("*")) for path in (folder / LOGS).glob("*.ndjson"))
+    logs = [(path.stat().st_mtime_ns, path.name, path) for path in paths if path.is_file()]
     if not logs:
-        raise UsageError(f"there is no log in {LOGS} here", remedy="Name a file, or `-` for standard input.")
+        raise UsageError(f"no log in {LOGS}", remedy="Name a file, or `-` for standard input.")
     return max(logs)[2]
 
 
@@ -185,7 +187,7 @@ def _print_document(transcript: Transcript, mask: Mask) -> None:
 
 
 def _allow_any_encoding() -> None:
-    """What the output's encoding cannot hold is replaced: an odd locale is no reason to show nothing."""
+    """Replace characters that the output's encoding lacks instead of failing."""
     import io
 
     if isinstance(sys.stdout, io.TextIOWrapper):

@@ -1,4 +1,4 @@
-"""`bridle stage`: a scripted model server on loopback."""
+"""`bridle stage`: serve a scripted model on loopback."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from bridle.stage.script import Script
 
 
-@click.command("stage", short_help="A scripted model server on loopback.")
+@click.command("stage", short_help="Serve a scripted model on loopback.")
 @click.argument("script_path", metavar="SCRIPT.json", required=False)
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="Port to listen on; 0 takes a free one.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Loopback address to listen on.")
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     metavar="FILE.ndjson",
     help="Append each request to this file, one JSON document a line.",
 )
-@click.option("--check", is_flag=True, help="Only say whether the script can be played.")
+@click.option("--check", is_flag=True, help="Validate the script and exit.")
 @click.option("--schema", "show_schema", is_flag=True, help="Print the JSON Schema of a script.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document on stdout.")
 def command(
@@ -39,7 +39,7 @@ def command(
     show_schema: bool,
     as_json: bool,
 ) -> None:
-    """Play SCRIPT.json to any client of the Messages API, without a model and without a bill.
+    """Serve the answers of SCRIPT.json to any client of the Messages API: no model, no cost.
 
     Prints the URL on stdout and serves until it is interrupted. `-` reads the script from stdin.
     """
@@ -49,10 +49,10 @@ def command(
         click.echo(json.dumps(schema(), indent=2))
         return
     if script_path is None:
-        raise UsageError("no script was named", remedy="Try: bridle stage SCRIPT.json")
+        raise UsageError("SCRIPT.json is missing", remedy="Run `bridle stage SCRIPT.json`.")
     script = _read(script_path)
     if check:
-        _say_checked(script, script_path, as_json=as_json)
+        _print_validation(script, script_path, as_json=as_json)
         return
 
     import asyncio
@@ -71,16 +71,16 @@ def _read(name: str) -> Script:
     return load_script(data)
 
 
-def _say_checked(script: Script, name: str, *, as_json: bool) -> None:
-    answers = len(script.answers) + sum(len(one.answers) for one in script.conversations)
+def _print_validation(script: Script, name: str, *, as_json: bool) -> None:
+    answers = len(script.answers) + sum(len(conversation.answers) for conversation in script.conversations)
     if as_json:
         click.echo(json.dumps({"ok": True, "answers": answers, "conversations": len(script.conversations)}))
     else:
-        click.echo(f"{name} can be played; answers: {answers}.", err=True)
+        click.echo(f"{name} is valid; answers: {answers}.", err=True)
 
 
 async def _serve(script: Script, *, port: int, host: str, record: Path | None, as_json: bool) -> None:
-    """Serve until a signal asks to end, or until the record cannot be written."""
+    """Serve until a signal, or until the record cannot be written."""
     import asyncio
     import signal
 
@@ -89,12 +89,12 @@ async def _serve(script: Script, *, port: int, host: str, record: Path | None, a
     stop = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
-    # Nobody reads requests from this process's memory: they are on stderr and in the record.
+    # Requests are on stderr and in the record; keeping them in memory would only grow.
     stage = Stage(script, port=port, host=host, record=record, report=_say, kept_requests=0)
     async with stage:
         document = {"url": stage.url, "port": stage.port, "pid": os.getpid()}
         click.echo(json.dumps(document) if as_json else stage.url)
-        _say_how(stage.url)
+        _print_usage(stage.url)
         stopped = asyncio.create_task(stop.wait())
         broken = asyncio.create_task(stage.broken())
         await asyncio.wait({stopped, broken}, return_when=asyncio.FIRST_COMPLETED)
@@ -106,10 +106,10 @@ async def _serve(script: Script, *, port: int, host: str, record: Path | None, a
 def _say(line: str) -> None:
     from bridle.views.terminal.escape_controls import escape_unprintable
 
-    click.echo(escape_unprintable(line), err=True)  # it may hold what a client sent
+    click.echo(escape_unprintable(line), err=True)  # it may contain a client's text
 
 
-def _say_how(url: str) -> None:
-    _say("The stage is set. Point an agent at it:")
+def _print_usage(url: str) -> None:
+    _say("Ready. Point an agent at it:")
     _say(f"  ANTHROPIC_BASE_URL={url} ANTHROPIC_API_KEY=dummy claude -p 'hello'")
-    _say("Ctrl-C ends it.")
+    _say("Ctrl-C stops it.")

@@ -1,15 +1,15 @@
-"""`bridle status`: where a run of the loop stands."""
+"""`bridle status`: show the receipt of a run as it is now."""
 
 from __future__ import annotations
 
 import click
 
 
-@click.command("status", short_help="Where a run stands.")
+@click.command("status", short_help="Show the receipt of a run as it is now.")
 @click.argument("run", required=False)
 @click.option("--json", "as_json", is_flag=True, help="Print the receipt as one JSON document on stdout.")
 def command(*, run: str | None, as_json: bool) -> int:
-    """Show the receipt of RUN (default: the last one) as it stands now. Nothing is done."""
+    """Show the receipt of RUN (default: the last run) as it is now. Changes nothing."""
     import asyncio
 
     from bridle.cli.people import loop_runs
@@ -21,6 +21,6 @@ def command(*, run: str | None, as_json: bool) -> int:
     document = asyncio.run(receipt_with_pause(folder))
     if driver is not None:
         document["at_work"] = {"pid": driver.pid, "since": driver.since}
-    reason = str(document.get(STOPPED) or "") if driver is None else f"at work, process {driver.pid}"
+    reason = str(document.get(STOPPED) or "") if driver is None else f"running, process {driver.pid}"
     loop_runs.show(document, reason, as_json=as_json)
     return 0
