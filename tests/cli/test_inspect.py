@@ -146,7 +146,7 @@ def test_a_broken_file_beside_a_log_is_reported(tmp_path: Path) -> None:
     log.with_name("20261115-coder-task.meta.json").write_text("{", encoding="utf-8")
     done = inspect(str(log))
     assert done.returncode == 2
-    assert b"meta.json is not JSON" in done.stderr
+    assert b"meta.json is not valid JSON" in done.stderr
     assert document(str(log), "--exit-code", "0")["succeeded"] is True
 
 

@@ -209,8 +209,8 @@ def read_json(path: Path) -> object | None:
         value: object = json.loads(data)
     except (ValueError, RecursionError) as error:
         raise DiskError(
-            f"{path} does not hold whole JSON: {error}",
-            remedy="Move it away to begin anew, or put a good copy in its place.",
+            f"{path} is not valid JSON: {error}",
+            remedy="Replace it with a good copy, or remove it to start anew.",
             payload=data[:4096],
         ) from error
     return value

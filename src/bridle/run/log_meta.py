@@ -1,63 +1,150 @@
-"""What is written down beside a log: what was run and under which rules, and how it ended."""
+"""The file beside an agent's log: what was run and how it ended, so that the log can be judged again later.
+
+Commands that read logs import this, so it must not import asyncio or subprocess.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import TypeVar
 
-from bridle.ground import clock
-from bridle.run.attempt import Attempt
-from bridle.run.locate import Program
-from bridle.run.policy import rules_of
-from bridle.run.request import Permission
-from bridle.run.sandbox import detect
+from bridle.errors import DiskError
+from bridle.ground import clock, disk
+from bridle.wire.record.error_category import Category
+from bridle.wire.record.outcome import Ending, Policy, Rules
 
+LOG_SUFFIX = ".ndjson"
+META_SUFFIX = ".meta.json"
+STDERR_SUFFIX = ".stderr"
 
-def begun(
-    attempt: Attempt, program: Program, number: int, *, expected: str | None, inherited: Mapping[str, str]
-) -> dict[str, object]:
-    """What is known before the agent starts; `inherited` is our own environment."""
-    request, command = attempt.request, attempt.command
-    return {
-        "agent": request.agent,
-        "program": program.path,
-        "program_found": program.found,
-        "argv": list(command.argv),
-        "cwd": str(request.cwd),
-        "mode": request.mode,
-        "task": request.task,
-        "purpose": request.purpose,
-        "attempt": number,
-        "auth": command.auth,
-        "permission_mode": request.permission,
-        "permissions_bypassed": request.permission is Permission.BYPASS,
-        "sandbox": detect(inherited),
-        "policy": request.policy,
-        "hang_heuristic": request.hang_heuristic,
-        "background_heuristic": rules_of(request, command.environment).background_heuristic,
-        "denials_fail": request.denials_fail,
-        "expected_session": expected,
-        "started": clock.iso(clock.now()),
-        "pid": os.getpid(),
-    }
+NameT = TypeVar("NameT", bound=StrEnum)
 
 
-def ended(attempt: Attempt) -> dict[str, object]:
-    """What is known once it has ended."""
-    record = attempt.record
-    return {
-        "ended": clock.iso(clock.now()),
-        "seconds": round(attempt.seconds, 3),
-        "exit_code": attempt.exit_code,
-        "timed_out": attempt.timed_out,
-        "ended_by_us": attempt.ended_by_us,
-        "killed_after_result": attempt.killed_after_result,
-        "limit": attempt.bite,
-        "limit_seconds": attempt.bite_seconds or None,
-        "fault": attempt.fault,
-        "fault_category": attempt.fault_category,
-        "corrections": attempt.corrections,
-        "agent_version": record.version,
-        "session_id": record.session_id,
-        "reported_permission_mode": record.permission_mode,
-    }
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StartMeta:
+    """The fields that are written before the agent starts."""
+
+    agent: str
+    program: str
+    program_found: str
+    argv: list[str]
+    cwd: str
+    mode: str
+    task: str
+    purpose: str | None
+    attempt: int
+    auth: str
+    permission_mode: str
+    permissions_bypassed: bool
+    sandbox: str | None
+    policy: str
+    hang_heuristic: bool
+    background_heuristic: bool
+    denials_fail: bool
+    expected_session: str | None
+    started: str
+    pid: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EndMeta:
+    """The fields that are added once the agent has ended."""
+
+    ended: str
+    seconds: float
+    exit_code: int | None
+    timed_out: bool
+    ended_by_us: bool
+    killed_after_result: bool
+    limit: str | None
+    limit_seconds: float | None
+    fault: str | None
+    fault_category: str | None
+    corrections: int
+    agent_version: str | None
+    session_id: str | None
+    reported_permission_mode: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class LogMeta:
+    """What readers of a log need of these files; the defaults where a field is missing or not of its type."""
+
+    agent: str | None = None
+    mode: str | None = None
+    purpose: str | None = None
+    is_ended: bool = False
+    ending: Ending = field(default_factory=Ending)
+    rules: Rules = field(default_factory=Rules)
+    stderr: Path | None = None
+    """The file with the agent's standard error, where it exists."""
+
+
+def write_meta(path: Path, start: StartMeta, end: EndMeta | None = None, **more: object) -> None:
+    """Replace the file as a whole; `more` are fields that few runs have: `not_found`, `interrupted`."""
+    disk.write_json_atomic(path, {**asdict(start), **more, **({} if end is None else asdict(end))})
+
+
+def read_meta(log: Path) -> LogMeta:
+    """Read the file beside a log; return the defaults where there is none.
+
+    Raise DiskError where it cannot be read or is not a JSON object.
+    """
+    path, stderr = beside(log, META_SUFFIX), beside(log, STDERR_SUFFIX)
+    if not os.path.isfile(path):  # also where the name is too long for a file
+        return LogMeta()
+    document = _read_document(path)
+    exit_code = document.get("exit_code", 0)
+    return LogMeta(
+        agent=_text(document.get("agent")),
+        mode=_text(document.get("mode")),
+        purpose=_text(document.get("purpose")),
+        is_ended="ended" in document,
+        ending=Ending(
+            exit_code=exit_code if isinstance(exit_code, int) and not isinstance(exit_code, bool) else None,
+            timed_out=document.get("timed_out") is True,
+            ended_by_us=document.get("ended_by_us") is True,
+            expected_session=_text(document.get("expected_session")),
+            not_found=_text(document.get("not_found")),
+            fault=_text(document.get("fault")),
+            fault_category=_member(Category, document.get("fault_category")),
+        ),
+        rules=Rules(
+            policy=_member(Policy, document.get("policy")) or Policy.HARNESS,
+            hang_heuristic=document.get("hang_heuristic") is not False,
+            background_heuristic=document.get("background_heuristic") is not False,
+            denials_fail=document.get("denials_fail") is not False,
+        ),
+        stderr=stderr if os.path.isfile(stderr) else None,
+    )
+
+
+def mark_lost(log: Path) -> None:
+    """Write the end of a run whose Bridle was killed; its exit code is not known."""
+    path = beside(log, META_SUFFIX)
+    document = _read_document(path) if os.path.isfile(path) else {}
+    disk.write_json_atomic(path, {**document, "ended": clock.iso(clock.now()), "exit_code": None, "lost": True})
+
+
+def beside(log: Path, suffix: str) -> Path:
+    """Return the path of a file that belongs to a log."""
+    return log.parent / (log.name.removesuffix(LOG_SUFFIX) + suffix)
+
+
+def _read_document(path: Path) -> dict[str, object]:
+    document = disk.read_json(path)
+    if not isinstance(document, dict):
+        raise DiskError(f"{path} is not a JSON object", remedy="Remove it.")
+    return document
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _member(kind: type[NameT], value: object) -> NameT | None:
+    """Return the member of that value; None for one that this version does not know."""
+    return next((member for member in kind if member.value == value), None)

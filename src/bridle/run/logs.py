@@ -9,19 +9,18 @@ NAME.meta.json   what was run, how it ended
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
 
 from bridle.errors import DiskError
 from bridle.ground import clock, disk, ids
 from bridle.ground.git_folder import find_common_folder
+from bridle.run.log_meta import LOG_SUFFIX, META_SUFFIX, STDERR_SUFFIX, beside
 from bridle.run.request import Request
 
 STATE_FOLDER = Path(".ralph") / "state"
 FOLDER = Path(".ralph") / "logs" / "claude"
-LOG_SUFFIX = ".ndjson"
-META_SUFFIX = ".meta.json"
+TIMES_SUFFIX = ".times"
 _EXCLUDED = (b".ralph/", b".a5c/")
 # Runs of one task that begin in the same millisecond get a number; more than this is not a coincidence.
 _NAMES_TRIED = 1000
@@ -31,11 +30,10 @@ _GIT_FILE_LIMIT_BYTES = 1024 * 1024  # of .git/info/exclude, which is a short li
 class RunLog:
     """The files of one run, open for writing."""
 
-    def __init__(self, stem: Path, fds: tuple[int, int, int]) -> None:
-        self.path = stem.with_name(stem.name + LOG_SUFFIX)
-        self.stderr_path = stem.with_name(stem.name + ".stderr")
-        self.times_path = stem.with_name(stem.name + ".times")
-        self.meta_path = stem.with_name(stem.name + META_SUFFIX)
+    def __init__(self, path: Path, fds: tuple[int, int, int]) -> None:
+        self.path = path
+        self.stderr_path = beside(path, STDERR_SUFFIX)
+        self.meta_path = beside(path, META_SUFFIX)
         self._out, self._err, self._times = fds
         self._started = clock.monotonic()
         self._offset = 0
@@ -47,8 +45,8 @@ class RunLog:
         folder = private_folder(request.workspace, FOLDER)
         name = f"{clock.stamp(moment)}-{request.mode}-{ids.safe_name(request.task)}"
         path, out = create_log(folder, name, LOG_SUFFIX)
-        stem = path.with_name(path.name.removesuffix(LOG_SUFFIX))
-        return cls(stem, (out, _beside(stem, ".stderr"), _beside(stem, ".times")))
+        stderr, times = (disk.create_exclusive(beside(path, suffix)) for suffix in (STDERR_SUFFIX, TIMES_SUFFIX))
+        return cls(path, (out, stderr, times))
 
     def write(self, chunk: bytes) -> None:
         """Keep a piece of standard output and the time it came. Called in the reading thread."""
@@ -60,10 +58,6 @@ class RunLog:
     def write_stderr(self, chunk: bytes) -> None:
         """Keep a piece of standard error. Called in the reading thread."""
         disk.write_all(self._err, chunk)
-
-    def describe(self, meta: Mapping[str, object]) -> None:
-        """Write down what was run and how it stands; whole or not at all."""
-        disk.write_json_atomic(self.meta_path, dict(meta))
 
     def close(self) -> None:
         """Make the bytes durable and close the files; doing it twice is fine."""
@@ -116,7 +110,3 @@ def exclude_from_git(workspace: Path) -> None:
         return
     gap = b"" if not known or known.endswith(b"\n") else b"\n"
     disk.write_atomic(path, known + gap + b"".join(missing), mode=0o644 if mode is None else mode)
-
-
-def _beside(stem: Path, ending: str) -> int:
-    return disk.create_exclusive(stem.with_name(stem.name + ending))

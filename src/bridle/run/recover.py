@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from bridle.errors import DiskError, UserError
-from bridle.ground import clock, disk, ids
+from bridle.ground import clock, ids
 from bridle.run import budget as budgets
 from bridle.run import sessions
 from bridle.run.budget import Budget, Cost
 from bridle.run.command import CLAUDE_LIKE
-from bridle.run.logs import FOLDER, LOG_SUFFIX, META_SUFFIX
+from bridle.run.log_meta import LOG_SUFFIX, LogMeta, mark_lost, read_meta
+from bridle.run.logs import FOLDER
 from bridle.run.request import Mode
-from bridle.wire.dialects.dialect_table import decoder_for
+from bridle.wire.dialects.dialect_table import DEFAULT_AGENT, decoder_for
 from bridle.wire.record.record import Record
 from bridle.wire.record.recorder import Recorder
 
@@ -22,20 +22,23 @@ _READ_BYTES = 256 * 1024  # large enough that reading costs nothing beside decod
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """What the files of one run tell, whether or not its Bridle survived it."""
+class LoggedRun:
+    """What the log of a run holds, whether or not its Bridle was killed."""
 
-    meta: dict[str, Any]
+    meta: LogMeta
     record: Record
     cost: Cost
 
 
-def told(log: Path) -> Told:
-    """Read what is left of a run."""
-    meta = _read_meta(_meta_path(log))
-    agent = _agent_of(meta)
+def read_log(log: Path) -> LoggedRun:
+    """Read a log and the file beside it. A damaged file beside it is left alone: the log counts without it."""
+    try:
+        meta = read_meta(log)
+    except DiskError:
+        meta = LogMeta(is_ended=True)
+    agent = meta.agent or DEFAULT_AGENT
     record = _fold(log, agent)
-    return Told(meta, record, budgets.cost_of(record, agent))
+    return LoggedRun(meta, record, budgets.cost_of(record, agent))
 
 
 def work_of(log_name: str, budget: Budget) -> str:
@@ -53,15 +56,15 @@ def settle(workspace: Path, work: str, budget: Budget) -> tuple[Budget, Cost, Pa
     log = _log_of(workspace, name)
     if log is None or not counted.isdecimal():
         return None
-    meta_path, found = _meta_path(log), told(log)
-    meta, record, agent = found.meta, found.record, _agent_of(found.meta)
-    if "ended" not in meta:
-        disk.write_json_atomic(meta_path, {**meta, "ended": clock.iso(clock.now()), "exit_code": None, "lost": True})
+    run = read_log(log)
+    meta, record = run.meta, run.record
+    if not meta.is_ended:
+        mark_lost(log)
     if not record.events or budget.iterations > int(counted):
         return None
-    if record.session_id is not None and agent in CLAUDE_LIKE and meta.get("mode") in list(Mode):
-        sessions.remember(workspace, Mode(meta["mode"]), record.session_id, clock.now())
-    return budgets.spend(workspace, budget, found.cost), found.cost, log
+    if record.session_id is not None and (meta.agent or DEFAULT_AGENT) in CLAUDE_LIKE and meta.mode in list(Mode):
+        sessions.remember(workspace, Mode(meta.mode), record.session_id, clock.now())
+    return budgets.spend(workspace, budget, run.cost), run.cost, log
 
 
 def _log_of(workspace: Path, work: str) -> Path | None:
@@ -74,29 +77,11 @@ def _log_of(workspace: Path, work: str) -> Path | None:
     return log if name.endswith(LOG_SUFFIX) and log.is_file() and not log.is_symlink() else None
 
 
-def _meta_path(log: Path) -> Path:
-    return log.with_name(log.name.removesuffix(LOG_SUFFIX) + META_SUFFIX)
-
-
-def _agent_of(meta: dict[str, Any]) -> str:
-    agent = meta.get("agent")
-    return agent if isinstance(agent, str) else "claude"
-
-
-def _read_meta(path: Path) -> dict[str, Any]:
-    """What was written down when the run began. A damaged file is left alone: the log counts all the same."""
-    try:
-        meta = disk.read_json(path)
-    except DiskError:
-        return {"ended": None}
-    return meta if isinstance(meta, dict) else {}
-
-
 def _fold(log: Path, agent: str) -> Record:
     try:
         decoder = decoder_for(agent)
     except UserError:
-        decoder = decoder_for("claude")
+        decoder = decoder_for(DEFAULT_AGENT)
     recorder = Recorder()
     with log.open("rb") as stream:
         while chunk := stream.read(_READ_BYTES):

@@ -21,7 +21,7 @@ from bridle.run.budget import Budget, Cost
 from bridle.run.command import CLAUDE_LIKE, Command, build
 from bridle.run.direnv import workspace_variables
 from bridle.run.locate import Program, locate
-from bridle.run.log_meta import begun, ended
+from bridle.run.log_meta import EndMeta, StartMeta, write_meta
 from bridle.run.policy import deserves_retry, not_logged_in, not_started, rules_of
 from bridle.run.recover import settle, work_of
 from bridle.run.request import Permission, Request
@@ -169,26 +169,27 @@ class AgentRun:
         self, attempt: Attempt, program: Program, number: int, expected: str | None
     ) -> AsyncGenerator[list[Event], None]:
         """One attempt with its log around it, which is described before, after, and when it is broken off."""
-        meta = begun(attempt, program, number, expected=expected, inherited=self._environment)
+        start = _start_meta(attempt, program, number, expected=expected, inherited=self._environment)
+        more: dict[str, object] = {}
         try:
-            attempt.log.describe(meta)
+            write_meta(attempt.log.meta_path, start)
             async with aclosing(attempt.batches()) as batches:
                 async for events in batches:
                     yield events
         except ProcessError as error:
             if isinstance(error.payload, SpawnFailure):
                 unusable = not_started(error, error.payload)
-                meta["not_found"] = error.message
+                more["not_found"] = error.message
                 self._refuse(Ending(not_found=error.message, exit_code=None), unusable=unusable, attempt=attempt)
             else:
                 attempt.fault = attempt.fault or error.message
         except BaseException:
             attempt.break_off()
-            meta["interrupted"] = True
+            more["interrupted"] = True
             self._say(f"broken off; log: {attempt.log.path}")
             raise
         finally:
-            _close_log(attempt, meta | ended(attempt))
+            _close_log(attempt, start, more)
 
     def _keep(self, attempt: Attempt, budget: Budget) -> Budget:
         """Write down what the workspace must remember. A disk that takes no more is a fault of the run."""
@@ -308,11 +309,60 @@ def _check(request: Request) -> None:
         ids.check_id(request.resume, what="session id")
 
 
-def _close_log(attempt: Attempt, meta: dict[str, object]) -> None:
-    """Describe and close the log; where the disk takes no more, that is the fault of the run and not an exception."""
+def _start_meta(
+    attempt: Attempt, program: Program, number: int, *, expected: str | None, inherited: Mapping[str, str]
+) -> StartMeta:
+    """`inherited` is Bridle's own environment."""
+    request, command = attempt.request, attempt.command
+    return StartMeta(
+        agent=request.agent,
+        program=program.path,
+        program_found=program.found,
+        argv=list(command.argv),
+        cwd=str(request.cwd),
+        mode=request.mode,
+        task=request.task,
+        purpose=request.purpose,
+        attempt=number,
+        auth=command.auth,
+        permission_mode=request.permission,
+        permissions_bypassed=request.permission is Permission.BYPASS,
+        sandbox=detect(inherited),
+        policy=request.policy,
+        hang_heuristic=request.hang_heuristic,
+        background_heuristic=rules_of(request, command.environment).background_heuristic,
+        denials_fail=request.denials_fail,
+        expected_session=expected,
+        started=clock.iso(clock.now()),
+        pid=os.getpid(),
+    )
+
+
+def _end_meta(attempt: Attempt) -> EndMeta:
+    record = attempt.record
+    return EndMeta(
+        ended=clock.iso(clock.now()),
+        seconds=round(attempt.seconds, 3),
+        exit_code=attempt.exit_code,
+        timed_out=attempt.timed_out,
+        ended_by_us=attempt.ended_by_us,
+        killed_after_result=attempt.killed_after_result,
+        limit=attempt.bite,
+        limit_seconds=attempt.bite_seconds or None,
+        fault=attempt.fault,
+        fault_category=attempt.fault_category,
+        corrections=attempt.corrections,
+        agent_version=record.version,
+        session_id=record.session_id,
+        reported_permission_mode=record.permission_mode,
+    )
+
+
+def _close_log(attempt: Attempt, start: StartMeta, more: Mapping[str, object]) -> None:
+    """Finish and close the log; where the disk is full, that is a fault of the run and not an exception."""
     try:
         try:
-            attempt.log.describe(meta)
+            write_meta(attempt.log.meta_path, start, _end_meta(attempt), **more)
         finally:
             attempt.log.close()
     except DiskError as error:

@@ -16,8 +16,9 @@ from bridle.ground import clock
 from bridle.journal.stores.store import Store
 from bridle.loop import effects
 from bridle.loop.process.task_state import Usage
-from bridle.run.logs import FOLDER, LOG_SUFFIX
-from bridle.run.recover import Told, told
+from bridle.run.log_meta import LOG_SUFFIX
+from bridle.run.logs import FOLDER
+from bridle.run.recover import LoggedRun, read_log
 from bridle.run.request import Request
 from bridle.wire.record.record import Tally
 
@@ -45,7 +46,7 @@ def cut_off(store: Store, workspaces: Sequence[Path]) -> InterruptedWork:
         since = clock.stamp(datetime.fromisoformat(effect.request.recorded_at))
         for log in (log for workspace in workspaces for log in _logs(workspace / FOLDER, since)):
             span, found = _at_work(log), _told(log)
-            if span is not None and found is not None and found.meta.get("purpose") == purpose:
+            if span is not None and found is not None and found.meta.purpose == purpose:
                 cost += found.cost.usd or 0.0
                 at_work.append(span)
     return InterruptedWork(cost, sorted(at_work))
@@ -70,7 +71,7 @@ def spent_before(asked: Request, log: Path | None, asked_at: str | None) -> Usag
         return spent
     for one in _logs(log.parent, clock.stamp(datetime.fromisoformat(asked_at))):
         found = _told(one) if one != log else None
-        if found is not None and found.meta.get("purpose") == asked.purpose:
+        if found is not None and found.meta.purpose == asked.purpose:
             tokens = found.record.usage if found.record.usage != Tally() else found.record.usage_estimate or Tally()
             spent.join(Usage(found.cost.usd or 0.0, tokens.input_tokens, tokens.output_tokens))
     return spent
@@ -90,9 +91,9 @@ def _logs(folder: Path, since: str) -> list[Path]:
     return [folder / name for name in sorted(names)]
 
 
-def _told(log: Path) -> Told | None:
+def _told(log: Path) -> LoggedRun | None:
     """What a log tells; None for one that cannot be read, as nobody but an agent makes one."""
     try:
-        return told(log)
+        return read_log(log)
     except (OSError, DiskError):
         return None

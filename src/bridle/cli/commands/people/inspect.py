@@ -11,8 +11,8 @@ from typing import BinaryIO
 
 import click
 
-from bridle.cli.people.log_sidecar import Sidecar, read_sidecar
-from bridle.errors import UsageError
+from bridle.errors import DiskError, UsageError
+from bridle.run.log_meta import LogMeta, read_meta
 from bridle.wire.dialects.dialect_table import AGENTS, DEFAULT_AGENT, decoder_for
 from bridle.wire.record.outcome import STDERR_TAIL_BYTES, Outcome, Policy, judge
 from bridle.wire.record.record import Record
@@ -57,7 +57,7 @@ def command(
     FILE is the agent's stdout, one JSON object a line; `-` reads it from stdin. For a log that Bridle wrote, the exit
     of the process is read from the files beside it, unless --exit-code is given.
     """
-    sidecar = Sidecar() if exit_code is not None or log == STDIN else read_sidecar(Path(log))
+    sidecar = LogMeta() if exit_code is not None or log == STDIN else _read_meta(Path(log))
     stderr = Path(stderr_path) if stderr_path is not None else sidecar.stderr
     ending = replace(
         sidecar.ending,
@@ -77,6 +77,13 @@ def command(
         print(to_json(document(record, outcome)))
     else:
         _print_summary(record, outcome)
+
+
+def _read_meta(log: Path) -> LogMeta:
+    try:
+        return read_meta(log)
+    except DiskError as error:
+        raise UsageError(error.message, remedy="Give --exit-code to judge the log without it.") from error
 
 
 def _fold(log: str, agent: str) -> Record:

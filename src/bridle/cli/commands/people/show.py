@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bridle.errors import UsageError
+from bridle.errors import DiskError, UsageError
 from bridle.wire.dialects.dialect_table import AGENTS, DEFAULT_AGENT, StreamDecoder, decoder_for
 
 if TYPE_CHECKING:
@@ -150,11 +150,11 @@ def _unreadable(name: str, error: OSError) -> UsageError:
 
 def _agent_for(target: str) -> str:
     """Return the agent named in the log's sidecar, or the default."""
-    from bridle.cli.people.log_sidecar import read_sidecar
+    from bridle.run.log_meta import read_meta
 
     try:
-        return DEFAULT_AGENT if target == "-" else read_sidecar(Path(target)).agent or DEFAULT_AGENT
-    except UsageError:
+        return DEFAULT_AGENT if target == "-" else read_meta(Path(target)).agent or DEFAULT_AGENT
+    except DiskError:
         return DEFAULT_AGENT
 
 

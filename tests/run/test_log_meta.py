@@ -1,0 +1,106 @@
+"""The file beside an agent's log is read as it was written."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from bridle.errors import DiskError
+from bridle.run.log_meta import EndMeta, LogMeta, StartMeta, beside, mark_lost, read_meta, write_meta
+from bridle.wire.record.error_category import Category
+from bridle.wire.record.outcome import Ending, Policy, Rules
+
+START = StartMeta(
+    agent="codex",
+    program="/bin/codex",
+    program_found="PATH",
+    argv=["codex", "exec"],
+    cwd="/repo",
+    mode="coder",
+    task="t",
+    purpose="p",
+    attempt=1,
+    auth="login",
+    permission_mode="default",
+    permissions_bypassed=False,
+    sandbox=None,
+    policy="lenient",
+    hang_heuristic=False,
+    background_heuristic=True,
+    denials_fail=False,
+    expected_session="s1",
+    started="2026-11-15T00:00:00.000Z",
+    pid=1,
+)
+END = EndMeta(
+    ended="2026-11-15T00:00:01.000Z",
+    seconds=1.0,
+    exit_code=3,
+    timed_out=True,
+    ended_by_us=False,
+    killed_after_result=False,
+    limit="run",
+    limit_seconds=1.0,
+    fault="full",
+    fault_category="budget",
+    corrections=0,
+    agent_version=None,
+    session_id="s2",
+    reported_permission_mode=None,
+)
+
+
+def test_what_is_written_is_read(tmp_path: Path) -> None:
+    log = tmp_path / "a.b.ndjson"
+    path = beside(log, ".meta.json")
+    assert path.name == "a.b.meta.json"
+    assert read_meta(log) == LogMeta()
+    write_meta(path, START)
+    assert not read_meta(log).is_ended
+    (tmp_path / "a.b.stderr").touch()
+    write_meta(path, START, END, not_found="no codex")
+    assert read_meta(log) == LogMeta(
+        agent="codex",
+        mode="coder",
+        purpose="p",
+        is_ended=True,
+        ending=Ending(
+            exit_code=3,
+            timed_out=True,
+            expected_session="s1",
+            not_found="no codex",
+            fault="full",
+            fault_category=Category.BUDGET,
+        ),
+        rules=Rules(policy=Policy.LENIENT, hang_heuristic=False, denials_fail=False),
+        stderr=tmp_path / "a.b.stderr",
+    )
+
+
+def test_a_lost_run_keeps_its_start_and_has_no_exit_code(tmp_path: Path) -> None:
+    log = tmp_path / "a.ndjson"
+    write_meta(beside(log, ".meta.json"), START)
+    mark_lost(log)
+    meta = read_meta(log)
+    assert (meta.is_ended, meta.agent, meta.ending.exit_code) == (True, "codex", None)
+    assert json.loads((tmp_path / "a.meta.json").read_text())["lost"] is True
+
+
+def test_fields_of_another_type_count_as_missing(tmp_path: Path) -> None:
+    document = {"agent": 1, "exit_code": True, "policy": "new", "fault_category": "new", "mode": None, "other": 1}
+    (tmp_path / "a.meta.json").write_text(json.dumps(document))
+    meta = read_meta(tmp_path / "a.ndjson")
+    assert meta == LogMeta(ending=Ending(exit_code=None))
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "1", "\0"])
+def test_a_damaged_file_raises(text: str, tmp_path: Path) -> None:
+    (tmp_path / "a.meta.json").write_text(text)
+    with pytest.raises(DiskError, match=r"a\.meta\.json"):
+        read_meta(tmp_path / "a.ndjson")
+
+
+def test_a_name_too_long_for_a_file_has_no_file_beside_it(tmp_path: Path) -> None:
+    assert read_meta(tmp_path / ("x" * 300)) == LogMeta()
