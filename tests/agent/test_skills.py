@@ -12,7 +12,7 @@ import pytest
 
 from bridle.agent.skills.catalogue import Skills, discover_skills
 from bridle.agent.skills.slash_commands import ExpandedPrompt, LocalAnswer, Meaning, expand_slash_command
-from bridle.agent.tools.contract.tool import ToolResult
+from bridle.agent.tools.contract.tool import ToolResult, run_tool
 from bridle.agent.tools.skill import SkillTool
 from bridle.errors import UserError
 from tests.agent.tools.workplace import recorded
@@ -58,7 +58,7 @@ def home(tmp_path: Path) -> Home:
 def call(skills: Skills, name: str, args: str | None = None, **options: Any) -> ToolResult:
     tool = SkillTool(skills, session_id="session-1", **options)
     given = {"skill": name} if args is None else {"skill": name, "args": args}
-    return asyncio.run(tool.run(given, call_id="call_1"))
+    return asyncio.run(run_tool(tool, given, call_id="call_1"))
 
 
 def text_of(answer: ToolResult) -> str:
@@ -257,7 +257,7 @@ def test_a_listing_stays_within_its_limit(home: Home) -> None:
         ("greet/SKILL.md", "Unknown skill: greet/SKILL.md. Did you mean greet?"),
         ("", "Invalid skill format: "),
         ("hidden", "Skill hidden cannot be used with Skill tool due to disable-model-invocation"),
-        ("clear", "clear is a command of this program and no skill: only the user can run /clear."),
+        ("clear", "clear is a built-in command, not a skill: only the user can run /clear."),
     ],
 )
 def test_what_cannot_be_launched_is_refused(home: Home, name: str, said: str) -> None:

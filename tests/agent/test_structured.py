@@ -31,7 +31,7 @@ SCHEMA = (
     ],
 )
 def test_what_fits_or_nearly_fits_is_taken(data: Any, value: Any) -> None:
-    fit = Schema.parse(SCHEMA).fit(data)
+    fit = Schema.parse(SCHEMA).match(data)
     assert (fit.value, fit.problem) == (value, None)
 
 
@@ -47,12 +47,12 @@ def test_what_fits_or_nearly_fits_is_taken(data: Any, value: Any) -> None:
     ],
 )
 def test_a_misfit_is_told_with_its_place(data: Any, problem: str) -> None:
-    assert Schema.parse(SCHEMA).fit(data).problem == f"Output does not match required schema: {problem}"
+    assert Schema.parse(SCHEMA).match(data).problem == f"Output does not match required schema: {problem}"
 
 
 def test_a_wrapper_that_the_schema_asks_for_is_no_wrapper() -> None:
     schema = Schema.parse('{"type":"object","properties":{"output":{"type":"object"}},"required":["output"]}')
-    assert schema.fit({"output": {"n": 1}}).value == {"output": {"n": 1}}
+    assert schema.match({"output": {"n": 1}}).value == {"output": {"n": 1}}
 
 
 @pytest.mark.parametrize(
@@ -85,9 +85,9 @@ JSON = st.recursive(
 @given(JSON)
 def test_whatever_is_taken_fits(data: Any) -> None:
     schema = Schema.parse(SCHEMA)
-    fit = schema.fit(data)
+    fit = schema.match(data)
     if fit.problem is None:
-        assert schema.fit(fit.value).value == fit.value
+        assert schema.match(fit.value).value == fit.value
         assert set(fit.value) <= {"n", "a"}
         assert isinstance(fit.value["n"], int)
 

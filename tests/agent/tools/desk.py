@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from bridle.agent.tools.arguments import validate_arguments
-from bridle.agent.tools.contract.tool import Tool, ToolResult
+from bridle.agent.tools.contract.tool import Tool, ToolResult, run_tool
 from bridle.agent.tools.file_tools import file_tools
 from bridle.agent.tools.files.known_files import FileMemory
 from bridle.agent.tools.web.fetch_tool import Digest
@@ -56,7 +56,7 @@ class Desk:
         if isinstance(checked, ToolResult):
             return checked
         async with asyncio.timeout(HANG_SECONDS):
-            return await tool.run(checked, call_id="toolu_01")
+            return await run_tool(tool, checked, call_id="toolu_01")
 
     def text(self, name: str, /, **arguments: Any) -> str:
         """What the model reads."""

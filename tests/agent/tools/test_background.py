@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from bridle.agent.tools.contract.tool import run_tool
 from bridle.agent.tools.shell.background import (
     BackgroundTasks,
     TaskFinished,
@@ -37,7 +38,7 @@ async def has_printed(output: Path, text: str) -> None:
 async def begin(place: Workplace, command: str, **arguments: Any) -> str:
     """Start a task and take the news of it."""
     task_id = started_id(await place.bash(command, run_in_background=True, **arguments))
-    news = place.background.news.get_nowait()
+    news = place.background.events.get_nowait()
     assert isinstance(news, TaskStarted)
     assert news.task_id == task_id
     return task_id
@@ -60,7 +61,7 @@ def test_a_task_goes_through_its_life_as_recorded(tmp_path: Path) -> None:
                     block["content"] += "\n\n<output>\na\n</output>"
                     detail["task"]["output"] = "a\n"
                     await has_printed(place.outputs / f"{given['task_id']}.output", "a\n")
-                answer = await place.tools[tool].run(given, call_id=call["id"])
+                answer = await run_tool(place.tools[tool], given, call_id=call["id"])
                 if isinstance(detail, dict) and "backgroundTaskId" in detail:
                     ours[detail["backgroundTaskId"]] = started_id(answer)
                 text = json.dumps([answer.content, answer.detail, answer.is_error, answer.names_success])
@@ -79,7 +80,7 @@ def test_news_come_in_order_and_say_how_a_task_ended(tmp_path: Path) -> None:
     async def story() -> None:
         async with workplace(tmp_path) as place:
             good = await begin(place, "echo fine", description="good & <nice>")
-            ended = await place.background.news.get()
+            ended = await place.background.events.get()
             assert isinstance(ended, TaskFinished)
             assert (ended.task_id, ended.status, ended.exit_code) == (good, "completed", 0)
             assert ended.output_file.read_text() == "fine\n"
@@ -92,12 +93,12 @@ def test_news_come_in_order_and_say_how_a_task_ended(tmp_path: Path) -> None:
                 "</task-notification>"
             )
             await begin(place, "exit 2", description="bad")
-            ended = await place.background.news.get()
+            ended = await place.background.events.get()
             assert isinstance(ended, TaskFinished)
             assert (ended.status, ended.exit_code) == ("failed", 2)
             assert summary(ended) == 'Background command "bad" failed with exit code 2'
             assert notification_fields(ended)["status"] == "failed"
-            assert not place.background.is_told(ended.task_id)
+            assert not place.background.is_reported(ended.task_id)
 
     play(story)
 
@@ -107,7 +108,7 @@ def test_a_task_that_was_asked_for_is_not_told_again(tmp_path: Path) -> None:
         async with workplace(tmp_path) as place:
             task_id = await begin(place, "echo done")
             await place.call("TaskOutput", task_id=task_id, block=True, timeout=30000)
-            assert place.background.is_told(task_id)
+            assert place.background.is_reported(task_id)
             again = await place.call("TaskOutput", task_id=task_id, block=True, timeout=30000)
             assert again.content == f"<tool_use_error>No task found with ID: {task_id}</tool_use_error>"
 
@@ -123,7 +124,7 @@ def test_a_stopped_task_is_gone_with_all_it_started_and_is_reported_stopped(tmp_
             answer = await place.call("TaskStop", task_id=task_id)
             assert json.loads(str(answer.content)) == answer.detail
             assert place.processes() == []
-            ended = place.background.news.get_nowait()
+            ended = place.background.events.get_nowait()
             assert isinstance(ended, TaskFinished)
             assert (ended.status, ended.exit_code) == ("killed", None)
             assert notification_fields(ended) == {"status": "stopped", "output_file": "", "summary": command}
@@ -137,7 +138,7 @@ def test_a_task_stopped_before_it_was_ever_watched_is_gone_too(tmp_path: Path) -
             task = place.background.start("sleep 300", call_id="c", description="d")
             await place.background.stop(task)
             assert place.processes() == []
-            assert [type(place.background.news.get_nowait()) for _ in range(2)] == [TaskStarted, TaskFinished]
+            assert [type(place.background.events.get_nowait()) for _ in range(2)] == [TaskStarted, TaskFinished]
 
     play(story)
 
@@ -235,7 +236,7 @@ def test_a_task_that_cannot_start_leaves_no_file(tmp_path: Path) -> None:
             answer = await place.bash("echo \0", run_in_background=True)
             assert answer.is_error
             assert list(place.outputs.iterdir()) == []
-            assert place.background.news.empty()
+            assert place.background.events.empty()
 
     play(story)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bridle.agent.tools.shell.bash import Bash
+from bridle.agent.tools.shell.bash import Bash, BashInput
 from bridle.agent.tools.shell.limits import CommandLimits
 from bridle.agent.tools.shell.shell import Shell
 from tests.agent.tools.workplace import play, recorded, until, workplace
@@ -98,9 +98,9 @@ def test_an_added_folder_can_be_entered(tmp_path: Path) -> None:
             shell = Shell(place.project, environment={}, session_id="s", folders=[added])
             bash = Bash(shell, place.background, results_folder=place.results, limits=CommandLimits())
             try:
-                answer = await bash.run({"command": f"cd {added}/deep"}, call_id="c")
+                answer = await bash.run(BashInput(f"cd {added}/deep"), call_id="c")
                 assert "reset" not in str(answer.content)
-                answer = await bash.run({"command": "/bin/pwd"}, call_id="c")
+                answer = await bash.run(BashInput("/bin/pwd"), call_id="c")
                 assert answer.content == str(added.resolve() / "deep")
             finally:
                 await shell.close()
@@ -199,7 +199,7 @@ def test_what_no_process_can_be_given_is_refused_in_words(tmp_path: Path, comman
         async with workplace(tmp_path) as place:
             answer = await place.bash(command)
             assert answer.is_error
-            assert str(answer.content).startswith("the command has")
+            assert str(answer.content).startswith("the command contains")
 
     play(story)
 

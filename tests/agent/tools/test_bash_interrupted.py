@@ -84,7 +84,7 @@ KILLED = """
 import asyncio, os, sys
 from pathlib import Path
 from bridle.agent.tools.shell.background import BackgroundTasks
-from bridle.agent.tools.shell.bash import Bash
+from bridle.agent.tools.shell.bash import Bash, BashInput
 from bridle.agent.tools.shell.limits import CommandLimits
 from bridle.agent.tools.shell.shell import Shell
 
@@ -93,9 +93,9 @@ async def main():
     shell = Shell(folder, environment=dict(os.environ), session_id="s")
     background = BackgroundTasks(shell, folder / "tasks", tail_characters=100)
     bash = Bash(shell, background, results_folder=folder / "results", limits=CommandLimits())
-    await bash.run({"command": "setsid sleep 300 >/dev/null 2>&1 & sleep 300 &"}, call_id="a")
-    await bash.run({"command": "sleep 300", "run_in_background": True}, call_id="b")
-    await bash.run({"command": "touch ready; sleep 300"}, call_id="c")
+    await bash.run(BashInput("setsid sleep 300 >/dev/null 2>&1 & sleep 300 &"), call_id="a")
+    await bash.run(BashInput("sleep 300", run_in_background=True), call_id="b")
+    await bash.run(BashInput("touch ready; sleep 300"), call_id="c")
 
 asyncio.run(main())
 """
@@ -119,7 +119,7 @@ WATCHED = """
 import asyncio, os, sys
 from pathlib import Path
 from bridle.agent.tools.shell.background import BackgroundTasks
-from bridle.agent.tools.shell.bash import Bash
+from bridle.agent.tools.shell.bash import Bash, BashInput
 from bridle.agent.tools.shell.limits import CommandLimits
 from bridle.agent.tools.shell.shell import Shell
 
@@ -128,7 +128,7 @@ async def main():
     shell = Shell(folder, environment=dict(os.environ), session_id="s")
     background = BackgroundTasks(shell, folder / "tasks", tail_characters=100)
     bash = Bash(shell, background, results_folder=folder / "results", limits=CommandLimits())
-    answer = await bash.run({"command": "echo $BRIDLE_RUN_TOKEN"}, call_id="a")
+    answer = await bash.run(BashInput("echo $BRIDLE_RUN_TOKEN"), call_id="a")
     children = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
     await shell.close()
     print(len(children), answer.content)

@@ -127,7 +127,7 @@ LOUD = """
 import asyncio, os, resource, sys
 from pathlib import Path
 from bridle.agent.tools.shell.background import BackgroundTasks
-from bridle.agent.tools.shell.bash import Bash
+from bridle.agent.tools.shell.bash import Bash, BashInput
 from bridle.agent.tools.shell.limits import CommandLimits
 from bridle.agent.tools.shell.shell import Shell
 
@@ -136,7 +136,7 @@ async def main():
     shell = Shell(folder, environment=dict(os.environ), session_id="s")
     background = BackgroundTasks(shell, folder / "tasks", tail_characters=32_000)
     bash = Bash(shell, background, results_folder=folder / "results", limits=CommandLimits())
-    await bash.run({"command": "seq 100000"}, call_id="warm")
+    await bash.run(BashInput("seq 100000"), call_id="warm")
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     ticks = 0
 
@@ -147,7 +147,7 @@ async def main():
             ticks += 1
 
     ticking = asyncio.create_task(tick())
-    answer = await bash.run({"command": sys.argv[2]}, call_id="loud")
+    answer = await bash.run(BashInput(sys.argv[2]), call_id="loud")
     ticking.cancel()
     await shell.close()
     print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024, ticks)
@@ -174,5 +174,5 @@ def test_a_command_that_prints_a_gigabyte_takes_neither_memory_nor_the_disk_nor_
     assert int(size) == KEPT_LIMIT_BYTES
     kept = Path(path).read_bytes()
     lost = GIGABYTE - KEPT_LIMIT_BYTES
-    assert kept[KEPT_LIMIT_BYTES:] == f"\n[{lost} more bytes were printed and not kept]\n".encode()
+    assert kept[KEPT_LIMIT_BYTES:] == f"\n[{lost} more bytes were printed and not stored]\n".encode()
     assert told == f"Output too large (1GB). Its first 64MB are saved to: {path}"

@@ -191,7 +191,7 @@ def test_a_long_result_goes_to_a_file_and_its_beginning_to_the_model(desk: Desk,
     assert len(said) < 3000
     assert answer.detail["numLines"] == 250
     unkept = Desk(desk.folder).text("Grep", pattern="row", output_mode="content")
-    assert unkept.startswith("<persisted-output>\nOutput too large (78.4KB). Ask for less of it.")
+    assert unkept.startswith("<persisted-output>\nOutput too large (78.4KB). Narrow the search.")
 
 
 def test_settings_of_the_person_at_the_machine_do_not_change_a_search(desk: Desk, tmp_path: Path) -> None:

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from bridle.agent.tools.contract.tool import Tool, ToolResult
-from bridle.agent.tools.todo.task_items import TaskItems
+from bridle.agent.tools.contract.tool import Tool, ToolResult, run_tool
+from bridle.agent.tools.todo.task_items import TaskItems, TaskUpdateInput
 from bridle.agent.tools.todo.task_tools import task_list_tools
 from bridle.agent.tools.todo.todo_write import TodoWrite
 from tests.agent.tools.workplace import recorded
@@ -18,7 +18,7 @@ MEASURED: list[dict[str, Any]] = json.loads((Path(__file__).parent / "measured" 
 
 
 def ask(tool: Tool, **arguments: Any) -> ToolResult:
-    return asyncio.run(tool.run(arguments, call_id="call_1"))
+    return asyncio.run(run_tool(tool, arguments, call_id="call_1"))
 
 
 def tools() -> dict[str, Tool]:
@@ -57,8 +57,8 @@ def test_a_task_cannot_wait_for_itself_or_twice_for_another() -> None:
 def test_metadata_is_merged_and_a_null_removes_its_key() -> None:
     items = TaskItems()
     item = items.add("a", "")
-    assert items.change(item, {"metadata": {"kept": 1, "gone": 2}}) == ["metadata"]
-    items.change(item, {"metadata": {"gone": None, "new": [3]}})
+    assert items.update(item, TaskUpdateInput(item.id, metadata={"kept": 1, "gone": 2})) == ["metadata"]
+    items.update(item, TaskUpdateInput(item.id, metadata={"gone": None, "new": [3]}))
     assert item.metadata == {"kept": 1, "new": [3]}
 
 

@@ -36,7 +36,7 @@ def test_any_cut_of_the_bytes_is_the_same_output(
 def test_what_is_beyond_the_cap_is_counted_and_said(tmp_path: Path) -> None:
     spool = filled(tmp_path / "f", b"0123456789" * 30, step=7, hold=20, keep=100)
     spool.close()
-    assert (tmp_path / "f").read_bytes() == b"0123456789" * 10 + b"\n[200 more bytes were printed and not kept]\n"
+    assert (tmp_path / "f").read_bytes() == b"0123456789" * 10 + b"\n[200 more bytes were printed and not stored]\n"
     assert (spool.size_bytes, spool.kept_bytes, spool.characters) == (300, 100, 300)
     assert spool.tail() == "0123456789" * 5
 
@@ -59,9 +59,9 @@ def test_a_discarded_output_leaves_no_file(tmp_path: Path) -> None:
 
 def test_an_output_can_move_to_another_file_only_while_it_is_in_memory(tmp_path: Path) -> None:
     held = filled(tmp_path / "a", b"x" * 10, step=10, hold=20)
-    held.pour_into(tmp_path / "b")
+    held.spill_to(tmp_path / "b")
     poured = filled(tmp_path / "c", b"x" * 30, step=10, hold=20)
-    poured.pour_into(tmp_path / "d")
+    poured.spill_to(tmp_path / "d")
     for spool in (held, poured):
         spool.add(b"more")
         spool.close()

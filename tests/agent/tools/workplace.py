@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bridle.agent.tools.contract.tool import Tool, ToolResult
+from bridle.agent.tools.contract.tool import Tool, ToolResult, run_tool
 from bridle.agent.tools.shell.background import BackgroundTasks
 from bridle.agent.tools.shell.limits import limits_from_environment
 from bridle.agent.tools.shell.shell import Shell
@@ -40,7 +40,7 @@ class Workplace:
 
     async def call(self, tool: str, call_id: str = "call_1", **arguments: Any) -> ToolResult:
         """Call a tool."""
-        return await self.tools[tool].run(arguments, call_id=call_id)
+        return await run_tool(self.tools[tool], arguments, call_id=call_id)
 
     async def bash(self, command: str, **arguments: Any) -> ToolResult:
         """Run a command."""

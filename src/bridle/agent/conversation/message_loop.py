@@ -117,13 +117,13 @@ class MessageLoop:
         return merged(waiting)
 
     def _catch_up(self) -> None:
-        while not self._background.news.empty():
-            self._tell(self._background.news.get_nowait())
+        while not self._background.events.empty():
+            self._tell(self._background.events.get_nowait())
 
     async def _follow(self) -> None:
         """Tell what happens in the background as it happens."""
         while True:
-            self._tell(await self._background.news.get())
+            self._tell(await self._background.events.get())
 
     def _tell(self, news: TaskEvent) -> None:
         match news:
@@ -133,7 +133,7 @@ class MessageLoop:
             case TaskFinished():
                 patch = {"status": news.status, "end_time": news.end_time_ms}
                 self._system("task_updated", {"task_id": news.task_id, "patch": patch})
-                is_told = self._background.is_told(news.task_id)
+                is_told = self._background.is_reported(news.task_id)
                 # Who waited for the end and got it with the output needs no notice; who stopped a task gets one.
                 if not is_told or news.status == "killed":
                     ids = {"task_id": news.task_id, "tool_use_id": news.call_id}

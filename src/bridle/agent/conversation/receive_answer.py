@@ -102,7 +102,7 @@ class AnswerReceiver:
         toolbox = self._house.toolbox
         call = toolbox.prepare(block)
         self._teller.block(spoken, call.block)
-        spoken.calls.begin(call, is_shared=toolbox.is_shared(call, self._house.policy()))
+        spoken.calls.begin(call, is_shared=toolbox.is_concurrent(call, self._house.policy()))
 
     def _frame(self, data: dict[str, Any], spoken: PartialAnswer) -> None:
         delta = data.get("delta")

@@ -1,1 +1,1 @@
-"""The tools that bridle-agent offers to a model."""
+"""The tools that a model can call. May not import `conversation`, `stdio`, `sessions` or `assemble`."""

@@ -1,35 +1,36 @@
-"""Holding the arguments of a tool call against the tool's schema, in the words that models know.
+"""Validates the arguments of a tool call against the tool's schema, with the messages of Claude Code.
 
-Knows as much of JSON Schema as the tools use, and forgives what a model easily gets wrong: a number or a truth value in
-quotes, a list or an object written as text.
+Supports the part of JSON Schema that the tools use, and accepts common mistakes of models: a quoted number or boolean,
+an array or object encoded as a string.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
+from bridle.agent.tools.contract.input_schema import JsonSchema
 from bridle.agent.tools.contract.tool import ToolResult
 
-# The order in which some tools' arguments are shown, whatever order the model wrote them in.
+# The order in which the arguments of some tools are printed, whatever order the model used.
 _EDIT_ORDER = ("replace_all", "file_path", "old_string", "new_string")
 _IN_SCHEMA_ORDER = frozenset({"Bash", "TaskOutput", "Write"})
 
-_Issue = dict[str, Any]
+_Arguments: TypeAlias = dict[str, Any]
+_Issue: TypeAlias = dict[str, Any]
+"""An issue as zod words it, which programs get as JSON."""
 _Path = tuple[str | int, ...]
 _ABSENT = object()
 
 
-def validate_arguments(
-    tool: str, schema: Mapping[str, Any], arguments: Mapping[str, Any]
-) -> dict[str, Any] | ToolResult:
-    """The arguments with defaults and in the right types, or the answer that says what is wrong with them."""
+def validate_arguments(tool: str, schema: JsonSchema, arguments: Mapping[str, Any]) -> _Arguments | ToolResult:
+    """Return the arguments with defaults and converted types, or the result that lists the issues."""
     issues: list[_Issue] = []
-    properties: Mapping[str, Any] = schema.get("properties", {})
+    properties: JsonSchema = schema.get("properties", {})
     checked = dict(arguments)
     for name, rule in properties.items():
-        value = _settled(rule, arguments.get(name, rule.get("default", _ABSENT)))
+        value = _converted(rule, arguments.get(name, rule.get("default", _ABSENT)))
         if value is not _ABSENT:
             checked[name] = value
             issues += _issues(rule, value, (name,))
@@ -38,16 +39,16 @@ def validate_arguments(
     unknown = [name for name in arguments if name not in properties]
     if unknown and schema.get("additionalProperties") is False:
         issues.append(_unknown(unknown))
-    return _refusal(tool, issues) if issues else _ordered(tool, properties, checked)
+    return _rejection(tool, issues) if issues else _ordered(tool, properties, checked)
 
 
-def _ordered(tool: str, properties: Mapping[str, Any], checked: dict[str, Any]) -> dict[str, Any]:
+def _ordered(tool: str, properties: JsonSchema, checked: _Arguments) -> _Arguments:
     order = _EDIT_ORDER if tool == "Edit" else tuple(properties) if tool in _IN_SCHEMA_ORDER else ()
     return {name: checked[name] for name in dict.fromkeys((*order, *checked)) if name in checked}
 
 
-def _settled(rule: Mapping[str, Any], value: Any) -> Any:
-    """The value in the type that is wanted, where a text plainly stands for one."""
+def _converted(rule: JsonSchema, value: Any) -> Any:
+    """Convert a string to the type that the schema asks for, where it is unambiguous."""
     if not isinstance(value, str):
         return int(value) if isinstance(value, float) and value.is_integer() else value
     kind = rule.get("type")
@@ -57,12 +58,12 @@ def _settled(rule: Mapping[str, Any], value: Any) -> Any:
     if kind == "boolean" and value in ("true", "false"):
         return value == "true"
     if kind in ("array", "object"):
-        return _unwrapped(value, list if kind == "array" else dict)
+        return _parsed(value, list if kind == "array" else dict)
     return value
 
 
-def _unwrapped(text: str, kind: type) -> Any:
-    import json  # late: nearly no call needs it
+def _parsed(text: str, kind: type) -> Any:
+    import json  # late: few calls need it
 
     try:
         value = json.loads(text)
@@ -71,13 +72,13 @@ def _unwrapped(text: str, kind: type) -> Any:
     return value if isinstance(value, kind) else text
 
 
-def _issues(rule: Mapping[str, Any], value: Any, path: _Path) -> Iterator[_Issue]:
+def _issues(rule: JsonSchema, value: Any, path: _Path) -> Iterator[_Issue]:
     if "anyOf" in rule:
         yield from _no_choice_fits(rule["anyOf"], value, path)
     elif "enum" in rule or "const" in rule:
         yield from _not_one_of(rule, value, path)
     elif not _fits(rule.get("type"), value):
-        yield {"expected": _expected(rule), **_wrong_type(_expected(rule), _name_of(value), path)}
+        yield {"expected": _expected(rule), **_wrong_type(_expected(rule), _type_name(value), path)}
     elif isinstance(value, bool):
         return
     elif isinstance(value, int | float):
@@ -94,12 +95,12 @@ def _fits(kind: str | None, value: Any) -> bool:
     if kind is None:
         return True
     if kind == "integer":
-        return _name_of(value) == "number"
-    return _name_of(value) == kind
+        return _type_name(value) == "number"
+    return _type_name(value) == kind
 
 
-def _name_of(value: Any) -> str:
-    """The name of a value's type in JSON."""
+def _type_name(value: Any) -> str:
+    """Return the name of a value's type in JSON."""
     if value is None:
         return "null"
     if isinstance(value, bool):
@@ -111,7 +112,7 @@ def _name_of(value: Any) -> str:
     return "array" if isinstance(value, list) else "object"
 
 
-def _expected(rule: Mapping[str, Any]) -> str:
+def _expected(rule: JsonSchema) -> str:
     kind = rule.get("type", "unknown")
     return "number" if kind == "integer" else str(kind)
 
@@ -121,7 +122,7 @@ def _wrong_type(expected: str, received: str, path: _Path) -> _Issue:
     return {"code": "invalid_type", "path": list(path), "message": message}
 
 
-def _missing(rule: Mapping[str, Any], path: _Path) -> _Issue:
+def _missing(rule: JsonSchema, path: _Path) -> _Issue:
     if "enum" in rule or "const" in rule:
         return next(_not_one_of(rule, _ABSENT, path))
     return {"expected": _expected(rule), **_wrong_type(_expected(rule), "undefined", path)}
@@ -133,11 +134,11 @@ def _unknown(names: list[str]) -> _Issue:
     return {"code": "unrecognized_keys", "keys": names, "path": [], "message": message}
 
 
-def _not_one_of(rule: Mapping[str, Any], value: Any, path: _Path) -> Iterator[_Issue]:
+def _not_one_of(rule: JsonSchema, value: Any, path: _Path) -> Iterator[_Issue]:
     values: list[Any] = rule["enum"] if "enum" in rule else [rule["const"]]
     if value in values:
         return
-    quoted = "|".join(f'"{one}"' for one in values)
+    quoted = "|".join(f'"{option}"' for option in values)
     message = f"Invalid option: expected one of {quoted}" if len(values) > 1 else f"Invalid input: expected {quoted}"
     yield {"code": "invalid_value", "values": values, "path": list(path), "message": message}
 
@@ -148,32 +149,32 @@ def _no_choice_fits(choices: list[Any], value: Any, path: _Path) -> Iterator[_Is
         yield {"code": "invalid_union", "errors": errors, "path": list(path), "message": "Invalid input"}
 
 
-def _wrong_number(rule: Mapping[str, Any], value: float, path: _Path) -> Iterator[_Issue]:
+def _wrong_number(rule: JsonSchema, value: float, path: _Path) -> Iterator[_Issue]:
     is_integer = rule.get("type") == "integer"
     if is_integer and ("minimum" in rule or "exclusiveMinimum" in rule) and value <= 0:
-        return  # the tool takes it as not given
+        return  # the tool treats it as missing
     if is_integer and isinstance(value, float):
         yield {"expected": "int", "format": "safeint", **_wrong_type("int", "number", path)}
     elif "maximum" in rule and value > rule["maximum"]:
-        yield _beyond("number", "too_big", "maximum", rule["maximum"], path, f"to be <={rule['maximum']}")
+        yield _out_of_range("number", "too_big", "maximum", rule["maximum"], path, f"to be <={rule['maximum']}")
     elif "minimum" in rule and value < rule["minimum"]:
-        yield _beyond("number", "too_small", "minimum", rule["minimum"], path, f"to be >={rule['minimum']}")
+        yield _out_of_range("number", "too_small", "minimum", rule["minimum"], path, f"to be >={rule['minimum']}")
 
 
-def _wrong_text(rule: Mapping[str, Any], value: str, path: _Path) -> Iterator[_Issue]:
+def _wrong_text(rule: JsonSchema, value: str, path: _Path) -> Iterator[_Issue]:
     if rule.get("format") == "uri" and not re.match(r"[A-Za-z][A-Za-z0-9+.-]*:\S", value):
         yield {"code": "invalid_format", "format": "url", "path": list(path), "message": "Invalid URL"}
     yield from _wrong_size(rule, ("minLength", "maxLength"), len(value), path, "string", "characters")
 
 
-def _wrong_list(rule: Mapping[str, Any], value: list[Any], path: _Path) -> Iterator[_Issue]:
+def _wrong_list(rule: JsonSchema, value: list[Any], path: _Path) -> Iterator[_Issue]:
     yield from _wrong_size(rule, ("minItems", "maxItems"), len(value), path, "array", "items")
     for index, item in enumerate(value):
         yield from _issues(rule.get("items", {}), item, (*path, index))
 
 
-def _wrong_object(rule: Mapping[str, Any], value: dict[str, Any], path: _Path) -> Iterator[_Issue]:
-    """Inside an argument, names that the schema does not know are let pass."""
+def _wrong_object(rule: JsonSchema, value: _Arguments, path: _Path) -> Iterator[_Issue]:
+    """Yield the issues of an object; fields that the schema does not name are allowed."""
     for name, inner in rule.get("properties", {}).items():
         if name in value:
             yield from _issues(inner, value[name], (*path, name))
@@ -187,55 +188,55 @@ def _wrong_object(rule: Mapping[str, Any], value: dict[str, Any], path: _Path) -
 
 
 def _wrong_size(
-    rule: Mapping[str, Any], names: tuple[str, str], size: int, path: _Path, origin: str, unit: str
+    rule: JsonSchema, names: tuple[str, str], size: int, path: _Path, origin: str, unit: str
 ) -> Iterator[_Issue]:
-    least, most = rule.get(names[0]), rule.get(names[1])
-    if least is not None and size < least:
-        yield _beyond(origin, "too_small", "minimum", least, path, f"to have >={least} {unit}")
-    if most is not None and size > most:
-        yield _beyond(origin, "too_big", "maximum", most, path, f"to have <={most} {unit}")
+    minimum, maximum = rule.get(names[0]), rule.get(names[1])
+    if minimum is not None and size < minimum:
+        yield _out_of_range(origin, "too_small", "minimum", minimum, path, f"to have >={minimum} {unit}")
+    if maximum is not None and size > maximum:
+        yield _out_of_range(origin, "too_big", "maximum", maximum, path, f"to have <={maximum} {unit}")
 
 
-def _beyond(origin: str, code: str, bound: str, limit: float, path: _Path, wanted: str) -> _Issue:
+def _out_of_range(origin: str, code: str, bound: str, limit: float, path: _Path, expected: str) -> _Issue:
     size = "Too big" if code == "too_big" else "Too small"
-    message = f"{size}: expected {origin} {wanted}"
+    message = f"{size}: expected {origin} {expected}"
     return {"origin": origin, "code": code, bound: limit, "inclusive": True, "path": list(path), "message": message}
 
 
-def _refusal(tool: str, issues: list[_Issue]) -> ToolResult:
-    """For programs every issue as an object; for the model plain sentences, where there are any."""
-    import json  # late: nearly no call needs it
+def _rejection(tool: str, issues: list[_Issue]) -> ToolResult:
+    """Return the rejection: all issues as JSON for programs, sentences for the model where there are any."""
+    import json  # late: few calls need it
 
     raw = f"InputValidationError: {json.dumps(issues, indent=2, ensure_ascii=False)}"
-    sentences = [*_missing_ones(issues), *_unknown_ones(issues), *_wrong_ones(issues)]
-    said = raw
+    sentences = [*_missing_parameters(issues), *_unknown_parameters(issues), *_wrong_types(issues)]
+    message = raw
     if sentences:
         word = "issue" if len(sentences) == 1 else "issues"
-        said = f"InputValidationError: {tool} failed due to the following {word}:\n" + "\n".join(sentences)
-    return ToolResult(f"<tool_use_error>{said}</tool_use_error>", detail=raw, is_error=True)
+        message = f"InputValidationError: {tool} failed due to the following {word}:\n" + "\n".join(sentences)
+    return ToolResult(f"<tool_use_error>{message}</tool_use_error>", detail=raw, is_error=True)
 
 
-def _missing_ones(issues: list[_Issue]) -> Iterator[str]:
+def _missing_parameters(issues: list[_Issue]) -> Iterator[str]:
     for issue in issues:
         if issue["code"] == "invalid_type" and issue["message"].endswith("received undefined"):
-            yield f"The required parameter `{_place(issue['path'])}` is missing"
+            yield f"The required parameter `{_format_path(issue['path'])}` is missing"
 
 
-def _unknown_ones(issues: list[_Issue]) -> Iterator[str]:
+def _unknown_parameters(issues: list[_Issue]) -> Iterator[str]:
     for issue in issues:
         for name in issue.get("keys", ()):
             yield f"An unexpected parameter `{name}` was provided"
 
 
-def _wrong_ones(issues: list[_Issue]) -> Iterator[str]:
+def _wrong_types(issues: list[_Issue]) -> Iterator[str]:
     for issue in issues:
         received = issue["message"].rpartition("received ")[2]
         if issue["code"] == "invalid_type" and received != "undefined":
-            place = _place(issue["path"])
+            place = _format_path(issue["path"])
             yield f"The parameter `{place}` type is expected as `{issue['expected']}` but provided as `{received}`"
 
 
-def _place(path: list[str | int]) -> str:
+def _format_path(path: list[str | int]) -> str:
     place = ""
     for part in path:
         place += f"[{part}]" if isinstance(part, int) else f".{part}" if place else part

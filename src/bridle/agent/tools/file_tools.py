@@ -1,4 +1,4 @@
-"""The tools that work on files and pages, joined to one memory of what the model has seen."""
+"""Makes the file, search and web tools, which share one record of the files that the model has read."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ def file_tools(
     digest: Callable[[str, str], Awaitable[str]] | None = None,
     is_hidden: Callable[[str], bool] = lambda _path: False,
 ) -> list[Tool]:
-    """Read, Write, Edit, NotebookEdit, Glob, Grep, WebFetch; each is loaded when it is first called.
+    """Return Read, Write, Edit, NotebookEdit, Glob, Grep and WebFetch; each is imported at its first call.
 
-    `folder` tells where relative paths start when a call is made: where the shell is. Results that are too long go to
-    files in `results_folder`. `digest` answers WebFetch's question about a page; without it the page's text is the
-    answer. Of a file that `is_hidden` searches tell nothing.
+    `folder` returns the directory that relative paths start at: the shell's current one. Results that are too long are
+    saved in `results_folder`. `digest` answers WebFetch's question about a page; without it WebFetch returns the text.
+    Searches skip files for which `is_hidden` is true.
     """
-    surroundings = environment or {}
+    variables = environment or {}
 
     def read() -> Tool:
         from bridle.agent.tools.files.read import Read
@@ -51,17 +51,17 @@ def file_tools(
     def glob() -> Tool:
         from bridle.agent.tools.search.glob import Glob
 
-        return Glob(folder, surroundings, is_hidden=is_hidden)
+        return Glob(folder, variables, is_hidden=is_hidden)
 
     def grep() -> Tool:
         from bridle.agent.tools.search.grep import Grep
 
-        return Grep(folder, surroundings, results_folder, is_hidden=is_hidden)
+        return Grep(folder, variables, results_folder, is_hidden=is_hidden)
 
     def web_fetch() -> Tool:
         from bridle.agent.tools.web.fetch_tool import WebFetch
 
-        return WebFetch(surroundings, digest=digest, results_folder=results_folder)
+        return WebFetch(variables, digest=digest, results_folder=results_folder)
 
     return [
         _LazyTool(declarations.READ, read),
@@ -75,15 +75,23 @@ def file_tools(
 
 
 class _LazyTool:
-    """Introduces a tool, and makes it at the first call."""
+    """A declared tool that is imported and made at its first call."""
 
     def __init__(self, declaration: declarations.Declaration, make: Callable[[], Tool]) -> None:
         self.name, self.description, self.schema = declaration
         self._make = make
         self._tool: Tool | None = None
 
-    async def run(self, arguments: Mapping[str, Any], *, call_id: str) -> ToolResult:
-        """Hand the call to the tool."""
+    @property
+    def input_type(self) -> type:
+        """The record of the tool's input."""
+        return self._loaded().input_type
+
+    async def run(self, request: Any, *, call_id: str) -> ToolResult:
+        """Run the tool."""
+        return await self._loaded().run(request, call_id=call_id)
+
+    def _loaded(self) -> Tool:
         if self._tool is None:
             self._tool = self._make()
-        return await self._tool.run(arguments, call_id=call_id)
+        return self._tool

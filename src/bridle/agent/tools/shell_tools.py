@@ -1,4 +1,4 @@
-"""The tools that run commands and keep lists, joined for one session."""
+"""Makes the shell and task list tools of one session."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from bridle.agent.tools.todo.todo_write import TodoWrite
 def shell_tools(
     shell: Shell, background: BackgroundTasks, *, results_folder: Path, limits: CommandLimits
 ) -> list[Tool]:
-    """Make the tools of one session; long outputs go to files in `results_folder`."""
+    """Return the tools of one session; long outputs are saved in `results_folder`."""
     return [
         Bash(shell, background, results_folder=results_folder, limits=limits),
         TaskOutput(background, output_characters=limits.task_output_characters),
@@ -32,11 +32,11 @@ def shell_tools(
 
 
 def normalize_arguments(name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """The input of a call as it is shown, checked and sent again: old names of fields become the new ones."""
-    given = dict(arguments)
+    """Return the input of a call with old field names replaced by the current ones."""
+    current = dict(arguments)
     if canonical(name) != "TaskOutput":
-        return given
-    task_id = given.pop("task_id", None) or given.pop("bash_id", None) or given.pop("agentId", None)
+        return current
+    task_id = current.pop("task_id", None) or current.pop("bash_id", None) or current.pop("agentId", None)
     if name == "BashOutput":
-        given = {key: value for key, value in given.items() if key in ("block", "timeout")}
-    return {**({"task_id": task_id} if task_id is not None else {}), "block": True, "timeout": 30000, **given}
+        current = {key: value for key, value in current.items() if key in ("block", "timeout")}
+    return {**({"task_id": task_id} if task_id is not None else {}), "block": True, "timeout": 30000, **current}

@@ -1,6 +1,6 @@
-"""Structured output: the schema that an answer must fit, and what is forgiven on the way there.
+"""Structured output: a schema that the answer must match, and the mistakes of models that are corrected.
 
-A turn with a schema ends with data that fits it or with an error, never with a success that has none.
+A turn with a schema ends with data that matches it or with an error, never with a success without data.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from bridle.agent.tools.contract.input_schema import JsonSchema
 from bridle.agent.tools.contract.tool import ToolResult, failed_result
 from bridle.errors import UsageError
 
@@ -18,34 +19,34 @@ NUDGE = (
     "[structured-output-enforce] You MUST call the StructuredOutput tool to complete this request. Call this tool now."
 )
 
-# As often as programs that drive `claude` have seen it.
+# As many as Claude Code makes.
 ATTEMPTS = 5
-# One reminder in words; the second one leaves the model no other choice.
+# The first is a reminder in text; the second forces the tool call.
 NUDGES = 2
 
-# Values that models put around the data they were asked for.
+# Names of objects that models wrap the data in.
 _WRAPPERS = ("output", "result", "data", "value", "response", "structured_output", "json", "input", "arguments")
-# No data has more wrong types than this in one call and is still worth mending.
-_MENDS = 50
+# Data with more wrong types than this is not worth correcting.
+_MAX_CORRECTIONS = 50
 
 
 class SchemaMatch(msgspec.Struct, frozen=True):
-    """Data that fits, or why it does not."""
+    """Data that matches the schema, or why it does not."""
 
     value: Any = None
     problem: str | None = None
 
 
 class Schema:
-    """A schema that an answer must fit."""
+    """A schema that an answer must match."""
 
-    def __init__(self, document: dict[str, Any]) -> None:
+    def __init__(self, document: JsonSchema) -> None:
         self.document = document
         self._validator: Any = None
 
     @classmethod
     def parse(cls, text: str) -> Schema:
-        """Read the flag's value; one that is no schema is refused, since nothing could be held against it."""
+        """Parse the value of `--json-schema`; raise UsageError if it is not a schema."""
         import json
 
         try:
@@ -55,21 +56,23 @@ class Schema:
         if not isinstance(document, dict):
             raise UsageError("Error: --json-schema must be a JSON object")
         schema = cls(document)
-        schema._ready()
+        schema._compiled()
         return schema
 
-    def fit(self, data: Any) -> SchemaMatch:
-        """Hold data against the schema; wrappers and near types that models produce are forgiven."""
-        first = self._problems(data)
-        if not first:
+    def match(self, data: Any) -> SchemaMatch:
+        """Match data against the schema; wrappers and convertible types are corrected."""
+        problems = self._problems(data)
+        if not problems:
             return SchemaMatch(data)
         for candidate in (data, *_unwrapped(data)):
-            mended = self._mended(candidate)
-            if not self._problems(mended):
-                return SchemaMatch(mended)
-        return SchemaMatch(problem="Output does not match required schema: " + ", ".join(map(_words, first)))
+            corrected = self._corrected(candidate)
+            if not self._problems(corrected):
+                return SchemaMatch(corrected)
+        return SchemaMatch(
+            problem="Output does not match required schema: " + ", ".join(map(_describe_problem, problems))
+        )
 
-    def _ready(self) -> Any:
+    def _compiled(self) -> Any:
         if self._validator is None:
             import jsonschema_rs
 
@@ -81,24 +84,24 @@ class Schema:
         return self._validator
 
     def _problems(self, data: Any) -> list[Any]:
-        return list(self._ready().iter_errors(data))
+        return list(self._compiled().iter_errors(data))
 
-    def _mended(self, data: Any) -> Any:
-        """The data with texts turned into the numbers and truths that the schema asks for, and back."""
+    def _corrected(self, data: Any) -> Any:
+        """Return a copy of the data with values converted to the types that the schema asks for."""
         import copy
 
         data = copy.deepcopy(data)
-        for _ in range(_MENDS):
+        for _ in range(_MAX_CORRECTIONS):
             wrong = next((problem for problem in self._problems(data) if problem.schema_path[-1:] == ["type"]), None)
             if wrong is None:
                 return data
-            near = _near(wrong.instance, self._wanted(wrong.schema_path))
-            if near is None:
+            converted = _converted(wrong.instance, self._expected_types(wrong.schema_path))
+            if converted is None:
                 return data
-            data = _replaced(data, list(wrong.instance_path), near[0])
+            data = _replaced(data, list(wrong.instance_path), converted[0])
         return data
 
-    def _wanted(self, schema_path: list[str | int]) -> list[str]:
+    def _expected_types(self, schema_path: list[str | int]) -> list[str]:
         node: Any = self.document
         for step in schema_path:
             try:
@@ -109,13 +112,15 @@ class Schema:
 
 
 class StructuredOutput:
-    """The tool through which a model gives the data; its input schema is the schema itself."""
+    """The tool that a model returns the data with; its input schema is the requested schema."""
 
     name = TOOL
     description = (
-        "Give the final answer of this request as data. Call it exactly once, when everything else is done; "
-        "the input must fit the schema of this tool, and the request ends with it."
+        "Return the final answer of this request as data. Call it exactly once, when everything else is done; the "
+        "input must match the schema of this tool. The call ends the request."
     )
+
+    input_type = dict
 
     def __init__(self, schema: Schema) -> None:
         self._schema = schema
@@ -124,50 +129,50 @@ class StructuredOutput:
         self.failures = 0
 
     @property
-    def schema(self) -> dict[str, Any]:
-        """The schema that was asked for, verbatim."""
+    def schema(self) -> JsonSchema:
+        """The requested schema, verbatim."""
         return self._schema.document
 
     def begin_turn(self) -> None:
-        """A new turn owes new data, and its failures are its own."""
+        """Reset data and failures for a new turn."""
         self.value, self.has_value, self.failures = None, False, 0
 
-    def shown(self, arguments: dict[str, Any]) -> dict[str, Any]:
-        """The input as it is shown: the data that fits, where there is any in it."""
-        value = self._schema.fit(arguments).value
+    def matching_input(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        """Return the input corrected to match the schema, or as sent if it cannot be."""
+        value = self._schema.match(arguments).value
         return value if isinstance(value, dict) else arguments
 
-    async def run(self, arguments: Any, *, call_id: str) -> ToolResult:  # noqa: ARG002  # the protocol of tools
-        """Take the data, or say what is wrong with it."""
-        fit = self._schema.fit(arguments)
-        if fit.problem is not None:
+    async def run(self, request: Any, *, call_id: str) -> ToolResult:  # noqa: ARG002  # part of the tool interface
+        """Store the data, or return why it does not match."""
+        match = self._schema.match(request)
+        if match.problem is not None:
             self.failures += 1
-            return failed_result(fit.problem)
-        self.value, self.has_value = fit.value, True
+            return failed_result(match.problem)
+        self.value, self.has_value = match.value, True
         return ToolResult(DONE, detail=DONE, ends_turn=True)
 
 
 def _unwrapped(data: Any) -> list[Any]:
-    """What may be meant: the data inside a wrapper, or written out as text."""
+    """Return candidates for the data: inside a wrapper, or encoded as a string."""
     import json
 
-    found: list[Any] = []
+    candidates: list[Any] = []
     if isinstance(data, dict) and len(data) == 1:
         name, inner = next(iter(data.items()))
         if name in _WRAPPERS:
-            found.append(inner)
-    for value in (data, *found):
+            candidates.append(inner)
+    for value in (data, *candidates):
         if isinstance(value, str):
             try:
-                found.append(json.loads(value))
+                candidates.append(json.loads(value))
             except (ValueError, RecursionError):
                 continue
-    return found
+    return candidates
 
 
-def _near(value: Any, wanted: list[str]) -> tuple[Any] | None:
-    """The value in one of the types that are wanted, where nothing is lost by it."""
-    for kind in wanted:
+def _converted(value: Any, types: list[str]) -> tuple[Any] | None:
+    """Convert the value to one of the types without loss; None if that is not possible."""
+    for kind in types:
         match kind, value:
             case (("integer" | "number"), str()) if (number := _number(value, kind)) is not None:
                 return (number,)
@@ -180,9 +185,9 @@ def _near(value: Any, wanted: list[str]) -> tuple[Any] | None:
             case "null", "":
                 return (None,)
             case (("object" | "array"), str()):
-                found = [item for item in _unwrapped(value) if isinstance(item, dict | list)]
-                if found:
-                    return (found[0],)
+                parsed = [item for item in _unwrapped(value) if isinstance(item, dict | list)]
+                if parsed:
+                    return (parsed[0],)
             case "array", _ if value is not None and not isinstance(value, list | dict):
                 return ([value],)
     return None
@@ -210,13 +215,13 @@ def _replaced(data: Any, path: list[str | int], value: Any) -> Any:
     return data
 
 
-def _words(problem: Any) -> str:
-    """A problem in the words that programs and models know: where, and what must be."""
+def _describe_problem(problem: Any) -> str:
+    """Describe a problem as Claude Code does: the path, and what must be there."""
     where = "".join(f"/{step}" for step in problem.instance_path) or "root"
-    return f"{where}: {_must(problem)}"
+    return f"{where}: {_requirement(problem)}"
 
 
-def _must(problem: Any) -> str:
+def _requirement(problem: Any) -> str:
     kind = problem.kind
     match problem.schema_path[-1] if problem.schema_path else "":
         case "required":
@@ -226,12 +231,12 @@ def _must(problem: Any) -> str:
         case "enum":
             return "must be equal to one of the allowed values"
         case "type":
-            return f"must be {_type_words(kind)}"
+            return f"must be {_type_names(kind)}"
         case _:
             return str(problem.message)
 
 
-def _type_words(kind: Any) -> str:
+def _type_names(kind: Any) -> str:
     types = getattr(kind, "types", None) or []
     names = types if isinstance(types, list) else [types]
     return ",".join(str(name) for name in names)

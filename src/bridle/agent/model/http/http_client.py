@@ -165,7 +165,7 @@ class HttpExchange:
             line = self._line = await self._server.line()
             was_used = line.was_used
             try:
-                head = await line.ask(self._request, self._body, self._server.limits.headers_seconds)
+                head = await line.send(self._request, self._body, self._server.limits.headers_seconds)
             except NetworkError as error:
                 # The server may have ended a kept connection at the moment we used it. Nothing of an answer came,
                 # so the request is made again on a new one.

@@ -54,7 +54,7 @@ class HttpConnection:
         self._http.start_next_cycle()
         return self._connection.is_open
 
-    async def ask(self, request: h11.Request, body: bytes, seconds: float) -> h11.Response:
+    async def send(self, request: h11.Request, body: bytes, seconds: float) -> h11.Response:
         """Send a request, and wait for the head of its answer."""
         self.was_used = True
         self._has_begun = False

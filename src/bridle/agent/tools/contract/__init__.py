@@ -1,1 +1,1 @@
-"""The `agent/tools/contract` package."""
+"""What every tool is made of: its declaration, its result, paths and printed output. Imports no other tool package."""

@@ -1,21 +1,22 @@
-"""What the model is told about the tools of files and pages: names, descriptions in our words, schemas as recorded.
+"""Names, descriptions and input schemas of the file, search and web tools, as the model reads them.
 
-Apart from what the tools do, so that a run that uses none of them does not load it.
+The schemas are recorded from Claude Code, the descriptions are our own. They are separate from the tools, so that a
+run loads only the tools that it calls.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from bridle.agent.tools.contract.input_schema import LARGEST_INTEGER, input_schema
+from bridle.agent.tools.contract.input_schema import LARGEST_INTEGER, JsonSchema, input_schema
 
 
 class Declaration(NamedTuple):
-    """How one tool introduces itself."""
+    """The name, description and input schema of a tool."""
 
     name: str
     description: str
-    schema: dict[str, Any]
+    schema: JsonSchema
 
 
 _TEXT = {"type": "string"}
@@ -24,13 +25,13 @@ _FLAG = {"type": "boolean"}
 
 READ = Declaration(
     "Read",
-    """Shows a file of this machine.
+    """Reads a file from this machine.
 
-- file_path: an absolute path, or one relative to the working folder. Folders are not read; list them with Bash.
-- Text comes with its lines numbered: number, tab, line. offset (the first line) and limit (how many lines) pick a \
-part; without limit, a file of more than 256 KB is refused.
-- Pictures (png, jpg, gif, webp) and PDF files are shown as such; notebooks (.ipynb) as cells with their outputs.
-- A file that you have read and that has not changed is not shown again: look at the earlier result.
+- file_path: an absolute path, or one relative to the working directory. It must be a file; list directories with Bash.
+- Text is returned with numbered lines: number, tab, line. offset (first line) and limit (number of lines) select a \
+part; without limit, a file larger than 256 KB is an error.
+- Images (png, jpg, gif, webp) and PDF files are shown to you; notebooks (.ipynb) are returned as cells with outputs.
+- A file that has not changed since you read it is not returned again: use the earlier result.
 - Read a file before you edit or overwrite it.""",
     input_schema(
         {
@@ -45,11 +46,11 @@ part; without limit, a file of more than 256 KB is refused.
 
 WRITE = Declaration(
     "Write",
-    """Writes a file: its whole new content.
+    """Writes the complete content of a file.
 
-- Missing folders are made. A file that is already there must have been read in this conversation, and is replaced.
-- To change parts of a file use Edit: it sends only the difference.
-- Encoding, line endings, mode and owner of an existing file stay as they are.""",
+- Missing directories are created. An existing file is overwritten, and must have been read in this conversation.
+- To change parts of a file use Edit, which sends only the change.
+- An existing file keeps its encoding, line endings, mode and owner.""",
     input_schema(
         {"file_path": _TEXT, "content": _TEXT},
         ["file_path", "content"],
@@ -58,13 +59,13 @@ WRITE = Declaration(
 
 EDIT = Declaration(
     "Edit",
-    """Replaces a text in a file.
+    """Replaces text in a file.
 
 - The file must have been read in this conversation.
-- old_string must stand in the file exactly as given, blanks and line ends included, without the line numbers \
-that Read puts in front; and only once, unless replace_all is true. Give enough of what is around it to make it unique.
-- new_string takes its place. An empty old_string creates a file that is not there yet.
-- Encoding, line endings, mode and owner of the file stay as they are.""",
+- old_string must match the file exactly, including whitespace and line breaks, without the line numbers that Read \
+adds. It must occur once, unless replace_all is true; include enough surrounding text to make it unique.
+- new_string replaces it. An empty old_string creates a new file.
+- The file keeps its encoding, line endings, mode and owner.""",
     input_schema(
         {
             "file_path": _TEXT,
@@ -80,9 +81,9 @@ NOTEBOOK_EDIT = Declaration(
     "NotebookEdit",
     """Changes one cell of a Jupyter notebook (.ipynb), which must have been read in this conversation.
 
-- edit_mode replace (the default) gives the cell named by cell_id the text new_source; a code cell loses its outputs.
-- insert adds a cell after cell_id, or at the start without one; cell_type says which kind. delete takes the cell away.
-- cell_id is the id that Read shows; cell-N means the cell at index N.""",
+- edit_mode replace (the default) sets the source of cell cell_id to new_source and clears the outputs of a code cell.
+- insert adds a cell of kind cell_type after cell_id, or at the start if there is no cell_id. delete removes the cell.
+- cell_id is the id that Read shows; cell-N is the cell at index N.""",
     input_schema(
         {
             "notebook_path": _TEXT,
@@ -99,24 +100,24 @@ GLOB = Declaration(
     "Glob",
     """Finds files by name.
 
-- pattern: a glob such as **/*.py, src/*.ts or {a,b}.md; one without a slash matches in every folder below.
-- path: the folder to look in; the working folder if it is left out.
-- Answers with paths, the oldest file first, 100 at most. Hidden and ignored files are found as well; inside .git only \
-if the pattern or the path names it.""",
+- pattern: a glob such as **/*.py, src/*.ts or {a,b}.md; without a slash it matches in every subdirectory.
+- path: the directory to search; the working directory by default.
+- Returns at most 100 paths, oldest file first. Hidden and ignored files are included; files inside .git only if the \
+pattern or the path names it.""",
     input_schema({"pattern": _TEXT, "path": _TEXT}, ["pattern"]),
 )
 
 GREP = Declaration(
     "Grep",
-    """Searches the content of files, with ripgrep.
+    """Searches file contents with ripgrep.
 
-- pattern: a regular expression in ripgrep's (Rust's) syntax; literal braces need a backslash.
-- path: a file or a folder; the working folder if it is left out. glob (*.js, *.{ts,tsx}) and type (py, rust, …) \
-narrow the files. What .gitignore names is left out.
-- output_mode: files_with_matches (the default: paths, the latest change first), content (the lines), count.
-- For content: -A, -B and -C (or context) show lines around, -n the line numbers (on by default), -o only what matched.
-- -i ignores case. multiline lets a match go over line ends, and the dot match them.
-- head_limit (250; 0 for no limit) and offset page through the result.""",
+- pattern: a regular expression in ripgrep's (Rust's) syntax; escape literal braces.
+- path: a file or a directory; the working directory by default. glob (*.js, *.{ts,tsx}) and type (py, rust, …) \
+filter the files. Files that .gitignore names are skipped.
+- output_mode: files_with_matches (the default: paths, most recently changed first), content (matching lines), count.
+- For content: -A, -B and -C (or context) add context lines, -n line numbers (on by default), -o prints only the match.
+- -i ignores case. multiline lets a match span lines, and the dot match line breaks.
+- head_limit (250; 0 for no limit) and offset page through the results.""",
     input_schema(
         {
             "pattern": _TEXT,
@@ -141,13 +142,13 @@ narrow the files. What .gitignore names is left out.
 
 WEB_FETCH = Declaration(
     "WebFetch",
-    """Fetches a page of the web and answers a question about it.
+    """Fetches a web page and answers a question about it.
 
-- url: an http or https address. prompt: what you want to know of the page.
-- The answer is made from the page's text; a small model reads it for you. Read only, no sign-in, no scripts run.
-- If the page has moved to another host, you get its new address, and call again if it suits you.
-- Addresses of this machine and its network are not fetched from.
-- For code, issues and pull requests prefer git and the forge's own program.""",
+- url: an http or https URL. prompt: what you want to know about the page.
+- A small model answers from the text of the page. Read-only: no login, no JavaScript.
+- If the page redirects to another host, you get the new URL and can call again with it.
+- Addresses of this machine and its network are refused.
+- For code, issues and pull requests prefer git and the command-line client of the forge (such as gh).""",
     input_schema(
         {"url": {"type": "string", "format": "uri"}, "prompt": _TEXT},
         ["url", "prompt"],

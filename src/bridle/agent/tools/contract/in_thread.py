@@ -1,4 +1,4 @@
-"""Blocking work of a tool, in a thread of its own; a cancelled call tells it to stop."""
+"""Runs the blocking work of a tool in a thread, and tells it when its call was cancelled."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ _T = TypeVar("_T")
 
 
 async def run_in_thread(work: Callable[[threading.Event], _T]) -> _T:
-    """Do the work in a thread. The event is set when nobody waits for it any more: it must then change nothing."""
-    abandoned = threading.Event()
+    """Run the work in a thread. Once the event is set the call is cancelled, and the work must change nothing."""
+    cancelled = threading.Event()
     try:
-        return await asyncio.to_thread(work, abandoned)
+        return await asyncio.to_thread(work, cancelled)
     finally:
-        abandoned.set()
+        cancelled.set()

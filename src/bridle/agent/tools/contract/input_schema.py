@@ -1,15 +1,17 @@
-"""The shape that the input schemas of all tools share."""
+"""The JSON Schema that the inputs of all tools share."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias
 
-# What a JSON number can hold without losing a digit: the schemas name it as the largest integer.
+JsonSchema: TypeAlias = dict[str, Any]
+
+# The largest integer that a JSON number holds without losing a digit.
 LARGEST_INTEGER = 9007199254740991
 
 
-def input_schema(properties: dict[str, Any], required: list[str]) -> dict[str, Any]:
-    """The JSON Schema of an object with these properties and no others."""
+def input_schema(properties: JsonSchema, required: list[str]) -> JsonSchema:
+    """Return the JSON Schema of an object with these properties and no others."""
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "type": "object",

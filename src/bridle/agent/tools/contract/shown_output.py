@@ -1,13 +1,13 @@
-"""How a command's output is told to the model: whole, by its beginning and a file, or without its middle. Pure."""
+"""How the model sees the output of a command: complete, as a preview of a file, or without its middle. Pure."""
 
 from __future__ import annotations
 
 import re
 
-# Of an output that is in a file, the model sees this much: enough to know what it is.
+# How much the model sees of an output that was saved to a file: enough to recognize it.
 PREVIEW_CHARACTERS = 2000
 
-# A failure explains itself at its beginning (the command's own words) or at its end (the error); the middle is noise.
+# The cause of a failure is at the beginning of the output (usage) or at its end (the error); the middle is noise.
 FAILURE_SIDE_CHARACTERS = 5000
 
 NO_OUTPUT = "(Bash completed with no output)"
@@ -16,26 +16,26 @@ _BLANK_LINES = r"\A(?:[^\S\n]*\n)+"
 
 
 def trim_output(text: str) -> str:
-    """Without the blank lines before it and the white space after it."""
+    """Strip leading blank lines and trailing whitespace."""
     return re.sub(_BLANK_LINES, "", text).rstrip()
 
 
 def preview(text: str) -> str:
-    """The beginning of a text, up to the end of a line if one is near."""
+    """Return the beginning of a text, cut at a line break if one is near."""
     part = text[:PREVIEW_CHARACTERS]
     end = part.rfind("\n")
     return part[:end] if len(text) > PREVIEW_CHARACTERS and end > PREVIEW_CHARACTERS // 2 else part
 
 
-def persisted_output(text: str, place: str) -> str:
-    """What stands in the result for an output that went to a file; `place` says how large it is and where."""
-    return f"<persisted-output>\n{place}\n\nPreview (first 2KB):\n{preview(text)}\n...\n</persisted-output>"
+def persisted_output(text: str, summary: str) -> str:
+    """Return the result text for an output saved to a file; `summary` names its size and path."""
+    return f"<persisted-output>\n{summary}\n\nPreview (first 2KB):\n{preview(text)}\n...\n</persisted-output>"
 
 
 def cut_middle(head: str, tail: str, characters: int, *, where: str = "") -> str:
-    """A failure's text of that many characters, of which the beginning and the end are given.
+    """Join the beginning and the end of a failure's text of `characters` characters.
 
-    `where` says, in the gap, where the whole of it is.
+    `where` names, in the gap, the file that has the whole text.
     """
     side = FAILURE_SIDE_CHARACTERS
     if characters <= 2 * side:
@@ -45,7 +45,7 @@ def cut_middle(head: str, tail: str, characters: int, *, where: str = "") -> str
 
 
 def format_size(size_bytes: int) -> str:
-    """A size for people: 29.3KB."""
+    """Format a size: 29.3KB."""
     if size_bytes < 1024:
         return f"{size_bytes} bytes"
     number = float(size_bytes)
@@ -57,7 +57,7 @@ def format_size(size_bytes: int) -> str:
 
 
 def format_duration(seconds: float) -> str:
-    """A time for people: 0.5s, 90 seconds as 1m 30s."""
+    """Format a duration: 0.5s, or 1m 30s for 90 seconds."""
     if seconds < 1:
         return f"{seconds:g}s"
     minutes, rest = divmod(int(seconds), 60)

@@ -1,59 +1,72 @@
-"""What a tool is, what it is given, and what it gives back."""
+"""The interface of a tool: its declaration, its typed input and its result."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 import msgspec
 
+from bridle.agent.tools.contract.input_schema import JsonSchema
+
+ContentBlock: TypeAlias = dict[str, Any]
+"""A content block of the Messages API, as it is sent."""
+
 
 class ToolResult(msgspec.Struct, frozen=True):
-    """What one call of a tool gives back."""
+    """The result of one tool call."""
 
-    content: str | list[dict[str, Any]]
+    content: str | list[ContentBlock]
     """What the model reads: text, or blocks (an image)."""
     detail: Any = None
-    """`tool_use_result` of the event: an object on success, text on failure; for programs that read the stream."""
+    """`tool_use_result` of the event, for programs that read the stream: an object on success, text on failure."""
     is_error: bool = False
     names_success: bool = False
     """Whether the result block says `is_error: false`; only Bash does."""
-    follow_up: tuple[str | dict[str, Any], ...] = ()
-    """What goes to the model right after the result, as messages of the program: texts (the body of a skill) or
-    content blocks (a PDF)."""
+    follow_up: tuple[str | ContentBlock, ...] = ()
+    """Messages sent to the model right after the result: texts (the body of a skill) or content blocks (a PDF)."""
     ends_turn: bool = False
-    """Whether the turn is over with this call (structured output that fits)."""
+    """Whether this call ends the turn (structured output that matches its schema)."""
 
 
 def failed_result(text: str) -> ToolResult:
-    """The call was understood and did not work."""
+    """Return the result of a valid call that failed."""
     return ToolResult(text, detail=f"Error: {text}", is_error=True)
 
 
 def rejected_call(text: str) -> ToolResult:
-    """The call itself was wrong: the model must call in another way."""
+    """Return the result of an invalid call, which the model must correct."""
     return ToolResult(f"<tool_use_error>{text}</tool_use_error>", detail=f"Error: {text}", is_error=True)
 
 
-def as_block(item: str | dict[str, Any]) -> dict[str, Any]:
-    """What follows a result, as a content block."""
+def as_block(item: str | ContentBlock) -> ContentBlock:
+    """Return an item of `follow_up` as a content block."""
     return {"type": "text", "text": item} if isinstance(item, str) else item
 
 
 class Tool(Protocol):
-    """One tool. Its calls run side by side, and any of them may be cancelled at any await."""
+    """A tool. Its calls run concurrently, and each of them may be cancelled at any await."""
 
     @property
     def name(self) -> str:
-        """The name on the wire."""
+        """The name that the model calls it by."""
 
     @property
     def description(self) -> str:
-        """What the model is told about it, in our words."""
+        """The description that the model reads, in our own words."""
 
     @property
-    def schema(self) -> dict[str, Any]:
-        """The JSON Schema of its input, as recorded."""
+    def schema(self) -> JsonSchema:
+        """The JSON Schema of its input, as recorded from Claude Code."""
 
-    async def run(self, arguments: Mapping[str, Any], *, call_id: str) -> ToolResult:
-        """Do it. Arguments fit the schema and have its defaults; permission was given."""
+    @property
+    def input_type(self) -> type:
+        """The record that its input is decoded into."""
+
+    async def run(self, request: Any, *, call_id: str) -> ToolResult:
+        """Execute a permitted call; `request` is an `input_type`."""
+
+
+async def run_tool(tool: Tool, arguments: Mapping[str, Any], *, call_id: str) -> ToolResult:
+    """Decode validated arguments into the tool's record and run the tool."""
+    return await tool.run(msgspec.convert(arguments, tool.input_type), call_id=call_id)

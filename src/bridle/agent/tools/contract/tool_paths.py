@@ -1,4 +1,4 @@
-"""Where a path of a tool call leads, and what is said when it leads nowhere."""
+"""Resolves the paths of tool calls, and words the errors about them."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from pathlib import Path
 
 from bridle.agent.tools.contract.tool import ToolResult, rejected_call
 
-# The wording that programs and models made for the original know: code, plain words, the call that failed.
-_WORDS = {
+# The wording of Claude Code, which programs match and models know: code, description, failed call.
+_DESCRIPTIONS = {
     errno.EACCES: "permission denied",
     errno.EBUSY: "resource busy or locked",
     errno.EEXIST: "file already exists",
@@ -25,47 +25,47 @@ _WORDS = {
     errno.EPERM: "operation not permitted",
     errno.EROFS: "read-only file system",
 }
-# Which call tells it: the file is looked up, then opened, then read.
-_CALLS = {errno.ELOOP: "statx", errno.ENAMETOOLONG: "statx", errno.ENOTDIR: "statx", errno.EISDIR: "read"}
+# The system call that fails with it: a file is looked up, then opened, then read.
+_SYSTEM_CALLS = {errno.ELOOP: "statx", errno.ENAMETOOLONG: "statx", errno.ENOTDIR: "statx", errno.EISDIR: "read"}
 
 
 def resolve_path(folder: Path, text: str) -> Path:
-    """The absolute path that a call means; a relative one starts at the folder. No link is followed."""
+    """Return the absolute path of a call's argument; symbolic links are not resolved."""
     expanded = os.path.expanduser(text) if text == "~" or text.startswith("~/") else text
     return Path(os.path.normpath(os.path.join(folder, expanded)))
 
 
 def describe_os_error(error: OSError, path: Path) -> str:
-    """A refusal of the operating system in the measured form."""
+    """Describe an operating system error in the wording of Claude Code."""
     number = error.errno or 0
-    call = _CALLS.get(number, "open")
+    call = _SYSTEM_CALLS.get(number, "open")
     code = errno.errorcode.get(number, "EIO")
-    words = _WORDS.get(number) or (error.strerror or str(error)).lower()
-    return f"{code}: {words}, {call} '{path}'"
+    description = _DESCRIPTIONS.get(number) or (error.strerror or str(error)).lower()
+    return f"{code}: {description}, {call} '{path}'"
 
 
 def cannot_check_call(tool: str, reason: str) -> ToolResult:
-    """The call could not be examined: the system refused before anything was done."""
+    """Return the result of a call that failed before the tool did anything."""
     text = f"Error calling tool ({tool}): {reason}"
     return ToolResult(f"<tool_use_error>{text}</tool_use_error>", detail=text, is_error=True)
 
 
 def reject_invalid_path(text: str) -> ToolResult | None:
-    """A path that no file can have."""
+    """Return an error for a path that no file can have."""
     if "\0" in text:
-        return rejected_call("The path holds a NUL character, which no file name can. Give the path without it.")
+        return rejected_call("The path contains a NUL character. Pass the path without it.")
     return None
 
 
 def missing_file_message(path: Path, folder: Path) -> str:
-    """What is said of a file that is not there, with a near one if there is one."""
+    """Return the error for a missing file, with a similar path if there is one."""
     text = f"File does not exist. Note: your current working directory is {folder}."
-    near = _below_folder(path, folder) or _same_stem(path)
-    return f"{text} Did you mean {near}?" if near else text
+    similar = _below_folder(path, folder) or _same_stem(path)
+    return f"{text} Did you mean {similar}?" if similar else text
 
 
 def _below_folder(path: Path, folder: Path) -> str | None:
-    """The same path below the working folder: a model often leaves the folder's own name out."""
+    """Return the same path below the working directory, whose name models often omit."""
     try:
         rest = path.relative_to(folder.parent)
     except ValueError:
@@ -75,7 +75,7 @@ def _below_folder(path: Path, folder: Path) -> str | None:
 
 
 def _same_stem(path: Path) -> str | None:
-    """A neighbour that differs in its suffix only."""
+    """Return a file of the same directory that differs only in its suffix."""
     try:
         with os.scandir(path.parent) as entries:
             names = sorted(entry.name for entry in entries if Path(entry.name).stem == path.stem)

@@ -1,1 +1,1 @@
-"""The `agent/tools/files` package."""
+"""Read, Write, Edit and NotebookEdit, and the file formats they know. Imports only `tools.contract` of the agent."""

@@ -1,4 +1,4 @@
-"""Changing a file that the model knows: the checks before, the writing, and what is remembered after."""
+"""Changes a file that the model has read: checks it, writes it, and records its new state."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from bridle.agent.tools.files.known_files import FileMemory, KnownFile, canonica
 from bridle.agent.tools.files.save import ChangedOnDisk, save
 from bridle.agent.tools.files.text_file import TextFile, decode
 
-# An edit holds the file several times over in memory, and its event carries the whole old text.
+# An edit holds several copies of the file in memory, and its event has the whole old text.
 LIMIT_BYTES = 32 * 1024 * 1024
 
 NOT_READ = "File has not been read yet. Read it first before writing to it."
@@ -27,7 +27,7 @@ MODIFIED = (
 
 @dataclass(frozen=True)
 class CurrentFile:
-    """A file on the disk that is about to be changed."""
+    """The current state of a file that is about to be changed."""
 
     data: bytes
     text: TextFile
@@ -35,15 +35,15 @@ class CurrentFile:
 
 
 class CannotChange(Exception):
-    """The call ends here, with this answer."""
+    """The file cannot be changed; the call returns this result."""
 
-    def __init__(self, answer: ToolResult) -> None:
-        super().__init__(answer.content)
-        self.answer = answer
+    def __init__(self, result: ToolResult) -> None:
+        super().__init__(result.content)
+        self.result = result
 
 
 def read_current(path: Path, tool: str) -> CurrentFile | None:
-    """The file as it is now; None when there is none. Raises Unchangeable for what is no file or not for us."""
+    """Return the current file; None if it is missing. Raise CannotChange if it cannot be read or is not a file."""
     try:
         with open_regular(path) as file:
             state = os.fstat(file.fileno())
@@ -57,28 +57,28 @@ def read_current(path: Path, tool: str) -> CurrentFile | None:
     except OSError as error:
         raise CannotChange(cannot_check_call(tool, describe_os_error(error, path))) from error
     except NotRegularFile as error:
-        raise CannotChange(rejected_call(f"{path} is a pipe, a socket or a device, and cannot be edited.")) from error
+        raise CannotChange(rejected_call(f"{path} is a pipe, a socket or a device and cannot be edited.")) from error
     return CurrentFile(data, decode(data), state)
 
 
-def require_read(memory: FileMemory, path: Path, found: CurrentFile) -> None:
-    """The model must know the file in the state that it is in."""
-    known = memory.of(path)
+def require_read(memory: FileMemory, path: Path, current: CurrentFile) -> None:
+    """Raise CannotChange unless the model has read the file in its current state."""
+    known = memory.find(path)
     if known is None:
         raise CannotChange(rejected_call(NOT_READ))
-    if (known.mtime_ns, known.size) == (found.state.st_mtime_ns, found.state.st_size):
+    if (known.mtime_ns, known.size) == (current.state.st_mtime_ns, current.state.st_size):
         return
-    # Touched but the same: a tool that rewrites files without changing them is no reason to read again.
-    if known.digest != file_digest(found.data):
+    # The same content with a new time, as formatters write it, need not be read again.
+    if known.digest != file_digest(current.data):
         raise CannotChange(rejected_call(MODIFIED))
 
 
 def write_file(
-    memory: FileMemory, path: Path, data: bytes, *, found: CurrentFile | None, abandoned: threading.Event
+    memory: FileMemory, path: Path, data: bytes, *, current: CurrentFile | None, cancelled: threading.Event
 ) -> ToolResult | None:
-    """Write the file, and remember that the model knows it; an answer only if it could not be done."""
+    """Write the file and record its state; return an error result if it could not be written."""
     try:
-        state = save(path, data, expected=found.state if found else None, cancelled=abandoned)
+        state = save(path, data, expected=current.state if current else None, cancelled=cancelled)
     except ChangedOnDisk:
         return rejected_call(MODIFIED)
     except OSError as error:
@@ -87,22 +87,22 @@ def write_file(
     return None
 
 
-def encode_text(found: CurrentFile, raw: str, path: Path) -> bytes:
-    """The text in the encoding of the file."""
+def encode_text(current: CurrentFile, raw: str, path: Path) -> bytes:
+    """Encode the text in the encoding of the file."""
     try:
-        return found.text.encode(raw)
+        return current.text.encode(raw)
     except UnicodeEncodeError as error:
         letter = error.object[error.start]
         raise CannotChange(
             failed_result(
-                f"{path} is encoded in {found.text.encoding}, which has no {letter!r}. Write the text without it, or "
-                "convert the file to UTF-8 first (iconv) and read it again."
+                f"{path} is encoded in {current.text.encoding}, which cannot encode {letter!r}. Write the text without "
+                "it, or convert the file to UTF-8 first (iconv) and read it again."
             )
         ) from error
 
 
 def is_folder(path: Path) -> bool:
-    """Whether the path leads to a folder."""
+    """Whether the path is a directory."""
     try:
         return stat.S_ISDIR(os.stat(path).st_mode)
     except OSError:
@@ -112,5 +112,5 @@ def is_folder(path: Path) -> bool:
 def _too_large(size: int) -> ToolResult:
     return failed_result(
         f"File ({human_size(size)}) is too large to edit; the limit is {human_size(LIMIT_BYTES)}. "
-        "Change it with a program instead (sed, a script), through Bash."
+        "Change it with Bash instead (sed, a script)."
     )

@@ -1,20 +1,20 @@
-"""The difference of two texts as hunks, in the shape and with the choices of the original.
+"""Computes the difference of two texts as hunks, in the format of Claude Code.
 
-The shortest way from one list of lines to the other is looked for along diagonals (Myers). Where several are equally
-short, the choice is the one that programs made for the original have seen.
+Uses Myers' algorithm, which searches the shortest edit script along diagonals. Of several shortest scripts it finds the
+one that Claude Code finds.
 """
 
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, TypeAlias
 
-# How many unchanged lines a hunk shows before and after a change.
+# Context lines of a hunk before and after a change.
 _CONTEXT = 3
-# Two long texts with little in common have no short way, and looking for it takes time with the square of its length.
-# After so many lines looked at (about half a second) the rest is shown as replaced.
+# The search is quadratic in the length of the edit script. After so many steps (about half a second) the rest is shown
+# as replaced.
 _STEP_LIMIT = 300_000
-# A patch with more lines than this is of no use to anybody, and the original shows none for texts of that size.
+# A larger patch is not useful; Claude Code has none for such texts either.
 _LINE_LIMIT = 20_000
 _NO_NEWLINE = "\\ No newline at end of file"
 _LEADING_TABS = re.compile(r"^\t+", re.MULTILINE)
@@ -22,11 +22,14 @@ _LEADING_TABS = re.compile(r"^\t+", re.MULTILINE)
 _SAME, _REMOVED, _ADDED = " ", "-", "+"
 _Run = tuple[str, list[str]]
 
+Hunk: TypeAlias = dict[str, Any]
+"""A hunk of `structuredPatch`, as the event has it."""
 
-def structured_patch(old: str, new: str) -> list[dict[str, Any]]:
-    """The hunks that lead from one text to the other; tabs at the start of a line are shown as two spaces each.
 
-    None when the texts are the same, or too different to be worth showing.
+def structured_patch(old: str, new: str) -> list[Hunk]:
+    """Return the hunks between two texts, with each leading tab as two spaces.
+
+    The list is empty if the texts are equal or too different.
     """
     if old == new:
         return []
@@ -39,14 +42,14 @@ def _spaced(text: str) -> str:
 
 
 def _lines(text: str) -> list[str]:
-    """The lines with their newlines; nothing but a newline ends one."""
+    """Split at LF only, and keep it."""
     lines = text.split("\n")
     last = lines.pop()
     return [line + "\n" for line in lines] + ([last] if last else [])
 
 
 def _runs(old: list[str], new: list[str]) -> list[_Run]:
-    """Runs of unchanged, removed and added lines, in order."""
+    """Return the runs of unchanged, removed and added lines, in order."""
     start = _common(old, new)
     rest_old, rest_new = old[start:], new[start:]
     runs: list[_Run] = []
@@ -58,9 +61,9 @@ def _runs(old: list[str], new: list[str]) -> list[_Run]:
     return runs
 
 
-def _common(one: list[str], other: list[str]) -> int:
+def _common(first: list[str], second: list[str]) -> int:
     count = 0
-    for left, right in zip(one, other, strict=False):
+    for left, right in zip(first, second, strict=False):
         if left != right:
             break
         count += 1
@@ -68,21 +71,21 @@ def _common(one: list[str], other: list[str]) -> int:
 
 
 def _replaced(old: list[str], new: list[str]) -> list[_Run]:
-    """Everything up to the lines that both end with is gone, and other lines are there instead."""
+    """Return all lines before the common end as replaced."""
     end = _common(old[::-1], new[::-1])
     last_old, last_new = len(old) - end, len(new) - end
     return [(_REMOVED, old[:last_old]), (_ADDED, new[:last_new]), (_SAME, old[last_old:])]
 
 
 def _shortest(old: list[str], new: list[str]) -> list[_Run]:
-    """The runs along the shortest way; none if there is nothing in common, or no way was found within the limit."""
+    """Return the runs of the shortest edit script; empty if nothing is common or the limit was reached."""
     if set(old).isdisjoint(new):
         return []
     runs: list[_Run] = []
     removed: list[str] = []
     added: list[str] = []
     left = right = 0
-    for step in _way(old, new):
+    for step in _edit_steps(old, new):
         if step == _REMOVED:
             removed.append(old[left])
             left += 1
@@ -97,14 +100,14 @@ def _shortest(old: list[str], new: list[str]) -> list[_Run]:
     return [*runs, (_REMOVED, removed), (_ADDED, added)] if left + right else []
 
 
-# A place on a way: how far the old text is used up, and the steps to there as a chain (kind, how often, chain before).
+# A point of an edit path: its position in the old text, and its steps as a linked list (kind, count, previous).
 _Chain = tuple[str, int, Any]
-_Place = tuple[int, _Chain | None]
+_Point = tuple[int, _Chain | None]
 
 
-def _way(old: list[str], new: list[str]) -> list[str]:
-    """The steps of the shortest way; none when it was not found within the limit."""
-    best: dict[int, _Place] = {}
+def _edit_steps(old: list[str], new: list[str]) -> list[str]:
+    """Return the steps of the shortest edit script; empty if the limit was reached."""
+    best: dict[int, _Point] = {}
     best[0] = _slide((-1, None), 0, old, new)
     lowest, highest, taken = -len(new), len(old), 0
     for length in range(1, len(old) + len(new) + 1):
@@ -115,22 +118,22 @@ def _way(old: list[str], new: list[str]) -> list[str]:
             if branched is None:
                 best.pop(diagonal, None)
                 continue
-            place = _slide(branched, diagonal, old, new)
-            taken += 1 + place[0] - branched[0]
+            point = _slide(branched, diagonal, old, new)
+            taken += 1 + point[0] - branched[0]
             if taken > _STEP_LIMIT:
                 return []
-            if _is_end(place, diagonal, old, new):
-                return _unrolled(place)
-            best[diagonal] = place
-            if place[0] + 1 >= len(old):
+            if _is_end(point, diagonal, old, new):
+                return _unrolled(point)
+            best[diagonal] = point
+            if point[0] + 1 >= len(old):
                 highest = min(highest, diagonal - 1)
-            if place[0] - diagonal + 1 >= len(new):
+            if point[0] - diagonal + 1 >= len(new):
                 lowest = max(lowest, diagonal + 1)
     return []
 
 
-def _branch(best: dict[int, _Place], diagonal: int, old: list[str], new: list[str]) -> _Place | None:
-    """One step to this diagonal from one of its neighbours: the one that has used up more of the old text."""
+def _branch(best: dict[int, _Point], diagonal: int, old: list[str], new: list[str]) -> _Point | None:
+    """Step to this diagonal from the neighbour that is further in the old text."""
     by_removing = best.pop(diagonal - 1, None)
     by_adding = best.get(diagonal + 1)
     can_remove = by_removing is not None and by_removing[0] + 1 < len(old)
@@ -142,20 +145,20 @@ def _branch(best: dict[int, _Place], diagonal: int, old: list[str], new: list[st
     return None
 
 
-def _slide(place: _Place, diagonal: int, old: list[str], new: list[str]) -> _Place:
-    """On along the lines that both texts have."""
-    left = place[0]
+def _slide(point: _Point, diagonal: int, old: list[str], new: list[str]) -> _Point:
+    """Follow the lines that both texts have."""
+    left = point[0]
     right = left - diagonal
     count = 0
     while left + 1 < len(old) and right + 1 < len(new) and old[left + 1] == new[right + 1]:
         left += 1
         right += 1
         count += 1
-    return left, (_longer(place[1], _SAME, count) if count else place[1])
+    return left, (_longer(point[1], _SAME, count) if count else point[1])
 
 
-def _is_end(place: _Place, diagonal: int, old: list[str], new: list[str]) -> bool:
-    return place[0] + 1 >= len(old) and place[0] - diagonal + 1 >= len(new)
+def _is_end(point: _Point, diagonal: int, old: list[str], new: list[str]) -> bool:
+    return point[0] + 1 >= len(old) and point[0] - diagonal + 1 >= len(new)
 
 
 def _longer(chain: _Chain | None, kind: str, count: int) -> _Chain:
@@ -164,17 +167,17 @@ def _longer(chain: _Chain | None, kind: str, count: int) -> _Chain:
     return kind, count, chain
 
 
-def _unrolled(place: _Place) -> list[str]:
+def _unrolled(point: _Point) -> list[str]:
     pieces: list[str] = []
-    chain = place[1]
+    chain = point[1]
     while chain is not None:
         pieces.append(chain[0] * chain[1])
         chain = chain[2]
     return list("".join(reversed(pieces)))
 
 
-def _hunks(runs: list[_Run]) -> list[dict[str, Any]]:
-    hunks: list[dict[str, Any]] = []
+def _hunks(runs: list[_Run]) -> list[Hunk]:
+    hunks: list[Hunk] = []
     lines: list[str] = []
     old_line = new_line = 1
     old_start = new_start = 0
@@ -214,7 +217,7 @@ def _marked(kind: str, run: list[str]) -> list[str]:
     return marked
 
 
-def _hunk(old_start: int, old_end: int, new_start: int, new_end: int, lines: list[str]) -> dict[str, Any]:
+def _hunk(old_start: int, old_end: int, new_start: int, new_end: int, lines: list[str]) -> Hunk:
     return {
         "oldStart": old_start,
         "oldLines": old_end - old_start,

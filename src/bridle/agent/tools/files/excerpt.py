@@ -1,4 +1,4 @@
-"""A part of a text file, found without holding more of the file than is shown."""
+"""Reads a part of a text file without holding the rest in memory."""
 
 from __future__ import annotations
 
@@ -13,18 +13,17 @@ from bridle.agent.tools.files.known_files import View, file_digest
 from bridle.agent.tools.files.save import Cancelled
 from bridle.agent.tools.files.text_file import SAMPLE_BYTES, decode, is_binary, replace_broken_bytes
 
-# What a call may show at once when it names no limit; the original has the same number, and says it in its advice.
+# The largest file that is read without a limit; the same as in Claude Code.
 WHOLE_LIMIT_BYTES = 256 * 1024
-# To number the lines of a part, the file is read from its start: at about a gigabyte a second, two of them is the most
-# that a turn should wait for.
+# To number lines, the file is read from its start, at about a gigabyte per second; a turn should not wait longer.
 SCAN_LIMIT_BYTES = 2 * 1024**3
-# Far more than an answer may hold: what is beyond is counted and not kept.
+# Far more than a result may have; the rest is only counted.
 _KEEP_LIMIT_BYTES = 4 * 1024 * 1024
 _CHUNK_BYTES = 1024 * 1024
 
 
 class FileTooLarge(Exception):
-    """The file is larger than may be read in this way."""
+    """The file is too large to be read."""
 
     def __init__(self, size: int) -> None:
         super().__init__(size)
@@ -32,11 +31,11 @@ class FileTooLarge(Exception):
 
 
 class BinaryFile(Exception):
-    """The file does not hold text."""
+    """The file is not text."""
 
 
 class NotRegularFile(Exception):
-    """Not a file with content of its own: a pipe, a socket, a device."""
+    """The path is a pipe, a socket or a device."""
 
 
 @dataclass(frozen=True)
@@ -45,15 +44,15 @@ class Excerpt:
 
     lines: list[str]
     total: int
-    """How many lines the file has; the empty one after the last newline counts."""
+    """The number of lines of the file, including the empty one after the last newline."""
     size: int
-    """How many characters the lines have with their ends, also where not all of them were kept."""
+    """The number of characters of the lines with line breaks, including lines that were not kept."""
     state: os.stat_result
     digest: str
 
 
-def read_excerpt(path: Path, view: View, abandoned: threading.Event) -> Excerpt:
-    """The lines that a view asks for; never waits for a pipe or a device."""
+def read_excerpt(path: Path, view: View, cancelled: threading.Event) -> Excerpt:
+    """Return the lines of a view; never block on a pipe or a device."""
     with open_regular(path) as file:
         state = os.fstat(file.fileno())
         if state.st_size > (WHOLE_LIMIT_BYTES if view.limit is None else SCAN_LIMIT_BYTES):
@@ -63,12 +62,12 @@ def read_excerpt(path: Path, view: View, abandoned: threading.Event) -> Excerpt:
         file.seek(0)
         if view.limit is None:
             return _from_whole(file, view, state)
-        return _from_scan(file, view, state, abandoned)
+        return _from_scan(file, view, state, cancelled)
 
 
 def open_regular(path: Path) -> BinaryIO:
-    """Open a file with content of its own for reading; a folder raises IsADirectoryError."""
-    # O_NONBLOCK: opening a named pipe that nobody writes to would wait for ever.
+    """Open a regular file for reading; a directory raises IsADirectoryError."""
+    # O_NONBLOCK: opening a named pipe without a writer would block.
     fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     try:
         mode = os.fstat(fd).st_mode
@@ -81,7 +80,7 @@ def open_regular(path: Path) -> BinaryIO:
 
 
 def _from_whole(file: BinaryIO, view: View, state: os.stat_result) -> Excerpt:
-    data = file.read(WHOLE_LIMIT_BYTES + 1)  # files of /proc say that they have no bytes
+    data = file.read(WHOLE_LIMIT_BYTES + 1)  # files of /proc have a size of 0
     if len(data) > WHOLE_LIMIT_BYTES:
         raise FileTooLarge(len(data))
     lines = _lines(data)
@@ -89,8 +88,8 @@ def _from_whole(file: BinaryIO, view: View, state: os.stat_result) -> Excerpt:
     return Excerpt(wanted, len(lines), sum(map(len, wanted)) + len(wanted), state, file_digest(data))
 
 
-def _from_scan(file: BinaryIO, view: View, state: os.stat_result, abandoned: threading.Event) -> Excerpt:
-    from hashlib import blake2b  # late: most runs read no file
+def _from_scan(file: BinaryIO, view: View, state: os.stat_result, cancelled: threading.Event) -> Excerpt:
+    from hashlib import blake2b  # late: needed by the first read
 
     if file.read(2) in (b"\xff\xfe", b"\xfe\xff"):
         return _from_wide(file, view, state)
@@ -100,7 +99,7 @@ def _from_scan(file: BinaryIO, view: View, state: os.stat_result, abandoned: thr
     kept: list[bytes] = []
     seen = size = kept_bytes = 0
     while chunk := file.read(_CHUNK_BYTES):
-        if abandoned.is_set():
+        if cancelled.is_set():
             raise Cancelled
         digest.update(chunk)
         ends = chunk.count(b"\n")
@@ -116,7 +115,7 @@ def _from_scan(file: BinaryIO, view: View, state: os.stat_result, abandoned: thr
 
 
 def _from_wide(file: BinaryIO, view: View, state: os.stat_result) -> Excerpt:
-    """Of a file in UTF-16, whose line ends cannot be found byte by byte."""
+    """Read lines of a UTF-16 file, whose line breaks are not single bytes."""
     if state.st_size > _KEEP_LIMIT_BYTES:
         raise FileTooLarge(state.st_size)
     file.seek(0)
@@ -127,12 +126,12 @@ def _from_wide(file: BinaryIO, view: View, state: os.stat_result) -> Excerpt:
 
 
 def _first(view: View) -> int:
-    """The index of the first line; the lines count from one, and a zero means the first as well."""
+    """Return the index of the first line; offsets 0 and 1 both mean the first."""
     return max((view.offset or 0) - 1, 0)
 
 
 def _after(chunk: bytes, count: int) -> int:
-    """Where the text after so many line ends begins; the end of the chunk if it has not that many."""
+    """Return the position after `count` line breaks, or the end of the chunk."""
     position = 0
     for _ in range(count):
         position = chunk.find(b"\n", position) + 1

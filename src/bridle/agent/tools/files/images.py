@@ -1,30 +1,29 @@
-"""Pictures that the model can look at: which they are, how large, and the block they become."""
+"""Reads image files: detects their format and size, and encodes them as content blocks."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
 
 from bridle.agent.tools.contract.shown_output import format_size as human_size
 from bridle.agent.tools.contract.tool import ToolResult, failed_result
 from bridle.agent.tools.files.excerpt import open_regular
 
 SUFFIXES = frozenset({".png", ".jpg", ".jpeg", ".gif", ".webp"})
-# The Messages API takes five megabytes of base64 for one picture, which is three quarters of that in bytes.
+# The Messages API accepts five megabytes of base64 for one image, which is three quarters of that in bytes.
 LIMIT_BYTES = 5 * 1024 * 1024 * 3 // 4
-# The Messages API refuses a picture with a longer side.
+# The Messages API rejects an image with a longer side.
 LIMIT_PIXELS = 8000
 
 
 def read_image(path: Path) -> ToolResult:
-    """The picture as a block, or why it cannot be shown."""
+    """Return the image as a block, or an error."""
     with open_regular(path) as file:
         size = os.fstat(file.fileno()).st_size
         if size > LIMIT_BYTES:
             return failed_result(
                 f"Image file ({human_size(size)}) exceeds the maximum size of an image ({human_size(LIMIT_BYTES)}). "
-                "Make a smaller copy of it (for example with ImageMagick) and read that."
+                "Make a smaller copy (for example with ImageMagick) and read that."
             )
         data = file.read(LIMIT_BYTES)
     if not data:
@@ -33,27 +32,27 @@ def read_image(path: Path) -> ToolResult:
     if kind is None:
         return failed_result(
             "File has an image extension but its content is not a valid PNG/JPEG/GIF/WebP. Detected: unrecognized "
-            f"bytes (hex: {data[:8].hex(' ')}). It may be a page that was saved instead of the picture: look "
-            f'at it with `file "{path}"` or `head -c 500 "{path}"`.'
+            f"bytes (hex: {data[:8].hex(' ')}). It may be a web page that was saved instead of the image: "
+            f'check it with `file "{path}"` or `head -c 500 "{path}"`.'
         )
     pixels = _pixels(kind, data)
     if pixels is None or not all(pixels):
-        # The endpoint would refuse the request, and every later one that carries the picture along.
-        return failed_result(f"The head of the image does not tell its width and height; it may be damaged: {path}")
+        # The API would reject this request and every later one with the image.
+        return failed_result(f"The image header has no width and height; the file may be damaged: {path}")
     if max(pixels) > LIMIT_PIXELS:
         return failed_result(
-            f"Image is {pixels[0]} x {pixels[1]} pixels, and no side may be longer than {LIMIT_PIXELS}. "
-            "Make a smaller copy of it and read that."
+            f"Image is {pixels[0]} x {pixels[1]} pixels; the maximum side is {LIMIT_PIXELS}. "
+            "Make a smaller copy and read that."
         )
-    return _shown(kind, data, pixels)
+    return _image_result(kind, data, pixels)
 
 
-def _shown(kind: str, data: bytes, pixels: tuple[int, int]) -> ToolResult:
-    from base64 import b64encode  # late: most runs show no picture
+def _image_result(kind: str, data: bytes, pixels: tuple[int, int]) -> ToolResult:
+    from base64 import b64encode  # late: few runs read an image
 
     text = b64encode(data).decode("ascii")
-    file: dict[str, Any] = {"base64": text, "type": f"image/{kind}", "originalSize": len(data)}
-    # Of an animation the original tells no size.
+    file: dict[str, object] = {"base64": text, "type": f"image/{kind}", "originalSize": len(data)}
+    # Claude Code reports no dimensions for animations.
     if kind != "gif":
         width, height = pixels
         file["dimensions"] = {
@@ -79,7 +78,7 @@ def _kind(data: bytes) -> str | None:
 
 
 def _pixels(kind: str, data: bytes) -> tuple[int, int] | None:
-    """Width and height, if the head of the file tells them."""
+    """Return width and height from the file header; None if it has none."""
     if kind == "png" and len(data) >= 24:
         return int.from_bytes(data[16:20]), int.from_bytes(data[20:24])
     if kind == "gif" and len(data) >= 10:
@@ -102,11 +101,11 @@ def _webp_pixels(data: bytes) -> tuple[int, int] | None:
 
 
 def _jpeg_pixels(data: bytes) -> tuple[int, int] | None:
-    """From the frame header, which stands after segments of any length."""
+    """Return the size from the frame header, which follows segments of any length."""
     position = 2
     while position + 9 <= len(data) and data[position] == 0xFF:
         marker = data[position + 1]
-        # C4, C8 and CC are tables and an extension; every other marker from C0 to CF begins a frame.
+        # C4, C8 and CC are tables and an extension; every other marker from C0 to CF starts a frame.
         if 0xC0 <= marker <= 0xCF and marker not in (0xC4, 0xC8, 0xCC):
             return int.from_bytes(data[position + 7 : position + 9]), int.from_bytes(data[position + 5 : position + 7])
         position += 2 + int.from_bytes(data[position + 2 : position + 4])

@@ -1,6 +1,6 @@
-"""What the model knows of the files: which state of each it has read or written, and which part it was shown.
+"""Records which state of each file the model has read or written.
 
-An edit is safe when the file is still in the state that the model knows.
+An edit is safe if the file is still in that state.
 """
 
 from __future__ import annotations
@@ -14,61 +14,61 @@ import msgspec
 
 
 class View(msgspec.Struct, frozen=True):
-    """Which part of a file a call of Read asked for; None means that nothing was said."""
+    """The part of a file that a Read call requested; None means not specified."""
 
     offset: int | None = None
     limit: int | None = None
 
 
 class KnownFile(msgspec.Struct, frozen=True):
-    """One state of one file that the model knows."""
+    """The state of a file that the model knows."""
 
     path: str
-    """Absolute, with links resolved: two names of one file are one file."""
+    """Absolute, with symbolic links resolved."""
     mtime_ns: int
     size: int
     digest: str
-    """Of the bytes; empty when only a part was looked at."""
+    """Of the bytes; empty if only a part was read."""
     partial: bool = False
     view: View | None = None
-    """What Read was asked for; None when the model knows the state because it wrote it."""
+    """The part that Read returned; None if the model wrote the file."""
 
 
 class FileMemory:
-    """What the model knows, by file. Used from worker threads; each method is one step."""
+    """The known state of each file. Used from worker threads; each method is atomic."""
 
     def __init__(self, known: Iterable[KnownFile] = ()) -> None:
         self._known = {entry.path: entry for entry in known}
         self._locks: dict[str, threading.Lock] = {}
 
     def remember(self, entry: KnownFile) -> None:
-        """The model knows this state from now on; what it knew of the file before is gone."""
+        """Record the state of a file, replacing the previous one."""
         self._known[entry.path] = entry
 
-    def of(self, path: Path) -> KnownFile | None:
-        """What the model knows of the file."""
+    def find(self, path: Path) -> KnownFile | None:
+        """Return the known state of the file."""
         return self._known.get(canonical_path(path))
 
     def forget(self, path: Path) -> None:
-        """The model knows nothing of the file any more."""
+        """Forget the state of the file."""
         self._known.pop(canonical_path(path), None)
 
     def entries(self) -> tuple[KnownFile, ...]:
-        """Everything, oldest first; a new memory can be made of it."""
+        """Return all states, oldest first; FileMemory accepts them."""
         return tuple(self._known.values())
 
-    def alone(self, path: Path) -> threading.Lock:
-        """The lock under which one file is checked and changed: calls of a turn run side by side."""
+    def lock(self, path: Path) -> threading.Lock:
+        """Return the lock of a file; the calls of a turn run concurrently."""
         return self._locks.setdefault(canonical_path(path), threading.Lock())
 
 
 def canonical_path(path: Path) -> str:
-    """The one name of a file."""
+    """Return the path with symbolic links resolved."""
     return os.path.realpath(path)
 
 
 def file_digest(data: bytes) -> str:
-    """The digest of a file's bytes."""
-    from hashlib import blake2b  # late: most runs read no file
+    """Return the digest of a file's bytes."""
+    from hashlib import blake2b  # late: needed by the first read
 
     return blake2b(data, digest_size=16).hexdigest()

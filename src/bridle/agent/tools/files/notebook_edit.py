@@ -1,14 +1,14 @@
-"""NotebookEdit: one cell of a notebook replaced, added or taken away."""
+"""The NotebookEdit tool: replaces, inserts or deletes one cell of a notebook."""
 
 from __future__ import annotations
 
 import os
 import re
 import threading
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+
+import msgspec
 
 from bridle.agent.tools.contract.declarations import NOTEBOOK_EDIT
 from bridle.agent.tools.contract.in_thread import run_in_thread
@@ -24,22 +24,22 @@ from bridle.agent.tools.files.change import (
     write_file,
 )
 from bridle.agent.tools.files.known_files import FileMemory
-from bridle.agent.tools.files.notebook import NotANotebook, language, parse, source_of
+from bridle.agent.tools.files.notebook import Cell, NotANotebook, Notebook, language, parse, source_of
 from bridle.agent.tools.files.text_file import replace_broken_bytes
 
 _BY_INDEX = re.compile(r"cell-(\d{1,9})")
-# From this minor version of format 4 on, every cell has an id.
+# Since this minor version of format 4 every cell has an id.
 _FIRST_MINOR_WITH_IDS = 5
 
-_Cell = dict[str, Any]
 
+class NotebookEditInput(msgspec.Struct, frozen=True):
+    """The input of NotebookEdit."""
 
-@dataclass(frozen=True)
-class _Request:
-    cell_id: str | None
-    source: str
-    kind: str | None
-    mode: str
+    notebook_path: str
+    new_source: str
+    cell_id: str | None = None
+    cell_type: str | None = None
+    edit_mode: str = "replace"
 
 
 class NotebookEdit:
@@ -48,82 +48,83 @@ class NotebookEdit:
     name = NOTEBOOK_EDIT.name
     description = NOTEBOOK_EDIT.description
     schema = NOTEBOOK_EDIT.schema
+    input_type = NotebookEditInput
 
     def __init__(self, folder: Callable[[], Path], memory: FileMemory) -> None:
         self._folder = folder
         self._memory = memory
 
-    async def run(self, arguments: Mapping[str, Any], *, call_id: str) -> ToolResult:  # noqa: ARG002 - as every tool
+    async def run(self, request: NotebookEditInput, *, call_id: str) -> ToolResult:  # noqa: ARG002  # part of the tool interface
         """Change the cell."""
-        request = _Request(
-            arguments.get("cell_id"),
-            arguments["new_source"],
-            arguments.get("cell_type"),
-            arguments.get("edit_mode", "replace"),
-        )
-        return await run_in_thread(lambda abandoned: self._edit(arguments["notebook_path"], request, abandoned))
+        return await run_in_thread(lambda cancelled: self._edit(request, cancelled))
 
-    def _edit(self, given: str, request: _Request, abandoned: threading.Event) -> ToolResult:
-        path = resolve_path(self._folder(), given)
-        if answer := reject_invalid_path(given) or _unclear(path, request):
-            return answer
-        with self._memory.alone(path):
+    def _edit(self, request: NotebookEditInput, cancelled: threading.Event) -> ToolResult:
+        path = resolve_path(self._folder(), request.notebook_path)
+        if rejection := reject_invalid_path(request.notebook_path) or _reject_request(path, request):
+            return rejection
+        with self._memory.lock(path):
             try:
-                found = read_current(path, self.name)
-                if found is None:
+                current = read_current(path, self.name)
+                if current is None:
                     return rejected_call(NOT_READ)
-                require_read(self._memory, path, found)
-                return self._change(path, request, found, abandoned)
+                require_read(self._memory, path, current)
+                return self._change(path, request, current, cancelled)
             except CannotChange as error:
-                return error.answer
+                return error.result
             except NotANotebook as error:
                 return failed_result(str(error))
 
-    def _change(self, path: Path, request: _Request, found: CurrentFile, abandoned: threading.Event) -> ToolResult:
-        import json  # late: most runs change no notebook
+    def _change(
+        self, path: Path, request: NotebookEditInput, current: CurrentFile, cancelled: threading.Event
+    ) -> ToolResult:
+        import json  # late: few runs change a notebook
 
-        original = found.text.text
+        original = current.text.text
         notebook = parse(original.removeprefix("\ufeff"))
         index = _index(notebook["cells"], request)
         cell, old = _changed(notebook, index, request)
         updated = json.dumps(notebook, indent=1, ensure_ascii=False) + ("\n" if original.endswith("\n") else "")
         mark = "\ufeff" if original.startswith("\ufeff") else ""
-        data = encode_text(found, (mark + updated).replace("\n", found.text.newline), path)
-        if answer := write_file(self._memory, path, data, found=found, abandoned=abandoned):
-            return answer
-        name = request.cell_id if request.cell_id and request.mode != "insert" else str(cell.get("id", f"cell-{index}"))
-        detail: dict[str, Any] = {"new_source": request.source}
+        data = encode_text(current, (mark + updated).replace("\n", current.text.newline), path)
+        if error := write_file(self._memory, path, data, current=current, cancelled=cancelled):
+            return error
+        name = (
+            request.cell_id
+            if request.cell_id and request.edit_mode != "insert"
+            else str(cell.get("id", f"cell-{index}"))
+        )
+        detail: dict[str, object] = {"new_source": request.new_source}
         if old is not None:
             detail["old_source"] = old
         detail |= {
             "cell_type": cell.get("cell_type", "code"),
             "language": language(notebook),
-            "edit_mode": request.mode,
+            "edit_mode": request.edit_mode,
             "cell_id": name,
             "error": "",
             "notebook_path": str(path),
             "original_file": replace_broken_bytes(original),
             "updated_file": replace_broken_bytes(updated),
         }
-        return ToolResult(_said(request, name), detail=detail)
+        return ToolResult(_summary(request, name), detail=detail)
 
 
-def _unclear(path: Path, request: _Request) -> ToolResult | None:
-    """What is wrong with the call whatever the notebook holds."""
+def _reject_request(path: Path, request: NotebookEditInput) -> ToolResult | None:
+    """Return an error for a call that is invalid for any notebook."""
     if path.suffix != ".ipynb":
         return rejected_call("File must be a Jupyter notebook (.ipynb file). For other files, use the Edit tool.")
-    if request.mode == "insert" and request.kind is None:
+    if request.edit_mode == "insert" and request.cell_type is None:
         return rejected_call("Cell type is required when using edit_mode=insert.")
-    if request.mode != "insert" and not request.cell_id:
+    if request.edit_mode != "insert" and not request.cell_id:
         return rejected_call("Cell ID must be specified when not inserting a new cell.")
     return None
 
 
-def _index(cells: list[_Cell], request: _Request) -> int:
-    """Where the cell is, or where the new one goes."""
+def _index(cells: list[Cell], request: NotebookEditInput) -> int:
+    """Return the index of the cell, or of the new one."""
     if not request.cell_id:
         return 0
-    after = 1 if request.mode == "insert" else 0
+    after = 1 if request.edit_mode == "insert" else 0
     for index, cell in enumerate(cells):
         if cell.get("id") == request.cell_id:
             return index + after
@@ -135,21 +136,21 @@ def _index(cells: list[_Cell], request: _Request) -> int:
     return int(by_index[1]) + after
 
 
-def _changed(notebook: dict[str, Any], index: int, request: _Request) -> tuple[_Cell, str | None]:
-    """Change the notebook; the cell that it is about, and what it held before."""
-    cells: list[_Cell] = notebook["cells"]
-    if request.mode == "insert":
+def _changed(notebook: Notebook, index: int, request: NotebookEditInput) -> tuple[Cell, str | None]:
+    """Change the notebook; return the affected cell and its previous source."""
+    cells: list[Cell] = notebook["cells"]
+    if request.edit_mode == "insert":
         cell = _new_cell(notebook, request)
         cells.insert(index, cell)
         return cell, None
     cell = cells[index]
     old = source_of(cell)
-    if request.mode == "delete":
+    if request.edit_mode == "delete":
         del cells[index]
         return cell, old
-    cell["source"] = request.source
-    if request.kind is not None:
-        cell["cell_type"] = request.kind
+    cell["source"] = request.new_source
+    if request.cell_type is not None:
+        cell["cell_type"] = request.cell_type
     if cell.get("cell_type") == "code":
         cell |= {"execution_count": None, "outputs": []}
     else:
@@ -158,18 +159,18 @@ def _changed(notebook: dict[str, Any], index: int, request: _Request) -> tuple[_
     return cell, old
 
 
-def _new_cell(notebook: dict[str, Any], request: _Request) -> _Cell:
-    cell: _Cell = {"cell_type": request.kind}
+def _new_cell(notebook: Notebook, request: NotebookEditInput) -> Cell:
+    cell: Cell = {"cell_type": request.cell_type}
     version = (notebook.get("nbformat"), notebook.get("nbformat_minor"))
     if all(isinstance(part, int) for part in version) and version >= (4, _FIRST_MINOR_WITH_IDS):
         cell["id"] = os.urandom(4).hex()
-    cell |= {"source": request.source, "metadata": {}}
-    if request.kind == "code":
+    cell |= {"source": request.new_source, "metadata": {}}
+    if request.cell_type == "code":
         cell |= {"execution_count": None, "outputs": []}
     return cell
 
 
-def _said(request: _Request, name: str) -> str:
-    if request.mode == "delete":
+def _summary(request: NotebookEditInput, name: str) -> str:
+    if request.edit_mode == "delete":
         return f"Deleted cell {name}"
-    return f"{'Inserted' if request.mode == 'insert' else 'Updated'} cell {name} with {request.source}"
+    return f"{'Inserted' if request.edit_mode == 'insert' else 'Updated'} cell {name} with {request.new_source}"

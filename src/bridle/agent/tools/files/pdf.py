@@ -1,4 +1,4 @@
-"""PDF files: shown whole to the model, which reads them itself."""
+"""Reads PDF files, which are sent to the model as documents."""
 
 from __future__ import annotations
 
@@ -10,14 +10,13 @@ from bridle.agent.tools.contract.shown_output import format_size as human_size
 from bridle.agent.tools.contract.tool import ToolResult, failed_result, rejected_call
 from bridle.agent.tools.files.excerpt import open_regular
 
-# The Messages API takes 32 MB for a whole request; base64 makes a third more of a file, and the rest of the
-# conversation needs room as well.
+# The Messages API accepts requests of 32 MB; base64 adds a third, and the conversation needs room too.
 LIMIT_BYTES = 20 * 1024 * 1024
 _PAGES = re.compile(r"\s*[1-9]\d*\s*(-\s*([1-9]\d*\s*)?)?")
 
 
 def read_pdf(path: Path, pages: str | None) -> ToolResult:
-    """The document as a block that follows the result, or why it cannot be shown."""
+    """Return the document as a block that follows the result, or an error."""
     if pages is not None:
         return _pages(pages)
     with open_regular(path) as file:
@@ -25,14 +24,14 @@ def read_pdf(path: Path, pages: str | None) -> ToolResult:
         if size > LIMIT_BYTES:
             return failed_result(
                 f"PDF file ({human_size(size)}) exceeds the maximum size of a PDF ({human_size(LIMIT_BYTES)}). "
-                "Cut the pages you need out of it (for example with `qpdf --pages`), or take its text with `pdftotext`."
+                "Extract the pages you need (for example with `qpdf --pages`), or its text with `pdftotext`."
             )
         data = file.read(LIMIT_BYTES)
     if not data:
         return failed_result(f"PDF file is empty: {path}")
     if not data.startswith(b"%PDF-"):
         return failed_result(f"File is not a valid PDF (missing %PDF- header): {path}")
-    return _shown(path, data)
+    return _document_result(path, data)
 
 
 def _pages(pages: str) -> ToolResult:
@@ -41,13 +40,13 @@ def _pages(pages: str) -> ToolResult:
             f'Invalid pages parameter: "{pages}". Use formats like "1-5", "3", or "10-20". Pages are 1-indexed.'
         )
     return failed_result(
-        "Single pages of a PDF cannot be shown here. Read the file without `pages` to see all of it, "
-        f"or take the text of these pages with Bash: `pdftotext -layout` (of poppler-utils) for pages {pages}."
+        "Reading single pages of a PDF is not supported. Read the file without `pages`, "
+        f"or extract the text of these pages with Bash: `pdftotext -layout` (of poppler-utils) for pages {pages}."
     )
 
 
-def _shown(path: Path, data: bytes) -> ToolResult:
-    from base64 import b64encode  # late: most runs show no document
+def _document_result(path: Path, data: bytes) -> ToolResult:
+    from base64 import b64encode  # late: few runs read a PDF
 
     text = b64encode(data).decode("ascii")
     return ToolResult(

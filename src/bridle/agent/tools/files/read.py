@@ -1,11 +1,12 @@
-"""Read: a file as the model sees it, with its lines numbered."""
+"""The Read tool: returns a file with numbered lines, an image, a PDF or a notebook."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+
+import msgspec
 
 from bridle.agent.tools.contract.declarations import READ
 from bridle.agent.tools.contract.in_thread import run_in_thread
@@ -31,13 +32,13 @@ from bridle.agent.tools.files.known_files import FileMemory, KnownFile, View, ca
 from bridle.agent.tools.files.notebook import NotANotebook, read_notebook
 from bridle.agent.tools.files.pdf import read_pdf
 
-# What one result may cost the model. The original asks the endpoint to count; a token is about four characters.
+# The size of one result. Claude Code lets the API count tokens; a token is about four characters.
 _TOKEN_LIMIT = 25_000
 _CHARACTERS_PER_TOKEN = 4
-# A first page is cut a little short of the limit, since tokens are not spread evenly over the lines.
+# A page stays below the limit, because tokens are not spread evenly over the lines.
 _PAGE_SHARE = 0.85
 
-# Names that promise no text; reading the file would only show noise.
+# Suffixes of files that are not text.
 _BINARY_SUFFIXES = (
     " 3ds 7z a aac ai app avi bin blend bmp bz2 class dat db deb dll doc docx dylib ear eot exe fig fla flac "
     "flv gz ico idx iso jar lib m4a m4v max mdb mkv mov mp3 mp4 mpeg mpg msi node o obj odp ods odt ogg opus "
@@ -52,64 +53,74 @@ _ADVICE = (
 _UNCHANGED = "Wasted call — file unchanged since your last Read. Refer to that earlier tool_result instead."
 
 
+class ReadInput(msgspec.Struct, frozen=True):
+    """The input of Read."""
+
+    file_path: str
+    offset: int | float | None = None
+    limit: int | float | None = None
+    pages: str | None = None
+
+
 class Read:
-    """Shows files, and remembers which state of them the model has seen."""
+    """Returns files, and records which state of them the model has read."""
 
     name = READ.name
     description = READ.description
     schema = READ.schema
+    input_type = ReadInput
 
     def __init__(self, folder: Callable[[], Path], memory: FileMemory) -> None:
         self._folder = folder
         self._memory = memory
 
-    async def run(self, arguments: Mapping[str, Any], *, call_id: str) -> ToolResult:  # noqa: ARG002 - as every tool
-        """Show the file."""
-        return await run_in_thread(lambda abandoned: self._read(arguments, abandoned))
+    async def run(self, request: ReadInput, *, call_id: str) -> ToolResult:  # noqa: ARG002  # part of the tool interface
+        """Return the file."""
+        return await run_in_thread(lambda cancelled: self._read(request, cancelled))
 
-    def _read(self, arguments: Mapping[str, Any], abandoned: threading.Event) -> ToolResult:
-        given: str = arguments["file_path"]
-        view = _view(arguments)
+    def _read(self, request: ReadInput, cancelled: threading.Event) -> ToolResult:
+        name = request.file_path
+        view = _view(request)
         folder = self._folder()
-        path = resolve_path(folder, given)
+        path = resolve_path(folder, name)
         suffix = path.suffix.lower()
-        if answer := reject_invalid_path(given):
-            return answer
+        if rejection := reject_invalid_path(name):
+            return rejection
         if suffix and f" {suffix[1:]} " in _BINARY_SUFFIXES:
             return _binary(suffix)
         try:
             if suffix in IMAGES:
                 return read_image(path)
             if suffix == ".pdf":
-                return read_pdf(path, arguments.get("pages"))
+                return read_pdf(path, request.pages)
             if self._is_unchanged(path, view):
-                return ToolResult(_UNCHANGED, detail={"type": "file_unchanged", "file": {"filePath": given}})
+                return ToolResult(_UNCHANGED, detail={"type": "file_unchanged", "file": {"filePath": name}})
             if suffix == ".ipynb":
-                answer, known = read_notebook(path, given, view)
+                result, known = read_notebook(path, name, view)
                 self._memory.remember(known)
-                return answer
-            return self._text(path, given, view, abandoned)
+                return result
+            return self._text(path, name, view, cancelled)
         except FileNotFoundError:
             return failed_result(missing_file_message(path, folder))
         except OSError as error:
             return failed_result(describe_os_error(error, path))
         except NotRegularFile:
-            return rejected_call(f"Cannot read '{given}': this device file would block or produce infinite output.")
+            return rejected_call(f"Cannot read '{name}': this device file would block or produce infinite output.")
         except BinaryFile:
             return _binary(suffix)
         except NotANotebook as error:
             return failed_result(str(error))
 
     def _is_unchanged(self, path: Path, view: View) -> bool:
-        known = self._memory.of(path)
+        known = self._memory.find(path)
         if known is None or known.view != view:
             return False
         state = path.stat()
         return (state.st_mtime_ns, state.st_size) == (known.mtime_ns, known.size)
 
-    def _text(self, path: Path, given: str, view: View, abandoned: threading.Event) -> ToolResult:
+    def _text(self, path: Path, name: str, view: View, cancelled: threading.Event) -> ToolResult:
         try:
-            excerpt = read_excerpt(path, view, abandoned)
+            excerpt = read_excerpt(path, view, cancelled)
         except FileTooLarge as error:
             return failed_result(
                 f"File content ({human_size(error.size)}) exceeds maximum allowed size "
@@ -129,23 +140,23 @@ class Read:
                 canonical_path(path), state.st_mtime_ns, state.st_size, excerpt.digest, len(lines) < excerpt.total, view
             )
         )
-        return _numbered(given, view, excerpt, lines, notice)
+        return _numbered(name, view, excerpt, lines, notice)
 
 
-def _view(arguments: Mapping[str, Any]) -> View:
-    """What was asked for; numbers out of their range count as not given."""
-    offset, limit = arguments.get("offset"), arguments.get("limit")
+def _view(request: ReadInput) -> View:
+    """Return the requested part; numbers out of range count as missing."""
+    offset, limit = request.offset, request.limit
     return View(
         int(offset) if offset is not None and offset >= 0 else None,
         int(limit) if limit is not None and limit > 0 else None,
     )
 
 
-def _numbered(given: str, view: View, excerpt: Excerpt, lines: list[str], notice: str) -> ToolResult:
+def _numbered(name: str, view: View, excerpt: Excerpt, lines: list[str], notice: str) -> ToolResult:
     first = 1 if view.offset is None else view.offset
     content = "\n".join(lines)
-    file: dict[str, Any] = {
-        "filePath": given,
+    file: dict[str, object] = {
+        "filePath": name,
         "content": content,
         "numLines": len(lines),
         "startLine": first,
@@ -164,7 +175,7 @@ def _numbered(given: str, view: View, excerpt: Excerpt, lines: list[str], notice
 
 
 def _page(excerpt: Excerpt, first: int, tokens: int) -> tuple[list[str], str]:
-    """As many lines as an answer may hold, and what is said of the others."""
+    """Return as many lines as a result may have, and the notice about the others."""
     share = _TOKEN_LIMIT / tokens * _PAGE_SHARE
     count = int(len(excerpt.lines) * share)
     page = excerpt.lines[:count]
@@ -176,8 +187,8 @@ def _page(excerpt: Excerpt, first: int, tokens: int) -> tuple[list[str], str]:
         length = int(len(text) * share)
         page = text[:length].split("\n")
         shown = f"the first {length} of {len(text)} characters ({tokens} tokens, cap {_TOKEN_LIMIT})"
-        more = "Its lines are too long to be shown one by one: use Grep to find a specific section."
-    notice = f"[Truncated: PARTIAL view — showing {shown}. {more} What you look for may be in the rest.]"
+        more = "Its lines are too long to be paged: use Grep to find a specific section."
+    notice = f"[Truncated: PARTIAL view — showing {shown}. {more} What you are looking for may be in the rest.]"
     return page, f"<system-reminder>{notice}</system-reminder>\n\n"
 
 

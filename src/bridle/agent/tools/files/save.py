@@ -1,7 +1,7 @@
-"""Putting a file's new content in its place: whole or not at all, and otherwise the file it was.
+"""Writes a file atomically and keeps its mode, owner and extended attributes.
 
-Links stay (the file they lead to is written), as do mode, owner and extended attributes. A folder that takes no new
-file is no obstacle where the file itself can be written: then it is written in place.
+Symbolic links are followed. If the directory does not allow a new file but the file is writable, it is overwritten in
+place.
 """
 
 from __future__ import annotations
@@ -12,23 +12,23 @@ import stat
 import threading
 from pathlib import Path
 
-# The folder, or the way a single file is mounted, forbids a new file in the old one's place.
+# The directory, or the mount of a single file, does not allow to replace it.
 _NOT_REPLACEABLE = frozenset({errno.EACCES, errno.EPERM, errno.EBUSY, errno.EXDEV, errno.EROFS})
 
-# A file system without hard links (FAT, some network and FUSE file systems) answers with one of these.
+# Errors of file systems without hard links (FAT, some network and FUSE file systems).
 _NO_HARD_LINKS = frozenset({errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK})
 
 
 class ChangedOnDisk(Exception):
-    """The file is no longer in the state that was checked; nothing was written."""
+    """The file has changed since it was checked; nothing was written."""
 
 
 class Cancelled(Exception):
-    """The call was cancelled before the file was changed; nothing was written."""
+    """The call was cancelled; nothing was written."""
 
 
 def save(path: Path, data: bytes, *, expected: os.stat_result | None, cancelled: threading.Event) -> os.stat_result:
-    """Give the file this content; expected is the state it was checked in, None if it must not be there."""
+    """Write the file; `expected` is the state it was checked in, None if it must not exist."""
     target = Path(os.path.realpath(path))
     if expected is None:
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -42,9 +42,9 @@ def save(path: Path, data: bytes, *, expected: os.stat_result | None, cancelled:
     return _overwrite(target, data, expected, cancelled)
 
 
-def is_same_state(one: os.stat_result, other: os.stat_result) -> bool:
-    """Whether a file was neither replaced nor written to in between."""
-    return (one.st_ino, one.st_dev, one.st_size, one.st_mtime_ns) == (
+def is_same_state(before: os.stat_result, other: os.stat_result) -> bool:
+    """Whether a file was neither replaced nor written between two states."""
+    return (before.st_ino, before.st_dev, before.st_size, before.st_mtime_ns) == (
         other.st_ino,
         other.st_dev,
         other.st_size,
@@ -53,7 +53,7 @@ def is_same_state(one: os.stat_result, other: os.stat_result) -> bool:
 
 
 def _replace(target: Path, data: bytes, expected: os.stat_result | None, cancelled: threading.Event) -> os.stat_result:
-    # The name does not grow with the target's, which may already be as long as names can be.
+    # Independent of the target's name, which may already have the maximum length.
     temporary = target.parent / f".bridle-{os.urandom(8).hex()}.tmp"
     try:
         fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
@@ -61,7 +61,7 @@ def _replace(target: Path, data: bytes, expected: os.stat_result | None, cancell
             file.write(data)
             file.flush()
             if expected is not None:
-                _take_after(fd, target, expected)
+                _copy_metadata(fd, target, expected)
             os.fsync(fd)
             result = os.fstat(fd)
         _check(target, expected, cancelled)
@@ -76,7 +76,7 @@ def _replace(target: Path, data: bytes, expected: os.stat_result | None, cancell
 
 
 def _name_new(temporary: Path, target: Path) -> None:
-    """Give a new file its name; unlike a rename, a link never falls on a file that has appeared meanwhile."""
+    """Link a new file to its name; unlike a rename, this never replaces a file created in between."""
     try:
         os.link(temporary, target)
     except FileExistsError:
@@ -113,8 +113,8 @@ def _check(target: Path, expected: os.stat_result | None, cancelled: threading.E
         raise ChangedOnDisk
 
 
-def _take_after(fd: int, target: Path, expected: os.stat_result) -> None:
-    """Owner, extended attributes (access lists among them) and mode of the old file, as far as we may."""
+def _copy_metadata(fd: int, target: Path, expected: os.stat_result) -> None:
+    """Copy owner, extended attributes (including ACLs) and mode of the old file where permitted."""
     mine = os.fstat(fd)
     if (mine.st_uid, mine.st_gid) != (expected.st_uid, expected.st_gid):
         _try_chown(fd, expected.st_uid, expected.st_gid)
@@ -128,7 +128,7 @@ def _try_chown(fd: int, uid: int, gid: int) -> None:
         try:
             os.fchown(fd, *owner)
         except PermissionError:
-            continue  # only root may give a file away, and one may keep a group only as its member
+            continue  # only root may change the owner, and only a member may set the group
         return
 
 

@@ -1,11 +1,12 @@
-"""Write: a whole new content for a file."""
+"""The Write tool: creates a file or replaces its content."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+
+import msgspec
 
 from bridle.agent.tools.contract.declarations import WRITE
 from bridle.agent.tools.contract.in_thread import run_in_thread
@@ -28,76 +29,84 @@ from bridle.agent.tools.files.text_file import replace_broken_bytes, replace_sur
 CURRENT = "(file state is current in your context — no need to Read it back)"
 
 
+class WriteInput(msgspec.Struct, frozen=True):
+    """The input of Write."""
+
+    file_path: str
+    content: str
+
+
 class Write:
     """Creates and replaces files."""
 
     name = WRITE.name
     description = WRITE.description
     schema = WRITE.schema
+    input_type = WriteInput
 
     def __init__(self, folder: Callable[[], Path], memory: FileMemory) -> None:
         self._folder = folder
         self._memory = memory
 
-    async def run(self, arguments: Mapping[str, Any], *, call_id: str) -> ToolResult:  # noqa: ARG002 - as every tool
+    async def run(self, request: WriteInput, *, call_id: str) -> ToolResult:  # noqa: ARG002  # part of the tool interface
         """Write the file."""
-        given, content = arguments["file_path"], replace_surrogates(arguments["content"])
-        return await run_in_thread(lambda abandoned: self._write(given, content, abandoned))
+        content = replace_surrogates(request.content)
+        return await run_in_thread(lambda cancelled: self._write(request.file_path, content, cancelled))
 
-    def _write(self, given: str, content: str, abandoned: threading.Event) -> ToolResult:
-        if answer := reject_invalid_path(given):
-            return answer
-        path = resolve_path(self._folder(), given)
+    def _write(self, name: str, content: str, cancelled: threading.Event) -> ToolResult:
+        if rejection := reject_invalid_path(name):
+            return rejection
+        path = resolve_path(self._folder(), name)
         if is_folder(path):
             return rejected_call(NOT_READ)
-        with self._memory.alone(path):
+        with self._memory.lock(path):
             try:
-                found = read_current(path, self.name)
-                if found is None:
-                    return self._create(path, given, content, found, abandoned)
-                require_read(self._memory, path, found)
-                # An empty file counts as none.
-                act = self._update if found.data else self._create
-                return act(path, given, content, found, abandoned)
+                current = read_current(path, self.name)
+                if current is None:
+                    return self._create(path, name, content, current, cancelled)
+                require_read(self._memory, path, current)
+                # An empty file counts as missing.
+                write = self._update if current.data else self._create
+                return write(path, name, content, current, cancelled)
             except CannotChange as error:
-                return error.answer
+                return error.result
 
     def _create(
-        self, path: Path, given: str, content: str, found: CurrentFile | None, abandoned: threading.Event
+        self, path: Path, name: str, content: str, current: CurrentFile | None, cancelled: threading.Event
     ) -> ToolResult:
-        if answer := write_file(self._memory, path, content.encode(), found=found, abandoned=abandoned):
-            return answer
-        detail: dict[str, Any] = {
+        if error := write_file(self._memory, path, content.encode(), current=current, cancelled=cancelled):
+            return error
+        detail: dict[str, object] = {
             "type": "create",
-            "filePath": given,
+            "filePath": name,
             "content": content,
             "structuredPatch": [],
             "originalFile": None,
         }
-        return ToolResult(f"File created successfully at: {given} {CURRENT}", detail={**detail, "userModified": False})
+        return ToolResult(f"File created successfully at: {name} {CURRENT}", detail={**detail, "userModified": False})
 
     def _update(
-        self, path: Path, given: str, content: str, found: CurrentFile, abandoned: threading.Event
+        self, path: Path, name: str, content: str, current: CurrentFile, cancelled: threading.Event
     ) -> ToolResult:
-        data = encode_text(found, _in_form_of(found, content), path)
-        if answer := write_file(self._memory, path, data, found=found, abandoned=abandoned):
-            return answer
-        old = replace_broken_bytes(found.text.text)
+        data = encode_text(current, _in_form_of(current, content), path)
+        if error := write_file(self._memory, path, data, current=current, cancelled=cancelled):
+            return error
+        old = replace_broken_bytes(current.text.text)
         mark = "\ufeff" if old.startswith("\ufeff") and not content.startswith("\ufeff") else ""
         detail = {
             "type": "update",
-            "filePath": given,
+            "filePath": name,
             "content": content,
             "structuredPatch": structured_patch(old, mark + content),
             "originalFile": old,
             "userModified": False,
         }
-        return ToolResult(f"The file {given} has been updated successfully. {CURRENT}", detail=detail)
+        return ToolResult(f"The file {name} has been updated successfully. {CURRENT}", detail=detail)
 
 
-def _in_form_of(found: CurrentFile, content: str) -> str:
-    """With the byte order mark and the line endings of the file: Read showed it without them."""
-    old = found.text.raw
+def _in_form_of(current: CurrentFile, content: str) -> str:
+    """Return the content with the file's byte order mark and line endings, which Read does not show."""
+    old = current.text.raw
     if old.startswith("\ufeff") and not content.startswith("\ufeff"):
         content = "\ufeff" + content
     is_windows = "\r\n" in old and old.count("\r\n") == old.count("\n")

@@ -1,1 +1,1 @@
-"""The `agent/tools/search` package."""
+"""Glob and Grep, which run ripgrep. Imports only `tools.contract` of the agent."""

@@ -1,4 +1,4 @@
-"""Grep: text in files."""
+"""The Grep tool: searches file contents."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import asyncio
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+
+import msgspec
 
 from bridle.agent.tools.contract.declarations import GREP
 from bridle.agent.tools.contract.shown_output import format_size, persisted_output
@@ -18,12 +19,32 @@ from bridle.errors import DiskError
 from bridle.ground.disk import make_private_folder, write_atomic
 from bridle.ground.ids import safe_name
 
-# What a result shows unless the call says otherwise.
+# The default of `head_limit`.
 _DEFAULT_LIMIT = 250
-# Longer lines are data or made by a program; they are named and not shown.
+# Longer lines are data or generated; ripgrep omits them.
 _LINE_LIMIT_CHARACTERS = 500
-# A result that is longer goes to a file, and its beginning to the model.
+# A longer result is saved to a file, and the model gets its beginning.
 _SHOWN_CHARACTERS = 20_000
+
+
+class GrepInput(msgspec.Struct, frozen=True):
+    """The input of Grep."""
+
+    pattern: str
+    path: str = ""
+    glob: str = ""
+    output_mode: str = "files_with_matches"
+    before: int | float | None = msgspec.field(default=None, name="-B")
+    after: int | float | None = msgspec.field(default=None, name="-A")
+    around: int | float | None = msgspec.field(default=None, name="-C")
+    context: int | float | None = None
+    line_numbers: bool = msgspec.field(default=True, name="-n")
+    ignore_case: bool = msgspec.field(default=False, name="-i")
+    only_matching: bool = msgspec.field(default=False, name="-o")
+    type: str = ""
+    head_limit: int | float | None = None
+    offset: int | float = 0
+    multiline: bool = False
 
 
 class Grep:
@@ -32,6 +53,7 @@ class Grep:
     name = GREP.name
     description = GREP.description
     schema = GREP.schema
+    input_type = GrepInput
 
     def __init__(
         self,
@@ -46,62 +68,59 @@ class Grep:
         self._environment = environment
         self._results_folder = results_folder
 
-    async def run(self, arguments: Mapping[str, Any], *, call_id: str) -> ToolResult:
+    async def run(self, request: GrepInput, *, call_id: str) -> ToolResult:
         """Search the files."""
-        given = arguments.get("path")
-        if answer := reject_invalid_path((given or "") + arguments["pattern"] + arguments.get("glob", "")):
-            return answer
+        name = request.path
+        if rejection := reject_invalid_path(name + request.pattern + request.glob):
+            return rejection
         folder = self._folder()
-        place = resolve_path(folder, given) if given else folder
-        if not await asyncio.to_thread(os.path.exists, place):
-            return rejected_call(f"Path does not exist: {given}. Note: your current working directory is {folder}.")
+        root = resolve_path(folder, name) if name else folder
+        if not await asyncio.to_thread(os.path.exists, root):
+            return rejected_call(f"Path does not exist: {name}. Note: your current working directory is {folder}.")
         try:
-            result = await search(_flags(arguments, place), folder=folder, environment=self._environment)
+            result = await search(_flags(request, root), folder=folder, environment=self._environment)
         except SearchFailed as error:
             return failed_result(str(error))
-        answer = await asyncio.to_thread(_told, arguments, result.stdout, folder, place, self._is_hidden)
+        found = await asyncio.to_thread(_format_output, request, result.stdout, folder, root, self._is_hidden)
         if result.timed_out or result.is_truncated:
-            answer = _with_text(
-                answer, f"{answer.content}\n(The search was cut short: narrow it by path, glob or type.)"
+            found = _with_text(
+                found, f"{found.content}\n(The search was stopped early. Narrow it by path, glob or type.)"
             )
-        return await asyncio.to_thread(_save_large, answer, _SHOWN_CHARACTERS, self._results_folder, call_id)
+        return await asyncio.to_thread(_save_large, found, _SHOWN_CHARACTERS, self._results_folder, call_id)
 
 
-def _told(arguments: Mapping[str, Any], output: bytes, folder: Path, place: Path, is_hidden: IsHidden) -> ToolResult:
-    page = _page(arguments)
-    mode = _mode(arguments)
-    if mode == "content":
-        return format_lines(output, folder, place, page, is_hidden, numbers=arguments.get("-n", True))
-    return (format_counts if mode == "count" else format_files)(output, folder, page, is_hidden)
+def _format_output(request: GrepInput, output: bytes, folder: Path, root: Path, is_hidden: IsHidden) -> ToolResult:
+    page = _page(request)
+    if request.output_mode == "content":
+        return format_lines(output, folder, root, page, is_hidden, numbers=request.line_numbers)
+    return (format_counts if request.output_mode == "count" else format_files)(output, folder, page, is_hidden)
 
 
-def _mode(arguments: Mapping[str, Any]) -> str:
-    return str(arguments.get("output_mode", "files_with_matches"))
+def _page(request: GrepInput) -> Page:
+    limit = request.head_limit
+    lines = _DEFAULT_LIMIT if limit is None or limit < 0 else int(limit)
+    return Page(lines or None, max(int(request.offset), 0))
 
 
-def _page(arguments: Mapping[str, Any]) -> Page:
-    limit, offset = arguments.get("head_limit"), arguments.get("offset")
-    limit = _DEFAULT_LIMIT if limit is None or limit < 0 else int(limit)
-    return Page(limit or None, max(int(offset or 0), 0))
-
-
-def _flags(arguments: Mapping[str, Any], place: Path) -> list[str]:
+def _flags(request: GrepInput, root: Path) -> list[str]:
     flags = ["--hidden", "--null", "--glob", "!.git", f"--max-columns={_LINE_LIMIT_CHARACTERS}"]
-    flags += ["-U", "--multiline-dotall"] if arguments.get("multiline") else []
-    flags += ["-i"] if arguments.get("-i") else []
-    flags += {"content": _content_flags(arguments), "count": ["-c", "-H"]}.get(_mode(arguments), ["-l"])
-    if kind := arguments.get("type"):
-        flags += ["--type", kind]
-    for glob in _globs(arguments.get("glob", "")):
+    flags += ["-U", "--multiline-dotall"] if request.multiline else []
+    flags += ["-i"] if request.ignore_case else []
+    if request.output_mode == "content":
+        flags += _content_flags(request)
+    else:
+        flags += ["-c", "-H"] if request.output_mode == "count" else ["-l"]
+    flags += ["--type", request.type] if request.type else []
+    for glob in _globs(request.glob):
         flags += ["--glob", glob]
-    return [*flags, "-e", arguments["pattern"], "--", str(place)]
+    return [*flags, "-e", request.pattern, "--", str(root)]
 
 
-def _content_flags(arguments: Mapping[str, Any]) -> list[str]:
-    # With path and number on every line, it can be told what was looked for and what stands beside it.
-    flags = ["-n", "-H", *(["-o"] if arguments.get("-o") else [])]
-    around = arguments.get("context", arguments.get("-C"))
-    pairs = [("-C", around)] if around is not None else [("-B", arguments.get("-B")), ("-A", arguments.get("-A"))]
+def _content_flags(request: GrepInput) -> list[str]:
+    # Path and number on every line distinguish matches from context lines.
+    flags = ["-n", "-H", *(["-o"] if request.only_matching else [])]
+    around = request.around if request.context is None else request.context
+    pairs = [("-C", around)] if around is not None else [("-B", request.before), ("-A", request.after)]
     for flag, count in pairs:
         if count is not None and count > 0:
             flags += [flag, str(int(count))]
@@ -109,27 +128,27 @@ def _content_flags(arguments: Mapping[str, Any]) -> list[str]:
 
 
 def _globs(text: str) -> list[str]:
-    """Several globs may stand in one text, with blanks or commas between them; commas in braces belong to one."""
+    """Split a text into globs at whitespace and commas, except commas in braces."""
     return [glob for word in text.split() for glob in ([word] if "{" in word else word.split(",")) if glob]
 
 
-def _save_large(answer: ToolResult, limit_characters: int, folder: Path | None, call_id: str) -> ToolResult:
-    """The answer as it is, or with its text in a file of the folder named after the call."""
-    text = answer.content
+def _save_large(result: ToolResult, limit_characters: int, folder: Path | None, call_id: str) -> ToolResult:
+    """Return the result unchanged, or with its text saved to a file named after the call."""
+    text = result.content
     if not isinstance(text, str) or len(text) <= limit_characters:
-        return answer
+        return result
     data = text.encode("utf-8", "replace")
-    told = f"Output too large ({format_size(len(data))})."
+    summary = f"Output too large ({format_size(len(data))})."
     if folder is None:
-        return _with_text(answer, persisted_output(text, f"{told} Ask for less of it."))
+        return _with_text(result, persisted_output(text, f"{summary} Narrow the search."))
     path = folder / f"{safe_name(call_id)}.txt"
     try:
         make_private_folder(folder)
         write_atomic(path, data)
     except DiskError as error:
-        return _with_text(answer, persisted_output(text, f"{told} It could not be saved: {error.message}"))
-    return _with_text(answer, persisted_output(text, f"{told} Full output saved to: {path}"))
+        return _with_text(result, persisted_output(text, f"{summary} It could not be saved: {error.message}"))
+    return _with_text(result, persisted_output(text, f"{summary} Full output saved to: {path}"))
 
 
-def _with_text(answer: ToolResult, content: str) -> ToolResult:
-    return ToolResult(content, detail=answer.detail, is_error=answer.is_error)
+def _with_text(result: ToolResult, content: str) -> ToolResult:
+    return ToolResult(content, detail=result.detail, is_error=result.is_error)

@@ -1,4 +1,4 @@
-"""What a search has found, as it is told: the files, the lines, or how many lines. One page of it."""
+"""Formats the results of a search: files, lines, or counts of lines. One page of them."""
 
 from __future__ import annotations
 
@@ -7,29 +7,28 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from bridle.agent.tools.contract.tool import ToolResult
 from bridle.agent.tools.search.glob import relative_path
 
-# `12:text` is a line that was looked for, `11-text` one beside it.
+# `12:text` is a matching line, `11-text` a context line.
 _NUMBERED = re.compile(rb"(\d+)([:-])(.*)", re.DOTALL)
 _COUNTED = re.compile(rb"([^\0]+)\0(\d+)\n")
 _BETWEEN = b"--"
 
-# Whether a rule forbids reading a file: then a search tells nothing of it either.
+# Whether a rule denies reading a file: then a search does not report it either.
 IsHidden = Callable[[str], bool]
 
 
 @dataclass(frozen=True)
 class Page:
-    """Which part of a result is asked for."""
+    """The requested part of a result."""
 
     limit: int | None
     offset: int
 
     def cut(self, items: list[str]) -> tuple[list[str], dict[str, int]]:
-        """The part, and what of the page made a difference."""
+        """Return the part, and the limits that had an effect."""
         rest = items[self.offset :]
         applied: dict[str, int] = {}
         if self.limit is not None and len(rest) > self.limit:
@@ -41,45 +40,45 @@ class Page:
 
 
 def format_files(output: bytes, folder: Path, page: Page, is_hidden: IsHidden) -> ToolResult:
-    """The files in which something was found, the latest change first."""
+    """Return the files with matches, most recently changed first."""
     paths = [path for name in output.split(b"\0") if name and not is_hidden(path := os.fsdecode(name))]
     names = [relative_path(path, folder) for path in sorted(paths, key=_latest_first)]
     shown, applied = page.cut(names)
     detail = {"mode": "files_with_matches", "filenames": shown, "numFiles": len(shown), **applied}
     if not shown:
         return ToolResult("No files found", detail=detail)
-    said = _applied(applied)
-    head = f"Found {len(shown)} {_plural('file', len(shown))}" + (f" {said}" if said else "")
+    limits = _describe_limits(applied)
+    head = f"Found {len(shown)} {_plural('file', len(shown))}" + (f" {limits}" if limits else "")
     return ToolResult("\n".join([head, *shown]), detail=detail)
 
 
 def format_lines(
-    output: bytes, folder: Path, place: Path, page: Page, is_hidden: IsHidden, *, numbers: bool
+    output: bytes, folder: Path, root: Path, page: Page, is_hidden: IsHidden, *, numbers: bool
 ) -> ToolResult:
-    """The lines that were found, file by file, each with its file's path unless only one file was looked at."""
-    only = None if place.is_dir() else os.fsencode(place)
-    shown, applied = page.cut(_lines(output, os.fsencode(place), folder, only, is_hidden, numbers=numbers))
+    """Return the matching lines by file, with the path unless only one file was searched."""
+    only = None if root.is_dir() else os.fsencode(root)
+    shown, applied = page.cut(_lines(output, os.fsencode(root), folder, only, is_hidden, numbers=numbers))
     content = "\n".join(shown)
-    detail: dict[str, Any] = {"mode": "content", "numFiles": 0, "filenames": [], "content": content}
-    said = _applied(applied)
+    detail = {"mode": "content", "numFiles": 0, "filenames": [], "content": content}
+    limits = _describe_limits(applied)
     text = content or "No matches found"
-    if said:
-        text += f"\n\n[Showing results with pagination = {said}]"
+    if limits:
+        text += f"\n\n[Showing results with pagination = {limits}]"
     return ToolResult(text, detail={**detail, "numLines": len(shown), **applied})
 
 
 def format_counts(output: bytes, folder: Path, page: Page, is_hidden: IsHidden) -> ToolResult:
-    """How many lines were found in each file."""
+    """Return the number of matching lines in each file."""
     pairs = sorted(pair for pair in _COUNTED.findall(output) if not is_hidden(os.fsdecode(pair[0])))
-    told = [f"{relative_path(os.fsdecode(name), folder)}:{count.decode('ascii')}" for name, count in pairs]
-    shown, applied = page.cut(told)
+    lines = [f"{relative_path(os.fsdecode(name), folder)}:{count.decode('ascii')}" for name, count in pairs]
+    shown, applied = page.cut(lines)
     total = sum(int(line.rpartition(":")[2]) for line in shown)
     content = "\n".join(shown)
     detail = {"mode": "count", "numFiles": len(shown), "filenames": [], "content": content, "numMatches": total}
-    said = _applied(applied)
+    limits = _describe_limits(applied)
     summary = (
         f"Found {total} total {_plural('occurrence', total)} across {len(shown)} {_plural('file', len(shown))}."
-        + (f" with pagination = {said}" if said else "")
+        + (f" with pagination = {limits}" if limits else "")
     )
     return ToolResult(f"{content or 'No matches found'}\n\n{summary}", detail={**detail, **applied})
 
@@ -87,7 +86,7 @@ def format_counts(output: bytes, folder: Path, page: Page, is_hidden: IsHidden) 
 def _lines(
     output: bytes, start: bytes, folder: Path, only: bytes | None, is_hidden: IsHidden, *, numbers: bool
 ) -> list[str]:
-    """With the files in order; ripgrep looks into several at once, and tells them as they come."""
+    """Return the lines sorted by file; ripgrep searches files concurrently."""
     groups: dict[bytes, list[str]] = {}
     name, carried = b"", b""
     is_gap = has_gaps = False
@@ -96,9 +95,9 @@ def _lines(
         if not is_new and line == _BETWEEN:
             is_gap = has_gaps = True
         elif not is_new and line.startswith(start):
-            carried += line + b"\n"  # the name of the file has a line end in it
+            carried += line + b"\n"  # the file name contains a line break
         elif not is_new:
-            groups.setdefault(name, []).append(_text(line))  # a match over several lines goes on
+            groups.setdefault(name, []).append(_text(line))  # a multiline match continues
         else:
             if is_gap and carried + path == name:
                 groups[name].append("--")
@@ -113,7 +112,7 @@ def _line(name: bytes, rest: bytes, folder: Path, *, is_only: bool, numbers: boo
     if parts is None:
         return _text(rest)
     number, mark, text = parts[1].decode("ascii"), parts[2].decode("ascii"), _text(parts[3])
-    # As the original does it: a line with a colon in it has a short path, and every line that was looked for has one.
+    # As in Claude Code: matching lines, and lines with a colon, have the relative path.
     path = relative_path(os.fsdecode(name), folder) if mark == ":" or ":" in text else _text(name)
     return ("" if is_only else path + mark) + (number + mark if numbers else "") + text
 
@@ -133,10 +132,10 @@ def _latest_first(path: str) -> tuple[float, str]:
     try:
         return -os.stat(path).st_mtime, path
     except OSError:
-        return 0.0, path  # vanished meanwhile
+        return 0.0, path  # the file was removed
 
 
-def _applied(applied: dict[str, int]) -> str:
+def _describe_limits(applied: dict[str, int]) -> str:
     names = {"appliedLimit": "limit", "appliedOffset": "offset"}
     return ", ".join(f"{names[name]}: {value}" for name, value in applied.items())
 

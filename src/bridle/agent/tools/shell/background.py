@@ -1,4 +1,4 @@
-"""Commands that run on beside the conversation: started, looked at, stopped, and reported when they end."""
+"""Background tasks: commands that run beside the conversation and are reported when they end."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LETTERS = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 
 class TaskStarted(msgspec.Struct, frozen=True):
-    """A task runs; shown as `system/task_started`."""
+    """A task was started; printed as `system/task_started`."""
 
     task_id: str
     call_id: str
@@ -29,7 +29,7 @@ class TaskStarted(msgspec.Struct, frozen=True):
 
 
 class TaskFinished(msgspec.Struct, frozen=True):
-    """A task has ended; shown as `system/task_updated`, and told to the model unless it knows already."""
+    """A task has ended; printed as `system/task_updated` and reported to the model unless it already knows."""
 
     task_id: str
     call_id: str
@@ -59,71 +59,71 @@ class BackgroundTask:
 
     @property
     def spool(self) -> OutputSpool:
-        """What it has printed."""
+        """Its output."""
         return self.command.spool
 
 
 class BackgroundTasks:
-    """The tasks of a session. Whoever shows events reads `news`."""
+    """The background tasks of a session; `events` reports their starts and ends."""
 
     def __init__(self, shell: Shell, folder: Path, *, tail_characters: int) -> None:
-        """Outputs go to files in `folder`; the last `tail_characters` of each stay at hand."""
-        self.news: asyncio.Queue[TaskEvent] = asyncio.Queue()
+        """Write outputs to files in `folder` and keep the last `tail_characters` of each in memory."""
+        self.events: asyncio.Queue[TaskEvent] = asyncio.Queue()
         self._shell = shell
         self._folder = folder
         self._tail_characters = tail_characters
         self._tasks: dict[str, BackgroundTask] = {}
-        self._told: set[str] = set()
+        self._reported: set[str] = set()
 
     @property
     def running(self) -> tuple[BackgroundTask, ...]:
-        """The tasks that have not ended, oldest first."""
+        """The running tasks, oldest first."""
         return tuple(task for task in self._tasks.values() if task.status == "running")
 
     def find(self, task_id: str) -> BackgroundTask | None:
-        """The task of that id, until the model was told its end."""
+        """Return the task of that id, until its end was reported to the model."""
         return self._tasks.get(task_id)
 
     def start(self, command: str, *, call_id: str, description: str) -> BackgroundTask:
-        """Start a command as a task; ProcessError says why it could not be."""
+        """Start a command as a task; raise ProcessError if it cannot start."""
         task_id = new_task_id()
         spool = OutputSpool(self._file(task_id), hold_characters=0, tail_characters=self._tail_characters)
-        spool.pour()
+        spool.spill()
         try:
-            started = self._shell.start(command, spool)
+            running = self._shell.start(command, spool)
         except BaseException:
             spool.discard()
             raise
-        return self._add(BackgroundTask(task_id, command, call_id, description, started))
+        return self._add(BackgroundTask(task_id, command, call_id, description, running))
 
     def adopt(
-        self, started: RunningCommand, command: str, *, task_id: str, call_id: str, description: str
+        self, running: RunningCommand, command: str, *, task_id: str, call_id: str, description: str
     ) -> BackgroundTask:
-        """Make a task of a command that has taken too long to wait for."""
-        started.spool.pour_into(self._file(task_id))
-        return self._add(BackgroundTask(task_id, command, call_id, description, started))
+        """Turn a command that exceeded its timeout into a task."""
+        running.spool.spill_to(self._file(task_id))
+        return self._add(BackgroundTask(task_id, command, call_id, description, running))
 
-    def tell(self, task: BackgroundTask) -> None:
-        """The model has been given the end of this task: it is forgotten, and nobody tells it again."""
-        self._told.add(task.id)
+    def mark_reported(self, task: BackgroundTask) -> None:
+        """Forget a task whose end was reported to the model; it is not reported again."""
+        self._reported.add(task.id)
         self._tasks.pop(task.id, None)
 
-    def is_told(self, task_id: str) -> bool:
-        """Whether the model knows already that the task has ended."""
-        return task_id in self._told
+    def is_reported(self, task_id: str) -> bool:
+        """Whether the end of the task was reported to the model."""
+        return task_id in self._reported
 
     async def stop(self, task: BackgroundTask) -> None:
-        """End a task with everything it has started; the model that asks for it is told by the answer."""
-        self.tell(task)
+        """End a task with all its processes; the result of the call reports it to the model."""
+        self.mark_reported(task)
         if task.watcher is not None:
             task.watcher.cancel()
             await asyncio.wait({task.watcher})
-        if task.status == "running":  # it was cancelled before it had begun to watch
+        if task.status == "running":  # the watcher was cancelled before it started
             await task.command.end()
             self._finish(task, "killed", None)
 
     async def wait_idle(self, limit_seconds: float) -> bool:
-        """Wait until no task runs; False when the time is over."""
+        """Wait until no task is running; return False on timeout."""
         watchers = {task.watcher for task in self.running if task.watcher is not None}
         if not watchers:
             return True
@@ -131,7 +131,7 @@ class BackgroundTasks:
         return not pending
 
     async def stop_all(self) -> None:
-        """End every task that runs, all at once."""
+        """End all running tasks concurrently."""
         await asyncio.gather(*(self.stop(task) for task in self.running))
 
     def _file(self, task_id: str) -> Path:
@@ -139,35 +139,35 @@ class BackgroundTasks:
 
     def _add(self, task: BackgroundTask) -> BackgroundTask:
         self._tasks[task.id] = task
-        self.news.put_nowait(TaskStarted(task.id, task.call_id, task.description))
+        self.events.put_nowait(TaskStarted(task.id, task.call_id, task.description))
         task.watcher = asyncio.get_running_loop().create_task(self._watch(task), name=f"task {task.id}")
         return task
 
     async def _watch(self, task: BackgroundTask) -> None:
         try:
             await task.command.wait(None)
-            ended = await task.command.finish(moves=False)
+            end = await task.command.finish(moves=False)
         except asyncio.CancelledError:
             await task.command.end()
             self._finish(task, "killed", None)
             return
-        self._finish(task, "failed" if ended.exit_code else "completed", ended.exit_code)
+        self._finish(task, "failed" if end.exit_code else "completed", end.exit_code)
 
     def _finish(self, task: BackgroundTask, status: Status, exit_code: int | None) -> None:
         task.status, task.exit_code = status, exit_code
         task.ended.set()
         now_ms = int(time.time() * 1000)
         fields = (task.id, task.call_id, task.description, status, exit_code, task.spool.path, now_ms)
-        self.news.put_nowait(TaskFinished(*fields))
+        self.events.put_nowait(TaskFinished(*fields))
 
 
 def new_task_id() -> str:
-    """An id for a task, as the wire shows them: b and eight letters or digits."""
+    """Return a new task id in Claude Code's form: b and eight letters or digits."""
     return "b" + "".join(_LETTERS[byte % len(_LETTERS)] for byte in os.urandom(8))
 
 
 def summary(finished: TaskFinished) -> str:
-    """One line about the end of a task."""
+    """Return one line about the end of a task."""
     name = f'Background command "{finished.description}"'
     match finished.status:
         case "completed":
@@ -179,14 +179,14 @@ def summary(finished: TaskFinished) -> str:
 
 
 def notification_fields(finished: TaskFinished) -> Mapping[str, str]:
-    """The fields of `system/task_notification` beside the ids."""
+    """Return the fields of `system/task_notification` besides the ids."""
     if finished.status == "killed":
         return {"status": "stopped", "output_file": "", "summary": finished.description}
     return {"status": finished.status, "output_file": str(finished.output_file), "summary": summary(finished)}
 
 
 def notification_text(finished: TaskFinished) -> str:
-    """What the model is told about the end of a task that it has not asked for."""
+    """Return the message that reports a task's end to the model."""
     return (
         "<task-notification>\n"
         f"<task-id>{finished.task_id}</task-id>\n"

@@ -1,13 +1,13 @@
-"""What an exit code means for the few commands that use 1 for an answer and not for a failure. Pure.
+"""What exit code 1 means for the few commands that do not fail with it. Pure.
 
-Commands are split here for their names alone; what may run is decided elsewhere, on a real parse.
+Command lines are split only to find names; permissions are decided elsewhere, from a full parse.
 """
 
 from __future__ import annotations
 
 import re
 
-_ANSWERS = {
+_MEANINGS = {
     "grep": "No matches found",
     "rg": "No matches found",
     "find": "Some directories were inaccessible",
@@ -21,27 +21,27 @@ _SILENT = frozenset(
     {"cd", "chgrp", "chmod", "chown", "cp", "export", "ln", "mkdir", "mv", "rm", "rmdir", "touch", "unset", "wait"}
 )
 
-# Quoted text, an escaped letter, a redirection with an ampersand, an operator, or anything else up to one of these.
+# Quoted text, an escaped character, a redirection with an ampersand, an operator, or anything up to one of these.
 _PIECE = r"""'[^']*'?|"(?:\\.|[^"\\])*"?|\\.|[<>]&|&>|\|\||&&|[|&;\n]|[^'"\\|&;\n<>]+|."""
 _OPERATORS = frozenset({"||", "&&", "|", "&", ";", "\n"})
 
 
 def meaning(command: str, exit_code: int) -> str | None:
-    """What exit code 1 says about the last command of the line, if it is an answer; None for a failure."""
+    """Return what exit code 1 of the last command means; None if the command failed."""
     if exit_code != 1:
         return None
     names = _names(command)
-    return _ANSWERS.get(names[-1]) if names else None
+    return _MEANINGS.get(names[-1]) if names else None
 
 
 def is_silent(command: str) -> bool:
-    """Whether nothing but commands that print nothing stand in it."""
+    """Whether the line has only commands that print nothing."""
     names = _names(command)
     return bool(names) and all(name in _SILENT for name in names)
 
 
 def first_name(command: str) -> str:
-    """The name of the first command, or nothing."""
+    """Return the name of the first command; empty if there is none."""
     names = _names(command)
     return names[0] if names else ""
 

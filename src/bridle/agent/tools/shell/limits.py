@@ -1,4 +1,4 @@
-"""How long commands may run and how much of their output is shown, as the environment sets it. Pure."""
+"""How long commands may run and how much of their output is shown, from the environment. Pure."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import msgspec
 DEFAULT_TIMEOUT_SECONDS = 120.0
 MAX_TIMEOUT_SECONDS = 600.0
 
-# What a model can use at once; the upper bound keeps one call from filling its context.
+# As much as a model can use at once; the maximum keeps one call from filling its context.
 OUTPUT_CHARACTERS = 30_000
 MAX_OUTPUT_CHARACTERS = 150_000
 
-# The same for what a background task has printed by the time it is asked for.
+# The same for the output of a background task.
 TASK_OUTPUT_CHARACTERS = 32_000
 MAX_TASK_OUTPUT_CHARACTERS = 160_000
 
@@ -29,17 +29,17 @@ class CommandLimits(msgspec.Struct, frozen=True):
     output_characters: int = OUTPUT_CHARACTERS
     task_output_characters: int = TASK_OUTPUT_CHARACTERS
     has_background: bool = True
-    """Whether commands may run on beside the conversation."""
+    """Whether commands may run in the background."""
 
-    def timeout_seconds(self, asked_ms: float | None) -> float:
-        """The time that a call gets; nothing, zero and nonsense mean the default."""
-        if asked_ms is None or not asked_ms > 0:
+    def timeout_seconds(self, requested_ms: float | None) -> float:
+        """Return the timeout of a call; anything that is not positive means the default."""
+        if requested_ms is None or not requested_ms > 0:
             return self.default_timeout_seconds
-        return min(asked_ms / 1000, self.max_timeout_seconds)
+        return min(requested_ms / 1000, self.max_timeout_seconds)
 
 
 def limits_from_environment(environment: Mapping[str, str]) -> CommandLimits:
-    """Read them; a value that is no positive number counts as not set."""
+    """Return the limits that the environment sets; a value that is not a positive integer is ignored."""
     default = _number(environment, "BASH_DEFAULT_TIMEOUT_MS", DEFAULT_TIMEOUT_SECONDS * 1000) / 1000
     longest = _number(environment, "BASH_MAX_TIMEOUT_MS", MAX_TIMEOUT_SECONDS * 1000) / 1000
     shown = _number(environment, "BASH_MAX_OUTPUT_LENGTH", OUTPUT_CHARACTERS)

@@ -1,4 +1,4 @@
-"""What a command prints: in memory while it is little, in a file above that, never more than a disk can take."""
+"""Stores the output of a command: in memory while it is short, then in a file of bounded size."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from pathlib import Path
 from bridle.errors import DiskError
 from bridle.ground import disk
 
-# What is kept of one command's output. A log that somebody will search is smaller; a gigabyte of zeros is no log,
-# and twenty such commands in a session still fit on any disk.
+# How much of one command's output is stored. A useful log is smaller, and twenty such commands in a session still fit
+# on any disk.
 KEPT_LIMIT_BYTES = 64 * 1024 * 1024
 
 
 class OutputSpool:
-    """The output of one command, counted in full and kept in part."""
+    """The output of one command, counted completely and stored up to a limit."""
 
     def __init__(
         self, path: Path, *, hold_characters: int, tail_characters: int, keep_bytes: int = KEPT_LIMIT_BYTES
     ) -> None:
-        """Up to `hold_characters` are held in memory, more go to `path`; beginning and end stay at hand."""
+        """Hold up to `hold_characters` in memory and write more to `path`; head and tail stay in memory."""
         self.path = path
         self.size_bytes = 0
         self.characters = 0
         self.fault: str | None = None
-        """Why the file could not be written, if it could not."""
+        """Why the file could not be written; None if it could."""
         self._keep_bytes = keep_bytes
         self._hold_characters = hold_characters
         self._tail_characters = tail_characters
@@ -39,16 +39,16 @@ class OutputSpool:
 
     @property
     def is_held(self) -> bool:
-        """Whether all of it is in memory and nothing in the file."""
+        """Whether the output is in memory only."""
         return self._is_held
 
     @property
     def kept_bytes(self) -> int:
-        """How many bytes the file has of it."""
+        """How many bytes of it are in the file."""
         return min(self.size_bytes, self._keep_bytes)
 
     def add(self, chunk: bytes) -> None:
-        """Take the next bytes; never raises."""
+        """Add output; never raises."""
         before, self.size_bytes = self.size_bytes, self.size_bytes + len(chunk)
         if self._is_held:
             self._raw += chunk
@@ -56,8 +56,8 @@ class OutputSpool:
             self._write(chunk[: max(self._keep_bytes - before, 0)])
         self._read(self._decoder.decode(chunk))
 
-    def pour(self) -> None:
-        """Put what came so far into the file, and from now on everything."""
+    def spill(self) -> None:
+        """Write the output so far to the file, and all that follows."""
         if not self._is_held:
             return
         self._is_held = False
@@ -72,34 +72,34 @@ class OutputSpool:
         self._write(bytes(self._raw[: self._keep_bytes]))
         self._raw.clear()
 
-    def pour_into(self, path: Path) -> None:
-        """Like `pour`, into another file, unless the first one is in use already."""
+    def spill_to(self, path: Path) -> None:
+        """Like `spill`, but to another file, unless the first one is already in use."""
         if self._is_held:
             self.path = path
-            self.pour()
+            self.spill()
 
     def head(self) -> str:
-        """The beginning, as long as what is held in memory; all of it if nothing went to the file."""
+        """Return the beginning, up to `hold_characters`; all of it if it is in memory only."""
         return "".join(self._texts) if self._is_held else self._head
 
     def tail(self) -> str:
-        """The end, as long as was asked for."""
+        """Return the end, up to `tail_characters`."""
         return self.head()[-self._tail_characters :] if self._is_held else self._tail
 
     def close(self) -> None:
-        """Close the file; what was not kept is said at its end."""
-        self._read(self._decoder.decode(b"", final=True))  # half a letter at the end is one that cannot be read
+        """Close the file, with a note about bytes that were not stored."""
+        self._read(self._decoder.decode(b"", final=True))  # an incomplete character at the end is replaced
         if self._fd is None:
             return
         lost = self.size_bytes - self.kept_bytes
         if lost:
-            self._write(f"\n[{lost} more bytes were printed and not kept]\n".encode("ascii"))
+            self._write(f"\n[{lost} more bytes were printed and not stored]\n".encode("ascii"))
         if self._fd is not None:
             os.close(self._fd)
             self._fd = None
 
     def discard(self) -> None:
-        """Close and remove the file: nobody will be told about it."""
+        """Close and remove the file; no result refers to it."""
         self.close()
         if not self._is_held:
             self.path.unlink(missing_ok=True)
@@ -111,14 +111,14 @@ class OutputSpool:
             return
         self._texts.append(text)
         if self.characters > self._hold_characters:
-            self.pour()
+            self.spill()
 
     def _write(self, data: bytes) -> None:
         if self._fd is None or not data:
             return
         try:
             disk.write_all(self._fd, data)
-        except DiskError as error:  # the command goes on; its answer says that the file is not whole
+        except DiskError as error:  # the command continues; its result says that the file is incomplete
             self.fault = error.message
             os.close(self._fd)
             self._fd = None

@@ -1,4 +1,4 @@
-"""One command in a shell of its own: started, waited for, and ended with everything it has started."""
+"""Runs one command in its own shell: starts it, waits for it, and ends it with all its descendants."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from bridle.ground.children.spawn import Spawn
 from bridle.ground.descendants import keeper_client, terminate
 from bridle.ground.threads import in_thread, undisturbed
 
-# What an ended command printed is in the pipe already. This is for a filter it did not wait for (`> >(tee log)`).
-AFTERMATH_SECONDS = 0.05
+# The output of a finished command is already in the pipe. This is for filters it did not wait for (`> >(tee log)`).
+DRAIN_SECONDS = 0.05
 
-# Time for what is stopped to remove its lock files; an interrupt must still feel immediate.
+# Time for a stopped process to remove its lock files; an interrupt must still feel immediate.
 END_GRACE_SECONDS = 0.3
 
-# One argument may have 128 KiB on Linux (MAX_ARG_STRLEN); a longer command travels in a file without a name.
+# One argument may have 128 KiB on Linux (MAX_ARG_STRLEN); a longer command is passed in an unnamed file.
 ARGUMENT_LIMIT_BYTES = 100_000
 
-# More than any path; what comes after it is not one.
+# Longer than any path.
 _FOLDER_LIMIT_BYTES = 8192
 
 
 async def end_leftovers(token: str) -> None:
-    """End everything that carries a session's token."""
+    """End all processes that carry a session's token."""
     try:
         work = in_thread(
             lambda: terminate.end_all(token, None, grace_seconds=END_GRACE_SECONDS), name="ending what commands left"
@@ -41,7 +41,7 @@ async def end_leftovers(token: str) -> None:
 
 
 class Command:
-    """One command under way; ended by exactly one of `finish` and `end`."""
+    """A running command; call exactly one of `finish` and `end`."""
 
     def __init__(
         self,
@@ -56,9 +56,10 @@ class Command:
         on_folder: Callable[[str], bool],
         on_left: Callable[[Console], None],
     ) -> None:
-        """Start it. It carries the token of its session and one of its own.
+        """Start it with two tokens: the session's and its own.
 
-        `on_folder` is told where it ended, and says whether that is allowed; `on_left` gets what it left running.
+        `on_folder` gets the directory it ended in and returns whether that is allowed; `on_left` gets the console if
+        the command left processes running.
         """
         self.spool = spool
         self._on_folder = on_folder
@@ -79,23 +80,23 @@ class Command:
                 os.close(fd)
 
     async def wait(self, timeout_seconds: float | None) -> bool:
-        """Wait for its end; False when the time is over."""
+        """Wait for its end; return False on timeout."""
         return await self._console.wait(timeout_seconds) is not None
 
     async def finish(self, *, moves: bool) -> CommandEnd:
-        """Take the last output of a command that has ended, and, with `moves`, the folder it ended in."""
-        await self._console.settle(limit_seconds=AFTERMATH_SECONDS)
+        """Read the last output of an ended command and, with `moves`, the directory it ended in."""
+        await self._console.settle(limit_seconds=DRAIN_SECONDS)
         folder = self._read_note()
         code = self._console.exit_code
         if not self._console.let_go():
             self._on_left(self._console)
         self.spool.close()
-        assert code is not None  # noqa: S101  # for the type checker: it has ended
+        assert code is not None  # noqa: S101  # for the type checker: the command has ended
         was_reset = moves and bool(folder) and not self._on_folder(folder)
         return CommandEnd(128 - code if code < 0 else code, was_reset)
 
     async def end(self) -> None:
-        """End it with everything it has started; also when the caller is cancelled meanwhile."""
+        """End it with all its descendants, even if the caller is cancelled."""
         try:
             await self._console.end(grace_seconds=END_GRACE_SECONDS)
         finally:
@@ -103,7 +104,7 @@ class Command:
             self.spool.close()
 
     def _read_note(self) -> str:
-        """Read where the command ended, once; empty if it did not get to say so."""
+        """Read, once, the directory the command ended in; empty if it failed before it reported one."""
         if self._note < 0:
             return ""
         os.set_blocking(self._note, False)
@@ -117,22 +118,22 @@ class Command:
 
 
 def _with_session(environment: Mapping[str, str], token: str) -> dict[str, str]:
-    """The environment with the session's token after those of the runs around it."""
+    """Return the environment with the session's token after those of outer runs."""
     outer = environment.get(terminate.TOKEN_VARIABLE)
     return {**environment, terminate.TOKEN_VARIABLE: f"{outer}:{token}" if outer else token}
 
 
 def _body(command: str) -> tuple[str, int | None]:
-    """The command as one word for `eval`, and the descriptor that carries it if it is too long for an argument."""
+    """Return the command as one word for `eval`, and the descriptor of its file if it is too long for an argument."""
     try:
         size_bytes = len(command.encode("utf-8"))
     except UnicodeEncodeError as error:
         raise ProcessError(
-            "the command has characters that cannot be passed on (half of a surrogate pair)",
-            remedy="Write the command without them.",
+            "the command contains an unpaired surrogate, which cannot be encoded",
+            remedy="Write the command without it.",
         ) from error
     if "\0" in command:
-        raise ProcessError("the command has a NUL character in it", remedy="Write it as $'\\0' where it is needed.")
+        raise ProcessError("the command contains a NUL character", remedy="Write it as $'\\0' where it is needed.")
     if size_bytes <= ARGUMENT_LIMIT_BYTES:
         return _quote(command), None
     import tempfile
@@ -145,15 +146,15 @@ def _body(command: str) -> tuple[str, int | None]:
 
 
 def _quote(text: str) -> str:
-    """Make it one word on one line, so that bash counts its lines from the first."""
+    """Quote it as one word on one line, so that bash numbers its lines from 1."""
     if "\n" not in text:
         return shlex.quote(text)
     return "$'" + text.replace("\\", "\\\\").replace("'", "\\'").replace("\n", "\\n") + "'"
 
 
 def _script(preamble: str, body: str, note: int, keep: Sequence[int]) -> str:
-    """Run the command and, if it succeeds, say where it ended."""
+    """Return the script that runs the command and, if it succeeds, reports its directory."""
     first = f"eval {_quote(preamble)}; " if preamble else ""
-    # While the command runs our descriptors are closed: nothing that it starts can hold them.
+    # Our descriptors are closed while the command runs: none of its descendants can hold them.
     shut = " ".join(f"{fd}>&-" for fd in keep)
     return f"{first}eval {body} {shut}\ncase $? in 0) builtin pwd -P >&{note} 2>/dev/null; exit 0;; *) exit;; esac"

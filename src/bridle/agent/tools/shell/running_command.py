@@ -1,4 +1,4 @@
-"""A command under way, as those see it who wait for it. Light: what starts one is loaded with the first command."""
+"""Interfaces of a running command. The implementation is imported with the first command."""
 
 from __future__ import annotations
 
@@ -13,34 +13,34 @@ class CommandEnd(msgspec.Struct, frozen=True):
     """How a command ended."""
 
     exit_code: int
-    """As a shell says it: 128 and the signal's number for one that was killed."""
+    """As a shell reports it: 128 plus the signal number for a killed command."""
     was_reset: bool
-    """Whether it went to a folder outside the working folders, so that the next one starts in the project again."""
+    """Whether it left the allowed directories, so that the next command starts in the project again."""
 
 
 class RunningCommand(Protocol):
-    """One command; exactly one of `finish` and `end` is called."""
+    """A running command; call exactly one of `finish` and `end`."""
 
     @property
     def spool(self) -> OutputSpool:
-        """What it has printed so far."""
+        """Its output so far."""
 
     async def wait(self, timeout_seconds: float | None) -> bool:
-        """Wait for its end; False when the time is over."""
+        """Wait for its end; return False on timeout."""
 
     async def finish(self, *, moves: bool) -> CommandEnd:
-        """Take the last output of a command that has ended, and, with `moves`, the folder it ended in."""
+        """Read the last output of an ended command and, with `moves`, the directory it ended in."""
 
     async def end(self) -> None:
-        """End it with everything it has started; also when the caller is cancelled meanwhile."""
+        """End it with all its descendants, even if the caller is cancelled."""
 
 
 class LeftoverOutput(Protocol):
-    """The output of a command that has ended, still held by something it left running."""
+    """The output of an ended command that processes it left running still hold open."""
 
     @property
     def is_silent(self) -> bool:
-        """Whether nothing can print to it any more."""
+        """Whether no process can write to it any more."""
 
     def close(self) -> None:
-        """Give it up."""
+        """Stop reading it."""

@@ -1,4 +1,4 @@
-"""The shell that commands run in: a new bash for each, the folder kept between them, nothing left at the end."""
+"""The session's shell: a new bash for each command, with the working directory kept between them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ BASH = "/bin/bash"
 
 
 class Shell:
-    """Starts commands one by one or side by side; `close` ends all that they have left running."""
+    """Starts commands, also concurrently; `close` ends all processes that they left running."""
 
     def __init__(
         self,
@@ -25,10 +25,10 @@ class Shell:
         folders: Sequence[Path] = (),
         preamble: str = "",
     ) -> None:
-        """`folders` are allowed beside the project; `preamble` is shell text that runs before each command."""
+        """Allow `folders` beside the project; run the shell text `preamble` before each command."""
         self.project = project
         self.cwd = project
-        """Where the next command starts."""
+        """The directory of the next command."""
         self.preamble = preamble
         self._folders = [Path(os.path.realpath(folder)) for folder in (project, *folders)]
         self._environment = _environment(environment, session_id)
@@ -37,17 +37,17 @@ class Shell:
         self._left: list[LeftoverOutput] = []
 
     def start(self, command: str, spool: OutputSpool) -> RunningCommand:
-        """Start a command; ProcessError says why it could not be."""
-        # Not at the top of the file: a session that runs no command need not load what runs them.
+        """Start a command; raise ProcessError if it cannot start."""
+        # Imported late: a session without commands does not need it.
         from bridle.agent.tools.shell.run_command import Command
         from bridle.ground.descendants import keeper_client, terminate
 
-        # If we are killed, the keeper ends whatever carries this token. A run of Bridle around us does so by its
-        # own token, which all that we start carries too: then a second keeper would only cost its start.
+        # If we are killed, the keeper ends all processes with this token. An outer run of Bridle does the same with
+        # its own token, which our processes carry too: a second keeper would only cost its start.
         if not self._count and terminate.TOKEN_VARIABLE not in self._environment:
             keeper_client.add(self._token)
         self._count += 1
-        if not self.cwd.is_dir():  # a command has removed the folder it was in
+        if not self.cwd.is_dir():  # a command has removed its own directory
             self.cwd = self.project
         return Command(
             (self._environment["SHELL"], "-c"),
@@ -62,7 +62,7 @@ class Shell:
         )
 
     async def close(self) -> None:
-        """End everything that commands have left running, daemons included."""
+        """End all processes that commands left running, daemons included."""
         if not self._count:
             return
         from bridle.agent.tools.shell.run_command import end_leftovers
@@ -76,12 +76,12 @@ class Shell:
             self._left.clear()
 
     def _keep(self, left: LeftoverOutput) -> None:
-        """Go on reading for what a command left running, until it is silent or the session is over."""
-        self._left = [one for one in self._left if not one.is_silent]
+        """Keep reading the output of leftover processes until it is closed or the session ends."""
+        self._left = [output for output in self._left if not output.is_silent]
         self._left.append(left)
 
     def _move(self, folder: str) -> bool:
-        """Remember where a command went; False if that is outside the working folders."""
+        """Set the working directory to where a command ended; return False if that is not allowed."""
         path = Path(folder)
         if any(path == allowed or allowed in path.parents for allowed in self._folders):
             self.cwd = path
@@ -91,7 +91,7 @@ class Shell:
 
 
 def _environment(outer: Mapping[str, str], session_id: str) -> dict[str, str]:
-    """What commands see besides the user's own variables; programs ask for these names."""
+    """Return the variables of commands: the user's, and those by which programs recognize the agent."""
     return {
         "CLAUDE_CODE_ENTRYPOINT": "sdk-cli",
         **outer,
@@ -106,7 +106,7 @@ def _environment(outer: Mapping[str, str], session_id: str) -> dict[str, str]:
 
 
 def _bash(path: str) -> str:
-    """The bash of this machine; some systems keep all their programs elsewhere."""
+    """Return the path of bash; some systems (NixOS) have it elsewhere."""
     if os.path.exists(BASH):
         return BASH
     import shutil

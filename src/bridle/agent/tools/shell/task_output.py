@@ -1,26 +1,37 @@
-"""The TaskOutput tool: what a background task has printed, at once or when it has ended."""
+"""The TaskOutput tool: returns the state and output of a background task."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from bridle.agent.tools.contract.input_schema import input_schema
+import msgspec
+
+from bridle.agent.tools.contract.input_schema import JsonSchema, input_schema
 from bridle.agent.tools.contract.tool import ToolResult, rejected_call
 from bridle.agent.tools.shell.background import BackgroundTask, BackgroundTasks
 
 
+class TaskOutputInput(msgspec.Struct, frozen=True):
+    """The input of TaskOutput."""
+
+    task_id: str
+    block: bool = True
+    timeout: int | float = 30000
+    """In milliseconds."""
+
+
 class TaskOutput:
-    """Gives the state and the output of one task."""
+    """Returns the state and output of one task."""
 
     name = "TaskOutput"
     description = (
-        "Get the state and the output of a task that runs in the background, by its task_id. With block true, the "
-        "default, it waits until the task has ended or timeout milliseconds (at most 600000) are over; with block "
-        "false it says how things are now. A finished task is handed out once."
+        "Get the state and output of a background task by its task_id. With block true (the default) it waits until "
+        "the task ends or timeout milliseconds (at most 600000) have passed; with block false it returns the current "
+        "state. The result of a finished task is returned once."
     )
-    schema: ClassVar[dict[str, Any]] = input_schema(
+    input_type = TaskOutputInput
+    schema: ClassVar[JsonSchema] = input_schema(
         {
             "task_id": {"type": "string"},
             "block": {"default": True, "type": "boolean"},
@@ -30,25 +41,25 @@ class TaskOutput:
     )
 
     def __init__(self, background: BackgroundTasks, *, output_characters: int) -> None:
-        """Of a longer output the last `output_characters` are shown."""
+        """Show the last `output_characters` of a longer output."""
         self._background = background
         self._output_characters = output_characters
 
-    async def run(self, arguments: Mapping[str, Any], *, call_id: str) -> ToolResult:  # noqa: ARG002  # every tool is given it
-        """Wait if asked to, then tell."""
-        task = self._background.find(arguments["task_id"])
+    async def run(self, request: TaskOutputInput, *, call_id: str) -> ToolResult:  # noqa: ARG002  # part of the tool interface
+        """Wait if requested, then return the task's state."""
+        task = self._background.find(request.task_id)
         if task is None:
-            return rejected_call(f"No task found with ID: {arguments['task_id']}")
+            return rejected_call(f"No task found with ID: {request.task_id}")
         outcome = "success" if task.ended.is_set() else "not_ready"
-        if arguments["block"] and outcome == "not_ready":
-            outcome = await _wait(task, arguments["timeout"] / 1000)
-        answer = self._answer(task, outcome)
+        if request.block and outcome == "not_ready":
+            outcome = await _wait(task, request.timeout / 1000)
+        result = self._result(task, outcome)
         if outcome == "success":
-            self._background.tell(task)
-        return answer
+            self._background.mark_reported(task)
+        return result
 
-    def _answer(self, task: BackgroundTask, outcome: str) -> ToolResult:
-        shown = self._shown(task)
+    def _result(self, task: BackgroundTask, outcome: str) -> ToolResult:
+        output = self._format_output(task)
         fields = [
             ("retrieval_status", outcome),
             ("task_id", task.id),
@@ -57,20 +68,20 @@ class TaskOutput:
         ]
         if task.exit_code is not None:
             fields.append(("exit_code", str(task.exit_code)))
-        if shown.strip():
-            fields.append(("output", f"\n{shown.rstrip()}\n"))
+        if output.strip():
+            fields.append(("output", f"\n{output.rstrip()}\n"))
         described = {
             "task_id": task.id,
             "task_type": "local_bash",
             "status": task.status,
             "description": task.description,
-            "output": shown,
+            "output": output,
             "exitCode": task.exit_code,
         }
         text = "\n\n".join(f"<{name}>{value}</{name}>" for name, value in fields)
         return ToolResult(text, detail={"retrieval_status": outcome, "task": described})
 
-    def _shown(self, task: BackgroundTask) -> str:
+    def _format_output(self, task: BackgroundTask) -> str:
         tail = task.spool.tail()
         if task.spool.characters <= self._output_characters:
             return tail

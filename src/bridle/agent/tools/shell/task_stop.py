@@ -1,24 +1,34 @@
-"""The TaskStop tool: end a background task."""
+"""The TaskStop tool: ends a background task."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import ClassVar
 
+import msgspec
+
+from bridle.agent.tools.contract.input_schema import JsonSchema
 from bridle.agent.tools.contract.tool import ToolResult, rejected_call
 from bridle.agent.tools.shell.background import BackgroundTasks
 
 
+class TaskStopInput(msgspec.Struct, frozen=True):
+    """The input of TaskStop."""
+
+    task_id: str = ""
+    shell_id: str = ""
+
+
 class TaskStop:
-    """Ends one task with everything it has started."""
+    """Ends one task with all its processes."""
 
     name = "TaskStop"
     description = (
-        "End a task that runs in the background, by its task_id, together with every process it has started. "
+        "End a background task by its task_id, with all processes that it started. "
         "(shell_id is an old name for task_id.)"
     )
-    schema: ClassVar[dict[str, Any]] = {
+    input_type = TaskStopInput
+    schema: ClassVar[JsonSchema] = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "type": "object",
         "properties": {"task_id": {"type": "string"}, "shell_id": {"type": "string"}},
@@ -28,9 +38,9 @@ class TaskStop:
     def __init__(self, background: BackgroundTasks) -> None:
         self._background = background
 
-    async def run(self, arguments: Mapping[str, Any], *, call_id: str) -> ToolResult:  # noqa: ARG002  # every tool is given it
-        """Stop it and say so."""
-        task_id = arguments.get("task_id") or arguments.get("shell_id")
+    async def run(self, request: TaskStopInput, *, call_id: str) -> ToolResult:  # noqa: ARG002  # part of the tool interface
+        """End the task."""
+        task_id = request.task_id or request.shell_id
         if not task_id:
             return rejected_call("Missing required parameter: task_id")
         task = self._background.find(task_id)

@@ -1,1 +1,1 @@
-"""The `agent/tools/todo` package."""
+"""The task list that a model keeps for itself, and its tools. Imports only `tools.contract` of the agent."""

@@ -1,18 +1,38 @@
-"""The list of tasks that a model keeps for itself: what is on it, and what waits for what."""
+"""The task list that a model keeps for itself, and which tasks block which."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
 
-# The fields that a change may set, as the wire names them and as they are called here, in the order they are told.
-_WORDS = (("subject", "subject"), ("description", "description"), ("activeForm", "active_form"), ("owner", "owner"))
+
+class TaskUpdateInput(msgspec.Struct, frozen=True, rename="camel"):
+    """The input of TaskUpdate; a field that is None does not change."""
+
+    task_id: str
+    subject: str | None = None
+    description: str | None = None
+    active_form: str | None = None
+    status: str | None = None
+    add_blocks: list[str] = []
+    add_blocked_by: list[str] = []
+    owner: str | None = None
+    metadata: dict[str, Any] | None = None
 
 
-class Item(msgspec.Struct):
-    """One task on the list; changed in place by TaskUpdate alone."""
+# The text fields that an update may set, with their names on the wire, in the order of `updatedFields`.
+_TEXT_FIELDS = (
+    ("subject", "subject"),
+    ("description", "description"),
+    ("active_form", "activeForm"),
+    ("owner", "owner"),
+)
+
+
+class TaskItem(msgspec.Struct):
+    """One task on the list; only TaskUpdate changes it."""
 
     id: str
     subject: str
@@ -26,66 +46,69 @@ class Item(msgspec.Struct):
 
 
 class TaskItems:
-    """The tasks of one session by their ids, which count up and are never used twice."""
+    """The tasks of one session by their ids, which count up and are never reused."""
 
     def __init__(self) -> None:
-        self._items: dict[str, Item] = {}
-        self._last = 0
+        self._items: dict[str, TaskItem] = {}
+        self._last_id = 0
 
-    def add(self, subject: str, description: str) -> Item:
-        """Put a task at the end of the list."""
-        self._last += 1
-        item = self._items[str(self._last)] = Item(str(self._last), subject, description)
+    def add(self, subject: str, description: str) -> TaskItem:
+        """Append a task to the list."""
+        self._last_id += 1
+        item = self._items[str(self._last_id)] = TaskItem(str(self._last_id), subject, description)
         return item
 
-    def find(self, item_id: str) -> Item | None:
-        """The task of that id."""
+    def find(self, item_id: str) -> TaskItem | None:
+        """Return the task of that id."""
         return self._items.get(item_id)
 
-    def all(self) -> list[Item]:
-        """Every task, oldest first."""
+    def all(self) -> list[TaskItem]:
+        """Return all tasks, oldest first."""
         return list(self._items.values())
 
-    def remove(self, item: Item) -> None:
-        """Take a task off the list; nothing waits for it any more."""
+    def remove(self, item: TaskItem) -> None:
+        """Remove a task, also from the tasks that it blocks."""
         del self._items[item.id]
         for other in self._items.values():
-            other.blocks = [one for one in other.blocks if one != item.id]
-            other.blocked_by = [one for one in other.blocked_by if one != item.id]
+            other.blocks = [item_id for item_id in other.blocks if item_id != item.id]
+            other.blocked_by = [item_id for item_id in other.blocked_by if item_id != item.id]
 
-    def block(self, first: Item, then: Item) -> None:
-        """Have one task wait for another."""
+    def block(self, first: TaskItem, then: TaskItem) -> None:
+        """Make one task wait for another."""
         if then.id not in first.blocks:
             first.blocks.append(then.id)
         if first.id not in then.blocked_by:
             then.blocked_by.append(first.id)
 
-    def change(self, item: Item, given: Mapping[str, Any]) -> list[str]:
-        """Set what is given, and return the names of the fields that are different now."""
-        changed = [key for key, name in _WORDS if _set(item, key, name, given)]
-        if given.get("metadata") is not None:
-            merged = {**item.metadata, **given["metadata"]}
+    def update(self, item: TaskItem, update: TaskUpdateInput) -> list[str]:
+        """Apply an update and return the names of the fields that it changed."""
+        changed = [wire_name for name, wire_name in _TEXT_FIELDS if _set(item, name, getattr(update, name))]
+        if update.metadata is not None:
+            merged = {**item.metadata, **update.metadata}
             item.metadata = {key: value for key, value in merged.items() if value is not None}
             changed.append("metadata")
-        if _set(item, "status", "status", given):
+        if _set(item, "status", update.status):
             changed.append("status")
-        for other in (held_up := self._others(item, given.get("addBlocks"))):
+        for other in (blocked := self._others(item, update.add_blocks)):
             self.block(item, other)
-        for other in (waited_for := self._others(item, given.get("addBlockedBy"))):
+        for other in (blockers := self._others(item, update.add_blocked_by)):
             self.block(other, item)
-        return changed + ["blocks"] * bool(held_up) + ["blockedBy"] * bool(waited_for)
+        return changed + ["blocks"] * bool(blocked) + ["blockedBy"] * bool(blockers)
 
-    def open_blockers(self, item: Item) -> list[str]:
-        """The tasks that this one still waits for."""
-        return [one for one in item.blocked_by if one in self._items and self._items[one].status != "completed"]
+    def open_blockers(self, item: TaskItem) -> list[str]:
+        """Return the ids of the tasks that this one still waits for."""
+        return [other for other in item.blocked_by if other in self._items and not self._is_completed(other)]
 
-    def _others(self, item: Item, ids: Iterable[str] | None) -> list[Item]:
-        found = (self._items.get(one) for one in ids or ())
-        return [other for other in found if other is not None and other is not item]
+    def _is_completed(self, item_id: str) -> bool:
+        return self._items[item_id].status == "completed"
+
+    def _others(self, item: TaskItem, ids: Iterable[str]) -> list[TaskItem]:
+        others = (self._items.get(item_id) for item_id in ids)
+        return [other for other in others if other is not None and other is not item]
 
 
-def _set(item: Item, key: str, name: str, given: Mapping[str, Any]) -> bool:
-    if key not in given or given[key] == getattr(item, name):
+def _set(item: TaskItem, name: str, value: str | None) -> bool:
+    if value is None or value == getattr(item, name):
         return False
-    setattr(item, name, given[key])
+    setattr(item, name, value)
     return True

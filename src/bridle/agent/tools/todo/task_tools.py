@@ -1,13 +1,14 @@
-"""The four tools that work on the list of tasks which a model keeps for itself."""
+"""TaskCreate, TaskGet, TaskList and TaskUpdate: the tools of the model's task list."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from bridle.agent.tools.contract.input_schema import input_schema
+import msgspec
+
+from bridle.agent.tools.contract.input_schema import JsonSchema, input_schema
 from bridle.agent.tools.contract.tool import Tool, ToolResult
-from bridle.agent.tools.todo.task_items import Item, TaskItems
+from bridle.agent.tools.todo.task_items import TaskItem, TaskItems, TaskUpdateInput
 
 _TEXT = {"type": "string"}
 _TEXTS = {"type": "array", "items": {"type": "string"}}
@@ -16,9 +17,18 @@ _NOT_FOUND = "Task not found"
 
 
 def task_list_tools(items: TaskItems | None = None) -> list[Tool]:
-    """The four tools on one list."""
-    kept = items or TaskItems()
-    return [TaskCreate(kept), TaskGet(kept), TaskList(kept), TaskUpdate(kept)]
+    """Return the four tools of one list."""
+    items = items or TaskItems()
+    return [TaskCreate(items), TaskGet(items), TaskList(items), TaskUpdate(items)]
+
+
+class TaskCreateInput(msgspec.Struct, frozen=True, rename="camel"):
+    """The input of TaskCreate."""
+
+    subject: str
+    description: str
+    active_form: str | None = None
+    metadata: dict[str, Any] = {}
 
 
 class TaskCreate:
@@ -26,11 +36,12 @@ class TaskCreate:
 
     name = "TaskCreate"
     description = (
-        "Add a task to the list that you keep for this session. Use it to plan work of three or more steps. subject "
-        "says what to do in a few words, description says enough to do it later, activeForm is shown while it is "
-        "worked on. A new task is pending."
+        "Add a task to your task list for this session. Use it to plan work of three or more steps. subject says what "
+        "to do in a few words, description has the details that are needed to do it later, activeForm is shown while "
+        "it is in progress. A new task is pending."
     )
-    schema: ClassVar[dict[str, Any]] = input_schema(
+    input_type = TaskCreateInput
+    schema: ClassVar[JsonSchema] = input_schema(
         {"subject": _TEXT, "description": _TEXT, "activeForm": _TEXT, "metadata": _METADATA},
         ["subject", "description"],
     )
@@ -38,28 +49,35 @@ class TaskCreate:
     def __init__(self, items: TaskItems) -> None:
         self._items = items
 
-    async def run(self, arguments: Mapping[str, Any], *, call_id: str) -> ToolResult:  # noqa: ARG002  # every tool is given it
-        """Add it and tell its number."""
-        item = self._items.add(arguments["subject"], arguments["description"])
-        item.active_form = arguments.get("activeForm")
-        item.metadata = dict(arguments.get("metadata") or {})
+    async def run(self, request: TaskCreateInput, *, call_id: str) -> ToolResult:  # noqa: ARG002  # part of the tool interface
+        """Add the task and return its number."""
+        item = self._items.add(request.subject, request.description)
+        item.active_form = request.active_form
+        item.metadata = request.metadata
         detail = {"task": {"id": item.id, "subject": item.subject}}
         return ToolResult(f"Task #{item.id} created successfully: {item.subject}", detail=detail)
 
 
+class TaskGetInput(msgspec.Struct, frozen=True, rename="camel"):
+    """The input of TaskGet."""
+
+    task_id: str
+
+
 class TaskGet:
-    """Shows one task."""
+    """Returns one task."""
 
     name = "TaskGet"
-    description = "Get one task of your list with its description, its status and what it waits for or holds up."
-    schema: ClassVar[dict[str, Any]] = input_schema({"taskId": _TEXT}, ["taskId"])
+    description = "Get one task of your list: its description, status, and the tasks that it blocks or that block it."
+    input_type = TaskGetInput
+    schema: ClassVar[JsonSchema] = input_schema({"taskId": _TEXT}, ["taskId"])
 
     def __init__(self, items: TaskItems) -> None:
         self._items = items
 
-    async def run(self, arguments: Mapping[str, Any], *, call_id: str) -> ToolResult:  # noqa: ARG002  # every tool is given it
-        """Show it."""
-        item = self._items.find(arguments["taskId"])
+    async def run(self, request: TaskGetInput, *, call_id: str) -> ToolResult:  # noqa: ARG002  # part of the tool interface
+        """Return the task."""
+        item = self._items.find(request.task_id)
         if item is None:
             return ToolResult(_NOT_FOUND, detail={"task": None})
         lines = [f"Task #{item.id}: {item.subject}", f"Status: {item.status}", f"Description: {item.description}"]
@@ -67,17 +85,22 @@ class TaskGet:
             lines.append(f"Blocked by: {_numbers(item.blocked_by)}")
         if item.blocks:
             lines.append(f"Blocks: {_numbers(item.blocks)}")
-        words = {"id": item.id, "subject": item.subject, "description": item.description, "status": item.status}
+        fields = {"id": item.id, "subject": item.subject, "description": item.description, "status": item.status}
         links = {"blocks": list(item.blocks), "blockedBy": list(item.blocked_by)}
-        return ToolResult("\n".join(lines), detail={"task": {**words, **links}})
+        return ToolResult("\n".join(lines), detail={"task": {**fields, **links}})
+
+
+class TaskListInput(msgspec.Struct, frozen=True):
+    """The input of TaskList, which has no fields."""
 
 
 class TaskList:
-    """Shows the list."""
+    """Returns the list."""
 
     name = "TaskList"
-    description = "Show every task of your list with its number, its status, its owner and what it still waits for."
-    schema: ClassVar[dict[str, Any]] = {
+    description = "List your tasks with number, status, owner and open blockers."
+    input_type = TaskListInput
+    schema: ClassVar[JsonSchema] = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "type": "object",
         "properties": {},
@@ -87,21 +110,21 @@ class TaskList:
     def __init__(self, items: TaskItems) -> None:
         self._items = items
 
-    async def run(self, arguments: Mapping[str, Any], *, call_id: str) -> ToolResult:  # noqa: ARG002  # every tool is given both
-        """Show it."""
+    async def run(self, request: TaskListInput, *, call_id: str) -> ToolResult:  # noqa: ARG002  # part of the tool interface
+        """Return the list."""
         items = self._items.all()
         lines = [self._line(item) for item in items]
         return ToolResult("\n".join(lines) or "No tasks found", detail={"tasks": [self._entry(item) for item in items]})
 
-    def _line(self, item: Item) -> str:
+    def _line(self, item: TaskItem) -> str:
         owner = f" ({item.owner})" if item.owner else ""
-        waits = self._items.open_blockers(item)
+        blockers = self._items.open_blockers(item)
         return f"#{item.id} [{item.status}] {item.subject}{owner}" + (
-            f" [blocked by {_numbers(waits)}]" if waits else ""
+            f" [blocked by {_numbers(blockers)}]" if blockers else ""
         )
 
-    def _entry(self, item: Item) -> dict[str, Any]:
-        entry: dict[str, Any] = {"id": item.id, "subject": item.subject, "status": item.status}
+    def _entry(self, item: TaskItem) -> dict[str, object]:
+        entry: dict[str, object] = {"id": item.id, "subject": item.subject, "status": item.status}
         if item.owner:
             entry["owner"] = item.owner
         return {**entry, "blockedBy": self._items.open_blockers(item)}
@@ -112,12 +135,13 @@ class TaskUpdate:
 
     name = "TaskUpdate"
     description = (
-        "Change a task of your list by its number: its status (pending, in_progress, completed; deleted takes it off "
-        "the list), its words, its owner, its metadata (a key set to null is removed), and the tasks that it holds up "
-        "(addBlocks) or waits for (addBlockedBy). Set a task to in_progress when you begin it and to completed only "
-        "when it is really done."
+        "Update a task of your list by its number: its status (pending, in_progress, completed; deleted removes "
+        "it), its texts, its owner, its metadata (a key set to null is removed), and the tasks that it blocks "
+        "(addBlocks) or waits for (addBlockedBy). Set a task to in_progress when you start it, and "
+        "to completed only when it is done."
     )
-    schema: ClassVar[dict[str, Any]] = input_schema(
+    input_type = TaskUpdateInput
+    schema: ClassVar[JsonSchema] = input_schema(
         {
             "taskId": _TEXT,
             "subject": _TEXT,
@@ -140,24 +164,24 @@ class TaskUpdate:
     def __init__(self, items: TaskItems) -> None:
         self._items = items
 
-    async def run(self, arguments: Mapping[str, Any], *, call_id: str) -> ToolResult:  # noqa: ARG002  # every tool is given it
-        """Change it and name what has changed."""
-        task_id, status = arguments["taskId"], arguments.get("status")
+    async def run(self, request: TaskUpdateInput, *, call_id: str) -> ToolResult:  # noqa: ARG002  # part of the tool interface
+        """Update the task and return the changed fields."""
+        task_id, status = request.task_id, request.status
         item = self._items.find(task_id)
         if item is None:
-            lost = {"success": False, "taskId": task_id, "updatedFields": [], "error": _NOT_FOUND}
-            return ToolResult(_NOT_FOUND, detail=lost)
+            detail = {"success": False, "taskId": task_id, "updatedFields": [], "error": _NOT_FOUND}
+            return ToolResult(_NOT_FOUND, detail=detail)
         before = item.status
         if status == "deleted":
             self._items.remove(item)
             changed = ["deleted"]
         else:
-            changed = self._items.change(item, arguments)
-        detail: dict[str, Any] = {"success": True, "taskId": task_id, "updatedFields": changed}
+            changed = self._items.update(item, request)
+        updated: dict[str, object] = {"success": True, "taskId": task_id, "updatedFields": changed}
         if status is not None and status != before:
-            detail["statusChange"] = {"from": before, "to": status}
-        return ToolResult(f"Updated task #{task_id} {', '.join(changed)}", detail=detail)
+            updated["statusChange"] = {"from": before, "to": status}
+        return ToolResult(f"Updated task #{task_id} {', '.join(changed)}", detail=updated)
 
 
 def _numbers(ids: list[str]) -> str:
-    return ", ".join(f"#{one}" for one in ids)
+    return ", ".join(f"#{item_id}" for item_id in ids)

@@ -1,11 +1,12 @@
-"""The TodoWrite tool: the whole list of what is to do, written anew each time."""
+"""The TodoWrite tool: replaces the whole to-do list with each call."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from bridle.agent.tools.contract.input_schema import input_schema
+import msgspec
+
+from bridle.agent.tools.contract.input_schema import JsonSchema, input_schema
 from bridle.agent.tools.contract.tool import ToolResult
 
 _WRITTEN = (
@@ -14,17 +15,25 @@ _WRITTEN = (
 )
 
 
+class TodoWriteInput(msgspec.Struct, frozen=True):
+    """The input of TodoWrite."""
+
+    todos: list[dict[str, Any]]
+    """As sent: the event returns the items with all their fields."""
+
+
 class TodoWrite:
-    """Keeps the list of one session."""
+    """Holds the to-do list of one session."""
 
     name = "TodoWrite"
     description = (
-        "Write the list of what is to do in this session; each call replaces the whole list. Use it for work of three "
-        "or more steps. Every item has content (what to do, as an order), activeForm (the same as something going on, "
-        "shown while it is worked on) and status: pending, in_progress or completed. Keep one item in_progress, mark "
-        "it completed as soon as it really is, and add what turns up on the way."
+        "Write the to-do list of this session; each call replaces the whole list. Use it for work of three or more "
+        "steps. Every item has content (what to do, in the imperative), activeForm (the same in the present "
+        "continuous, shown while it is in progress) and status: pending, in_progress or completed. Keep one item "
+        "in_progress, mark it completed as soon as it is done, and add items that you discover."
     )
-    schema: ClassVar[dict[str, Any]] = input_schema(
+    input_type = TodoWriteInput
+    schema: ClassVar[JsonSchema] = input_schema(
         {
             "todos": {
                 "type": "array",
@@ -46,8 +55,8 @@ class TodoWrite:
     def __init__(self) -> None:
         self._todos: list[dict[str, Any]] = []
 
-    async def run(self, arguments: Mapping[str, Any], *, call_id: str) -> ToolResult:  # noqa: ARG002  # every tool is given it
-        """Replace the list; one that is done is cleared, so that the next work starts with an empty one."""
-        before, given = self._todos, [dict(todo) for todo in arguments["todos"]]
-        self._todos = [] if all(todo["status"] == "completed" for todo in given) else given
-        return ToolResult(_WRITTEN, detail={"oldTodos": before, "newTodos": given})
+    async def run(self, request: TodoWriteInput, *, call_id: str) -> ToolResult:  # noqa: ARG002  # part of the tool interface
+        """Replace the list; a completed list is cleared, so that the next task starts with an empty one."""
+        before, todos = self._todos, request.todos
+        self._todos = [] if all(todo["status"] == "completed" for todo in todos) else todos
+        return ToolResult(_WRITTEN, detail={"oldTodos": before, "newTodos": todos})

@@ -1,1 +1,1 @@
-"""The `agent/tools/web` package."""
+"""WebFetch and what it may fetch. Imports `tools.contract` and `model.http` of the agent, nothing else of it."""

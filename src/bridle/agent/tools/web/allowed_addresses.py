@@ -1,8 +1,8 @@
-"""Where a web address leads, and whether a model may be led there.
+"""Decides which web addresses may be fetched.
 
-A page, or a file of a repository, can tell a model to fetch from the machine itself or from its network, where services
-trust whoever reaches them (a cloud's metadata among them). So only public addresses are fetched from, unless the person
-who starts the agent names others in BRIDLE_WEB_PRIVATE_HOSTS: hosts with commas between them, or * for all.
+A page or a file can trick a model into fetching from this machine or its network, where services trust every client
+(the metadata service of a cloud, for example). So only public addresses are allowed, unless the user names hosts in
+BRIDLE_WEB_PRIVATE_HOSTS: separated by commas, or * for all.
 """
 
 from __future__ import annotations
@@ -15,98 +15,98 @@ from ipaddress import IPv6Address, ip_address, ip_network
 from urllib.parse import quote, urlsplit
 
 PRIVATE_HOSTS_VARIABLE = "BRIDLE_WEB_PRIVATE_HOSTS"
-# What browsers and proxies take without complaint; longer ones carry data and not an address.
+# Browsers and proxies accept this length; a longer URL carries data.
 URL_LIMIT_CHARACTERS = 2000
-# Name servers answer in a fraction of a second; the resolver asks each of them more than once.
+# Name servers answer in a fraction of a second; the resolver asks each of them several times.
 RESOLVE_SECONDS = 15.0
 _PORTS = {"http": 80, "https": 443}
 
 
 class FetchError(Exception):
-    """Why a page is not fetched, in words for the model."""
+    """The page was not fetched; the message is for the model."""
 
 
 @dataclass(frozen=True)
 class WebAddress:
-    """An address of the web, taken apart."""
+    """A parsed URL."""
 
     scheme: str
     host: str
-    """In small letters and ASCII; an IPv6 address without brackets."""
+    """Lowercase ASCII; an IPv6 address without brackets."""
     port: int
     target: str
-    """Path and query as they are sent."""
+    """Path and query, as sent."""
 
     @property
     def url(self) -> str:
-        """The address as it is fetched."""
+        """The URL that is fetched."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         port = "" if self.port == _PORTS[self.scheme] else f":{self.port}"
         return f"{self.scheme}://{host}{port}{self.target}"
 
 
 def parse_url(url: str) -> WebAddress:
-    """Take an address apart; only http and https, and no credentials in it."""
+    """Parse an http or https URL without credentials; raise FetchError for any other."""
     try:
         parts = urlsplit(url.strip())
         host, port = parts.hostname or "", parts.port
         host = host if host.isascii() else host.encode("idna").decode("ascii")
     except (ValueError, UnicodeError) as error:
         raise FetchError("Invalid URL") from error
-    unsuitable = len(url) > URL_LIMIT_CHARACTERS or "@" in parts.netloc or not host or " " in host
-    if parts.scheme not in _PORTS or unsuitable:
+    is_invalid = len(url) > URL_LIMIT_CHARACTERS or "@" in parts.netloc or not host or " " in host
+    if parts.scheme not in _PORTS or is_invalid:
         raise FetchError("Invalid URL")
-    # What is quoted already stays as it is.
+    # Percent-encoded characters stay as they are.
     target = quote(parts.path or "/", safe="/%:@!$&'()*+,;=~-._")
     if parts.query:
         target += "?" + quote(parts.query, safe="/%:@!$&'()*+,;=~-._?[]")
     return WebAddress(parts.scheme, host, port or _PORTS[parts.scheme], target)
 
 
-def is_same_site(one: WebAddress, other: WebAddress) -> bool:
-    """Whether a redirection stays where it was: the same host but for a www, on the same or the safer port."""
-    if one.host.removeprefix("www.") != other.host.removeprefix("www."):
+def is_same_site(first: WebAddress, other: WebAddress) -> bool:
+    """Whether a redirect stays on the host (but for www.) and port, or changes from http to https."""
+    if first.host.removeprefix("www.") != other.host.removeprefix("www."):
         return False
-    if (one.scheme, one.port) == (other.scheme, other.port):
+    if (first.scheme, first.port) == (other.scheme, other.port):
         return True
-    return (one.scheme, one.port, other.scheme, other.port) == ("http", 80, "https", 443)
+    return (first.scheme, first.port, other.scheme, other.port) == ("http", 80, "https", 443)
 
 
 def is_private_allowed(host: str, environment: Mapping[str, str]) -> bool:
-    """Whether the person who started the agent has named the host."""
-    named = [name.strip().lower() for name in environment.get(PRIVATE_HOSTS_VARIABLE, "").split(",")]
-    return "*" in named or host in named
+    """Whether the user allows this private host."""
+    allowed = [name.strip().lower() for name in environment.get(PRIVATE_HOSTS_VARIABLE, "").split(",")]
+    return "*" in allowed or host in allowed
 
 
-async def public_addresses(place: WebAddress, environment: Mapping[str, str]) -> list[str]:
-    """The addresses of a host, all of which must be public; NotFetched otherwise.
+async def public_addresses(address: WebAddress, environment: Mapping[str, str]) -> list[str]:
+    """Resolve a host; raise FetchError unless all its addresses are public.
 
-    The connection is made to one of these, so that a name cannot mean something else a moment later.
+    The connection is made to one of these, so that the name cannot resolve differently afterwards.
     """
     loop = asyncio.get_running_loop()
     try:
         async with asyncio.timeout(RESOLVE_SECONDS):
-            found = await loop.getaddrinfo(place.host, place.port, type=socket.SOCK_STREAM)
+            entries = await loop.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)
     except (OSError, TimeoutError) as error:
-        raise FetchError(f"getaddrinfo ENOTFOUND {place.host}") from error
-    addresses = list(dict.fromkeys(str(entry[4][0]) for entry in found))
-    if not is_private_allowed(place.host, environment) and not all(map(is_public, addresses)):
-        raise FetchError(_refusal(place.host))
+        raise FetchError(f"getaddrinfo ENOTFOUND {address.host}") from error
+    addresses = list(dict.fromkeys(str(entry[4][0]) for entry in entries))
+    if not is_private_allowed(address.host, environment) and not all(map(is_public, addresses)):
+        raise FetchError(_refusal(address.host))
     return addresses
 
 
-def require_public_name(place: WebAddress, environment: Mapping[str, str]) -> None:
-    """For a host that a proxy will look up: its name alone must not mean a place in this network."""
-    if is_private_allowed(place.host, environment):
+def require_public_name(address: WebAddress, environment: Mapping[str, str]) -> None:
+    """Raise FetchError if a host that a proxy resolves is local by its name."""
+    if is_private_allowed(address.host, environment):
         return
-    is_local = "." not in place.host or place.host.endswith((".localhost", ".local", ".internal", ".lan"))
-    if is_public(place.host) if _is_address(place.host) else not is_local:
+    is_local = "." not in address.host or address.host.endswith((".localhost", ".local", ".internal", ".lan"))
+    if is_public(address.host) if _is_address(address.host) else not is_local:
         return
-    raise FetchError(_refusal(place.host))
+    raise FetchError(_refusal(address.host))
 
 
 def is_public(address: str) -> bool:
-    """Whether an IP address is one of the public internet, seen through the ways of writing IPv4 in IPv6."""
+    """Whether an IP address is public, including IPv4 addresses embedded in IPv6."""
     try:
         found = ip_address(address.partition("%")[0])
     except ValueError:
@@ -130,6 +130,6 @@ def _is_address(host: str) -> bool:
 
 def _refusal(host: str) -> str:
     return (
-        f"{host} is an address of this machine or its network, which is not fetched from. Whoever starts the agent can "
-        f"allow it with {PRIVATE_HOSTS_VARIABLE}={host}."
+        f"{host} is an address of this machine or its network and is not allowed. The user can allow it with "
+        f"{PRIVATE_HOSTS_VARIABLE}={host}."
     )

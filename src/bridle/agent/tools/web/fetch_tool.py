@@ -1,4 +1,4 @@
-"""WebFetch: what a page of the web says, and the answer to a question about it."""
+"""The WebFetch tool: fetches a web page and answers a question about it."""
 
 from __future__ import annotations
 
@@ -7,20 +7,28 @@ import os
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
-from typing import Any
+
+import msgspec
 
 from bridle.agent.tools.contract.declarations import WEB_FETCH
 from bridle.agent.tools.contract.shown_output import format_size as human_size
 from bridle.agent.tools.contract.tool import ToolResult, failed_result
 
 Digest = Callable[[str, str], Awaitable[str]]
-"""Answers a question (first) about a text (second), with a small model."""
+"""Answers a question (first argument) about a text (second) with a small model."""
 
-# What a small model reads at once.
+# The length of a text that the small model reads.
 _DIGEST_CHARACTERS = 100_000
-# What the model itself gets to read when there is nobody to digest it.
+# The length of a text that the model itself gets if there is no digest.
 _SHOWN_CHARACTERS = 30_000
 _TEXT_KINDS = ("text/", "json", "xml", "javascript", "ecmascript", "yaml", "toml", "x-www-form-urlencoded", "csv")
+
+
+class WebFetchInput(msgspec.Struct, frozen=True):
+    """The input of WebFetch."""
+
+    url: str
+    prompt: str
 
 
 class WebFetch:
@@ -29,33 +37,34 @@ class WebFetch:
     name = WEB_FETCH.name
     description = WEB_FETCH.description
     schema = WEB_FETCH.schema
+    input_type = WebFetchInput
 
     def __init__(
         self, environment: Mapping[str, str], *, digest: Digest | None = None, results_folder: Path | None = None
     ) -> None:
-        """Downloads that are no text go to files in `results_folder`."""
+        """Save downloads that are not text in `results_folder`."""
         self._environment = environment
         self._digest = digest
         self._results_folder = results_folder
 
-    async def run(self, arguments: Mapping[str, Any], *, call_id: str) -> ToolResult:  # noqa: ARG002 - as every tool
+    async def run(self, request: WebFetchInput, *, call_id: str) -> ToolResult:  # noqa: ARG002  # part of the tool interface
         """Fetch the page and answer the question."""
         from bridle.agent.tools.web.allowed_addresses import FetchError
-        from bridle.agent.tools.web.download import fetch  # brings the HTTP client
+        from bridle.agent.tools.web.download import fetch  # imports the HTTP client
 
-        url, prompt = arguments["url"], arguments["prompt"]
+        url, prompt = request.url, request.prompt
         started = time.monotonic()
         try:
             page = await fetch(url, self._environment)
         except FetchError as error:
             return failed_result(str(error))
         if page.moved_to is not None:
-            result = _moved(url, prompt, page.status, page.moved_to)
+            result = _describe_redirect(url, prompt, page.status, page.moved_to)
             size = len(result.encode("utf-8", "replace"))
         elif not 200 <= page.status < 300:
-            result, size = _unsuccessful(page.status), 0
+            result, size = _describe_status(page.status), 0
         else:
-            result, size = await self._told(prompt, page.body, page.content_type), len(page.body)
+            result, size = await self._read(prompt, page.body, page.content_type), len(page.body)
         detail = {
             "bytes": size,
             "code": page.status,
@@ -66,9 +75,9 @@ class WebFetch:
         }
         return ToolResult(result, detail=detail)
 
-    async def _told(self, prompt: str, body: bytes, content_type: str) -> str:
+    async def _read(self, prompt: str, body: bytes, content_type: str) -> str:
         if not _is_text(body, content_type):
-            return await asyncio.to_thread(self._stored, body, content_type)
+            return await asyncio.to_thread(self._save, body, content_type)
         from bridle.agent.tools.web.html_text import page_text
 
         text = await asyncio.to_thread(page_text, body, content_type)
@@ -78,7 +87,7 @@ class WebFetch:
             return _clipped(text, _SHOWN_CHARACTERS)
         return await self._digest(prompt, _clipped(text, _DIGEST_CHARACTERS))
 
-    def _stored(self, body: bytes, content_type: str) -> str:
+    def _save(self, body: bytes, content_type: str) -> str:
         from mimetypes import guess_extension
 
         from bridle.errors import DiskError
@@ -87,7 +96,7 @@ class WebFetch:
         kind = content_type.partition(";")[0].strip() or "application/octet-stream"
         about = f"Binary content ({kind}, {human_size(len(body))})"
         if self._results_folder is None:
-            return f"{about} cannot be shown here. Download it with Bash."
+            return f"{about} cannot be shown. Download it with Bash."
         path = self._results_folder / f"webfetch-{os.urandom(8).hex()}{guess_extension(kind) or '.bin'}"
         try:
             make_private_folder(self._results_folder)
@@ -105,11 +114,11 @@ def _is_text(body: bytes, content_type: str) -> bool:
 
 
 def _clipped(text: str, limit: int) -> str:
-    return text if len(text) <= limit else f"{text[:limit]}\n\n[{len(text) - limit} more characters are left out]"
+    return text if len(text) <= limit else f"{text[:limit]}\n\n[{len(text) - limit} more characters omitted]"
 
 
 def _phrase(status: int) -> str:
-    from http import HTTPStatus  # late: most runs fetch nothing
+    from http import HTTPStatus  # late: few runs fetch a page
 
     try:
         return HTTPStatus(status).phrase
@@ -117,18 +126,18 @@ def _phrase(status: int) -> str:
         return ""
 
 
-def _moved(url: str, prompt: str, status: int, target: str) -> str:
+def _describe_redirect(url: str, prompt: str, status: int, target: str) -> str:
     return (
         "REDIRECT DETECTED: The URL redirects to a different host.\n\n"
         f"Original URL: {url}\nRedirect URL: {target}\nStatus: {status} {_phrase(status)}\n\n"
-        f'Nothing was fetched from there. If it suits you, call WebFetch again with:\n- url: "{target}"\n'
+        f'The redirect was not followed. To follow it, call WebFetch again with:\n- url: "{target}"\n'
         f'- prompt: "{prompt}"'
     )
 
 
-def _unsuccessful(status: int) -> str:
+def _describe_status(status: int) -> str:
     return (
         f"The server returned HTTP {f'{status} {_phrase(status)}'.strip()}.\n\n"
-        "The response body was not retrieved. A page behind a sign-in needs a program that is signed in, such as gh "
+        "The response body was not retrieved. A page that requires login needs an authenticated program, such as gh "
         "for GitHub."
     )

@@ -1,4 +1,4 @@
-"""A page of the web as plain text with a little Markdown: what it says, without what it looks like."""
+"""Converts a web page to plain text with some Markdown."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ _BLOCKS = frozenset(
 )
 _HEADINGS = {f"h{level}": "#" * level for level in range(1, 7)}
 _CHARSET = re.compile(rb"<meta[^>]{0,200}charset\s*=\s*[\"']?\s*([A-Za-z0-9_.:-]{1,40})", re.IGNORECASE)
-# How deep lists may be shown inside each other; more only moves text to the right.
+# The deepest indentation of nested lists.
 _DEPTH_LIMIT = 8
 
 
 def page_text(body: bytes, content_type: str) -> str:
-    """The text of a page; HTML is made readable, everything else is taken as it is."""
+    """Return the text of a page: HTML converted, anything else unchanged."""
     is_html = "html" in content_type or body.lstrip()[:15].lower().startswith((b"<!doctype html", b"<html"))
     text = _decoded(body, content_type, is_html=is_html)
     return html_text(text) if is_html else text
 
 
 def html_text(html: str) -> str:
-    """What a page in HTML says."""
+    """Convert HTML to text."""
     reader = _Reader()
     reader.feed(html)
     reader.close()
@@ -33,9 +33,9 @@ def html_text(html: str) -> str:
 
 
 def _decoded(body: bytes, content_type: str, *, is_html: bool) -> str:
-    named = re.search(r"charset=[\"']?([\w.:-]+)", content_type)
-    charset = named[1] if named else "utf-8"
-    if named is None and is_html and (declared := _CHARSET.search(body[:4096])):
+    header = re.search(r"charset=[\"']?([\w.:-]+)", content_type)
+    charset = header[1] if header else "utf-8"
+    if header is None and is_html and (declared := _CHARSET.search(body[:4096])):
         charset = declared[1].decode("ascii")
     try:
         return body.decode(charset, "replace")
@@ -44,7 +44,7 @@ def _decoded(body: bytes, content_type: str, *, is_html: bool) -> str:
 
 
 class _Reader(HTMLParser):
-    """Collects text; tags become line ends, headings, list marks and links."""
+    """Collects text; tags become line breaks, headings, list marks and links."""
 
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)
@@ -56,12 +56,12 @@ class _Reader(HTMLParser):
         self._links: list[tuple[str, int, int]] = []
 
     def text(self) -> str:
-        """Everything that was read, without needless empty lines."""
+        """Return the text without repeated empty lines."""
         text = "\n".join(line.rstrip() for line in self._lines)
         return re.sub(r"\n{3,}", "\n\n", text).strip()
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """A tag begins."""
+        """Handle an opening tag."""
         if self._hidden is not None:
             self._hidden_depth += tag == self._hidden
         elif tag in _HIDDEN:
@@ -76,7 +76,7 @@ class _Reader(HTMLParser):
             self._begin_block(tag)
 
     def handle_endtag(self, tag: str) -> None:
-        """A tag ends."""
+        """Handle a closing tag."""
         if self._hidden is not None:
             self._hidden_depth -= tag == self._hidden
             if self._hidden_depth == 0:
@@ -87,7 +87,7 @@ class _Reader(HTMLParser):
             self._end_block(tag)
 
     def handle_data(self, data: str) -> None:
-        """Text between tags."""
+        """Add the text between tags."""
         if self._hidden is not None:
             return
         if self._preformatted:
@@ -95,10 +95,10 @@ class _Reader(HTMLParser):
             self._lines[-1] += first
             self._lines += others
             return
-        words = re.sub(r"\s+", " ", data)
-        if words.startswith(" ") and (not self._lines[-1] or self._lines[-1].endswith(" ")):
-            words = words[1:]
-        self._lines[-1] += words
+        text = re.sub(r"\s+", " ", data)
+        if text.startswith(" ") and (not self._lines[-1] or self._lines[-1].endswith(" ")):
+            text = text[1:]
+        self._lines[-1] += text
 
     def _begin_block(self, tag: str) -> None:
         self._break(is_wide=tag not in ("li", "tr", "dd", "dt"))
