@@ -208,7 +208,7 @@ def test_a_demo_that_is_not_kept_leaves_nothing_behind(tmp_path: Path) -> None:
     folder = tmp_path / "gone"
     code, out, err = broken_off(folder, "iteration 1", "--no-keep")
     assert code == 130
-    assert "goes on" not in err
+    assert "continues the run" not in err
     assert f"resume     {BRIDLE} demo\n" in out
     assert not folder.exists()
 

@@ -189,7 +189,7 @@ def test_on_a_terminal_the_wait_is_counted_down_and_a_key_ends_it(tmp_path: Path
             shown = read_until(ours, rb"waiting for usage limit: One: (?:59:\d\d|1:00:\d\d) left, until")
             assert b"press s to try now" in shown
             os.write(ours, b"s")
-            read_until(ours, rb"the wait is over")
+            read_until(ours, rb"wait skipped")
             read_until(ours, rb"committed")
             eventually(lambda: drained(ours) and child.poll() is not None)
             assert child.returncode == 0

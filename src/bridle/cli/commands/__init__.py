@@ -1,1 +1,1 @@
-"""The `commands` layer; see docs/architecture.md."""
+"""One module for each command; `cli/command_table.py` names them. Commands do not import each other."""

@@ -1,1 +1,1 @@
-"""The `demo` layer; see docs/architecture.md."""
+"""The sample repository and the scripted model of `bridle demo`. Imported by that command only."""

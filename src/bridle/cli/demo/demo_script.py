@@ -1,8 +1,8 @@
-"""What the stage says in the place of a model: one conversation for each iteration of the demo. Pure.
+"""The scripted model of the demo: one conversation for each iteration. Pure.
 
-Every answer is bound to what stands in the request: to the task in the prompt, to the output of a check that really
-failed, to the lines of a file that was really read. Where that is not so, the answer is an API error that says so.
-An iteration that was broken off is begun again on the files as it left them: that is expected too, and nothing else.
+Every answer depends on the request: the task in the prompt, the output of a check that really failed, the lines of a
+file that was really read. Any other request gets an API error that names what was expected. An interrupted iteration
+is repeated on the files as it left them; the script expects that too.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ import re
 from pathlib import Path
 from typing import Any
 
-_BROKEN_OFF = "This was done already, by an iteration that was broken off. I only see whether it holds."
-# What a tool says of a file that is there and that this agent has not seen.
+_INTERRUPTED = "An interrupted iteration did this already. I only check that it works."
+# The tool result for an existing file that the agent has not read.
 _NOT_READ = "File has not been read yet"
-# What is said on every request that the script has no answer for; the demo looks for it at its end.
-UNEXPECTED = "the demo's script does not fit this repository: {} was expected"
+# The error for every request without an answer in the script; the demo reports it at the end.
+UNEXPECTED = "the demo's script does not match this repository: expected {}"
 
 Answer = dict[str, Any]
 
@@ -26,7 +26,7 @@ _REBATE = '''\
 def rebate(cents: int, percent: int) -> int:
     """The cents off a price, at so many percent."""
     if not 0 <= percent <= 100:
-        raise ValueError(f"{percent} percent is no rebate")
+        raise ValueError(f"percent must be between 0 and 100, got {percent}")
     return round(cents * percent / 100)
 '''
 
@@ -54,7 +54,7 @@ def _line(what: str, amount: str) -> str:
 
 
 def script(repository: Path, *, delay_seconds: float = 0.0) -> dict[str, Any]:
-    """The whole script, for a repository at this place; the delay is how long the model seems to think."""
+    """Return the script for a repository at this path, with a delay before each answer."""
     conversations = [_prices(repository), _basket(repository), *_rebates(repository), _slip(repository)]
     for conversation in conversations:
         for answer in conversation["answers"]:
@@ -67,11 +67,11 @@ def _prices(repository: Path) -> dict[str, Any]:
     wrong = "    return int(whole) * 100 + int(rest or 0)"
     return _conversation(
         "Prices as people write them",
-        _first("I will look at how prices are read.", _call("Read", file_path=path)),
+        _first("I read how prices are parsed.", _call("Read", file_path=path)),
         _after(
             "Read",
             wrong,
-            "`3.5` gives 305, since the places behind the point are taken as they stand.",
+            "`3.5` returns 305: the digits after the point are used as they are.",
             _call(
                 "Edit",
                 file_path=path,
@@ -80,7 +80,7 @@ def _prices(repository: Path) -> dict[str, Any]:
                 '    return int(whole) * 100 + int(f"{rest:0<2}")',
             ),
         ),
-        _after("Read", 'int(f"{rest:0<2}")', _BROKEN_OFF, _test("tests/test_prices.py")),
+        _after("Read", 'int(f"{rest:0<2}")', _INTERRUPTED, _test("tests/test_prices.py")),
         _after("Edit", "has been updated", _test("tests/test_prices.py")),
         _after(
             "Bash",
@@ -97,24 +97,25 @@ def _basket(repository: Path) -> dict[str, Any]:
     path = str(repository / "till/basket.py")
     wrong = "        return sum(cents for _, cents, _ in self.items)"
     right = "        return sum(cents * count for _, cents, count in self.items)"
-    kept = "        self.items.append((name, cents, count))"
+    append = "        self.items.append((name, cents, count))"
     refusal = _call(
         "Edit",
         file_path=path,
-        old_string=kept,
-        new_string=f'        if count < 1:\n            raise ValueError(f"{{count}} is no count")\n{kept}',
+        old_string=append,
+        new_string='        if count < 1:\n            raise ValueError(f"count must be at least 1, got {count}")\n'
+        + append,
     )
     return _conversation(
         "Count what is in the basket",
-        _first("I begin with the basket itself.", _call("Read", file_path=path)),
+        _first("I start with the basket itself.", _call("Read", file_path=path)),
         _after(
             "Read",
             wrong,
-            "The count is kept but never used.",
+            "The count is stored but never used.",
             _call("Edit", file_path=path, old_string=wrong, new_string=right),
             refusal,
         ),
-        _after("Read", "if count < 1:", _BROKEN_OFF, _test("tests/test_basket.py")),
+        _after("Read", "if count < 1:", _INTERRUPTED, _test("tests/test_basket.py")),
         _after("Read", right, "The total is right already; a count below one is not refused yet.", refusal),
         _after("Edit", "has been updated", _test("tests/test_basket.py")),
         _after("Bash", r"Ran 3 tests.*OK", _end("The total counts every item, and a count below one is refused.")),
@@ -122,27 +123,27 @@ def _basket(repository: Path) -> dict[str, Any]:
 
 
 def _rebates(repository: Path) -> list[dict[str, Any]]:
-    """Two conversations: the first one rounds as Python does and says it is done; the second one hears of it."""
+    """Return two conversations: the first rounds as Python does, the second fixes that after the check failed."""
     title, path = "Rebates", str(repository / "till/rebate.py")
     rounded, right = "    return round(cents * percent / 100)", "    return (cents * percent + 50) // 100"
     too_early = _end("till/rebate.py is written; it is simple enough to be right.")
     second = _conversation(
         title,
-        _first("The check says 2 where 3 is right. I look at what is there.", _call("Read", file_path=path)),
+        _first("The check got 2 instead of 3. I read the code first.", _call("Read", file_path=path)),
         _after(
             "Read",
             rounded,
-            "`round` takes a half to the even number. In whole numbers there is no half to lose.",
+            "`round` rounds a half to the even number. Integer arithmetic avoids that.",
             _call("Edit", file_path=path, old_string=rounded, new_string=right),
         ),
-        _after("Read", right, _BROKEN_OFF, _test("tests/test_rebate.py")),
+        _after("Read", right, _INTERRUPTED, _test("tests/test_rebate.py")),
         _after("Edit", "has been updated", _test("tests/test_rebate.py")),
         _after(
             "Bash",
             r"Ran 3 tests.*OK",
             _end(
-                "Rebates are rounded in whole numbers, half a cent up.",
-                patterns=["round() goes to the even number: (n + 50) // 100 rounds half a cent up"],
+                "Rebates are rounded with integers, half a cent up.",
+                patterns=["round() rounds a half to the even number: (n + 50) // 100 rounds half a cent up"],
             ),
         ),
         also=r"AssertionError: 2 != 3",
@@ -163,19 +164,19 @@ def _slip(repository: Path) -> dict[str, Any]:
     return _conversation(
         "Print the slip",
         _first(
-            "The test shows the widths; I look at it first.",
+            "The test shows the widths; I read it first.",
             _call("Read", file_path=str(repository / "tests/test_slip.py")),
         ),
         _after("Read", "rebate 10%        -0.50", _call("Write", file_path=path, content=_SLIP)),
-        _after("Write", "File created successfully", "Now everything.", everything),
+        _after("Write", "File created successfully", "Now all tests.", everything),
         _after("Write", _NOT_READ, _call("Read", file_path=path)),
-        _after("Read", "def slip(", _BROKEN_OFF, everything),
+        _after("Read", "def slip(", _INTERRUPTED, everything),
         _after("Bash", r"Ran 13 tests.*OK", _end("The slip is printed, and all thirteen tests pass.")),
     )
 
 
 def _conversation(title: str, *answers: Answer, also: str = "") -> dict[str, Any]:
-    """The answers to an iteration on one task; `also` must stand in its prompt as well."""
+    """Return the answers to an iteration on one task; its prompt must also match `also`."""
     pattern = rf"\*\*{re.escape(title)}\*\*" + (f".*{also}" if also else "")
     expected = " or ".join(dict.fromkeys(repr(answer["when"].get("matches", title)) for answer in answers))
     return {
@@ -190,7 +191,7 @@ def _first(*blocks: Any) -> Answer:
 
 
 def _after(tool: str, pattern: str, *blocks: Any) -> Answer:
-    """What follows on the result of a tool, if this stands in it."""
+    """Return the answer to a tool result that contains a pattern."""
     is_pattern = ".*" in pattern
     return {
         "when": {"tool_result_of": tool, "matches": pattern if is_pattern else re.escape(pattern)},
@@ -198,8 +199,8 @@ def _after(tool: str, pattern: str, *blocks: Any) -> Answer:
     }
 
 
-def _call(tool: str, **given: Any) -> dict[str, Any]:
-    return {"type": "tool_use", "name": tool, "input": given}
+def _call(tool: str, **arguments: Any) -> dict[str, Any]:
+    return {"type": "tool_use", "name": tool, "input": arguments}
 
 
 def _test(path: str) -> dict[str, Any]:

@@ -7,18 +7,18 @@ PRICES = '''\
 
 
 def parse(text: str) -> int:
-    """The cents of a price that a person wrote."""
+    """Parse a price into cents."""
     whole, _, rest = text.partition(".")
     return int(whole) * 100 + int(rest or 0)
 
 
 def show(cents: int) -> str:
-    """A price as it stands on a slip."""
+    """Format a price as on a slip."""
     return f"{cents // 100}.{cents % 100:02}"
 '''
 
 BASKET = '''\
-"""What a customer takes along."""
+"""The basket of a customer."""
 
 
 class Basket:
@@ -28,11 +28,11 @@ class Basket:
         self.items: list[tuple[str, int, int]] = []
 
     def add(self, name: str, cents: int, count: int = 1) -> None:
-        """Put something in, once or several times."""
+        """Add an item, once or several times."""
         self.items.append((name, cents, count))
 
     def total(self) -> int:
-        """What all of it costs, in cents."""
+        """Return the total in cents."""
         return sum(cents for _, cents, _ in self.items)
 '''
 
@@ -134,30 +134,30 @@ A till for a small shop, in plain Python. Amounts are whole cents everywhere. `p
 PLAN = """\
 # The till
 
-The tests say how the till should work. Some of its code is wrong, and some is not there yet.
+The tests define how the till should work. Some of its code is wrong, and some is missing.
 
 Checks: `python3 -m compileall -q till`
 
 ## Prices as people write them
-`parse` in `till/prices.py` takes 3.5 for three and five cents, and stumbles over a comma.
-- [ ] one place behind the point is a tenth
-- [ ] a comma is as good as a point
+`parse` in `till/prices.py` reads 3.5 as three and five cents, and fails on a comma.
+- [ ] one digit after the point is a tenth
+- [ ] a comma works like a point
 Check: `python3 -m unittest tests/test_prices.py`
 
 ## Count what is in the basket
-The total in `till/basket.py` forgets how often an item was put in.
-- [ ] every item counts as often as it is there
+The total in `till/basket.py` ignores how often an item was added.
+- [ ] every item counts as often as it was added
 - [ ] a count below one is refused
 Check: `python3 -m unittest tests/test_basket.py`
 
 ## Rebates
 Write `till/rebate.py` with `rebate(cents, percent)`: how many cents the customer saves.
 - [ ] half a cent is rounded up
-- [ ] more than 100 percent, or less than none, is refused
+- [ ] more than 100 percent, or less than 0, is refused
 Check: `python3 -m unittest tests/test_rebate.py`
 
 ## Print the slip
-Write `till/slip.py` with `slip(basket, percent=0)`: a line for each item, the rebate if there is one, the total.
+Write `till/slip.py` with `slip(basket, percent=0)`: a line for each item, the rebate if any, the total.
 Needs: Prices as people write them, Count what is in the basket, Rebates
 Check: `python3 -m unittest`
 """
@@ -175,4 +175,4 @@ FILES: dict[str, str] = {
     "tests/test_rebate.py": _TEST_REBATE,
     "tests/test_slip.py": _TEST_SLIP,
 }
-"""Every file of the repository, by its path in it."""
+"""Every file of the repository, by its path."""

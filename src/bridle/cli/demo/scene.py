@@ -1,4 +1,4 @@
-"""Where the demo takes place: a repository, a home that is nobody's, and an environment made from nothing."""
+"""The folder of the demo: a sample repository, an empty home, and an environment built from scratch."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from bridle.journal.stores.file_store import FileStore
 from bridle.workspace.git import Git
 
 REPOSITORY = "till"
-_KEY = "not-a-key"  # the stage asks for none
+_KEY = "not-a-key"  # the stage does not check it
 _AGENT = '#!/bin/sh\nexec {python} -c "from bridle.cli.main import agent; agent()" "$@"\n'
 _IDENTITY = ("-c", "user.name=Bridle demo", "-c", "user.email=demo@localhost")
-# What a terminal and a locale need; nothing of the person's settings, accounts or proxies.
+# What a terminal and a locale need; nothing of the user's settings, accounts or proxies.
 _KEPT = ("LANG", "LC_ALL", "LC_CTYPE", "TERM", "TZ", "COLORTERM", "NO_COLOR", "TMPDIR")
 
 
@@ -34,22 +34,22 @@ class Scene:
 
     @property
     def repository(self) -> Path:
-        """The sample repository."""
+        """Return the sample repository."""
         return self.folder / REPOSITORY
 
     @property
     def home(self) -> Path:
-        """The home folder of everything that the demo starts."""
+        """Return the home folder of everything that the demo starts."""
         return self.folder / "home"
 
     @property
     def agent(self) -> Path:
-        """The program `bridle-agent` of this very Bridle."""
+        """Return the path of a `bridle-agent` that starts this installation."""
         return self.folder / "bin" / "bridle-agent"
 
     def environment(self, url: str, inherited: Mapping[str, str]) -> dict[str, str]:
-        """Everything that agents and checks are given; the model is at that address."""
-        own = os.path.dirname(sys.executable)  # so that python3 is the one that Bridle runs on
+        """Return the environment of agents and checks, with the model at this URL."""
+        own = os.path.dirname(sys.executable)  # so that python3 is the Python of Bridle
         return {
             **{name: inherited[name] for name in _KEPT if name in inherited},
             "PATH": os.pathsep.join((own, inherited.get("PATH", os.defpath))),
@@ -63,27 +63,27 @@ class Scene:
         }
 
 
-def choose_folder(given: Path | None) -> Path:
-    """The folder to work in: the one that was named, which must be empty or new, or a temporary one."""
-    if given is None:
+def choose_folder(chosen: Path | None) -> Path:
+    """Return the chosen folder, which must be empty or new, or a temporary one."""
+    if chosen is None:
         return Path(tempfile.mkdtemp(prefix="bridle-demo-")).resolve()
-    folder = given.absolute()
+    folder = chosen.absolute()
     try:
         folder.mkdir(parents=True, exist_ok=True)
         if any(folder.iterdir()):
             raise UsageError(f"{folder} is not empty", remedy="Name a new folder, or an empty one.")
     except (FileExistsError, NotADirectoryError) as error:
-        raise UsageError(f"{folder} is no folder", remedy="Name a new folder, or an empty one.") from error
+        raise UsageError(f"{folder} is not a folder", remedy="Name a new folder, or an empty one.") from error
     except OSError as error:
-        raise UsageError(f"{folder} cannot be used: {error.strerror}") from error
+        raise UsageError(f"cannot use {folder}: {error.strerror}") from error
     return folder.resolve()
 
 
-def find_unfinished(given: Path | None) -> tuple[Scene, Path | None] | None:
-    """The demo that was broken off in a folder, and its run, where it had one already; None where there is none."""
-    if given is None:
+def find_unfinished(chosen: Path | None) -> tuple[Scene, Path | None] | None:
+    """Return the interrupted demo in a folder and its run, if it had one; None without a demo."""
+    if chosen is None:
         return None
-    scene = Scene(given.resolve())
+    scene = Scene(chosen.resolve())
     has_commit = (scene.repository / ".git/refs/heads/main").is_file()
     runs = [path.parent for path in (scene.repository / layout.RUNS_FOLDER).glob(f"*/{layout.RUN_FILE}")]
     if not scene.agent.is_file() or not has_commit or len(runs) > 1:
@@ -94,7 +94,7 @@ def find_unfinished(given: Path | None) -> tuple[Scene, Path | None] | None:
 
 
 async def build(folder: Path, inherited: Mapping[str, str]) -> Scene:
-    """Write the sample repository with its one commit, and what belongs around it."""
+    """Write the sample repository with one commit, the home folder and the agent program."""
     scene = Scene(folder)
     for path in (scene.repository, scene.home, scene.agent.parent):
         path.mkdir()
@@ -112,8 +112,8 @@ async def build(folder: Path, inherited: Mapping[str, str]) -> Scene:
 
 
 def clear(folder: Path) -> None:
-    """Take a demo away again."""
+    """Remove a demo."""
     try:
         shutil.rmtree(folder)
     except OSError as error:
-        raise DiskError(f"{folder} could not be removed: {error.strerror}", remedy="Remove it by hand.") from error
+        raise DiskError(f"cannot remove {folder}: {error.strerror}", remedy="Remove it yourself.") from error

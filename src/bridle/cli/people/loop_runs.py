@@ -1,4 +1,4 @@
-"""What the commands of the loop share: which run is meant, how it is driven, and what is printed at its end."""
+"""What the commands of the loop share: finding a run, creating it, driving it, printing its receipt."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from bridle.cli.people import notify
-from bridle.cli.people.run_display import face_of
+from bridle.cli.people.run_display import display_for
 from bridle.cli.people.terminal import chosen_run, until_signalled
 from bridle.engine.iterate.iteration_report import COMPLETED
 from bridle.ground.home import bridle_home
@@ -32,51 +32,46 @@ from bridle.views.terminal.escape_controls import escape_unprintable
 
 
 def say(line: str) -> None:
-    """A line for the person who watches."""
+    """Print a message on stderr."""
     print(f"bridle: {escape_unprintable(line)}", file=sys.stderr, flush=True)
 
 
-def home() -> Path:
-    """The user's own folder."""
-    return bridle_home(os.environ)
-
-
-def chosen(argument: str | None) -> Path:
-    """The run that a person means."""
+def find_run(argument: str | None) -> Path:
+    """Return the folder of the run that the user named, or of the last one."""
     return chosen_run(argument or LAST, None)
 
 
 def is_loop(run: Path) -> bool:
-    """Whether it is a run of the loop, and not of some other process."""
+    """Return whether a run is one of the loop, not of another process."""
     return FileStore(run).metadata().get("processId") == PROCESS_ID
 
 
 RESUME = "bridle resume"
 
 
-async def begin(
-    beginning: RunRequest,
+async def create_run(
+    request: RunRequest,
     environment: Mapping[str, str],
     *,
     introduction: Sequence[str] | None = None,
     resume: str | None = RESUME,
 ) -> Path:
-    """Make the run, and say what is about to happen: the agents and who pays, the bounds, how to go on."""
-    settings, tasks = beginning.settings, len(beginning.plan.tasks)
+    """Create the run and print its agents, what pays, its limits and how to resume it."""
+    settings, tasks = request.settings, len(request.plan.tasks)
     if settings.notify:
         notify.check_addresses(settings.notify)
-    found = introduce(settings, beginning.repository, environment)
-    for line in found if introduction is None else introduction:
+    agents = introduce(settings, request.repository, environment)
+    for line in agents if introduction is None else introduction:
         say(line)
     if not settings.uses_worktrees:
-        check_free(beginning.repository)
-    run = await create(beginning, _runs_of(beginning.repository, environment), environment)
+        check_free(request.repository)
+    run = await create(request, _runs_of(request.repository, environment), environment)
     say(f"run {run.name}: {tasks} {'task' if tasks == 1 else 'tasks'}; {settings.limits.words()}")
     if settings.uses_worktrees:
         at_once = f", {settings.parallel} tasks at once" if settings.parallel > 1 else ""
-        say(f"working in {folder_of(beginning.repository, run.name)}{at_once}; your working copy stays as it is")
+        say(f"working in {folder_of(request.repository, run.name)}{at_once}; your working copy is not touched")
     if resume is not None:
-        say(f"Ctrl-C is safe: `{resume}` goes on")
+        say(f"Ctrl-C is safe: `{resume}` continues the run")
     return run
 
 
@@ -89,22 +84,22 @@ async def drive(
     addresses: Sequence[str] | None = None,
     resume: str | None = None,
 ) -> int:
-    """Drive a run to its end, print its receipt, send word of it, and give the exit code.
+    """Drive a run to its end, print its receipt, notify, and return the exit code.
 
-    `resume` is how this run goes on, where `bridle resume` is not the way.
+    `resume` is the command that continues this run, if it is not `bridle resume`.
     """
-    outer = dict(os.environ) if environment is None else environment
-    told = _addresses(run) if addresses is None else addresses
-    ended = await until_signalled(_shown(run, outer, with_hooks=with_hooks))
+    variables = dict(os.environ) if environment is None else environment
+    notified = _addresses(run) if addresses is None else addresses
+    ended = await until_signalled(_drive_with_display(run, variables, with_hooks=with_hooks))
     if ended is None:
         document = await receipt_with_pause(run)
         _tick(run, document)
-        show(_with_way(document, resume), "interrupted; nothing is lost", as_json=as_json)
+        show(_with_resume(document, resume), "interrupted; nothing is lost", as_json=as_json)
         return INTERRUPTED
     _tick(run, ended.receipt)
-    show(_with_way(ended.receipt, resume), ended.reason, as_json=as_json)
-    if told:
-        await notify.send(told, ended.receipt, ended.reason, say)
+    show(_with_resume(ended.receipt, resume), ended.reason, as_json=as_json)
+    if notified:
+        await notify.send(notified, ended.receipt, ended.reason, say)
     return ended.exit_code
 
 
@@ -114,14 +109,14 @@ def show(document: dict[str, Any], reason: str, *, as_json: bool) -> None:
         print(_as_json(document))
         return
     if sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb":
-        _paint(document, reason)
+        _print_coloured(document, reason)
         return
     for line in receipts.plain_lines(document, reason):
         print(line)
 
 
 def _tick(run: Path, document: Mapping[str, Any]) -> None:
-    """Tick what is verified in the plan's file, where the person wants that."""
+    """Tick verified tasks in the plan's file, if the settings ask for it."""
     inputs = FileStore(run).inputs()
     if not isinstance(inputs, dict) or not inputs["settings"].get("tick"):
         return
@@ -130,12 +125,12 @@ def _tick(run: Path, document: Mapping[str, Any]) -> None:
         tick(Path(plan.path), [task["title"] for task in document["tasks"] if task["verdict"] in VERIFIED])
 
 
-def _with_way(document: dict[str, Any], resume: str | None) -> dict[str, Any]:
+def _with_resume(document: dict[str, Any], resume: str | None) -> dict[str, Any]:
     return document if resume is None else {**document, "resume": resume}
 
 
 def _as_json(document: dict[str, Any]) -> str:
-    """One document that every reader can read, also where the name of a file in it is no text."""
+    """Return the document as JSON, escaped if it contains file names that are not UTF-8."""
     text = json.dumps(document, ensure_ascii=False)
     try:
         text.encode("utf-8")
@@ -145,41 +140,41 @@ def _as_json(document: dict[str, Any]) -> str:
 
 
 def _runs_of(repository: Path, environment: Mapping[str, str]) -> Path:
-    """Where the runs of a repository are, whatever the folder is that a person is in."""
+    """Return the folder of a repository's runs, whatever the current folder is."""
     return runs_folder(None, {layout.RUNS_FOLDER_VARIABLE: str(repository / layout.RUNS_FOLDER), **environment})
 
 
 def _addresses(run: Path) -> Sequence[str]:
-    """Where to send word at the end; of a run that is complete already nobody needs to hear again."""
+    """Return the addresses to notify; none for a run that has completed already."""
     store = FileStore(run)
     inputs = store.inputs()
     if store.standing().end == COMPLETED or not isinstance(inputs, dict) or "repository" not in inputs:
         return ()
-    return load_settings(Path(str(inputs["repository"])), home()).notify
+    return load_settings(Path(str(inputs["repository"])), bridle_home(os.environ)).notify
 
 
-def _paint(document: dict[str, Any], reason: str) -> None:
+def _print_coloured(document: dict[str, Any], reason: str) -> None:
     from rich.console import Console
 
     from bridle.views.terminal.rich_text import to_rich_text
     from bridle.views.terminal.styled_lines import BLANK
 
     console = Console(highlight=False, markup=False, emoji=False)
-    # A command that is too long for the terminal is broken by the terminal alone, so that it can be copied.
+    # Let the terminal wrap long lines, so that a command in them can be copied.
     console.print(to_rich_text([BLANK, *receipts.styled_lines(document, reason, width=console.width)]), soft_wrap=True)
 
 
-async def _shown(run: Path, environment: Mapping[str, str], *, with_hooks: bool) -> RunEnd:
-    """Drive the run, and show it meanwhile."""
-    async with _place_of(run), face_of(run, environment) as face:
-        return await drive_run(run, environment, face.say, with_hooks=with_hooks, watch=face.watch)
+async def _drive_with_display(run: Path, environment: Mapping[str, str], *, with_hooks: bool) -> RunEnd:
+    """Drive the run and show its progress."""
+    async with _working_copy(run), display_for(run, environment) as display:
+        return await drive_run(run, environment, display.say, with_hooks=with_hooks, watch=display.watch)
 
 
-def _place_of(run: Path) -> AbstractAsyncContextManager[None]:
-    """The working copy that the run needs for itself, if it needs one."""
+def _working_copy(run: Path) -> AbstractAsyncContextManager[None]:
+    """Lock the working copy, if the run works in it."""
     store = FileStore(run)
     inputs = store.inputs()
     if store.standing().end == COMPLETED or not isinstance(inputs, dict) or "settings" not in inputs:
         return nullcontext()
-    is_apart = Settings.from_json(inputs["settings"]).uses_worktrees
-    return nullcontext() if is_apart else occupied(Path(str(inputs["repository"])), run.name)
+    has_worktree = Settings.from_json(inputs["settings"]).uses_worktrees
+    return nullcontext() if has_worktree else occupied(Path(str(inputs["repository"])), run.name)

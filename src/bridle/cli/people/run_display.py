@@ -1,4 +1,4 @@
-"""What a person sees of a run while it is under way: lines in a pipe, a live view on a terminal. Always on stderr."""
+"""The display of a running run on stderr: lines in a pipe, a live view on a terminal."""
 
 from __future__ import annotations
 
@@ -32,22 +32,22 @@ if TYPE_CHECKING:
     from bridle.wire.record.record import Record
 
 SKIP_KEY = "s"
-# A long journal takes a while to read: the view rests ten times as long, and leaves the machine to the work.
-LOOK_SHARE = 10
+# A long journal takes a while to read: wait ten times as long before reading it again.
+READ_PAUSE_FACTOR = 10
 
-# How often a run without a live view is looked at for a wait, of which the shortest takes some seconds.
-WAITS_SECONDS = 1.0
+# How often a run without a live view is checked for a wait, the shortest of which takes seconds.
+WAIT_POLL_SECONDS = 1.0
 
 
 class RunDisplay(Protocol):
-    """Shows a run from the beginning to the end of an `async with` block."""
+    """Shows a run while an `async with` block lasts."""
 
     def say(self, line: str) -> None:
-        """Show a line."""
+        """Show a message."""
         ...
 
     def watch(self, progress: Progress) -> None:
-        """Show what has happened."""
+        """Show a progress event."""
         ...
 
     async def __aenter__(self) -> Self: ...
@@ -57,8 +57,8 @@ class RunDisplay(Protocol):
     ) -> None: ...
 
 
-def face_of(run: Path, environment: Mapping[str, str]) -> RunDisplay:
-    """The face that fits where stderr goes to."""
+def display_for(run: Path, environment: Mapping[str, str]) -> RunDisplay:
+    """Return a live display if stderr is a terminal, else one that prints lines."""
     inputs = FileStore(run).inputs()
     plan = Plan.from_json(inputs["plan"]) if isinstance(inputs, dict) and "plan" in inputs else None
     titles = tuple(task.title for task in plan.tasks) if plan is not None else ()
@@ -68,41 +68,41 @@ def face_of(run: Path, environment: Mapping[str, str]) -> RunDisplay:
 
 
 def _folders(run: Path, inputs: object) -> tuple[Path, ...]:
-    """Where the run works: in the repository, or in its worktrees; the last are one for each worker."""
+    """List the folders that the run works in: the repository, its worktree, and one for each worker."""
     if not isinstance(inputs, dict) or "repository" not in inputs:
         return (run,)
-    return (Path(str(inputs["repository"])), *(Path(str(one)) for one in inputs.get("worktrees") or ()))
+    return (Path(str(inputs["repository"])), *(Path(str(folder)) for folder in inputs.get("worktrees") or ()))
 
 
-def _is_side_by_side(folders: tuple[Path, ...]) -> bool:
-    """Whether several work at once: besides the repository and the run's own worktree there are theirs."""
+def _is_parallel(folders: tuple[Path, ...]) -> bool:
+    """Return whether several tasks run at once: then each worker has a worktree too."""
     return len(folders) > 2
 
 
 class LineDisplay:
-    """A line for each thing, one after the other."""
+    """Prints a line for each event."""
 
     def __init__(self, run: Path, folders: tuple[Path, ...], titles: tuple[str, ...], mask: Mask) -> None:
         self._printer = RunPrinter(
             titles,
             *folders,
             mask=mask,
-            write=lambda one: _write(one.plain),
-            is_parallel=_is_side_by_side(folders),
+            write=lambda line: _write(line.plain),
+            is_parallel=_is_parallel(folders),
         )
         self._store = FileStore(run)
         self._ticking: asyncio.Task[None] | None = None
 
     def say(self, line: str) -> None:
-        """Show a line."""
+        """Show a message."""
         _write(f"bridle: {escape_unprintable(line)}")
 
     def watch(self, progress: Progress) -> None:
-        """Show what has happened."""
+        """Show a progress event."""
         self._printer.print(progress)
 
     async def __aenter__(self) -> Self:
-        self._ticking = asyncio.create_task(self._tell_waits())
+        self._ticking = asyncio.create_task(self._print_waits())
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -110,22 +110,22 @@ class LineDisplay:
             self._ticking.cancel()
             await asyncio.wait({self._ticking})
 
-    async def _tell_waits(self) -> None:
-        """A line for each wait: nothing else would be seen of a run that sleeps for hours."""
-        told = ""
+    async def _print_waits(self) -> None:
+        """Print a line for each wait: a run that sleeps for hours shows nothing else."""
+        printed = ""
         while True:
             try:
-                nap = usage_limit_waits.current(self._store)
+                wait = usage_limit_waits.current(self._store)
             except Error:
-                return  # whoever drives the run meets the same error and says it
-            if nap is not None and nap.effect_id != told:
-                told = nap.effect_id
-                self.say(format_wait(nap))
-            await asyncio.sleep(WAITS_SECONDS)
+                return  # the driver meets the same error and reports it
+            if wait is not None and wait.effect_id != printed:
+                printed = wait.effect_id
+                self.say(format_wait(wait))
+            await asyncio.sleep(WAIT_POLL_SECONDS)
 
 
 class LiveDisplay:
-    """The tasks and what is done now at the bottom of the terminal, and what is over above it."""
+    """Shows the tasks and the current step at the bottom of the terminal, finished steps above."""
 
     def __init__(self, run: Path, folders: tuple[Path, ...], titles: tuple[str, ...], mask: Mask) -> None:
         self._store = FileStore(run)
@@ -134,23 +134,23 @@ class LiveDisplay:
             titles,
             *folders,
             mask=mask,
-            write=self._above,
+            write=self._print_above,
             shows_tools=False,
-            is_parallel=_is_side_by_side(folders),
+            is_parallel=_is_parallel(folders),
         )
         self._seen = -1
-        self._look_again = 0.0
+        self._next_read = 0.0
         self._console: Console | None = None
         self._live: Live | None = None
         self._ticking: asyncio.Task[None] | None = None
         self._stack = ExitStack()
 
     def say(self, line: str) -> None:
-        """Show a line above the view."""
-        self._above(Line((("bridle: ", "dim"), (escape_unprintable(line), ""))))
+        """Show a message above the view."""
+        self._print_above(Line((("bridle: ", "dim"), (escape_unprintable(line), ""))))
 
     def watch(self, progress: Progress) -> None:
-        """Show what has happened."""
+        """Show a progress event."""
         self._screen.add_progress(progress, now=clock.now().timestamp())
         if not isinstance(progress, AgentPrinted):
             self._printer.print(progress)
@@ -174,26 +174,26 @@ class LiveDisplay:
         self._stack.close()
 
     async def _tick(self) -> None:
-        """Draw again and again until the run is over; the journal is read when it has grown."""
+        """Redraw until the run is over; read the journal when it has grown."""
         while True:
-            await self._look()
+            await self._read_journal()
             self._draw()
             await asyncio.sleep(1 / SPINS)
 
-    async def _look(self) -> None:
-        began = clock.monotonic()
+    async def _read_journal(self) -> None:
+        started = clock.monotonic()
         try:
             seq = self._store.standing().seq
-            if seq != self._seen and began >= self._look_again:
+            if seq != self._seen and started >= self._next_read:
                 document, _ = await current_receipt(self._store)
                 if self._seen < 0:
                     before = float(document.get("seconds") or 0.0)
                     self._screen.set_elapsed(before, now=clock.now().timestamp())
                 self._screen.set_receipt(document, usage_limit_waits.current(self._store))
                 self._seen = seq
-                self._look_again = clock.monotonic() + LOOK_SHARE * (clock.monotonic() - began)
+                self._next_read = clock.monotonic() + READ_PAUSE_FACTOR * (clock.monotonic() - started)
         except Error:
-            return  # whoever drives the run meets the same error and says it; the picture stays as it is
+            return  # the driver meets the same error and reports it; the view stays as it is
 
     def _draw(self) -> None:
         from bridle.views.terminal.rich_text import to_rich_text
@@ -208,14 +208,14 @@ class LiveDisplay:
         if key.lower() != SKIP_KEY:
             return
         has_ended = False
-        while (nap := usage_limit_waits.current(self._store)) is not None and usage_limit_waits.end(
-            FileStore(self._store.run), nap
+        while (wait := usage_limit_waits.current(self._store)) is not None and usage_limit_waits.end(
+            FileStore(self._store.run), wait
         ):
-            has_ended = True  # several workers may wait for the same
+            has_ended = True  # several workers may wait for the same limit
         if has_ended:
-            self.say("the wait is over: it is tried again now")
+            self.say("wait skipped; trying again now")
 
-    def _above(self, line: Line) -> None:
+    def _print_above(self, line: Line) -> None:
         from bridle.views.terminal.rich_text import to_rich_text
 
         if self._console is None:

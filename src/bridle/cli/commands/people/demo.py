@@ -62,11 +62,11 @@ def _play(scene: Scene, run: Path | None, *, as_json: bool, keep: bool) -> int:
     with running(load_script(script(scene.repository, delay_seconds=seconds))) as stage:
         environment = scene.environment(stage.url, os.environ)
 
-        async def begin_and_drive() -> int:
-            folder = run or await _begin(scene, environment, resume=again if keep else None)
+        async def create_and_drive() -> int:
+            folder = run or await _create_run(scene, environment, resume=again if keep else None)
             return await loop_runs.drive(folder, as_json=as_json, environment=environment, addresses=(), resume=again)
 
-        code = asyncio.run(begin_and_drive())
+        code = asyncio.run(create_and_drive())
         problems = _stage_problems(stage)
     next_steps = [] if not keep or code == INTERRUPTED else _next_steps(scene)
     for line in [*problems, *next_steps]:
@@ -74,7 +74,7 @@ def _play(scene: Scene, run: Path | None, *, as_json: bool, keep: bool) -> int:
     return code
 
 
-async def _begin(scene: Scene, environment: dict[str, str], *, resume: str | None) -> Path:
+async def _create_run(scene: Scene, environment: dict[str, str], *, resume: str | None) -> Path:
     """Create the run of the sample's plan."""
     from bridle.cli.people import loop_runs
     from bridle.loop.control import runs
@@ -83,10 +83,10 @@ async def _begin(scene: Scene, environment: dict[str, str], *, resume: str | Non
 
     settings = load_settings(scene.repository, Path(environment["BRIDLE_HOME"]), {"agent": "bridle-agent"})
     plan = read_plan("PLAN.md", scene.repository, settings)
-    beginning = await runs.check_start(scene.repository, plan, settings, environment)
+    request = await runs.check_start(scene.repository, plan, settings, environment)
     for line in _introduction(scene, len(plan.tasks)):
         click.echo(line, err=True)
-    return await loop_runs.begin(beginning, environment, introduction=(), resume=resume)
+    return await loop_runs.create_run(request, environment, introduction=(), resume=resume)
 
 
 def _introduction(scene: Scene, tasks: int) -> list[str]:

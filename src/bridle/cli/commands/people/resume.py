@@ -25,7 +25,7 @@ def command(*, run: str | None, no_hooks: bool, as_json: bool, **flags: Any) -> 
     from bridle.loop.settings.bridle_toml import read_flags
 
     limits = read_flags(flags)
-    folder = loop_runs.chosen(run)
+    folder = loop_runs.find_run(run)
     store = FileStore(folder)
     if limits:
         user_messages.say(store, user_messages.LIMITS, limits)

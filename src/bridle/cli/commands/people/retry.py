@@ -23,7 +23,7 @@ def command(*, task: str, run: str | None, resume: bool, as_json: bool) -> int:
     from bridle.loop.control.runs import receipt_with_pause, release
     from bridle.loop.process.task_state import GOOD
 
-    folder = loop_runs.chosen(run)
+    folder = loop_runs.find_run(run)
     receipt = asyncio.run(receipt_with_pause(folder))
     tasks = receipt.get("tasks", [])
     exact = [entry for entry in tasks if entry["title"] == task]

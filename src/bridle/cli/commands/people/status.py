@@ -16,7 +16,7 @@ def command(*, run: str | None, as_json: bool) -> int:
     from bridle.engine.drive.driver import living_driver
     from bridle.loop.control.runs import STOPPED, receipt_with_pause
 
-    folder = loop_runs.chosen(run)
+    folder = loop_runs.find_run(run)
     driver = living_driver(folder)
     document = asyncio.run(receipt_with_pause(folder))
     if driver is not None:

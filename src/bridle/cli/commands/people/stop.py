@@ -19,7 +19,7 @@ def command(*, run: str | None, as_json: bool) -> int:
     from bridle.engine.drive.driver import LOCK_FILE, living_driver
     from bridle.ground.lock import FileLock
 
-    folder = loop_runs.chosen(run)
+    folder = loop_runs.find_run(run)
     driver = living_driver(folder)
     if driver is not None:
         _terminate(driver.pid)
