@@ -15,6 +15,7 @@ import msgspec
 
 from bridle.errors import DiskError
 from bridle.ground import disk
+from bridle.ground.frontmatter import split_frontmatter
 
 # The file that is read and four more behind it; whoever needs a longer chain has lost his way.
 IMPORT_DEPTH = 5
@@ -34,7 +35,6 @@ _FENCE = r"(?ms)^ {0,3}(`{3,}|~{3,})[^\n]*\n.*?(?:^ {0,3}\1[`~]*[ \t]*$|\Z)"
 _CODE = r"(?s)(`+)(?!`).*?(?<!`)\1(?!`)"
 _COMMENT = r"(?s)<!--.*?-->[ \t]*\n?"
 _IMPORT = r"(?:^|(?<=\s))@((?:\\ |[^\s\\])+)"
-_FRONT = r"(?s)\A---[ \t]*\n(.*?)\n---[ \t]*(?:\n|\Z)"
 
 
 class Instructions(msgspec.Struct, frozen=True):
@@ -91,8 +91,8 @@ class _Reading:
     def add_all(self, paths: Iterable[Path], kind: str) -> None:
         """Read rules; those that are for some paths only are left to whoever works on these."""
         for path in paths:
-            front = re.match(_FRONT, _read(path) or "")
-            if front is None or not re.search(r"(?m)^paths\s*:", front[1]):
+            parts = split_frontmatter(_read(path) or "")
+            if parts is None or not re.search(r"(?m)^paths\s*:", parts[0]):
                 self.add(path, kind)
 
     def _add(self, path: Path, kind: str, *, depth: int) -> bool:
@@ -107,7 +107,9 @@ class _Reading:
             return False
         self._seen.add(real)
         self._left_bytes -= len(text)
-        shown = re.sub(_FRONT, "", _without_comments(text)).strip()
+        plain = _without_comments(text)
+        parts = split_frontmatter(plain)
+        shown = (plain if parts is None else parts[1]).strip()
         if shown:
             self.found.append(Instructions(path, kind, shown))
         if depth < IMPORT_DEPTH:

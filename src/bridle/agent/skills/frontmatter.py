@@ -11,6 +11,8 @@ from typing import Any
 
 import msgspec
 
+from bridle.ground.frontmatter import split_frontmatter
+
 # Fields are a few lines. What is larger is not written by hand, and a parser can be kept busy for long with it.
 FIELDS_LIMIT_CHARACTERS = 32 * 1024
 
@@ -20,7 +22,6 @@ NESTING_LIMIT = 100
 # Several words of one field; the search for parentheses takes long in very long ones.
 WORDS_LIMIT_CHARACTERS = 4096
 
-_BLOCK = r"(?sm)\A---[ \t]*\r?\n(.*?)^---[ \t]*(?:\r?\n|\Z)"
 # A value that YAML would give back as this very text: it begins with a letter or a digit and has no sign in it.
 _PLAIN = r"([A-Za-z][\w-]*):[ \t]+((?:[^\W\d]|[/(<$])(?:[^:#]|:(?=\S)|(?<=\S)#)*)"
 _LINE = r"([A-Za-z][\w-]*):[ \t]*(\S.*)"
@@ -40,10 +41,10 @@ class Document(msgspec.Struct, frozen=True):
 def parse_document(text: str) -> Document:
     """Take a document apart; without frontmatter all of it is body."""
     text = text.removeprefix("\ufeff")
-    found = re.match(_BLOCK, text)
-    if found is None:
+    parts = split_frontmatter(text)
+    if parts is None:
         return Document({}, text)
-    block, body = found[1], text[found.end() :].lstrip("\r\n")
+    block, body = parts[0], parts[1].lstrip("\r\n")
     if len(block) > FIELDS_LIMIT_CHARACTERS:
         return Document({}, body, f"its frontmatter is longer than {FIELDS_LIMIT_CHARACTERS} characters")
     fields = _plain(block)
