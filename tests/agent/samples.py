@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+
+from bridle.agent.model.api.question import Message
+from bridle.agent.sessions.api_messages import blocks_of
 
 FOLDER = Path(__file__).parent / "transcripts"
 RECORDED = sorted(path.name for path in FOLDER.glob("*.jsonl"))
@@ -43,14 +47,14 @@ def comparable(lines: list[Line]) -> list[str]:
     return texts
 
 
-def is_sendable(messages: list[Line]) -> bool:
+def is_sendable(messages: Sequence[Message]) -> bool:
     """The rules of an endpoint."""
     roles = [message["role"] for message in messages]
     if roles != ["user", "assistant"] * (len(roles) // 2) + ["user"] * (len(roles) % 2):
         return False
     waiting: set[str] = set()
     for message in messages:
-        blocks = message["content"]
+        blocks = blocks_of(message["content"])
         answers = [block["tool_use_id"] for block in blocks if block["type"] == "tool_result"]
         if not blocks or sorted(answers) != sorted(waiting):
             return False

@@ -34,8 +34,8 @@ class Gate:
         self.let.setdefault(call_id, asyncio.Event()).set()
 
 
-def call(name: str) -> ToolCall:
-    return ToolCall(name, "Tool", {}, None)
+def call(name: str, *, is_concurrent: bool) -> ToolCall:
+    return ToolCall(name, "Tool", {}, None, is_concurrent)
 
 
 async def settle() -> None:
@@ -48,7 +48,7 @@ def test_calls_that_only_look_run_together_and_are_told_as_they_end() -> None:
         gate = Gate()
         calls = RunningCalls(gate)
         for name in ("a", "b", "c"):
-            calls.begin(call(name), is_shared=True)
+            calls.begin(call(name, is_concurrent=True))
         await settle()
         assert gate.begun == ["a", "b", "c"]
         told = []
@@ -65,9 +65,9 @@ def test_a_call_that_changes_something_waits_for_those_before_it_and_holds_those
     async def scene() -> None:
         gate = Gate()
         calls = RunningCalls(gate)
-        calls.begin(call("look"), is_shared=True)
-        calls.begin(call("change"), is_shared=False)
-        calls.begin(call("look again"), is_shared=True)
+        calls.begin(call("look", is_concurrent=True))
+        calls.begin(call("change", is_concurrent=False))
+        calls.begin(call("look again", is_concurrent=True))
         await settle()
         assert gate.begun == ["look"]
         gate.open("look")
@@ -89,7 +89,7 @@ def test_two_changes_keep_the_order_of_the_model() -> None:
         gate = Gate()
         calls = RunningCalls(gate)
         for name in ("first", "second"):
-            calls.begin(call(name), is_shared=False)
+            calls.begin(call(name, is_concurrent=False))
             gate.open(name)
         assert [(await calls.next_done()).call.call_id for _ in range(2)] == ["first", "second"]
 
@@ -100,8 +100,8 @@ def test_cancelled_calls_have_ended_and_those_that_waited_never_began() -> None:
     async def scene() -> None:
         gate = Gate()
         calls = RunningCalls(gate)
-        calls.begin(call("running"), is_shared=False)
-        calls.begin(call("waiting"), is_shared=False)
+        calls.begin(call("running", is_concurrent=False))
+        calls.begin(call("waiting", is_concurrent=False))
         await settle()
         await calls.cancel()
         assert (gate.begun, gate.cancelled, gate.ended) == (["running"], ["running"], [])

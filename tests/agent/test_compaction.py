@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -21,11 +22,14 @@ from bridle.agent.compaction.compact_history import (
     Compactor,
     NotCompacted,
     record,
+    transcript_metadata,
 )
-from bridle.agent.compaction.summary_text import opening, summary_of
-from bridle.agent.compaction.window import Window, estimate, plan, request, threshold, used
-from bridle.agent.sessions.api_messages import Message, mended
-from bridle.agent.sessions.open_session import Place, Wanted, open_session
+from bridle.agent.compaction.summary_text import extract_summary, opening_message
+from bridle.agent.compaction.window import Window, estimate, plan, summary_request, threshold, used
+from bridle.agent.conversation.compact import event_metadata
+from bridle.agent.model.api.question import Block, Message
+from bridle.agent.sessions.api_messages import AnswerHead, blocks_of, repair
+from bridle.agent.sessions.open_session import Place, SessionRequest, open_session
 from bridle.agent.sessions.session import Session, new_uuid
 from bridle.errors import ModelFailure
 from tests.agent.samples import is_sendable, lines_in, recorded
@@ -179,13 +183,13 @@ def test_it_is_not_due_where_the_conversation_is_not_what_fills_the_window() -> 
         ([], []),
     ],
 )
-def test_what_is_under_way_stays_as_it_was(messages: list[Message], preserved: list[Message]) -> None:
+def test_the_part_in_progress_stays_as_it_was(messages: list[Message], preserved: list[Message]) -> None:
     planned = plan(messages, WINDOW)
     assert planned.preserved == preserved
-    assert planned.summed_up + planned.preserved == messages
+    assert planned.older + planned.preserved == messages
 
 
-def test_what_is_under_way_but_too_large_is_summed_up_too() -> None:
+def test_a_part_in_progress_that_is_too_large_is_summarised_too() -> None:
     messages = [*TALK, user("x" * 400_000)]
     assert plan(messages, WINDOW).preserved == []
 
@@ -193,20 +197,20 @@ def test_what_is_under_way_but_too_large_is_summed_up_too() -> None:
 def test_the_new_conversation_is_the_summary_and_what_stays() -> None:
     model = Model("<analysis>hm</analysis>\n<summary>\nAll of it.\n</summary>")
     outcome = done(compact(Compactor({}, dropped_tokens=1000), TALK, model, instructions=" keep names "))
-    assert outcome.summary == opening("All of it.", "/t.jsonl")
+    assert outcome.summary == opening_message("All of it.", "/t.jsonl")
     assert outcome.messages == [user(outcome.summary), assistant("four")]
     assert (outcome.pre_tokens, outcome.post_tokens) == (180_000, estimate(outcome.messages))
     assert outcome.dropped_tokens == 1000 + 180_000 - outcome.post_tokens
     assert (outcome.duration_ms, outcome.preserved_messages, outcome.trigger) == (250, 1, "auto")
     assert model.asked[0][:2] == TALK[:2]
-    assert model.asked[0][2]["content"][0] == TALK[2]["content"][0]
-    assert model.asked[0][2]["content"][1]["text"].endswith("besides:\nkeep names")
+    assert blocks_of(model.asked[0][2]["content"])[0] == blocks_of(TALK[2]["content"])[0]
+    assert blocks_of(model.asked[0][2]["content"])[1]["text"].endswith("of the summary:\nkeep names")
     assert len(model.asked[0]) == 3
 
 
-def test_words_of_the_user_that_stay_join_the_summary() -> None:
+def test_a_user_message_that_stays_joins_the_summary() -> None:
     outcome = done(compact(Compactor({}), [*TALK, user("five")], Model("All of it.")))
-    assert [block["text"] for block in outcome.messages[0]["content"]] == [outcome.summary, "five"]
+    assert [block["text"] for block in blocks_of(outcome.messages[0]["content"])] == [outcome.summary, "five"]
     assert len(outcome.messages) == 1
 
 
@@ -225,15 +229,15 @@ def test_words_of_the_user_that_stay_join_the_summary() -> None:
     ],
 )
 def test_the_summary_is_found_in_the_answer(answer: str, summary: str) -> None:
-    assert summary_of(answer) == summary
+    assert extract_summary(answer) == summary
 
 
-# What is told
+# Events and transcript
 
 
 def test_the_event_has_the_fields_of_claude_code_in_their_order() -> None:
     outcome = done(compact(Compactor({}), TALK, Model("All of it.")))
-    event = outcome.event(["p1", "p2"], "s")
+    event = msgspec.to_builtins(event_metadata(outcome, ["p1", "p2"], "s"))
     assert list(event) == [
         "trigger",
         "pre_tokens",
@@ -245,13 +249,13 @@ def test_the_event_has_the_fields_of_claude_code_in_their_order() -> None:
     ]
     assert event["preserved_segment"] == {"head_uuid": "p1", "anchor_uuid": "s", "tail_uuid": "p2"}
     assert event["preserved_messages"] == {"anchor_uuid": "s", "uuids": ["p1", "p2"], "all_uuids": ["p1", "p2"]}
-    assert list(outcome.event([], "s")) == list(event)[:5]
+    assert list(msgspec.to_builtins(event_metadata(outcome, [], "s"))) == list(event)[:5]
 
 
 def test_the_line_has_the_fields_of_claude_code_in_their_order() -> None:
     theirs = next(line for line in recorded("compacted.jsonl") if line.get("subtype") == "compact_boundary")
-    ours = done(compact(Compactor({}), TALK, Model("All of it."))).line(["p"], "s")
-    assert shape(ours) == shape(theirs["compactMetadata"])
+    ours = transcript_metadata(done(compact(Compactor({}), TALK, Model("All of it."))), ["p"], "s")
+    assert shape(msgspec.to_builtins(ours)) == shape(theirs["compactMetadata"])
 
 
 def shape(value: Any) -> Any:
@@ -261,17 +265,17 @@ def shape(value: Any) -> Any:
 
 def test_a_summary_in_the_transcript_is_read_back_as_the_new_conversation(tmp_path: Path) -> None:
     place = Place(tmp_path / "config", tmp_path, "2.1.197")
-    session = open_session(Wanted(), place)
+    session = open_session(SessionRequest(), place)
     say(session, "one", "two")
     say(session, "three", "four")
     outcome = done(compact(Compactor({}), TALK, Model("All of it.")))
     recorded_as = record(outcome, session)
-    assert recorded_as.metadata["preserved_messages"]["uuids"] == session.last_lines(1)
+    assert recorded_as.preserved == session.last_lines(1)
     say(session, "five", "six")
     path = session.path
     assert path is not None
     session.close()
-    again = open_session(Wanted(resume=session.id), place)
+    again = open_session(SessionRequest(resume=session.id), place)
     again.close()
     assert again.history.messages == [*outcome.messages, user("five"), assistant("six")]
     assert again.history.dropped_tokens == outcome.dropped_tokens
@@ -286,7 +290,7 @@ def test_a_summary_in_the_transcript_is_read_back_as_the_new_conversation(tmp_pa
 def say(session: Session, question: str, answer: str) -> None:
     session.prompt(question, permission_mode="default")
     block = {"type": "text", "text": answer}
-    session.assistant({"id": f"m{question}"}, [(new_uuid(), block)], request_id=None)
+    session.assistant(AnswerHead(id=f"m{question}"), [(new_uuid(), block)], request_id=None)
 
 
 # What can go wrong
@@ -409,18 +413,18 @@ _TURNS = st.lists(
 
 @given(turns=_TURNS, ends_with_user=st.booleans(), context_tokens=st.integers(50, 5_000), limit=st.integers(1, 2_000))
 def test_whatever_was_said_the_request_and_the_new_conversation_can_be_sent(
-    turns: list[tuple[list[str], list[Message]]], ends_with_user: bool, context_tokens: int, limit: int
+    turns: list[tuple[list[str], list[Block]]], ends_with_user: bool, context_tokens: int, limit: int
 ) -> None:
-    said: list[tuple[str, list[Message]]] = []
+    said: list[tuple[str, list[Block]]] = []
     for texts, blocks in turns:
         said += [("user", [{"type": "text", "text": text} for text in texts]), ("assistant", blocks)]
-    messages = mended(said[:-1] if ends_with_user and said else said)
+    messages = repair(said[:-1] if ends_with_user and said else said)
     window = Window(context_tokens, context_tokens // 4)
     planned = plan(messages, window)
-    assert planned.summed_up + planned.preserved == messages
-    if planned.summed_up:
-        assert is_sendable(request(planned.summed_up, "x"))
-        assert is_sendable(request(planned.summed_up, limit_tokens=limit))
+    assert planned.older + planned.preserved == messages
+    if planned.older:
+        assert is_sendable(summary_request(planned.older, "x"))
+        assert is_sendable(summary_request(planned.older, limit_tokens=limit))
     outcome = compact(Compactor({}), messages, Model("A summary."), window=window)
     if isinstance(outcome, Compacted):
         assert is_sendable(outcome.messages)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from bridle.agent.command_line.flags import FLAGS, Fate, Takes, parse
-from bridle.agent.command_line.options import Options, options
+from bridle.agent.command_line.options import Options, make_options
 from bridle.errors import UsageError
 
 STREAM = ["--output-format", "stream-json", "--verbose"]
 
 
 def read(*arguments: str) -> Options:
-    return options(parse(list(arguments)))
+    return make_options(parse(list(arguments)))
 
 
 @pytest.mark.parametrize("name", sorted({name for flag in FLAGS for name in flag.names if name.startswith("--")}))
@@ -22,7 +22,7 @@ def test_every_flag_is_read_in_both_dialects(name: str) -> None:
     both = [[name, value], [f"{name}={value}"]] if flag.takes is not Takes.NOTHING else [[name]]
     if flag.fate is Fate.REFUSED:
         for words in both:
-            with pytest.raises(UsageError, match="not part of bridle-agent"):
+            with pytest.raises(UsageError, match="not supported by bridle-agent"):
                 parse(words)
         return
     read_values = [parse(words).values[flag.key] for words in both]
@@ -70,8 +70,8 @@ def test_a_value_may_look_like_a_flag() -> None:
     assert parse(["--append-system-prompt", "--be-terse"]).text("append_system_prompt") == "--be-terse"
 
 
-def test_what_is_passed_over_is_named() -> None:
-    assert read("--ide", "--prompt-suggestions", "-p", "x").passed_over == ("--ide", "--prompt-suggestions")
+def test_ignored_flags_are_listed() -> None:
+    assert read("--ide", "--prompt-suggestions", "-p", "x").ignored_flags == ("--ide", "--prompt-suggestions")
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bridle.agent.sessions import read_transcript
-from bridle.agent.sessions.api_messages import NO_ANSWER
+from bridle.agent.sessions.api_messages import NO_RESULT, blocks_of
 from bridle.agent.sessions.history import History, NotInTranscript, load
 from bridle.errors import DiskError
 from tests.agent.samples import FOLDER, RECORDED, Line, is_sendable, recorded
@@ -69,7 +69,10 @@ def told(loaded: History) -> list[tuple[str, list[str]]]:
     """Who said what, in short."""
     short = []
     for message in loaded.messages:
-        words = [block.get("text") or block.get("name") or str(block.get("content")) for block in message["content"]]
+        words = [
+            block.get("text") or block.get("name") or str(block.get("content"))
+            for block in blocks_of(message["content"])
+        ]
         short.append((message["role"], words))
     return short
 
@@ -132,7 +135,7 @@ def test_messages_in_mid_turn_skills_and_commands_stay_and_failures_of_the_progr
 
 def test_only_what_follows_a_summary_is_read_and_what_it_left_alone_comes_after_it() -> None:
     loaded = load(FOLDER / "compacted.jsonl")
-    first = loaded.messages[0]["content"][0]["text"]
+    first = blocks_of(loaded.messages[0]["content"])[0]["text"]
     assert first.startswith("This session is being continued from a previous conversation")
     assert [message["role"] for message in loaded.messages] == ["user", "assistant", "user", "assistant"]
     assert loaded.messages[1]["content"] == text("done")
@@ -145,10 +148,10 @@ def test_results_of_calls_that_ran_side_by_side_are_all_there(tmp_path: Path) ->
     lines = recorded("compacted.jsonl")
     before = lines[: next(at for at, line in enumerate(lines) if line.get("subtype") == "compact_boundary")]
     loaded = load(write(tmp_path / "before.jsonl", *before))
-    thinking, words, bash, read = loaded.messages[7]["content"]
+    thinking, words, bash, read = blocks_of(loaded.messages[7]["content"])
     assert thinking == {"type": "thinking", "thinking": "hm", "signature": "sig=="}
     assert (words["text"], bash["name"], read["name"]) == ("text", "Bash", "Read")
-    assert [block["tool_use_id"] for block in loaded.messages[8]["content"]] == [read["id"], bash["id"]]
+    assert [block["tool_use_id"] for block in blocks_of(loaded.messages[8]["content"])] == [read["id"], bash["id"]]
 
 
 @pytest.mark.parametrize("name", RECORDED)
@@ -191,7 +194,7 @@ def test_a_call_that_was_never_answered_is_answered_with_what_is_known(tmp_path:
     path = write(tmp_path / "t.jsonl", user("u1", None, "one"), assistant("a1", "u1", call("c1")))
     assert load(path).messages[-1] == {
         "role": "user",
-        "content": [{"type": "tool_result", "content": NO_ANSWER, "is_error": True, "tool_use_id": "c1"}],
+        "content": [{"type": "tool_result", "content": NO_RESULT, "is_error": True, "tool_use_id": "c1"}],
     }
     more = write(
         tmp_path / "m.jsonl",
@@ -201,7 +204,7 @@ def test_a_call_that_was_never_answered_is_answered_with_what_is_known(tmp_path:
         user("r2", "a2", result("c2"), sourceToolAssistantUUID="a2"),
         user("u2", "r2", "two"),
     )
-    assert told(load(more))[-1] == ("user", ["ok", NO_ANSWER, "two"])
+    assert told(load(more))[-1] == ("user", ["ok", NO_RESULT, "two"])
 
 
 @pytest.mark.parametrize(
@@ -286,7 +289,7 @@ def test_a_conversation_can_be_cut_at_a_line(tmp_path: Path) -> None:
     )
     cut = load(path, until="a1")
     assert (told(cut), cut.leaf) == ([("user", ["one"]), ("assistant", ["two"])], "a1")
-    assert told(load(path, until="a2"))[-1] == ("user", [NO_ANSWER])
+    assert told(load(path, until="a2"))[-1] == ("user", [NO_RESULT])
     with pytest.raises(NotInTranscript):
         load(path, until="nowhere")
 
@@ -336,7 +339,7 @@ def test_a_summary_is_found_wherever_it_stands(beyond: int, tmp_path: Path) -> N
 
 
 def test_a_transcript_that_cannot_be_read_is_told(tmp_path: Path) -> None:
-    with pytest.raises(DiskError, match="could not be read"):
+    with pytest.raises(DiskError, match="cannot read the transcript"):
         load(tmp_path / "missing.jsonl")
 
 

@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bridle.agent.conversation.conversation import merged
-from bridle.agent.stdio.input import Answered, Asked, Inbox, Item, Said, Unreadable, listen, read_line
+from bridle.agent.conversation.conversation import merge
+from bridle.agent.stdio.input import Inbox, Item, Prompt, Unreadable, listen, read_line
+from bridle.wire.events.events import ControlRequest, ControlResponse
 
 LIMIT_SECONDS = 30.0
 
@@ -28,14 +29,17 @@ def user(content: Any, **more: Any) -> bytes:
 @pytest.mark.parametrize(
     ("data", "item"),
     [
-        (user("hi"), Said("hi")),
-        (user("hi", uuid="u-1", session_id="s"), Said("hi", "u-1")),
-        (user([{"type": "text", "text": "hi"}]), Said([{"type": "text", "text": "hi"}])),
+        (user("hi"), Prompt("hi")),
+        (user("hi", uuid="u-1", session_id="s"), Prompt("hi", "u-1")),
+        (user([{"type": "text", "text": "hi"}]), Prompt([{"type": "text", "text": "hi"}])),
         (
             line({"type": "control_request", "request_id": "r", "request": {"subtype": "interrupt"}}),
-            Asked("r", {"subtype": "interrupt"}),
+            ControlRequest(request_id="r", request={"subtype": "interrupt"}),
         ),
-        (line({"type": "control_response", "response": {"subtype": "success"}}), Answered({"subtype": "success"})),
+        (
+            line({"type": "control_response", "response": {"subtype": "success"}}),
+            ControlResponse(response={"subtype": "success"}),
+        ),
         (line({"type": "keep_alive"}), None),
         (line({"type": "unheard-of", "x": 1}), None),
         (line({"type": 7}), None),
@@ -96,19 +100,19 @@ def heard(data: bytes) -> Inbox:
 
 def test_messages_come_in_order_and_the_last_needs_no_line_end() -> None:
     inbox = heard(user("one") + b"\n\n" + user("two") + b"\r\n" + user("three"))
-    assert [said.content for said in inbox.messages] == ["one", "two", "three"]
-    assert inbox.broken is None
+    assert [prompt.content for prompt in inbox.messages] == ["one", "two", "three"]
+    assert inbox.invalid is None
 
 
 def test_the_first_unreadable_line_is_the_one_that_is_told() -> None:
     inbox = heard(user("one") + b"\n{first\n{second\n")
-    assert inbox.broken is not None
-    assert "{first" in inbox.broken.reason
-    assert [said.content for said in inbox.messages] == ["one"]
+    assert inbox.invalid is not None
+    assert "{first" in inbox.invalid.reason
+    assert [prompt.content for prompt in inbox.messages] == ["one"]
 
 
 def test_messages_that_waited_together_are_one() -> None:
-    assert merged([Said("a", "1"), Said("b", "2")]) == Said("a\nb", "2")
+    assert merge([Prompt("a", "1"), Prompt("b", "2")]) == Prompt("a\nb", "2")
     block = {"type": "text", "text": "b"}
-    assert merged([Said("a"), Said([block])]).content == [{"type": "text", "text": "a"}, block]
-    assert merged([Said("a", "1")]) == Said("a", "1")
+    assert merge([Prompt("a"), Prompt([block])]).content == [{"type": "text", "text": "a"}, block]
+    assert merge([Prompt("a", "1")]) == Prompt("a", "1")

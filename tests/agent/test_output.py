@@ -7,10 +7,12 @@ import json
 import os
 import threading
 
+import msgspec
 import pytest
 
-from bridle.agent.stdio.formats import Speaker
-from bridle.agent.stdio.output import SDK_LINE_LIMIT_BYTES, WAITING_LIMIT_BYTES, Output, shortened
+from bridle.agent.stdio.event_writer import EventWriter
+from bridle.agent.stdio.output import SDK_LINE_LIMIT_BYTES, WAITING_LIMIT_BYTES, Output, shorten
+from bridle.agent.stdio.output_events import ErrorResult, Result, Status, SuccessResult, TaskStarted, User, UserMessage
 
 # A test that waits longer than this has hung.
 LIMIT_SECONDS = 30.0
@@ -26,14 +28,14 @@ def test_lines_leave_whole_and_in_order_past_a_pipe_that_is_full() -> None:
     reading, writing = os.pipe()
     output = Output(writing)
     for number in range(2000):
-        output.event({"number": number, "text": "x" * 200})
+        output.event(TaskStarted(task_id=str(number), tool_use_id="", description="x" * 200))
     chunks: list[bytes] = []
     reader = threading.Thread(target=read_to_end, args=(reading, chunks))
     reader.start()
     asyncio.run(output.drained())
     os.close(writing)
     reader.join(LIMIT_SECONDS)
-    assert [json.loads(line)["number"] for line in b"".join(chunks).splitlines()] == list(range(2000))
+    assert [json.loads(line)["task_id"] for line in b"".join(chunks).splitlines()] == list(map(str, range(2000)))
 
 
 def test_sending_does_not_wait_for_the_reader_and_says_when_too_much_waits() -> None:
@@ -55,22 +57,22 @@ def test_a_reader_that_is_gone_is_told_to_the_next_sender() -> None:
     reading, writing = os.pipe()
     os.close(reading)
     output = Output(writing)
-    output.event({"type": "a"})
+    output.event(Status())
     with pytest.raises(BrokenPipeError):
         asyncio.run(output.drained())
     with pytest.raises(BrokenPipeError):
-        output.event({"type": "b"})
+        output.event(Status())
     os.close(writing)
 
 
 def test_a_line_that_would_kill_a_client_is_shortened_and_still_whole() -> None:
     reading, writing = os.pipe()
     output = Output(writing, line_limit_bytes=SDK_LINE_LIMIT_BYTES)
-    event = {
-        "type": "user",
-        "message": {"content": [{"type": "tool_result", "content": "y" * 3_000_000}]},
-        "tool_use_result": {"originalFile": "z" * 3_000_000, "numLines": 3, "lines": ["+a"] * 100_000},
-    }
+    event = User(
+        message=UserMessage(content=[{"type": "tool_result", "content": "y" * 3_000_000}]),
+        timestamp="",
+        tool_use_result={"originalFile": "z" * 3_000_000, "numLines": 3, "lines": ["+a"] * 100_000},
+    )
     chunks: list[bytes] = []
     reader = threading.Thread(target=read_to_end, args=(reading, chunks))
     reader.start()
@@ -88,48 +90,82 @@ def test_a_line_that_would_kill_a_client_is_shortened_and_still_whole() -> None:
 
 def test_what_is_short_is_not_shortened() -> None:
     value = {"a": ["b", 1, None, {"c": "d" * 10}]}
-    assert shortened(value, 10) == value
+    assert shorten(value, 10) == value
 
 
-def spoken(output_format: str, *, is_verbose: bool, results: list[dict[str, object]]) -> bytes:
+def printed(output_format: str, *, is_verbose: bool, results: list[Result]) -> bytes:
     reading, writing = os.pipe()
-    speaker = Speaker(Output(writing), output_format, is_verbose=is_verbose)
-    speaker.event({"type": "system"})
+    writer = EventWriter(Output(writing), output_format, is_verbose=is_verbose)
+    writer.write(STATUS)
     for result in results:
-        speaker.result(result)
-    speaker.finish()
-    asyncio.run(speaker.output.drained())
+        writer.write(result)
+    writer.finish()
+    asyncio.run(writer.output.drained())
     os.close(writing)
     chunks: list[bytes] = []
     read_to_end(reading, chunks)
     return b"".join(chunks)
 
 
-SUCCESS: dict[str, object] = {"type": "result", "subtype": "success", "result": "héllo"}
-FAILURES: list[tuple[dict[str, object], str]] = [
-    ({"subtype": "error_max_turns", "errors": ["Reached maximum number of turns (2)"]}, "Error: Reached max turns (2)"),
-    (
-        {"subtype": "error_max_budget_usd", "errors": ["Reached maximum budget ($0.5)"]},
-        "Error: Exceeded USD budget ($0.5)",
-    ),
-    ({"subtype": "error_during_execution", "errors": ["x"]}, "Execution error"),
+STATUS = Status(status="x")
+STATUS_JSON = {"type": "system", "subtype": "status", "status": "x", "session_id": "", "uuid": ""}
+
+
+def success(text: str) -> SuccessResult:
+    return SuccessResult(
+        is_error=False,
+        duration_ms=0,
+        duration_api_ms=0,
+        num_turns=1,
+        result=text,
+        stop_reason="end_turn",
+        total_cost_usd=0,
+        usage={},
+        model_usage={},
+        permission_denials=[],
+    )
+
+
+def failure(subtype: str, *errors: str) -> ErrorResult:
+    return ErrorResult(
+        subtype=subtype,
+        duration_ms=0,
+        duration_api_ms=0,
+        num_turns=1,
+        stop_reason=None,
+        total_cost_usd=0,
+        usage={},
+        model_usage={},
+        permission_denials=[],
+        errors=list(errors),
+    )
+
+
+SUCCESS = success("héllo")
+FAILURES = [
+    (failure("error_max_turns", "Reached maximum number of turns (2)"), "Error: Reached max turns (2)"),
+    (failure("error_max_budget_usd", "Reached maximum budget ($0.5)"), "Error: Exceeded USD budget ($0.5)"),
+    (failure("error_max_structured_output_retries", "no data"), "Error: no data"),
+    (failure("error_during_execution", "x"), "Execution error"),
 ]
 
 
 def test_each_format_shows_what_it_should() -> None:
-    assert spoken("text", is_verbose=False, results=[SUCCESS]) == "héllo\n".encode()
-    assert json.loads(spoken("json", is_verbose=False, results=[SUCCESS])) == SUCCESS
-    assert json.loads(spoken("json", is_verbose=True, results=[SUCCESS])) == [{"type": "system"}, SUCCESS]
-    lines = spoken("stream-json", is_verbose=True, results=[SUCCESS]).splitlines()
-    assert [json.loads(line) for line in lines] == [{"type": "system"}, SUCCESS]
+    result = msgspec.to_builtins(SUCCESS)
+    assert (result["type"], result["subtype"], result["result"]) == ("result", "success", "héllo")
+    assert printed("text", is_verbose=False, results=[SUCCESS]) == "héllo\n".encode()
+    assert json.loads(printed("json", is_verbose=False, results=[SUCCESS])) == result
+    assert json.loads(printed("json", is_verbose=True, results=[SUCCESS])) == [STATUS_JSON, result]
+    lines = printed("stream-json", is_verbose=True, results=[SUCCESS]).splitlines()
+    assert [json.loads(line) for line in lines] == [STATUS_JSON, result]
 
 
 def test_the_last_of_several_results_is_the_answer() -> None:
-    second = {**SUCCESS, "result": "second"}
-    assert spoken("text", is_verbose=False, results=[SUCCESS, second]) == b"second\n"
-    assert json.loads(spoken("json", is_verbose=False, results=[SUCCESS, second])) == second
+    second = success("second")
+    assert printed("text", is_verbose=False, results=[SUCCESS, second]) == b"second\n"
+    assert json.loads(printed("json", is_verbose=False, results=[SUCCESS, second])) == msgspec.to_builtins(second)
 
 
 @pytest.mark.parametrize(("result", "text"), FAILURES)
-def test_a_failure_as_text_says_why(result: dict[str, object], text: str) -> None:
-    assert spoken("text", is_verbose=False, results=[{"type": "result", **result}]) == text.encode()
+def test_a_failure_as_text_says_why(result: ErrorResult, text: str) -> None:
+    assert printed("text", is_verbose=False, results=[result]) == text.encode()

@@ -95,7 +95,7 @@ def test_an_argument_that_is_no_text_is_sent_as_far_as_it_is(place: Place) -> No
         (["-p"], "Input must be provided"),
         (["-p", "   "], "Input must be provided"),
         (["-p", "x", "--frobnicate"], "unknown option '--frobnicate'"),
-        (["-p", "x", "--agent", "rev"], "not part of bridle-agent"),
+        (["-p", "x", "--agent", "rev"], "not supported by bridle-agent"),
         (["-p", "x", "--settings", "{bad"], "--settings"),
         (["-p", "x", "--setting-sources", "moon"], "moon"),
         (["-p", "x", "--mcp-config", "/nope.json"], "MCP config file not found: /nope.json"),
@@ -168,7 +168,7 @@ def test_what_is_passed_over_stands_in_the_debug_log_alone(place: Place) -> None
     log = place.home / "debug.txt"
     done = place.run("-p", "x", "--ide", "--debug-file", str(log))
     assert (done.returncode, done.stderr) == (0, b"")
-    assert "--ide is accepted and passed over" in log.read_text()
+    assert "--ide is accepted and ignored" in log.read_text()
     assert log.stat().st_mode & 0o777 == 0o600
 
 

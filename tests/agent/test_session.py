@@ -13,8 +13,9 @@ from typing import Any
 
 import pytest
 
+from bridle.agent.sessions.api_messages import AnswerHead, blocks_of
 from bridle.agent.sessions.history import load
-from bridle.agent.sessions.open_session import Place, Wanted, open_session
+from bridle.agent.sessions.open_session import Place, SessionRequest, open_session
 from bridle.agent.sessions.session import Session, new_uuid
 from bridle.agent.sessions.transcript_entries import Origin
 from bridle.errors import DiskError
@@ -22,7 +23,7 @@ from tests.agent.samples import Line, lines_in
 from tests.sizes import SIZES
 
 LIMIT_SECONDS = 60
-ORIGIN = Origin("aaaaaaaa-0000-4000-8000-000000000001", "/project", "2.1.197")
+ORIGIN = Origin(session_id="aaaaaaaa-0000-4000-8000-000000000001", cwd="/project", version="2.1.197")
 
 
 def begun(folder: Path) -> Session:
@@ -63,7 +64,7 @@ def test_nothing_is_written_before_it_is_flushed_and_everything_after(tmp_path: 
 def test_each_line_follows_the_one_before_it(tmp_path: Path) -> None:
     session = begun(tmp_path)
     session.note("a nudge")
-    session.assistant({"id": "m"}, [(new_uuid(), {"type": "text", "text": t}) for t in "ab"], request_id="r")
+    session.assistant(AnswerHead(id="m"), [(new_uuid(), {"type": "text", "text": t}) for t in "ab"], request_id="r")
     session.synthetic({"id": "s", "model": "<synthetic>"}, uuid=new_uuid(), error="unknown", status=400)
     session.midturn("in between")
     lines = written(session)
@@ -73,7 +74,7 @@ def test_each_line_follows_the_one_before_it(tmp_path: Path) -> None:
 
 def test_a_message_is_queued_before_it_is_worked_on_whether_its_coming_was_told_or_not(tmp_path: Path) -> None:
     session = begun(tmp_path)
-    session.enqueued("two")
+    session.enqueue("two")
     session.note("a nudge")
     session.midturn("two")
     session.midturn("three")
@@ -90,7 +91,7 @@ def test_a_message_is_queued_before_it_is_worked_on_whether_its_coming_was_told_
 
 def test_an_answer_always_has_an_id_and_a_model(tmp_path: Path) -> None:
     session = begun(tmp_path)
-    session.assistant({"id": None}, [(new_uuid(), call("a")), (new_uuid(), call("b"))], request_id=None)
+    session.assistant(AnswerHead(id=None), [(new_uuid(), call("a")), (new_uuid(), call("b"))], request_id=None)
     first, second = (line["message"] for line in written(session)[1:])
     assert first["id"] == second["id"]
     assert first["id"].startswith("msg_")
@@ -102,7 +103,7 @@ def test_a_result_that_comes_before_the_answer_is_complete_is_written_after_it(t
     first, second = new_uuid(), new_uuid()
     noted = session.tool_result(result("c1"), detail=None, source=first, timestamp="2026-11-15T00:00:00.000Z")
     assert noted.timestamp == "2026-11-15T00:00:00.000Z"
-    session.assistant({"id": "m"}, [(first, call("c1")), (second, call("c2"))], request_id=None)
+    session.assistant(AnswerHead(id="m"), [(first, call("c1")), (second, call("c2"))], request_id=None)
     session.tool_result(result("c2"), detail={"stdout": ""}, source=second)
     lines = written(session)
     assert [line["type"] for line in lines] == ["user", "assistant", "assistant", "user", "user"]
@@ -131,7 +132,7 @@ def test_the_last_prompt_is_told_in_one_short_line(tmp_path: Path) -> None:
 def test_lines_of_the_last_messages_are_known(tmp_path: Path) -> None:
     session = begun(tmp_path)
     first, second = new_uuid(), new_uuid()
-    session.assistant({"id": "m"}, [(first, call("c1")), (second, call("c2"))], request_id=None)
+    session.assistant(AnswerHead(id="m"), [(first, call("c1")), (second, call("c2"))], request_id=None)
     results = [
         session.tool_result(result(name), detail=None, source=uuid) for name, uuid in (("c1", first), ("c2", second))
     ]
@@ -187,7 +188,7 @@ def test_what_could_not_be_written_is_written_by_the_next_one(tmp_path: Path) ->
 
 def test_a_line_that_a_crash_has_torn_stays_apart_from_the_next(tmp_path: Path) -> None:
     place = Place(tmp_path / "config", tmp_path, "2.1.197")
-    session = open_session(Wanted(), place)
+    session = open_session(SessionRequest(), place)
     session.prompt("one", permission_mode="default")
     session.flush()
     path = session.path
@@ -195,10 +196,10 @@ def test_a_line_that_a_crash_has_torn_stays_apart_from_the_next(tmp_path: Path) 
     session.close()
     with path.open("ab") as file:
         file.write(b'{"type":"user","uuid":"torn')
-    again = open_session(Wanted(resume=session.id), place)
+    again = open_session(SessionRequest(resume=session.id), place)
     again.prompt("two", permission_mode="default")
     again.close()
-    assert [message["content"][-1]["text"] for message in load(path).messages] == ["two"]
+    assert [blocks_of(message["content"])[-1]["text"] for message in load(path).messages] == ["two"]
     assert b'torn\n{"type":"queue-operation"' in path.read_bytes()
     assert path.read_bytes().count(b"\n\n") == 0
 
@@ -206,18 +207,19 @@ def test_a_line_that_a_crash_has_torn_stays_apart_from_the_next(tmp_path: Path) 
 WRITER = """
 import sys
 from pathlib import Path
+from bridle.agent.sessions.api_messages import AnswerHead
 from bridle.agent.sessions.session import new_uuid
-from bridle.agent.sessions.open_session import Place, Wanted, open_session
+from bridle.agent.sessions.open_session import Place, SessionRequest, open_session
 config, cwd, session_id = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]
 forks = len(sys.argv) > 4
-wanted = Wanted(resume=sys.argv[4], forks=True, session_id=session_id) if forks else Wanted(session_id=session_id)
-session = open_session(wanted, Place(config, cwd, "2.1.197"))
+resume = sys.argv[4] if forks else None
+session = open_session(SessionRequest(resume=resume, forks=forks, session_id=session_id), Place(config, cwd, "2.1.197"))
 number = 0
 while True:
     session.prompt(f"question {number} " + "x" * (number * 997 % 20000), permission_mode="default")
     call = new_uuid()
     block = {"type": "tool_use", "id": f"c{number}", "name": "Bash", "input": {}}
-    session.assistant({"id": f"m{number}"}, [(call, block)], request_id=None)
+    session.assistant(AnswerHead(id=f"m{number}"), [(call, block)], request_id=None)
     result = {"type": "tool_result", "tool_use_id": f"c{number}", "content": "y" * (number * 331 % 30000)}
     session.tool_result(result, detail=None, source=call)
     session.flush()
@@ -234,18 +236,18 @@ def test_whatever_was_acknowledged_survives_a_kill_at_any_moment(tmp_path: Path)
         session_id = new_uuid()
         argv = [sys.executable, "-c", WRITER, str(place.config_folder), str(place.cwd), session_id]
         acknowledged = killed_after(argv, moments.randrange(1, 40), moments.random() * 0.01)
-        session = open_session(Wanted(resume=session_id), place)  # no lock is left behind either
+        session = open_session(SessionRequest(resume=session_id), place)  # no lock is left behind either
         questions = [
             block["text"].split()[1]
             for message in session.history.messages
-            for block in message["content"]
+            for block in blocks_of(message["content"])
             if block["type"] == "text"
         ]
         assert questions[: acknowledged + 1] == [str(number) for number in range(acknowledged + 1)]
         session.prompt("after the crash", permission_mode="default")
         session.close()
-        again = open_session(Wanted(resume=session_id), place)
-        assert again.history.messages[-1]["content"][-1]["text"] == "after the crash"
+        again = open_session(SessionRequest(resume=session_id), place)
+        assert blocks_of(again.history.messages[-1]["content"])[-1]["text"] == "after the crash"
         again.close()
 
 
@@ -265,7 +267,7 @@ def killed_after(argv: list[str], lines: int, seconds: float) -> int:
 
 def test_a_copy_that_was_killed_in_the_making_is_there_as_a_whole_or_not_at_all(tmp_path: Path) -> None:
     place = Place(tmp_path / "config", tmp_path, "2.1.197")
-    source = open_session(Wanted(), place)
+    source = open_session(SessionRequest(), place)
     for number in range(200):
         source.prompt(f"question {number} " + "x" * 20000, permission_mode="default")
     source.close()
@@ -295,7 +297,7 @@ def wait_until_it_writes(folder: Path, session_id: str) -> None:
 
 def test_a_session_moves_with_the_work(tmp_path: Path) -> None:
     session = begun(tmp_path)
-    session.moved("/project/src")
+    session.set_cwd("/project/src")
     session.note("two")
     assert [line["cwd"] for line in written(session)] == ["/project", "/project/src"]
 

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from bridle.agent.sessions import open_session as open_session_module
-from bridle.agent.sessions.open_session import Place, Wanted, open_session, project_folder
+from bridle.agent.sessions.api_messages import AnswerHead, blocks_of
+from bridle.agent.sessions.open_session import Place, SessionRequest, open_session, project_folder
 from bridle.agent.sessions.session import Session, new_uuid
 from bridle.errors import SessionError, UsageError
 from tests.agent.samples import FOLDER, lines_in
@@ -30,18 +31,18 @@ def place(folder: Path, cwd: Path | None = None) -> Place:
 def spoken(session: Session, question: str, answer: str) -> None:
     session.prompt(question, permission_mode="default")
     block = {"type": "text", "text": answer}
-    session.assistant({"id": f"msg_{question}", "model": "m"}, [(new_uuid(), block)], request_id=None)
+    session.assistant(AnswerHead(id=f"msg_{question}", model="m"), [(new_uuid(), block)], request_id=None)
     session.flush()
 
 
-def kept(where: Place, question: str = "one", *, wanted: Wanted | None = None) -> str:
-    session = open_session(wanted or Wanted(), where)
+def kept(where: Place, question: str = "one", *, wanted: SessionRequest | None = None) -> str:
+    session = open_session(wanted or SessionRequest(), where)
     spoken(session, question, f"answer to {question}")
     session.close()
     return session.id
 
 
-def resumed(wanted: Wanted, where: Place) -> Session:
+def resumed(wanted: SessionRequest, where: Place) -> Session:
     """A session that was only looked at."""
     session = open_session(wanted, where)
     session.close()
@@ -49,7 +50,7 @@ def resumed(wanted: Wanted, where: Place) -> Session:
 
 
 def words(session: Session) -> list[str]:
-    return [block["text"] for message in session.history.messages for block in message["content"]]
+    return [block["text"] for message in session.history.messages for block in blocks_of(message["content"])]
 
 
 # Beginning
@@ -75,22 +76,22 @@ def test_a_folder_name_that_is_too_long_is_cut_and_told_apart() -> None:
 
 def test_nothing_is_kept_of_a_run_in_which_nothing_was_said(tmp_path: Path) -> None:
     where = place(tmp_path)
-    session = open_session(Wanted(name="a name"), where)
-    session.enqueued("never begun")
+    session = open_session(SessionRequest(name="a name"), where)
+    session.enqueue("never begun")
     session.close()
     assert not project_folder(where.config_folder, where.cwd).exists()
 
 
 def test_the_id_that_was_asked_for_is_used_once(tmp_path: Path) -> None:
     where = place(tmp_path)
-    assert kept(where, wanted=Wanted(session_id=ID)) == ID
+    assert kept(where, wanted=SessionRequest(session_id=ID)) == ID
     with pytest.raises(UsageError, match=f"^Error: Session ID {ID} is already in use\\.$"):
-        open_session(Wanted(session_id=ID), where)
+        open_session(SessionRequest(session_id=ID), where)
 
 
 def test_two_runs_that_begin_with_one_id_at_once_do_not_share_it(tmp_path: Path) -> None:
     where = place(tmp_path)
-    first, second = (open_session(Wanted(session_id=ID), where) for _ in range(2))
+    first, second = (open_session(SessionRequest(session_id=ID), where) for _ in range(2))
     spoken(first, "one", "two")
     with pytest.raises(UsageError, match="is already in use"):
         spoken(second, "other", "words")
@@ -106,18 +107,18 @@ def first_text(session: Session) -> str:
 @pytest.mark.parametrize("name", ["foo", "", "../../etc/passwd", ID + "x", ID.replace("-", ""), "g" + ID[1:]])
 def test_an_id_that_is_no_uuid_is_refused(name: str, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"^Error: Invalid session ID\. Must be a valid UUID\.$"):
-        open_session(Wanted(session_id=name), place(tmp_path))
+        open_session(SessionRequest(session_id=name), place(tmp_path))
 
 
 def test_a_new_id_for_an_old_session_needs_a_fork(tmp_path: Path) -> None:
-    for wanted in (Wanted(session_id=ID, resume=OTHER), Wanted(session_id=ID, continues=True)):
+    for wanted in (SessionRequest(session_id=ID, resume=OTHER), SessionRequest(session_id=ID, continues=True)):
         with pytest.raises(UsageError, match=r"^Error: --session-id can only be used with --continue or --resume if"):
             open_session(wanted, place(tmp_path))
 
 
 def test_a_run_that_keeps_nothing_leaves_nothing(tmp_path: Path) -> None:
     where = place(tmp_path)
-    kept(where, wanted=Wanted(keeps=False))
+    kept(where, wanted=SessionRequest(persists=False))
     assert not where.config_folder.exists()
 
 
@@ -132,18 +133,18 @@ def test_the_new_ids_are_uuids_of_the_random_kind() -> None:
 
 def test_a_resumed_session_keeps_its_id_and_appends(tmp_path: Path) -> None:
     where = place(tmp_path)
-    kept(where, "one", wanted=Wanted(session_id=ID))
-    session = open_session(Wanted(resume=ID), where)
+    kept(where, "one", wanted=SessionRequest(session_id=ID))
+    session = open_session(SessionRequest(resume=ID), where)
     assert (session.id, session.is_resumed, words(session)) == (ID, True, ["one", "answer to one"])
     spoken(session, "two", "three")
     session.close()
-    assert words(resumed(Wanted(resume=ID), where)) == ["one", "answer to one", "two", "three"]
+    assert words(resumed(SessionRequest(resume=ID), where)) == ["one", "answer to one", "two", "three"]
 
 
 def test_the_first_line_of_a_resumed_session_follows_the_last_of_the_old(tmp_path: Path) -> None:
     where = place(tmp_path)
-    kept(where, wanted=Wanted(session_id=ID))
-    kept(where, wanted=Wanted(resume=ID))
+    kept(where, wanted=SessionRequest(session_id=ID))
+    kept(where, wanted=SessionRequest(resume=ID))
     path = project_folder(where.config_folder, where.cwd) / f"{ID}.jsonl"
     chained = [line for line in lines_in(path) if "parentUuid" in line]
     assert [line["parentUuid"] for line in chained[1:]] == [line["uuid"] for line in chained[:-1]]
@@ -157,24 +158,24 @@ def test_the_newest_session_of_the_folder_is_continued(tmp_path: Path) -> None:
     os.utime(folder / f"{second}.jsonl", (1_000_000_000, 1_000_000_000))
     (folder / f"{OTHER}.jsonl").write_text('{"type":"summary"}\n', "utf-8")  # newest of all, and nothing is said in it
     (folder / "agent-1.jsonl").write_text('{"type":"user"}\n', "utf-8")
-    assert resumed(Wanted(continues=True), where).id == first
+    assert resumed(SessionRequest(continues=True), where).id == first
 
 
 def test_where_there_is_nothing_to_continue_a_new_session_begins(tmp_path: Path) -> None:
     where = place(tmp_path)
     kept(where)
     below = place(tmp_path, where.cwd / "src")
-    session = open_session(Wanted(continues=True), below)
+    session = open_session(SessionRequest(continues=True), below)
     assert not session.is_resumed
-    assert resumed(Wanted(continues=True, session_id=ID, forks=True), below).id == ID
+    assert resumed(SessionRequest(continues=True, session_id=ID, forks=True), below).id == ID
 
 
 def test_a_session_is_found_from_a_folder_below_in_its_repository_and_stays_in_its_file(tmp_path: Path) -> None:
     top = place(tmp_path)
     (top.cwd / ".git").mkdir()
-    kept(top, wanted=Wanted(session_id=ID))
+    kept(top, wanted=SessionRequest(session_id=ID))
     below = place(tmp_path, top.cwd / "src" / "deep")
-    session = open_session(Wanted(resume=ID), below)
+    session = open_session(SessionRequest(resume=ID), below)
     spoken(session, "two", "three")
     session.close()
     assert not project_folder(below.config_folder, below.cwd).exists()
@@ -191,54 +192,54 @@ def test_a_session_of_one_worktree_is_found_from_another(tmp_path: Path) -> None
         ["worktree", "add", "-q", "-b", "other", str(tmp_path / "tree")],
     ):
         subprocess.run([*git, *arguments], check=True, timeout=LIMIT_SECONDS)
-    kept(top, wanted=Wanted(session_id=ID))
-    kept(place(tmp_path, tmp_path / "tree"), wanted=Wanted(session_id=OTHER))
+    kept(top, wanted=SessionRequest(session_id=ID))
+    kept(place(tmp_path, tmp_path / "tree"), wanted=SessionRequest(session_id=OTHER))
     (tmp_path / "tree" / "src").mkdir()
-    assert resumed(Wanted(resume=ID), place(tmp_path, tmp_path / "tree" / "src")).id == ID
-    assert resumed(Wanted(resume=OTHER), top).id == OTHER
+    assert resumed(SessionRequest(resume=ID), place(tmp_path, tmp_path / "tree" / "src")).id == ID
+    assert resumed(SessionRequest(resume=OTHER), top).id == OTHER
 
 
 def test_a_session_of_a_folder_in_between_is_not_found(tmp_path: Path) -> None:
     top = place(tmp_path)
     (top.cwd / ".git").mkdir()
-    kept(place(tmp_path, top.cwd / "src"), wanted=Wanted(session_id=ID))
+    kept(place(tmp_path, top.cwd / "src"), wanted=SessionRequest(session_id=ID))
     for folder in (top.cwd, top.cwd / "src" / "deep", top.cwd / "lib"):
         with pytest.raises(SessionError, match="No conversation found"):
-            open_session(Wanted(resume=ID), place(tmp_path, folder))
+            open_session(SessionRequest(resume=ID), place(tmp_path, folder))
 
 
 def test_a_session_of_another_folder_is_not_found(tmp_path: Path) -> None:
-    kept(place(tmp_path), wanted=Wanted(session_id=ID))
+    kept(place(tmp_path), wanted=SessionRequest(session_id=ID))
     for wanted in (ID, OTHER):
         with pytest.raises(SessionError) as refused:
-            open_session(Wanted(resume=wanted), place(tmp_path, tmp_path / "elsewhere"))
+            open_session(SessionRequest(resume=wanted), place(tmp_path, tmp_path / "elsewhere"))
         assert refused.value.message == f"No conversation found with session ID: {wanted}"
         assert refused.value.payload == wanted
 
 
 def test_a_session_can_be_named_and_found_by_its_name(tmp_path: Path) -> None:
     where = place(tmp_path)
-    named = kept(where, wanted=Wanted(name="my title"))
+    named = kept(where, wanted=SessionRequest(name="my title"))
     kept(where)
-    assert resumed(Wanted(resume="my title"), where).id == named
+    assert resumed(SessionRequest(resume="my title"), where).id == named
     with pytest.raises(SessionError, match="is not a UUID and does not match any session title"):
-        open_session(Wanted(resume="another title"), where)
+        open_session(SessionRequest(resume="another title"), where)
     with pytest.raises(SessionError, match=r"Usage: claude -p --resume <session-id\|title>$"):
-        open_session(Wanted(resume=""), where)
+        open_session(SessionRequest(resume=""), where)
 
 
 def test_a_name_that_fits_many_sessions_is_refused_with_all_of_them(tmp_path: Path) -> None:
     where = place(tmp_path)
-    both = [kept(where, wanted=Wanted(name="my title")) for _ in range(2)]
+    both = [kept(where, wanted=SessionRequest(name="my title")) for _ in range(2)]
     with pytest.raises(SessionError, match='"my title" matches 2 sessions') as refused:
-        open_session(Wanted(resume="my title"), where)
+        open_session(SessionRequest(resume="my title"), where)
     assert all(session_id in refused.value.message for session_id in both)
 
 
 @pytest.mark.parametrize("name", ["../../../etc/passwd", "/etc/passwd", "a/b"])
 def test_a_name_is_never_a_path(name: str, tmp_path: Path) -> None:
     with pytest.raises(SessionError):
-        open_session(Wanted(resume=name), place(tmp_path))
+        open_session(SessionRequest(resume=name), place(tmp_path))
 
 
 def test_a_session_of_claude_code_is_resumed(tmp_path: Path) -> None:
@@ -246,7 +247,7 @@ def test_a_session_of_claude_code_is_resumed(tmp_path: Path) -> None:
     folder = project_folder(where.config_folder, where.cwd)
     folder.mkdir(parents=True)
     (folder / f"{ID}.jsonl").write_bytes((FOLDER / "tools.jsonl").read_bytes())
-    session = open_session(Wanted(resume=ID), where)
+    session = open_session(SessionRequest(resume=ID), where)
     assert [message["role"] for message in session.history.messages] == ["user", "assistant", "user", "assistant"]
     note = session.prompt("more", permission_mode="default")
     session.flush()
@@ -259,32 +260,32 @@ def test_a_session_of_claude_code_is_resumed(tmp_path: Path) -> None:
 
 def test_a_resumed_session_can_be_cut_at_a_message(tmp_path: Path) -> None:
     where = place(tmp_path)
-    kept(where, "one", wanted=Wanted(session_id=ID))
-    kept(where, "two", wanted=Wanted(resume=ID))
+    kept(where, "one", wanted=SessionRequest(session_id=ID))
+    kept(where, "two", wanted=SessionRequest(resume=ID))
     path = project_folder(where.config_folder, where.cwd) / f"{ID}.jsonl"
     answer = next(line for line in lines_in(path) if line["type"] == "assistant")["uuid"]
-    session = open_session(Wanted(resume=ID, resume_at=answer), where)
+    session = open_session(SessionRequest(resume=ID, resume_at=answer), where)
     assert words(session) == ["one", "answer to one"]
     spoken(session, "three", "four")
     session.close()
-    assert words(resumed(Wanted(resume=ID), where)) == ["one", "answer to one", "three", "four"]
+    assert words(resumed(SessionRequest(resume=ID), where)) == ["one", "answer to one", "three", "four"]
 
 
 def test_a_cut_at_a_message_that_is_not_there_is_refused(tmp_path: Path) -> None:
     where = place(tmp_path)
-    kept(where, wanted=Wanted(session_id=ID))
+    kept(where, wanted=SessionRequest(session_id=ID))
     with pytest.raises(SessionError) as refused:
-        open_session(Wanted(resume=ID, resume_at=OTHER), where)
+        open_session(SessionRequest(resume=ID, resume_at=OTHER), where)
     assert refused.value.message == f"No message found with message.uuid of: {OTHER}"
-    assert resumed(Wanted(resume=ID), where).id == ID  # and the refused run has let go of it
+    assert resumed(SessionRequest(resume=ID), where).id == ID  # and the refused run has let go of it
 
 
 def test_a_fork_is_a_copy_with_an_id_of_its_own(tmp_path: Path) -> None:
     where = place(tmp_path)
-    kept(where, "one", wanted=Wanted(session_id=ID, name="my title"))
+    kept(where, "one", wanted=SessionRequest(session_id=ID, name="my title"))
     folder = project_folder(where.config_folder, where.cwd)
     before = (folder / f"{ID}.jsonl").read_bytes()
-    fork = open_session(Wanted(resume=ID, forks=True), where)
+    fork = open_session(SessionRequest(resume=ID, forks=True), where)
     assert not (folder / f"{fork.id}.jsonl").exists()  # a copy that nothing is added to is not made
     spoken(fork, "two", "three")
     fork.close()
@@ -293,18 +294,18 @@ def test_a_fork_is_a_copy_with_an_id_of_its_own(tmp_path: Path) -> None:
     assert {line["sessionId"] for line in lines} == {fork.id}
     chained = [line for line in lines if "parentUuid" in line]
     assert [line["parentUuid"] for line in chained] == [None, *(line["uuid"] for line in chained[:-1])]
-    again = resumed(Wanted(resume=fork.id), where)
+    again = resumed(SessionRequest(resume=fork.id), where)
     assert words(again) == ["one", "answer to one", "two", "three"]
     assert again.history.title == "my title"
 
 
 def test_a_fork_takes_the_id_that_was_asked_for_unless_it_is_taken(tmp_path: Path) -> None:
     where = place(tmp_path)
-    kept(where, wanted=Wanted(session_id=ID))
-    kept(where, wanted=Wanted(resume=ID, forks=True, session_id=OTHER))
-    assert words(resumed(Wanted(resume=OTHER), where)) == ["one", "answer to one"] * 2
+    kept(where, wanted=SessionRequest(session_id=ID))
+    kept(where, wanted=SessionRequest(resume=ID, forks=True, session_id=OTHER))
+    assert words(resumed(SessionRequest(resume=OTHER), where)) == ["one", "answer to one"] * 2
     with pytest.raises(UsageError, match="is already in use"):
-        open_session(Wanted(resume=ID, forks=True, session_id=OTHER), where)
+        open_session(SessionRequest(resume=ID, forks=True, session_id=OTHER), where)
 
 
 def test_a_fork_of_a_summed_up_session_of_claude_code_is_read_back_the_same(tmp_path: Path) -> None:
@@ -312,20 +313,20 @@ def test_a_fork_of_a_summed_up_session_of_claude_code_is_read_back_the_same(tmp_
     folder = project_folder(where.config_folder, where.cwd)
     folder.mkdir(parents=True)
     (folder / f"{ID}.jsonl").write_bytes((FOLDER / "compacted.jsonl").read_bytes())
-    fork = open_session(Wanted(resume=ID, forks=True), where)
+    fork = open_session(SessionRequest(resume=ID, forks=True), where)
     fork.prompt("more", permission_mode="default")
     fork.close()
-    source, copy = (resumed(Wanted(resume=name), where).history for name in (ID, fork.id))
+    source, copy = (resumed(SessionRequest(resume=name), where).history for name in (ID, fork.id))
     assert copy.messages[:-1] == source.messages
     assert len((folder / f"{fork.id}.jsonl").read_bytes()) < len((folder / f"{ID}.jsonl").read_bytes())
 
 
 def test_a_resumed_run_that_keeps_nothing_leaves_the_session_as_it_was(tmp_path: Path) -> None:
     where = place(tmp_path)
-    kept(where, wanted=Wanted(session_id=ID))
+    kept(where, wanted=SessionRequest(session_id=ID))
     path = project_folder(where.config_folder, where.cwd) / f"{ID}.jsonl"
     before = path.read_bytes()
-    session = open_session(Wanted(resume=ID, keeps=False), where)
+    session = open_session(SessionRequest(resume=ID, persists=False), where)
     assert words(session) == ["one", "answer to one"]
     spoken(session, "two", "three")
     session.close()
@@ -337,8 +338,8 @@ def test_a_resumed_run_that_keeps_nothing_leaves_the_session_as_it_was(tmp_path:
 HOLDER = """
 import sys
 from pathlib import Path
-from bridle.agent.sessions.open_session import Place, Wanted, open_session
-session = open_session(Wanted(resume=sys.argv[1]), Place(Path(sys.argv[2]), Path(sys.argv[3]), "2.1.197"))
+from bridle.agent.sessions.open_session import Place, SessionRequest, open_session
+session = open_session(SessionRequest(resume=sys.argv[1]), Place(Path(sys.argv[2]), Path(sys.argv[3]), "2.1.197"))
 session.prompt("held", permission_mode="default")
 session.flush()
 print("held", flush=True)
@@ -348,41 +349,41 @@ sys.stdin.read()
 
 def test_a_session_that_another_process_writes_is_refused_until_that_one_is_gone(tmp_path: Path) -> None:
     where = place(tmp_path)
-    kept(where, wanted=Wanted(session_id=ID))
+    kept(where, wanted=SessionRequest(session_id=ID))
     argv = [sys.executable, "-c", HOLDER, ID, str(where.config_folder), str(where.cwd)]
     with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
         assert holder.stdout is not None
         assert holder.stdout.readline() == b"held\n"
-        for wanted in (Wanted(resume=ID), Wanted(continues=True)):
+        for wanted in (SessionRequest(resume=ID), SessionRequest(continues=True)):
             with pytest.raises(SessionError, match=r"is in use by another process.*--fork-session"):
                 open_session(wanted, where)
-        fork = open_session(Wanted(resume=ID, forks=True), where)
+        fork = open_session(SessionRequest(resume=ID, forks=True), where)
         assert words(fork) == ["one", "answer to one", "held"]
         holder.kill()
         holder.wait(LIMIT_SECONDS)
-    assert words(resumed(Wanted(resume=ID), where)) == ["one", "answer to one", "held"]
+    assert words(resumed(SessionRequest(resume=ID), where)) == ["one", "answer to one", "held"]
 
 
 def test_a_session_that_has_just_begun_has_one_writer_too(tmp_path: Path) -> None:
     where = place(tmp_path)
-    first = open_session(Wanted(session_id=ID), where)
+    first = open_session(SessionRequest(session_id=ID), where)
     spoken(first, "one", "two")
     with pytest.raises(SessionError, match="is in use by another process"):
-        open_session(Wanted(resume=ID), where)
+        open_session(SessionRequest(resume=ID), where)
     first.close()
-    assert words(resumed(Wanted(resume=ID), where)) == ["one", "two"]
+    assert words(resumed(SessionRequest(resume=ID), where)) == ["one", "two"]
 
 
 def test_a_session_that_is_let_go_of_in_time_is_waited_for(tmp_path: Path) -> None:
     where = place(tmp_path)
-    kept(where, wanted=Wanted(session_id=ID))
+    kept(where, wanted=SessionRequest(session_id=ID))
     argv = [sys.executable, "-c", HOLDER, ID, str(where.config_folder), str(where.cwd)]
     with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
         assert holder.stdout is not None
         assert holder.stdin is not None
         assert holder.stdout.readline() == b"held\n"
         holder.stdin.close()  # it ends now, while we wait
-        session = resumed(Wanted(resume=ID), where)
+        session = resumed(SessionRequest(resume=ID), where)
     assert words(session)[-1] == "held"
 
 
@@ -393,6 +394,6 @@ def test_the_caller_says_who_it_is(tmp_path: Path) -> None:
     assert open_session_module.entrypoint({"CLAUDE_CODE_ENTRYPOINT": "sdk-py"}) == "sdk-py"
     assert open_session_module.entrypoint({"CLAUDE_CODE_ENTRYPOINT": ""}) == "sdk-cli"
     where = Place(tmp_path / "config", tmp_path, "2.1.197", entrypoint="sdk-ts")
-    session = open_session(Wanted(), where)
+    session = open_session(SessionRequest(), where)
     spoken(session, "one", "two")
     assert json.loads(first_text(session).splitlines()[2])["entrypoint"] == "sdk-ts"

@@ -6,21 +6,30 @@ import json
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from bridle.agent.sessions import transcript_entries
+from bridle.agent.sessions.api_messages import AnswerHead
 from bridle.agent.sessions.session import Session, new_uuid
-from bridle.agent.sessions.transcript_entries import Mark, Origin
+from bridle.agent.sessions.transcript_entries import CompactMetadata, Origin
 from tests.agent.samples import Line, comparable, lines_in, recorded
+
+
+def origin_of(line: Line) -> Origin:
+    return Origin(
+        session_id=line["sessionId"],
+        cwd=line["cwd"],
+        version=line["version"],
+        entrypoint=line["entrypoint"],
+        git_branch=line["gitBranch"],
+    )
 
 
 def written_again(lines: list[Line], path: Path) -> list[Line]:
     """What a session writes that goes through the same as a recorded one."""
     first = next(line for line in lines if "cwd" in line)
-    origin = Origin(
-        first["sessionId"], first["cwd"], first["version"], first["entrypoint"], git_branch=first["gitBranch"]
-    )
-    session = Session(origin, path)
+    session = Session(origin_of(first), path)
     calls: dict[str, str] = {}
     at = 0
     while at < len(lines):
@@ -33,7 +42,7 @@ def _played(session: Session, lines: list[Line], at: int, calls: dict[str, str])
     """Do what the line at that place records; return how many lines it took."""
     line = lines[at]
     if line.get("operation") == "enqueue" and lines[at + 1].get("operation") != "dequeue":
-        session.enqueued(line.get("content", [{"type": "text", "text": "a list"}]))
+        session.enqueue(line.get("content", [{"type": "text", "text": "a list"}]))
     elif line["type"] == "assistant":
         return _answer(session, lines, at, calls)
     elif line["type"] == "user":
@@ -60,7 +69,7 @@ def _answer(session: Session, lines: list[Line], at: int, calls: dict[str, str])
     for uuid, block in blocks:
         if block["type"] == "tool_use":
             calls[block["id"]] = uuid
-    session.assistant(message, blocks, request_id=line["requestId"])
+    session.assistant(AnswerHead.of(message), blocks, request_id=line["requestId"])
     return len(same)
 
 
@@ -92,7 +101,7 @@ def test_the_comparison_sees_a_key_that_moved_and_a_line_that_follows_another(tm
     assert comparable(relinked) != comparable(theirs)
 
 
-def test_calls_that_ran_side_by_side_hang_where_claude_code_hangs_them(tmp_path: Path) -> None:
+def test_parallel_calls_have_the_parents_that_claude_code_gives_them(tmp_path: Path) -> None:
     theirs = recorded("compacted.jsonl")
     begin = next(at for at, line in enumerate(theirs) if line.get("content") == "use tools")
     end = next(at for at, line in enumerate(theirs) if line["type"] == "last-prompt" and at > begin)
@@ -104,34 +113,22 @@ def test_a_summary_is_marked_as_claude_code_marks_it(tmp_path: Path) -> None:
     theirs = recorded("compacted.jsonl")
     at = next(at for at, line in enumerate(theirs) if line.get("subtype") == "compact_boundary")
     boundary, summary = theirs[at : at + 2]
-    origin = Origin(
-        boundary["sessionId"],
-        boundary["cwd"],
-        boundary["version"],
-        boundary["entrypoint"],
-        git_branch=boundary["gitBranch"],
-    )
-    mark = Mark(boundary["uuid"], "", boundary["logicalParentUuid"])
-    ours = [
-        transcript_entries.boundary(boundary["compactMetadata"], mark, origin),
-        transcript_entries.note(
-            summary["message"]["content"],
-            Mark(summary["uuid"], "", boundary["uuid"]),
-            origin,
-            prompt_id=summary["promptId"],
-            is_meta=False,
-            is_summary=True,
-        ),
-    ]
-    for line in ours:
-        line["timestamp"] = "2026-11-15T00:00:00.000Z"
+    session = Session(origin_of(boundary), tmp_path / "session.jsonl")
+    session.prompt("before", permission_mode="default", uuid=boundary["logicalParentUuid"])
+    session.flush()
+    begun = len(lines_in(tmp_path / "session.jsonl"))
+    session.prompt_id = summary["promptId"]
+    metadata = msgspec.convert(boundary["compactMetadata"], CompactMetadata)
+    session.add_summary(metadata, summary["message"]["content"], boundary=boundary["uuid"], anchor=summary["uuid"])
+    session.flush()
+    ours = lines_in(tmp_path / "session.jsonl")[begun:]
     assert comparable(ours) == comparable([boundary, summary])
 
 
-def test_a_name_stands_first(tmp_path: Path) -> None:
+def test_the_title_comes_first(tmp_path: Path) -> None:
     theirs = recorded("forked.jsonl")[:2]
-    assert transcript_entries.titles("my title", session_id=theirs[0]["sessionId"]) == theirs
-    assert [list(line) for line in transcript_entries.titles("x", session_id="y")] == [list(line) for line in theirs]
+    ours = map(transcript_entries.encode, transcript_entries.titles("my title", session_id=theirs[0]["sessionId"]))
+    assert comparable([json.loads(line) for line in ours]) == comparable(theirs)
 
 
 def test_the_usage_of_an_answer_has_every_field_in_its_order() -> None:
@@ -146,8 +143,8 @@ def test_the_usage_of_an_answer_has_every_field_in_its_order() -> None:
     assert transcript_entries.full_usage({"input_tokens": 1, "new_field": 2})["new_field"] == 2
 
 
-def test_half_a_character_does_not_break_the_file() -> None:
+def test_a_lone_surrogate_does_not_break_the_file() -> None:
     line = {"type": "user", "message": {"role": "user", "content": "a\ud83d b é"}}
-    data = transcript_entries.encode(line)
+    data = transcript_entries.encode_json(line)
     assert data.endswith(b"\n")
     assert json.loads(data.decode("utf-8")) == line

@@ -8,6 +8,7 @@ import os
 import re
 import signal
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,9 @@ import pytest
 
 from bridle.agent.compaction.compact_history import Compacted, Compactor, record
 from bridle.agent.compaction.window import Window
-from bridle.agent.sessions.api_messages import NO_ANSWER
-from bridle.agent.sessions.open_session import Place, Wanted, open_session
+from bridle.agent.model.api.question import Message
+from bridle.agent.sessions.api_messages import NO_RESULT, AnswerHead, blocks_of
+from bridle.agent.sessions.open_session import Place, SessionRequest, open_session
 from bridle.agent.sessions.session import Session, new_uuid
 from tests.agent.samples import comparable, lines_in
 from tests.real.parts import claude_program
@@ -68,7 +70,7 @@ def _word(block: dict[str, Any]) -> str:
 def said(session: Session, question: str, *blocks: dict[str, Any]) -> list[str]:
     session.prompt(question, permission_mode="default")
     marked = [(new_uuid(), block) for block in blocks]
-    session.assistant({"id": f"msg_{question}", "model": "claude-opus-4-8"}, marked, request_id="req_1")
+    session.assistant(AnswerHead(id=f"msg_{question}", model="claude-opus-4-8"), marked, request_id="req_1")
     return [uuid for uuid, _ in marked]
 
 
@@ -86,13 +88,13 @@ def result(call_id: str) -> dict[str, Any]:
 
 def test_the_real_one_goes_on_with_a_session_of_ours(tmp_path: Path) -> None:
     with scene(tmp_path, says("Last."), says("Forked.")) as set_up:
-        session = open_session(Wanted(session_id=ID, name="ours"), place(set_up))
+        session = open_session(SessionRequest(session_id=ID, name="ours"), place(set_up))
         thought = {"type": "thinking", "thinking": "hm", "signature": "c2ln"}
         first, second = said(session, "one", thought, text("two"), call("c1"), call("c2"))[2:]
         session.tool_result(result("c2"), detail={"stdout": ""}, source=second)
         session.tool_result(result("c1"), detail={"stdout": ""}, source=first)
         session.midturn("in between")
-        session.assistant({"id": "msg_2"}, [(new_uuid(), text("three"))], request_id=None)
+        session.assistant(AnswerHead(id="msg_2"), [(new_uuid(), text("three"))], request_id=None)
         session.close()
         with (place(set_up).config_folder / "projects" / _folder(set_up) / f"{ID}.jsonl").open("ab") as file:
             file.write(b'{"type":"user","uuid":"torn')  # and a crash
@@ -104,7 +106,7 @@ def test_the_real_one_goes_on_with_a_session_of_ours(tmp_path: Path) -> None:
         assert sorted(conversation[2][1])[:2] == ["result of c1", "result of c2"]
         assert conversation[-2:] == [("assistant", ["three"]), ("user", ["four"])]
         # what it has added is ours to go on with again
-        again = open_session(Wanted(resume=ID), place(set_up))
+        again = open_session(SessionRequest(resume=ID), place(set_up))
         again.close()
         assert again.history.messages[-1]["content"] == [text("Last.")]
 
@@ -114,12 +116,12 @@ def _folder(set_up: Scene) -> str:
 
 
 def test_the_real_one_goes_on_after_a_summary_of_ours(tmp_path: Path) -> None:
-    async def summary(messages: list[dict[str, Any]]) -> str:
+    async def summary(messages: list[Message]) -> str:
         return "<summary>The past in short.</summary>"
 
     with scene(tmp_path, says("Last.")) as set_up:
-        session = open_session(Wanted(session_id=ID), place(set_up))
-        messages = []
+        session = open_session(SessionRequest(session_id=ID), place(set_up))
+        messages: list[Message] = []
         for number in range(3):
             said(session, f"question {number}", text(f"answer {number}"))
             messages += [
@@ -157,19 +159,18 @@ def test_we_go_on_with_a_session_of_the_real_one_in_the_words_that_it_would_use(
     with scene(tmp_path, says("Two."), both, says("Four."), says("Six.")) as set_up:
         claude(set_up, "one", "--session-id", ID, "--model", "haiku")
         claude(set_up, "three", "--resume", ID, "--allowedTools", "Bash", "--model", "haiku")
-        session = open_session(Wanted(resume=ID), place(set_up))
+        session = open_session(SessionRequest(resume=ID), place(set_up))
         session.close()
         claude(set_up, "five", "--resume", ID, "--model", "haiku")
         theirs = [message for message in set_up.bodies()[-1]["messages"] if message["role"] != "system"]
         assert plain(session.history.messages) == plain(theirs)[:-1]
 
 
-def plain(messages: list[dict[str, Any]]) -> list[tuple[str, list[dict[str, Any]]]]:
+def plain(messages: Sequence[Message]) -> list[tuple[str, list[dict[str, Any]]]]:
     """Messages as lists of blocks, without marks for the cache and what the program says itself."""
     short = []
     for message in messages:
-        content = message["content"]
-        blocks = [text(content)] if isinstance(content, str) else content
+        blocks = blocks_of(message["content"])
         kept = [{name: value for name, value in block.items() if name != "cache_control"} for block in blocks]
         short.append((message["role"], [block for block in kept if not _word(block).startswith("<system-reminder>")]))
     return short
@@ -194,10 +195,10 @@ def test_a_run_of_the_real_one_that_was_killed_in_a_call_can_be_gone_on_with(tmp
             run.kill()
         for pid in processes_with(str(set_up.home)):
             os.kill(pid, signal.SIGKILL)  # the real one leaves its commands running when it is killed
-        session = open_session(Wanted(resume=ID), place(set_up))
+        session = open_session(SessionRequest(resume=ID), place(set_up))
         session.close()
-        last = session.history.messages[-1]["content"]
-        assert [block["content"] for block in last] == [NO_ANSWER]
+        last = blocks_of(session.history.messages[-1]["content"])
+        assert [block["content"] for block in last] == [NO_RESULT]
 
 
 def test_both_programs_leave_the_same_transcript(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from bridle.wire.control.requests import (
     McpMessage,
     McpStatus,
     Permission,
+    SetMaxThinkingTokens,
     SetModel,
     SetPermissionMode,
     read_request,
@@ -45,6 +46,7 @@ EVERY_KIND: list[Asked] = [
     SetModel("claude-sonnet-5"),
     SetModel(None),
     SetPermissionMode("acceptEdits"),
+    SetMaxThinkingTokens(4096),
     McpStatus(),
     Permission("Write", {"file_path": "a"}, "toolu_1", "Write", "a", ({"type": "setMode"},), "/a", "why", "agent"),
     HookCall("hook_0", {"hook_event_name": "Stop"}, "toolu_1"),
@@ -82,6 +84,14 @@ def test_wrong_types_in_a_request_count_as_not_sent(subtype: str, fields: dict[s
 def test_names_with_values_of_the_wrong_type_give_defaults() -> None:
     wrong = {"subtype": "can_use_tool", "tool_name": 5, "input": [], "permission_suggestions": [1, {"type": "x"}]}
     assert read_request(ControlRequest(request=wrong)) == Permission(suggestions=({"type": "x"},))
+
+
+def test_initialize_reads_the_prompt_and_the_servers_of_the_host() -> None:
+    sent = {"systemPrompt": ["a", 5, "b"], "appendSystemPrompt": "c", "sdkMcpServers": ["calc"]}
+    opened = Initialize(settings=sent)
+    assert (opened.system_prompt, opened.append_system_prompt, opened.sdk_mcp_servers) == ("a\nb", "c", ("calc",))
+    wrong = Initialize(settings={"systemPrompt": 5, "appendSystemPrompt": [], "sdkMcpServers": 7})
+    assert (wrong.system_prompt, wrong.append_system_prompt, wrong.sdk_mcp_servers) == (None, None, ())
 
 
 def test_a_recorded_permission_request_holds_what_a_person_needs_to_decide() -> None:

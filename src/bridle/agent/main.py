@@ -1,4 +1,4 @@
-"""The program `bridle-agent`. Here is only what must start in milliseconds; the rest is in program.py."""
+"""The entry point of `bridle-agent`. It must start in milliseconds; everything else is in program.py."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from bridle.agent.version import version
 
 
 def main(arguments: list[str]) -> int:
-    """Run one command line and give its exit code."""
-    if arguments in (["--version"], ["-v"]):  # programs ask before each run
+    """Run one command line and return its exit code."""
+    if arguments in (["--version"], ["-v"]):  # some clients ask before each run
         sys.stdout.write(version() + "\n")
         return 0
     from bridle.agent.program import run

@@ -1,13 +1,13 @@
-"""The version of the protocol that is spoken, and what `--version` says; for what must start in milliseconds."""
+"""The protocol version and the output of `--version`. Imported at every start: keep it light."""
 
 from __future__ import annotations
 
-# In `init` and in transcripts. Programs refuse versions before 2.0.76.
+# Shown in `init` and in transcripts. Some clients refuse versions before 2.0.76.
 PROTOCOL_VERSION = "2.1.197"
 
 
 def version() -> str:
-    """What programs look for, and then which program this is."""
+    """Return the output of `--version`: first what clients parse, then the name of this program."""
     from bridle import __version__
 
     return f"{PROTOCOL_VERSION} (bridle-agent {__version__}, speaking this version of the Claude Code protocol)"

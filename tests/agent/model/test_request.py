@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bridle.agent.model.api.models import resolve_model
-from bridle.agent.model.api.question import Question
+from bridle.agent.model.api.question import Message, Question
 from bridle.agent.model.api.request_body import beta_names, build_body, build_headers, custom_headers
 from bridle.errors import UsageError
 
@@ -21,8 +21,8 @@ def made(ask: Question, model: str = "opus", *, stream: bool = True, **environme
 
 
 def ask(*messages: Any, **fields: Any) -> Question:
-    said = tuple({"role": "user", "content": one} if isinstance(one, str) else one for one in messages)
-    return Question(resolve_model("opus", {}), said, **fields)
+    sent: list[Message] = [{"role": "user", "content": text} if isinstance(text, str) else text for text in messages]
+    return Question(resolve_model("opus", {}), tuple(sent), **fields)
 
 
 def marks(document: Any) -> int:

@@ -1,7 +1,7 @@
-"""The command line of the drop-in: one table of flags, both ways to write a value, and what each flag means to us.
+"""The flags of `bridle-agent`: one table, and the parser for it.
 
-A flag that is not built is either passed over (`PASSED`: nothing is done that would not be done without it) or refused
-(`REFUSED`: going on would do something other than what was asked for).
+A flag that is not implemented is either ignored (`IGNORED`: the run does what it would do without it) or refused
+(`REFUSED`: without it the run would do something else than requested).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from bridle.ground.suggest import did_you_mean
 
 
 class Takes(Enum):
-    """What follows a flag."""
+    """The argument of a flag."""
 
     NOTHING = "nothing"
     VALUE = "value"
@@ -25,28 +25,28 @@ class Takes(Enum):
 
 
 class Fate(Enum):
-    """What we do with a flag."""
+    """What happens to a flag."""
 
     USED = "used"
-    PASSED = "passed over"
+    IGNORED = "ignored"
     REFUSED = "refused"
 
 
 class Flag(msgspec.Struct, frozen=True):
-    """One flag: its names, what follows it, and what becomes of it."""
+    """One flag: its names, its argument, and whether it is used."""
 
     names: tuple[str, ...]
     takes: Takes = Takes.NOTHING
     fate: Fate = Fate.USED
     choices: tuple[str, ...] = ()
     repeats: bool = False
-    """Whether its values add up; else the last one counts."""
+    """Whether all its values count; otherwise the last one does."""
     shown: str = ""
-    """How a message names it, with its argument."""
+    """How error messages show it, with its argument."""
 
     @property
     def key(self) -> str:
-        """The name under which its value is kept."""
+        """The key of its value in `ParsedFlags`."""
         return self.names[-1].lstrip("-").replace("-", "_")
 
 
@@ -55,7 +55,7 @@ OUTPUT_FORMATS = ("text", "json", "stream-json")
 INPUT_FORMATS = ("text", "stream-json")
 
 _V, _M, _L = Takes.VALUE, Takes.MAYBE, Takes.LIST
-_PASSED, _REFUSED = Fate.PASSED, Fate.REFUSED
+_IGNORED, _REFUSED = Fate.IGNORED, Fate.REFUSED
 
 FLAGS: tuple[Flag, ...] = (
     Flag(("-p", "--print")),
@@ -104,21 +104,21 @@ FLAGS: tuple[Flag, ...] = (
     Flag(("--debug-file",), _V),
     Flag(("--mcp-config",), _L, repeats=True),
     Flag(("--strict-mcp-config",)),
-    # Nothing more is done, and nothing less, than without these.
-    Flag(("--permission-prompt-tool",), _V, _PASSED),  # who would be asked is not: the call is denied
-    Flag(("--include-hook-events",), fate=_PASSED),
-    Flag(("--agents",), _V, _PASSED),
-    Flag(("--ide",), fate=_PASSED),
-    Flag(("--chrome",), fate=_PASSED),
-    Flag(("--no-chrome",), fate=_PASSED),
-    Flag(("--ax-screen-reader",), fate=_PASSED),
-    Flag(("--brief",), fate=_PASSED),
-    Flag(("--prompt-suggestions",), _M, _PASSED),
-    Flag(("--session-mirror",), fate=_PASSED),
-    Flag(("--task-budget",), _V, _PASSED),
-    Flag(("--thinking-display",), _V, _PASSED),
-    Flag(("--mcp-debug",), fate=_PASSED),
-    # Going on without these would do something else than what was asked for.
+    # The run does the same without these.
+    Flag(("--permission-prompt-tool",), _V, _IGNORED),  # no prompt tool is called: such a call is denied
+    Flag(("--include-hook-events",), fate=_IGNORED),
+    Flag(("--agents",), _V, _IGNORED),
+    Flag(("--ide",), fate=_IGNORED),
+    Flag(("--chrome",), fate=_IGNORED),
+    Flag(("--no-chrome",), fate=_IGNORED),
+    Flag(("--ax-screen-reader",), fate=_IGNORED),
+    Flag(("--brief",), fate=_IGNORED),
+    Flag(("--prompt-suggestions",), _M, _IGNORED),
+    Flag(("--session-mirror",), fate=_IGNORED),
+    Flag(("--task-budget",), _V, _IGNORED),
+    Flag(("--thinking-display",), _V, _IGNORED),
+    Flag(("--mcp-debug",), fate=_IGNORED),
+    # Without these the run would do something else than requested.
     Flag(("--agent",), _V, _REFUSED),
     Flag(("--bg", "--background"), fate=_REFUSED),
     Flag(("--file",), _L, _REFUSED),
@@ -134,53 +134,53 @@ FLAGS: tuple[Flag, ...] = (
 _BY_NAME = {name: flag for flag in FLAGS for name in flag.names}
 
 
-class Given(msgspec.Struct, frozen=True):
-    """A command line, taken apart: values by flag, the prompt, and the flags that were passed over."""
+class ParsedFlags(msgspec.Struct, frozen=True):
+    """A parsed command line: values by flag, the prompt, and the ignored flags."""
 
     values: dict[str, Any]
     prompt: str | None
-    passed_over: tuple[str, ...]
+    ignored: tuple[str, ...]
 
     def on(self, key: str) -> bool:
-        """Whether a flag without a value is there."""
+        """Whether a flag was given."""
         return key in self.values
 
     def text(self, key: str) -> str | None:
-        """The value of a flag; None where it is not there."""
+        """Return the value of a flag, or None."""
         value = self.values.get(key)
         return value if isinstance(value, str) else None
 
     def texts(self, key: str) -> tuple[str, ...] | None:
-        """The values of a flag that takes several; None where it is not there."""
+        """Return the values of a flag that takes several, or None."""
         return self.values.get(key)
 
 
-def parse(arguments: list[str]) -> Given:
-    """Take a command line apart; UsageError says what is wrong with it."""
+def parse(arguments: list[str]) -> ParsedFlags:
+    """Parse a command line. Raises UsageError."""
     values: dict[str, Any] = {}
-    words: list[str] = []
-    passed: list[str] = []
+    prompts: list[str] = []
+    ignored: list[str] = []
     rest = list(arguments)
     while rest:
         word = rest.pop(0)
         if word == "--":
-            words += rest
+            prompts += rest
             break
         if not word.startswith("-") or word == "-":
-            words.append(word)
+            prompts.append(word)
             continue
         flag, value = _find(word, rest)
-        taken = _take(flag, value, rest)
+        argument = _take_argument(flag, value, rest)
         if flag.fate is _REFUSED:
-            raise UsageError(f"error: {flag.names[-1]} is not part of bridle-agent, and cannot be left out safely")
-        if flag.fate is _PASSED:
-            passed.append(flag.names[-1])
-        _keep(values, flag, taken)
-    return Given(values, words[0] if words else None, tuple(passed))
+            raise UsageError(f"error: {flag.names[-1]} is not supported by bridle-agent and cannot be ignored safely")
+        if flag.fate is _IGNORED:
+            ignored.append(flag.names[-1])
+        _store(values, flag, argument)
+    return ParsedFlags(values, prompts[0] if prompts else None, tuple(ignored))
 
 
 def _find(word: str, rest: list[str]) -> tuple[Flag, str | None]:
-    """The flag that a word names, and its value where the word holds it (`--flag=value`, `-rID`)."""
+    """Return the flag of a word, and the value inside the word (`--flag=value`, `-rID`)."""
     name, equals, value = word.partition("=")
     if word.startswith("--"):
         flag = _BY_NAME.get(name)
@@ -200,7 +200,7 @@ def _find(word: str, rest: list[str]) -> tuple[Flag, str | None]:
     return flag, word[2:]
 
 
-def _take(flag: Flag, value: str | None, rest: list[str]) -> Any:
+def _take_argument(flag: Flag, value: str | None, rest: list[str]) -> Any:
     match flag.takes:
         case Takes.NOTHING:
             return True
@@ -209,15 +209,15 @@ def _take(flag: Flag, value: str | None, rest: list[str]) -> Any:
                 value = rest.pop(0)
             return True if value is None else value
         case Takes.VALUE:
-            return _chosen(flag, _needed(flag, value, rest))
+            return _checked_choice(flag, _required(flag, value, rest))
         case Takes.LIST:
-            found = [_needed(flag, value, rest)]
+            values = [_required(flag, value, rest)]
             while rest and value is None and not rest[0].startswith("-"):
-                found.append(rest.pop(0))
-            return tuple(found)
+                values.append(rest.pop(0))
+            return tuple(values)
 
 
-def _needed(flag: Flag, value: str | None, rest: list[str]) -> str:
+def _required(flag: Flag, value: str | None, rest: list[str]) -> str:
     if value is not None:
         return value
     if not rest:
@@ -225,19 +225,19 @@ def _needed(flag: Flag, value: str | None, rest: list[str]) -> str:
     return rest.pop(0)
 
 
-def _chosen(flag: Flag, value: str) -> str:
+def _checked_choice(flag: Flag, value: str) -> str:
     if flag.choices and value not in flag.choices:
         allowed = ", ".join(flag.choices)
         raise UsageError(f"error: option '{flag.shown}' argument '{value}' is invalid. Allowed choices are {allowed}.")
     return value
 
 
-def _keep(values: dict[str, Any], flag: Flag, taken: Any) -> None:
+def _store(values: dict[str, Any], flag: Flag, argument: Any) -> None:
     if flag.repeats:
-        more = taken if isinstance(taken, tuple) else (taken,)
+        more = argument if isinstance(argument, tuple) else (argument,)
         values[flag.key] = (*values.get(flag.key, ()), *more)
     else:
-        values[flag.key] = taken
+        values[flag.key] = argument
 
 
 def _unknown(name: str) -> NoReturn:

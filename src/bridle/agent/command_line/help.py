@@ -1,80 +1,80 @@
-"""What `bridle-agent --help` prints: made from the table of flags, so that it cannot say anything else."""
+"""The output of `bridle-agent --help`, generated from the table of flags."""
 
 from __future__ import annotations
 
 from bridle.agent.command_line.flags import FLAGS, Fate, Flag, Takes
 
-# One line for each flag that does something.
-SAYS = {
-    "print": "answer a prompt and end; also meant by --input-format stream-json, and without a terminal",
-    "version": "the version of the protocol, and of this program",
-    "help": "this text",
-    "verbose": "every event, not only the result; stream-json needs it",
+# One line for each flag that is used.
+DESCRIPTIONS = {
+    "print": "print the answer and exit; implied by --input-format stream-json and without a terminal",
+    "version": "print the protocol version and the version of bridle-agent",
+    "help": "print this help",
+    "verbose": "print every event, not only the result; required by stream-json",
     "output_format": "text, json or stream-json",
-    "input_format": "text, or stream-json: messages over standard input, one JSON document a line",
-    "include_partial_messages": "also the pieces of an answer as they come",
-    "replay_user_messages": "give the messages of standard input back as they are taken",
+    "input_format": "text, or stream-json: one JSON message per line on standard input",
+    "include_partial_messages": "also print the server-sent events of answers",
+    "replay_user_messages": "echo the messages of standard input when they are processed",
     "model": "haiku, sonnet, opus, fable, default, or a full name",
-    "fallback_model": "who goes on when the model is overloaded; several with commas",
+    "fallback_model": "the model to use when the first is overloaded; separate several with commas",
     "effort": "low, medium, high, xhigh or max",
-    "max_thinking_tokens": "how much the model may think; 0 for not at all",
+    "max_thinking_tokens": "the thinking budget in tokens; 0 disables thinking",
     "thinking": "adaptive or disabled",
-    "betas": "more beta headers for the endpoint",
-    "max_turns": "end with an error after so many requests",
-    "max_budget_usd": "end with an error when this is spent",
-    "json_schema": "the answer must be data that fits this JSON Schema",
-    "tools": "the tools to offer; an empty text for none, default for the usual ones",
-    "allowedTools": 'what may run unasked, as "Bash(git *)" Edit',
-    "disallowedTools": "what must not run; a bare name takes the tool away",
+    "betas": "additional beta headers for the endpoint",
+    "max_turns": "stop with an error after this many requests",
+    "max_budget_usd": "stop with an error when this amount is spent",
+    "json_schema": "return structured output that matches this JSON Schema",
+    "tools": 'the tools to offer; "" for none, default for the usual ones',
+    "allowedTools": 'tools and commands that need no permission, such as "Bash(git *)" Edit',
+    "disallowedTools": "tools and commands that are denied; a bare name removes the tool",
     "permission_mode": "default, acceptEdits, plan, dontAsk, auto or bypassPermissions",
-    "dangerously_skip_permissions": "everything may run; refused as root unless IS_SANDBOX=1",
-    "allow_dangerously_skip_permissions": "a host may switch to that later",
-    "add_dir": "more folders to read and, where allowed, write",
-    "settings": "more settings: a file or JSON",
-    "setting_sources": "which settings count: user, project, local; empty for none",
-    "system_prompt": "in place of the usual one",
-    "system_prompt_file": "the same, from a file",
-    "append_system_prompt": "after the usual one",
-    "append_system_prompt_file": "the same, from a file",
-    "exclude_dynamic_system_prompt_sections": "what differs from machine to machine goes into the first message",
-    "continue": "go on with the newest conversation of this folder",
-    "resume": "go on with the conversation of this id or title",
-    "resume_session_at": "leave behind what was said after this message",
-    "fork_session": "go on with a copy under a new id",
-    "session_id": "the id of the conversation, a UUID",
-    "no_session_persistence": "write no transcript",
-    "name": "the title of the conversation",
-    "plugin_dir": "skills and commands of a plugin",
-    "disable_slash_commands": "no skills and no commands",
-    "bare": "no settings, instructions and skills; only Bash, Edit and Read",
-    "safe_mode": "no settings, instructions and skills",
+    "dangerously_skip_permissions": "allow everything; refused as root unless IS_SANDBOX=1",
+    "allow_dangerously_skip_permissions": "let a host switch to bypassPermissions later",
+    "add_dir": "additional working folders",
+    "settings": "additional settings: a file or JSON",
+    "setting_sources": "the settings to load: user, project, local; empty for none",
+    "system_prompt": "replace the system prompt",
+    "system_prompt_file": "replace the system prompt by the content of a file",
+    "append_system_prompt": "append to the system prompt",
+    "append_system_prompt_file": "append the content of a file to the system prompt",
+    "exclude_dynamic_system_prompt_sections": "move sections that differ between machines to the first message",
+    "continue": "resume the newest session of this folder",
+    "resume": "resume the session with this id or title",
+    "resume_session_at": "drop the messages after this one from the resumed session",
+    "fork_session": "resume a copy under a new id",
+    "session_id": "the id of the session, a UUID",
+    "no_session_persistence": "do not write a transcript",
+    "name": "the title of the session",
+    "plugin_dir": "load skills and commands of a plugin",
+    "disable_slash_commands": "disable skills and slash commands",
+    "bare": "load no settings, instructions or skills; offer only Bash, Edit and Read",
+    "safe_mode": "load no settings, instructions or skills",
     "debug": "write a debug log",
-    "debug_file": "where to write it",
-    "mcp_config": "MCP servers; they are named in init as failed, since this version starts none",
-    "strict_mcp_config": "no other MCP servers",
+    "debug_file": "the path of the debug log",
+    "mcp_config": "MCP servers; this version starts none, and init lists them as failed",
+    "strict_mcp_config": "use no other MCP servers",
 }
 
 _HEAD = """\
 Usage: bridle-agent [options] [prompt]
        bridle-agent auth login|status|logout
 
-Takes the place of the `claude` program for whatever drives it by flags and stream-json, on any Messages API endpoint.
+A replacement for the `claude` program, for clients that use its flags and stream-json, on any Messages API endpoint.
 """
 
 
 def text() -> str:
-    """The whole help."""
+    """Return the help text."""
     lines = [_HEAD]
     for flag in FLAGS:
         if flag.fate is Fate.USED:
-            lines.append(f"  {_shown(flag)}\n      {SAYS[flag.key]}")
-    passed = ", ".join(name for flag in FLAGS if flag.fate is Fate.PASSED for name in flag.names)
+            lines.append(f"  {_usage(flag)}\n      {DESCRIPTIONS[flag.key]}")
+    ignored = ", ".join(name for flag in FLAGS if flag.fate is Fate.IGNORED for name in flag.names)
     refused = ", ".join(name for flag in FLAGS if flag.fate is Fate.REFUSED for name in flag.names)
-    lines += ["", f"Accepted and passed over: {passed}", f"Not part of this program: {refused}"]
+    lines += ["", f"Accepted and ignored: {ignored}", f"Not supported: {refused}"]
     return "\n".join(lines)
 
 
-def _shown(flag: Flag) -> str:
+def _usage(flag: Flag) -> str:
     names = ", ".join(flag.names)
     match flag.takes:
         case Takes.NOTHING:

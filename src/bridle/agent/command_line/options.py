@@ -1,17 +1,17 @@
-"""What a command line asks for: every flag in its own type, checked before anything starts."""
+"""The options of a run: every flag converted to its type and checked."""
 
 from __future__ import annotations
 
 import msgspec
 
-from bridle.agent.command_line.flags import Given
+from bridle.agent.command_line.flags import ParsedFlags
 from bridle.agent.model.api.models import EFFORTS
 from bridle.agent.permissions.rules.syntax import split_list
 from bridle.errors import UsageError
 
 
 class Options(msgspec.Struct, frozen=True):
-    """One run, as asked for."""
+    """The options of one run."""
 
     prompt: str | None
     output_format: str = "text"
@@ -54,78 +54,78 @@ class Options(msgspec.Struct, frozen=True):
     is_bare: bool = False
     is_safe: bool = False
     debug: str | None = None
-    """What `--debug` was given; empty for all."""
+    """The value of `--debug`; empty without one."""
     debug_file: str | None = None
     mcp_configs: tuple[str, ...] = ()
-    passed_over: tuple[str, ...] = ()
+    ignored_flags: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
-    """What people should know before it starts."""
+    """Printed on stderr before the run."""
 
 
-def options(given: Given) -> Options:
-    """Read a command line; UsageError in the words that programs know says what is wrong with it."""
-    output_format, input_format = given.text("output_format") or "text", given.text("input_format") or "text"
+def make_options(flags: ParsedFlags) -> Options:
+    """Convert a command line. Raises UsageError with the messages that clients of Claude Code know."""
+    output_format, input_format = flags.text("output_format") or "text", flags.text("input_format") or "text"
     is_stream = input_format == "stream-json"
     if is_stream and output_format != "stream-json":
         raise UsageError("Error: --input-format=stream-json requires output-format=stream-json.")
-    if output_format == "stream-json" and not given.on("verbose"):
+    if output_format == "stream-json" and not flags.on("verbose"):
         raise UsageError("Error: When using --print, --output-format=stream-json requires --verbose")
-    if given.on("replay_user_messages") and not is_stream:
+    if flags.on("replay_user_messages") and not is_stream:
         raise UsageError("Error: --replay-user-messages requires --input-format=stream-json.")
-    if given.on("include_partial_messages") and output_format != "stream-json":
+    if flags.on("include_partial_messages") and output_format != "stream-json":
         raise UsageError("Error: --include-partial-messages requires --print and --output-format=stream-json.")
-    resume = given.values.get("resume")
+    resume = flags.values.get("resume")
     if resume is True:
         raise UsageError(
             "Error: --resume requires a valid session ID or session title when used with --print."
             " Usage: claude -p --resume <session-id|title>"
         )
-    debug = given.values.get("debug")
+    debug = flags.values.get("debug")
     return Options(
-        prompt=given.prompt,
+        prompt=flags.prompt,
         output_format=output_format,
         is_stream=is_stream,
-        is_verbose=given.on("verbose"),
-        shows_frames=given.on("include_partial_messages"),
-        replays=given.on("replay_user_messages"),
-        model=given.text("model"),
-        fallback_models=_names(given.text("fallback_model")),
-        effort=_effort(given.text("effort")),
-        thinking_tokens=_thinking(given),
-        betas=tuple(split_list(given.texts("betas") or ())),
-        max_turns=_turns(given.text("max_turns")),
-        max_budget_usd=_budget(given.text("max_budget_usd")),
-        json_schema=given.text("json_schema"),
-        tools=_tools(given),
-        allowed_tools=tuple(split_list(given.texts("allowedTools") or ())),
-        disallowed_tools=tuple(split_list(given.texts("disallowedTools") or ())),
-        permission_mode=given.text("permission_mode"),
-        skips_permissions=given.on("dangerously_skip_permissions"),
-        may_skip_permissions=given.on("allow_dangerously_skip_permissions"),
-        add_dirs=given.texts("add_dir") or (),
-        settings=given.text("settings"),
-        setting_sources=_sources(given.text("setting_sources")),
-        system_prompt=given.text("system_prompt"),
-        system_prompt_file=given.text("system_prompt_file"),
-        append_system_prompt=given.text("append_system_prompt"),
-        append_system_prompt_file=given.text("append_system_prompt_file"),
-        excludes_dynamic=given.on("exclude_dynamic_system_prompt_sections"),
-        continues=given.on("continue"),
+        is_verbose=flags.on("verbose"),
+        shows_frames=flags.on("include_partial_messages"),
+        replays=flags.on("replay_user_messages"),
+        model=flags.text("model"),
+        fallback_models=_names(flags.text("fallback_model")),
+        effort=_effort(flags.text("effort")),
+        thinking_tokens=_thinking(flags),
+        betas=tuple(split_list(flags.texts("betas") or ())),
+        max_turns=_turns(flags.text("max_turns")),
+        max_budget_usd=_budget(flags.text("max_budget_usd")),
+        json_schema=flags.text("json_schema"),
+        tools=_tools(flags),
+        allowed_tools=tuple(split_list(flags.texts("allowedTools") or ())),
+        disallowed_tools=tuple(split_list(flags.texts("disallowedTools") or ())),
+        permission_mode=flags.text("permission_mode"),
+        skips_permissions=flags.on("dangerously_skip_permissions"),
+        may_skip_permissions=flags.on("allow_dangerously_skip_permissions"),
+        add_dirs=flags.texts("add_dir") or (),
+        settings=flags.text("settings"),
+        setting_sources=_sources(flags.text("setting_sources")),
+        system_prompt=flags.text("system_prompt"),
+        system_prompt_file=flags.text("system_prompt_file"),
+        append_system_prompt=flags.text("append_system_prompt"),
+        append_system_prompt_file=flags.text("append_system_prompt_file"),
+        excludes_dynamic=flags.on("exclude_dynamic_system_prompt_sections"),
+        continues=flags.on("continue"),
         resume=resume,
-        resume_at=given.text("resume_session_at"),
-        forks=given.on("fork_session"),
-        session_id=given.text("session_id"),
-        keeps_session=not given.on("no_session_persistence"),
-        name=given.text("name"),
-        plugin_dirs=given.texts("plugin_dir") or (),
-        has_commands=not given.on("disable_slash_commands"),
-        is_bare=given.on("bare"),
-        is_safe=given.on("safe_mode"),
+        resume_at=flags.text("resume_session_at"),
+        forks=flags.on("fork_session"),
+        session_id=flags.text("session_id"),
+        keeps_session=not flags.on("no_session_persistence"),
+        name=flags.text("name"),
+        plugin_dirs=flags.texts("plugin_dir") or (),
+        has_commands=not flags.on("disable_slash_commands"),
+        is_bare=flags.on("bare"),
+        is_safe=flags.on("safe_mode"),
         debug="" if debug is True else debug,
-        debug_file=given.text("debug_file"),
-        mcp_configs=given.texts("mcp_config") or (),
-        passed_over=given.passed_over,
-        warnings=_warnings(given),
+        debug_file=flags.text("debug_file"),
+        mcp_configs=flags.texts("mcp_config") or (),
+        ignored_flags=flags.ignored,
+        warnings=_warnings(flags),
     )
 
 
@@ -133,15 +133,15 @@ def _effort(text: str | None) -> str | None:
     return text if text in EFFORTS else None
 
 
-def _warnings(given: Given) -> tuple[str, ...]:
-    effort = given.text("effort")
+def _warnings(flags: ParsedFlags) -> tuple[str, ...]:
+    effort = flags.text("effort")
     if effort is None or effort in EFFORTS:
         return ()
     return (f"Warning: Unknown --effort value '{effort}', ignoring it. Valid values: {', '.join(EFFORTS)}",)
 
 
-def _tools(given: Given) -> tuple[str, ...] | None:
-    values = given.texts("tools")
+def _tools(flags: ParsedFlags) -> tuple[str, ...] | None:
+    values = flags.texts("tools")
     return None if values is None else tuple(split_list(values))
 
 
@@ -156,7 +156,7 @@ def _names(text: str | None) -> tuple[str, ...]:
 
 
 def _turns(text: str | None) -> int | None:
-    """A limit that is no number is none, as programs have seen it."""
+    """Return the limit; anything but a number from 1 up means no limit, as in Claude Code."""
     number = _number(text)
     return int(number) if number is not None and number >= 1 else None
 
@@ -170,12 +170,12 @@ def _budget(text: str | None) -> float | None:
     return number
 
 
-def _thinking(given: Given) -> int | None:
-    """How much the model may think: a number, or 0 for not at all; None leaves it to the environment."""
-    number = _number(given.text("max_thinking_tokens"))
+def _thinking(flags: ParsedFlags) -> int | None:
+    """Return the thinking budget; 0 disables thinking, None leaves it to the environment."""
+    number = _number(flags.text("max_thinking_tokens"))
     if number is not None:
         return max(0, int(number))
-    return 0 if given.text("thinking") == "disabled" else None
+    return 0 if flags.text("thinking") == "disabled" else None
 
 
 def _number(text: str | None) -> float | None:

@@ -1,36 +1,36 @@
-"""Compaction: when a conversation fills the model's window, a summary takes the place of its older part.
+"""Compaction: when a conversation fills the context window, a summary replaces its older part.
 
-Planning is pure. `Compactor` asks the model and hands back values; who prints events and writes the transcript is the
-caller.
+`Compactor` asks the model and returns values; the caller prints events and writes the transcript.
 """
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 
-from bridle.agent.compaction.summary_text import opening, summary_of
-from bridle.agent.compaction.window import Window, blocks_of, estimate, plan, request, threshold
-from bridle.agent.sessions.api_messages import Message, add
-from bridle.agent.sessions.session import Noted, Session, new_uuid
+from bridle.agent.compaction.summary_text import extract_summary, opening_message
+from bridle.agent.compaction.window import Window, estimate, plan, summary_request, threshold
+from bridle.agent.model.api.question import Message
+from bridle.agent.sessions.api_messages import add
+from bridle.agent.sessions.session import LineId, Session, new_uuid
+from bridle.agent.sessions.transcript_entries import CompactMetadata, PreservedMessages, PreservedSegment
 from bridle.errors import ModelFailure
 
 Trigger = Literal["auto", "manual"]
 Ask = Callable[[list[Message]], Awaitable[str]]
 
-# A conversation that is less than this part of what the window holds is not what fills it: instructions and tools
-# are, and a summary would change nothing.
+# Below this share of the used tokens, instructions and tools fill the window, and a summary would not help.
 WORTHWHILE_SHARE = 0.1
 
-# A summary that is not at least this much shorter than what it replaces has not helped.
+# A summary longer than this share of what it replaces counts as a failure.
 HELPFUL_SHARE = 0.8
 
-# After as many failures in a row the session goes on without, rather than pay for one summary after the other.
+# After this many failures in a row the session continues without compaction, to save the cost of more summaries.
 FAILURES_IN_A_ROW = 3
 
-# A summary request that is too long itself is tried with half as much, so often.
+# A summary request that is too long is retried with half as much, up to this many requests in all.
 TRIES = 3
 
 NOTHING_TO_COMPACT = "Error: No messages to compact"
@@ -41,68 +41,41 @@ _OFF = ("", "0", "false", "no")
 
 
 class Compacted(msgspec.Struct, frozen=True):
-    """It worked: the new conversation, and what the event and the transcript say about it."""
+    """The compacted conversation and its figures."""
 
     messages: list[Message]
     summary: str
-    """The text of the message that stands for the older part."""
+    """The text of the message that replaces the older part."""
     trigger: Trigger
     pre_tokens: int
     post_tokens: int
     dropped_tokens: int
-    """How much all summaries of the session have left out."""
+    """How many tokens all compactions of the session have dropped."""
     duration_ms: int
     preserved_messages: int
-    """How many messages stay as they were; one for each change of the speaker."""
-
-    def event(self, preserved: Sequence[str], anchor: str) -> dict[str, Any]:
-        """`compact_metadata` of the event, with the ids of the lines that stay and of the summary's own."""
-        metadata: dict[str, Any] = {
-            "trigger": self.trigger,
-            "pre_tokens": self.pre_tokens,
-            "post_tokens": self.post_tokens,
-            "cumulative_dropped_tokens": self.dropped_tokens,
-            "duration_ms": self.duration_ms,
-        }
-        if preserved:
-            ids = list(preserved)
-            metadata["preserved_segment"] = {"head_uuid": ids[0], "anchor_uuid": anchor, "tail_uuid": ids[-1]}
-            metadata["preserved_messages"] = {"anchor_uuid": anchor, "uuids": ids, "all_uuids": ids}
-        return metadata
-
-    def line(self, preserved: Sequence[str], anchor: str) -> dict[str, Any]:
-        """`compactMetadata` of the line in the transcript."""
-        metadata: dict[str, Any] = {
-            "trigger": self.trigger,
-            "preTokens": self.pre_tokens,
-            "durationMs": self.duration_ms,
-        }
-        if preserved:
-            ids = list(preserved)
-            metadata["preservedSegment"] = {"headUuid": ids[0], "anchorUuid": anchor, "tailUuid": ids[-1]}
-            metadata["preservedMessages"] = {"anchorUuid": anchor, "uuids": ids, "allUuids": ids}
-        return metadata | {"postTokens": self.post_tokens, "cumulativeDroppedTokens": self.dropped_tokens}
+    """How many messages stay as they were; consecutive ones of the same role count once."""
 
 
 class Recorded(msgspec.Struct, frozen=True):
-    """What the events about it name."""
+    """A compaction in the transcript: the ids that its events name."""
 
     boundary: str
-    """The id of `compact_boundary`."""
-    metadata: dict[str, Any]
-    summary: Noted
-    """The message that stands for what was summed up."""
+    """The id of the `compact_boundary` event."""
+    summary: LineId
+    """The line of the summary."""
+    preserved: list[str]
+    """The lines that stay as they were."""
 
 
 class NotCompacted(msgspec.Struct, frozen=True):
-    """It did not work; the conversation stays as it is."""
+    """Why compaction failed; the conversation is unchanged."""
 
     error: str
     failure: ModelFailure | None = None
 
 
 class Compactor:
-    """Decides when to sum up, and does it. It gives up for the session where summing up fails again and again."""
+    """Decides when to compact, and compacts. Repeated failures disable it for the session."""
 
     def __init__(self, environment: Mapping[str, str], *, dropped_tokens: int = 0, is_on: bool = True) -> None:
         disabled = any(_is_set(environment, name) for name in ("DISABLE_COMPACT", "DISABLE_AUTO_COMPACT"))
@@ -112,13 +85,13 @@ class Compactor:
         self._failures = 0
 
     def is_due(self, used_tokens: int, messages: Sequence[Message], window: Window) -> bool:
-        """Whether the conversation should be summed up before the next request."""
+        """Whether to compact before the next request."""
         if not self._is_on or self._failures >= FAILURES_IN_A_ROW:
             return False
         if used_tokens < threshold(window, percent=self._percent):
             return False
-        plan_now = plan(messages, window)
-        return len(plan_now.summed_up) > 1 and estimate(plan_now.summed_up) >= used_tokens * WORTHWHILE_SHARE
+        planned = plan(messages, window)
+        return len(planned.older) > 1 and estimate(planned.older) >= used_tokens * WORTHWHILE_SHARE
 
     async def compact(
         self,
@@ -132,31 +105,31 @@ class Compactor:
         now: Callable[[], float],
         instructions: str = "",
     ) -> Compacted | NotCompacted:
-        """Ask the model for a summary and put it in place. `now` reads a clock in seconds.
+        """Ask the model for a summary and return the new conversation. `now` reads a clock in seconds.
 
-        Nothing is changed before the summary is there, so that it can be cancelled at any moment.
+        Nothing changes before the summary is complete, so this may be cancelled at any time.
         """
         if not messages:
             return NotCompacted(NOTHING_TO_COMPACT)
         planned = plan(messages, window)
-        if len(planned.summed_up) < 2:
+        if len(planned.older) < 2:
             return NotCompacted(TOO_FEW)
         started = now()
         try:
-            summary = summary_of(await _ask(planned.summed_up, window, ask, instructions))
+            summary = extract_summary(await _ask(planned.older, window, ask, instructions))
         except ModelFailure as failure:
             self._failures += 1
             return NotCompacted(f"Error during compaction: {failure.text}", failure)
         if not summary:
             self._failures += 1
             return NotCompacted(EMPTY_SUMMARY)
-        text = opening(summary, transcript_path)
-        fresh = _joined(text, planned.preserved)
-        post = estimate(fresh)
-        self._judge(estimate(messages), post)
+        text = opening_message(summary, transcript_path)
+        messages_after = _with_summary(text, planned.preserved)
+        post = estimate(messages_after)
+        self._count_failure(estimate(messages), post)
         self._dropped = max(0, self._dropped + used_tokens - post)
         return Compacted(
-            messages=fresh,
+            messages=messages_after,
             summary=text,
             trigger=trigger,
             pre_tokens=used_tokens,
@@ -166,50 +139,68 @@ class Compactor:
             preserved_messages=_runs(planned.preserved),
         )
 
-    def _judge(self, before: int, after: int) -> None:
-        """One that did not help counts as a failure: the next would not help either."""
+    def _count_failure(self, before: int, after: int) -> None:
+        """Count a summary that did not help as a failure: the next one would not help either."""
         self._failures = self._failures + 1 if after > before * HELPFUL_SHARE else 0
 
 
 def record(compacted: Compacted, session: Session) -> Recorded:
-    """Write it into the transcript, and say what the events name."""
+    """Write a compaction to the transcript and return the ids that its events name."""
     preserved = session.last_lines(compacted.preserved_messages)
     boundary, anchor = new_uuid(), new_uuid()
-    noted = session.compacted(compacted.line(preserved, anchor), compacted.summary, boundary=boundary, anchor=anchor)
-    return Recorded(boundary, compacted.event(preserved, anchor), noted)
+    metadata = transcript_metadata(compacted, preserved, anchor)
+    summary = session.add_summary(metadata, compacted.summary, boundary=boundary, anchor=anchor)
+    return Recorded(boundary, summary, preserved)
 
 
-async def _ask(summed_up: list[Message], window: Window, ask: Ask, instructions: str) -> str:
-    """Ask; where even that is too long, ask about the newest part only."""
+def transcript_metadata(compacted: Compacted, preserved: list[str], anchor: str) -> CompactMetadata:
+    """Return the metadata of a boundary line, with the ids of the preserved lines and of the summary."""
+    metadata = CompactMetadata(
+        trigger=compacted.trigger,
+        pre_tokens=compacted.pre_tokens,
+        duration_ms=compacted.duration_ms,
+        post_tokens=compacted.post_tokens,
+        cumulative_dropped_tokens=compacted.dropped_tokens,
+    )
+    if preserved:
+        metadata.preserved_segment = PreservedSegment(
+            head_uuid=preserved[0], anchor_uuid=anchor, tail_uuid=preserved[-1]
+        )
+        metadata.preserved_messages = PreservedMessages(anchor_uuid=anchor, uuids=preserved, all_uuids=preserved)
+    return metadata
+
+
+async def _ask(older: list[Message], window: Window, ask: Ask, instructions: str) -> str:
+    """Ask for the summary; if the request is too long, ask about the newest part only."""
     limit: int | None = None
     for attempt in range(TRIES):
         try:
-            return await ask(request(summed_up, instructions, limit_tokens=limit))
+            return await ask(summary_request(older, instructions, limit_tokens=limit))
         except ModelFailure as failure:
             if failure.terminal_reason != "prompt_too_long" or attempt == TRIES - 1:
                 raise
-            limit = min(estimate(summed_up), window.context_tokens) // 2 ** (attempt + 1)
-    raise AssertionError("the last try returns or raises")
+            limit = min(estimate(older), window.context_tokens) // 2 ** (attempt + 1)
+    raise AssertionError("the last attempt returns or raises")
 
 
-def _joined(text: str, preserved: list[Message]) -> list[Message]:
+def _with_summary(text: str, preserved: list[Message]) -> list[Message]:
     messages: list[Message] = []
     add(messages, "user", text)
     for message in preserved:
         if message["role"] == "system":
             messages.append(message)
         else:
-            add(messages, message["role"], blocks_of(message))
+            add(messages, message["role"], message["content"])
     return messages
 
 
 def _runs(messages: Sequence[Message]) -> int:
-    """How often the speaker changes; what the program says inside counts as the user's."""
-    count, before = 0, None
+    """Count changes of the role; a system message counts as the user's."""
+    count, last_role = 0, None
     for message in messages:
-        whose = "assistant" if message["role"] == "assistant" else "user"
-        count += whose != before
-        before = whose
+        role = "assistant" if message["role"] == "assistant" else "user"
+        count += role != last_role
+        last_role = role
     return count
 
 

@@ -1,4 +1,4 @@
-"""How full the model's window is, and how a conversation is parted that no longer fits. All of it is pure."""
+"""Pure planning of compaction: how full the context window is, and which messages to summarise."""
 
 from __future__ import annotations
 
@@ -9,38 +9,39 @@ from typing import Any
 import msgspec
 
 from bridle.agent.compaction.summary_text import INSTRUCTION
-from bridle.agent.sessions.api_messages import Message, add, mended
+from bridle.agent.model.api.question import Block, Message
+from bridle.agent.sessions.api_messages import add, block_type, blocks_of, repair, text_block
 
-# Room for the summary itself: the longest that was ever of use is far shorter.
+# Reserved for the summary; useful ones are far shorter.
 SUMMARY_TOKENS = 20_000
 
-# Room for one more step before the window is full: what a few tools return side by side.
+# Reserved for one more step: the results of a few parallel tool calls.
 STEP_TOKENS = 13_000
 
-# What is left as it was (the last answer, the last call with its results) may take this part of the window.
+# The preserved part (the last answer, the last call with its results) may take this share of the window.
 PRESERVED_SHARE = 0.4
 
-# English and code come to about so many characters a token; a picture costs the same whatever its file size.
+# Estimates: English and code have about 4 characters per token; an image costs the same whatever its file size.
 _CHARACTERS_PER_TOKEN = 4
-_PICTURE_TOKENS = 1600
+_IMAGE_TOKENS = 1600
 
 
 class Window(msgspec.Struct, frozen=True):
-    """What a model can hold."""
+    """The token limits of a model."""
 
     context_tokens: int
     max_output_tokens: int
 
 
 class Plan(msgspec.Struct, frozen=True):
-    """Which messages are summed up, and which stay as they are."""
+    """Which messages are summarised, and which stay as they are."""
 
-    summed_up: list[Message]
+    older: list[Message]
     preserved: list[Message]
 
 
 def threshold(window: Window, *, percent: float | None = None) -> int:
-    """From how many tokens on a conversation is too long."""
+    """Return the number of tokens from which on a conversation is compacted."""
     reserve = min(window.max_output_tokens, SUMMARY_TOKENS) + STEP_TOKENS
     # A small window (a local model) keeps at least half of itself for the conversation.
     limit = max(window.context_tokens - reserve, window.context_tokens // 2)
@@ -48,19 +49,19 @@ def threshold(window: Window, *, percent: float | None = None) -> int:
 
 
 def used(usage: Mapping[str, Any], since: Sequence[Message] = ()) -> int:
-    """How full the window is: what the last answer used, and about what was said since."""
+    """Return the used tokens: the usage of the last answer, and an estimate of the messages since."""
     names = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens")
     counts = (usage.get(name) for name in names)
     return sum(count for count in counts if isinstance(count, int) and not isinstance(count, bool)) + estimate(since)
 
 
 def estimate(messages: Sequence[Message]) -> int:
-    """About how many tokens messages are."""
-    return math.ceil(sum(_size(message.get("content")) for message in messages))
+    """Estimate the tokens of messages."""
+    return math.ceil(sum(_size(message["content"]) for message in messages))
 
 
 def plan(messages: Sequence[Message], window: Window) -> Plan:
-    """Leave what is under way as it was: the last answer, or the last words of the user, or a call with its results."""
+    """Split off the part in progress: the last answer, the last user message, or a call with its results."""
     start = _tail(messages)
     preserved = list(messages[start:])
     if estimate(preserved) > window.context_tokens * PRESERVED_SHARE:
@@ -68,20 +69,22 @@ def plan(messages: Sequence[Message], window: Window) -> Plan:
     return Plan(list(messages[:start]), preserved)
 
 
-def request(summed_up: Sequence[Message], instructions: str = "", *, limit_tokens: int | None = None) -> list[Message]:
-    """The messages that ask for the summary; with a limit, only the newest that fit, and without pictures."""
-    messages = list(summed_up)
+def summary_request(
+    older: Sequence[Message], instructions: str = "", *, limit_tokens: int | None = None
+) -> list[Message]:
+    """Return the messages that ask for a summary; with a limit, only the newest ones, without images."""
+    messages = list(older)
     if limit_tokens is not None:
         messages = _newest(messages, limit_tokens)
     text = INSTRUCTION
     if instructions.strip():
-        text += f"\n\nThe user wants this of the summary besides:\n{instructions.strip()}"
+        text += f"\n\nThe user also wants this of the summary:\n{instructions.strip()}"
     add(messages, "user", text)
     return messages
 
 
 def _tail(messages: Sequence[Message]) -> int:
-    """Where that begins which is under way."""
+    """Return the index where the part in progress begins."""
     last = len(messages) - 1
     if last < 0:
         return 0
@@ -89,52 +92,45 @@ def _tail(messages: Sequence[Message]) -> int:
         return last
     start = last
     while start > 0 and messages[start]["role"] != "assistant":
-        if _has(messages[start], "tool_result"):
+        if _has_result(messages[start]):
             return start - 1
         start -= 1
     return start + 1 if messages[start]["role"] == "assistant" else start
 
 
 def _newest(messages: list[Message], limit_tokens: int) -> list[Message]:
-    kept: list[Message] = []
-    left = limit_tokens
+    newest: list[tuple[str, list[Block]]] = []
+    remaining = limit_tokens
     for message in reversed(messages):
-        plain = {"role": message["role"], "content": [_plain(block) for block in blocks_of(message)]}
-        left -= estimate([plain])
-        if left < 0 and kept:
+        blocks = [_without_images(block) for block in blocks_of(message["content"])]
+        remaining -= math.ceil(_size(blocks))
+        if remaining < 0 and newest:
             break
-        kept.insert(0, plain)
-    note = {"type": "text", "text": "(The earlier part of the conversation was too long to be shown.)"}
-    turns = [(message["role"], message["content"]) for message in kept if message["role"] != "system"]
-    return mended([("user", [note]), *turns])
+        newest.insert(0, (message["role"], blocks))
+    note = text_block("(The earlier part of the conversation was too long to be shown.)")
+    return repair([("user", [note]), *(turn for turn in newest if turn[0] != "system")])
 
 
-def blocks_of(message: Message) -> list[dict[str, Any]]:
-    """The content of a message as blocks."""
-    content = message["content"]
-    return [{"type": "text", "text": content}] if isinstance(content, str) else list(content)
+def _has_result(message: Message) -> bool:
+    return any(block_type(block) == "tool_result" for block in blocks_of(message["content"]))
 
 
-def _has(message: Message, kind: str) -> bool:
-    return any(block.get("type") == kind for block in blocks_of(message))
-
-
-def _plain(block: dict[str, Any]) -> dict[str, Any]:
-    """The block with words in the place of pictures and documents."""
-    if block.get("type") in ("image", "document"):
-        return {"type": "text", "text": f"[{block['type']}]"}
+def _without_images(block: Block) -> Block:
+    """Return the block with a text instead of each image and document."""
+    if block_type(block) in ("image", "document"):
+        return text_block(f"[{block['type']}]")
     if isinstance(content := block.get("content"), list):
-        return block | {"content": [_plain(part) for part in content if isinstance(part, dict)]}
+        return block | {"content": [_without_images(part) for part in content if isinstance(part, dict)]}
     return block
 
 
 def _size(value: object) -> float:
-    """Tokens in a value, by the length of its texts."""
+    """Estimate the tokens of a JSON value by the length of its texts."""
     if isinstance(value, str):
         return len(value) / _CHARACTERS_PER_TOKEN
     if isinstance(value, dict):
         if value.get("type") in ("image", "document"):
-            return _PICTURE_TOKENS
+            return _IMAGE_TOKENS
         return sum(_size(item) for item in value.values())
     if isinstance(value, list):
         return sum(_size(item) for item in value)

@@ -1,1 +1,4 @@
-"""The `agent/conversation` package."""
+"""The conversation with the model: turns, requests, tool calls, control requests, and the log of messages.
+
+May import `tools`, `compaction`, `stdio` and what is below them, not `assemble` or `command_line`.
+"""

@@ -1,118 +1,223 @@
-"""What was said: the messages for the next request, and the same in the transcript."""
+"""The message log: every message is built once and written to history, transcript and standard output."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from bridle.agent.conversation.partial_answer import REJECTED, PartialAnswer
-from bridle.agent.sessions.session import Noted, Session
-from bridle.agent.stdio import output_events
-from bridle.agent.tools.contract.tool import as_block
-from bridle.agent.tools.toolbox import FinishedCall
-from bridle.errors import ModelFailure
+import msgspec
+from msgspec import UNSET
 
-Content = str | list[dict[str, Any]]
+from bridle.agent.conversation.partial_answer import PartialAnswer
+from bridle.agent.model.api.question import Block, Content, Message
+from bridle.agent.sessions import transcript_entries
+from bridle.agent.sessions.api_messages import add, block_type, blocks_of, text_block
+from bridle.agent.sessions.session import LineId, Session, new_uuid
+from bridle.agent.stdio.event_writer import EventWriter
+from bridle.agent.stdio.output_events import (
+    Assistant,
+    AssistantMessage,
+    Event,
+    Replay,
+    SyntheticMessage,
+    User,
+    UserMessage,
+)
+from bridle.agent.tools.contract.tool import ToolResult, as_block
+from bridle.agent.tools.toolbox import FinishedCall, ToolCall
+from bridle.errors import ModelFailure
+from bridle.ground import clock
+
+REJECTED = (
+    "The user interrupted before this call was done. Whatever it had not done yet did not happen. "
+    "Stop here, and wait for the user to say how to continue."
+)
+REJECTED_DETAIL = "User rejected tool use"
+
+
+class _ToolResult(msgspec.Struct, frozen=True):
+    """A printed tool result that history and transcript do not have yet."""
+
+    call_id: str
+    block: Block
+    detail: Any
+    line: LineId
+    follow_up: list[tuple[LineId, Block]]
 
 
 class MessageLog:
-    """The history of a session, in memory for the model and on the disk for whoever comes next."""
+    """The messages of a session, in three sinks.
 
-    def __init__(self, session: Session) -> None:
+    `messages` is the history that the next request sends, `session` writes the transcript, and the writer prints
+    events for the client. An answer is printed block by block and added to the other two when it is complete; the
+    results of its calls are printed as they come and added together, because the API wants them in one message.
+    """
+
+    def __init__(self, session: Session, writer: EventWriter) -> None:
         self.session = session
-        self.messages: list[dict[str, Any]] = list(session.history.messages)
+        self.messages: list[Message] = list(session.history.messages)
+        self._writer = writer
+        self._results: list[_ToolResult] = []
 
-    def prompt(self, content: Content, attached: list[str], *, permission_mode: str, uuid: str | None) -> Noted:
-        """The user asks for something; the files that the words name go along."""
-        self._add_user([*_blocks(content), *({"type": "text", "text": text} for text in attached)])
+    # The user
+
+    def prompt(self, content: Content, attached: list[str], *, permission_mode: str, uuid: str | None) -> LineId:
+        """Add a prompt, with the texts of the files that it mentions."""
+        self._add_user([*blocks_of(content), *map(text_block, attached)])
         return self.session.prompt(content, permission_mode=permission_mode, uuid=uuid)
 
-    def command(self, shown: Content, body: str, *, typed: str, uuid: str | None) -> Noted:
-        """The user typed a command: what it was, and the text that it stands for."""
-        self._add_user([*_blocks(shown), {"type": "text", "text": body}])
-        noted = self.session.command(shown, typed=typed, uuid=uuid)
-        self.session.note([{"type": "text", "text": body}], is_meta=True)
-        return noted
+    def skill_command(self, shown: str, body: str, *, typed: str, uuid: str | None) -> LineId:
+        """Add a slash command that calls a skill; `body` is the text of the skill."""
+        self._add_user([text_block(shown), text_block(body)])
+        line = self.session.command(shown, typed=typed, uuid=uuid)
+        self.session.note([text_block(body)], is_meta=True)
+        return line
 
-    def local(self, content: Content, *, typed: str, uuid: str | None) -> Noted:
-        """The user typed a command that the program answers itself; the model does not hear of it."""
-        return self.session.command(content, typed=typed, uuid=uuid)
+    def local_command(self, content: Content, *, typed: str, uuid: str | None) -> None:
+        """Add a slash command that is answered without the model; the history does not get it."""
+        self.session.command(content, typed=typed, uuid=uuid)
 
-    def heard(self, spoken: PartialAnswer) -> None:
-        """The model answered."""
-        if not spoken.blocks:
-            return
-        self.messages.append({"role": "assistant", "content": list(spoken.blocks)})
-        message = dict(spoken.message)
-        if spoken.ended is not None:
-            message |= {
-                "stop_reason": spoken.ended.stop_reason,
-                "stop_sequence": spoken.ended.stop_sequence,
-                "usage": spoken.ended.usage,
-                "stop_details": spoken.ended.stop_details,
-            }
-        blocks = list(zip(spoken.uuids, spoken.blocks, strict=True))
-        self.session.assistant(message, blocks, request_id=spoken.request_id)
-
-    def answered(self, results: list[tuple[FinishedCall, str]], *, uuids_of_calls: dict[str, str]) -> None:
-        """Tools answered. A call that has no answer, since it was stopped, gets words in its place."""
-        blocks: list[dict[str, Any]] = []
-        more: list[dict[str, Any]] = []
-        for done, uuid in results:
-            answer, call_id = done.answer, done.call.call_id
-            block = output_events.tool_result(
-                call_id, answer.content, is_error=answer.is_error, names_success=answer.names_success
-            )
-            blocks.append(block)
-            self.session.tool_result(block, detail=answer.detail, source=uuids_of_calls[call_id], uuid=uuid)
-            for item in answer.follow_up:
-                more.append(as_block(item))
-                self.session.note([more[-1]], is_meta=True, source_call=call_id)
-        known = {block["tool_use_id"] for block in blocks}
-        for block in self._last_calls():
-            if block["id"] not in known:
-                blocks.append(output_events.tool_result(block["id"], REJECTED, is_error=True, names_success=False))
-        self._add_user(blocks + more)
-
-    def told(self, text: str, uuid: str, *, is_meta: bool) -> None:
-        """The program said something on the user's side."""
-        block = {"type": "text", "text": text}
-        self._add_user([block])
-        self.session.note([block], is_meta=is_meta, uuid=uuid)
-
-    def joined(self, content: Content, shown: str) -> None:
-        """The user wrote while a turn was under way; `shown` is how the model is told."""
-        self.messages.append({"role": "system", "content": shown})
+    def midturn(self, content: Content, text: str) -> None:
+        """Add a message that arrived during a turn; `text` is its form for the model."""
+        self.messages.append({"role": "system", "content": text})
         self.session.midturn(content)
 
-    def noticed(self, text: str) -> None:
-        """Something happened in the background while a turn was under way."""
-        self.messages.append({"role": "system", "content": text})
-        self.session.midturn(text)
+    def replay(self, content: Content, uuid: str) -> None:
+        """Echo a user message to the client."""
+        self.emit(Replay(message=UserMessage(content=content), uuid=uuid, timestamp=_now()))
 
-    def failed(self, message: dict[str, Any], uuid: str, failure: ModelFailure) -> None:
-        """The model could not be asked."""
+    # The model
+
+    def answer_block(self, answer: PartialAnswer, block: Block) -> None:
+        """Add a complete block to an answer and print it."""
+        head, uuid = answer.head, new_uuid()
+        answer.blocks.append((uuid, block))
+        message = AssistantMessage(id=head.id, model=head.model, content=[block], usage=head.usage or {})
+        if answer.is_final:
+            message.stop_reason, message.stop_sequence = head.stop_reason, head.stop_sequence
+            message.usage = transcript_entries.full_usage(head.usage)
+        self.emit(Assistant(message=message, uuid=uuid, request_id=_or_unset(answer.request_id)))
+
+    def answer(self, answer: PartialAnswer) -> None:
+        """Add a complete answer, or what there is of an interrupted one, to history and transcript."""
+        if not answer.blocks:
+            return
+        self.messages.append({"role": "assistant", "content": [block for _, block in answer.blocks]})
+        head = answer.head
+        if (ended := answer.ended) is not None:
+            head = msgspec.structs.replace(
+                head,
+                stop_reason=ended.stop_reason,
+                stop_sequence=ended.stop_sequence,
+                usage=ended.usage,
+                stop_details=ended.stop_details,
+            )
+        self.session.assistant(head, answer.blocks, request_id=answer.request_id)
+
+    def tool_result(self, done: FinishedCall) -> int:
+        """Print the result of a call; return the number of events. `add_results` adds it to the other sinks."""
+        answer, call_id = done.answer, done.call.call_id
+        block = _result_block(call_id, answer)
+        line = self._print_user([block], detail=answer.detail)
+        follow_up = [as_block(item) for item in answer.follow_up]
+        lines = [self._print_user([item], is_synthetic=True) for item in follow_up]
+        self._results.append(_ToolResult(call_id, block, answer.detail, line, list(zip(lines, follow_up, strict=True))))
+        return 1 + len(lines)
+
+    def add_results(self, answer: PartialAnswer) -> None:
+        """Add the printed results of an answer's calls; a call without one is marked as interrupted."""
+        results, self._results = self._results, []
+        blocks = [result.block for result in results]
+        more: list[Block] = []
+        for result in results:
+            line = result.line
+            source = answer.event_id(result.call_id)
+            self.session.tool_result(
+                result.block, detail=result.detail, source=source, uuid=line.uuid, timestamp=line.timestamp
+            )
+            for line, block in result.follow_up:
+                more.append(block)
+                self.session.note(
+                    [block], is_meta=True, uuid=line.uuid, timestamp=line.timestamp, source_call=result.call_id
+                )
+        known = {result.call_id for result in results}
+        if self.messages and self.messages[-1]["role"] == "assistant":
+            for block in blocks_of(self.messages[-1]["content"]):
+                if block_type(block) == "tool_use" and block["id"] not in known:
+                    blocks.append(_result_block(block["id"], ToolResult(REJECTED, is_error=True)))
+        self._add_user(blocks + more)
+
+    # The program
+
+    def note(self, text: str, *, is_meta: bool, is_printed: bool = True) -> None:
+        """Add a text of the program in the role of the user."""
+        block = text_block(text)
+        line = self._print_user([block], is_synthetic=is_meta) if is_printed else None
+        self._add_user([block])
+        self.session.note([block], is_meta=is_meta, uuid=line.uuid if line is not None else None)
+
+    def api_error(self, failure: ModelFailure, *, stop_reason: str, stop_details: Any = None) -> None:
+        """Report a failed request in the role of the model; the history does not get it."""
+        message = SyntheticMessage(
+            id=new_uuid(), content=[text_block(failure.text)], stop_reason=stop_reason, stop_details=stop_details
+        )
+        uuid = new_uuid()
+        self.emit(
+            Assistant(
+                message=message, uuid=uuid, request_id=_or_unset(failure.request_id), error=_or_unset(failure.error)
+            )
+        )
         self.session.synthetic(
             message, uuid=uuid, request_id=failure.request_id, error=failure.error, status=failure.status
         )
 
-    async def keep(self) -> None:
-        """Make all of it durable."""
+    def local_answer(self, text: str) -> None:
+        """Print an answer of the program itself; history and transcript do not get it."""
+        self.emit(Assistant(message=SyntheticMessage(id=new_uuid(), content=[text_block(text)])))
+
+    def emit(self, event: Event) -> None:
+        """Print an event, with the session's id and an id of its own."""
+        event.session_id = self.session.id
+        event.uuid = event.uuid or new_uuid()
+        self._writer.write(event)
+
+    async def wait_for_reader(self) -> None:
+        """Wait until the reader of standard output has caught up."""
+        await self._writer.output.caught_up()
+
+    async def save(self) -> None:
+        """Write the transcript and sync it."""
         await self.session.save()
 
-    def _last_calls(self) -> list[dict[str, Any]]:
-        last = self.messages[-1] if self.messages else {}
-        if last.get("role") != "assistant":
-            return []
-        return [block for block in last["content"] if block.get("type") == "tool_use"]
+    def _print_user(self, content: list[Block], *, detail: Any = None, is_synthetic: bool = False) -> LineId:
+        line = LineId(new_uuid(), _now())
+        event = User(message=UserMessage(content=content), uuid=line.uuid, timestamp=line.timestamp)
+        if detail is not None:
+            event.tool_use_result = detail
+        if is_synthetic:
+            event.is_synthetic = True
+        self.emit(event)
+        return line
 
-    def _add_user(self, blocks: list[dict[str, Any]]) -> None:
-        """Say something on the user's side; what follows on the user's own words joins them."""
-        if self.messages and self.messages[-1]["role"] == "user":
-            content = self.messages[-1]["content"]
-            self.messages[-1] = {"role": "user", "content": [*_blocks(content), *blocks]}
-        else:
-            self.messages.append({"role": "user", "content": blocks})
+    def _add_user(self, blocks: list[Block]) -> None:
+        add(self.messages, "user", blocks)
 
 
-def _blocks(content: Content) -> list[dict[str, Any]]:
-    return [{"type": "text", "text": content}] if isinstance(content, str) else list(content)
+def rejected(call: ToolCall) -> FinishedCall:
+    """Return the result of a call that an interruption stopped."""
+    return FinishedCall(call, ToolResult(REJECTED, detail=REJECTED_DETAIL, is_error=True))
+
+
+def _result_block(call_id: str, answer: ToolResult) -> Block:
+    """Return the block of a tool result; an error has its fields in another order, as Claude Code writes it."""
+    if answer.is_error:
+        return {"type": "tool_result", "content": answer.content, "is_error": True, "tool_use_id": call_id}
+    block: Block = {"tool_use_id": call_id, "type": "tool_result", "content": answer.content}
+    return block | {"is_error": False} if answer.names_success else block
+
+
+def _or_unset(text: str | None) -> str | msgspec.UnsetType:
+    return UNSET if text is None else text
+
+
+def _now() -> str:
+    return clock.iso(clock.now())

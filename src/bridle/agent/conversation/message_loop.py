@@ -1,30 +1,26 @@
-"""The life of a run: messages in, turns out, until the host has no more to say and nothing is left to wait for."""
+"""The main loop of a run: one turn per message, until the input ends and no background command runs."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
 
-from bridle.agent.conversation.conversation import Conversation, merged
-from bridle.agent.conversation.model_setup import Called
-from bridle.agent.sessions.session import new_uuid
+from bridle.agent.conversation.conversation import Conversation, SkillCall, merge
 from bridle.agent.skills.catalogue import Skills
-from bridle.agent.stdio import output_events
-from bridle.agent.stdio.input import Said
-from bridle.agent.tools.shell import background as tasks
-from bridle.agent.tools.shell.background import BackgroundTasks, TaskEvent, TaskFinished, TaskStarted
+from bridle.agent.stdio.input import Prompt
+from bridle.agent.tools.shell.background import BackgroundTasks
 
-# How long a run whose answer is out waits for commands in the background, as programs have seen it.
+# How long a run waits for background commands after its last answer, as measured with Claude Code.
 BACKGROUND_SECONDS = 5.0
 
-# What the program answers itself, besides the skills.
+# The slash commands that are not skills.
 COMMANDS = ("compact", "context")
 
 _NOTICE = {"kind": "task-notification"}
 
 
 class MessageLoop:
-    """Takes what comes in, one turn after the other."""
+    """Takes messages from the inbox and runs a turn for each."""
 
     def __init__(
         self,
@@ -33,68 +29,66 @@ class MessageLoop:
         skills: Skills,
         inline: Callable[[str], Awaitable[str]],
     ) -> None:
-        """`inline` runs the commands that stand in a skill's text."""
+        """`inline` runs the commands in a skill's text."""
         self._conversation, self._background, self._skills = conversation, background, skills
         self._inline = inline
         self._inbox = conversation.inbox
-        conversation.on_catch_up = self._catch_up
 
-    async def run(self, first: Said | None) -> None:
-        """Talk until the end. `first` is the prompt of a run that does not listen to standard input."""
-        follower = asyncio.create_task(self._follow())
+    async def run(self, first: Prompt | None) -> None:
+        """Run until the end. `first` is the prompt of a run that does not read standard input."""
+        events = self._conversation.background
+        follower = asyncio.create_task(events.follow())
         try:
             if first is not None:
                 await self._turn(first)
-            while (found := await self._next(listens=first is None)) is not None:
-                await self._turn(found[0], origin=found[1])
+            while (message := await self._next(listens=first is None)) is not None:
+                await self._turn(message[0], origin=message[1])
         finally:
             await self._background.stop_all()
             follower.cancel()
-            self._catch_up()
+            events.report_pending()
 
     @property
     def _is_over(self) -> bool:
-        return self._conversation.signal is not None or self._inbox.broken is not None
+        return self._conversation.signal is not None or self._inbox.invalid is not None
 
-    async def _turn(self, said: Said, *, origin: dict[str, str] | None = None) -> None:
-        if origin is not None or not said.text.startswith("/"):
-            await self._conversation.turn(said, origin=origin)
+    async def _turn(self, prompt: Prompt, *, origin: dict[str, str] | None = None) -> None:
+        if origin is not None or not prompt.text.startswith("/"):
+            await self._conversation.turn(prompt, origin=origin)
             return
-        name, _, rest = said.text.strip().partition(" ")
-        if name in ("/compact", "/context"):
-            await self._own(name, said, rest)
-            return
+        name, _, arguments = prompt.text.strip().partition(" ")
+        if name == "/compact":
+            await self._conversation.compact_turn(prompt, arguments)
+        elif name == "/context":
+            self._conversation.answer_locally(prompt, self._conversation.context_text())
+        else:
+            await self._skill_turn(prompt)
+
+    async def _skill_turn(self, prompt: Prompt) -> None:
         from bridle.agent.skills.slash_commands import ExpandedPrompt, LocalAnswer, expand_slash_command
 
-        session_id = self._conversation.session_id
-        meaning = await expand_slash_command(
-            said.text.strip(), self._skills, session_id=session_id, inline=self._inline, others=COMMANDS
+        session_id = self._conversation.log.session.id
+        expansion = await expand_slash_command(
+            prompt.text.strip(), self._skills, session_id=session_id, inline=self._inline, others=COMMANDS
         )
-        match meaning:
+        match expansion:
             case LocalAnswer():
-                self._conversation.answer_locally(said, meaning.text, is_error=meaning.is_error)
+                self._conversation.answer_locally(prompt, expansion.text, is_error=expansion.is_error)
             case ExpandedPrompt():
-                shown, *bodies = meaning.texts
-                await self._conversation.turn(said, called=Called(shown, "\n".join(bodies)))
+                shown, *bodies = expansion.texts
+                await self._conversation.turn(prompt, skill=SkillCall(shown, "\n".join(bodies)))
             case None:
-                await self._conversation.turn(said)
+                await self._conversation.turn(prompt)
 
-    async def _own(self, name: str, said: Said, rest: str) -> None:
-        """A command of the program itself."""
-        if name == "/compact":
-            await self._conversation.compact_turn(said, rest)
-        else:
-            self._conversation.answer_locally(said, self._conversation.context_text())
-
-    async def _next(self, *, listens: bool) -> tuple[Said, dict[str, str] | None] | None:
-        """What the next turn is about: what the host said, or what a command in the background brought."""
+    async def _next(self, *, listens: bool) -> tuple[Prompt, dict[str, str] | None] | None:
+        """Wait for the next message of the user, or for a notice of the background; None at the end."""
         loop, deadline = asyncio.get_running_loop(), None
         is_idle = self._conversation.last is None
         while not self._is_over:
-            if notices := self._conversation.take_notices():
-                return Said("\n".join(notices)), _NOTICE
+            if notices := self._conversation.background.take_notices():
+                return Prompt("\n".join(notices)), _NOTICE
             if self._inbox.messages:
-                return self._waiting(is_idle=is_idle), None
+                return self._take_queued(is_idle=is_idle), None
             if self._inbox.at_end or not listens:
                 deadline = deadline or loop.time() + BACKGROUND_SECONDS
                 if not self._background.running or loop.time() >= deadline:
@@ -108,40 +102,10 @@ class MessageLoop:
             is_idle = True
         return None
 
-    def _waiting(self, *, is_idle: bool) -> Said:
-        """What waited while a turn was under way is one message; whoever comes when nothing is done begins at once."""
+    def _take_queued(self, *, is_idle: bool) -> Prompt:
+        """Return the first message when idle; messages that were queued during a turn are merged into one."""
         if is_idle:
             return self._inbox.messages.popleft()
-        waiting = list(self._inbox.messages)
+        queued = list(self._inbox.messages)
         self._inbox.messages.clear()
-        return merged(waiting)
-
-    def _catch_up(self) -> None:
-        while not self._background.events.empty():
-            self._tell(self._background.events.get_nowait())
-
-    async def _follow(self) -> None:
-        """Tell what happens in the background as it happens."""
-        while True:
-            self._tell(await self._background.events.get())
-
-    def _tell(self, news: TaskEvent) -> None:
-        match news:
-            case TaskStarted():
-                fields = {"tool_use_id": news.call_id, "description": news.description, "task_type": "local_bash"}
-                self._system("task_started", {"task_id": news.task_id, **fields})
-            case TaskFinished():
-                patch = {"status": news.status, "end_time": news.end_time_ms}
-                self._system("task_updated", {"task_id": news.task_id, "patch": patch})
-                is_told = self._background.is_reported(news.task_id)
-                # Who waited for the end and got it with the output needs no notice; who stopped a task gets one.
-                if not is_told or news.status == "killed":
-                    ids = {"task_id": news.task_id, "tool_use_id": news.call_id}
-                    self._system("task_notification", {**ids, **tasks.notification_fields(news)})
-                if not is_told:
-                    self._conversation.notices.append(tasks.notification_text(news))
-                self._inbox.changed.set()
-
-    def _system(self, subtype: str, fields: dict[str, object]) -> None:
-        session_id = self._conversation.session_id
-        self._conversation.emit(output_events.system(subtype, fields, session_id=session_id, uuid=new_uuid()))
+        return merge(queued)

@@ -1,50 +1,62 @@
-"""How a conversation is held, and who the model is asked to be in it."""
+"""The settings of a conversation: fixed options, and what a control request may change between requests."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import Any
 
 import msgspec
 
-from bridle.agent.conversation.turn_host import Limits
 from bridle.agent.model.api.models import Model
-from bridle.agent.permissions.rules.policy import Policy
-from bridle.agent.stdio import output_events
+from bridle.agent.model.api.question import Block
+from bridle.agent.permissions.rules.policy import Policy, with_shell_folder
+
+
+class Limits(msgspec.Struct, frozen=True):
+    """The limits at which a turn ends with an error."""
+
+    max_turns: int | None = None
+    max_budget_usd: float | None = None
 
 
 class ConversationOptions(msgspec.Struct, frozen=True):
-    """How the conversation is held, from the command line."""
+    """The options of a conversation, from the command line."""
 
     is_stream: bool
-    """Whether the host talks over standard input."""
+    """Whether messages come over standard input."""
     shows_frames: bool = False
+    """Whether the server-sent events of answers are printed."""
     replays: bool = False
+    """Whether user messages are echoed."""
     limits: Limits = msgspec.field(default_factory=Limits)
     effort: str | None = None
-    thinking_tokens: int | None = None
     fallbacks: tuple[Model, ...] = ()
 
 
 class ModelSetup(msgspec.Struct):
-    """Who the model is asked to be and what it may do; a control request may change it between requests."""
+    """The model and its permissions; control requests and skills change them between requests."""
 
     model: Model
     policy: Policy
-    system: Callable[[], Awaitable[list[dict[str, Any]]]]
-    """The system prompt, made when the first request needs it."""
-    reminder: Callable[[], Awaitable[list[dict[str, Any]]]]
-    """What stands before the first words of the user."""
-    opening: Callable[[], output_events.Opening]
-    """What `init` says now."""
-    listing: str | None = None
-    """What the model is told about skills."""
+    shell_folder: Callable[[], str]
+    """Returns the working folder of the shell."""
+    thinking_tokens: int | None = None
+
+    def current_policy(self) -> Policy:
+        """Return the policy for a call that runs now."""
+        return with_shell_folder(self.policy, self.shell_folder())
 
 
-class Called(msgspec.Struct, frozen=True):
-    """A skill that the user called by its name."""
+class RequestHead(msgspec.Struct, frozen=True):
+    """The parts of every request that do not change during a conversation."""
 
-    shown: str
-    """How the call is written down."""
-    body: str
-    """What the model reads."""
+    system: list[Block]
+    reminder: list[Block]
+    """The blocks before the first user message."""
+
+
+class PromptSource(msgspec.Struct, frozen=True):
+    """Where a conversation gets its prompt: read when the first request needs it."""
+
+    head: Callable[[], Awaitable[RequestHead]]
+    skill_listing: str | None = None
+    """The message that lists the skills."""

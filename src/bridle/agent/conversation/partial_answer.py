@@ -1,75 +1,44 @@
-"""An answer of the model as far as it has come, and where what was said is written down."""
+"""An answer of the model as far as it has been received."""
 
 from __future__ import annotations
-
-from typing import Any, Protocol
 
 import msgspec
 
 from bridle.agent.conversation.running_calls import RunningCalls
+from bridle.agent.model.api.question import Block
 from bridle.agent.model.api.stream_pieces import AnswerFinished
-from bridle.agent.tools.toolbox import FinishedCall
-from bridle.errors import ModelFailure
-
-REJECTED = (
-    "This call was stopped before it was done: the user interrupted. Whatever it had not done yet did not happen. "
-    "Stop here, and wait for the user to say how to go on."
-)
-REJECTED_DETAIL = "User rejected tool use"
+from bridle.agent.sessions.api_messages import AnswerHead, block_type
 
 
 class PartialAnswer(msgspec.Struct):
-    """An answer of the model as far as it has come."""
+    """An answer of the model as far as it has been received."""
 
     calls: RunningCalls
-    message: dict[str, Any] = msgspec.field(default_factory=dict)
+    head: AnswerHead = AnswerHead()
     request_id: str | None = None
     is_final: bool = False
-    blocks: list[dict[str, Any]] = msgspec.field(default_factory=list)
-    uuids: list[str] = msgspec.field(default_factory=list)
-    partial: str = ""
-    """Text of a block that is not complete yet."""
+    """Whether `head` has the final usage: the answer came whole, not as a stream."""
+    blocks: list[tuple[str, Block]] = msgspec.field(default_factory=list)
+    """The complete blocks, each with the id of its event."""
+    partial_text: str = ""
+    """The text of a block that is not complete yet."""
     ended: AnswerFinished | None = None
 
     @property
-    def text(self) -> str:
-        """Its words."""
-        return "".join(block["text"] for block in self.blocks if block.get("type") == "text")
-
-    @property
     def is_visible(self) -> bool:
-        """Whether there is anything that a person would see."""
-        return any(
-            block.get("type") == "tool_use" or (block.get("type") == "text" and block.get("text", "").strip())
-            for block in self.blocks
-        )
+        """Whether the answer has a tool call or a text that is not blank."""
+        return any(block_type(block) == "tool_use" for _, block in self.blocks) or any(map(str.strip, self.texts))
 
     @property
-    def last_text(self) -> str:
-        """Its last words, which programs take for the result."""
-        texts = [str(block["text"]) for block in self.blocks if block.get("type") == "text"]
-        return texts[-1] if texts else ""
+    def texts(self) -> list[str]:
+        """The texts of its blocks; the last one is the result of a turn."""
+        return [str(block["text"]) for _, block in self.blocks if block_type(block) == "text"]
 
     @property
     def model(self) -> str:
-        """Who answered, in the endpoint's words."""
-        return str(self.message.get("model") or "")
+        """The name of the model, as the endpoint sent it."""
+        return str(self.head.model or "")
 
-
-class Ledger(Protocol):
-    """Where a turn writes what must last; the conversation gives it."""
-
-    def heard(self, spoken: PartialAnswer) -> None:
-        """The model's answer is complete, as far as it will ever be."""
-
-    def answered(self, results: list[tuple[FinishedCall, str]], *, uuids_of_calls: dict[str, str]) -> None:
-        """The calls of an answer have their results: each with the id of its event."""
-
-    def told(self, text: str, uuid: str, *, is_meta: bool) -> None:
-        """The program said something to the model on the user's side."""
-
-    def failed(self, message: dict[str, Any], uuid: str, failure: ModelFailure) -> None:
-        """The model could not be asked; this stands in its place."""
-
-    async def keep(self) -> None:
-        """Make all of it durable."""
+    def event_id(self, call_id: str) -> str:
+        """Return the id of the event that showed a call."""
+        return next(uuid for uuid, block in reversed(self.blocks) if str(block.get("id")) == call_id)

@@ -1,4 +1,4 @@
-"""The tool calls of one answer: begun as soon as each is complete, side by side where they cannot meet."""
+"""The tool calls of one answer: each starts as soon as it is complete; only calls that change nothing overlap."""
 
 from __future__ import annotations
 
@@ -11,46 +11,44 @@ Run = Callable[[ToolCall], Awaitable[FinishedCall]]
 
 
 class RunningCalls:
-    """Calls that run, and those that have their answer and wait to be told."""
+    """The calls of one answer, in the order in which the model made them."""
 
     def __init__(self, run: Run) -> None:
         self._run = run
-        self._tasks: dict[str, asyncio.Task[FinishedCall]] = {}
-        self._order: list[tuple[asyncio.Task[FinishedCall], bool]] = []
+        self._tasks: list[tuple[asyncio.Task[FinishedCall], bool]] = []
         self._open: dict[str, ToolCall] = {}
         self._finished: asyncio.Queue[FinishedCall] = asyncio.Queue()
 
-    def begin(self, call: ToolCall, *, is_shared: bool) -> None:
-        """Start a call; one that changes something waits for all before it, and all after it wait for that one."""
-        before = [task for task, shared in self._order if not (is_shared and shared)]
-        task = asyncio.create_task(self._after(before, call))
-        self._order.append((task, is_shared))
+    def begin(self, call: ToolCall) -> None:
+        """Start a call. One that is not concurrent waits for all before it, and all after it wait for it."""
+        before = [task for task, is_concurrent in self._tasks if not (call.is_concurrent and is_concurrent)]
+        self._tasks.append((asyncio.create_task(self._run_after(before, call)), call.is_concurrent))
         self._open[call.call_id] = call
 
     @property
     def is_empty(self) -> bool:
-        """Whether no call was begun."""
-        return not self._order
+        """Whether no call was started."""
+        return not self._tasks
 
     @property
     def unanswered(self) -> list[ToolCall]:
-        """Calls whose answer nobody has taken yet, in the order in which the model made them."""
+        """The calls whose result `next_done` has not returned yet."""
         return list(self._open.values())
 
     async def next_done(self) -> FinishedCall:
-        """Wait for the next call that is done, whichever it is."""
+        """Wait for the next call to finish, in any order."""
         done = await self._finished.get()
         self._open.pop(done.call.call_id, None)
         return done
 
     async def cancel(self) -> None:
-        """End every call that still runs, and wait until it has ended."""
-        tasks = [task for task, _ in self._order]
+        """Cancel all calls and wait until they have ended."""
+        tasks = [task for task, _ in self._tasks]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _after(self, before: list[asyncio.Task[FinishedCall]], call: ToolCall) -> FinishedCall:
+    async def _run_after(self, before: list[asyncio.Task[FinishedCall]], call: ToolCall) -> FinishedCall:
         if before:
             await asyncio.wait(before)
         done = await self._run(call)

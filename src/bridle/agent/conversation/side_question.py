@@ -1,4 +1,4 @@
-"""A question to the model beside the conversation: no tools, and only its words count."""
+"""A question to the model outside the conversation: without tools, and only the text of the answer counts."""
 
 from __future__ import annotations
 
@@ -14,20 +14,22 @@ from bridle.agent.model.api.stream_pieces import (
     AnswerStarted,
     BlockFinished,
 )
+from bridle.agent.sessions.api_messages import AnswerHead, block_type
 
-Count = Callable[[str, dict[str, Any]], None]
+CountUsage = Callable[[str, dict[str, Any]], None]
+"""Counts the usage (second) of an answer of a model (first)."""
 
 
-async def words(client: ModelClient, ask: Question, count: Count) -> str:
-    """What the model says; what it used is counted. ModelFailure where it cannot be asked."""
+async def ask_for_text(client: ModelClient, question: Question, count: CountUsage) -> str:
+    """Return the text of the answer. Raises ModelFailure if there is none."""
     text, model = "", ""
-    stream = cast("AsyncGenerator[AnswerPiece, None]", client.answer(ask))
+    stream = cast("AsyncGenerator[AnswerPiece, None]", client.answer(question))
     try:
         async for piece in stream:
             match piece:
                 case AnswerStarted():
-                    model = str(piece.message.get("model") or "")
-                case BlockFinished() if piece.block.get("type") == "text":
+                    model = str(AnswerHead.of(piece.message).model or "")
+                case BlockFinished() if block_type(piece.block) == "text":
                     text += piece.block["text"]
                 case AnswerRestarted():
                     text = ""

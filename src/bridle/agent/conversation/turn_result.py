@@ -1,7 +1,6 @@
-"""What a turn used and how it ended: counted while it goes on, told in its `result`.
+"""The counts of a turn and its result event.
 
-Usage, turns and time are those of the turn; cost, the use of each model and the time at the endpoint add up over the
-whole process.
+Usage, turns and durations belong to the turn; cost, usage per model and API time add up over the whole process.
 """
 
 from __future__ import annotations
@@ -9,8 +8,10 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from bridle.agent.model.api.cost import CostLedger
+from bridle.agent.stdio.output_events import Denial, ErrorResult, Result, SuccessResult
 
 _COUNTS = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens")
 
@@ -20,21 +21,20 @@ class Ending(msgspec.Struct, frozen=True):
 
     subtype: str = "success"
     text: str = ""
-    """The answer, or for a failed request what went wrong; error subtypes have none."""
+    """The answer, or the error of a failed request; other errors have none."""
     is_error: bool = False
     stop_reason: str | None = None
     terminal_reason: str | None = "completed"
     errors: tuple[str, ...] = ()
     api_error_status: int | None = None
-    structured: Any = None
-    has_structured: bool = False
+    structured: Any = UNSET
     is_local: bool = False
-    """Whether the program answered by itself, without the model."""
+    """Whether the program answered without the model."""
     origin: dict[str, str] | None = None
 
 
 class Totals:
-    """What the process used so far."""
+    """Cost and API time of the process so far."""
 
     def __init__(self) -> None:
         self.api_ms = 0.0
@@ -42,15 +42,15 @@ class Totals:
 
     @property
     def cost_usd(self) -> float:
-        """What everything has cost."""
+        """The cost of all requests."""
         return self.ledger.total_usd
 
 
-class Turn(msgspec.Struct):
-    """What one turn used so far."""
+class TurnCounts(msgspec.Struct):
+    """The usage of one turn so far."""
 
     started: float
-    """When it began, on the clock that never goes back."""
+    """The start of the turn on the monotonic clock, as all times here."""
     usage: dict[str, int] = msgspec.field(default_factory=lambda: dict.fromkeys(_COUNTS, 0))
     cache_1h: int = 0
     cache_5m: int = 0
@@ -59,30 +59,30 @@ class Turn(msgspec.Struct):
     service_tier: str = "standard"
     user_events: int = 0
     requests: int = 0
-    """How often the model was asked: what `--max-turns` counts."""
-    denials: list[dict[str, Any]] = msgspec.field(default_factory=list)
+    """How many requests were sent; `--max-turns` limits them."""
+    denials: list[Denial] = msgspec.field(default_factory=list)
     stop_reason: str | None = None
     first_request: float | None = None
     first_byte: float | None = None
     first_block: float | None = None
 
     def add(self, usage: dict[str, Any]) -> None:
-        """Count one answer of the model."""
+        """Add the usage of an answer."""
         for name in _COUNTS:
-            self.usage[name] += number(usage, name)
-        kept = usage.get("cache_creation")
-        if isinstance(kept, dict):
-            self.cache_1h += number(kept, "ephemeral_1h_input_tokens")
-            self.cache_5m += number(kept, "ephemeral_5m_input_tokens")
+            self.usage[name] += _number(usage, name)
+        cached = usage.get("cache_creation")
+        if isinstance(cached, dict):
+            self.cache_1h += _number(cached, "ephemeral_1h_input_tokens")
+            self.cache_5m += _number(cached, "ephemeral_5m_input_tokens")
         server = usage.get("server_tool_use")
         if isinstance(server, dict):
-            self.web_searches += number(server, "web_search_requests")
-            self.web_fetches += number(server, "web_fetch_requests")
+            self.web_searches += _number(server, "web_search_requests")
+            self.web_fetches += _number(server, "web_fetch_requests")
         tier = usage.get("service_tier")
         self.service_tier = tier if isinstance(tier, str) else self.service_tier
 
-    def shown_usage(self) -> dict[str, Any]:
-        """The `usage` of a result."""
+    def result_usage(self) -> dict[str, Any]:
+        """Return the `usage` of a result."""
         return {
             **self.usage,
             "server_tool_use": {
@@ -99,61 +99,60 @@ class Turn(msgspec.Struct):
             "speed": "standard",
         }
 
+    def ms_until(self, moment: float | None) -> int | UnsetType:
+        """Return the milliseconds from the start to a moment, if it has come."""
+        return UNSET if moment is None else round((moment - self.started) * 1000)
 
-def result(ending: Ending, turn: Turn, totals: Totals, *, now: float, session_id: str, uuid: str) -> dict[str, Any]:
-    """The last event of a turn."""
+
+def result(ending: Ending, turn: TurnCounts, totals: Totals, *, now: float) -> Result:
+    """Return the last event of a turn."""
+    event: Result
     duration_ms, api_ms = round((now - turn.started) * 1000), round(totals.api_ms)
     turns = 0 if ending.is_local else 1 + turn.user_events
-    is_success = ending.subtype == "success"
-    head: dict[str, Any] = {"type": "result", "subtype": ending.subtype}
-    if is_success:
-        head["is_error"] = ending.is_error
+    cost = totals.cost_usd or 0  # Claude Code prints 0, not 0.0
+    if ending.subtype == "success":
+        event = SuccessResult(
+            is_error=ending.is_error,
+            duration_ms=duration_ms,
+            duration_api_ms=api_ms,
+            num_turns=turns,
+            result=ending.text,
+            stop_reason=ending.stop_reason,
+            total_cost_usd=cost,
+            usage=turn.result_usage(),
+            model_usage=totals.ledger.model_usage(),
+            permission_denials=turn.denials,
+        )
         if not ending.is_local:
-            head["api_error_status"] = ending.api_error_status
-        head |= {"duration_ms": duration_ms, "duration_api_ms": api_ms}
+            event.api_error_status = ending.api_error_status
         if not ending.is_error:
-            head |= _first_times(turn)
-        head |= {"num_turns": turns, "result": ending.text}
+            event.ttft_ms = turn.ms_until(turn.first_block)
+            event.ttft_stream_ms = turn.ms_until(turn.first_byte)
+            event.time_to_request_ms = turn.ms_until(turn.first_request)
     else:
-        head |= {"duration_ms": duration_ms, "duration_api_ms": api_ms, "is_error": True, "num_turns": turns}
-    head |= {
-        "stop_reason": ending.stop_reason,
-        "session_id": session_id,
-        "total_cost_usd": tidy(totals.cost_usd),
-        "usage": turn.shown_usage(),
-        "modelUsage": totals.ledger.model_usage(),
-        "permission_denials": turn.denials,
-    }
-    if ending.has_structured:
-        head["structured_output"] = ending.structured
+        event = ErrorResult(
+            subtype=ending.subtype,
+            duration_ms=duration_ms,
+            duration_api_ms=api_ms,
+            num_turns=turns,
+            stop_reason=ending.stop_reason,
+            total_cost_usd=cost,
+            usage=turn.result_usage(),
+            model_usage=totals.ledger.model_usage(),
+            permission_denials=turn.denials,
+            errors=list(ending.errors),
+        )
+    event.structured_output = ending.structured
     if ending.terminal_reason is not None:
-        head["terminal_reason"] = ending.terminal_reason
+        event.terminal_reason = ending.terminal_reason
     if not (ending.is_local and ending.is_error):
-        head["fast_mode_state"] = "off"
+        event.fast_mode_state = "off"
     if ending.origin is not None:
-        head["origin"] = ending.origin
-    head["uuid"] = uuid
-    if not is_success:
-        head["errors"] = list(ending.errors)
-    return head
+        event.origin = ending.origin
+    return event
 
 
-def _first_times(turn: Turn) -> dict[str, int]:
-    """When the first words came, the first byte, and when the first request went out, as far as they did."""
-    times = {
-        "ttft_ms": turn.first_block,
-        "ttft_stream_ms": turn.first_byte,
-        "time_to_request_ms": turn.first_request,
-    }
-    return {name: round((at - turn.started) * 1000) for name, at in times.items() if at is not None}
-
-
-def number(fields: dict[str, Any], name: str) -> int:
-    """A count that an endpoint sent; what is not a number counts as nothing."""
+def _number(fields: dict[str, Any], name: str) -> int:
+    """Return a count that the endpoint sent; anything but an integer counts as 0."""
     value = fields.get(name)
     return value if isinstance(value, int) and not isinstance(value, bool) else 0
-
-
-def tidy(amount: float) -> float | int:
-    """An amount as programs have seen it: a plain 0 where there was none."""
-    return amount or 0

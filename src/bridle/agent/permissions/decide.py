@@ -48,6 +48,14 @@ def decide(tool: str, arguments: Mapping[str, Any], policy: Policy) -> Verdict:
     return verdict
 
 
+def only_reads(arguments: Mapping[str, Any], policy: Policy) -> bool:
+    """Whether a Bash command changes nothing: it would need no permission without any rule."""
+    from bridle.agent.permissions.bash.decide_command import judge_command  # tree-sitter is loaded with it
+
+    bare = Policy(cwd=policy.cwd, home=policy.home, folders=policy.folders, shell_folder=policy.shell_folder)
+    return isinstance(judge_command(arguments.get("command"), bare), Allowed)
+
+
 def bypass_refusal(environment: Mapping[str, str], uid: int) -> str | None:
     """Why permissions must not be bypassed here, in the words for stderr; None if they may be."""
     if uid != 0 or environment.get("IS_SANDBOX") == "1":

@@ -1,7 +1,7 @@
-"""What a transcript says: which of its lines are the conversation, read as a stream and with every fault survived.
+"""Reads the conversation from a transcript, whatever is wrong with its lines.
 
-Lines form a tree: each names the line that it follows. The conversation is the path to the last one, with the answers
-of tools that ran side by side, which hang beside that path. A summary stands for all that came before it.
+Lines form a tree: each names the line before it. The conversation is the path to the last line, with the results of
+parallel tool calls, which branch off that path. A summary replaces everything before it.
 """
 
 from __future__ import annotations
@@ -10,19 +10,20 @@ from pathlib import Path
 
 import msgspec
 
-from bridle.agent.sessions.api_messages import Message, as_messages
-from bridle.agent.sessions.read_transcript import Line, Metadata, decoded, last_summary, lines_at, preserved_by
+from bridle.agent.model.api.question import Message
+from bridle.agent.sessions.api_messages import as_messages
+from bridle.agent.sessions.read_transcript import Line, Metadata, decode, last_summary, lines_at, preserved_by
 
 _CHAINED = frozenset({"user", "assistant", "attachment", "system"})
 
 
 class _Entry(msgspec.Struct):
-    """One line of the tree."""
+    """A line of the tree."""
 
     uuid: str
     parent: str | None
     role: str | None
-    """Whose message it is; none for a line that only holds the chain together."""
+    """The role of its message; None for a line that only links others."""
     content: bytes
     message_id: str | None = None
     source: str | None = None
@@ -31,42 +32,42 @@ class _Entry(msgspec.Struct):
 
 
 class History(msgspec.Struct, frozen=True):
-    """The conversation that a transcript holds."""
+    """The conversation of a transcript."""
 
     messages: list[Message] = msgspec.field(default_factory=list)
-    """Ready for the endpoint: roles alternate, every call is answered."""
+    """Valid for the API: roles alternate, every call has a result."""
     leaf: str | None = None
-    """The id of the line that the next one follows."""
+    """The id of the last line."""
     lines: tuple[tuple[str, str], ...] = ()
-    """The id and the role of each line that has a message, oldest first."""
+    """The id and role of each line with a message, oldest first."""
     chain: frozenset[str] = frozenset()
-    """The ids of all lines that belong to the conversation; a fork copies these."""
+    """The ids of all lines of the conversation; a fork copies these."""
     title: str | None = None
     usage: dict[str, object] = msgspec.field(default_factory=dict)
-    """What the last answer of the model used."""
+    """The usage of the last answer."""
     dropped_tokens: int = 0
-    """How much earlier summaries have left out in all."""
+    """How many tokens all compactions have dropped."""
 
 
 class NotInTranscript(LookupError):
-    """The line at which the conversation was to be cut is not there."""
+    """The line given as the end of the conversation does not exist."""
 
 
 def load(path: Path, *, until: str | None = None) -> History:
-    """Read the conversation; with `until`, only up to the line of that id."""
-    cut = last_summary(path)
+    """Read the conversation, up to the line with the id `until`."""
+    summary = last_summary(path)
     reading = _Reading()
     for at, data in lines_at(path):
-        if cut is not None and at < cut.at and not cut.needs(data):
-            continue  # a summary stands for it: it is not even looked at
-        line = decoded(data)
+        if summary is not None and at < summary.at and not summary.needs(data):
+            continue  # replaced by the summary: not decoded
+        line = decode(data)
         if line is not None:
             reading.add(line)
     return reading.history(until)
 
 
 class _Reading:
-    """What is known of the tree while the lines come in; what a summary replaces is let go at once."""
+    """The tree of the lines read so far; lines that a summary replaces are dropped at once."""
 
     def __init__(self) -> None:
         self._entries: dict[str, _Entry] = {}
@@ -76,17 +77,17 @@ class _Reading:
         self._dropped = 0
 
     def add(self, line: Line) -> None:
-        """Take in one line."""
+        """Add a line."""
         if line.type == "custom-title":
             self._title = line.customTitle
         elif line.type in _CHAINED and not line.isSidechain and line.uuid:
             if line.subtype == "compact_boundary":
-                self._cut(line.compactMetadata or Metadata())
-            # A line that comes again (a resumed session that was copied) stays where it was first.
+                self._drop_replaced(line.compactMetadata or Metadata())
+            # A line that occurs twice (a copy of a resumed session) stays in its first place.
             self._entries.setdefault(line.uuid, _entry(line, line.uuid))
 
     def history(self, until: str | None) -> History:
-        """The conversation that ends with the last line, or with the one that is named."""
+        """Return the conversation that ends with the last line, or with the line `until`."""
         order = list(self._entries.values())
         if until is not None:
             if until not in self._entries:
@@ -105,7 +106,7 @@ class _Reading:
             dropped_tokens=self._dropped,
         )
 
-    def _cut(self, metadata: Metadata) -> None:
+    def _drop_replaced(self, metadata: Metadata) -> None:
         self._dropped = metadata.cumulativeDroppedTokens or 0
         known = {entry.uuid: entry for entry in self._preserved} | self._entries
         self._preserved = [known[name] for name in preserved_by(metadata) if name in known]
@@ -113,7 +114,7 @@ class _Reading:
         self._entries.clear()
 
     def _with_preserved(self, kept: list[_Entry]) -> list[_Entry]:
-        """Put back what the summary left as it was, right after the summary."""
+        """Insert the preserved lines after the summary."""
         for at, entry in enumerate(kept):
             if entry.uuid == self._anchor:
                 return [*kept[: at + 1], *self._preserved, *kept[at + 1 :]]
@@ -121,7 +122,7 @@ class _Reading:
 
 
 def _conversation(order: list[_Entry]) -> list[_Entry]:
-    """The path to the last line, and what hangs beside it: blocks of the same answer, results of its calls."""
+    """Return the path to the last line, with blocks of the same answers and results of their calls."""
     path = _path(order)
     answers = {entry.message_id for entry in order if entry.uuid in path and entry.message_id}
     kept: list[_Entry] = []
@@ -135,14 +136,14 @@ def _conversation(order: list[_Entry]) -> list[_Entry]:
 
 
 def _path(order: list[_Entry]) -> set[str]:
-    """The ids from the last line back to the first; where a line is missing, the one before it in the file is next."""
+    """Return the ids from the last line to the first; a missing parent is replaced by the line before."""
     places = {entry.uuid: place for place, entry in enumerate(order)}
     path: set[str] = set()
     at: int | None = len(order) - 1
     while at is not None and at >= 0:
         entry = order[at]
         if entry.uuid in path:
-            return path  # lines that follow each other in a circle
+            return path  # a cycle
         path.add(entry.uuid)
         if entry.is_root:
             return path
@@ -155,14 +156,14 @@ def _entry(line: Line, uuid: str) -> _Entry:
     entry.is_root = line.parentUuid is None
     if line.type == "attachment" and line.attachment is not None and line.attachment.type == "queued_command":
         entry.role, entry.content = "user", bytes(line.attachment.prompt)
-    said = line.message
-    if said is None or line.type not in ("user", "assistant"):
+    message = line.message
+    if message is None or line.type not in ("user", "assistant"):
         return entry
-    is_ours = said.model == "<synthetic>" or line.isApiErrorMessage
-    if is_ours or said.role not in (None, line.type):
-        return entry  # told to people, never to the model
-    entry.role, entry.content, entry.usage = line.type, bytes(said.content), bytes(said.usage)
-    entry.message_id = said.id if line.type == "assistant" else None
+    is_synthetic = message.model == "<synthetic>" or line.isApiErrorMessage
+    if is_synthetic or message.role not in (None, line.type):
+        return entry  # shown to the user, never sent to the model
+    entry.role, entry.content, entry.usage = line.type, bytes(message.content), bytes(message.usage)
+    entry.message_id = message.id if line.type == "assistant" else None
     return entry
 
 

@@ -1,4 +1,4 @@
-"""One session and its transcript, written in batches that are on the disk before what follows from them is told."""
+"""One session and its transcript. Lines are written in batches, and synced before anything depends on them."""
 
 from __future__ import annotations
 
@@ -9,20 +9,36 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec import UNSET
 
+from bridle.agent.model.api.question import Block, Content
 from bridle.agent.sessions import transcript_entries
+from bridle.agent.sessions.api_messages import AnswerHead
 from bridle.agent.sessions.history import History
 from bridle.agent.sessions.read_transcript import lines_of
-from bridle.agent.sessions.transcript_entries import Content, Line, Mark, Origin
+from bridle.agent.sessions.transcript_entries import (
+    AttachmentLine,
+    BoundaryLine,
+    CompactMetadata,
+    LastPromptLine,
+    Line,
+    Mark,
+    Origin,
+    QueuedCommand,
+    QueueLine,
+    SyntheticLine,
+    UserContent,
+    UserLine,
+)
 from bridle.agent.sessions.transcript_file import TranscriptFile
 from bridle.ground import clock
 
-# As much of a prompt as a list of sessions has room for.
+# Lists of sessions show this much of a prompt.
 _SHOWN_CHARACTERS = 200
 
 
 def new_uuid() -> str:
-    """An id for a session, a line or an event."""
+    """Return a random id for a session, a line or an event."""
     data = bytearray(os.urandom(16))
     data[6] = data[6] & 0x0F | 0x40
     data[8] = data[8] & 0x3F | 0x80
@@ -30,17 +46,17 @@ def new_uuid() -> str:
     return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
 
 
-class Noted(msgspec.Struct, frozen=True):
-    """A line of the transcript, as the event that shows it names it."""
+class LineId(msgspec.Struct, frozen=True):
+    """The id and time of a transcript line, which the event for the same message repeats."""
 
     uuid: str
     timestamp: str
 
 
 class Session:
-    """The conversation of one run. Lines are collected, and written by `flush` or `save`.
+    """The transcript of one session. Lines are buffered, and written by `flush` or `save`.
 
-    A run that keeps no transcript uses it in the same way; nothing is written then.
+    Without a path nothing is written; callers need not know.
     """
 
     def __init__(
@@ -55,17 +71,17 @@ class Session:
     ) -> None:
         self.origin = origin
         self.history = history or History()
-        """What was said before this run."""
+        """The conversation before this run."""
         self.is_resumed = history is not None
         self.prompt_id = new_uuid()
-        """The id of the prompt that is being worked on."""
+        """The id of the prompt of the current turn."""
         self._leaf = self.history.leaf
         self._lines: list[tuple[str, str]] = list(self.history.lines)
         self._buffer: list[Line] = list(opening)
-        self._waiting: list[Line] = []
+        self._early_results: list[UserLine] = []
         self._queued = 0
         self._last_prompt: str | None = None
-        head = None if copied_from is None else lambda: self._copied(copied_from)
+        head = None if copied_from is None else lambda: self._copy_of(copied_from)
         self._file = TranscriptFile(path, fd=fd, head=head)
 
     @property
@@ -75,199 +91,233 @@ class Session:
 
     @property
     def path(self) -> Path | None:
-        """Where the transcript is; nowhere in a run that keeps none, and once it is closed."""
+        """The path of the transcript; None if it is not written, or closed."""
         return self._file.path
 
     @property
     def leaf(self) -> str | None:
-        """The id of the line that the next one follows."""
+        """The id of the last line."""
         return self._leaf
 
-    def moved(self, cwd: str) -> None:
-        """From now on the lines come from another folder."""
+    def set_cwd(self, cwd: str) -> None:
+        """Record another working folder in the lines that follow."""
         self.origin = msgspec.structs.replace(self.origin, cwd=cwd)
 
-    def enqueued(self, content: Content) -> None:
-        """A message came in while another one was being worked on."""
+    def enqueue(self, content: Content) -> None:
+        """Record a user message that arrived while a turn was running."""
         self._queued += 1
-        self._queue("enqueue", content)
+        self._add_queue_line("enqueue", content)
 
-    def prompt(self, content: Content, *, permission_mode: str, uuid: str | None = None) -> Noted:
-        """The user asks for something: a turn begins."""
-        self._begin(content)
-        mark = self._mark(uuid)
-        line = transcript_entries.prompt(
-            content, mark, self.origin, prompt_id=self.prompt_id, permission_mode=permission_mode
-        )
-        return self._add(line, mark, "user")
+    def prompt(self, content: Content, *, permission_mode: str, uuid: str | None = None) -> LineId:
+        """Record the prompt that begins a turn."""
+        self._begin_turn(content)
+        line = self._user_line(content, self._mark(uuid))
+        line.permission_mode, line.prompt_source = permission_mode, "sdk"
+        return self._add_user(line)
 
-    def command(self, content: Content, *, typed: str, uuid: str | None = None) -> Noted:
-        """The user typed a command: a turn begins, and `content` says which command it was."""
-        self._begin(typed)
+    def command(self, content: Content, *, typed: str, uuid: str | None = None) -> LineId:
+        """Record a slash command that begins a turn; `content` is its expanded form."""
+        self._begin_turn(typed)
         return self.note(content, is_meta=False, uuid=uuid)
 
     def note(
-        self, content: Content, *, is_meta: bool = True, uuid: str | None = None, source_call: str | None = None
-    ) -> Noted:
-        """The program says something on the user's side; `source_call` is the call that made it say so."""
+        self,
+        content: Content,
+        *,
+        is_meta: bool = True,
+        uuid: str | None = None,
+        timestamp: str | None = None,
+        source_call: str | None = None,
+    ) -> LineId:
+        """Record a text that the program wrote in the role of the user; `source_call` is the call that caused it."""
+        line = self._user_line(content, self._mark(uuid, timestamp))
+        line.is_meta = True if is_meta else UNSET
+        line.source_call = UNSET if source_call is None else source_call
+        return self._add_user(line)
+
+    def midturn(self, content: Content, *, uuid: str | None = None) -> LineId:
+        """Record a user message that joined the running turn."""
+        self._dequeue("remove", content)
         mark = self._mark(uuid)
-        line = transcript_entries.note(
-            content, mark, self.origin, prompt_id=self.prompt_id, is_meta=is_meta, source_call=source_call
+        line = AttachmentLine(
+            parent_uuid=mark.parent,
+            attachment=QueuedCommand(prompt=content, timestamp=mark.timestamp),
+            uuid=mark.uuid,
+            timestamp=mark.timestamp,
+            origin=self.origin,
         )
-        return self._add(line, mark, "user")
+        return self._add(line, mark.uuid, mark.timestamp, "user")
 
-    def midturn(self, content: Content, *, uuid: str | None = None) -> Noted:
-        """A message of the user joined the turn that is under way."""
-        self._take("remove", content)
-        mark = self._mark(uuid)
-        value = {"type": "queued_command", "prompt": content, "commandMode": "prompt", "timestamp": mark.timestamp}
-        return self._add(transcript_entries.attachment(value, mark, self.origin), mark, "user")
-
-    def assistant(
-        self, message: dict[str, Any], blocks: Sequence[tuple[str, dict[str, Any]]], *, request_id: str | None
-    ) -> None:
-        """The model answered: each block with the id of its event, the message with the final usage."""
+    def assistant(self, head: AnswerHead, blocks: Sequence[tuple[str, Block]], *, request_id: str | None) -> None:
+        """Record an answer of the model: each block with the id of its event, and the final usage."""
         # Some endpoints name neither; Claude Code hangs over a transcript that holds a null there (seen with 2.1.197).
-        message = message | {"id": message.get("id") or f"msg_{new_uuid()}", "model": message.get("model") or "unknown"}
+        head = msgspec.structs.replace(head, id=head.id or f"msg_{new_uuid()}", model=head.model or "unknown")
         for uuid, block in blocks:
             mark = self._mark(uuid)
-            line = transcript_entries.assistant(message, block, mark, self.origin, request_id=request_id)
-            self._add(line, mark, "assistant")
-        self._release({uuid for uuid, _ in blocks})
+            line = transcript_entries.assistant(head, block, mark, self.origin, request_id=request_id)
+            self._add(line, mark.uuid, mark.timestamp, "assistant")
+        self._add_early_results({uuid for uuid, _ in blocks})
 
     def synthetic(
         self,
-        message: dict[str, Any],
+        message: object,
         *,
         uuid: str,
         request_id: str | None = None,
         error: str | None = None,
         status: int | None = None,
     ) -> None:
-        """The program wrote a message in the model's place; it is not sent to the model again."""
+        """Record a message that the program wrote in the role of the model; it is never sent to the model."""
         mark = self._mark(uuid)
-        line = transcript_entries.synthetic(
-            message, mark, self.origin, request_id=request_id, error=error, status=status
+        line = SyntheticLine(
+            parent_uuid=mark.parent,
+            uuid=mark.uuid,
+            timestamp=mark.timestamp,
+            message=message,
+            request_id=UNSET if request_id is None else request_id,
+            error=UNSET if error is None else error,
+            is_api_error_message=error is not None,
+            api_error_status=UNSET if status is None else status,
+            origin=self.origin,
         )
-        self._add(line, mark, None)
+        self._add(line, mark.uuid, mark.timestamp, None)
 
     def tool_result(
-        self, block: dict[str, Any], *, detail: Any, source: str, uuid: str | None = None, timestamp: str | None = None
-    ) -> Noted:
-        """A tool answered. `source` is the id of the event that held the call.
+        self, block: Block, *, detail: Any, source: str, uuid: str | None = None, timestamp: str | None = None
+    ) -> LineId:
+        """Record the result of a call. `source` is the id of the line that holds the call.
 
-        Where the answer of the model is not complete yet, the line waits for it.
+        A result that comes before that line is held back until the answer is recorded.
         """
         mark = Mark(uuid or new_uuid(), timestamp or clock.iso(clock.now()), source)
-        line = transcript_entries.tool_result(
-            block, mark, self.origin, prompt_id=self.prompt_id, detail=detail, source=source
-        )
+        line = self._user_line([block], mark)
+        line.tool_use_result = UNSET if detail is None else detail
+        line.source = source
         if any(known == source for known, _ in reversed(self._lines)):
-            return self._add(line, mark, "user")
-        self._waiting.append(line)
-        return Noted(mark.uuid, mark.timestamp)
+            return self._add_user(line)
+        self._early_results.append(line)
+        return LineId(mark.uuid, mark.timestamp)
 
-    def compacted(self, metadata: dict[str, Any], summary: str, *, boundary: str, anchor: str) -> Noted:
-        """A summary takes the place of what was said; `boundary` and `anchor` are the ids of its two lines."""
+    def add_summary(self, metadata: CompactMetadata, summary: str, *, boundary: str, anchor: str) -> LineId:
+        """Record a summary that replaces the conversation; `boundary` and `anchor` are the ids of its two lines."""
         mark = self._mark(boundary)
-        self._add(transcript_entries.boundary(metadata, mark, self.origin), mark, None)
-        preserved = (metadata.get("preservedMessages") or {}).get("uuids") or []
-        kept = [line for line in self._lines if line[0] in preserved]
-        mark = self._mark(anchor)
-        line = transcript_entries.note(
-            summary, mark, self.origin, prompt_id=self.prompt_id, is_meta=False, is_summary=True
+        line = BoundaryLine(
+            logical_parent_uuid=mark.parent,
+            timestamp=mark.timestamp,
+            uuid=mark.uuid,
+            compact_metadata=metadata,
+            origin=self.origin,
         )
-        noted = self._add(line, mark, "user")
+        self._add(line, mark.uuid, mark.timestamp, None)
+        preserved = metadata.preserved_messages.uuids if metadata.preserved_messages else []
+        kept = [line for line in self._lines if line[0] in preserved]
+        note = self._user_line(summary, self._mark(anchor))
+        note.is_visible_in_transcript_only = note.is_compact_summary = True
+        line_id = self._add_user(note)
         self._lines = [(anchor, "user"), *kept]
-        return noted
+        return line_id
 
     def last_lines(self, messages: int) -> list[str]:
-        """The ids of the lines that the last so many messages of the conversation are made of."""
+        """Return the ids of the lines that make up the last messages of the conversation."""
         ids: list[str] = []
-        role = None
-        for uuid, whose in reversed(self._lines):
-            if whose != role:
-                role, messages = whose, messages - 1
+        last_role = None
+        for uuid, role in reversed(self._lines):
+            if role != last_role:
+                last_role, messages = role, messages - 1
                 if messages < 0:
                     break
             ids.append(uuid)
         return ids[::-1]
 
     def flush(self) -> None:
-        """Write what was collected; when this returns it is on the disk. It blocks for as long as the disk takes."""
+        """Write the buffered lines and sync them; blocks until the disk is done."""
         self._encode()
         self._file.drain()
 
     async def save(self) -> None:
-        """`flush`, while other things go on."""
+        """Write the buffered lines and sync them in a thread."""
         self._encode()
         if self._file.is_behind:
             await asyncio.to_thread(self._file.drain)
 
     def close(self) -> None:
-        """Write the last lines and let the transcript go; doing it twice is fine."""
+        """Write the last lines and close the file; may be called twice."""
         if self._leaf == self.history.leaf:
-            self._buffer.clear()  # nothing was said: nothing is kept
+            self._buffer.clear()  # no message was added: leave the file as it was
         elif self.path is not None:
-            self._buffer.append(transcript_entries.last_prompt(self._last_prompt, self._leaf, session_id=self.id))
+            text = UNSET if self._last_prompt is None else self._last_prompt
+            self._buffer.append(LastPromptLine(last_prompt=text, leaf_uuid=self._leaf, session_id=self.id))
         try:
             self.flush()
         finally:
             self._file.close()
 
     def _encode(self) -> None:
-        """Lines become bytes in the thread that made them; only bytes reach the one that writes."""
+        """Encode in the thread that made the lines; only bytes reach the thread that writes."""
         lines, self._buffer = self._buffer, []
         if lines:
             self._file.add(b"".join(map(transcript_entries.encode, lines)))
 
-    def _copied(self, source: Path) -> Iterator[bytes]:
-        """The lines of the conversation that this session is a copy of, as lines of this session."""
+    def _copy_of(self, source: Path) -> Iterator[bytes]:
+        """Yield the lines of a forked conversation, with the id of this session."""
         for data in lines_of(source):
             line = _line_of(data, self.history.chain)
             if line is not None:
-                yield transcript_entries.encode(line | {"sessionId": self.id})
+                yield transcript_entries.encode_json(line | {"sessionId": self.id})
 
-    def _mark(self, uuid: str | None) -> Mark:
-        return Mark(uuid or new_uuid(), clock.iso(clock.now()), self._leaf)
+    def _mark(self, uuid: str | None, timestamp: str | None = None) -> Mark:
+        return Mark(uuid or new_uuid(), timestamp or clock.iso(clock.now()), self._leaf)
 
-    def _add(self, line: Line, mark: Mark, role: str | None) -> Noted:
-        self._buffer.append(line)
-        self._leaf = mark.uuid
-        if role is not None:
-            self._lines.append((mark.uuid, role))
-        return Noted(mark.uuid, mark.timestamp)
-
-    def _begin(self, content: Content) -> None:
-        self._take("dequeue", content)
-        self.prompt_id = new_uuid()
-        self._waiting.clear()
-        self._last_prompt = _text(content)
-
-    def _take(self, operation: str, content: Content) -> None:
-        """A message leaves the queue; one whose coming was not told has come just now."""
-        if self._queued == 0:
-            self.enqueued(content)
-        self._queued -= 1
-        self._queue(operation, None)
-
-    def _queue(self, operation: str, content: Content | None) -> None:
-        timestamp = clock.iso(clock.now())
-        self._buffer.append(
-            transcript_entries.queue(operation, session_id=self.id, timestamp=timestamp, content=content)
+    def _user_line(self, content: Content, mark: Mark) -> UserLine:
+        return UserLine(
+            parent_uuid=mark.parent,
+            prompt_id=self.prompt_id,
+            message=UserContent(content=content),
+            uuid=mark.uuid,
+            timestamp=mark.timestamp,
+            origin=self.origin,
         )
 
-    def _release(self, sources: set[str]) -> None:
-        """Let the answers of tools in that came before the model's own answer was complete."""
-        waiting, self._waiting = self._waiting, []
-        for line in waiting:
-            if line["sourceToolAssistantUUID"] in sources:
-                self._add(line, Mark(line["uuid"], line["timestamp"], line["parentUuid"]), "user")
+    def _add_user(self, line: UserLine) -> LineId:
+        return self._add(line, line.uuid, line.timestamp, "user")
+
+    def _add(self, line: Line, uuid: str, timestamp: str, role: str | None) -> LineId:
+        self._buffer.append(line)
+        self._leaf = uuid
+        if role is not None:
+            self._lines.append((uuid, role))
+        return LineId(uuid, timestamp)
+
+    def _begin_turn(self, content: Content) -> None:
+        self._dequeue("dequeue", content)
+        self.prompt_id = new_uuid()
+        self._early_results.clear()
+        self._last_prompt = _one_line(content)
+
+    def _dequeue(self, operation: str, content: Content) -> None:
+        """Record that a message leaves the queue; one that was never recorded as queued is queued first."""
+        if self._queued == 0:
+            self.enqueue(content)
+        self._queued -= 1
+        self._add_queue_line(operation, None)
+
+    def _add_queue_line(self, operation: str, content: Content | None) -> None:
+        line = QueueLine(operation=operation, timestamp=clock.iso(clock.now()), session_id=self.id)
+        if isinstance(content, str):
+            line.content = content
+        self._buffer.append(line)
+
+    def _add_early_results(self, sources: set[str]) -> None:
+        """Record the results that came before the answer was complete."""
+        early, self._early_results = self._early_results, []
+        for line in early:
+            if line.source in sources:
+                self._add_user(line)
             else:
-                self._waiting.append(line)
+                self._early_results.append(line)
 
 
-def _line_of(data: bytes, chain: frozenset[str]) -> Line | None:
+def _line_of(data: bytes, chain: frozenset[str]) -> dict[str, Any] | None:
     try:
         line = msgspec.json.decode(data)
     except (msgspec.MsgspecError, ValueError, RecursionError):
@@ -275,8 +325,8 @@ def _line_of(data: bytes, chain: frozenset[str]) -> Line | None:
     return line if isinstance(line, dict) and line.get("uuid") in chain else None
 
 
-def _text(content: Content) -> str:
-    """The words of a prompt in one short line, as programs that list sessions show them."""
+def _one_line(content: Content) -> str:
+    """Return the text of a prompt in one short line, as lists of sessions show it."""
     texts = [content] if isinstance(content, str) else [block.get("text") for block in content]
     line = " ".join("\n".join(text for text in texts if isinstance(text, str)).split("\n")).strip()
     return line if len(line) <= _SHOWN_CHARACTERS else line[:_SHOWN_CHARACTERS].rstrip() + "…"

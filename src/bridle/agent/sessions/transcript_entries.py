@@ -1,210 +1,259 @@
-"""The lines of a transcript: one function for each kind, with the fields and their order as programs read them.
+"""The lines of a transcript: one record for each kind, with fields and order as Claude Code writes them.
 
-Ids and time are given, so that the same facts make the same line. Nothing here touches a file.
+An optional field that is UNSET is left out. Nothing here touches a file.
 """
 
 from __future__ import annotations
 
 import json
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, TypeAlias
 
 import msgspec
+from msgspec import UNSET, Struct, UnsetType, field
 
+from bridle.agent.model.api.question import Block, Content
 from bridle.agent.prompt.git_files import NO_BRANCH
-
-Line = dict[str, Any]
-Content = str | list[dict[str, Any]]
+from bridle.agent.sessions.api_messages import AnswerHead
 
 _ENCODER = msgspec.json.Encoder()
 
 
-class Origin(msgspec.Struct, frozen=True):
-    """Where the lines of a session come from; every message line ends with it."""
+class Origin(Struct, frozen=True, kw_only=True, rename="camel"):
+    """Where a session runs; its fields are the last ones of every message line."""
 
-    session_id: str
-    cwd: str
-    version: str
-    """The version of the protocol that programs look for."""
+    user_type: str = "external"
     entrypoint: str = "sdk-cli"
+    cwd: str
+    session_id: str
+    version: str
+    """The protocol version, which clients check."""
     git_branch: str = NO_BRANCH
 
-    def fields(self) -> Line:
-        """The last fields of a message line."""
-        return {
-            "userType": "external",
-            "entrypoint": self.entrypoint,
-            "cwd": self.cwd,
-            "sessionId": self.session_id,
-            "version": self.version,
-            "gitBranch": self.git_branch,
-        }
 
-
-class Mark(msgspec.Struct, frozen=True):
-    """What tells one message line from another: its id, its moment, and the line that it follows."""
+class Mark(Struct, frozen=True):
+    """The identity of a message line: its id, its time, and the id of the line before it."""
 
     uuid: str
     timestamp: str
     parent: str | None
 
 
-def queue(operation: str, *, session_id: str, timestamp: str, content: Content | None = None) -> Line:
-    """A message from outside was queued (`enqueue`), begins a turn (`dequeue`) or joins a running one (`remove`)."""
-    line: Line = {
-        "type": "queue-operation",
-        "operation": operation,
-        "timestamp": timestamp,
-        "sessionId": session_id,
-    }
-    if isinstance(content, str):
-        line["content"] = content
-    return line
+class QueueLine(Struct, kw_only=True, rename="camel"):
+    """A user message was queued (`enqueue`), begins a turn (`dequeue`) or joins a running one (`remove`)."""
+
+    type: str = "queue-operation"
+    operation: str
+    timestamp: str
+    session_id: str
+    content: str | UnsetType = UNSET
 
 
-def prompt(content: Content, mark: Mark, origin: Origin, *, prompt_id: str, permission_mode: str) -> Line:
-    """The user asks for something."""
-    return {
-        **_user(content, mark, prompt_id=prompt_id),
-        "uuid": mark.uuid,
-        "timestamp": mark.timestamp,
-        "permissionMode": permission_mode,
-        "promptSource": "sdk",
-        **origin.fields(),
-    }
+class UserContent(Struct, kw_only=True):
+    """The message of a user line."""
+
+    role: str = "user"
+    content: Content
 
 
-def note(
-    content: Content,
-    mark: Mark,
-    origin: Origin,
-    *,
-    prompt_id: str,
-    is_meta: bool,
-    source_call: str | None = None,
-    is_summary: bool = False,
-) -> Line:
-    """The program says something on the user's side: a nudge, the body of a skill, an interruption, a summary."""
-    line = _user(content, mark, prompt_id=prompt_id)
-    if is_summary:
-        line |= {"isVisibleInTranscriptOnly": True, "isCompactSummary": True}
-    if is_meta:
-        line["isMeta"] = True
-    line |= {"uuid": mark.uuid, "timestamp": mark.timestamp}
-    if source_call is not None:
-        line["sourceToolUseID"] = source_call
-    return {**line, **origin.fields()}
+class UserLine(Struct, kw_only=True, rename="camel"):
+    """A prompt, a tool result, or a text that the program wrote in the role of the user."""
+
+    parent_uuid: str | None
+    is_sidechain: bool = False
+    prompt_id: str
+    type: str = "user"
+    message: UserContent
+    is_visible_in_transcript_only: bool | UnsetType = UNSET
+    is_compact_summary: bool | UnsetType = UNSET
+    is_meta: bool | UnsetType = UNSET
+    uuid: str
+    timestamp: str
+    permission_mode: str | UnsetType = UNSET
+    prompt_source: str | UnsetType = UNSET
+    tool_use_result: Any = UNSET
+    source_call: str | UnsetType = field(name="sourceToolUseID", default=UNSET)
+    source: str | UnsetType = field(name="sourceToolAssistantUUID", default=UNSET)
+    origin: Origin
 
 
-def tool_result(block: dict[str, Any], mark: Mark, origin: Origin, *, prompt_id: str, detail: Any, source: str) -> Line:
-    """A tool answered; `source` is the id of the line that holds the call."""
-    line = _user([block], mark, prompt_id=prompt_id)
-    line |= {"uuid": mark.uuid, "timestamp": mark.timestamp}
-    if detail is not None:
-        line["toolUseResult"] = detail
-    return {**line, "sourceToolAssistantUUID": source, **origin.fields()}
+class AnswerMessage(Struct, kw_only=True):
+    """The message of an assistant line: one block with the envelope of the whole answer."""
+
+    id: Any
+    type: str = "message"
+    role: str = "assistant"
+    model: Any
+    content: list[Block]
+    stop_reason: Any
+    stop_sequence: Any
+    usage: dict[str, Any]
+    stop_details: Any
 
 
-def assistant(
-    message: dict[str, Any], block: dict[str, Any], mark: Mark, origin: Origin, *, request_id: str | None
-) -> Line:
-    """The model finished a block; `message` is its whole answer, with the final usage and stop reason."""
-    line: Line = {
-        "parentUuid": mark.parent,
-        "isSidechain": False,
-        "message": {
-            "id": message.get("id"),
-            "type": "message",
-            "role": "assistant",
-            "model": message.get("model"),
-            "content": [block],
-            "stop_reason": message.get("stop_reason"),
-            "stop_sequence": message.get("stop_sequence"),
-            "usage": full_usage(message.get("usage")),
-            "stop_details": message.get("stop_details"),
-        },
-    }
-    if request_id is not None:
-        line["requestId"] = request_id
-    return {**line, "type": "assistant", "uuid": mark.uuid, "timestamp": mark.timestamp, **origin.fields()}
+class AssistantLine(Struct, kw_only=True, rename="camel"):
+    """One block of an answer of the model."""
+
+    parent_uuid: str | None
+    is_sidechain: bool = False
+    message: AnswerMessage
+    request_id: str | UnsetType = UNSET
+    type: str = "assistant"
+    uuid: str
+    timestamp: str
+    origin: Origin
 
 
-def synthetic(
-    message: dict[str, Any],
-    mark: Mark,
-    origin: Origin,
-    *,
-    request_id: str | None = None,
-    error: str | None = None,
-    status: int | None = None,
-) -> Line:
-    """A message that the program wrote in the model's place; `error` names the failure that it tells."""
-    line: Line = {
-        "parentUuid": mark.parent,
-        "isSidechain": False,
-        "type": "assistant",
-        "uuid": mark.uuid,
-        "timestamp": mark.timestamp,
-        "message": message,
-    }
-    if request_id is not None:
-        line["requestId"] = request_id
-    if error is not None:
-        line["error"] = error
-    line["isApiErrorMessage"] = error is not None
-    if status is not None:
-        line["apiErrorStatus"] = status
-    return {**line, **origin.fields()}
+class SyntheticLine(Struct, kw_only=True, rename="camel"):
+    """A message that the program wrote in the role of the model; `error` names the failure that it reports."""
+
+    parent_uuid: str | None
+    is_sidechain: bool = False
+    type: str = "assistant"
+    uuid: str
+    timestamp: str
+    message: Any
+    request_id: str | UnsetType = UNSET
+    error: str | UnsetType = UNSET
+    is_api_error_message: bool
+    api_error_status: int | UnsetType = UNSET
+    origin: Origin
 
 
-def attachment(value: dict[str, Any], mark: Mark, origin: Origin) -> Line:
-    """Something that the model is shown besides the messages, as a message sent while it was at work."""
-    return {
-        "parentUuid": mark.parent,
-        "isSidechain": False,
-        "attachment": value,
-        "type": "attachment",
-        "uuid": mark.uuid,
-        "timestamp": mark.timestamp,
-        **origin.fields(),
-    }
+class QueuedCommand(Struct, kw_only=True, rename="camel"):
+    """A user message that arrived while a turn was running."""
+
+    type: str = "queued_command"
+    prompt: Content
+    command_mode: str = "prompt"
+    timestamp: str
 
 
-def boundary(metadata: dict[str, Any], mark: Mark, origin: Origin) -> Line:
-    """From here on a summary stands for what came before; `mark.parent` is the last line that it covers."""
-    return {
-        "parentUuid": None,
-        "logicalParentUuid": mark.parent,
-        "isSidechain": False,
-        "type": "system",
-        "subtype": "compact_boundary",
-        "content": "Conversation compacted",
-        "isMeta": False,
-        "timestamp": mark.timestamp,
-        "uuid": mark.uuid,
-        "level": "info",
-        "compactMetadata": metadata,
-        **origin.fields(),
-    }
+class AttachmentLine(Struct, kw_only=True, rename="camel"):
+    """Content for the model that is not a message of its own."""
+
+    parent_uuid: str | None
+    is_sidechain: bool = False
+    attachment: QueuedCommand
+    type: str = "attachment"
+    uuid: str
+    timestamp: str
+    origin: Origin
+
+
+class PreservedSegment(Struct, kw_only=True, rename="camel"):
+    """The first and the last line that a summary keeps, and the summary's own line."""
+
+    head_uuid: str
+    anchor_uuid: str
+    tail_uuid: str
+
+
+class PreservedMessages(Struct, kw_only=True, rename="camel"):
+    """The lines that a summary keeps."""
+
+    anchor_uuid: str
+    uuids: list[str]
+    all_uuids: list[str]
+
+
+class CompactMetadata(Struct, kw_only=True, rename="camel"):
+    """The figures of a compaction."""
+
+    trigger: str
+    pre_tokens: int
+    duration_ms: int
+    preserved_segment: PreservedSegment | UnsetType = UNSET
+    preserved_messages: PreservedMessages | UnsetType = UNSET
+    post_tokens: int
+    cumulative_dropped_tokens: int
+
+
+class BoundaryLine(Struct, kw_only=True, rename="camel"):
+    """A summary replaces the lines up to `logical_parent_uuid`."""
+
+    parent_uuid: None = None
+    logical_parent_uuid: str | None
+    is_sidechain: bool = False
+    type: str = "system"
+    subtype: str = "compact_boundary"
+    content: str = "Conversation compacted"
+    is_meta: bool = False
+    timestamp: str
+    uuid: str
+    level: str = "info"
+    compact_metadata: CompactMetadata
+    origin: Origin
+
+
+class CustomTitleLine(Struct, kw_only=True, rename="camel"):
+    """The title that the user gave to the session."""
+
+    type: str = "custom-title"
+    custom_title: str
+    session_id: str
+
+
+class AgentNameLine(Struct, kw_only=True, rename="camel"):
+    """The same title, under the name that other clients look for."""
+
+    type: str = "agent-name"
+    agent_name: str
+    session_id: str
+
+
+class LastPromptLine(Struct, kw_only=True, rename="camel"):
+    """The last prompt, and the last line of the conversation."""
+
+    type: str = "last-prompt"
+    last_prompt: str | UnsetType = UNSET
+    leaf_uuid: str | None
+    session_id: str
+
+
+Line: TypeAlias = (
+    QueueLine
+    | UserLine
+    | AssistantLine
+    | SyntheticLine
+    | AttachmentLine
+    | BoundaryLine
+    | CustomTitleLine
+    | AgentNameLine
+    | LastPromptLine
+)
 
 
 def titles(name: str, *, session_id: str) -> list[Line]:
-    """The name that a person gave to the session."""
+    """Return the lines that give a session its title."""
     return [
-        {"type": "custom-title", "customTitle": name, "sessionId": session_id},
-        {"type": "agent-name", "agentName": name, "sessionId": session_id},
+        CustomTitleLine(custom_title=name, session_id=session_id),
+        AgentNameLine(agent_name=name, session_id=session_id),
     ]
 
 
-def last_prompt(text: str | None, leaf: str | None, *, session_id: str) -> Line:
-    """What was asked last, and the line that the conversation ends with."""
-    line: Line = {"type": "last-prompt"}
-    if text is not None:
-        line["lastPrompt"] = text
-    return {**line, "leafUuid": leaf, "sessionId": session_id}
+def assistant(head: AnswerHead, block: Block, mark: Mark, origin: Origin, *, request_id: str | None) -> AssistantLine:
+    """Return the line of one block; `head` has the final usage and stop reason."""
+    return AssistantLine(
+        parent_uuid=mark.parent,
+        message=AnswerMessage(
+            id=head.id,
+            model=head.model,
+            content=[block],
+            stop_reason=head.stop_reason,
+            stop_sequence=head.stop_sequence,
+            usage=full_usage(head.usage),
+            stop_details=head.stop_details,
+        ),
+        request_id=UNSET if request_id is None else request_id,
+        uuid=mark.uuid,
+        timestamp=mark.timestamp,
+        origin=origin,
+    )
 
 
 def full_usage(usage: dict[str, Any] | None) -> dict[str, Any]:
-    """Usage with every field that programs have seen, in their order; what the endpoint sent stays."""
+    """Return usage with every field that clients expect, in their order, and those that the endpoint added."""
     known: dict[str, Any] = {
         "input_tokens": 0,
         "cache_creation_input_tokens": 0,
@@ -225,19 +274,16 @@ def full_usage(usage: dict[str, Any] | None) -> dict[str, Any]:
 
 
 def encode(line: Line) -> bytes:
-    """One line of the file, with its end."""
+    """Encode a line with its line end; the fields of its origin come last."""
+    fields = msgspec.to_builtins(line)
+    origin = fields.pop("origin", None)
+    return encode_json(fields if origin is None else fields | origin)
+
+
+def encode_json(fields: Mapping[str, Any]) -> bytes:
+    """Encode a line that is JSON already."""
     try:
-        return _ENCODER.encode(line) + b"\n"
+        return _ENCODER.encode(fields) + b"\n"
     except UnicodeEncodeError:
-        # A lone surrogate came in with a tool's or a model's text; escaped it survives and the file stays UTF-8.
-        return json.dumps(line, separators=(",", ":")).encode("ascii") + b"\n"
-
-
-def _user(content: Content, mark: Mark, *, prompt_id: str) -> Line:
-    return {
-        "parentUuid": mark.parent,
-        "isSidechain": False,
-        "promptId": prompt_id,
-        "type": "user",
-        "message": {"role": "user", "content": content},
-    }
+        # A tool or a model produced a lone surrogate: as an escape it survives, and the file stays valid UTF-8.
+        return json.dumps(fields, separators=(",", ":")).encode("ascii") + b"\n"

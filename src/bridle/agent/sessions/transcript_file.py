@@ -1,4 +1,4 @@
-"""The file of a transcript: one writer, and every batch on the disk before anything that follows from it is told."""
+"""The file of a transcript: one writer, and every batch synced before anything depends on it."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ from pathlib import Path
 from bridle.errors import DiskError, UsageError
 from bridle.ground import disk
 
-# A copied conversation is written in parts of about this size: memory stays flat, and calls few.
+# A forked conversation is written in parts of about this size: little memory, few system calls.
 _PART_BYTES = 1024 * 1024
 
-# What file systems say that cannot give a file a second name.
+# The errors of file systems without hard links.
 _NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK)
 
 
-def hold(fd: int) -> bool:
-    """Take a transcript for this process alone; False where another one has it. It is let go when `fd` is closed."""
+def lock(fd: int) -> bool:
+    """Lock a transcript until `fd` is closed; return False if another process holds the lock."""
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
     except OSError:
-        return True  # a file system without locks: there nobody can tell, and the work goes on
+        return True  # a file system without locks: continue without one
     return True
 
 
 class TranscriptFile:
-    """Takes bytes and makes them durable. The file is made with the first of them, as a whole.
+    """Queues lines and writes them durably. The file is created atomically with the first lines.
 
     `add` belongs to one thread; `drain` may be called from any, and writes in the order of `add`.
     """
@@ -41,25 +41,25 @@ class TranscriptFile:
         self, path: Path | None, *, fd: int | None = None, head: Callable[[], Iterable[bytes]] | None = None
     ) -> None:
         self.path = path
-        """Where it is; None keeps nothing."""
+        """None discards all lines."""
         self._fd = fd
         self._head = head
-        self._gap = b"" if fd is None else _gap(fd)
+        self._missing_line_end = b"" if fd is None else _missing_line_end(fd)
         self._waiting: deque[bytes] = deque()
         self._writing = threading.Lock()
 
     @property
     def is_behind(self) -> bool:
-        """Whether something waits to be written."""
+        """Whether lines are queued."""
         return bool(self._waiting)
 
     def add(self, data: bytes) -> None:
-        """Take whole lines."""
+        """Queue complete lines."""
         if self.path is not None:
             self._waiting.append(data)
 
     def drain(self) -> None:
-        """Write what waits, in one piece; what could not be written waits on."""
+        """Write the queued lines in one batch; on an error they stay queued."""
         with self._writing:
             parts: list[bytes] = []
             while self._waiting:
@@ -74,7 +74,7 @@ class TranscriptFile:
                 raise
 
     def close(self) -> None:
-        """Let the file go; doing it twice is fine."""
+        """Close the file; may be called twice."""
         with self._writing:
             fd, self._fd, self.path = self._fd, None, None
             if fd is not None:
@@ -84,17 +84,17 @@ class TranscriptFile:
         if self._fd is None:
             self._fd = self._create(path, data)
         else:
-            disk.append_line(self._fd, self._gap + data, durable=True)
-            self._gap = b""
+            disk.append_line(self._fd, self._missing_line_end + data, durable=True)
+            self._missing_line_end = b""
 
     def _create(self, path: Path, data: bytes) -> int:
-        """Begin the file with everything in it: it is there as a whole, or not at all."""
+        """Create the file with its first lines, atomically."""
         above = _missing(path.parent)
         folder = disk.make_private_folder(path.parent)
         temporary = folder / f".{path.stem}-{os.urandom(4).hex()}.tmp"
         fd = disk.create_exclusive(temporary)
         try:
-            hold(fd)
+            lock(fd)
             for part in _parts(self._head() if self._head is not None else ()):
                 disk.write_all(fd, part)
             disk.append_line(fd, data, durable=True)
@@ -104,13 +104,13 @@ class TranscriptFile:
             raise
         finally:
             temporary.unlink(missing_ok=True)
-        for each in (folder, *above):
-            _sync_folder(each)
+        for new_folder in (folder, *above):
+            _sync_folder(new_folder)
         return fd
 
 
 def _parts(lines: Iterable[bytes]) -> Iterable[bytes]:
-    """Lines, put together so that each write is worth its call."""
+    """Join lines to parts of a useful size."""
     parts: list[bytes] = []
     size = 0
     for line in lines:
@@ -123,31 +123,31 @@ def _parts(lines: Iterable[bytes]) -> Iterable[bytes]:
 
 
 def _missing(folder: Path) -> list[Path]:
-    """The folders that will hold the new ones on the way to a folder: their entries must be made durable too."""
+    """Return the parents of folders that do not exist yet: their new entries must be synced too."""
     return [above.parent for above in (folder, *folder.parents) if not above.exists()]
 
 
 def _publish(temporary: Path, path: Path) -> None:
-    """Give the file its name, which nobody else may have taken."""
+    """Give the file its name; raise UsageError if the name is taken."""
     try:
         try:
             os.link(temporary, path)
         except OSError as error:
             if error.errno not in _NO_LINKS or path.exists():
                 raise
-            os.rename(temporary, path)  # a file system without links: there this is all that can be done
+            os.rename(temporary, path)  # a file system without links: the best that it can do
     except FileExistsError as error:
         raise UsageError(f"Error: Session ID {path.stem} is already in use.") from error
     except OSError as error:
         raise DiskError(
-            f"the transcript {path} could not be made: {error.strerror}",
-            remedy="Check the permissions and the space there, or run with --no-session-persistence.",
+            f"cannot create the transcript {path}: {error.strerror}",
+            remedy="Check permissions and free space there, or use --no-session-persistence.",
             payload=error.errno,
         ) from error
 
 
-def _gap(fd: int) -> bytes:
-    """The end of a line that a crash has torn, so that the next one begins anew."""
+def _missing_line_end(fd: int) -> bytes:
+    """Return the line end that is missing after a crash, or nothing."""
     size = os.fstat(fd).st_size
     return b"" if size == 0 or os.pread(fd, 1, size - 1) == b"\n" else b"\n"
 
@@ -157,7 +157,7 @@ def _sync_folder(folder: Path) -> None:
     try:
         disk.sync(fd)
     except DiskError as error:
-        # Some network file systems cannot sync a folder; there a new name is as durable as they make it.
+        # Some network file systems cannot sync a folder.
         if error.payload not in (errno.EINVAL, errno.ENOTSUP):
             raise
     finally:

@@ -1,4 +1,4 @@
-"""The debug log: what only somebody who looks for a fault should know. Written when it was asked for, and private."""
+"""The debug log, written only with `--debug` or `--debug-file` and readable by the user alone."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from bridle.ground import clock, disk
 
 
 class DebugLog:
-    """Lines with their time; without a file they go nowhere."""
+    """A log of lines with timestamps; without a path it discards them."""
 
     def __init__(self, path: Path | None) -> None:
         self._fd: int | None = None
@@ -20,10 +20,10 @@ class DebugLog:
             disk.make_private_folder(path.parent)
             self._fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
         except OSError as error:
-            raise UsageError(f"Error: the debug log {path} cannot be written: {error.strerror}") from error
+            raise UsageError(f"Error: cannot write the debug log {path}: {error.strerror}") from error
 
     def note(self, text: str) -> None:
-        """Write a line; a disk that is full costs the line and nothing else."""
+        """Write a line; if the disk is full, logging stops."""
         if self._fd is None:
             return
         line = f"{clock.iso(clock.now())} {text}".replace("\n", "\\n")
@@ -34,8 +34,10 @@ class DebugLog:
             self._fd = None
 
 
-def place(debug: str | None, debug_file: str | None, *, cwd: Path, config_folder: Path, session_id: str) -> Path | None:
-    """Where the log goes: the file that was named, or one for each session; None where nobody asked for it."""
+def log_path(
+    debug: str | None, debug_file: str | None, *, cwd: Path, config_folder: Path, session_id: str
+) -> Path | None:
+    """Return the path of the log: `--debug-file`, or one per session with `--debug`, or None."""
     if debug_file is not None:
         return cwd / debug_file
     return None if debug is None else config_folder / "debug" / f"{session_id}.txt"

@@ -1,4 +1,4 @@
-"""Standard input: read while a turn goes on, line by line, and turned into what a host can say."""
+"""Standard input of a stream-json session: decoded line by line in a thread while turns run."""
 
 from __future__ import annotations
 
@@ -7,93 +7,89 @@ import os
 import threading
 from collections import deque
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeAlias
 
 import msgspec
 
+from bridle.agent.model.api.question import Content
+from bridle.agent.sessions.api_messages import text_of
+from bridle.wire.events.events import ControlRequest, ControlResponse
 from bridle.wire.events.lines import Lines, Oversize
 
 _CHUNK_BYTES = 256 * 1024
 
 
-class Said(msgspec.Struct, frozen=True):
+class Prompt(msgspec.Struct, frozen=True):
     """A message of the user."""
 
-    content: str | list[dict[str, Any]]
+    content: Content
     uuid: str | None = None
 
     @property
     def text(self) -> str:
-        """Its words."""
-        if isinstance(self.content, str):
-            return self.content
-        texts = (block.get("text") for block in self.content if block.get("type") == "text")
-        return "\n".join(text for text in texts if isinstance(text, str))
-
-
-class Asked(msgspec.Struct, frozen=True):
-    """A control request of the host."""
-
-    request_id: str
-    request: dict[str, Any]
-
-    @property
-    def subtype(self) -> str:
-        """What is asked for."""
-        value = self.request.get("subtype")
-        return value if isinstance(value, str) else ""
-
-
-class Answered(msgspec.Struct, frozen=True):
-    """The host's answer to a control request of ours."""
-
-    response: dict[str, Any]
+        """The text of the message, without images and documents."""
+        return text_of(self.content)
 
 
 class Unreadable(msgspec.Struct, frozen=True):
-    """A line that is not what a host may send; nothing after it is read."""
+    """An invalid line; input after it is ignored."""
 
     reason: str
 
 
-Item = Said | Asked | Answered | Unreadable
+Item: TypeAlias = Prompt | ControlRequest | ControlResponse | Unreadable
+
+
+class _Line(msgspec.Struct):
+    """The fields that a host may send; any of them may have the wrong type."""
+
+    type: Any = None
+    uuid: Any = None
+    message: Any = None
+    request_id: Any = None
+    request: Any = None
+    response: Any = None
+
+
+class _Message(msgspec.Struct):
+    """The message of a line of type `user`."""
+
+    role: Any = None
+    content: Any = None
 
 
 def read_line(line: bytes) -> Item | None:
-    """What a line says; None for a type that nobody here knows, which is passed over."""
+    """Decode a line; None for an unknown type, which is ignored."""
     try:
-        value = msgspec.json.decode(line)
+        decoded = msgspec.json.decode(line, type=_Line)
+    except msgspec.ValidationError:
+        return Unreadable(f"not an object: {_excerpt(line)}")
     except (msgspec.DecodeError, RecursionError, ValueError) as error:
         return Unreadable(f"{error}: {_excerpt(line)}")
-    if not isinstance(value, dict):
-        return Unreadable(f"not an object: {_excerpt(line)}")
-    match value.get("type"):
+    match decoded.type:
         case "user":
-            return _said(value)
+            return _prompt(decoded)
         case "control_request":
-            request_id, request = value.get("request_id"), value.get("request")
-            if not isinstance(request_id, str) or not isinstance(request, dict):
+            if not isinstance(decoded.request_id, str) or not isinstance(decoded.request, dict):
                 return Unreadable(f"a control request needs request_id and request: {_excerpt(line)}")
-            return Asked(request_id, request)
+            return ControlRequest(request_id=decoded.request_id, request=decoded.request)
         case "control_response":
-            response = value.get("response")
-            return Answered(response) if isinstance(response, dict) else None
+            return ControlResponse(response=decoded.response) if isinstance(decoded.response, dict) else None
         case _:
             return None
 
 
-def _said(value: dict[str, Any]) -> Item:
-    message = value.get("message")
-    content = message.get("content") if isinstance(message, dict) else None
-    if isinstance(message, dict) and message.get("role") != "user":
-        return Unreadable(f"expected message role 'user', got {message.get('role')!r}")
-    uuid = value.get("uuid")
-    given = uuid if isinstance(uuid, str) else None
+def _prompt(line: _Line) -> Prompt | Unreadable:
+    message = msgspec.convert(line.message, _Message) if isinstance(line.message, dict) else _Message(role="user")
+    if message.role != "user":
+        return Unreadable(f"expected message role 'user', got {message.role!r}")
+    uuid = line.uuid if isinstance(line.uuid, str) else None
+    content = message.content
     if isinstance(content, str):
-        return Said(content, given)
+        return Prompt(content, uuid)
     if isinstance(content, list) and all(isinstance(block, dict) and "type" in block for block in content):
-        return Said(content, given)
-    return Unreadable("a user message needs content: text, or a list of blocks")
+        return Prompt(content, uuid)
+    return Unreadable("the content of a user message must be a text or a list of blocks")
 
 
 def _excerpt(line: bytes) -> str:
@@ -101,37 +97,38 @@ def _excerpt(line: bytes) -> str:
 
 
 class Inbox(msgspec.Struct):
-    """What the host has said and nobody has taken yet."""
+    """Input that was read and not processed yet."""
 
-    messages: deque[Said] = msgspec.field(default_factory=deque)
-    on_control: Callable[[Asked], None] | None = None
+    messages: deque[Prompt] = msgspec.field(default_factory=deque)
+    on_control: Callable[[ControlRequest], None] | None = None
     """Called at once, in the event loop."""
-    broken: Unreadable | None = None
+    invalid: Unreadable | None = None
+    """The first invalid line."""
     at_end: bool = False
     changed: asyncio.Event = msgspec.field(default_factory=asyncio.Event)
 
     def put(self, item: Item) -> None:
-        """Take in what a line said."""
+        """Add an item; a control request is handled at once."""
         match item:
-            case Said():
+            case Prompt():
                 self.messages.append(item)
-            case Asked():
+            case ControlRequest():
                 if self.on_control is not None:
                     self.on_control(item)
             case Unreadable():
-                self.broken = self.broken or item
-            case Answered():
-                pass  # nothing is asked of hosts yet
+                self.invalid = self.invalid or item
+            case ControlResponse():
+                pass  # this version sends no control requests to hosts
         self.changed.set()
 
     def end(self) -> None:
-        """No more will come."""
+        """Mark the end of the input."""
         self.at_end = True
         self.changed.set()
 
 
 def listen(inbox: Inbox, loop: asyncio.AbstractEventLoop, *, descriptor: int = 0) -> None:
-    """Read a descriptor to its end in a thread, whatever it is; nobody waits for that thread."""
+    """Read a descriptor to its end in a daemon thread."""
     threading.Thread(target=_read_all, args=(inbox, loop, descriptor), name="input", daemon=True).start()
 
 
@@ -142,19 +139,19 @@ def _read_all(inbox: Inbox, loop: asyncio.AbstractEventLoop, descriptor: int) ->
             _deliver(inbox, loop, lines.feed(chunk))
         _deliver(inbox, loop, lines.end())
         loop.call_soon_threadsafe(inbox.end)
-    except RuntimeError:  # the loop is closed: nobody listens any more
+    except RuntimeError:  # the event loop is closed
         return
 
 
 def _read(descriptor: int) -> bytes:
     try:
         return os.read(descriptor, _CHUNK_BYTES)
-    except OSError:  # closed by whoever started us, or a terminal that went away: there is no more input
+    except OSError:  # closed by the parent process, or a terminal that is gone
         return b""
 
 
-def _deliver(inbox: Inbox, loop: asyncio.AbstractEventLoop, found: list[bytes | Oversize]) -> None:
-    for line in found:
+def _deliver(inbox: Inbox, loop: asyncio.AbstractEventLoop, lines: list[bytes | Oversize]) -> None:
+    for line in lines:
         if isinstance(line, Oversize):
             item: Item | None = Unreadable(f"a line of {line.size_bytes} bytes is too long")
         else:

@@ -1,6 +1,6 @@
-"""What goes to standard output, in one of three formats, written by a thread so that a slow reader stops nobody else.
+"""A queue of lines for standard output, written by a thread so that a slow reader blocks nothing else.
 
-Lines leave in the order in which they were sent. A reader that is gone is told to whoever sends next.
+Lines are written in the order of the calls. When the reader is gone, the next call raises OSError.
 """
 
 from __future__ import annotations
@@ -11,15 +11,18 @@ import threading
 from collections import deque
 from typing import Any
 
+import msgspec
+
+from bridle.agent.stdio.output_events import Event
 from bridle.wire.events.loose_json import to_bytes
 
-# What may wait for a reader that is behind. More would let a slow reader fill our memory.
+# How much may be queued before producers wait; more would let a slow reader fill our memory.
 WAITING_LIMIT_BYTES = 8 * 1024 * 1024
 
-# One client of this protocol takes a line above 1 MiB for the end of the world and drops the session.
+# The Python SDK drops the session when a line is longer than 1 MiB.
 SDK_LINE_LIMIT_BYTES = 900 * 1024
 
-# How much of a text stays in a line that would be too long for that client.
+# How much of each text is kept in a line that would be too long for that client.
 _CLIPPED_CHARACTERS = 20_000
 
 
@@ -36,15 +39,16 @@ class Output:
         self._error: OSError | None = None
         self._thread: threading.Thread | None = None
 
-    def event(self, event: dict[str, Any]) -> None:
-        """Send an event as a line."""
-        line = to_bytes(event)
+    def event(self, event: Event) -> None:
+        """Queue an event as a line."""
+        value = msgspec.to_builtins(event)
+        line = to_bytes(value)
         if self._line_limit is not None and len(line) > self._line_limit:
-            line = to_bytes(shortened(event, _CLIPPED_CHARACTERS))
+            line = to_bytes(shorten(value, _CLIPPED_CHARACTERS))
         self.write(line + b"\n")
 
     def write(self, data: bytes) -> None:
-        """Send bytes; OSError when the reader is gone."""
+        """Queue bytes. Raises OSError if the reader is gone."""
         with self._changed:
             if self._error is not None:
                 raise self._error
@@ -57,20 +61,20 @@ class Output:
 
     @property
     def is_behind(self) -> bool:
-        """Whether more waits than should."""
+        """Whether more than `WAITING_LIMIT_BYTES` is queued."""
         return self._waiting_bytes > WAITING_LIMIT_BYTES
 
     async def drained(self) -> None:
-        """Wait until everything has left; OSError when it cannot."""
+        """Wait until the queue is empty. Raises OSError if the reader is gone."""
         await asyncio.to_thread(self._wait_until, 0)
 
     async def caught_up(self) -> None:
-        """Wait until no more waits than should."""
+        """Wait until the queue is within its limit."""
         if self.is_behind:
             await asyncio.to_thread(self._wait_until, WAITING_LIMIT_BYTES)
 
     def flush(self, limit_seconds: float | None) -> None:
-        """Wait for the end of the queue, without an event loop."""
+        """Wait until the queue is empty, without an event loop."""
         with self._changed:
             self._changed.wait_for(lambda: self._waiting_bytes == 0 or self._error is not None, limit_seconds)
 
@@ -100,18 +104,17 @@ class Output:
                 self._changed.notify_all()
 
 
-def shortened(value: Any, limit_characters: int) -> Any:
-    """The same value with every long text cut in its middle; keys and small values stay."""
+def shorten(value: Any, limit_characters: int) -> Any:
+    """Return the value with the middle of every long text cut out."""
     if isinstance(value, str):
         if len(value) <= limit_characters:
             return value
         half = limit_characters // 2
         return f"{value[:half]}\n… {len(value) - 2 * half} characters left out here …\n{value[-half:]}"
     if isinstance(value, dict):
-        return {name: shortened(item, limit_characters) for name, item in value.items()}
+        return {name: shorten(item, limit_characters) for name, item in value.items()}
     if isinstance(value, list):
-        kept = value if len(value) <= 2000 else value[:2000]  # a patch of very many lines
-        return [shortened(item, limit_characters) for item in kept]
+        return [shorten(item, limit_characters) for item in value[:2000]]  # a patch may have very many lines
     return value
 
 

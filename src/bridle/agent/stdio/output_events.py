@@ -1,113 +1,214 @@
-"""The lines that the drop-in prints: one function for each kind, with the fields and their order as programs read them.
+"""The events that bridle-agent prints: one record for each kind, with fields and order as clients expect them.
 
-Ids and time are given, so that the same facts make the same line.
+An optional field that is UNSET is left out. `session_id` and `uuid` are filled in when the event is printed.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias
 
-import msgspec
+from msgspec import UNSET, Struct, UnsetType, field
 
-from bridle.agent.sessions.transcript_entries import full_usage
+from bridle.agent.model.api.question import Block, Content
 from bridle.agent.version import PROTOCOL_VERSION
-
-Event = dict[str, Any]
 
 SYNTHETIC_MODEL = "<synthetic>"
 
 
-class Opening(msgspec.Struct, frozen=True):
-    """What `init` says at the start of a turn."""
+class _System(Struct, tag_field="type", tag="system"):
+    """An event of type `system`; `subtype` tells the kinds apart."""
 
+
+class Init(_System, kw_only=True):
+    """A turn begins."""
+
+    subtype: str = "init"
     cwd: str
+    session_id: str = ""
     tools: list[str]
     mcp_servers: list[dict[str, str]]
     model: str
-    permission_mode: str
+    permission_mode: str = field(name="permissionMode")
     slash_commands: list[str]
-    key_source: str
+    key_source: str = field(name="apiKeySource")
+    claude_code_version: str = PROTOCOL_VERSION
+    output_style: str = "default"
+    agents: tuple[str, ...] = ()
     skills: list[str]
     plugins: list[dict[str, str]]
+    analytics_disabled: bool = True
+    product_feedback_disabled: bool = True
+    uuid: str = ""
+    fast_mode_state: str = "off"
 
 
-def init(opening: Opening, *, session_id: str, uuid: str) -> Event:
-    """A turn begins."""
-    return {
-        "type": "system",
-        "subtype": "init",
-        "cwd": opening.cwd,
-        "session_id": session_id,
-        "tools": opening.tools,
-        "mcp_servers": opening.mcp_servers,
-        "model": opening.model,
-        "permissionMode": opening.permission_mode,
-        "slash_commands": opening.slash_commands,
-        "apiKeySource": opening.key_source,
-        "claude_code_version": PROTOCOL_VERSION,
-        "output_style": "default",
-        "agents": [],
-        "skills": opening.skills,
-        "plugins": opening.plugins,
-        "analytics_disabled": True,
-        "product_feedback_disabled": True,
-        "uuid": uuid,
-        "fast_mode_state": "off",
-    }
+class Status(_System, kw_only=True):
+    """A request starts, compaction starts or ends, or the permission mode changed."""
+
+    subtype: str = "status"
+    status: str | None = None
+    compact_result: str | UnsetType = UNSET
+    compact_error: str | UnsetType = UNSET
+    permission_mode: str | UnsetType = field(name="permissionMode", default=UNSET)
+    session_id: str = ""
+    uuid: str = ""
 
 
-def system(subtype: str, fields: dict[str, Any], *, session_id: str, uuid: str) -> Event:
-    """The program says something about itself."""
-    return {"type": "system", "subtype": subtype, **fields, "session_id": session_id, "uuid": uuid}
+class PreservedSegment(Struct, kw_only=True):
+    """The first and the last message that a compaction kept, and the summary."""
+
+    head_uuid: str
+    anchor_uuid: str
+    tail_uuid: str
 
 
-def assistant(
-    message: dict[str, Any],
-    block: dict[str, Any],
-    *,
-    session_id: str,
-    uuid: str,
-    request_id: str | None,
-    is_final: bool,
-) -> Event:
-    """The model finished a block. `message` is what its answer began with."""
-    shown = {
-        "id": message.get("id"),
-        "type": "message",
-        "role": "assistant",
-        "model": message.get("model"),
-        "content": [block],
-        "stop_reason": message.get("stop_reason") if is_final else None,
-        "stop_sequence": message.get("stop_sequence") if is_final else None,
-        "usage": full_usage(message.get("usage")) if is_final else message.get("usage") or {},
-        "context_management": None,
-    }
-    event: Event = {
-        "type": "assistant",
-        "message": shown,
-        "parent_tool_use_id": None,
-        "session_id": session_id,
-        "uuid": uuid,
-    }
-    if request_id is not None:
-        event["request_id"] = request_id
-    return event
+class PreservedMessages(Struct, kw_only=True):
+    """The messages that a compaction kept."""
+
+    anchor_uuid: str
+    uuids: list[str]
+    all_uuids: list[str]
 
 
-def synthetic_message(
-    text: str, *, message_id: str, stop_reason: str = "stop_sequence", stop_details: Any = None
-) -> dict[str, Any]:
-    """A message that the program wrote in the model's place."""
-    return {
-        "id": message_id,
-        "container": None,
-        "model": SYNTHETIC_MODEL,
-        "role": "assistant",
-        "stop_details": stop_details,
-        "stop_reason": stop_reason,
-        "stop_sequence": "",
-        "type": "message",
-        "usage": {
+class CompactMetadata(Struct, kw_only=True):
+    """The figures of a compaction."""
+
+    trigger: str
+    pre_tokens: int
+    post_tokens: int
+    cumulative_dropped_tokens: int
+    duration_ms: int
+    preserved_segment: PreservedSegment | UnsetType = UNSET
+    preserved_messages: PreservedMessages | UnsetType = UNSET
+
+
+class CompactBoundary(_System, kw_only=True):
+    """A summary has replaced the messages before this event."""
+
+    subtype: str = "compact_boundary"
+    compact_metadata: CompactMetadata
+    session_id: str = ""
+    uuid: str = ""
+
+
+class ApiRetry(_System, kw_only=True):
+    """A request failed and is sent again after a delay."""
+
+    subtype: str = "api_retry"
+    attempt: int
+    max_retries: int
+    retry_delay_ms: float
+    error_status: int | None
+    error: str
+    session_id: str = ""
+    uuid: str = ""
+
+
+class ThinkingTokens(_System, kw_only=True):
+    """The model is thinking."""
+
+    subtype: str = "thinking_tokens"
+    estimated_tokens: int
+    estimated_tokens_delta: int
+    session_id: str = ""
+    uuid: str = ""
+
+
+class ModelFallback(_System, kw_only=True):
+    """Another model answers the rest of the turn."""
+
+    subtype: str = "model_fallback"
+    trigger: str
+    original_model: str
+    fallback_model: str
+    content: str
+    session_id: str = ""
+    uuid: str = ""
+
+
+class ModelRefusal(_System, kw_only=True):
+    """The model refused to answer, and no fallback model takes over."""
+
+    subtype: str = "model_refusal_no_fallback"
+    original_model: str
+    request_id: str | None
+    api_refusal_category: Any
+    api_refusal_explanation: Any
+    refused_user_message_uuid: str
+    content: str = ""
+    session_id: str = ""
+    uuid: str = ""
+
+
+class TaskStarted(_System, kw_only=True):
+    """A command was started in the background."""
+
+    subtype: str = "task_started"
+    task_id: str
+    tool_use_id: str
+    description: str
+    task_type: str = "local_bash"
+    session_id: str = ""
+    uuid: str = ""
+
+
+class TaskPatch(Struct):
+    """The changed fields of a background task."""
+
+    status: str
+    end_time: int
+
+
+class TaskUpdated(_System, kw_only=True):
+    """A command in the background has ended."""
+
+    subtype: str = "task_updated"
+    task_id: str
+    patch: TaskPatch
+    session_id: str = ""
+    uuid: str = ""
+
+
+class TaskNotification(_System, kw_only=True):
+    """The end of a background command, unless the model got it as a tool result."""
+
+    subtype: str = "task_notification"
+    task_id: str
+    tool_use_id: str
+    status: str
+    output_file: str
+    summary: str
+    session_id: str = ""
+    uuid: str = ""
+
+
+class AssistantMessage(Struct, kw_only=True):
+    """One block of an answer, with the envelope of its message."""
+
+    id: str | None
+    type: str = "message"
+    role: str = "assistant"
+    model: str | None
+    content: list[Block]
+    stop_reason: str | None = None
+    stop_sequence: str | None = None
+    usage: dict[str, Any]
+    context_management: None = None
+
+
+class SyntheticMessage(Struct, kw_only=True):
+    """A message that bridle-agent wrote in the role of the model."""
+
+    id: str
+    container: None = None
+    model: str = SYNTHETIC_MODEL
+    role: str = "assistant"
+    stop_details: Any = None
+    stop_reason: str = "stop_sequence"
+    stop_sequence: str = ""
+    type: str = "message"
+    usage: dict[str, Any] = field(
+        default_factory=lambda: {
             "input_tokens": 0,
             "output_tokens": 0,
             "cache_creation_input_tokens": 0,
@@ -118,87 +219,140 @@ def synthetic_message(
             "inference_geo": None,
             "iterations": None,
             "speed": None,
-        },
-        "content": [{"type": "text", "text": text}],
-        "context_management": None,
-    }
+        }
+    )
+    content: list[Block]
+    context_management: None = None
 
 
-def synthetic(
-    message: dict[str, Any], *, session_id: str, uuid: str, error: str | None = None, request_id: str | None = None
-) -> Event:
-    """The event for such a message; `error` names the kind of failure that it tells."""
-    event: Event = {
-        "type": "assistant",
-        "message": message,
-        "parent_tool_use_id": None,
-        "session_id": session_id,
-        "uuid": uuid,
-    }
-    if request_id is not None:
-        event["request_id"] = request_id
-    if error is not None:
-        event["error"] = error
-    return event
+class Assistant(Struct, kw_only=True, tag_field="type", tag="assistant"):
+    """The model finished a block, or bridle-agent reports an error in its role."""
+
+    message: AssistantMessage | SyntheticMessage
+    parent_tool_use_id: None = None
+    session_id: str = ""
+    uuid: str = ""
+    request_id: str | UnsetType = UNSET
+    error: str | UnsetType = UNSET
 
 
-def user(
-    content: str | list[dict[str, Any]],
-    *,
-    session_id: str,
-    uuid: str,
-    timestamp: str,
-    detail: Any = None,
-    is_synthetic: bool = False,
-) -> Event:
-    """Something entered the conversation on the user's side: a tool's result, or words of the program."""
-    event: Event = {
-        "type": "user",
-        "message": {"role": "user", "content": content},
-        "parent_tool_use_id": None,
-        "session_id": session_id,
-        "uuid": uuid,
-        "timestamp": timestamp,
-    }
-    if detail is not None:
-        event["tool_use_result"] = detail
-    if is_synthetic:
-        event["isSynthetic"] = True
-    return event
+class UserMessage(Struct, kw_only=True):
+    """The message of a `user` event."""
+
+    role: str = "user"
+    content: Content
 
 
-def replay(content: str | list[dict[str, Any]], *, session_id: str, uuid: str, timestamp: str) -> Event:
-    """What the user said, given back."""
-    return {
-        "type": "user",
-        "message": {"role": "user", "content": content},
-        "session_id": session_id,
-        "parent_tool_use_id": None,
-        "uuid": uuid,
-        "timestamp": timestamp,
-        "isReplay": True,
-    }
+class User(Struct, kw_only=True, tag_field="type", tag="user"):
+    """A tool result, or a text that bridle-agent wrote in the role of the user."""
+
+    message: UserMessage
+    parent_tool_use_id: None = None
+    session_id: str = ""
+    uuid: str = ""
+    timestamp: str
+    tool_use_result: Any = UNSET
+    is_synthetic: bool | UnsetType = field(name="isSynthetic", default=UNSET)
+    is_replay: bool | UnsetType = field(name="isReplay", default=UNSET)
 
 
-def frame(data: dict[str, Any], *, session_id: str, uuid: str, ttft_ms: int | None) -> Event:
-    """One object of the answer under way."""
-    event: Event = {
-        "type": "stream_event",
-        "event": data,
-        "session_id": session_id,
-        "parent_tool_use_id": None,
-        "uuid": uuid,
-    }
-    if ttft_ms is not None:
-        event["ttft_ms"] = ttft_ms
-    return event
+class Replay(Struct, kw_only=True, tag_field="type", tag="user"):
+    """A user message, echoed to the client."""
+
+    message: UserMessage
+    session_id: str = ""
+    parent_tool_use_id: None = None
+    uuid: str = ""
+    timestamp: str
+    is_replay: bool = field(name="isReplay", default=True)
 
 
-def tool_result(call_id: str, content: Any, *, is_error: bool, names_success: bool) -> dict[str, Any]:
-    """The block that answers a call. A failure has its fields in another order; programs have seen both."""
-    if is_error:
-        return {"type": "tool_result", "content": content, "is_error": True, "tool_use_id": call_id}
-    block: dict[str, Any] = {"tool_use_id": call_id, "type": "tool_result", "content": content}
-    if names_success:
-        block["is_error"] = False
-    return block
+class StreamEvent(Struct, kw_only=True, tag_field="type", tag="stream_event"):
+    """One server-sent event of the answer in progress, verbatim."""
+
+    event: dict[str, Any]
+    session_id: str = ""
+    parent_tool_use_id: None = None
+    uuid: str = ""
+    ttft_ms: int | UnsetType = UNSET
+
+
+class Denial(Struct):
+    """A tool call that was denied."""
+
+    tool_name: str
+    tool_use_id: str
+    tool_input: dict[str, Any]
+
+
+class _Result(Struct, tag_field="type", tag="result"):
+    """The last event of a turn."""
+
+
+class SuccessResult(_Result, kw_only=True):
+    """The result of a turn that ended with an answer or with an API error."""
+
+    subtype: str = "success"
+    is_error: bool
+    api_error_status: int | UnsetType | None = UNSET
+    duration_ms: int
+    duration_api_ms: int
+    ttft_ms: int | UnsetType = UNSET
+    ttft_stream_ms: int | UnsetType = UNSET
+    time_to_request_ms: int | UnsetType = UNSET
+    num_turns: int
+    result: str
+    stop_reason: str | None
+    session_id: str = ""
+    total_cost_usd: float
+    usage: dict[str, Any]
+    model_usage: dict[str, dict[str, Any]] = field(name="modelUsage")
+    permission_denials: list[Denial]
+    structured_output: Any = UNSET
+    terminal_reason: str | UnsetType = UNSET
+    fast_mode_state: str | UnsetType = UNSET
+    origin: dict[str, str] | UnsetType = UNSET
+    uuid: str = ""
+
+
+class ErrorResult(_Result, kw_only=True):
+    """The result of a turn that was interrupted, reached a limit or failed."""
+
+    subtype: str
+    duration_ms: int
+    duration_api_ms: int
+    is_error: bool = True
+    num_turns: int
+    stop_reason: str | None
+    session_id: str = ""
+    total_cost_usd: float
+    usage: dict[str, Any]
+    model_usage: dict[str, dict[str, Any]] = field(name="modelUsage")
+    permission_denials: list[Denial]
+    structured_output: Any = UNSET
+    terminal_reason: str | UnsetType = UNSET
+    fast_mode_state: str | UnsetType = UNSET
+    origin: dict[str, str] | UnsetType = UNSET
+    uuid: str = ""
+    errors: list[str]
+
+
+Result: TypeAlias = SuccessResult | ErrorResult
+Event: TypeAlias = (
+    Init
+    | Status
+    | CompactBoundary
+    | ApiRetry
+    | ThinkingTokens
+    | ModelFallback
+    | ModelRefusal
+    | TaskStarted
+    | TaskUpdated
+    | TaskNotification
+    | Assistant
+    | User
+    | Replay
+    | StreamEvent
+    | SuccessResult
+    | ErrorResult
+)

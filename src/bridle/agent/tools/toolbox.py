@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 
 from bridle.agent.model.api.stream_pieces import UNPARSED
-from bridle.agent.permissions.decide import decide
-from bridle.agent.permissions.rules.policy import Allowed, Asks, Denied, Policy
+from bridle.agent.permissions.decide import decide, only_reads
+from bridle.agent.permissions.rules.policy import Asks, Denied, Policy
 from bridle.agent.permissions.rules.syntax import canonical
 from bridle.agent.tools.arguments import validate_arguments
 from bridle.agent.tools.contract.tool import ContentBlock, Tool, ToolResult, failed_result, run_tool
@@ -29,6 +29,8 @@ class ToolCall(msgspec.Struct, frozen=True):
     """With defaults; as the model sent them if they are invalid."""
     refusal: ToolResult | None
     """The result of a call that cannot run."""
+    is_concurrent: bool = False
+    """Whether it may run concurrently; a call that changes something waits for those before it."""
 
     @property
     def block(self) -> ContentBlock:
@@ -65,31 +67,22 @@ class Toolbox:
             for tool in self._offered.values()
         ]
 
-    def prepare(self, block: ContentBlock) -> ToolCall:
+    def prepare(self, block: ContentBlock, policy: Callable[[], Policy]) -> ToolCall:
         """Validate a `tool_use` block: find its tool and complete its arguments, or say why it cannot run."""
         call_id, name, sent = str(block.get("id") or ""), str(block.get("name") or ""), block.get("input")
         arguments = sent if isinstance(sent, dict) else {}
         tool = self._offered.get(canonical(name))
         if tool is None:
-            return ToolCall(call_id, name, arguments, self._no_such_tool(name))
+            return ToolCall(call_id, name, arguments, self._no_such_tool(name), is_concurrent=True)
         if UNPARSED in arguments:
-            return ToolCall(call_id, name, arguments, _unparsed_input(name, arguments[UNPARSED]))
+            return ToolCall(call_id, name, arguments, _unparsed_input(name, arguments[UNPARSED]), is_concurrent=True)
         if isinstance(tool, StructuredOutput):  # it accepts more than the validation
             return ToolCall(call_id, name, tool.matching_input(arguments), None)
         checked = validate_arguments(tool.name, tool.schema, normalize_arguments(name, arguments))
         if isinstance(checked, ToolResult):
-            return ToolCall(call_id, name, arguments, checked)
-        return ToolCall(call_id, name, checked, None)
-
-    def is_concurrent(self, call: ToolCall, policy: Policy) -> bool:
-        """Whether the call may run concurrently; one that changes something waits for those before it."""
-        if call.refusal is not None or call.name in _READ_ONLY:
-            return True
-        if call.name != "Bash":
-            return False
-        # A command that needs no permission only reads.
-        bare = Policy(cwd=policy.cwd, home=policy.home, folders=policy.folders, shell_folder=policy.shell_folder)
-        return isinstance(decide("Bash", call.arguments, bare), Allowed)
+            return ToolCall(call_id, name, arguments, checked, is_concurrent=True)
+        is_concurrent = name in _READ_ONLY or (name == "Bash" and only_reads(checked, policy()))
+        return ToolCall(call_id, name, checked, None, is_concurrent)
 
     async def run(self, call: ToolCall, policy: Callable[[], Policy]) -> FinishedCall:
         """Run a call if it is permitted; every call gets a result."""

@@ -1,7 +1,7 @@
 """Control messages: what a host and an agent ask of each other between events, both ways.
 
 A request carries an id of the asker's choice; its answer names that id, and answers come in any order.
-What can be asked: asked.py; answers that decide something: answers.py. Building gives events (encode.py makes the
+What can be asked: requests.py; answers that decide something: responses.py. Building gives events (encode.py makes the
 bytes). Reading never fails: what has the wrong type counts as not sent.
 """
 

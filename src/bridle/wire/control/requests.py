@@ -1,6 +1,6 @@
-"""What can be asked in a control request: one value for each kind, and the way from and to the wire.
+"""The control requests: one record for each kind, read from the wire and written to it.
 
-The first five a host asks of an agent, the other three an agent of its host.
+The first six go from a host to an agent, the other three from an agent to its host.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from bridle.wire.events.events import ControlRequest
 
 @dataclass(frozen=True, slots=True)
 class Initialize:
-    """The host opens the session: the hooks that it answers itself, and settings that it may add."""
+    """The host opens the session: the hooks that it answers itself, and settings."""
 
     hooks: dict[str, Any] = field(default_factory=dict)
     settings: dict[str, Any] = field(default_factory=dict)
@@ -29,6 +29,25 @@ class Initialize:
         """Read it from a request."""
         settings = {name: value for name, value in asked.request.items() if name not in ("subtype", "hooks")}
         return cls(hooks=_object(asked.request, "hooks"), settings=settings)
+
+    @property
+    def system_prompt(self) -> str | None:
+        """The system prompt that replaces the agent's own; the host sends a text or a list of texts."""
+        prompt = self.settings.get("systemPrompt")
+        if isinstance(prompt, list):
+            return "\n".join(part for part in prompt if isinstance(part, str))
+        return prompt if isinstance(prompt, str) else None
+
+    @property
+    def append_system_prompt(self) -> str | None:
+        """The text after the system prompt."""
+        return _text(self.settings, "appendSystemPrompt")
+
+    @property
+    def sdk_mcp_servers(self) -> tuple[str, ...]:
+        """The names of the MCP servers that run inside the host."""
+        names = self.settings.get("sdkMcpServers")
+        return tuple(str(name) for name in names) if isinstance(names, list | tuple | dict) else ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +66,10 @@ class Interrupt:
 
 @dataclass(frozen=True, slots=True)
 class SetModel:
-    """The host wants another model from the next request on; None stands for the default one."""
+    """The host changes the model from the next request on; None stands for the default one."""
 
-    model: str | None = None
+    model: object = None
+    """As sent: the agent must refuse what is neither a text nor None."""
 
     def to_request(self, request_id: str) -> ControlRequest:
         """The request that asks for this."""
@@ -58,12 +78,12 @@ class SetModel:
     @classmethod
     def from_request(cls, asked: ControlRequest) -> SetModel:
         """Read it from a request."""
-        return cls(model=_text(asked.request, "model"))
+        return cls(model=asked.request.get("model"))
 
 
 @dataclass(frozen=True, slots=True)
 class SetPermissionMode:
-    """The host wants another permission mode."""
+    """The host changes the permission mode."""
 
     mode: str = ""
 
@@ -75,6 +95,23 @@ class SetPermissionMode:
     def from_request(cls, asked: ControlRequest) -> SetPermissionMode:
         """Read it from a request."""
         return cls(mode=_text(asked.request, "mode") or "")
+
+
+@dataclass(frozen=True, slots=True)
+class SetMaxThinkingTokens:
+    """The host changes how many tokens the model may think; None stands for the default."""
+
+    tokens: object = None
+    """As sent: the agent must refuse what is neither an integer from 0 up nor None."""
+
+    def to_request(self, request_id: str) -> ControlRequest:
+        """The request that asks for this."""
+        return request(request_id, "set_max_thinking_tokens", max_thinking_tokens=self.tokens)
+
+    @classmethod
+    def from_request(cls, asked: ControlRequest) -> SetMaxThinkingTokens:
+        """Read it from a request."""
+        return cls(asked.request.get("max_thinking_tokens"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,13 +217,22 @@ class McpMessage:
 
 
 Asked: TypeAlias = (
-    Initialize | Interrupt | SetModel | SetPermissionMode | McpStatus | Permission | HookCall | McpMessage
+    Initialize
+    | Interrupt
+    | SetModel
+    | SetPermissionMode
+    | SetMaxThinkingTokens
+    | McpStatus
+    | Permission
+    | HookCall
+    | McpMessage
 )
 ASKED: dict[str, type[Asked]] = {
     "initialize": Initialize,
     "interrupt": Interrupt,
     "set_model": SetModel,
     "set_permission_mode": SetPermissionMode,
+    "set_max_thinking_tokens": SetMaxThinkingTokens,
     "mcp_status": McpStatus,
     "can_use_tool": Permission,
     "hook_callback": HookCall,

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias, TypedDict
 
 from msgspec import Struct
 
 from bridle.agent.model.api.models import Model
 
-Block = dict[str, Any]
-Message = dict[str, Any]
+Block: TypeAlias = dict[str, Any]
+"""A content block, verbatim: it goes back to the endpoint with every field that came."""
+Content: TypeAlias = str | list[Block]
+
+
+class Message(TypedDict):
+    """One message of a request."""
+
+    role: str
+    content: Content
 
 
 class Question(Struct, frozen=True):

@@ -115,8 +115,6 @@ def _marked_message(message: Message) -> Message | None:
     content = message.get("content")
     if isinstance(content, str):
         return {**message, "content": [{"type": "text", "text": content, **_MARK}]} if content else None
-    if not isinstance(content, list):
-        return None
     for index in range(len(content) - 1, -1, -1):
         block = content[index]
         if block.get("type") not in _UNMARKED and block.get("text") != "":

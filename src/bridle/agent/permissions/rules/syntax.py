@@ -37,6 +37,11 @@ def canonical(tool: str) -> str:
     return ALIASES.get(tool, tool)
 
 
+def parse_rules(texts: Iterable[str]) -> list[Rule]:
+    """Return the valid rules among some texts."""
+    return [rule for text in texts if (rule := parse_rule(text)) is not None]
+
+
 def parse_rule(text: str, source: str = "flag") -> Rule | None:
     """The rule that a text means; None if it means none."""
     text = text.strip()

@@ -1,0 +1,67 @@
+"""The prompt of a run: the build_system_prompt prompt, and the reminder before the first user message."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from pathlib import Path
+
+import msgspec
+
+from bridle.agent.assemble.run_inputs import RunInputs
+from bridle.agent.command_line.options import Options
+from bridle.agent.conversation.model_setup import ModelSetup, RequestHead
+from bridle.agent.prompt.environment_info import ContextScope, gather_context, opening_reminder
+from bridle.agent.prompt.system_prompt import (
+    PromptOverrides,
+    build_system_prompt,
+    first_message_sections,
+    read_prompt_flag,
+)
+from bridle.agent.sessions.api_messages import text_block
+from bridle.agent.settings.load_settings import SOURCES
+from bridle.ground import clock
+
+
+class Prompt:
+    """The prompt of a run; the host may change it before the first request."""
+
+    def __init__(self, inputs: RunInputs, setup: ModelSetup) -> None:
+        self._inputs, self._setup = inputs, setup
+        self._wording = _wording(inputs.options, inputs.cwd)
+
+    def initialize(self, system_prompt: str | None, append: str | None) -> None:
+        """Apply the prompts that the host sent."""
+        if system_prompt is not None:
+            self._wording = msgspec.structs.replace(self._wording, replaced_by=system_prompt)
+        if append is not None:
+            self._wording = msgspec.structs.replace(self._wording, append=append)
+
+    async def head(self, tools: Collection[str]) -> RequestHead:
+        """Read instructions and git status, and return the blocks that every request begins with."""
+        context = await gather_context(_scope(self._inputs))
+        model = self._setup.model.id
+        date = clock.now().astimezone().date().isoformat()
+        sections = first_message_sections(self._wording, context, model=model)
+        return RequestHead(
+            system=[text_block(text) for text in build_system_prompt(self._wording, context, model=model, tools=tools)],
+            reminder=[text_block(opening_reminder(context, date=date, sections=sections))],
+        )
+
+
+def _wording(options: Options, cwd: Path) -> PromptOverrides:
+    replaced = read_prompt_flag("--build_system_prompt-prompt", options.system_prompt, options.system_prompt_file, cwd)
+    append = read_prompt_flag(
+        "--append-build_system_prompt-prompt", options.append_system_prompt, options.append_system_prompt_file, cwd
+    )
+    return PromptOverrides(replaced, append, options.excludes_dynamic)
+
+
+def _scope(inputs: RunInputs) -> ContextScope:
+    options = inputs.options
+    return ContextScope(
+        cwd=inputs.cwd,
+        config_folder=inputs.config_folder,
+        environment=inputs.environment,
+        sources=frozenset(SOURCES if options.setting_sources is None else options.setting_sources),
+        reads_instructions=not (options.is_bare or options.is_safe),
+    )

@@ -1,0 +1,131 @@
+"""The tools of a run: which exist, which are offered, and how they follow the current permissions."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import msgspec
+
+from bridle.agent.assemble.run_inputs import RunInputs
+from bridle.agent.conversation.message_loop import COMMANDS
+from bridle.agent.conversation.model_setup import ModelSetup
+from bridle.agent.permissions.decide import decide
+from bridle.agent.permissions.offered_tools import offered
+from bridle.agent.permissions.rules.file_access import is_hidden
+from bridle.agent.permissions.rules.policy import Allowed
+from bridle.agent.permissions.rules.syntax import parse_rules
+from bridle.agent.sessions.open_session import project_folder
+from bridle.agent.skills.catalogue import Skills
+from bridle.agent.skills.skill_document import Skill
+from bridle.agent.tools.contract.tool import Tool
+from bridle.agent.tools.file_tools import file_tools
+from bridle.agent.tools.files.known_files import FileMemory
+from bridle.agent.tools.shell.background import BackgroundTasks
+from bridle.agent.tools.shell.limits import CommandLimits
+from bridle.agent.tools.shell.shell import Shell
+from bridle.agent.tools.shell_tools import shell_tools
+from bridle.agent.tools.skill import SkillTool
+from bridle.agent.tools.structured_output import StructuredOutput
+from bridle.agent.tools.toolbox import Toolbox
+
+BARE_TOOLS = ("Bash", "Edit", "Read")
+TASK_LIST = ("TaskCreate", "TaskGet", "TaskList", "TaskUpdate")
+
+Inline = Callable[[str], Awaitable[str]]
+
+
+def make_tools(
+    inputs: RunInputs,
+    setup: ModelSetup,
+    session_id: str,
+    shell: Shell,
+    background: BackgroundTasks,
+    limits: CommandLimits,
+    digest: Callable[[str, str], Awaitable[str]],
+) -> list[Tool]:
+    """Make all tools except Skill. `digest` answers WebFetch's question about a page."""
+    results = project_folder(inputs.config_folder, inputs.cwd) / session_id / "tool-results"
+    tools = [
+        *file_tools(
+            lambda: shell.cwd,
+            FileMemory(),
+            environment=inputs.environment,
+            results_folder=results,
+            digest=digest,
+            is_hidden=lambda path: is_hidden(path, setup.policy),
+        ),
+        *shell_tools(shell, background, results_folder=results, limits=limits),
+    ]
+    # A model needs only one of the two kinds of task list.
+    with_tasks = inputs.environment.get("CLAUDE_CODE_ENABLE_TASKS", "1").lower() not in ("0", "false")
+    unused = ("TodoWrite",) if with_tasks else TASK_LIST
+    return [tool for tool in tools if tool.name not in unused]
+
+
+def skill_tool(skills: Skills, setup: ModelSetup, session_id: str, inline: Inline) -> Tool:
+    """Make the Skill tool; skills outside the project bring their own permissions."""
+
+    def allow_tools(skill: Skill) -> None:
+        if skill.source != "project" and skill.allowed_tools:
+            rules = (*setup.policy.allow, *parse_rules(skill.allowed_tools))
+            setup.policy = msgspec.structs.replace(setup.policy, allow=rules)
+
+    return SkillTool(skills, session_id=session_id, inline=inline, on_launch=allow_tools, local_commands=COMMANDS)
+
+
+def make_toolbox(
+    inputs: RunInputs,
+    setup: ModelSetup,
+    tools: list[Tool],
+    structured: StructuredOutput | None,
+    note: Callable[[str], None],
+) -> Toolbox:
+    """Make the toolbox, with the tools that command line and permissions offer to the model."""
+    options = inputs.options
+    chosen = options.tools if not options.is_bare or options.tools is not None else BARE_TOOLS
+    if structured is not None:
+        tools = [*tools, structured]
+        chosen = None if chosen is None else (*chosen, structured.name)
+    tools = sorted(tools, key=lambda tool: tool.name)
+    names = [tool.name for tool in tools]
+    return Toolbox(
+        tools,
+        offered(names, tools=chosen, allowed=setup.policy.allow, denied=setup.policy.deny),
+        note=note,
+    )
+
+
+def inline_commands(tools: list[Tool], setup: ModelSetup) -> Inline:
+    """Return the function that runs the commands in a skill's text, if permissions allow them."""
+
+    async def run(command: str) -> str:
+        from bridle.agent.tools.shell import skill_commands
+
+        bash = next(tool for tool in tools if tool.name == "Bash")
+        return await skill_commands.inline_commands(bash, lambda text: refusal(setup, "Bash", command=text))(command)
+
+    return run
+
+
+def mentioned_files(inputs: RunInputs, setup: ModelSetup) -> Callable[[str], list[str]]:
+    """Return the function that reads the files which a prompt mentions as @path."""
+
+    def read(text: str) -> list[str]:
+        if "@" not in text:
+            return []
+        from bridle.agent.prompt.mentions import read_mentions
+
+        folders = [Path(folder) for folder in setup.policy.folders]
+        files = read_mentions(
+            text, inputs.cwd, folders, may_read=lambda path: refusal(setup, "Read", file_path=str(path)) is None
+        )
+        return [file.text for file in files]
+
+    return read
+
+
+def refusal(setup: ModelSetup, tool: str, **arguments: str) -> str | None:
+    """Return why a call is not allowed now; None if it is."""
+    verdict = decide(tool, arguments, setup.policy)
+    return None if isinstance(verdict, Allowed) else verdict.text

@@ -1,0 +1,127 @@
+"""Compacts the conversation: asks for a summary, puts it into the message log, and prints the events."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from bridle.agent.compaction.compact_history import TOO_FEW, Compacted, Compactor, NotCompacted, Trigger, record
+from bridle.agent.compaction.window import Window, plan, used
+from bridle.agent.conversation.message_log import MessageLog
+from bridle.agent.conversation.side_question import CountUsage, ask_for_text
+from bridle.agent.model.api.client_protocol import ModelClient
+from bridle.agent.model.api.models import Model
+from bridle.agent.model.api.question import Question
+from bridle.agent.stdio.output_events import (
+    CompactBoundary,
+    CompactMetadata,
+    PreservedMessages,
+    PreservedSegment,
+    Status,
+    User,
+    UserMessage,
+)
+
+# A summary of fewer messages would not be shorter.
+MIN_MESSAGES = 2
+
+
+class LogCompaction:
+    """Keeps the message log within the context window of the model."""
+
+    def __init__(self, log: MessageLog, compactor: Compactor, count: CountUsage) -> None:
+        self._log, self._compactor, self._count = log, compactor, count
+        self._usage: dict[str, Any] = dict(log.session.history.usage)
+        self._counted = len(log.messages)
+
+    def note_usage(self, usage: dict[str, Any]) -> None:
+        """Remember the usage of the newest answer: it is how full the window is."""
+        self._usage, self._counted = usage, len(self._log.messages) + 1
+
+    @property
+    def used_tokens(self) -> int:
+        """About how many tokens of the window are used."""
+        return used(self._usage, self._log.messages[self._counted :])
+
+    def is_due(self, model: Model) -> bool:
+        """Whether the next request has too little room."""
+        return self._compactor.is_due(self.used_tokens, self._log.messages, _window(model))
+
+    async def compact(
+        self,
+        client: ModelClient,
+        question: Question,
+        trigger: Trigger,
+        instructions: str = "",
+        *,
+        before_boundary: Callable[[], None] = lambda: None,
+    ) -> str | None:
+        """Replace the older messages by a summary; return None, or why it failed.
+
+        `question` is the request that has no room: the request for the summary needs the same tools, and shares its
+        cached beginning. `before_boundary` is called before the events that show the new conversation.
+        """
+        log, window = self._log, _window(question.model)
+        if trigger == "auto" and len(plan(log.messages, window).older) < MIN_MESSAGES:
+            return TOO_FEW
+        log.emit(Status(status="compacting"))
+        done = await self._compactor.compact(
+            log.messages,
+            window,
+            trigger=trigger,
+            used_tokens=self.used_tokens,
+            ask=lambda messages: ask_for_text(
+                client, msgspec.structs.replace(question, messages=tuple(messages)), self._count
+            ),
+            transcript_path=str(log.session.path) if log.session.path else None,
+            now=time.monotonic,
+            instructions=instructions,
+        )
+        if isinstance(done, NotCompacted):
+            log.emit(Status(compact_result="failed", compact_error=done.error))
+            return done.error
+        log.emit(Status(compact_result="success"))
+        before_boundary()
+        self._replace(done)
+        return None
+
+    def _replace(self, compacted: Compacted) -> None:
+        recorded = record(compacted, self._log.session)
+        self._log.messages = list(compacted.messages)
+        self._usage, self._counted = {}, 0
+        anchor = recorded.summary.uuid
+        metadata = event_metadata(compacted, recorded.preserved, anchor)
+        self._log.emit(CompactBoundary(compact_metadata=metadata, uuid=recorded.boundary))
+        self._log.emit(
+            User(
+                message=UserMessage(content=compacted.summary),
+                uuid=anchor,
+                timestamp=recorded.summary.timestamp,
+                is_synthetic=True,
+                is_replay=False,
+            )
+        )
+
+
+def event_metadata(compacted: Compacted, preserved: list[str], anchor: str) -> CompactMetadata:
+    """Return the metadata of the boundary event, with the ids of the preserved lines and of the summary."""
+    metadata = CompactMetadata(
+        trigger=compacted.trigger,
+        pre_tokens=compacted.pre_tokens,
+        post_tokens=compacted.post_tokens,
+        cumulative_dropped_tokens=compacted.dropped_tokens,
+        duration_ms=compacted.duration_ms,
+    )
+    if preserved:
+        metadata.preserved_segment = PreservedSegment(
+            head_uuid=preserved[0], anchor_uuid=anchor, tail_uuid=preserved[-1]
+        )
+        metadata.preserved_messages = PreservedMessages(anchor_uuid=anchor, uuids=preserved, all_uuids=preserved)
+    return metadata
+
+
+def _window(model: Model) -> Window:
+    return Window(model.context_window, model.max_tokens)
