@@ -58,20 +58,29 @@ _HEAD = """\
 Usage: bridle-agent [options] [prompt]
        bridle-agent auth login|status|logout
 
-A replacement for the `claude` program, for clients that use its flags and stream-json, on any Messages API endpoint.
+A replacement for the `claude` program on any Messages API endpoint,
+for clients that use its flags and stream-json.
 """
+
+
+# The width of the lists at the end.
+_WIDTH = 90
 
 
 def text() -> str:
     """Return the help text."""
-    lines = [_HEAD]
-    for flag in FLAGS:
-        if flag.fate is Fate.USED:
-            lines.append(f"  {_usage(flag)}\n      {DESCRIPTIONS[flag.key]}")
-    ignored = ", ".join(name for flag in FLAGS if flag.fate is Fate.IGNORED for name in flag.names)
-    refused = ", ".join(name for flag in FLAGS if flag.fate is Fate.REFUSED for name in flag.names)
-    lines += ["", f"Accepted and ignored: {ignored}", f"Not supported: {refused}"]
-    return "\n".join(lines)
+    from textwrap import fill
+
+    used = [f"  {_usage(flag)}\n      {DESCRIPTIONS[flag.key]}" for flag in FLAGS if flag.fate is Fate.USED]
+    lists = [
+        fill(f"{title}: {', '.join(_names(fate))}", _WIDTH, subsequent_indent="  ", break_on_hyphens=False)
+        for title, fate in (("Accepted and ignored", Fate.IGNORED), ("Not supported", Fate.REFUSED))
+    ]
+    return "\n".join([_HEAD, *used, "", *lists])
+
+
+def _names(fate: Fate) -> list[str]:
+    return [name for flag in FLAGS if flag.fate is fate for name in flag.names]
 
 
 def _usage(flag: Flag) -> str:

@@ -8,7 +8,7 @@ from bridle.agent.command_line.help import text
 
 
 @click.command(
-    help="Run bridle-agent, the drop-in for `claude`.\n\n\b\n" + text(),
+    help="Run bridle-agent, the drop-in for `claude`.\n\n\b\n" + text().replace("\n\n", "\n\n\b\n"),
     context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False, "help_option_names": []},
     add_help_option=False,
 )
