@@ -8,8 +8,8 @@ from typing import Any
 
 from bridle.wire.events.decode import decode_stream
 from bridle.wire.record.outcome import Ending, Rules, judge
-from bridle.wire.record.recorder import fold
-from bridle.wire.record.report import document, to_json
+from bridle.wire.record.recorder import record_events
+from bridle.wire.record.report import report_document, report_json
 
 SESSION = "5f0c7a52-0000-4000-8000-000000000001"
 Line = dict[str, Any]
@@ -79,8 +79,8 @@ def inspected(lines: Iterable[Line | str | bytes], ending: Ending | None = None,
 
 def inspected_bytes(data: bytes, ending: Ending | None = None, rules: Rules | None = None) -> Line:
     """The whole document for these bytes, through JSON as a program would read it."""
-    record = fold(decode_stream([data]))
-    read: Line = json.loads(to_json(document(record, judge(record, ending, rules))))
+    record = record_events(decode_stream([data]))
+    read: Line = json.loads(report_json(report_document(record, judge(record, ending, rules))))
     return read
 
 

@@ -11,8 +11,8 @@ import pytest
 from bridle.wire.events.decode import decode_stream
 from bridle.wire.events.events import Event, Malformed, Skipped
 from bridle.wire.record.outcome import Ending, judge
-from bridle.wire.record.recorder import fold
-from bridle.wire.record.report import document, to_json
+from bridle.wire.record.recorder import record_events
+from bridle.wire.record.report import report_document, report_json
 from tests.sizes import SIZES
 from tests.wire.recordings import NAMES, recorded
 
@@ -125,8 +125,8 @@ def examine(data: bytes, chance: random.Random, number: int) -> int:
     assert [event.raw for event in again] == [event.raw for event in events], number
     assert list(map(type, again)) == list(map(type, events)), number
     assert _bytes_kept(events) == _bytes_sent(data), number
-    record = fold(events)
-    read = json.loads(to_json(document(record, judge(record, Ending(exit_code=number % 3)))))
+    record = record_events(events)
+    read = json.loads(report_json(report_document(record, judge(record, Ending(exit_code=number % 3)))))
     assert read["events"] == len(events), number
     malformed = sum(isinstance(event, Malformed | Skipped) for event in events)
     assert read["parse_errors"] == malformed, number

@@ -15,8 +15,8 @@ from bridle.views.terminal.page import DisplayOptions
 from bridle.wire.events.decode import Decoder
 from bridle.wire.mask import Mask
 from bridle.wire.record.outcome import judge
-from bridle.wire.record.recorder import fold
-from bridle.wire.record.report import document, to_json
+from bridle.wire.record.recorder import record_events
+from bridle.wire.record.report import report_document, report_json
 from bridle.wire.transcript.transcript import Transcript
 
 HUGE = "9" * 4300  # the longest integer that Python reads: a sum of two of them it cannot write
@@ -74,7 +74,7 @@ def _carried_through(stream: str) -> tuple[dict[str, Any], str]:
     """The document of a stream and its conversation as text, after everything else that is made of it."""
     decoder, mask = Decoder(), Mask()
     events = [*decoder.feed(stream.encode()), *decoder.end()]
-    record = fold(events)
+    record = record_events(events)
     outcome = judge(record)
     summarize_outcome(record, outcome)
     transcript = Transcript(mask=mask)
@@ -84,4 +84,4 @@ def _carried_through(stream: str) -> tuple[dict[str, Any], str]:
     json.dumps(conversation(transcript, mask), allow_nan=False)
     shown = io.StringIO()
     PlainView(transcript, mask, DisplayOptions(), shown).finish()
-    return json.loads(to_json(document(record, outcome))), shown.getvalue()
+    return json.loads(report_json(report_document(record, outcome))), shown.getvalue()

@@ -15,7 +15,7 @@ from bridle.wire.events.events import Event, Skipped
 from bridle.wire.events.system import SYSTEM_KINDS
 from bridle.wire.record.outcome import Ending, Policy, Rules, judge
 from bridle.wire.record.recorder import Recorder
-from bridle.wire.record.report import document, to_json
+from bridle.wire.record.report import report_document, report_json
 
 # Everything that is stripped or skipped on the way: line ends, padding, and blanks between values.
 DROPPED = bytes.maketrans(b"", b"")
@@ -116,7 +116,9 @@ def events_of(chunks: list[bytes], *, limit_bytes: int = 1 << 20) -> list[Event]
 def carried_through(events: list[Event], ending: Ending, rules: Rules) -> dict[str, Any]:
     recorder = Recorder()
     recorder.add_all(events)
-    read: dict[str, Any] = json.loads(to_json(document(recorder.record, judge(recorder.record, ending, rules))))
+    read: dict[str, Any] = json.loads(
+        report_json(report_document(recorder.record, judge(recorder.record, ending, rules)))
+    )
     return read
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bridle.wire.mask import Mask
-from bridle.wire.transcript.item_board import DEEPEST_THREAD, Board
+from bridle.wire.transcript.item_board import MAX_THREAD_DEPTH, ItemBoard
 from bridle.wire.transcript.items import (
     Call,
     Chip,
@@ -111,10 +111,10 @@ def test_calls_that_claim_to_be_inside_each_other_still_make_a_tree() -> None:
 
 
 def test_nesting_without_end_stays_bounded_and_loses_nothing() -> None:
-    deep = 3 * DEEPEST_THREAD
+    deep = 3 * MAX_THREAD_DEPTH
     lines = [says(use(str(place + 1), "Agent"), parent=str(place) if place else None) for place in range(deep)]
     transcript = told(*lines)
-    assert len(transcript.threads) <= DEEPEST_THREAD + 1
+    assert len(transcript.threads) <= MAX_THREAD_DEPTH + 1
     assert sum(len(transcript.items(thread)) for thread in transcript.threads) == deep
 
 
@@ -265,7 +265,7 @@ def test_a_report_besides_several_results_belongs_to_none_of_them() -> None:
 
 
 def test_a_call_inside_its_own_thread_is_one_call() -> None:
-    board = Board()
+    board = ItemBoard()
     board.call_in("a", "a", None)
     assert [len(board.items(thread)) for thread in (None, "a")] == [1, 0]
 

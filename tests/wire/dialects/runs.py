@@ -8,8 +8,8 @@ from typing import Any
 from bridle.wire.dialects.dialect_table import AGENTS, decoder_for
 from bridle.wire.events.events import Event
 from bridle.wire.record.outcome import Ending, judge
-from bridle.wire.record.recorder import fold
-from bridle.wire.record.report import document
+from bridle.wire.record.recorder import record_events
+from bridle.wire.record.report import report_document
 from tests.wire.streams import Line, printed
 
 FOLDER = Path(__file__).parents[2] / "recordings"
@@ -45,5 +45,5 @@ def inspected(agent: str, *lines: Line | str | bytes, ending: Ending | None = No
 
 def documented(events: list[Event], ending: Ending | None = None) -> dict[str, Any]:
     """The document for these events."""
-    record = fold(events)
-    return document(record, judge(record, ending))
+    record = record_events(events)
+    return report_document(record, judge(record, ending))

@@ -8,12 +8,12 @@ from bridle.run.request import Limits
 from bridle.run.runner import Finished
 from bridle.run.watchdog import Bite
 from bridle.wire.record.error_category import Category
-from bridle.wire.record.report import document, to_json
+from bridle.wire.record.report import report_document, report_json
 
 
 def as_json(finished: Finished) -> str:
     """Return the document of `inspect` and what only the runner knows."""
-    return to_json({**document(finished.record, finished.outcome), **_run_fields(finished)})
+    return report_json({**report_document(finished.record, finished.outcome), **_run_fields(finished)})
 
 
 def final_lines(finished: Finished, limits: Limits) -> Iterator[str]:

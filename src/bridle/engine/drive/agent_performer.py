@@ -20,7 +20,7 @@ from bridle.journal.format import layout
 from bridle.journal.format.entries import ERROR, OK, Posted
 from bridle.run.runner import Finished, run
 from bridle.wire.record.error_category import Category
-from bridle.wire.record.limit_resets import lifted_at
+from bridle.wire.record.limit_resets import limit_reset_time
 from bridle.workspace.merge import Conflicts
 from bridle.workspace.snapshot import Snapshot
 
@@ -159,7 +159,7 @@ def _delivered(delivery: dict[str, Any], in_the_way: Conflicts | None, workspace
 
 def _when(finished: Finished) -> str:
     said = finished.outcome.error
-    moment = lifted_at(finished.record.resets_at, said, now=clock.now(), local=clock.local_zone())
+    moment = limit_reset_time(finished.record.resets_at, said, now=clock.now(), local=clock.local_zone())
     if moment is None:
         return "Drive the run again later; nothing is lost."
     return f"Drive the run again after {clock.iso(moment)}; nothing is lost."

@@ -14,7 +14,7 @@ from bridle.loop import effects
 from bridle.run.runner import Finished
 from bridle.run.watchdog import Bite
 from bridle.wire.record.error_category import Category
-from bridle.wire.record.limit_resets import lifted_at
+from bridle.wire.record.limit_resets import limit_reset_time
 
 # What of an agent's last words is kept for people.
 SAID_CHARACTERS = 2000
@@ -124,5 +124,5 @@ def _is_transient(status: int | None, words: str) -> bool:
 
 def _resets_at(finished: Finished, now: datetime, local: tzinfo) -> str | None:
     """The moment of the account's own event, else that of the words; None where neither names one to come."""
-    found = lifted_at(finished.record.resets_at, failure_words(finished), now=now, local=local)
+    found = limit_reset_time(finished.record.resets_at, failure_words(finished), now=now, local=local)
     return None if found is None else clock.iso(found)

@@ -15,7 +15,7 @@ from bridle.wire.events.system import ApiRetry, CompactBoundary, Init, TaskStart
 from bridle.wire.mask import Mask
 from bridle.wire.record.record import MAIN, Record
 from bridle.wire.record.recorder import Recorder
-from bridle.wire.transcript.call_summary import summarise
+from bridle.wire.transcript.call_summary import summarize_call
 from bridle.wire.transcript.clip import Clip
 
 # The context window of a model whose name does not say otherwise; the result names the true one at the end.
@@ -101,7 +101,7 @@ class EventPrinter:
                     self._status(indent + self._clean(block.text))
             elif isinstance(block, ToolUse):
                 self._tools[block.id] = block.name
-                self._status(self._clean(f"{indent}> {block.name} {summarise(block.arguments, self._clip)}"))
+                self._status(self._clean(f"{indent}> {block.name} {summarize_call(block.arguments, self._clip)}"))
 
     def _user(self, event: User) -> None:
         indent = "" if event.parent_tool_use_id is MAIN else "    "

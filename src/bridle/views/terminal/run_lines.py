@@ -18,7 +18,7 @@ from bridle.wire.events.blocks import Text, ToolUse
 from bridle.wire.events.events import Assistant, Event
 from bridle.wire.mask import Mask
 from bridle.wire.record.record import MAIN
-from bridle.wire.transcript.call_summary import summarise
+from bridle.wire.transcript.call_summary import summarize_call
 from bridle.wire.transcript.clip import Clip
 
 # Of an agent's text or question: what fits into two lines of a wide terminal.
@@ -102,7 +102,7 @@ class AgentLines:
 
     def format_call(self, block: ToolUse) -> str:
         """Format a tool call, with paths relative to the working copy."""
-        summary = summarise(block.arguments, self._clip)
+        summary = summarize_call(block.arguments, self._clip)
         for prefix in self._prefixes:
             summary = summary.replace(prefix, "")
         return f"{block.name} {summary}".rstrip()

@@ -11,9 +11,9 @@ from typing import Any
 
 from bridle.wire.dialects import build_events
 from bridle.wire.dialects.codex_items import TOOLS, Call, output_of, refused, went_wrong
-from bridle.wire.dialects.dialect import Stream
+from bridle.wire.dialects.dialect import DialectDecoder
 from bridle.wire.dialects.tolerant_fields import mapping, text
-from bridle.wire.events.decode_tolerant import take_count
+from bridle.wire.events.decode_tolerant import token_count
 from bridle.wire.events.events import STREAM_ENDED, Event, Result, Usage
 from bridle.wire.events.lines import LINE_LIMIT_BYTES
 from bridle.wire.events.system import ApiRetry, Init, Notice
@@ -26,7 +26,7 @@ _STATUS = re.compile(r"\bstatus(?: code)?:? (\d{3})\b", re.IGNORECASE)
 _DOCUMENTED = ("item.plan.delta",)
 
 
-class Codex(Stream):
+class Codex(DialectDecoder):
     """Reads one `codex exec --json` run."""
 
     def __init__(self, *, limit_bytes: int = LINE_LIMIT_BYTES) -> None:
@@ -59,10 +59,10 @@ class Codex(Stream):
             case "request_user_input":
                 questions = {"questions": value.get("questions")}
                 call_id = text(value, "call_id") or self._new_id()
-                return [build_events.called(call_id, "AskUserQuestion", questions, raw, session=self._session)]
+                return [build_events.tool_call(call_id, "AskUserQuestion", questions, raw, session=self._session)]
             case kind if kind in _DOCUMENTED:
-                return [build_events.kept(value, raw)]
-        return [build_events.unknown(value, raw)]
+                return [build_events.ignored_line(value, raw)]
+        return [build_events.unknown_line(value, raw)]
 
     def finish(self) -> list[Event]:
         """A turn that was never completed, and in which an error stood, has failed."""
@@ -85,7 +85,7 @@ class Codex(Stream):
     def _turn_started(self, value: dict[str, Any], raw: bytes) -> list[Event]:
         self._in_turn = True
         self._error = self._retry = None
-        return (self._opened(raw) if self._results else []) or [build_events.kept(value, raw)]
+        return (self._opened(raw) if self._results else []) or [build_events.ignored_line(value, raw)]
 
     def _turn_completed(self, value: dict[str, Any], raw: bytes) -> list[Event]:
         recovered: list[Event] = []
@@ -130,7 +130,7 @@ class Codex(Stream):
         if not self._in_turn:
             return [Notice(raw=raw, text=message, session_id=self._session)]
         self._error = self._error or message
-        return [build_events.kept(value, raw)]
+        return [build_events.ignored_line(value, raw)]
 
     def _item(self, value: dict[str, Any], raw: bytes) -> list[Event]:
         item, is_over = mapping(value, "item"), value["type"] == "item.completed"
@@ -140,31 +140,33 @@ class Codex(Stream):
         if kind == "error":
             return [Notice(raw=raw, text=_advice(text(item, "message")), session_id=self._session)]
         if kind not in ("agent_message", "reasoning", "plan") or (is_over and words is None):
-            return [build_events.unknown(value, raw)]
+            return [build_events.unknown_line(value, raw)]
         if not is_over or words is None or kind == "plan":
-            return [build_events.kept(value, raw)]
+            return [build_events.ignored_line(value, raw)]
         if kind == "reasoning":
-            return [build_events.thought(words, raw, session=self._session, message_id=text(item, "id"))]
+            return [build_events.thinking_message(words, raw, session=self._session, message_id=text(item, "id"))]
         self._answer = words
-        return [build_events.said(words, raw, session=self._session, message_id=text(item, "id"))]
+        return [build_events.text_message(words, raw, session=self._session, message_id=text(item, "id"))]
 
     def _tool(self, call: Call, item: dict[str, Any], value: dict[str, Any], raw: bytes) -> list[Event]:
         """A call when the item begins, its result when it is over; both where the beginning was not printed."""
         call_id = text(item, "id")
         if value["type"] != "item.completed":
             if call_id is None or call_id in self._running or value["type"] == "item.updated":
-                return [build_events.kept(value, raw)]
+                return [build_events.ignored_line(value, raw)]
             self._running.add(call_id)
-            return [build_events.called(call_id, *call, raw, session=self._session)]
+            return [build_events.tool_call(call_id, *call, raw, session=self._session)]
         begun: list[Event] = []
         if call_id is None or call_id not in self._running:
             call_id = call_id or self._new_id()
-            begun.append(build_events.called(call_id, *call, raw, session=self._session))
+            begun.append(build_events.tool_call(call_id, *call, raw, session=self._session))
         self._running.discard(call_id)
         if refused(item):
             name, arguments = call
             self._denials.append({"tool_name": name, "tool_use_id": call_id, "tool_input": arguments})
-        answer = build_events.answered(call_id, output_of(item), raw, session=self._session, is_error=went_wrong(item))
+        answer = build_events.tool_answer(
+            call_id, output_of(item), raw, session=self._session, is_error=went_wrong(item)
+        )
         return [*begun, answer]
 
     def _new_id(self) -> str:
@@ -177,11 +179,11 @@ def _usage(value: dict[str, Any]) -> Usage | None:
     if not isinstance(counts, dict):
         return None
     return Usage(
-        input_tokens=take_count(counts.get("input_tokens")),
-        cached_input_tokens=take_count(counts.get("cached_input_tokens")),
-        cache_creation_input_tokens=take_count(counts.get("cache_write_input_tokens")),
-        output_tokens=take_count(counts.get("output_tokens")),
-        reasoning_output_tokens=take_count(counts.get("reasoning_output_tokens")),
+        input_tokens=token_count(counts.get("input_tokens")),
+        cached_input_tokens=token_count(counts.get("cached_input_tokens")),
+        cache_creation_input_tokens=token_count(counts.get("cache_write_input_tokens")),
+        output_tokens=token_count(counts.get("output_tokens")),
+        reasoning_output_tokens=token_count(counts.get("reasoning_output_tokens")),
     )
 
 

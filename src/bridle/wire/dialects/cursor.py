@@ -14,11 +14,11 @@ import msgspec
 
 from bridle.wire.dialects import build_events
 from bridle.wire.dialects.cursor_tools import Call, call_of, denied, output_of
-from bridle.wire.dialects.partial_text import Partial
+from bridle.wire.dialects.partial_text import PartialText
 from bridle.wire.dialects.tolerant_fields import mapping, text
 from bridle.wire.events.blocks import Text
 from bridle.wire.events.decode import Decoder
-from bridle.wire.events.decode_tolerant import take_count
+from bridle.wire.events.decode_tolerant import token_count
 from bridle.wire.events.events import Assistant, Event, Ignored, Malformed, Result, Skipped, Unknown, Usage
 from bridle.wire.events.lines import LINE_LIMIT_BYTES
 from bridle.wire.events.loose_json import from_json
@@ -30,8 +30,8 @@ class Cursor:
 
     def __init__(self, *, limit_bytes: int = LINE_LIMIT_BYTES) -> None:
         self._decoder = Decoder(limit_bytes=limit_bytes)
-        self._partial = Partial()
-        self._thinking = Partial("thinking")
+        self._partial = PartialText()
+        self._thinking = PartialText("thinking")
         self._session: str | None = None
         self._held: list[Assistant] = []
         self._held_text = ""
@@ -92,12 +92,12 @@ class Cursor:
         """A message that is not a part, in a run that prints parts: a repetition, or words that had no parts."""
         before = self._close()
         if words in (self._last_whole, self._all_parts):
-            return [*before, build_events.repeated(event.raw, session=self._session)]
+            return [*before, build_events.message_stop(event.raw, session=self._session)]
         return [*before, event]
 
     def _as_parts(self) -> list[Event]:
         """What was held turned out to be the parts of the message that follows."""
-        partial, session = Partial(), self._session
+        partial, session = PartialText(), self._session
         parts = [(_words(event) or "", event.raw) for event in self._unhold() if isinstance(event, Assistant)]
         return [piece for words, raw in parts for piece in partial.add(words, raw, session=session)]
 
@@ -117,7 +117,7 @@ class Cursor:
             before = self._close() if self._partial or self._held else []
             return [*before, *self._thinking.add(words, event.raw, session=session)]
         if event.value.get("subtype") == "completed":
-            return [*self._thinking.close(session=session), build_events.repeated(event.raw, session=session)]
+            return [*self._thinking.close(session=session), build_events.message_stop(event.raw, session=session)]
         return [event]
 
     def _tool(self, event: Unknown) -> list[Event]:
@@ -128,13 +128,13 @@ class Cursor:
             return [event]
         if value["subtype"] == "started":
             if call_id is None or call_id in self._running:
-                return [build_events.kept(value, event.raw)]
+                return [build_events.ignored_line(value, event.raw)]
             self._running.add(call_id)
-            return [build_events.called(call_id, call.name, call.arguments, event.raw, session=session)]
+            return [build_events.tool_call(call_id, call.name, call.arguments, event.raw, session=session)]
         begun: list[Event] = []
         if call_id is None or call_id not in self._running:
             call_id = call_id or self._new_id()
-            begun.append(build_events.called(call_id, call.name, call.arguments, event.raw, session=session))
+            begun.append(build_events.tool_call(call_id, call.name, call.arguments, event.raw, session=session))
         self._running.discard(call_id)
         return [*begun, self._tool_result(call, call_id, event.raw)]
 
@@ -143,7 +143,7 @@ class Cursor:
             refusal = {"tool_name": call.name, "tool_use_id": call_id, "tool_input": call.arguments}
             self._denials.append(refusal)
         is_error = "success" not in call.result
-        return build_events.answered(call_id, output_of(call.result), raw, session=self._session, is_error=is_error)
+        return build_events.tool_answer(call_id, output_of(call.result), raw, session=self._session, is_error=is_error)
 
     def _result(self, event: Result) -> Result:
         self._all_parts = self._last_whole = ""
@@ -176,8 +176,8 @@ def _usage(raw: bytes) -> Usage | None:
     if "inputTokens" not in counts and "outputTokens" not in counts:
         return None
     return Usage(
-        input_tokens=take_count(counts.get("inputTokens")),
-        output_tokens=take_count(counts.get("outputTokens")),
-        cache_read_input_tokens=take_count(counts.get("cacheReadTokens")),
-        cache_creation_input_tokens=take_count(counts.get("cacheWriteTokens")),
+        input_tokens=token_count(counts.get("inputTokens")),
+        output_tokens=token_count(counts.get("outputTokens")),
+        cache_read_input_tokens=token_count(counts.get("cacheReadTokens")),
+        cache_creation_input_tokens=token_count(counts.get("cacheWriteTokens")),
     )

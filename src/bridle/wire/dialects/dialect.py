@@ -15,7 +15,7 @@ from bridle.wire.events.lines import LINE_LIMIT_BYTES, Lines, Oversize
 from bridle.wire.events.loose_json import loads
 
 
-class Stream(ABC):
+class DialectDecoder(ABC):
     """Turns the bytes of one run of an agent into events as they arrive."""
 
     def __init__(self, *, limit_bytes: int = LINE_LIMIT_BYTES) -> None:

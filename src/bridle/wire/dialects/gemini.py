@@ -9,22 +9,22 @@ from __future__ import annotations
 from typing import Any
 
 from bridle.wire.dialects import build_events
-from bridle.wire.dialects.dialect import Stream
-from bridle.wire.dialects.partial_text import Partial
+from bridle.wire.dialects.dialect import DialectDecoder
+from bridle.wire.dialects.partial_text import PartialText
 from bridle.wire.dialects.tolerant_fields import mapping, number, text, whole
-from bridle.wire.events.decode_tolerant import take_count
+from bridle.wire.events.decode_tolerant import token_count
 from bridle.wire.events.events import ERROR_AUTH, STREAM_ENDED, Event, Message, Result, Usage, User
 from bridle.wire.events.lines import LINE_LIMIT_BYTES
 from bridle.wire.events.system import Init, Notice
 
 
-class Gemini(Stream):
+class Gemini(DialectDecoder):
     """Reads one `gemini -o stream-json` run."""
 
     def __init__(self, *, limit_bytes: int = LINE_LIMIT_BYTES) -> None:
         super().__init__(limit_bytes=limit_bytes)
         self._session: str | None = None
-        self._partial = Partial()
+        self._partial = PartialText()
         self._answer: str | None = None
         self._error: str | None = None
         self._has_result = False
@@ -47,7 +47,7 @@ class Gemini(Stream):
                 return self._advice(value, raw)
             case "result":
                 return [*self._close(), *self._result(value, raw)]
-        return [build_events.unknown(value, raw)]
+        return [build_events.unknown_line(value, raw)]
 
     def finish(self) -> list[Event]:
         """The last message has no line after it; an error without a result has ended the run."""
@@ -64,7 +64,7 @@ class Gemini(Stream):
     def _message(self, value: dict[str, Any], raw: bytes) -> list[Event]:
         words, role = text(value, "content"), value.get("role")
         if words is None or role not in ("user", "assistant"):
-            return [build_events.unknown(value, raw)]
+            return [build_events.unknown_line(value, raw)]
         if role == "user":
             said = Message(role="user", content=words)
             return [*self._close(), User(raw=raw, message=said, session_id=self._session)]
@@ -72,32 +72,32 @@ class Gemini(Stream):
             return list(self._partial.add(words, raw, session=self._session))
         events = self._close()
         self._answer = words
-        return [*events, build_events.said(words, raw, session=self._session)]
+        return [*events, build_events.text_message(words, raw, session=self._session)]
 
     def _tool_use(self, value: dict[str, Any], raw: bytes) -> Event:
         name, call_id = text(value, "tool_name"), text(value, "tool_id")
         if name is None:
-            return build_events.unknown(value, raw)
+            return build_events.unknown_line(value, raw)
         if call_id is None:
             self._unnamed += 1
             call_id = f"unnamed_{self._unnamed}"
-        return build_events.called(call_id, name, mapping(value, "parameters"), raw, session=self._session)
+        return build_events.tool_call(call_id, name, mapping(value, "parameters"), raw, session=self._session)
 
     def _tool_result(self, value: dict[str, Any], raw: bytes) -> Event:
         """The output may be missing on success."""
         call_id = text(value, "tool_id")
         if call_id is None:
-            return build_events.unknown(value, raw)
+            return build_events.unknown_line(value, raw)
         output = text(value, "output") or text(mapping(value, "error"), "message") or ""
         is_error = value.get("status") == "error"
-        return build_events.answered(call_id, output, raw, session=self._session, is_error=is_error)
+        return build_events.tool_answer(call_id, output, raw, session=self._session, is_error=is_error)
 
     def _advice(self, value: dict[str, Any], raw: bytes) -> list[Event]:
         message = text(value, "message") or "the agent reported an error without saying what it was"
         if value.get("severity") != "error":
             return [Notice(raw=raw, text=message, session_id=self._session)]
         self._error = message
-        return [build_events.kept(value, raw)]
+        return [build_events.ignored_line(value, raw)]
 
     def _result(self, value: dict[str, Any], raw: bytes) -> list[Event]:
         self._has_result = True
@@ -150,9 +150,9 @@ def _usage(stats: dict[str, Any]) -> Usage | None:
     if not stats:
         return None
     return Usage(
-        input_tokens=take_count(stats.get("input_tokens")),
-        cached_input_tokens=take_count(stats.get("cached")),
-        output_tokens=take_count(stats.get("output_tokens")),
+        input_tokens=token_count(stats.get("input_tokens")),
+        cached_input_tokens=token_count(stats.get("cached")),
+        output_tokens=token_count(stats.get("output_tokens")),
     )
 
 

@@ -11,9 +11,9 @@ from decimal import Decimal
 from typing import Any
 
 from bridle.wire.dialects import build_events
-from bridle.wire.dialects.dialect import Stream
+from bridle.wire.dialects.dialect import DialectDecoder
 from bridle.wire.dialects.tolerant_fields import listing, mapping, number, text, whole
-from bridle.wire.events.decode_tolerant import take_count
+from bridle.wire.events.decode_tolerant import token_count
 from bridle.wire.events.events import Event, Result, Usage
 from bridle.wire.events.lines import LINE_LIMIT_BYTES
 from bridle.wire.events.system import Init, Notice
@@ -22,7 +22,7 @@ from bridle.wire.record.record import Tally
 _MORE_TO_COME = "tool-calls"  # why a step finished, when the next one begins with the tools' answers
 
 
-class OpenCode(Stream):
+class OpenCode(DialectDecoder):
     """Reads one `opencode run --format json` run."""
 
     def __init__(self, *, limit_bytes: int = LINE_LIMIT_BYTES) -> None:
@@ -57,7 +57,7 @@ class OpenCode(Stream):
             case "step_start":
                 self._steps += 1
                 self._in_step = True
-                return [*self._recovered(raw), build_events.kept(value, raw)]
+                return [*self._recovered(raw), build_events.ignored_line(value, raw)]
             case "step_finish":
                 return [*self._recovered(raw), *self._step_finish(part, raw)]
             case "text" | "reasoning":
@@ -69,7 +69,7 @@ class OpenCode(Stream):
             case "done":
                 rejected = [name for name in listing(value, "rejected") if isinstance(name, str)]
                 return [self._result(raw, denials=[{"tool_name": name} for name in rejected])]
-        return [build_events.unknown(value, raw)]
+        return [build_events.unknown_line(value, raw)]
 
     def _message_id(self, part: dict[str, Any]) -> str:
         return text(part, "messageID") or f"step_{self._steps}"
@@ -88,36 +88,36 @@ class OpenCode(Stream):
             self._cost = (self._cost or Decimal(0)) + Decimal(repr(cost))
         self._tally = self._tally or Tally()
         self._tally.add(usage)
-        return [build_events.spent(usage, raw, session=self._session, message_id=self._message_id(part))]
+        return [build_events.usage_message(usage, raw, session=self._session, message_id=self._message_id(part))]
 
     def _words(self, value: dict[str, Any], part: dict[str, Any], raw: bytes) -> Event:
         words = text(part, "text")
         if words is None:
-            return build_events.unknown(value, raw)
+            return build_events.unknown_line(value, raw)
         if value["type"] == "reasoning":
-            return build_events.thought(words, raw, session=self._session, message_id=self._message_id(part))
+            return build_events.thinking_message(words, raw, session=self._session, message_id=self._message_id(part))
         self._answer = words
-        return build_events.said(words, raw, session=self._session, message_id=self._message_id(part))
+        return build_events.text_message(words, raw, session=self._session, message_id=self._message_id(part))
 
     def _tool(self, value: dict[str, Any], part: dict[str, Any], raw: bytes) -> list[Event]:
         """Printed once, when the tool has answered: the call and its result."""
         name, state = text(part, "tool"), mapping(part, "state")
         if name is None:
-            return [build_events.unknown(value, raw)]
+            return [build_events.unknown_line(value, raw)]
         call_id = text(part, "callID") or text(part, "id") or self._new_id()
-        call = build_events.called(
+        call = build_events.tool_call(
             call_id, name, mapping(state, "input"), raw, session=self._session, message_id=self._message_id(part)
         )
         if state.get("status") not in ("completed", "error"):
             return [call]
         is_error = state.get("status") == "error"
         output = text(state, "error" if is_error else "output") or ""
-        return [call, build_events.answered(call_id, output, raw, session=self._session, is_error=is_error)]
+        return [call, build_events.tool_answer(call_id, output, raw, session=self._session, is_error=is_error)]
 
     def _failure(self, value: dict[str, Any], raw: bytes) -> list[Event]:
         error = value.get("error")
         self._error = error if isinstance(error, dict) else {"message": error}
-        return [build_events.kept(value, raw)]
+        return [build_events.ignored_line(value, raw)]
 
     def _result(self, raw: bytes, *, denials: list[dict[str, Any]] | None = None) -> Result:
         self._is_done = True
@@ -143,11 +143,11 @@ class OpenCode(Stream):
 def _usage(tokens: dict[str, Any]) -> Usage:
     cache = mapping(tokens, "cache")
     return Usage(
-        input_tokens=take_count(tokens.get("input")),
-        output_tokens=take_count(tokens.get("output")),
-        reasoning_output_tokens=take_count(tokens.get("reasoning")),
-        cache_read_input_tokens=take_count(cache.get("read")),
-        cache_creation_input_tokens=take_count(cache.get("write")),
+        input_tokens=token_count(tokens.get("input")),
+        output_tokens=token_count(tokens.get("output")),
+        reasoning_output_tokens=token_count(tokens.get("reasoning")),
+        cache_read_input_tokens=token_count(cache.get("read")),
+        cache_creation_input_tokens=token_count(cache.get("write")),
     )
 
 

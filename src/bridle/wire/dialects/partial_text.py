@@ -6,7 +6,7 @@ from bridle.wire.dialects import build_events
 from bridle.wire.events.events import Assistant, StreamEvent
 
 
-class Partial:
+class PartialText:
     """One text or one piece of reasoning under way."""
 
     def __init__(self, kind: str = "text") -> None:
@@ -27,8 +27,8 @@ class Partial:
         is_first = not self._parts
         self._parts.append(part)
         self._raw = raw
-        event = build_events.piece(part, raw, session=session, kind=self._kind)
-        return [build_events.begun(raw, session=session, kind=self._kind), event] if is_first else [event]
+        event = build_events.text_delta(part, raw, session=session, kind=self._kind)
+        return [build_events.block_start(raw, session=session, kind=self._kind), event] if is_first else [event]
 
     def close(self, *, session: str | None, message_id: str | None = None) -> list[Assistant]:
         """The whole text, with the bytes of the part that completed it; nothing where nothing came."""
@@ -36,5 +36,5 @@ class Partial:
             return []
         whole, raw = self.text, self._raw
         self._parts.clear()
-        build = build_events.said if self._kind == "text" else build_events.thought
+        build = build_events.text_message if self._kind == "text" else build_events.thinking_message
         return [build(whole, raw, session=session, message_id=message_id)]

@@ -33,12 +33,12 @@ def decode_tolerantly(line: bytes) -> list[events.Event]:
     if not text:
         return []
     try:
-        return [from_value(loads(text), line)]
+        return [event_from_value(loads(text), line)]
     except (ValueError, RecursionError) as refusal:
         return _unglue(line) or [_malformed(line, refusal)]
 
 
-def from_value(value: Any, raw: bytes) -> events.Event:
+def event_from_value(value: Any, raw: bytes) -> events.Event:
     """The event for a decoded JSON value and the bytes it came from."""
     if not isinstance(value, dict):
         return events.Ignored(raw=raw, text=raw.decode("utf-8", "replace"))
@@ -46,11 +46,11 @@ def from_value(value: Any, raw: bytes) -> events.Event:
     if kind == "system":
         return _system(value, raw)
     if isinstance(kind, str) and kind in _KINDS:
-        return _put_raw(take(_KINDS[kind], value), raw)
+        return _put_raw(read_struct(_KINDS[kind], value), raw)
     return events.Unknown(raw=raw, kind=kind if isinstance(kind, str) else "", value=value)
 
 
-def take(kind: type[_StructT], value: dict[str, Any]) -> _StructT:
+def read_struct(kind: type[_StructT], value: dict[str, Any]) -> _StructT:
     """Build a value of this kind from what fits; what does not fit keeps its default."""
     fields: dict[str, Any] = {}
     for name, sent_as, wanted in _fields(kind):
@@ -61,12 +61,12 @@ def take(kind: type[_StructT], value: dict[str, Any]) -> _StructT:
     return kind(**fields)
 
 
-def take_blocks(content: list[Any]) -> tuple[blocks.AnyBlock, ...]:
+def decode_blocks(content: list[Any]) -> tuple[blocks.AnyBlock, ...]:
     """Decode each block of a message on its own."""
     return tuple(_block(item) for item in content)
 
 
-def take_count(value: Any) -> int:
+def token_count(value: Any) -> int:
     """A number of tokens from whatever stands in its place; nothing usable counts as 0."""
     try:
         return int(value)
@@ -116,7 +116,7 @@ def _malformed(line: bytes, refusal: Exception) -> events.Malformed:
 def _system(value: dict[str, Any], raw: bytes) -> events.Event:
     subtype = value.get("subtype")
     if isinstance(subtype, str) and subtype in system.SYSTEM_KINDS:
-        return _put_raw(take(system.SYSTEM_KINDS[subtype], value), raw)
+        return _put_raw(read_struct(system.SYSTEM_KINDS[subtype], value), raw)
     return system.System(raw=raw, subtype=subtype if isinstance(subtype, str) else "", value=value)
 
 
@@ -149,9 +149,9 @@ def _message(value: Any) -> Any:
     if not isinstance(value, dict):
         return msgspec.UNSET
     content = value.get("content")
-    message = take(events.Message, {name: item for name, item in value.items() if name != "content"})
+    message = read_struct(events.Message, {name: item for name, item in value.items() if name != "content"})
     if isinstance(content, list):
-        return msgspec.structs.replace(message, content=take_blocks(content))
+        return msgspec.structs.replace(message, content=decode_blocks(content))
     return msgspec.structs.replace(message, content=content) if isinstance(content, str) else message
 
 
@@ -159,11 +159,11 @@ def _usage(value: Any) -> Any:
     if not isinstance(value, dict):
         return msgspec.UNSET
     counted = {
-        name: take_count(item) if name.endswith("_tokens") else item
+        name: token_count(item) if name.endswith("_tokens") else item
         for name, item in value.items()
         if not (name.endswith("_tokens") and item is None)
     }
-    return take(events.Usage, counted)
+    return read_struct(events.Usage, counted)
 
 
 def _block(item: Any) -> blocks.AnyBlock:
@@ -171,4 +171,4 @@ def _block(item: Any) -> blocks.AnyBlock:
     known = blocks.KNOWN_BLOCKS.get(kind) if isinstance(kind, str) else None
     if known is None:
         return blocks.UnknownBlock(value=item)
-    return take(known, item)
+    return read_struct(known, item)

@@ -6,9 +6,9 @@ from typing import Any
 
 # Above everything that an agent can count; far below what a float cannot hold and what Python refuses to write in
 # digits, whatever is added up.
-LARGEST = 10**30
+MAX_PLAUSIBLE = 10**30
 
 
-def believed(value: Any) -> Any:
+def plausible(value: Any) -> Any:
     """The number; None where it is none, or not finite, or absurd."""
-    return value if isinstance(value, int | float) and -LARGEST <= value <= LARGEST else None
+    return value if isinstance(value, int | float) and -MAX_PLAUSIBLE <= value <= MAX_PLAUSIBLE else None

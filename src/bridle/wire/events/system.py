@@ -8,7 +8,7 @@ import msgspec
 
 from bridle.wire.events.events import Event
 
-KEPT = "bridle_kept"  # the subtype of a line that only holds another agent's words for "nothing new"
+IGNORED_LINE = "bridle_kept"  # the subtype of a line that only holds another agent's words for "nothing new"
 
 
 class System(Event, frozen=True, kw_only=True, tag="system", eq=False, gc=False):

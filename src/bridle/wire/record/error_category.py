@@ -50,14 +50,14 @@ def classify(text: str) -> Category:
     return Category.USAGE_LIMIT if _USAGE_LIMIT.search(words) else Category.API
 
 
-def shorten(text: str) -> str:
+def truncate_error(text: str) -> str:
     """An error text of bearable length."""
     return text if len(text) <= ERROR_LIMIT_CHARACTERS else text[:ERROR_LIMIT_CHARACTERS] + TRUNCATED
 
 
 def stream_error(failure: Failure, record: Record) -> tuple[str, Category]:
     """The text of a turn that ended in an error, and its kind."""
-    text = shorten(failure.text) if failure.text else NO_DETAIL
+    text = truncate_error(failure.text) if failure.text else NO_DETAIL
     return text, _by_structure(failure, record) or classify(text)
 
 

@@ -14,7 +14,7 @@ from datetime import UTC, datetime, timedelta, tzinfo
 from zoneinfo import ZoneInfo
 
 # No account waits longer than a month for anything; what is further away was misread.
-FURTHEST = timedelta(days=40)
+MAX_WAIT = timedelta(days=40)
 
 # What is looked at of a text: an agent's error is a line or two, or a few kilobytes of JSON.
 _TEXT_CHARACTERS = 64 * 1024
@@ -56,9 +56,9 @@ _TIME = re.compile(
 _JUST_OVER = timedelta(hours=1)
 
 
-def lifted_at(told: float | None, text: str | None, *, now: datetime, local: tzinfo = UTC) -> datetime | None:
+def limit_reset_time(told: float | None, text: str | None, *, now: datetime, local: tzinfo = UTC) -> datetime | None:
     """The moment that the account itself has told, in seconds since 1970, else that of the words."""
-    if told is not None and now.timestamp() < told <= (now + FURTHEST).timestamp():
+    if told is not None and now.timestamp() < told <= (now + MAX_WAIT).timestamp():
         return datetime.fromtimestamp(told, UTC)
     return reset_time(text, now=now, local=local)
 
@@ -67,7 +67,7 @@ def reset_time(text: str | None, *, now: datetime, local: tzinfo = UTC) -> datet
     """The moment that a text names, in UTC; None where it names none that is still to come."""
     words = _QUOTED.sub('"', " ".join((text or "")[:_TEXT_CHARACTERS].split()))
     for moment in _named(words, now.astimezone(UTC), local):
-        if now < moment <= now + FURTHEST:
+        if now < moment <= now + MAX_WAIT:
             return moment.astimezone(UTC)
     return None
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from bridle.wire.events.events import STREAM_ENDED
-from bridle.wire.record.doubts import doubt
-from bridle.wire.record.error_category import Category, shorten, stream_error
+from bridle.wire.record.error_category import Category, stream_error, truncate_error
+from bridle.wire.record.heuristics import find_doubt
 from bridle.wire.record.record import Record
 
 INTERRUPTED_SUBTYPE = "error_during_execution"
@@ -162,17 +162,17 @@ def _trouble(record: Record, ending: Ending, rules: Rules) -> _Trouble:
     if ending.not_found is not None:
         return _Trouble(ending.not_found, Category.NOT_FOUND)
     if ending.fault is not None:
-        return _Trouble(shorten(ending.fault), ending.fault_category or Category.PROCESS)
+        return _Trouble(truncate_error(ending.fault), ending.fault_category or Category.PROCESS)
     stderr = ending.stderr if ending.stderr.strip() else ""
     if ending.timed_out and is_cut_short(record):
         return _Trouble("timeout", Category.TIMEOUT, _stderr_warning(stderr))
     if record.failure is not None:
         return _Trouble(*stream_error(record.failure, record), _stderr_warning(stderr))
-    doubted = doubt(record, background=rules.background_heuristic) if rules.hang_heuristic else None
+    doubted = find_doubt(record, background=rules.background_heuristic) if rules.hang_heuristic else None
     if doubted is not None:
         return _Trouble(None, doubted[0], (doubted[1], *_stderr_warning(stderr)))
     if ending.exit_code != 0 and stderr and not ending.ended_by_us:
-        return _Trouble(shorten(stderr), Category.PROCESS)
+        return _Trouble(truncate_error(stderr), Category.PROCESS)
     return _Trouble()
 
 

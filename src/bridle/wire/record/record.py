@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from bridle.wire.events.events import Usage
-from bridle.wire.events.numbers import believed
+from bridle.wire.events.numbers import plausible
 
 MAIN = None  # the thread of the agent itself; a sub-agent's thread is the id of the tool call that began it
 
@@ -47,7 +47,7 @@ class Tally:
     def drop_absurd(self) -> Tally:
         """Count nothing where the sum cannot be true; give the tally itself."""
         for counted in fields(self):
-            setattr(self, counted.name, believed(getattr(self, counted.name)) or 0)
+            setattr(self, counted.name, plausible(getattr(self, counted.name)) or 0)
         return self
 
 
@@ -176,5 +176,5 @@ class Record:
     @property
     def context_window(self) -> int | None:
         """The window of the model that ran, where the result names it."""
-        windows = [believed(use.get("contextWindow")) for use in self.model_usage.values() if isinstance(use, dict)]
+        windows = [plausible(use.get("contextWindow")) for use in self.model_usage.values() if isinstance(use, dict)]
         return max((window for window in windows if isinstance(window, int) and window > 0), default=None)

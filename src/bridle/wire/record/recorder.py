@@ -20,7 +20,7 @@ from bridle.wire.events.events import (
     Usage,
     User,
 )
-from bridle.wire.events.numbers import LARGEST, believed
+from bridle.wire.events.numbers import MAX_PLAUSIBLE, plausible
 from bridle.wire.events.system import (
     ApiRetry,
     CompactBoundary,
@@ -112,7 +112,7 @@ class Recorder:
             answer = self._continue_answer(message)
             if usage is not None:
                 tokens = usage.context_tokens
-                record.context_tokens = tokens if -LARGEST < tokens < LARGEST else 0
+                record.context_tokens = tokens if -MAX_PLAUSIBLE < tokens < MAX_PLAUSIBLE else 0
         if type(message.content) is str:
             return
         for block in message.content:
@@ -214,12 +214,12 @@ class Recorder:
             record.usage.drop_absurd()
             split = event.usage.cache_creation
             record.cache_creation = split if isinstance(split, dict) else None
-        turns, milliseconds, cost = map(believed, (event.num_turns, event.duration_ms, event.total_cost_usd))
+        turns, milliseconds, cost = map(plausible, (event.num_turns, event.duration_ms, event.total_cost_usd))
         if turns is not None:
             record.num_turns = (record.num_turns or 0) * earlier + turns
         if milliseconds is not None:
             record.duration_ms = (record.duration_ms or 0) * earlier + milliseconds
-        record.duration_api_ms = believed(event.duration_api_ms)
+        record.duration_api_ms = plausible(event.duration_api_ms)
         if cost is not None:
             record.total_cost_usd = max(cost, record.total_cost_usd or 0.0)
         if isinstance(event.model_usage, dict):
@@ -235,7 +235,7 @@ class Recorder:
         status, kind, resets_at = info.get("status"), info.get("rateLimitType"), info.get("resetsAt")
         self.record.rate_limit_status = status if isinstance(status, str) else None
         self.record.rate_limit_type = kind if isinstance(kind, str) else None
-        moment = believed(resets_at)
+        moment = plausible(resets_at)
         if moment is not None:
             self.record.resets_at = _seconds(int(moment))
 
@@ -278,7 +278,7 @@ class Recorder:
         self.record.ignored += 1
 
 
-def fold(events: Iterable[Event]) -> Record:
+def record_events(events: Iterable[Event]) -> Record:
     """The record of a whole run."""
     recorder = Recorder()
     for event in events:

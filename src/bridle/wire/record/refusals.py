@@ -21,17 +21,17 @@ _WRAPPED = re.compile(r"\A<tool_use_error>(.*)</tool_use_error>\Z", re.DOTALL)
 _LAUNCHED = re.compile(r"Command running in background with ID: ")
 
 
-def says_refused(text: str) -> bool:
+def is_permission_refusal(text: str) -> bool:
     """Whether a failed call's text says that permission was missing."""
     return _REFUSED.match(text) is not None
 
 
-def says_in_background(text: str) -> bool:
+def is_background_launch(text: str) -> bool:
     """Whether a call's text says that the work goes on in the background."""
     return _LAUNCHED.match(text) is not None
 
 
-def unwrap(text: str) -> str:
+def unwrap_error(text: str) -> str:
     """The text without the tags that mark an error for the model."""
     found = _WRAPPED.match(text)
     return found[1] if found else text

@@ -18,13 +18,13 @@ _COUNTS = (
 )
 
 
-def document(record: Record, outcome: Outcome) -> dict[str, Any]:
+def report_document(record: Record, outcome: Outcome) -> dict[str, Any]:
     """Every field that programs may rely on."""
     ending = {"session_forked": outcome.session_forked, "exit_code": outcome.exit_code}
     return {**_verdict(record, outcome), **_identity(record), **_figures(record), **ending}
 
 
-def to_json(value: dict[str, Any]) -> str:
+def report_json(value: dict[str, Any]) -> str:
     """A document as JSON text that any reader takes: escapes for what is not ASCII, null for NaN and infinities."""
     try:
         return json.dumps(value, allow_nan=False)

@@ -29,7 +29,7 @@ _TELLING = (
 _BESIDE = {"pattern": ("path", "glob"), "taskId": ("status",), "skill": ("args",)}
 
 
-def summarise(arguments: dict[str, Any], clip: Clip) -> str:
+def summarize_call(arguments: dict[str, Any], clip: Clip) -> str:
     """What a call is about, for the head of its card."""
     for name in _TELLING:
         value = arguments.get(name)

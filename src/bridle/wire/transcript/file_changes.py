@@ -12,7 +12,7 @@ from bridle.wire.transcript.items import FileChange
 FILE_TOOLS = ("Edit", "Write", "MultiEdit", "NotebookEdit")
 
 
-def change_of(name: str, arguments: dict[str, Any], details: Any, clip: Clip) -> FileChange:
+def file_change(name: str, arguments: dict[str, Any], details: Any, clip: Clip) -> FileChange:
     """What a call changes: as its result reports it, or else as its input asks for it."""
     facts = details if isinstance(details, dict) else {}
     path = _text(arguments, "file_path") or _text(arguments, "notebook_path") or _text(facts, "filePath")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from bridle.wire.events.events import Result, Usage
-from bridle.wire.events.numbers import believed
+from bridle.wire.events.numbers import plausible
 from bridle.wire.record.recorder import result_text
 from bridle.wire.transcript.clip import Clip
 from bridle.wire.transcript.items import Denial, Tokens
@@ -22,12 +22,12 @@ def footer_fields(event: Result, clip: Clip, limit: int) -> dict[str, Any]:
         "failed": event.is_error is True,
         "text": clip(result_text(event.result) or "", limit).text,
         "errors": _errors(event.errors, clip, limit),
-        "cost_usd": believed(event.total_cost_usd),
-        "turns": believed(event.num_turns),
-        "seconds": None if (duration := believed(event.duration_ms)) is None else duration / 1000,
+        "cost_usd": plausible(event.total_cost_usd),
+        "turns": plausible(event.num_turns),
+        "seconds": None if (duration := plausible(event.duration_ms)) is None else duration / 1000,
         "tokens": None if event.usage is None else _tokens(event.usage),
         "denials": _denials(event.permission_denials),
-        "api_error_status": believed(event.api_error_status),
+        "api_error_status": plausible(event.api_error_status),
         "terminal_reason": event.terminal_reason,
         "stop_reason": event.stop_reason,
         "from_background": origin.get("kind") == "task-notification",
@@ -50,10 +50,10 @@ def _denials(value: Any) -> tuple[Denial, ...]:
 
 def _tokens(usage: Usage) -> Tokens:
     return Tokens(
-        input=believed(usage.input_tokens) or 0,
-        output=believed(usage.output_tokens) or 0,
-        cache_read=believed(usage.cache_read_input_tokens) or 0,
-        cache_written=believed(usage.cache_creation_input_tokens) or 0,
+        input=plausible(usage.input_tokens) or 0,
+        output=plausible(usage.output_tokens) or 0,
+        cache_read=plausible(usage.cache_read_input_tokens) or 0,
+        cache_written=plausible(usage.cache_creation_input_tokens) or 0,
     )
 
 

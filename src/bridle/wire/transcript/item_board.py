@@ -10,12 +10,12 @@ from bridle.wire.transcript.items import AnyItem, Call, Footer, Item, State
 
 # Sub-agents begin sub-agents two or three deep. A stream that nests deeper is broken or hostile, and whoever
 # draws it would run out of room and of stack: what is deeper is kept in the deepest thread that is allowed.
-DEEPEST_THREAD = 16
+MAX_THREAD_DEPTH = 16
 
 _ItemT = TypeVar("_ItemT", bound=Item)
 
 
-class Board:
+class ItemBoard:
     """Items by id, and the order of their ids in each thread. A call keeps the place where it was first seen."""
 
     def __init__(self) -> None:
@@ -149,7 +149,7 @@ class Board:
             return self._homes.get(thread, thread)
         parent = self.call_in(None, thread, at).thread
         depth = self._depths[thread] = self._depths.get(parent, 0) + 1
-        if depth > DEEPEST_THREAD:
+        if depth > MAX_THREAD_DEPTH:
             self._homes[thread] = parent
             return parent
         return thread

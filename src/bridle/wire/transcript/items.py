@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 import msgspec
 
-from bridle.wire.transcript.prose_and_code import Code, Prose, parts_of
+from bridle.wire.transcript.prose_and_code import Code, Prose, split_code
 
 
 class State(StrEnum):
@@ -52,7 +52,7 @@ class Words(Item, frozen=True, kw_only=True):
     @property
     def parts(self) -> tuple[Prose | Code, ...]:
         """The words and the fenced code in it."""
-        return parts_of(self.text)
+        return split_code(self.text)
 
 
 class Thought(Item, frozen=True, kw_only=True):

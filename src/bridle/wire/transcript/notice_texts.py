@@ -7,11 +7,11 @@ from datetime import UTC, datetime
 from typing import Any
 
 from bridle.wire.events.events import RateLimit
-from bridle.wire.events.system import KEPT, ApiRetry, CompactBoundary, Init, Status, System, TaskNotification
+from bridle.wire.events.system import IGNORED_LINE, ApiRetry, CompactBoundary, Init, Status, System, TaskNotification
 from bridle.wire.transcript.items import NoticeKind
 
 # Printed many times over and meant for machines only.
-SILENT_SYSTEM = frozenset({"thinking_tokens", KEPT})
+SILENT_SYSTEM = frozenset({"thinking_tokens", IGNORED_LINE})
 _LATEST_SECONDS = 10**11  # the year 5138; as milliseconds it is 1973, before any agent
 _LATEST_MILLISECONDS = 10**14
 _WORDED = ("content", "text", "message")

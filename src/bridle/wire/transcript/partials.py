@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bridle.wire.events.events import StreamEvent
-from bridle.wire.transcript.item_board import Board
+from bridle.wire.transcript.item_board import ItemBoard
 from bridle.wire.transcript.items import Thought, Words
 
 _KINDS: dict[str, type[Words | Thought]] = {"text": Words, "thinking": Thought}
@@ -25,7 +25,7 @@ class _Live:
 class Partials:
     """The live items of each thread, by the index of their block."""
 
-    def __init__(self, board: Board, limit: int) -> None:
+    def __init__(self, board: ItemBoard, limit: int) -> None:
         self._board = board
         self._limit = limit
         self._live: dict[str | None, dict[int, _Live]] = {}

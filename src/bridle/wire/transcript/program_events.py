@@ -31,15 +31,15 @@ from bridle.wire.events.system import (
 )
 from bridle.wire.transcript import notice_texts
 from bridle.wire.transcript.clip import Clip
-from bridle.wire.transcript.item_board import Board
+from bridle.wire.transcript.item_board import ItemBoard
 from bridle.wire.transcript.items import Chip, Failure, Notice, NoticeKind, Speaker, State, Words
-from bridle.wire.transcript.tool_calls import Calls
+from bridle.wire.transcript.tool_calls import ToolCalls
 
 
-class News:
+class ProgramEvents:
     """Folds these events into items; `fold` says what is done with each kind."""
 
-    def __init__(self, board: Board, calls: Calls, clip: Clip, limit: int) -> None:
+    def __init__(self, board: ItemBoard, calls: ToolCalls, clip: Clip, limit: int) -> None:
         self._board = board
         self._calls = calls
         self._clip = clip

@@ -23,7 +23,7 @@ class Code:
     language: str = ""
 
 
-def parts_of(text: str) -> tuple[Prose | Code, ...]:
+def split_code(text: str) -> tuple[Prose | Code, ...]:
     """The parts of a text in their order; a fence that is never closed runs to the end."""
     if "```" not in text and "~~~" not in text:
         return (Prose(text),) if text else ()

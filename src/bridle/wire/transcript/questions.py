@@ -13,14 +13,14 @@ KEPT_OPTIONS = 20
 KEPT_CHARACTERS = 4000
 
 
-def asked(arguments: dict[str, Any]) -> Questions:
+def parse_questions(arguments: dict[str, Any]) -> Questions:
     """The questions in a call's input."""
     entries = arguments.get("questions")
     entries = entries if isinstance(entries, list) else [arguments] if "question" in arguments else []
     return Questions(tuple(_question(entry) for entry in entries[:KEPT_QUESTIONS] if isinstance(entry, dict)))
 
 
-def answered(questions: Questions, details: Any) -> Questions:
+def with_answers(questions: Questions, details: Any) -> Questions:
     """The same questions with the answers that the call's result reports."""
     answers = details.get("answers") if isinstance(details, dict) else None
     if not isinstance(answers, dict):

@@ -14,7 +14,7 @@ KEPT_CHARACTERS = 500  # of one entry
 _CREATED = re.compile(r"Task #(\S+) created")
 
 
-def written(arguments: dict[str, Any]) -> TodoList:
+def parse_todos(arguments: dict[str, Any]) -> TodoList:
     """The list that a call writes whole."""
     entries = arguments.get("todos")
     entries = entries if isinstance(entries, list) else []
@@ -22,7 +22,7 @@ def written(arguments: dict[str, Any]) -> TodoList:
     return TodoList(tuple(todos), max(len(entries) - KEPT_TODOS, 0))
 
 
-class Tasks:
+class TaskList:
     """The list that the calls TaskCreate, TaskUpdate and TaskList keep between them."""
 
     def __init__(self) -> None:

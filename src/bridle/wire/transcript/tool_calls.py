@@ -8,15 +8,15 @@ from msgspec.structs import replace
 
 from bridle.wire.events.blocks import ToolResult, ToolUse, plain_text
 from bridle.wire.events.events import Assistant, User
-from bridle.wire.events.numbers import believed
+from bridle.wire.events.numbers import plausible
 from bridle.wire.events.system import TaskNotification, TaskProgress, TaskStarted, TaskUpdated
 from bridle.wire.record.recorder import ASK_TOOL, SUB_AGENT_TOOLS
-from bridle.wire.record.refusals import REJECTED, says_in_background, says_refused, unwrap
+from bridle.wire.record.refusals import REJECTED, is_background_launch, is_permission_refusal, unwrap_error
 from bridle.wire.transcript import file_changes, questions, todos
-from bridle.wire.transcript.call_summary import summarise
+from bridle.wire.transcript.call_summary import summarize_call
 from bridle.wire.transcript.clip import Clip
 from bridle.wire.transcript.file_changes import FILE_TOOLS
-from bridle.wire.transcript.item_board import Board
+from bridle.wire.transcript.item_board import ItemBoard
 from bridle.wire.transcript.items import Call, Detail, Questions, State, SubAgent, Words
 
 INPUT_CHARACTERS = 20_000  # of a call's input as JSON; what a Write holds is in its diff as well
@@ -30,15 +30,15 @@ _ENDS = {
 }
 
 
-class Calls:
+class ToolCalls:
     """Folds tool calls, their results and the news of their tasks into items."""
 
-    def __init__(self, board: Board, clip: Clip, limit: int) -> None:
+    def __init__(self, board: ItemBoard, clip: Clip, limit: int) -> None:
         self._board = board
         self._clip = clip
         self._limit = limit
         self._open: dict[str, dict[str, Any]] = {}  # the input of calls whose result needs it
-        self._tasks = todos.Tasks()
+        self._tasks = todos.TaskList()
         self._call_of_task: dict[str, str] = {}
         self._rejected: set[str] = set()
         self._refused: set[str] = set()
@@ -58,7 +58,7 @@ class Calls:
             name=block.name,
             at=call.at if call.at is not None else at,
             message_id=event.message.id,
-            summary=summarise(arguments, self._clip),
+            summary=summarize_call(arguments, self._clip),
             input=text.text,
             input_omitted=text.omitted_characters,
             detail=self._first_detail(block.name, arguments, call),
@@ -72,7 +72,7 @@ class Calls:
         details = event.details if alone and self._needs_details(call, event) else None
         background = block.is_error is not True and _goes_on(details, text)
         state = State.RUNNING if background else self._judge(block, event, details, text)
-        output = self._clip(unwrap(text), self._limit)
+        output = self._clip(unwrap_error(text), self._limit)
         self._board.change(
             call.id,
             state=state,
@@ -170,11 +170,11 @@ class Calls:
 
     def _first_detail(self, name: str, arguments: dict[str, Any], call: Call) -> Detail | None:
         if name in FILE_TOOLS:
-            return file_changes.change_of(name, arguments, None, self._clip)
+            return file_changes.file_change(name, arguments, None, self._clip)
         if name == WRITES_TODOS:
-            return todos.written(arguments)
+            return todos.parse_todos(arguments)
         if name == ASK_TOOL:
-            return questions.asked(arguments)
+            return questions.parse_questions(arguments)
         if name in SUB_AGENT_TOOLS or isinstance(call.detail, SubAgent):
             return self._sub_agent(arguments, call)
         return None
@@ -191,11 +191,11 @@ class Calls:
     def _last_detail(self, call: Call, details: Any, text: str, state: State) -> Detail | None:
         arguments = self._open.pop(call.call_id, {})
         if call.name in FILE_TOOLS and state is State.OK:
-            return file_changes.change_of(call.name, arguments, details, self._clip)
+            return file_changes.file_change(call.name, arguments, details, self._clip)
         if call.name in KEEPS_TASKS and state is State.OK:
             return self._tasks.apply(call.name, arguments, details, text)
         if isinstance(call.detail, Questions):
-            return questions.answered(call.detail, details)
+            return questions.with_answers(call.detail, details)
         if isinstance(call.detail, SubAgent):
             return self._reported(call, call.detail, details, text, state)
         return call.detail
@@ -207,7 +207,7 @@ class Calls:
         said = isinstance(last, Words) and last.text.strip() == words.strip()
         return replace(
             detail,
-            report="" if said or state is State.RUNNING else self._clip(unwrap(words), self._limit).text,
+            report="" if said or state is State.RUNNING else self._clip(unwrap_error(words), self._limit).text,
             model=_text(facts, "resolvedModel") or None,
             tool_uses=_count(facts.get("totalToolUseCount")),
             tokens=_count(facts.get("totalTokens")),
@@ -223,7 +223,7 @@ class Calls:
             return State.INTERRUPTED
         if block.is_error is not True:
             return State.OK
-        if says_refused(text):
+        if is_permission_refusal(text):
             self._refused.add(block.tool_use_id)
             return State.DENIED
         return State.ERROR
@@ -231,7 +231,7 @@ class Calls:
 
 def _goes_on(details: Any, text: str) -> bool:
     facts = details if isinstance(details, dict) else {}
-    return bool(facts.get("backgroundTaskId")) or facts.get("isAsync") is True or says_in_background(text)
+    return bool(facts.get("backgroundTaskId")) or facts.get("isAsync") is True or is_background_launch(text)
 
 
 def _seconds(call: Call, at: float | None) -> float | None:
@@ -244,4 +244,4 @@ def _text(values: dict[str, Any], name: str) -> str:
 
 
 def _count(value: Any) -> int | None:
-    return believed(value) if isinstance(value, int) else None
+    return plausible(value) if isinstance(value, int) else None

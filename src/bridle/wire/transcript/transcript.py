@@ -16,11 +16,11 @@ from bridle.wire.mask import Mask
 from bridle.wire.record.refusals import INTERRUPTED_PREFIX
 from bridle.wire.transcript.clip import Clip
 from bridle.wire.transcript.footer import footer_fields
-from bridle.wire.transcript.item_board import Board
+from bridle.wire.transcript.item_board import ItemBoard
 from bridle.wire.transcript.items import AnyItem, Footer, Notice, NoticeKind, Speaker, Thought, Words
 from bridle.wire.transcript.partials import Partials
-from bridle.wire.transcript.program_events import News
-from bridle.wire.transcript.tool_calls import Calls
+from bridle.wire.transcript.program_events import ProgramEvents
+from bridle.wire.transcript.tool_calls import ToolCalls
 
 # Claude Code itself cuts the output of commands at 30,000 characters and of files at 256 KB: nearly every output
 # is kept whole, and an agent that prints without end cannot fill our memory.
@@ -34,12 +34,12 @@ class Transcript:
     """A conversation that grows by events."""
 
     def __init__(self, *, mask: Mask | None = None, kept_characters: int = KEPT_CHARACTERS) -> None:
-        self._board = Board()
+        self._board = ItemBoard()
         self._clip = Clip(mask or Mask())
         self._limit = kept_characters
         self._partials = Partials(self._board, kept_characters)
-        self._calls = Calls(self._board, self._clip, kept_characters)
-        self._news = News(self._board, self._calls, self._clip, kept_characters)
+        self._calls = ToolCalls(self._board, self._clip, kept_characters)
+        self._news = ProgramEvents(self._board, self._calls, self._clip, kept_characters)
         self._said: set[int] = set()
         self._answer: tuple[str | None, str] = (None, "")
         self._fold: dict[type[Event], Callable[[Any, float | None], None]] = {

@@ -17,7 +17,7 @@ from bridle.wire.dialects.dialect_table import AGENTS, DEFAULT_AGENT, decoder_fo
 from bridle.wire.record.outcome import STDERR_TAIL_BYTES, Outcome, Policy, judge
 from bridle.wire.record.record import Record
 from bridle.wire.record.recorder import Recorder
-from bridle.wire.record.report import document, to_json
+from bridle.wire.record.report import report_document, report_json
 
 STDIN = "-"
 CHUNK_BYTES = 256 * 1024  # reading costs little beside decoding; memory stays small
@@ -74,7 +74,7 @@ def command(
     record = _fold(log, agent or sidecar.agent or DEFAULT_AGENT)
     outcome = judge(record, ending, rules)
     if as_json:
-        print(to_json(document(record, outcome)))
+        print(report_json(report_document(record, outcome)))
     else:
         _print_summary(record, outcome)
 

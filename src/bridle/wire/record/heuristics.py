@@ -12,7 +12,7 @@ BACKGROUND_PREFIX = "background-task:"
 _WAITING = re.compile(r"\b(waiting on|still waiting|continuing|in progress|in the background)\b", re.IGNORECASE)
 
 
-def doubt(record: Record, *, background: bool) -> tuple[Category, str] | None:
+def find_doubt(record: Record, *, background: bool) -> tuple[Category, str] | None:
     """The doubt that a run with a result leaves, and the warning that says so. A question comes first.
 
     `background` is False where the agent was told to run nothing in the background.
