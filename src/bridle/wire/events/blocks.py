@@ -1,6 +1,6 @@
-"""Content blocks: what assistant and user messages are made of.
+"""Content blocks of assistant and user messages.
 
-A block that is not one of these is kept as an UnknownBlock, whole.
+A block of an unknown type is kept whole as an UnknownBlock.
 """
 
 from __future__ import annotations
@@ -9,13 +9,13 @@ from typing import Any, ClassVar, TypeAlias, get_args
 
 import msgspec
 
-from bridle.wire.events.loose_json import from_json, to_raw
+from bridle.wire.events.loose_json import JsonObject, from_json, to_raw
 
 
 class Block(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", eq=False, gc=False):
     """One block of a message."""
 
-    always: ClassVar[frozenset[str]] = frozenset()  # fields that are written even when they are null
+    always: ClassVar[frozenset[str]] = frozenset()  # fields that are encoded even when they are null
 
     def __eq__(self, other: object) -> bool:
         return type(self) is type(other) and _values(self) == _values(other)
@@ -25,40 +25,40 @@ class Block(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", eq=Fals
 
 
 class Text(Block, frozen=True, kw_only=True, tag="text", eq=False, gc=False):
-    """Words for the reader."""
+    """Text for the user."""
 
     text: str = ""
 
 
 class Thinking(Block, frozen=True, kw_only=True, tag="thinking", eq=False, gc=False):
-    """The model's reasoning, with the signature that lets it be sent back."""
+    """The model's reasoning, with the signature needed to send it back."""
 
     thinking: str = ""
     signature: str | None = None
 
 
 class ToolUse(Block, frozen=True, kw_only=True, tag="tool_use", eq=False, gc=False):
-    """A tool call. Its input is decoded when somebody asks for it."""
+    """A tool call; its input is decoded on demand."""
 
     id: str = ""
     name: str = ""
     input: msgspec.Raw = msgspec.Raw(b"{}")
 
     @property
-    def arguments(self) -> dict[str, Any]:
-        """The decoded input; empty where it is not an object."""
+    def arguments(self) -> JsonObject:
+        """The decoded input; empty if it is not an object."""
         value = from_json(self.input)
         return value if isinstance(value, dict) else {}
 
 
 class Image(Block, frozen=True, kw_only=True, tag="image", eq=False, gc=False):
-    """A picture; its source holds the bytes in base64."""
+    """An image; its source has the bytes in base64."""
 
     source: msgspec.Raw = msgspec.Raw(b"{}")
 
 
 class ToolResult(Block, frozen=True, kw_only=True, tag="tool_result", eq=False, gc=False):
-    """What a tool answered. Its content (a string or a list of blocks) is decoded when somebody asks for it."""
+    """A tool result; its content, a string or a list of blocks, is decoded on demand."""
 
     tool_use_id: str = ""
     content: msgspec.Raw = msgspec.Raw(b'""')
@@ -66,7 +66,7 @@ class ToolResult(Block, frozen=True, kw_only=True, tag="tool_result", eq=False, 
 
     @property
     def value(self) -> Any:
-        """The decoded content as it was sent."""
+        """The decoded content, in the form in which it was sent."""
         return from_json(self.content)
 
     @property
@@ -76,15 +76,17 @@ class ToolResult(Block, frozen=True, kw_only=True, tag="tool_result", eq=False, 
 
 
 class UnknownBlock(Block, frozen=True, kw_only=True, tag="(unknown)", eq=False, gc=False):
-    """A block of a kind that this version does not know, or that is not an object at all."""
+    """A block of an unknown type, or one that is not an object."""
 
     value: Any = None
 
     @property
     def kind(self) -> str:
-        """The `type` that the block names, or an empty string."""
-        kind = self.value.get("type") if isinstance(self.value, dict) else None
-        return kind if isinstance(kind, str) else ""
+        """The block's `type`, or an empty string."""
+        match self.value:
+            case {"type": str(kind)}:
+                return kind
+        return ""
 
 
 KnownBlock: TypeAlias = Text | Thinking | ToolUse | ToolResult | Image
@@ -92,18 +94,18 @@ AnyBlock: TypeAlias = KnownBlock | UnknownBlock
 KNOWN_BLOCKS: dict[str, type[KnownBlock]] = {kind.__struct_config__.tag: kind for kind in get_args(KnownBlock)}
 
 
-def tool_use(call_id: str, name: str, arguments: dict[str, Any]) -> ToolUse:
-    """Make a tool call from decoded arguments."""
+def tool_use(call_id: str, name: str, arguments: JsonObject) -> ToolUse:
+    """Build a tool call from decoded arguments."""
     return ToolUse(id=call_id, name=name, input=to_raw(arguments))
 
 
 def tool_result(call_id: str, content: Any, *, is_error: bool | None = None) -> ToolResult:
-    """Make a tool result from a string or a list of blocks as plain objects."""
+    """Build a tool result from a string or a list of blocks as JSON objects."""
     return ToolResult(tool_use_id=call_id, content=to_raw(content), is_error=is_error)
 
 
 def plain_text(content: Any) -> str:
-    """The words in a tool result's content, whatever its form."""
+    """Return the text of a tool result's content, whatever its form."""
     if isinstance(content, str):
         return content
     if not isinstance(content, list):
@@ -112,18 +114,19 @@ def plain_text(content: Any) -> str:
 
 
 def to_raw_text(value: Any) -> str:
-    """A decoded value as JSON text."""
+    """Encode a decoded value as JSON text."""
     return bytes(to_raw(value)).decode("utf-8", "replace")
 
 
 def _item_text(item: Any) -> str:
     if isinstance(item, str):
         return item
-    if isinstance(item, dict) and isinstance(item.get("text"), str):
-        text: str = item["text"]
-        return text
-    kind = item.get("type") if isinstance(item, dict) else None
-    return f"[{kind}]" if isinstance(kind, str) else to_raw_text(item)
+    match item:
+        case {"text": str(text)}:
+            return text
+        case {"type": str(kind)}:
+            return f"[{kind}]"
+    return to_raw_text(item)
 
 
 def _values(block: Block) -> list[Any]:

@@ -1,24 +1,25 @@
-"""The tolerant path: an event from a line that a strict decoder refuses.
+"""The tolerant decoder: an event from a line that a strict decoder rejects, a struct from any JSON object.
 
-Each field and each block is taken on its own, so that a wrong one costs only itself: it gets its default,
-and the event still holds the bytes of the whole line.
+Each field and each block is decoded by itself: a wrong one gets its default, and the event still has the bytes of
+the whole line.
 """
 
 from __future__ import annotations
 
 import json
 import re
+import types
 from functools import cache
-from typing import Any, TypeVar, get_args, get_type_hints
+from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 import msgspec
 
 from bridle.wire.events import blocks, events, system
-from bridle.wire.events.loose_json import loads, to_raw
+from bridle.wire.events.loose_json import JsonObject, loads, to_raw
 
-_REASON_LIMIT = 200  # characters of a decoder's complaint that are kept
-# Two objects come on one line when a newline was lost between them. Thousands are no stream of events, and each
-# would cost a hundred times the memory of its two bytes.
+_REASON_LIMIT = 200  # characters of a decoder's error message that are kept
+# Two objects share a line when the newline between them was lost. A line of thousands is not a stream of events, and
+# each event would take a hundred times the memory of its two bytes.
 GLUED_LIMIT = 1000
 _scan = json.JSONDecoder(strict=False).raw_decode
 _blanks = re.compile(r"\s*").match
@@ -28,99 +29,107 @@ _KINDS: dict[str, type[events.Event]] = {kind.__struct_config__.tag: kind for ki
 
 
 def decode_tolerantly(line: bytes) -> list[events.Event]:
-    """Decode one line, whatever is in it."""
+    """Decode one line, whatever its content."""
     text = line.decode("utf-8", "replace").strip()
     if not text:
         return []
     try:
         return [event_from_value(loads(text), line)]
-    except (ValueError, RecursionError) as refusal:
-        return _unglue(line) or [_malformed(line, refusal)]
+    except (ValueError, RecursionError) as error:
+        return _split_objects(line) or [_malformed(line, error)]
 
 
 def event_from_value(value: Any, raw: bytes) -> events.Event:
-    """The event for a decoded JSON value and the bytes it came from."""
+    """Return the event of a decoded JSON value and the bytes it came from."""
     if not isinstance(value, dict):
         return events.Ignored(raw=raw, text=raw.decode("utf-8", "replace"))
     kind = value.get("type")
     if kind == "system":
         return _system(value, raw)
     if isinstance(kind, str) and kind in _KINDS:
-        return _put_raw(read_struct(_KINDS[kind], value), raw)
+        return _with_raw(read_struct(_KINDS[kind], value), raw)
     return events.Unknown(raw=raw, kind=kind if isinstance(kind, str) else "", value=value)
 
 
-def read_struct(kind: type[_StructT], value: dict[str, Any]) -> _StructT:
-    """Build a value of this kind from what fits; what does not fit keeps its default."""
-    fields: dict[str, Any] = {}
-    for name, sent_as, wanted in _fields(kind):
-        if sent_as in value:
-            taken = _take_field(wanted, value[sent_as])
-            if taken is not msgspec.UNSET:
-                fields[name] = taken
+def convert(value: Any, kind: type[_StructT]) -> _StructT:
+    """Return a struct from a decoded JSON value; fields of a wrong type keep their defaults."""
+    try:
+        return msgspec.convert(value, kind)
+    except (msgspec.ValidationError, RecursionError):
+        return read_struct(kind, value) if isinstance(value, dict) else kind()
+
+
+def read_struct(kind: type[_StructT], value: JsonObject) -> _StructT:
+    """Build a struct field by field; fields of a wrong type keep their defaults."""
+    fields: JsonObject = {}
+    for name, encoded_name, wanted in _fields(kind):
+        if encoded_name in value:
+            field = _read_field(wanted, value[encoded_name])
+            if field is not msgspec.UNSET:
+                fields[name] = field
     return kind(**fields)
 
 
 def decode_blocks(content: list[Any]) -> tuple[blocks.AnyBlock, ...]:
-    """Decode each block of a message on its own."""
+    """Decode each block of a message by itself."""
     return tuple(_block(item) for item in content)
 
 
 def token_count(value: Any) -> int:
-    """A number of tokens from whatever stands in its place; nothing usable counts as 0."""
+    """Return a number of tokens from any value; 0 for what is not a number."""
     try:
         return int(value)
     except (TypeError, ValueError, OverflowError):
         return 0
 
 
-def _unglue(line: bytes) -> list[events.Event]:
-    """Several objects on one line, one event each; what follows the last whole one is malformed.
+def _split_objects(line: bytes) -> list[events.Event]:
+    """Decode several objects on one line; what follows the last whole one is malformed.
 
-    A line of words may begin with a number or a name in quotes: only an object at its beginning makes it one of these.
-    Bytes that are not UTF-8 travel as surrogates here, so that each piece gives back its exact bytes.
+    The line must begin with an object: a line of text may begin with a number or a quoted name.
+    Bytes that are not UTF-8 become surrogates here, so that each piece can be encoded to its exact bytes.
     """
     text = line.decode("utf-8", "surrogateescape")
-    found: list[events.Event] = []
+    decoded: list[events.Event] = []
     position = _after_blanks(text, 0)
-    refusal: Exception = ValueError("an object, and then something else or too much")
-    while position < len(text) and text[position] == "{" and len(found) < GLUED_LIMIT:
+    error: Exception = ValueError("an object followed by other text")
+    while position < len(text) and text[position] == "{" and len(decoded) < GLUED_LIMIT:
         try:
             _, end = _scan(text, position)
-        except (ValueError, RecursionError) as problem:
-            refusal = problem
+        except (ValueError, RecursionError) as scan_error:
+            error = scan_error
             break
-        if not found and _after_blanks(text, end) == len(text):
+        if not decoded and _after_blanks(text, end) == len(text):
             return []
-        found.extend(decode_tolerantly(_piece(text, position, end)))
+        decoded.extend(decode_tolerantly(_piece(text, position, end)))
         position = _after_blanks(text, end)
-    if found and position < len(text):
-        found.append(_malformed(_piece(text, position, len(text)), refusal))
-    return found
+    if decoded and position < len(text):
+        decoded.append(_malformed(_piece(text, position, len(text)), error))
+    return decoded
 
 
 def _after_blanks(text: str, position: int) -> int:
-    found = _blanks(text, position)
-    return found.end() if found else position
+    match = _blanks(text, position)
+    return match.end() if match else position
 
 
 def _piece(text: str, start: int, end: int) -> bytes:
     return text[start:end].encode("utf-8", "surrogateescape")
 
 
-def _malformed(line: bytes, refusal: Exception) -> events.Malformed:
-    reason = "nested too deep" if isinstance(refusal, RecursionError) else str(refusal)
+def _malformed(line: bytes, error: Exception) -> events.Malformed:
+    reason = "nested too deep" if isinstance(error, RecursionError) else str(error)
     return events.Malformed(raw=line, reason=reason[:_REASON_LIMIT], text=line.decode("utf-8", "replace"))
 
 
-def _system(value: dict[str, Any], raw: bytes) -> events.Event:
+def _system(value: JsonObject, raw: bytes) -> events.Event:
     subtype = value.get("subtype")
     if isinstance(subtype, str) and subtype in system.SYSTEM_KINDS:
-        return _put_raw(read_struct(system.SYSTEM_KINDS[subtype], value), raw)
+        return _with_raw(read_struct(system.SYSTEM_KINDS[subtype], value), raw)
     return system.System(raw=raw, subtype=subtype if isinstance(subtype, str) else "", value=value)
 
 
-def _put_raw(event: events.Event, raw: bytes) -> events.Event:
+def _with_raw(event: events.Event, raw: bytes) -> events.Event:
     msgspec.structs.force_setattr(event, "raw", raw)
     return event
 
@@ -132,7 +141,7 @@ def _fields(kind: type[msgspec.Struct]) -> list[tuple[str, str, Any]]:
     return [(field.name, field.encode_name, hints[field.name]) for field in fields if field.name != "raw"]
 
 
-def _take_field(wanted: Any, value: Any) -> Any:
+def _read_field(wanted: Any, value: Any) -> Any:
     if wanted is msgspec.Raw:
         return to_raw(value)
     if wanted is events.Message:
@@ -142,7 +151,28 @@ def _take_field(wanted: Any, value: Any) -> Any:
     try:
         return msgspec.convert(value, wanted)
     except (msgspec.ValidationError, RecursionError):
+        return _read_nested(wanted, value)
+
+
+def _read_nested(wanted: Any, value: Any) -> Any:
+    """Read the struct or structs in a field whose value cannot be converted as a whole."""
+    struct, is_tuple = _nested_struct(wanted)
+    if struct is None or not isinstance(value, list if is_tuple else dict):
         return msgspec.UNSET
+    if is_tuple:
+        return tuple(read_struct(struct, item) for item in value if isinstance(item, dict))
+    return read_struct(struct, value)
+
+
+@cache
+def _nested_struct(wanted: Any) -> tuple[type[msgspec.Struct] | None, bool]:
+    """Return the struct in a field's type, and whether the field is a tuple of them."""
+    for option in get_args(wanted) if get_origin(wanted) is types.UnionType else (wanted,):
+        is_tuple = get_origin(option) is tuple
+        kind = get_args(option)[0] if is_tuple else option
+        if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
+            return kind, is_tuple
+    return None, False
 
 
 def _message(value: Any) -> Any:
@@ -158,12 +188,12 @@ def _message(value: Any) -> Any:
 def _usage(value: Any) -> Any:
     if not isinstance(value, dict):
         return msgspec.UNSET
-    counted = {
+    counts = {
         name: token_count(item) if name.endswith("_tokens") else item
         for name, item in value.items()
         if not (name.endswith("_tokens") and item is None)
     }
-    return read_struct(events.Usage, counted)
+    return read_struct(events.Usage, counts)
 
 
 def _block(item: Any) -> blocks.AnyBlock:

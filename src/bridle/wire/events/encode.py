@@ -1,7 +1,7 @@
-"""Events to bytes: one line for each, in the order of fields that agents use, so that Bridle can speak what it reads.
+"""Events to bytes: one line for each, with fields in the order that agents use.
 
-`decode(encode(event))` gives the event back, but for two: a Skipped line, whose bytes nobody kept, is an empty one;
-and a high surrogate right before a low one in a text comes back as the one character that the pair stands for.
+`decode(encode(event))` returns the same event, with two exceptions: a Skipped line, whose bytes were not kept, becomes
+an empty one; and a high surrogate right before a low one becomes the one character that the pair encodes.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from bridle.wire.events.events import ABSENT, Event, Ignored, Malformed, Message
 from bridle.wire.events.loose_json import from_json, to_bytes
 from bridle.wire.events.system import System
 
-# Counts that belong to some agents only, so that a 0 is not worth a word.
-_COUNTS_OF_SOME = frozenset({"cached_input_tokens", "reasoning_output_tokens"})
+# Counts that only some agents have: a 0 is left out.
+_OPTIONAL_COUNTS = frozenset({"cached_input_tokens", "reasoning_output_tokens"})
 
 
 def encode(event: Event) -> bytes:
-    """The line that says this event, with its newline."""
+    """Encode an event as one line, with its newline."""
     return _line(event) + b"\n"
 
 
@@ -68,7 +68,7 @@ def _value(item: Any) -> bytes:
         case Message():
             return b"{" + b",".join(_pairs(item, Message.always)) + b"}"
         case Usage():
-            return b"{" + b",".join(_counted(item)) + b"}"
+            return b"{" + b",".join(_usage_pairs(item)) + b"}"
         case UnknownBlock():
             return to_bytes(item.value)
         case Block():
@@ -80,15 +80,15 @@ def _value(item: Any) -> bytes:
 
 
 def _verbatim(raw: msgspec.Raw) -> bytes:
-    """The bytes as they are, but for newlines between parts, which would end the line."""
+    """Return the bytes as they are, re-encoded only if they contain newlines, which would end the line."""
     data = bytes(raw)
     return to_bytes(from_json(raw)) if b"\n" in data else data
 
 
-def _counted(usage: Usage) -> list[bytes]:
+def _usage_pairs(usage: Usage) -> list[bytes]:
     pairs = []
     for name, key in _keys(Usage):
         item = getattr(usage, name)
-        if item is not None and (item != 0 or name not in _COUNTS_OF_SOME):
+        if item is not None and (item != 0 or name not in _OPTIONAL_COUNTS):
             pairs.append(key + to_bytes(item))
     return pairs

@@ -1,8 +1,7 @@
-"""Events: one frozen value for each kind of line that an agent prints, in the order of fields that agents use.
+"""Events: one frozen struct for each kind of line that an agent prints, with fields in the order that agents use.
 
-Every event gives back the bytes that it came from (`raw`); two events are equal when their fields are,
-whatever bytes they came from. What this version does not know is kept as `Unknown`; a line that is not
-JSON as `Malformed`. How each kind is decoded: decode.py. How it is written: encode.py.
+Every event has the bytes that it came from (`raw`); events are equal if their other fields are. An object of an
+unknown type is kept as `Unknown`, a line that is not JSON as `Malformed`. See decode.py and encode.py.
 """
 
 from __future__ import annotations
@@ -12,23 +11,23 @@ from typing import Any, ClassVar, TypeAlias
 import msgspec
 
 from bridle.wire.events.blocks import AnyBlock, Text, ToolUse
-from bridle.wire.events.loose_json import from_json
+from bridle.wire.events.loose_json import JsonObject, from_json
 
-ABSENT = msgspec.Raw(b"null")  # a part that is set aside undecoded, and was not there
-SYNTHETIC_MODEL = "<synthetic>"  # the model that Claude Code names on messages it wrote itself
+ABSENT = msgspec.Raw(b"null")  # an undecoded part that is missing
+SYNTHETIC_MODEL = "<synthetic>"  # Claude Code's model name for messages that it wrote itself
 
-# What results say that a dialect made, where the agent's stream has none of its own.
-ERROR_RATE = "error_rate_limit"  # a subtype: a quota or limit is used up, in words that name no status
-ERROR_AUTH = "error_auth"  # a subtype: the agent is not logged in, in words that name no status
-STREAM_ENDED = "stream_ended"  # a terminal_reason: the stream stopped, and nothing in it said that this was the end
+# Values in results that a dialect builds, where the agent's stream has none.
+ERROR_RATE = "error_rate_limit"  # subtype: a quota or limit is reached, recognised by the message
+ERROR_AUTH = "error_auth"  # subtype: the agent is not logged in, recognised by the message
+STREAM_ENDED = "stream_ended"  # terminal_reason: the stream ended without an end marker
 
 
 class Event(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", eq=False, gc=False):
     """One line of an agent's output."""
 
-    always: ClassVar[frozenset[str]] = frozenset()  # fields that are written even when they are null
+    always: ClassVar[frozenset[str]] = frozenset()  # fields that are encoded even when they are null
 
-    # Set after decoding. The name in brackets cannot be mistaken for a field of the protocol.
+    # Set after decoding. The bracketed name cannot collide with a field of the protocol.
     raw: bytes = msgspec.field(default=b"", name="(raw)")
 
     def __eq__(self, other: object) -> bool:
@@ -39,7 +38,7 @@ class Event(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", eq=Fals
 
 
 class Usage(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Tokens of one message or one turn. For Claude, input_tokens leaves out what the cache read or wrote."""
+    """Tokens of one message or turn. Claude's input_tokens exclude cache reads and writes."""
 
     input_tokens: int = 0
     cache_creation_input_tokens: int = 0
@@ -56,7 +55,7 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     @property
     def context_tokens(self) -> int:
-        """What the model had before it when it answered."""
+        """The tokens in the model's context when it answered."""
         return self.input_tokens + self.cache_creation_input_tokens + self.cache_read_input_tokens
 
 
@@ -76,14 +75,14 @@ class Message(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     @property
     def blocks(self) -> tuple[AnyBlock, ...]:
-        """The content as blocks; a plain string counts as one text block."""
+        """The content as blocks; a plain string becomes one text block."""
         if isinstance(self.content, str):
             return (Text(text=self.content),)
         return self.content
 
 
 class Assistant(Event, frozen=True, kw_only=True, tag="assistant", eq=False, gc=False):
-    """Printed for each block that the model finished. Blocks of one answer share `message.id`."""
+    """Printed for each block that the model finished; blocks of one answer share `message.id`."""
 
     always: ClassVar[frozenset[str]] = frozenset({"parent_tool_use_id"})
 
@@ -98,7 +97,7 @@ class Assistant(Event, frozen=True, kw_only=True, tag="assistant", eq=False, gc=
 
     @property
     def is_failure_notice(self) -> bool:
-        """Whether the program, not the model, wrote this to report a failed request."""
+        """Whether the agent program wrote this to report a failed request."""
         return self.error is not None
 
     @property
@@ -108,7 +107,7 @@ class Assistant(Event, frozen=True, kw_only=True, tag="assistant", eq=False, gc=
 
 
 class User(Event, frozen=True, kw_only=True, tag="user", eq=False, gc=False):
-    """Printed for each tool result, and for text that the program put into the conversation."""
+    """Printed for each tool result, and for text that the program inserted."""
 
     always: ClassVar[frozenset[str]] = frozenset({"parent_tool_use_id"})
 
@@ -125,12 +124,12 @@ class User(Event, frozen=True, kw_only=True, tag="user", eq=False, gc=False):
 
     @property
     def details(self) -> Any:
-        """What the tool reported besides the text for the model (a patch, exit facts); None where it did not."""
+        """What the tool reported besides the text for the model, such as a patch; None if nothing."""
         return from_json(self.tool_use_result)
 
 
 class Result(Event, frozen=True, kw_only=True, tag="result", eq=False, gc=False):
-    """Printed at the end of each turn. A run may have several."""
+    """Printed at the end of each turn; a run may have several."""
 
     always: ClassVar[frozenset[str]] = frozenset({"stop_reason"})
 
@@ -157,7 +156,7 @@ class Result(Event, frozen=True, kw_only=True, tag="result", eq=False, gc=False)
 
 
 class StreamEvent(Event, frozen=True, kw_only=True, tag="stream_event", eq=False, gc=False):
-    """Printed for each piece of an answer under way, when partial messages were asked for."""
+    """Printed for each delta of an answer, if partial messages were requested."""
 
     always: ClassVar[frozenset[str]] = frozenset({"parent_tool_use_id"})
 
@@ -168,14 +167,14 @@ class StreamEvent(Event, frozen=True, kw_only=True, tag="stream_event", eq=False
     ttft_ms: int | float | None = None
 
     @property
-    def data(self) -> dict[str, Any]:
-        """The decoded piece; empty where it is not an object."""
+    def data(self) -> JsonObject:
+        """The decoded delta; empty if it is not an object."""
         value = from_json(self.event)
         return value if isinstance(value, dict) else {}
 
 
 class RateLimit(Event, frozen=True, kw_only=True, tag="rate_limit_event", eq=False, gc=False):
-    """Printed when the state of the account's limits changed."""
+    """Printed when the state of the account's rate limits changes."""
 
     rate_limit_info: Any = None
     uuid: str | None = None
@@ -183,21 +182,21 @@ class RateLimit(Event, frozen=True, kw_only=True, tag="rate_limit_event", eq=Fal
 
 
 class ControlRequest(Event, frozen=True, kw_only=True, tag="control_request", eq=False, gc=False):
-    """Either side asks the other for something; request["subtype"] says what."""
+    """A request of either side to the other; request["subtype"] is its kind."""
 
     request_id: str = ""
-    request: dict[str, Any] = {}
+    request: JsonObject = {}
 
     @property
     def subtype(self) -> str:
-        """What is asked for."""
+        """The kind of request."""
         return _text(self.request.get("subtype"))
 
 
 class ControlResponse(Event, frozen=True, kw_only=True, tag="control_response", eq=False, gc=False):
-    """The answer to a control request; response["request_id"] says to which."""
+    """The response to a control request; response["request_id"] is its id."""
 
-    response: dict[str, Any] = {}
+    response: JsonObject = {}
 
     @property
     def subtype(self) -> str:
@@ -206,12 +205,12 @@ class ControlResponse(Event, frozen=True, kw_only=True, tag="control_response", 
 
     @property
     def request_id(self) -> str:
-        """The request that this answers."""
+        """The id of the request."""
         return _text(self.response.get("request_id"))
 
 
 class ControlCancel(Event, frozen=True, kw_only=True, tag="control_cancel_request", eq=False, gc=False):
-    """The asker no longer wants an answer."""
+    """The requester cancels its request."""
 
     request_id: str = ""
 
@@ -221,33 +220,33 @@ class KeepAlive(Event, frozen=True, kw_only=True, tag="keep_alive", eq=False, gc
 
 
 class Unknown(Event, frozen=True, kw_only=True, eq=False, gc=False):
-    """A JSON object of a type that this version does not know."""
+    """A JSON object of an unknown type."""
 
     kind: str = ""
-    value: dict[str, Any] = {}
+    value: JsonObject = {}
 
 
 class Malformed(Event, frozen=True, kw_only=True, eq=False, gc=False):
-    """A line that is not JSON, or JSON that cannot be taken in."""
+    """A line that is not JSON, or JSON that cannot be decoded."""
 
     reason: str = ""
     text: str = ""
 
     @property
     def is_protocol(self) -> bool:
-        """Whether the line looks like a broken event rather than words that slipped into the stream."""
+        """Whether the line looks like a broken event rather than stray text."""
         head = self.text.lstrip()[:200]
         return head.startswith("{") and '"type"' in head
 
 
 class Skipped(Event, frozen=True, kw_only=True, eq=False, gc=False):
-    """A line over the limit: its size is known, its bytes are only in the log."""
+    """A line over the size limit; its bytes are only in the log."""
 
     size_bytes: int = 0
 
 
 class Ignored(Event, frozen=True, kw_only=True, eq=False, gc=False):
-    """A line of JSON that is not an object: no event of any agent."""
+    """A line of JSON that is not an object, so not an event."""
 
     text: str = ""
 
@@ -258,7 +257,7 @@ Plain: TypeAlias = (
 
 
 def field_values(event: Event) -> list[Any]:
-    """The values of an event's fields without the bytes it came from."""
+    """Return the values of an event's fields without `raw`."""
     values = (getattr(event, name) for name in event.__struct_fields__ if name != "raw")
     return [from_json(value) if isinstance(value, msgspec.Raw) else value for value in values]
 

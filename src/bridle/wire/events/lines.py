@@ -1,15 +1,15 @@
-"""Bytes in, lines out. Any cut of the bytes gives the same lines.
+"""Bytes to lines. Any split of the bytes into chunks yields the same lines.
 
-A line ends at `\\n` and nowhere else: agents print U+2028, NEL and VT inside JSON strings.
-Never here: decoding of any kind.
+A line ends at `\\n` only: agents print U+2028, NEL and VT inside JSON strings.
+No decoding of any kind belongs here.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-# The longest line seen from a real agent is a base64 screenshot of about 14 MB. Four times that is kept;
-# beyond it a stream is more likely broken than useful, and keeping it would let an agent fill our memory.
+# The longest line seen from a real agent is a base64 screenshot of about 14 MB. The limit is four times that;
+# a longer line is more likely broken than useful, and keeping it would let an agent fill the memory.
 LINE_LIMIT_BYTES = 64 * 1024 * 1024
 
 _BOM = b"\xef\xbb\xbf"
@@ -18,13 +18,13 @@ _PADDING = b"\r\0"
 
 @dataclass(frozen=True, slots=True)
 class Oversize:
-    """A line that was longer than the limit: counted, not kept."""
+    """A line longer than the limit: its size only."""
 
     size_bytes: int
 
 
 class Lines:
-    """Cuts a stream of bytes into lines, without blanks, byte order marks, NULs and carriage returns."""
+    """A splitter of bytes into lines that drops blank lines, byte order marks, NULs and carriage returns."""
 
     def __init__(self, *, limit_bytes: int = LINE_LIMIT_BYTES) -> None:
         self._limit = limit_bytes
@@ -32,30 +32,30 @@ class Lines:
         self._pending_bytes = 0
 
     def feed(self, chunk: bytes) -> list[bytes | Oversize]:
-        """Take the next bytes; return the lines that they complete."""
+        """Add bytes; return the lines that they complete."""
         pieces = chunk.split(b"\n")
         tail = pieces.pop()
         lines: list[bytes | Oversize] = []
         if pieces and self._pending_bytes:
-            self._keep(pieces[0])
+            self._append(pieces[0])
             lines.extend(self.end())
             pieces[0] = b""
         if _needs_cleaning(chunk) or len(chunk) > self._limit:
             lines.extend(line for piece in pieces if (line := self._finish(piece, len(piece))))
         else:
             lines.extend(filter(None, pieces))
-        self._keep(tail)
+        self._append(tail)
         return lines
 
     def end(self) -> list[bytes | Oversize]:
-        """Return the line that was begun and not ended, if there is one."""
+        """Return the unterminated last line, if there is one."""
         line, size = b"".join(self._pending), self._pending_bytes
         self._pending, self._pending_bytes = [], 0
         piece = self._finish(line, size)
         return [piece] if piece else []
 
-    def _keep(self, piece: bytes) -> None:
-        """Hold a piece of an unfinished line; past the limit only its length."""
+    def _append(self, piece: bytes) -> None:
+        """Keep a piece of an unfinished line; past the limit only its length."""
         if not piece:
             return
         self._pending_bytes += len(piece)
@@ -71,7 +71,7 @@ class Lines:
 
 
 def clean(line: bytes) -> bytes:
-    """Strip what transports add to a line: a byte order mark, NULs, carriage returns."""
+    """Strip a byte order mark, NULs and carriage returns."""
     line = line.strip(_PADDING)
     while line.startswith(_BOM):
         line = line[len(_BOM) :].lstrip(_PADDING)
@@ -79,5 +79,5 @@ def clean(line: bytes) -> bytes:
 
 
 def _needs_cleaning(chunk: bytes) -> bool:
-    # Searches for one byte run at memory speed: cheaper over the chunk than one strip for every line in it.
+    # A search for one byte runs at memory speed: over the chunk it is cheaper than one strip for each line.
     return b"\r" in chunk or b"\0" in chunk or (b"\xef" in chunk and _BOM in chunk)

@@ -1,11 +1,14 @@
-"""JSON as agents really print it: read what a strict decoder refuses, write what it would refuse to write."""
+"""JSON as agents really print it: decode what a strict decoder rejects, and encode what came of it."""
 
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, TypeAlias
 
 import msgspec
+
+JsonObject: TypeAlias = dict[str, Any]
+"""A decoded JSON object of any shape, such as the input of a tool."""
 
 _strict = msgspec.json.Decoder()
 
@@ -13,13 +16,13 @@ _strict = msgspec.json.Decoder()
 def loads(text: str) -> Any:
     """Decode JSON that may hold lone surrogates, NaN or raw control characters.
 
-    Raises ValueError or RecursionError for what is not JSON, is nested too deep, or holds an absurd integer.
+    Raise ValueError or RecursionError for text that is not JSON, is nested too deep, or has an absurdly long integer.
     """
     return json.loads(text, strict=False)
 
 
 def from_json(raw: msgspec.Raw | bytes) -> Any:
-    """Decode a part of a line that was set aside; text that cannot be decoded comes back as text."""
+    """Decode a part of a line that was kept undecoded; return text that is not JSON as text."""
     data = bytes(raw)
     try:
         return _strict.decode(data)
@@ -32,12 +35,12 @@ def from_json(raw: msgspec.Raw | bytes) -> Any:
 
 
 def to_raw(value: Any) -> msgspec.Raw:
-    """Encode a decoded value, whatever a tolerant decoder let into it."""
+    """Encode a decoded value as raw JSON, lone surrogates and NaN included."""
     return msgspec.Raw(to_bytes(value))
 
 
 def to_bytes(value: Any) -> bytes:
-    """Encode a value as compact JSON: UTF-8 where it can be, escapes where it holds lone surrogates."""
+    """Encode a value as compact JSON: UTF-8, or escapes where it has lone surrogates."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     try:
         return text.encode()

@@ -1,4 +1,4 @@
-"""System events: what the agent program says about itself. One value for each subtype, others kept as System."""
+"""System events, which the agent program prints about itself: one struct per subtype, others kept as System."""
 
 from __future__ import annotations
 
@@ -7,19 +7,20 @@ from typing import Any, ClassVar
 import msgspec
 
 from bridle.wire.events.events import Event
+from bridle.wire.events.loose_json import JsonObject
 
-IGNORED_LINE = "bridle_kept"  # the subtype of a line that only holds another agent's words for "nothing new"
+IGNORED_LINE = "bridle_kept"  # subtype for a line of another agent that has no fact for the record
 
 
 class System(Event, frozen=True, kw_only=True, tag="system", eq=False, gc=False):
-    """A system event of a subtype that has no value of its own here; `value` is the whole object."""
+    """A system event of a subtype without its own struct; `value` is the whole object."""
 
     subtype: str = ""
-    value: dict[str, Any] = msgspec.field(default_factory=dict)
+    value: JsonObject = msgspec.field(default_factory=dict)
 
 
 class Init(Event, frozen=True, kw_only=True, tag="system", eq=False, gc=False):
-    """Printed at the start of each turn: the session and what the agent may use in it."""
+    """Printed at the start of each turn: the session, its tools and settings."""
 
     subtype: str = "init"
     cwd: str | None = None
@@ -41,7 +42,7 @@ class Init(Event, frozen=True, kw_only=True, tag="system", eq=False, gc=False):
 
 
 class ApiRetry(Event, frozen=True, kw_only=True, tag="system", eq=False, gc=False):
-    """Printed before the program waits and sends a failed request again."""
+    """Printed before the program waits and retries a failed request."""
 
     always: ClassVar[frozenset[str]] = frozenset({"error_status"})
 
@@ -56,7 +57,7 @@ class ApiRetry(Event, frozen=True, kw_only=True, tag="system", eq=False, gc=Fals
 
 
 class Status(Event, frozen=True, kw_only=True, tag="system", eq=False, gc=False):
-    """Printed when the program begins a request or a compaction, or its permission mode changed."""
+    """Printed when a request or compaction starts, or the permission mode changes."""
 
     always: ClassVar[frozenset[str]] = frozenset({"status"})
 
@@ -70,7 +71,7 @@ class Status(Event, frozen=True, kw_only=True, tag="system", eq=False, gc=False)
 
 
 class TaskStarted(Event, frozen=True, kw_only=True, tag="system", eq=False, gc=False):
-    """Printed when a sub-agent or a background command begins."""
+    """Printed when a sub-agent or a background command starts."""
 
     subtype: str = "task_started"
     task_id: str | None = None
@@ -84,7 +85,7 @@ class TaskStarted(Event, frozen=True, kw_only=True, tag="system", eq=False, gc=F
 
 
 class TaskProgress(Event, frozen=True, kw_only=True, tag="system", eq=False, gc=False):
-    """Printed while a sub-agent works."""
+    """Printed while a sub-agent is running."""
 
     subtype: str = "task_progress"
     task_id: str | None = None
@@ -98,7 +99,7 @@ class TaskProgress(Event, frozen=True, kw_only=True, tag="system", eq=False, gc=
 
 
 class TaskUpdated(Event, frozen=True, kw_only=True, tag="system", eq=False, gc=False):
-    """Printed when a sub-agent or a background command changed its state."""
+    """Printed when a sub-agent or a background command changes its state."""
 
     subtype: str = "task_updated"
     task_id: str | None = None
@@ -108,13 +109,15 @@ class TaskUpdated(Event, frozen=True, kw_only=True, tag="system", eq=False, gc=F
 
     @property
     def status(self) -> str | None:
-        """The new state, where the event names one."""
-        status = self.patch.get("status") if isinstance(self.patch, dict) else None
-        return status if isinstance(status, str) else None
+        """The new state, if the event has one."""
+        match self.patch:
+            case {"status": str(status)}:
+                return status
+        return None
 
 
 class TaskNotification(Event, frozen=True, kw_only=True, tag="system", eq=False, gc=False):
-    """Printed when a sub-agent or a background command has ended."""
+    """Printed when a sub-agent or a background command ends."""
 
     subtype: str = "task_notification"
     task_id: str | None = None
@@ -155,7 +158,7 @@ class HookResponse(Event, frozen=True, kw_only=True, tag="system", eq=False, gc=
 
 
 class CompactBoundary(Event, frozen=True, kw_only=True, tag="system", eq=False, gc=False):
-    """Printed where older parts of the conversation were replaced by a summary."""
+    """Printed where the older part of the conversation was replaced by a summary."""
 
     subtype: str = "compact_boundary"
     session_id: str | None = None
@@ -164,7 +167,7 @@ class CompactBoundary(Event, frozen=True, kw_only=True, tag="system", eq=False, 
 
 
 class Notice(Event, frozen=True, kw_only=True, tag="system", eq=False):
-    """Made by a dialect where an agent warned of something that did not fail its turn."""
+    """Built by a dialect from an agent's warning that did not fail its turn."""
 
     subtype: str = "bridle_notice"
     text: str | None = None
