@@ -1,1 +1,1 @@
-"""The `dialects` layer; see docs/architecture.md."""
+"""Decoders of other agents' output into Claude Code's events; imports wire.events and the record's token tally only."""

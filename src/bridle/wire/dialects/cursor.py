@@ -1,9 +1,9 @@
-"""Cursor (`cursor-agent -p --output-format stream-json`): Claude Code's events, but for tools, reasoning and parts.
+"""Cursor (`cursor-agent -p --output-format stream-json`): Claude Code's events except for tools, reasoning and deltas.
 
-With --stream-partial-output a message comes in parts and is then repeated whole, once before a tool call and once
-more at the end: parts have a `timestamp_ms` and no `model_call_id`, repetitions lack the one or have the other.
-Older versions mark nothing, so words that only repeat those right before them are a repetition too.
-A failed run prints no result. Results name no tokens, or name them in a form of their own.
+With --stream-partial-output a message arrives in deltas and is then repeated whole, once before a tool call and once
+at the end: deltas have a `timestamp_ms` and no `model_call_id`, repetitions lack the one or have the other.
+Older versions mark nothing, so a text that equals the deltas right before it is a repetition too.
+A failed run prints no result. Results have no tokens, or have them under other names.
 """
 
 from __future__ import annotations
@@ -11,22 +11,43 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
+from msgspec import Struct, field
 
 from bridle.wire.dialects import build_events
-from bridle.wire.dialects.cursor_tools import Call, call_of, denied, output_of
+from bridle.wire.dialects.cursor_tools import ToolCall, is_denied, output_of, parse_tool_call
 from bridle.wire.dialects.partial_text import PartialText
-from bridle.wire.dialects.tolerant_fields import mapping, text
 from bridle.wire.events.blocks import Text
 from bridle.wire.events.decode import Decoder
-from bridle.wire.events.decode_tolerant import token_count
+from bridle.wire.events.decode_tolerant import convert, token_count
 from bridle.wire.events.events import Assistant, Event, Ignored, Malformed, Result, Skipped, Unknown, Usage
 from bridle.wire.events.lines import LINE_LIMIT_BYTES
-from bridle.wire.events.loose_json import from_json
+from bridle.wire.events.loose_json import JsonObject, from_json
 from bridle.wire.events.system import Init
 
 
+class Line(Struct, frozen=True):
+    """The fields of a line that Claude Code's events do not have."""
+
+    subtype: str | None = None
+    text: str | None = None
+    call_id: str | None = None
+    tool_call: JsonObject = {}
+    timestamp_ms: Any = None
+    model_call_id: Any = None
+    usage: JsonObject = {}
+
+
+class Counts(Struct, frozen=True):
+    """The tokens of a result, undocumented by Cursor."""
+
+    input: Any = field(default=None, name="inputTokens")
+    output: Any = field(default=None, name="outputTokens")
+    cache_read: Any = field(default=None, name="cacheReadTokens")
+    cache_write: Any = field(default=None, name="cacheWriteTokens")
+
+
 class Cursor:
-    """Reads one `cursor-agent --output-format stream-json` run."""
+    """A decoder of one `cursor-agent --output-format stream-json` run."""
 
     def __init__(self, *, limit_bytes: int = LINE_LIMIT_BYTES) -> None:
         self._decoder = Decoder(limit_bytes=limit_bytes)
@@ -35,29 +56,29 @@ class Cursor:
         self._session: str | None = None
         self._held: list[Assistant] = []
         self._held_text = ""
-        self._all_parts = self._last_whole = ""
+        self._all_deltas = self._last_whole = ""
         self._running: set[str] = set()
         self._unnamed = 0
-        self._denials: list[dict[str, Any]] = []
+        self._denials: list[JsonObject] = []
 
     def feed(self, chunk: bytes) -> list[Event]:
-        """Take the next bytes; return the events that they complete."""
-        return [made for event in self._decoder.feed(chunk) for made in self._taken(event)]
+        """Add bytes; return the events that they complete."""
+        return [built for event in self._decoder.feed(chunk) for built in self._convert_safely(event)]
 
     def end(self) -> list[Event]:
-        """The bytes are over: return what is left."""
-        last = [made for event in self._decoder.end() for made in self._taken(event)]
+        """Return the events that were still incomplete."""
+        last = [built for event in self._decoder.end() for built in self._convert_safely(event)]
         return last + self._close()
 
-    def _taken(self, event: Event) -> list[Event]:
+    def _convert_safely(self, event: Event) -> list[Event]:
         try:
-            return self._take(event)
-        except RecursionError:  # it could be read, but parts of it cannot be written again
+            return self._convert(event)
+        except RecursionError:  # decoded, but too deep to encode a part of it again
             return [event]
 
-    def _take(self, event: Event) -> list[Event]:
+    def _convert(self, event: Event) -> list[Event]:
         if isinstance(event, Malformed | Ignored | Skipped):
-            return [event]  # words that slipped into the stream end no message
+            return [event]  # stray text does not end a message
         if isinstance(event, Init):
             self._session = event.session_id or self._session
         if isinstance(event, Assistant):
@@ -65,89 +86,88 @@ class Cursor:
         if isinstance(event, Result):
             return [*self._close(), self._result(event)]
         if isinstance(event, Unknown) and event.kind == "thinking":
-            return self._thought(event)
+            return self._reasoning(event)
         if isinstance(event, Unknown) and event.kind == "tool_call":
             return [*self._close(), *self._tool(event)]
         return [event] if isinstance(event, Unknown) else [*self._close(), event]
 
     def _assistant(self, event: Assistant) -> list[Event]:
-        words, session = _words(event), self._session
-        if words is None:
+        text, session = _only_text(event), self._session
+        if text is None:
             return [*self._close(), event]
         before: list[Event] = list(self._thinking.close(session=session))
-        marks = from_json(event.raw)
-        marks = marks if isinstance(marks, dict) else {}
-        if marks.get("timestamp_ms") is not None and marks.get("model_call_id") is None:
-            self._all_parts += words
-            return [*before, *self._unhold(), *self._partial.add(words, event.raw, session=session)]
-        if self._partial or self._all_parts:
-            return [*before, *self._whole(words, event)]
-        if self._held and words == self._held_text:
-            return [*before, *self._as_parts(), event]
+        line = convert(from_json(event.raw), Line)
+        if line.timestamp_ms is not None and line.model_call_id is None:
+            self._all_deltas += text
+            return [*before, *self._release_held(), *self._partial.add(text, event.raw, session=session)]
+        if self._partial or self._all_deltas:
+            return [*before, *self._whole(text, event)]
+        if self._held and text == self._held_text:
+            return [*before, *self._as_deltas(), event]
         self._held.append(event)
-        self._held_text += words
+        self._held_text += text
         return before
 
-    def _whole(self, words: str, event: Assistant) -> list[Event]:
-        """A message that is not a part, in a run that prints parts: a repetition, or words that had no parts."""
+    def _whole(self, text: str, event: Assistant) -> list[Event]:
+        """Return the events of a whole message in a run with deltas: a repetition, or a text without deltas."""
         before = self._close()
-        if words in (self._last_whole, self._all_parts):
+        if text in (self._last_whole, self._all_deltas):
             return [*before, build_events.message_stop(event.raw, session=self._session)]
         return [*before, event]
 
-    def _as_parts(self) -> list[Event]:
-        """What was held turned out to be the parts of the message that follows."""
+    def _as_deltas(self) -> list[Event]:
+        """Return the held messages as the deltas of the message that repeats them."""
         partial, session = PartialText(), self._session
-        parts = [(_words(event) or "", event.raw) for event in self._unhold() if isinstance(event, Assistant)]
-        return [piece for words, raw in parts for piece in partial.add(words, raw, session=session)]
+        held = [(_only_text(event) or "", event.raw) for event in self._release_held() if isinstance(event, Assistant)]
+        return [delta for text, raw in held for delta in partial.add(text, raw, session=session)]
 
-    def _unhold(self) -> list[Event]:
+    def _release_held(self) -> list[Event]:
         held, self._held, self._held_text = self._held, [], ""
         return list(held)
 
     def _close(self) -> list[Event]:
-        """Another kind of event: the message and the reasoning before it are whole."""
+        """Return the message and the reasoning that another kind of event ends."""
         self._last_whole = self._partial.text if self._partial else self._last_whole
         whole = [*self._thinking.close(session=self._session), *self._partial.close(session=self._session)]
-        return [*self._unhold(), *whole]
+        return [*self._release_held(), *whole]
 
-    def _thought(self, event: Unknown) -> list[Event]:
-        session, words = self._session, text(event.value, "text")
-        if event.value.get("subtype") == "delta" and words is not None:
+    def _reasoning(self, event: Unknown) -> list[Event]:
+        session, line = self._session, convert(event.value, Line)
+        if line.subtype == "delta" and line.text is not None:
             before = self._close() if self._partial or self._held else []
-            return [*before, *self._thinking.add(words, event.raw, session=session)]
-        if event.value.get("subtype") == "completed":
+            return [*before, *self._thinking.add(line.text, event.raw, session=session)]
+        if line.subtype == "completed":
             return [*self._thinking.close(session=session), build_events.message_stop(event.raw, session=session)]
         return [event]
 
     def _tool(self, event: Unknown) -> list[Event]:
-        """The call when it starts, its result when it is completed; both where the start was not printed."""
-        value, session = event.value, self._session
-        call, call_id = call_of(mapping(value, "tool_call")), text(value, "call_id")
-        if call is None or value.get("subtype") not in ("started", "completed"):
+        """Return the call when it starts, its result when it completes; both if the start was not printed."""
+        line, session = convert(event.value, Line), self._session
+        call, call_id = parse_tool_call(line.tool_call), line.call_id
+        if call is None or line.subtype not in ("started", "completed"):
             return [event]
-        if value["subtype"] == "started":
+        if line.subtype == "started":
             if call_id is None or call_id in self._running:
-                return [build_events.ignored_line(value, event.raw)]
+                return [build_events.ignored_line(event.value, event.raw)]
             self._running.add(call_id)
             return [build_events.tool_call(call_id, call.name, call.arguments, event.raw, session=session)]
-        begun: list[Event] = []
+        started: list[Event] = []
         if call_id is None or call_id not in self._running:
             call_id = call_id or self._new_id()
-            begun.append(build_events.tool_call(call_id, call.name, call.arguments, event.raw, session=session))
+            started.append(build_events.tool_call(call_id, call.name, call.arguments, event.raw, session=session))
         self._running.discard(call_id)
-        return [*begun, self._tool_result(call, call_id, event.raw)]
+        return [*started, self._tool_result(call, call_id, event.raw)]
 
-    def _tool_result(self, call: Call, call_id: str, raw: bytes) -> Event:
-        if denied(call.result):
+    def _tool_result(self, call: ToolCall, call_id: str, raw: bytes) -> Event:
+        if is_denied(call.result):
             refusal = {"tool_name": call.name, "tool_use_id": call_id, "tool_input": call.arguments}
             self._denials.append(refusal)
         is_error = "success" not in call.result
         return build_events.tool_answer(call_id, output_of(call.result), raw, session=self._session, is_error=is_error)
 
     def _result(self, event: Result) -> Result:
-        self._all_parts = self._last_whole = ""
-        changes: dict[str, Any] = {}
+        self._all_deltas = self._last_whole = ""
+        changes: JsonObject = {}
         if self._denials and event.permission_denials is None:
             changes["permission_denials"], self._denials = self._denials, []
         usage = _usage(event.raw)
@@ -160,8 +180,8 @@ class Cursor:
         return f"unnamed_{self._unnamed}"
 
 
-def _words(event: Assistant) -> str | None:
-    """The text of a message that is nothing but text."""
+def _only_text(event: Assistant) -> str | None:
+    """Return the text of a message that has only text blocks."""
     content = event.message.content
     if isinstance(content, str) or not content or event.error is not None:
         return None
@@ -170,14 +190,14 @@ def _words(event: Assistant) -> str | None:
 
 
 def _usage(raw: bytes) -> Usage | None:
-    """Tokens in Cursor's own spelling, which its documents do not name."""
-    value = from_json(raw)
-    counts = mapping(value, "usage") if isinstance(value, dict) else {}
-    if "inputTokens" not in counts and "outputTokens" not in counts:
+    """Return the tokens that a result has under Cursor's own names."""
+    usage = convert(from_json(raw), Line).usage
+    if "inputTokens" not in usage and "outputTokens" not in usage:
         return None
+    counts = convert(usage, Counts)
     return Usage(
-        input_tokens=token_count(counts.get("inputTokens")),
-        output_tokens=token_count(counts.get("outputTokens")),
-        cache_read_input_tokens=token_count(counts.get("cacheReadTokens")),
-        cache_creation_input_tokens=token_count(counts.get("cacheWriteTokens")),
+        input_tokens=token_count(counts.input),
+        output_tokens=token_count(counts.output),
+        cache_read_input_tokens=token_count(counts.cache_read),
+        cache_creation_input_tokens=token_count(counts.cache_write),
     )

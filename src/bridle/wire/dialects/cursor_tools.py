@@ -1,72 +1,105 @@
-"""Cursor's tool calls: an object whose one key names the tool and holds arguments and result."""
+"""Cursor's tool calls: an object whose one key is the tool's name and whose value has arguments and result."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
 
-from bridle.wire.dialects.tolerant_fields import mapping, text
+from msgspec import Struct
+
 from bridle.wire.events.blocks import to_raw_text
-from bridle.wire.events.loose_json import from_json
+from bridle.wire.events.decode_tolerant import convert
+from bridle.wire.events.loose_json import JsonObject, from_json
 
 _SUFFIX = "ToolCall"
-_NAMES = {"shell": "Bash", "updateTodos": "TodoWrite", "ls": "LS"}  # where a capital letter alone does not do
+_NAMES = {"shell": "Bash", "updateTodos": "TodoWrite", "ls": "LS"}  # where capitalising is not enough
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
-    """What was called, with what, and what came of it where that is known."""
+class ToolCall:
+    """A tool call; its result is empty until it is known."""
 
     name: str
-    arguments: dict[str, Any]
-    result: dict[str, Any]
+    arguments: JsonObject
+    result: JsonObject
 
 
-def call_of(tool_call: dict[str, Any]) -> Call | None:
-    """The call in `tool_call`; None where nothing there looks like one."""
-    for key, body in tool_call.items():
+class Body(Struct, frozen=True):
+    """The value of a tool's key."""
+
+    args: JsonObject = {}
+    result: JsonObject = {}
+    name: str | None = None
+    arguments: Any = None
+
+
+class Result(Struct, frozen=True, rename="camel"):
+    """The fields of a result that can have its text."""
+
+    content: str | None = None
+    error_message: str | None = None
+    error: str | None = None
+    message: str | None = None
+    reason: str | None = None
+    stdout: str | None = None
+    stderr: str | None = None
+
+
+class McpArguments(Struct, frozen=True, rename="camel"):
+    """The arguments that name an MCP tool."""
+
+    provider_identifier: str | None = None
+    server_name: str | None = None
+    tool_name: str | None = None
+    name: str | None = None
+
+
+def parse_tool_call(value: JsonObject) -> ToolCall | None:
+    """Return the call in `tool_call`, or None if there is none."""
+    for key, body in value.items():
         if not isinstance(body, dict):
             continue
         if key == "function":
-            return _function(body)
+            return _function(convert(body, Body))
         if key.endswith(_SUFFIX):
-            arguments = mapping(body, "args")
-            return Call(_name(key.removesuffix(_SUFFIX), arguments), arguments, mapping(body, "result"))
+            call = convert(body, Body)
+            return ToolCall(_name(key.removesuffix(_SUFFIX), call.args), call.args, call.result)
     return None
 
 
-def denied(result: dict[str, Any]) -> bool:
-    """Whether permission for the call was refused."""
+def is_denied(result: JsonObject) -> bool:
+    """Return whether permission for the call was refused."""
     return "rejected" in result or "permissionDenied" in result
 
 
-def output_of(result: dict[str, Any]) -> str:
-    """The words of a result, whatever its tool: contents, output of a command, or all of it as JSON."""
+def output_of(result: JsonObject) -> str:
+    """Return the text of a result: its content, a command's output, or all of it as JSON."""
     for body in result.values():
         if isinstance(body, str):
             return body
         if isinstance(body, dict):
-            return _words(body)
+            return _text(body)
     return to_raw_text(result) if result else ""
 
 
-def _function(body: dict[str, Any]) -> Call:
-    given = text(body, "arguments")
-    arguments = from_json(given.encode("utf-8", "replace")) if given is not None else body.get("arguments")
-    known = arguments if isinstance(arguments, dict) else {}
-    return Call(text(body, "name") or "function", known, mapping(body, "result"))
+def _function(body: Body) -> ToolCall:
+    arguments = body.arguments
+    if isinstance(arguments, str):
+        arguments = from_json(arguments.encode("utf-8", "replace"))
+    return ToolCall(body.name or "function", arguments if isinstance(arguments, dict) else {}, body.result)
 
 
-def _name(key: str, arguments: dict[str, Any]) -> str:
+def _name(key: str, arguments: JsonObject) -> str:
     if key == "mcp":
-        server = text(arguments, "providerIdentifier") or text(arguments, "serverName") or ""
-        return f"mcp__{server}__{text(arguments, 'toolName') or text(arguments, 'name') or ''}"
+        tool = convert(arguments, McpArguments)
+        return f"mcp__{tool.provider_identifier or tool.server_name or ''}__{tool.tool_name or tool.name or ''}"
     return _NAMES.get(key) or key[:1].upper() + key[1:]
 
 
-def _words(body: dict[str, Any]) -> str:
-    for name in ("content", "errorMessage", "error", "message", "reason"):
-        if isinstance(body.get(name), str):
-            return str(body[name])
-    printed = [body[name] for name in ("stdout", "stderr") if isinstance(body.get(name), str) and body[name]]
+def _text(body: JsonObject) -> str:
+    result = convert(body, Result)
+    for text in (result.content, result.error_message, result.error, result.message, result.reason):
+        if text is not None:
+            return text
+    printed = [output for output in (result.stdout, result.stderr) if output]
     return "\n".join(printed) if printed else to_raw_text(body)

@@ -1,4 +1,4 @@
-"""Which agents can be read, and by what."""
+"""The agents whose output can be decoded, and their decoders."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ _DECODERS: dict[str, tuple[str, str]] = {
 }
 AGENTS: tuple[str, ...] = tuple(_DECODERS)
 DEFAULT_AGENT = "claude"
-_DROP_INS = {"bridle-agent": "claude"}  # programs that print another one's events
+_DROP_INS = {"bridle-agent": "claude"}  # programs that print the events of another one
 
 
 class StreamDecoder(Protocol):
-    """Turns the bytes of one run into events."""
+    """An incremental decoder of one agent run's output."""
 
     def feed(self, chunk: bytes) -> list[Event]:
-        """Take the next bytes; return the events that they complete."""
+        """Add bytes; return the events that they complete."""
 
     def end(self) -> list[Event]:
-        """The bytes are over: return what is left."""
+        """Return the events that were still incomplete."""
 
 
 def decoder_for(agent: str, *, limit_bytes: int = LINE_LIMIT_BYTES) -> StreamDecoder:
-    """A decoder for one run of that agent."""
+    """Return a decoder for one run of an agent."""
     dialect = _DROP_INS.get(agent, agent)
     if dialect not in _DECODERS:
-        raise UsageError(f"there is no agent named {agent!r}", remedy=f"Use one of: {', '.join(AGENTS)}.")
+        raise UsageError(f"unknown agent: {agent!r}", remedy=f"Use one of: {', '.join(AGENTS)}.")
     module, name = _DECODERS[dialect]
     return cast("StreamDecoder", getattr(import_module(module), name)(limit_bytes=limit_bytes))

@@ -1,4 +1,4 @@
-"""A text that arrives in parts: each part is an event at once, the whole one when its end is seen."""
+"""A text that arrives in deltas: each delta is an event at once, the whole text one at its end."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from bridle.wire.events.events import Assistant, StreamEvent
 
 
 class PartialText:
-    """One text or one piece of reasoning under way."""
+    """An unfinished text or reasoning."""
 
     def __init__(self, kind: str = "text") -> None:
         self._kind = kind
@@ -16,14 +16,14 @@ class PartialText:
 
     @property
     def text(self) -> str:
-        """What has come so far."""
+        """The text so far."""
         return "".join(self._parts)
 
     def __bool__(self) -> bool:
         return bool(self._parts)
 
     def add(self, part: str, raw: bytes, *, session: str | None) -> list[StreamEvent]:
-        """Take the next part."""
+        """Add a delta; return its events."""
         is_first = not self._parts
         self._parts.append(part)
         self._raw = raw
@@ -31,7 +31,7 @@ class PartialText:
         return [build_events.block_start(raw, session=session, kind=self._kind), event] if is_first else [event]
 
     def close(self, *, session: str | None, message_id: str | None = None) -> list[Assistant]:
-        """The whole text, with the bytes of the part that completed it; nothing where nothing came."""
+        """Return the whole text with the bytes of its last delta; nothing if there was none."""
         if not self._parts:
             return []
         whole, raw = self.text, self._raw

@@ -23,6 +23,8 @@ _REASON_LIMIT = 200  # characters of a decoder's error message that are kept
 GLUED_LIMIT = 1000
 _scan = json.JSONDecoder(strict=False).raw_decode
 _blanks = re.compile(r"\s*").match
+# ValueError: a key with a lone surrogate, which msgspec cannot encode to compare it.
+_CONVERT_ERRORS = (msgspec.ValidationError, ValueError, RecursionError)
 _StructT = TypeVar("_StructT", bound=msgspec.Struct)
 
 _KINDS: dict[str, type[events.Event]] = {kind.__struct_config__.tag: kind for kind in get_args(events.Plain)}
@@ -55,7 +57,7 @@ def convert(value: Any, kind: type[_StructT]) -> _StructT:
     """Return a struct from a decoded JSON value; fields of a wrong type keep their defaults."""
     try:
         return msgspec.convert(value, kind)
-    except (msgspec.ValidationError, RecursionError):
+    except _CONVERT_ERRORS:
         return read_struct(kind, value) if isinstance(value, dict) else kind()
 
 
@@ -150,18 +152,18 @@ def _read_field(wanted: Any, value: Any) -> Any:
         return _usage(value)
     try:
         return msgspec.convert(value, wanted)
-    except (msgspec.ValidationError, RecursionError):
+    except _CONVERT_ERRORS:
         return _read_nested(wanted, value)
 
 
 def _read_nested(wanted: Any, value: Any) -> Any:
     """Read the struct or structs in a field whose value cannot be converted as a whole."""
     struct, is_tuple = _nested_struct(wanted)
-    if struct is None or not isinstance(value, list if is_tuple else dict):
-        return msgspec.UNSET
-    if is_tuple:
+    if struct is not None and is_tuple and isinstance(value, list):
         return tuple(read_struct(struct, item) for item in value if isinstance(item, dict))
-    return read_struct(struct, value)
+    if struct is not None and not is_tuple and isinstance(value, dict):
+        return read_struct(struct, value)
+    return msgspec.UNSET
 
 
 @cache
