@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from bridle.wire.events.decode_tolerant import convert
 from bridle.wire.mask import Mask
 from bridle.wire.transcript import diff
 from bridle.wire.transcript.clip import Clip
+from bridle.wire.transcript.file_changes import file_change
+from bridle.wire.transcript.tool_details import ToolDetails
 
 CLIP = Clip(Mask())
 
@@ -35,6 +38,7 @@ def test_equal_texts_have_no_diff() -> None:
 
 
 def test_a_patch_with_nonsense_in_it_keeps_what_makes_sense() -> None:
-    change = diff.from_patch("f", "edit", [None, {"lines": ["+a", 1, None]}, {"oldStart": "x"}], CLIP)
+    reported = {"structuredPatch": [None, {"lines": ["+a", 1, None]}, {"oldStart": "x"}]}
+    change = file_change("Edit", {"file_path": "f"}, convert(reported, ToolDetails), CLIP)
     assert change.lines == ("@@ -0,0 +0,0 @@", "+a", "@@ -0,0 +0,0 @@")
     assert change.added == 1

@@ -165,7 +165,7 @@ def test_partial_messages_are_replaced_by_the_finished_blocks() -> None:
 def test_a_compaction_and_the_summary_that_the_program_put_in_are_marked() -> None:
     transcript = recorded("25b-compact")
     notices = [item.text for item in transcript.items() if isinstance(item, Notice)]
-    assert notices[0] == "begins"
+    assert notices[0] == "started"
     assert notices[2].endswith("replaced by a summary (manual): 124 tokens before, 576 after")
     words = [item for item in transcript.items() if isinstance(item, Words)]
     assert [item.speaker for item in words] == [Speaker.PROGRAM, Speaker.PROGRAM]

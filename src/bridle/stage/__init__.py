@@ -1,1 +1,1 @@
-"""The `stage` layer; see docs/architecture.md."""
+"""A scripted model server on loopback; imports only errors and wire."""

@@ -1,1 +1,1 @@
-"""The `wire` layer; see docs/architecture.md."""
+"""The stream-json contract, pure: bytes to events, record, outcome and transcript; imports only errors."""

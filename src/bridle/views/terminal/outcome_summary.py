@@ -42,7 +42,7 @@ def _facts(record: Record, outcome: Outcome) -> list[str]:
         "turns": _joined(_count(record.num_turns, "turn"), _seconds(record.duration_ms), _cost(record)),
         "tokens": _tokens(record),
         "tools": _tools(record),
-        "denied": ", ".join(str(denial.get("tool_name", "?")) for denial in record.permission_denials),
+        "denied": ", ".join(record.denied_tools),
         "retries": _count(record.api_retries or None, "retried request"),
         "limits": _joined(record.rate_limit_status, _format_if_known("resets at {} (epoch seconds)", record.resets_at)),
         "exit code": str(outcome.exit_code),

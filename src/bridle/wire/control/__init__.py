@@ -1,1 +1,1 @@
-"""The `wire/control` package."""
+"""Control requests and responses between a host and an agent; imports only wire.events."""

@@ -1,1 +1,1 @@
-"""Decoders of other agents' output into Claude Code's events; imports wire.events and the record's token tally only."""
+"""Decoders of other agents' output into events; imports only wire.events and wire.record."""

@@ -1,1 +1,1 @@
-"""The `wire/events` package."""
+"""Lines, events and content blocks, decoded and encoded; imports no other part of wire."""

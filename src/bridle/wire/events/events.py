@@ -181,6 +181,14 @@ class RateLimit(Event, frozen=True, kw_only=True, tag="rate_limit_event", eq=Fal
     session_id: str | None = None
 
 
+class RateLimitInfo(msgspec.Struct, frozen=True):
+    """The content of `RateLimit.rate_limit_info`."""
+
+    status: Any = None
+    kind: str | None = msgspec.field(default=None, name="rateLimitType")
+    resets_at: Any = msgspec.field(default=None, name="resetsAt")
+
+
 class ControlRequest(Event, frozen=True, kw_only=True, tag="control_request", eq=False, gc=False):
     """A request of either side to the other; request["subtype"] is its kind."""
 

@@ -1,4 +1,4 @@
-"""What kind of trouble an error is: by what the agent's own fields say, else by the words in it."""
+"""The category of an error: by the agent's own fields, else by the error's text."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _USAGE_LIMIT = re.compile(r"usage limit|(session|weekly|5-hour|opus|sonnet) limi
 
 
 class Category(StrEnum):
-    """What kind of trouble it was."""
+    """The kind of an error."""
 
     RATE_LIMIT = "rate_limit"
     USAGE_LIMIT = "usage_limit"
@@ -40,33 +40,33 @@ _BY_SUBTYPE: dict[str | None, Category] = {
 
 
 def classify(text: str) -> Category:
-    """The kind of an error by the words in it: limits before auth, auth before the rest."""
-    words = text.lower()
-    if any(mark in words for mark in ("429", "rate limit", "rate-limit")):
+    """Return the category of an error by its text: limits before auth, auth before the rest."""
+    lowered = text.lower()
+    if any(mark in lowered for mark in ("429", "rate limit", "rate-limit")):
         return Category.RATE_LIMIT
     auth = ("401", "403", "unauthorized", "authentication", "auth error", "anthropic_api_key")
-    if any(mark in words for mark in auth):
+    if any(mark in lowered for mark in auth):
         return Category.AUTH
-    return Category.USAGE_LIMIT if _USAGE_LIMIT.search(words) else Category.API
+    return Category.USAGE_LIMIT if _USAGE_LIMIT.search(lowered) else Category.API
 
 
 def truncate_error(text: str) -> str:
-    """An error text of bearable length."""
+    """Cut an error text at `ERROR_LIMIT_CHARACTERS`."""
     return text if len(text) <= ERROR_LIMIT_CHARACTERS else text[:ERROR_LIMIT_CHARACTERS] + TRUNCATED
 
 
 def stream_error(failure: Failure, record: Record) -> tuple[str, Category]:
-    """The text of a turn that ended in an error, and its kind."""
+    """Return the text and category of a failed turn."""
     text = truncate_error(failure.text) if failure.text else NO_DETAIL
     return text, _by_structure(failure, record) or classify(text)
 
 
 def _by_structure(failure: Failure, record: Record) -> Category | None:
-    """What the agent's own fields say, which beats any words."""
+    """Return the category by the agent's own fields, which take precedence over text."""
     status, notice = failure.api_error_status, failure.notice
     if status == 429 or notice == "rate_limit":
-        limited = _USAGE_LIMIT.search((failure.text or "").lower()) or record.rate_limit_status == "rejected"
-        return Category.USAGE_LIMIT if limited else Category.RATE_LIMIT
+        is_usage = _USAGE_LIMIT.search((failure.text or "").lower()) or record.rate_limit_status == "rejected"
+        return Category.USAGE_LIMIT if is_usage else Category.RATE_LIMIT
     if status in (401, 403) or notice == "authentication_failed":
         return Category.AUTH
     if failure.subtype in _BY_SUBTYPE:

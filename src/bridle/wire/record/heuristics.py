@@ -1,4 +1,4 @@
-"""Doubts about a run that ended well: it asked a question nobody heard, or left work in the background."""
+"""Heuristic doubts about a successful run: an unanswered question, or unfinished background work."""
 
 from __future__ import annotations
 
@@ -13,29 +13,31 @@ _WAITING = re.compile(r"\b(waiting on|still waiting|continuing|in progress|in th
 
 
 def find_doubt(record: Record, *, background: bool) -> tuple[Category, str] | None:
-    """The doubt that a run with a result leaves, and the warning that says so. A question comes first.
+    """Return the category and warning of a run's first doubt; a question comes before background work.
 
-    `background` is False where the agent was told to run nothing in the background.
+    `background` is False if the agent must not run anything in the background.
     """
     if not record.results:
         return None
-    if _asked_and_stopped(record):
-        words = "the only turn ended by asking the user, and nobody was there to answer"
-        return Category.INTERACTIVE, f"{INTERACTIVE_PREFIX} {words}"
-    if background and _left_work_behind(record):
+    if _ended_with_question(record):
+        return (
+            Category.INTERACTIVE,
+            f"{INTERACTIVE_PREFIX} the only turn ended with a question that no user could answer",
+        )
+    if background and _has_unfinished_work(record):
         count, launches = len(record.background_open), record.background_launches
-        words = f"{count} of {launches} background tasks were not seen to end"
-        return Category.BACKGROUND_TASK, f"{BACKGROUND_PREFIX} {words}"
+        warning = f"{BACKGROUND_PREFIX} {count} of {launches} background tasks did not report an end"
+        return Category.BACKGROUND_TASK, warning
     return None
 
 
-def _asked_and_stopped(record: Record) -> bool:
+def _ended_with_question(record: Record) -> bool:
     if record.num_turns != 1 or "end_turn" not in (record.answer.stop_reason, record.result_stop_reason):
         return False
     return record.answer.asked_user or record.answer.text.rstrip().endswith("?")
 
 
-def _left_work_behind(record: Record) -> bool:
+def _has_unfinished_work(record: Record) -> bool:
     if not record.background_open:
         return False
     too_few = record.num_turns is not None and record.num_turns < record.background_launches + 2

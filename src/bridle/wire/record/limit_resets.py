@@ -1,4 +1,4 @@
-"""When a limit is lifted, out of the words in which an agent says so. Pure: the clock and the person's zone are given.
+"""The time at which a limit resets, parsed from an agent's message. Pure: the caller passes clock and time zone.
 
 Claude AI usage limit reached|1749924000         resets 3pm (America/New_York)       resets at 10:30am
 try again in 5 days 22 hours 11 minutes          try again at Jul 5th, 2026 8:19 PM  resets_at": 1777936568
@@ -13,12 +13,12 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta, tzinfo
 from zoneinfo import ZoneInfo
 
-# No account waits longer than a month for anything; what is further away was misread.
+# No limit resets later than in a month; a time further away was misread.
 MAX_WAIT = timedelta(days=40)
 
-# What is looked at of a text: an agent's error is a line or two, or a few kilobytes of JSON.
+# Only this much of a text is searched: an agent's error is a line or two, or a few kilobytes of JSON.
 _TEXT_CHARACTERS = 64 * 1024
-# An answer of the endpoint that is quoted in a text may be quoted again around it: any run of quotes is one.
+# A response quoted in a text may itself be quoted: any run of quotes counts as one.
 _QUOTED = re.compile(r"[\\\"']+")
 _QUOTES = '"?'
 _LEAD = (
@@ -52,56 +52,58 @@ _TIME = re.compile(
     r"(?: ?\(?(?P<zone>[A-Z][A-Za-z_]+(?:/[A-Za-z0-9_+-]+){1,2}|UTC|GMT)\)?)?",
     re.IGNORECASE,
 )
-# A moment that is over for no longer than this was named before it came: nobody means that of the next day.
-_JUST_OVER = timedelta(hours=1)
+# A time that passed less than this ago is not meant for the next day: the message is simply old.
+_JUST_PASSED = timedelta(hours=1)
 
 
-def limit_reset_time(told: float | None, text: str | None, *, now: datetime, local: tzinfo = UTC) -> datetime | None:
-    """The moment that the account itself has told, in seconds since 1970, else that of the words."""
-    if told is not None and now.timestamp() < told <= (now + MAX_WAIT).timestamp():
-        return datetime.fromtimestamp(told, UTC)
+def limit_reset_time(
+    resets_at: float | None, text: str | None, *, now: datetime, local: tzinfo = UTC
+) -> datetime | None:
+    """Return the reset time that the account reported (a Unix time), else the one in the text."""
+    if resets_at is not None and now.timestamp() < resets_at <= (now + MAX_WAIT).timestamp():
+        return datetime.fromtimestamp(resets_at, UTC)
     return reset_time(text, now=now, local=local)
 
 
 def reset_time(text: str | None, *, now: datetime, local: tzinfo = UTC) -> datetime | None:
-    """The moment that a text names, in UTC; None where it names none that is still to come."""
-    words = _QUOTED.sub('"', " ".join((text or "")[:_TEXT_CHARACTERS].split()))
-    for moment in _named(words, now.astimezone(UTC), local):
+    """Return the future time that a text names, in UTC, or None."""
+    normalized = _QUOTED.sub('"', " ".join((text or "")[:_TEXT_CHARACTERS].split()))
+    for moment in _candidates(normalized, now.astimezone(UTC), local):
         if now < moment <= now + MAX_WAIT:
             return moment.astimezone(UTC)
     return None
 
 
-def _named(words: str, now: datetime, local: tzinfo) -> Iterator[datetime]:
-    """Every moment that could be meant: exact ones first."""
-    for found in _EPOCH.finditer(words):
-        seconds = int(found[1])
+def _candidates(text: str, now: datetime, local: tzinfo) -> Iterator[datetime]:
+    """Yield every time that could be meant, exact ones first."""
+    for match in _EPOCH.finditer(text):
+        seconds = int(match[1])
         yield datetime.fromtimestamp(seconds / 1000 if seconds > 10**11 else seconds, UTC)
-    for found in _SECONDS.finditer(words):
-        yield now + timedelta(seconds=float(found[1]) / (1000 if (found[2] or "").lower() == "ms" else 1))
-    for found in _ISO.finditer(words):
-        yield from _iso(found, local)
-    for found in _SPAN.finditer(words):
-        parts = _SPAN_PART.findall(found[1])
+    for match in _SECONDS.finditer(text):
+        yield now + timedelta(seconds=float(match[1]) / (1000 if (match[2] or "").lower() == "ms" else 1))
+    for match in _ISO.finditer(text):
+        yield from _iso(match, local)
+    for match in _SPAN.finditer(text):
+        parts = _SPAN_PART.findall(match[1])
         yield now + timedelta(seconds=sum(float(number) * _UNITS[unit.lower()] for number, unit in parts))
-    for found in _TIME.finditer(words):
-        yield from _of_the_clock(found, now, _zone(found["zone"], local))
+    for match in _TIME.finditer(text):
+        yield from _clock_time(match, now, _zone(match["zone"], local))
 
 
-def _iso(found: re.Match[str], local: tzinfo) -> Iterator[datetime]:
-    zone = (found[2] or "").upper()
+def _iso(match: re.Match[str], local: tzinfo) -> Iterator[datetime]:
+    zone = (match[2] or "").upper()
     try:
-        moment = datetime.fromisoformat(found[1] + ("+00:00" if zone in ("Z", "UTC") else zone))
+        moment = datetime.fromisoformat(match[1] + ("+00:00" if zone in ("Z", "UTC") else zone))
     except ValueError:
-        return  # the thirteenth month
+        return  # such as month 13
     yield moment if moment.tzinfo is not None else moment.replace(tzinfo=local)
 
 
-def _of_the_clock(found: re.Match[str], now: datetime, zone: tzinfo) -> Iterator[datetime]:
-    """A time of day on the day that is named, else on the next day on which it comes."""
-    hour, minute, half = int(found["hour"]), int(found["minute"] or 0), (found["half"] or "")[:1].lower()
-    if not half and found["minute"] is None:
-        return  # a bare number is no time
+def _clock_time(match: re.Match[str], now: datetime, zone: tzinfo) -> Iterator[datetime]:
+    """Yield a time of day on the named day, else its next occurrence."""
+    hour, minute, half = int(match["hour"]), int(match["minute"] or 0), (match["half"] or "")[:1].lower()
+    if not half and match["minute"] is None:
+        return  # a bare number is not a time
     if half:
         if not 1 <= hour <= 12:
             return
@@ -109,41 +111,41 @@ def _of_the_clock(found: re.Match[str], now: datetime, zone: tzinfo) -> Iterator
     today = now.astimezone(zone).replace(tzinfo=None)
     try:
         clock = today.replace(hour=hour, minute=minute, second=0, microsecond=0)
-        days = list(_days(found, clock, today))
+        days = list(_days(match, clock, today))
     except ValueError:
-        return  # the 25th hour, or the 31st of a month that has none
+        return  # such as hour 25, or 31 June
     for day in days:
-        # An hour that the change of the clocks brings twice is first the earlier, then the later one.
+        # An hour that occurs twice when clocks change: first the earlier, then the later.
         for fold in (0, 1):
             moment = day.replace(tzinfo=zone, fold=fold).astimezone(UTC)
             if moment > now:
                 yield moment
                 return
-            if now - moment < _JUST_OVER:
+            if now - moment < _JUST_PASSED:
                 return
 
 
-def _days(found: re.Match[str], clock: datetime, today: datetime) -> Iterator[datetime]:
-    if found["month"]:
-        month, day = _MONTHS.index(found["month"].lower()) + 1, int(found["day"])
-        years = [int(found["year"])] if found["year"] else [today.year, today.year + 1]
+def _days(match: re.Match[str], clock: datetime, today: datetime) -> Iterator[datetime]:
+    if match["month"]:
+        month, day = _MONTHS.index(match["month"].lower()) + 1, int(match["day"])
+        years = [int(match["year"])] if match["year"] else [today.year, today.year + 1]
         yield from (clock.replace(year=year, month=month, day=day) for year in years)
-    elif found["weekday"]:
-        ahead = (_DAYS.index(found["weekday"].lower()) - today.weekday()) % 7
+    elif match["weekday"]:
+        ahead = (_DAYS.index(match["weekday"].lower()) - today.weekday()) % 7
         yield from (clock + timedelta(days=ahead + week) for week in (0, 7))
-    elif found["tomorrow"]:
+    elif match["tomorrow"]:
         yield clock + timedelta(days=1)
     else:
         yield from (clock + timedelta(days=ahead) for ahead in (0, 1))
 
 
 def _zone(name: str | None, local: tzinfo) -> tzinfo:
-    """The zone of that name; the person's own where the text has none, or one that this machine does not know."""
+    """Return the zone of that name, or the local one if it is missing or unknown."""
     if name is None:
         return local
     if name.upper() in ("UTC", "GMT"):
         return UTC
     try:
         return ZoneInfo(name)
-    except (KeyError, ValueError, OSError):  # there is none of that name, or no list of zones at all
+    except (KeyError, ValueError, OSError):  # no such zone, or no zone database
         return local

@@ -1,7 +1,7 @@
-"""The outcome: a verdict on a record, given how the process ended.
+"""The outcome: the verdict on a record, given how the process ended.
 
-Two policies judge one record. `lenient` follows the parser that tolerates a missing result. `harness` is for
-unattended work: no result and no text fails the run, and so does a refused permission.
+There are two policies. `lenient` tolerates a missing result. `harness` is for unattended runs: a run without a
+result and text fails, and so does one with a refused permission.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from bridle.wire.record.record import Record
 
 INTERRUPTED_SUBTYPE = "error_during_execution"
 NO_RESULT = "stream-json ended without a 'result' message; token usage unavailable"
-NO_EVENTS = "there is JSON here but no event: a list of them (--output-format json) is not what is read, but one a line"
+NO_EVENTS = "the input is JSON but has no events: expected one event per line (--output-format stream-json)"
 MALFORMED_PREFIX = "malformed stream-json line skipped:"
-NO_EXIT_CODE = -1  # of a run that was timed out, or whose program was not there
-# The end of a long stderr is what explains a failure. Live runs and logs read later keep the same part of it.
+NO_EXIT_CODE = -1  # of a run that timed out, or whose program was not found
+# The end of a long stderr explains a failure. Live runs and logs read later keep the same part of it.
 STDERR_TAIL_BYTES = 64 * 1024
 _STDERR_LIMIT_CHARACTERS = 2000  # of stderr in a warning; the whole of it is in its own log
 
 
 class Policy(StrEnum):
-    """Who judges."""
+    """The rules by which a run counts as failed."""
 
     HARNESS = "harness"
     LENIENT = "lenient"
@@ -33,24 +33,24 @@ class Policy(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """How the process ended, as seen from outside."""
+    """How the process ended."""
 
     exit_code: int | None = 0
     stderr: str = ""
     timed_out: bool = False
     expected_session: str | None = None
-    """The session that was to be continued, where one was."""
+    """The session to resume, if there was one."""
     not_found: str | None = None
-    """Set when there was no such program: the words to say so."""
+    """The error message if the program was not found."""
     fault: str | None = None
-    """Something on our side ended the run (a full disk, a schema that was never met): the words to say so."""
+    """The error message if Bridle itself ended the run (a full disk, a schema that was never met)."""
     fault_category: Category | None = None
     ended_by_us: bool = False
-    """We ended a process that had given its result and stayed; its exit code then says nothing."""
+    """Bridle ended a process that stayed after its result; the exit code means nothing."""
 
     @property
     def was_started(self) -> bool:
-        """Whether there was a process at all: not where its program was missing or the run was refused before it."""
+        """Whether there was a process: not if its program was missing or the run was refused before."""
         return self.not_found is None and not (self.exit_code is None and self.fault is not None)
 
 
@@ -62,11 +62,11 @@ class Outcome:
     error: str | None
     category: Category | None
     run_error: bool
-    """Whether unattended work must treat the run as failed."""
+    """Whether an unattended run must count as failed."""
     reason: str | None
-    """Why it failed, in one line, where it did."""
+    """Why it failed, if it did."""
     degraded: bool
-    """The answer was put together from the stream because the result had none."""
+    """The answer was assembled from the stream because the result had none."""
     succeeded: bool
     succeeded_cleanly: bool
     session_forked: bool
@@ -76,24 +76,24 @@ class Outcome:
 
     @property
     def failed(self) -> bool:
-        """The verdict in one bit, by the policy that judged."""
+        """Whether the run failed by the outcome's policy."""
         return self.run_error if self.policy is Policy.HARNESS else self.error is not None
 
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What the caller wants judged, and how."""
+    """What counts as a failure."""
 
     policy: Policy = Policy.HARNESS
     hang_heuristic: bool = True
     background_heuristic: bool = True
-    """False where the agent was told to run nothing in the background."""
+    """False if the agent must not run anything in the background."""
     denials_fail: bool = True
 
 
 @dataclass(frozen=True, slots=True)
-class _Trouble:
-    """An error and what kind it is; the text is None for one that only the heuristics saw."""
+class _Problem:
+    """An error and its category; the text is None if only a heuristic found it."""
 
     error: str | None = None
     category: Category | None = None
@@ -101,90 +101,89 @@ class _Trouble:
 
 
 def judge(record: Record, ending: Ending | None = None, rules: Rules | None = None) -> Outcome:
-    """Give the verdict on a run."""
-    ending, rules = _seen_from_the_result(record, ending or Ending()), rules or Rules()
+    """Return the outcome of a run."""
+    ending, rules = _forgive_late_timeout(record, ending or Ending()), rules or Rules()
     final_text, degraded = _final_text(record)
-    trouble = _trouble(record, ending, rules)
-    reason = _reason(record, ending, rules, trouble, final_text)
-    category = trouble.category or _category_of_reason(record, ending, rules, reason)
-    exit_code = _exit_code(ending, trouble)
+    problem = _find_problem(record, ending, rules)
+    reason = _reason(record, ending, rules, problem, final_text)
+    category = problem.category or _category_of_reason(record, ending, rules, reason)
+    exit_code = _exit_code(ending, problem)
     answered = record.output.strip() or (record.failure is None and final_text.strip())
     succeeded = exit_code == 0 and bool(answered)
     return Outcome(
         final_text=final_text,
-        error=trouble.error,
+        error=problem.error,
         category=category,
         run_error=reason is not None,
         reason=reason,
         degraded=degraded,
         succeeded=succeeded,
-        succeeded_cleanly=succeeded and trouble.error is None and category is None,
+        succeeded_cleanly=succeeded and problem.error is None and category is None,
         session_forked=_forked(record, ending),
         exit_code=exit_code,
-        warnings=(*_stream_warnings(record, ending), *trouble.warnings, *_mismatch(record, ending, trouble)),
+        warnings=(*_stream_warnings(record, ending), *problem.warnings, *_mismatch(record, ending, problem)),
         policy=rules.policy,
     )
 
 
 def is_cut_short(record: Record) -> bool:
-    """No result, or only one that an agent prints when it is interrupted, or that stands for none."""
+    """Return whether there is no result, or only that of an interrupted agent or an ended stream."""
     if not record.results or record.terminal_reason == STREAM_ENDED:
         return True
     return record.failure is not None and record.failure.subtype == INTERRUPTED_SUBTYPE
 
 
-def _seen_from_the_result(record: Record, ending: Ending) -> Ending:
-    """A limit that strikes after the result ends a process that had nothing more to say."""
+def _forgive_late_timeout(record: Record, ending: Ending) -> Ending:
+    """Ignore a timeout after the result: the agent had finished."""
     answered = record.results > 0 and record.failure is None
     return replace(ending, ended_by_us=True) if ending.timed_out and answered else ending
 
 
-def _exit_code(ending: Ending, trouble: _Trouble) -> int | None:
-    if trouble.category in (Category.TIMEOUT, Category.NOT_FOUND):
+def _exit_code(ending: Ending, problem: _Problem) -> int | None:
+    if problem.category in (Category.TIMEOUT, Category.NOT_FOUND):
         return NO_EXIT_CODE
     return 0 if ending.ended_by_us else ending.exit_code
 
 
 def _final_text(record: Record) -> tuple[str, bool]:
-    """The answer, and whether it had to be put together from the stream."""
-    stated = record.result_text or ""
-    if stated.strip():
-        said = record.answer.text
-        return (said, False) if said.startswith(stated) and said != stated else (stated, False)
+    """Return the answer, and whether it had to be assembled from the stream."""
+    result = record.result_text or ""
+    if result.strip():
+        answer = record.answer.text
+        return (answer, False) if answer.startswith(result) and answer != result else (result, False)
     streamed = record.main_thread_text if record.main_thread_text.strip() else record.output
     if streamed.strip() and record.failure is None:
         return streamed, True
-    return streamed or stated, bool(streamed.strip()) and not record.results
+    return streamed or result, bool(streamed.strip()) and not record.results
 
 
-def _trouble(record: Record, ending: Ending, rules: Rules) -> _Trouble:
-    """The first of these that holds: an error in the stream, the clock, the heuristics, the process."""
+def _find_problem(record: Record, ending: Ending, rules: Rules) -> _Problem:
+    """Return the first problem: of the stream, the clock, the heuristics, the process."""
     if ending.not_found is not None:
-        return _Trouble(ending.not_found, Category.NOT_FOUND)
+        return _Problem(ending.not_found, Category.NOT_FOUND)
     if ending.fault is not None:
-        return _Trouble(truncate_error(ending.fault), ending.fault_category or Category.PROCESS)
+        return _Problem(truncate_error(ending.fault), ending.fault_category or Category.PROCESS)
     stderr = ending.stderr if ending.stderr.strip() else ""
     if ending.timed_out and is_cut_short(record):
-        return _Trouble("timeout", Category.TIMEOUT, _stderr_warning(stderr))
+        return _Problem("timeout", Category.TIMEOUT, _stderr_warning(stderr))
     if record.failure is not None:
-        return _Trouble(*stream_error(record.failure, record), _stderr_warning(stderr))
+        return _Problem(*stream_error(record.failure, record), _stderr_warning(stderr))
     doubted = find_doubt(record, background=rules.background_heuristic) if rules.hang_heuristic else None
     if doubted is not None:
-        return _Trouble(None, doubted[0], (doubted[1], *_stderr_warning(stderr)))
+        return _Problem(None, doubted[0], (doubted[1], *_stderr_warning(stderr)))
     if ending.exit_code != 0 and stderr and not ending.ended_by_us:
-        return _Trouble(truncate_error(stderr), Category.PROCESS)
-    return _Trouble()
+        return _Problem(truncate_error(stderr), Category.PROCESS)
+    return _Problem()
 
 
-def _reason(record: Record, ending: Ending, rules: Rules, trouble: _Trouble, final_text: str) -> str | None:
-    """Why unattended work must treat the run as failed; None where it need not."""
-    if trouble.error is not None:
-        return trouble.error
+def _reason(record: Record, ending: Ending, rules: Rules, problem: _Problem, final_text: str) -> str | None:
+    """Return why an unattended run must count as failed, or None."""
+    if problem.error is not None:
+        return problem.error
     if record.permission_denials and rules.denials_fail:
-        names = ", ".join(sorted({str(d.get("tool_name", "?")) for d in record.permission_denials}))
-        return f"permission was refused for {names}"
+        return f"permission was refused for {', '.join(sorted(set(record.denied_tools)))}"
     if record.results:
-        # A command that the program answered itself, such as a compaction, takes no turn and need not say anything.
+        # A command that the program executes itself, such as a compaction, takes no turn and needs no text.
         answered = final_text.strip() or record.has_structured_output or record.num_turns == 0
         return None if answered else "the agent ended with an empty result and no text"
     if not final_text.strip():
@@ -193,7 +192,7 @@ def _reason(record: Record, ending: Ending, rules: Rules, trouble: _Trouble, fin
 
 
 def _category_of_reason(record: Record, ending: Ending, rules: Rules, reason: str | None) -> Category | None:
-    """The kind of a failure that only the harness policy sees."""
+    """Return the category of a failure that only the harness policy finds."""
     if reason is None or rules.policy is Policy.LENIENT:
         return None
     if record.results:
@@ -216,14 +215,14 @@ def _stream_warnings(record: Record, ending: Ending) -> list[str]:
     if record.ignored and record.ignored == record.events:
         warnings.append(NO_EVENTS)
     if record.other_session_id is not None:
-        warnings.append(f"a later init named another session: {record.other_session_id}")
+        warnings.append(f"a later init has another session: {record.other_session_id}")
     return warnings + record.notices
 
 
-def _mismatch(record: Record, ending: Ending, trouble: _Trouble) -> list[str]:
-    """The process and the stream disagree; the stream is believed."""
-    believed = record.results and record.failure is None and trouble.category is not Category.PROCESS
-    if not believed or ending.timed_out or ending.ended_by_us or ending.exit_code == 0:
+def _mismatch(record: Record, ending: Ending, problem: _Problem) -> list[str]:
+    """Return a warning if the exit code contradicts a successful result, which takes precedence."""
+    has_succeeded = record.results and record.failure is None and problem.category is not Category.PROCESS
+    if not has_succeeded or ending.timed_out or ending.ended_by_us or ending.exit_code == 0:
         return []
     return [f"exit code {ending.exit_code} after a result without an error"]
 

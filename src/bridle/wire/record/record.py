@@ -1,7 +1,7 @@
-"""The record: facts folded from the events of one agent run, without judging them.
+"""The record: facts folded from the events of one agent run, without a verdict.
 
-Memory grows with the words of the answer and with nothing else: not with events, tools or bytes.
-What the facts mean is decided in outcome.py.
+Memory grows with the text of the answer only, not with events, tools or bytes.
+The verdict on these facts is in outcome.py.
 """
 
 from __future__ import annotations
@@ -11,14 +11,16 @@ from typing import Any
 
 import msgspec
 
+from bridle.wire.events.decode_tolerant import convert
 from bridle.wire.events.events import Usage
+from bridle.wire.events.loose_json import JsonObject
 from bridle.wire.events.numbers import plausible
 
-MAIN = None  # the thread of the agent itself; a sub-agent's thread is the id of the tool call that began it
+MAIN = None  # the thread of the agent itself; a sub-agent's thread is the id of the tool call that started it
 
 
 class Chunk(msgspec.Struct, frozen=True):
-    """One text block of an answer and the thread that said it."""
+    """One text block of an answer, and its thread."""
 
     text: str
     thread: str | None = MAIN
@@ -36,7 +38,7 @@ class Tally:
     reasoning_output_tokens: int = 0
 
     def add(self, usage: Usage | Tally) -> None:
-        """Count these tokens too."""
+        """Add these tokens."""
         self.input_tokens += usage.input_tokens
         self.output_tokens += usage.output_tokens
         self.cache_creation_input_tokens += usage.cache_creation_input_tokens
@@ -44,16 +46,16 @@ class Tally:
         self.cached_input_tokens += usage.cached_input_tokens
         self.reasoning_output_tokens += usage.reasoning_output_tokens
 
-    def drop_absurd(self) -> Tally:
-        """Count nothing where the sum cannot be true; give the tally itself."""
-        for counted in fields(self):
-            setattr(self, counted.name, plausible(getattr(self, counted.name)) or 0)
+    def drop_implausible(self) -> Tally:
+        """Set implausible sums to 0; return the tally itself."""
+        for count in fields(self):
+            setattr(self, count.name, plausible(getattr(self, count.name)) or 0)
         return self
 
 
 @dataclass(slots=True)
 class Answer:
-    """The last message of the agent itself: its words, why it stopped, whether it asked the user."""
+    """The last message of the main agent: text, stop reason, whether it asked the user."""
 
     message_id: str | None = None
     texts: list[str] = field(default_factory=list)
@@ -62,27 +64,27 @@ class Answer:
 
     @property
     def text(self) -> str:
-        """The words of the message."""
+        """The text of the message."""
         return "\n".join(self.texts)
 
 
 @dataclass(slots=True)
 class Failure:
-    """What a turn that ended in an error said of it."""
+    """The error of a failed turn."""
 
     text: str | None = None
     subtype: str | None = None
     api_error_status: int | None = None
-    notice: str | None = None  # the program's own name for it, from assistant.error
+    notice: str | None = None  # the program's name for the error, from assistant.error
 
 
 @dataclass(slots=True)
 class Record:
-    """Facts of one agent run. Filled by a Recorder; read by everybody else."""
+    """The facts of one agent run; only a Recorder writes them."""
 
     session_id: str | None = None
     other_session_id: str | None = None
-    """Another session id that a later init named."""
+    """A different session id of a later init."""
     model: str | None = None
     version: str | None = None
     cwd: str | None = None
@@ -96,30 +98,30 @@ class Record:
 
     results: int = 0
     result_text: str | None = None
-    """The text of the last result, where it had one."""
+    """The text of the last result, if it had one."""
     result_subtype: str | None = None
     result_stop_reason: str | None = None
     terminal_reason: str | None = None
     failure: Failure | None = None
-    """Set while the last turn that counts ended in an error."""
+    """Set if the last turn that counts failed."""
     structured_output: Any = None
     has_structured_output: bool = False
-    permission_denials: list[dict[str, Any]] = field(default_factory=list)
+    permission_denials: list[JsonObject] = field(default_factory=list)
 
     usage: Tally = field(default_factory=Tally)
-    cache_creation: dict[str, Any] | None = None
-    """How the cache writes divide by lifetime, where the last result says so."""
+    cache_creation: JsonObject | None = None
+    """The cache writes by lifetime, if the last result has them."""
     past_usage: Tally = field(default_factory=Tally)
-    """Of messages that are over, from the messages themselves."""
+    """The tokens of finished messages, counted from the messages."""
     live_usage: dict[str | None, tuple[str | None, Usage]] = field(default_factory=dict)
-    """Of the latest message of each thread: its id and usage, which is repeated for each of its blocks."""
+    """The id and usage of each thread's latest message; usage is repeated for each of its blocks."""
     total_cost_usd: float | None = None
-    model_usage: dict[str, Any] = field(default_factory=dict)
+    model_usage: JsonObject = field(default_factory=dict)
     num_turns: int | None = None
     duration_ms: float | None = None
     duration_api_ms: float | None = None
     context_tokens: int = 0
-    """What the model had before it in its latest main-thread message."""
+    """The tokens in the model's context at its latest main-thread message."""
 
     api_retries: int = 0
     rate_limit_status: str | None = None
@@ -131,50 +133,59 @@ class Record:
     tool_results: int = 0
     tool_errors: int = 0
     open_tools: dict[str, str] = field(default_factory=dict)
-    """Tool calls without a result yet: id and name."""
+    """Tool calls without a result yet, by id, with their names."""
     open_tasks: dict[str, str] = field(default_factory=dict)
-    """Sub-agents and background commands that the program reported to have begun and not to have ended."""
+    """Sub-agents and background commands that were reported as started and not as ended."""
     background_launches: int = 0
     background_open: dict[str, str] = field(default_factory=dict)
-    """Background sub-agents that were started and not seen to end: id and description."""
+    """Background sub-agents that have not reported an end, by id, with their descriptions."""
 
     events: int = 0
     parse_errors: int = 0
     unknown_events: int = 0
     ignored: int = 0
-    """Lines of JSON that are no object, such as a number or a list."""
+    """Lines of JSON that are not an object, such as a number or a list."""
     malformed: list[str] = field(default_factory=list)
-    """The heads of the first few lines that could not be read."""
+    """The heads of the first few lines that could not be decoded."""
     notices: list[str] = field(default_factory=list)
-    """What the agent program warned of, for the outcome's warnings."""
+    """Warnings of the agent program, for the outcome's warnings."""
 
     @property
     def output(self) -> str:
-        """All text blocks, those of sub-agents included."""
+        """All text blocks, including those of sub-agents."""
         return "\n".join(chunk.text for chunk in self.chunks)
 
     @property
     def main_thread_text(self) -> str:
-        """The text blocks of the agent itself."""
+        """The text blocks of the main agent."""
         return "\n".join(chunk.text for chunk in self.chunks if chunk.thread is MAIN)
 
     @property
     def stop_reason(self) -> str | None:
-        """Why the model stopped: real streams name it on the result, others on the message."""
+        """Why the model stopped: on the result in real streams, on the message in others."""
         return self.result_stop_reason or self.answer.stop_reason
 
     @property
     def usage_estimate(self) -> Tally | None:
-        """Tokens counted from the messages themselves, each once: for a run whose result names none."""
+        """Tokens counted from the messages, each once; for a run whose result has none."""
         if not self.live_usage and self.past_usage == Tally():
             return None
         total = replace(self.past_usage)
         for _, usage in self.live_usage.values():
             total.add(usage)
-        return total.drop_absurd()
+        return total.drop_implausible()
 
     @property
     def context_window(self) -> int | None:
-        """The window of the model that ran, where the result names it."""
-        windows = [plausible(use.get("contextWindow")) for use in self.model_usage.values() if isinstance(use, dict)]
+        """The context window of the model, if the result has it."""
+        windows = [plausible(convert(usage, _ModelUsage).context_window) for usage in self.model_usage.values()]
         return max((window for window in windows if isinstance(window, int) and window > 0), default=None)
+
+    @property
+    def denied_tools(self) -> list[str]:
+        """The names of the tools whose calls were refused, one for each call."""
+        return [str(denial.get("tool_name", "?")) for denial in self.permission_denials]
+
+
+class _ModelUsage(msgspec.Struct, frozen=True):
+    context_window: Any = msgspec.field(default=None, name="contextWindow")

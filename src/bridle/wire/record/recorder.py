@@ -1,4 +1,4 @@
-"""The fold from events to a record. One method for each kind of event that carries facts."""
+"""The fold from events to a record: one method for each kind of event that has facts."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from msgspec import Struct
+
 from bridle.wire.events.blocks import Text, ToolResult, ToolUse
+from bridle.wire.events.decode_tolerant import convert
 from bridle.wire.events.events import (
     Assistant,
     Event,
@@ -14,6 +17,7 @@ from bridle.wire.events.events import (
     Malformed,
     Message,
     RateLimit,
+    RateLimitInfo,
     Result,
     Skipped,
     Unknown,
@@ -32,17 +36,24 @@ from bridle.wire.events.system import (
 )
 from bridle.wire.record.record import MAIN, Answer, Chunk, Failure, Record, Tally
 
-SUB_AGENT_TOOLS = ("Task", "Agent")  # the tool's name as listed, and as called
+SUB_AGENT_TOOLS = ("Task", "Agent")  # the tool's name in the list of tools, and in calls
 ENDED_TASK = ("completed", "failed", "killed", "stopped")
 ASK_TOOL = "AskUserQuestion"
 _MALFORMED_KEPT = 3  # enough to see what slipped into the stream
-_NOTICES_KEPT = 20  # what an agent repeats with small changes must not fill the memory
+_NOTICES_KEPT = 20  # a warning repeated with small changes must not fill the memory
 _MALFORMED_CHARACTERS = 120
 _RESET_IN_TEXT = re.compile(r"\|(\d{10,13})\b")
 
 
+class AgentArguments(Struct, frozen=True):
+    """The input of a call that starts a sub-agent."""
+
+    description: Any = ""
+    run_in_background: bool = False
+
+
 class Recorder:
-    """Folds events into a record, one at a time."""
+    """The fold of events into a record."""
 
     def __init__(self) -> None:
         self.record = Record()
@@ -68,14 +79,14 @@ class Recorder:
         }
 
     def add(self, event: Event) -> None:
-        """Take in one event."""
+        """Add one event."""
         self.record.events += 1
         fold = self._fold.get(type(event))
         if fold is not None:
             fold(event)
 
     def add_all(self, events: Sequence[Event]) -> None:
-        """Take in events in their order."""
+        """Add events in order."""
         find = self._fold.get
         for event in events:
             fold = find(type(event))
@@ -126,7 +137,7 @@ class Recorder:
                     answer.asked_user = True
 
     def _continue_answer(self, message: Message) -> Answer:
-        """The blocks of one message arrive as events of their own and share its id."""
+        """Return the answer that a message continues: its blocks arrive as separate events with one id."""
         answer = self.record.answer
         if message.id is None or message.id != answer.message_id:
             answer = self.record.answer = Answer(message.id)
@@ -135,7 +146,7 @@ class Recorder:
         return answer
 
     def _note_usage(self, thread: str | None, message_id: str | None, usage: Usage) -> None:
-        """Usage is repeated for each block of a message: the last value for an id counts, once."""
+        """Record a message's usage, which is repeated for each block: the last one counts, once."""
         live = self.record.live_usage.get(thread)
         if live is not None and (message_id is None or live[0] != message_id):
             self.record.past_usage.add(live[1])
@@ -145,10 +156,10 @@ class Recorder:
         self.record.tool_uses += 1
         self.record.open_tools[block.id] = block.name
         if block.name in SUB_AGENT_TOOLS and b"run_in_background" in bytes(block.input):
-            arguments = block.arguments
-            if arguments.get("run_in_background") is True:
+            arguments = convert(block.arguments, AgentArguments)
+            if arguments.run_in_background:
                 self.record.background_launches += 1
-                self.record.background_open[block.id] = str(arguments.get("description", ""))
+                self.record.background_open[block.id] = str(arguments.description)
 
     def _user(self, event: User) -> None:
         if isinstance(event.message.content, str):
@@ -182,7 +193,7 @@ class Recorder:
                 api_error_status=event.api_error_status,
                 notice=self._notice,
             )
-            record.resets_at = _reset_in(text) or record.resets_at
+            record.resets_at = _reset_time(text) or record.resets_at
         elif is_turn:
             record.failure = None
         self._add_numbers(event, is_turn=is_turn)
@@ -192,26 +203,27 @@ class Recorder:
             self._deny(event.permission_denials)
 
     def _deny(self, denials: list[Any]) -> None:
-        """A turn lists its own denials or those of the whole run: each call counts once."""
+        """Add refused calls, each once: a turn lists its own or those of the whole run."""
         for denial in denials:
-            call_id = denial.get("tool_use_id") if isinstance(denial, dict) else None
-            known = call_id if isinstance(call_id, str) else None
-            if isinstance(denial, dict) and known not in self._denied:
-                self.record.permission_denials.append(denial)
-            if known is not None:
-                self._denied.add(known)
+            match denial:
+                case {"tool_use_id": str(call_id)}:
+                    if call_id not in self._denied:
+                        self.record.permission_denials.append(denial)
+                    self._denied.add(call_id)
+                case dict():
+                    self.record.permission_denials.append(denial)
 
     def _add_numbers(self, event: Result, *, is_turn: bool) -> None:
-        """Usage, turns and time are counted anew for each turn; cost and usage by model run on over the process.
+        """Add the figures of a result: usage, turns and time are per turn; cost and usage by model are cumulative.
 
-        A second result without an init of its own is no new turn: its figures take the place of the first one's.
+        A second result without its own init is not a new turn: its figures replace those of the first.
         """
         record = self.record
         earlier = is_turn and record.results > 1
         if event.usage is not None:
             record.usage = record.usage if earlier else Tally()
             record.usage.add(event.usage)
-            record.usage.drop_absurd()
+            record.usage.drop_implausible()
             split = event.usage.cache_creation
             record.cache_creation = split if isinstance(split, dict) else None
         turns, milliseconds, cost = map(plausible, (event.num_turns, event.duration_ms, event.total_cost_usd))
@@ -229,15 +241,14 @@ class Recorder:
         self.record.api_retries += 1
 
     def _rate_limit(self, event: RateLimit) -> None:
-        info = event.rate_limit_info
-        if not isinstance(info, dict):
+        if not isinstance(event.rate_limit_info, dict):
             return
-        status, kind, resets_at = info.get("status"), info.get("rateLimitType"), info.get("resetsAt")
-        self.record.rate_limit_status = status if isinstance(status, str) else None
-        self.record.rate_limit_type = kind if isinstance(kind, str) else None
-        moment = plausible(resets_at)
-        if moment is not None:
-            self.record.resets_at = _seconds(int(moment))
+        info = convert(event.rate_limit_info, RateLimitInfo)
+        self.record.rate_limit_status = info.status if isinstance(info.status, str) else None
+        self.record.rate_limit_type = info.kind
+        resets_at = plausible(info.resets_at)
+        if resets_at is not None:
+            self.record.resets_at = _seconds(int(resets_at))
 
     def _compact_boundary(self, _event: CompactBoundary) -> None:
         self.record.compactions += 1
@@ -269,7 +280,7 @@ class Recorder:
     def _skipped(self, event: Skipped) -> None:
         self.record.parse_errors += 1
         if len(self.record.malformed) < _MALFORMED_KEPT:
-            self.record.malformed.append(f"({event.size_bytes} bytes, over the limit for one line)")
+            self.record.malformed.append(f"({event.size_bytes} bytes, over the size limit of a line)")
 
     def _unknown(self, _event: Unknown) -> None:
         self.record.unknown_events += 1
@@ -279,7 +290,7 @@ class Recorder:
 
 
 def record_events(events: Iterable[Event]) -> Record:
-    """The record of a whole run."""
+    """Return the record of a whole run."""
     recorder = Recorder()
     for event in events:
         recorder.add(event)
@@ -287,30 +298,34 @@ def record_events(events: Iterable[Event]) -> Record:
 
 
 def result_text(value: Any) -> str | None:
-    """The text of a result: a string, or a message object with text blocks."""
-    if isinstance(value, str):
-        return value
-    content = value.get("content") if isinstance(value, dict) else None
-    if isinstance(content, str):
-        return content
-    if not isinstance(content, list):
-        return None
-    texts = [block.get("text") for block in content if isinstance(block, dict)]
-    return "".join(text for text in texts if isinstance(text, str))
+    """Return the text of a result: a string, or a message object with text blocks."""
+    match value:
+        case str(text) | {"content": str(text)}:
+            return text
+        case {"content": list(blocks)}:
+            return "".join(text for block in blocks if (text := _block_text(block)))
+    return None
 
 
 def errors_text(value: Any) -> str | None:
-    """What a failed result lists as its errors, in one text."""
+    """Join the errors that a failed result lists."""
     if not isinstance(value, list):
         return None
     return "; ".join(item for item in value if isinstance(item, str)) or None
 
 
-def _reset_in(text: str | None) -> int | None:
-    found = _RESET_IN_TEXT.search(text or "")
-    return _seconds(int(found[1])) if found else None
+def _block_text(block: Any) -> str:
+    match block:
+        case {"text": str(text)}:
+            return text
+    return ""
+
+
+def _reset_time(text: str | None) -> int | None:
+    match = _RESET_IN_TEXT.search(text or "")
+    return _seconds(int(match[1])) if match else None
 
 
 def _seconds(moment: int) -> int:
-    """Epoch seconds from seconds or milliseconds."""
+    """Return Unix seconds from seconds or milliseconds."""
     return moment // 1000 if moment > 10**11 else moment

@@ -1,13 +1,13 @@
-"""How Claude Code words the result of a tool call that was not let run.
+"""The texts by which Claude Code reports a tool call that was refused or interrupted.
 
-The turn's result lists the refused calls and has the last word; until it comes, these words are all there is.
+The turn's result lists the refused calls and takes precedence; until it arrives, only these texts are known.
 """
 
 from __future__ import annotations
 
 import re
 
-REJECTED = b'"User rejected tool use"'  # tool_use_result of a call that somebody stopped or refused
+REJECTED = b'"User rejected tool use"'  # tool_use_result of a call that the user stopped or refused
 INTERRUPTED_PREFIX = "[Request interrupted by user"
 
 _REFUSED = re.compile(
@@ -22,16 +22,16 @@ _LAUNCHED = re.compile(r"Command running in background with ID: ")
 
 
 def is_permission_refusal(text: str) -> bool:
-    """Whether a failed call's text says that permission was missing."""
+    """Return whether a failed call's text reports a missing permission."""
     return _REFUSED.match(text) is not None
 
 
 def is_background_launch(text: str) -> bool:
-    """Whether a call's text says that the work goes on in the background."""
+    """Return whether a call's text reports that its command continues in the background."""
     return _LAUNCHED.match(text) is not None
 
 
 def unwrap_error(text: str) -> str:
-    """The text without the tags that mark an error for the model."""
-    found = _WRAPPED.match(text)
-    return found[1] if found else text
+    """Remove the tags that mark an error for the model."""
+    match = _WRAPPED.match(text)
+    return match[1] if match else text

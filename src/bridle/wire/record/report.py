@@ -1,10 +1,11 @@
-"""A record and its outcome as one plain document: what `inspect --json` and `ask --json` print."""
+"""A record and its outcome as one JSON document, as `inspect --json` and `ask --json` print it."""
 
 from __future__ import annotations
 
 import json
 from typing import Any
 
+from bridle.wire.events.loose_json import JsonObject
 from bridle.wire.record.outcome import Outcome
 from bridle.wire.record.record import Record, Tally
 
@@ -18,29 +19,29 @@ _COUNTS = (
 )
 
 
-def report_document(record: Record, outcome: Outcome) -> dict[str, Any]:
-    """Every field that programs may rely on."""
+def report_document(record: Record, outcome: Outcome) -> JsonObject:
+    """Return every field that programs may rely on."""
     ending = {"session_forked": outcome.session_forked, "exit_code": outcome.exit_code}
     return {**_verdict(record, outcome), **_identity(record), **_figures(record), **ending}
 
 
-def report_json(value: dict[str, Any]) -> str:
-    """A document as JSON text that any reader takes: escapes for what is not ASCII, null for NaN and infinities."""
+def report_json(value: JsonObject) -> str:
+    """Encode a document as portable JSON: ASCII with escapes, null for NaN and infinities."""
     try:
         return json.dumps(value, allow_nan=False)
     except (ValueError, RecursionError):
-        return json.dumps({name: _bearable(item) for name, item in value.items()}, allow_nan=False)
+        return json.dumps({name: _encodable(item) for name, item in value.items()}, allow_nan=False)
 
 
-def _bearable(value: Any) -> Any:
-    """The value without what JSON cannot say; None for one that is nested too deep or has too many digits."""
+def _encodable(value: Any) -> Any:
+    """Return the value without NaN and infinities; None if it is nested too deep or has too many digits."""
     try:
         return json.loads(json.dumps(value), parse_constant=lambda _: None)
     except (ValueError, RecursionError):
         return None
 
 
-def _verdict(record: Record, outcome: Outcome) -> dict[str, Any]:
+def _verdict(record: Record, outcome: Outcome) -> JsonObject:
     return {
         "output": record.output,
         "main_thread_text": record.main_thread_text,
@@ -60,7 +61,7 @@ def _verdict(record: Record, outcome: Outcome) -> dict[str, Any]:
     }
 
 
-def _identity(record: Record) -> dict[str, Any]:
+def _identity(record: Record) -> JsonObject:
     return {
         "session_id": record.session_id,
         "model": record.model,
@@ -73,7 +74,7 @@ def _identity(record: Record) -> dict[str, Any]:
     }
 
 
-def _figures(record: Record) -> dict[str, Any]:
+def _figures(record: Record) -> JsonObject:
     return {
         **_tokens(record.usage),
         "usage_estimate": _estimate(record),
@@ -102,7 +103,7 @@ def _tokens(usage: Tally) -> dict[str, int]:
 
 
 def _estimate(record: Record) -> dict[str, int] | None:
-    """Only where no result names the tokens."""
+    """Return the estimated tokens if no result has any."""
     if record.usage != Tally() or record.usage_estimate is None:
         return None
     return _tokens(record.usage_estimate)

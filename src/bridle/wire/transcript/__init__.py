@@ -1,1 +1,1 @@
-"""The `wire/transcript` package."""
+"""The conversation of an agent run as items; imports wire.events and wire.record, and no view."""

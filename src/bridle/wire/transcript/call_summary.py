@@ -1,16 +1,15 @@
-"""A tool call's input in one line."""
+"""The summary of a tool call's input in one line."""
 
 from __future__ import annotations
 
-from typing import Any
-
 from bridle.wire.events.blocks import to_raw_text
+from bridle.wire.events.loose_json import JsonObject
 from bridle.wire.transcript.clip import Clip
 
-SUMMARY_CHARACTERS = 200  # two lines of a wide terminal: enough to know a command again
+SUMMARY_CHARACTERS = 200  # two lines of a wide terminal: enough to recognise a command
 
-# What tells most about a call, in this order; the first that is there is shown.
-_TELLING = (
+# Arguments by how much they say about a call; the first that is present is shown.
+_SHOWN = (
     "command",
     "file_path",
     "notebook_path",
@@ -26,14 +25,14 @@ _TELLING = (
     "prompt",
     "plan",
 )
-_BESIDE = {"pattern": ("path", "glob"), "taskId": ("status",), "skill": ("args",)}
+_ALSO_SHOWN = {"pattern": ("path", "glob"), "taskId": ("status",), "skill": ("args",)}
 
 
-def summarize_call(arguments: dict[str, Any], clip: Clip) -> str:
-    """What a call is about, for the head of its card."""
-    for name in _TELLING:
+def summarize_call(arguments: JsonObject, clip: Clip) -> str:
+    """Return the most telling argument of a call, else all of them as JSON."""
+    for name in _SHOWN:
         value = arguments.get(name)
         if isinstance(value, str | int) and value != "":
-            beside = [str(arguments[other]) for other in _BESIDE.get(name, ()) if arguments.get(other)]
-            return clip.line(" ".join((str(value), *beside)), SUMMARY_CHARACTERS)
+            others = [str(arguments[other]) for other in _ALSO_SHOWN.get(name, ()) if arguments.get(other)]
+            return clip.line(" ".join((str(value), *others)), SUMMARY_CHARACTERS)
     return clip.line(to_raw_text(arguments), SUMMARY_CHARACTERS) if arguments else ""

@@ -1,4 +1,4 @@
-"""Text cut to a bearable length, with a count of what was left out. Secrets are masked before the cut."""
+"""Text cut to a limit, with a count of what was left out. Secrets are masked before the cut."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ ELLIPSIS = "…"
 
 @dataclass(frozen=True, slots=True)
 class Clipped:
-    """The beginning of a text, and how much more there was."""
+    """The beginning of a text, and the size of the rest."""
 
     text: str = ""
     omitted_characters: int = 0
@@ -19,20 +19,20 @@ class Clipped:
 
 
 class Clip:
-    """Cuts texts, so that half a secret never stands before a cut."""
+    """A cutter of texts that never leaves half a secret before a cut."""
 
     def __init__(self, mask: Mask) -> None:
         self._mask = mask
 
     def __call__(self, text: str, limit: int) -> Clipped:
-        """At most this many characters of the text."""
+        """Return at most `limit` characters of a text."""
         if len(text) <= limit:
             return Clipped(text)
-        kept = self._mask.apply(text[: limit + self._mask.reach])[:limit]
-        return Clipped(kept, len(text) - limit, text.count("\n", limit))
+        head = self._mask.apply(text[: limit + self._mask.reach])[:limit]
+        return Clipped(head, len(text) - limit, text.count("\n", limit))
 
     def line(self, text: str, limit: int) -> str:
-        """The first line of a text, with an ellipsis where something follows."""
+        """Return the first line of a text, with an ellipsis if more follows."""
         head = self._mask.apply(text[: limit + self._mask.reach]).lstrip()
         first = head.split("\n", 1)[0].rstrip()
         if len(first) >= limit:

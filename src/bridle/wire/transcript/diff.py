@@ -1,30 +1,30 @@
-"""A file change as the lines of a unified diff, in bounded work however large the file is."""
+"""A file change as the lines of a unified diff, in bounded time whatever the file's size."""
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 from bridle.wire.transcript.clip import Clip
 from bridle.wire.transcript.items import FileChange
+from bridle.wire.transcript.tool_details import Hunk
 
-# More than a person reads of one change; the log has the rest.
+# More than a user reads of one change; the log has the rest.
 KEPT_LINES = 400
-# A line longer than this is generated or packed; its beginning says which.
+# A longer line is generated or minified; its beginning is enough to recognise it.
 KEPT_LINE_CHARACTERS = 2000
-# Comparing is quadratic at worst: half a second at this size on a slow machine. Larger texts are compared by
+# A comparison is quadratic at worst: half a second at this size on a slow machine. Larger texts are compared by
 # their common beginning and end only.
 COMPARED_LINES = 2000
 
 
-def from_patch(path: str, action: str, patch: list[Any], clip: Clip) -> FileChange:
-    """The change that a tool reported as hunks of `oldStart`, `oldLines`, `newStart`, `newLines` and `lines`."""
+def from_patch(path: str, action: str, patch: Iterable[Hunk], clip: Clip) -> FileChange:
+    """Return the change that a tool reported as hunks."""
     return _change(path, action, _patch_lines(patch), clip)
 
 
 def from_texts(path: str, action: str, pairs: Iterable[tuple[str, str]], clip: Clip) -> FileChange:
-    """The change from old to new text, for one or several places in a file."""
+    """Return the change from old to new text, for one or several places in a file."""
     return _change(path, action, (line for old, new in pairs for line in _compare(old, new)), clip)
 
 
@@ -47,14 +47,10 @@ def _change(path: str, action: str, lines: Iterable[str], clip: Clip) -> FileCha
     )
 
 
-def _patch_lines(patch: list[Any]) -> Iterator[str]:
+def _patch_lines(patch: Iterable[Hunk]) -> Iterator[str]:
     for hunk in patch:
-        if not isinstance(hunk, dict):
-            continue
-        numbers = (_number(hunk.get(name)) for name in ("oldStart", "oldLines", "newStart", "newLines"))
-        yield "@@ -{},{} +{},{} @@".format(*numbers)
-        lines = hunk.get("lines")
-        yield from (line for line in (lines if isinstance(lines, list) else ()) if isinstance(line, str))
+        yield f"@@ -{hunk.old_start},{hunk.old_lines} +{hunk.new_start},{hunk.new_lines} @@"
+        yield from (line for line in hunk.lines if isinstance(line, str))
 
 
 def _compare(old: str, new: str) -> Iterator[str]:
@@ -65,22 +61,18 @@ def _compare(old: str, new: str) -> Iterator[str]:
 
 
 def _compare_ends(before: list[str], after: list[str]) -> Iterator[str]:
-    """One hunk: what stands between the common beginning and the common end."""
+    """Yield one hunk: the lines between the common beginning and the common end."""
     shortest = min(len(before), len(after))
     head = next((i for i in range(shortest) if before[i] != after[i]), shortest)
     rest = shortest - head
     tail = next((i for i in range(rest) if before[-1 - i] != after[-1 - i]), rest)
-    gone, come = before[head : len(before) - tail], after[head : len(after) - tail]
-    if gone or come:
-        yield f"@@ -{head + 1},{len(gone)} +{head + 1},{len(come)} @@"
-    yield from (f"-{line}" for line in gone)
-    yield from (f"+{line}" for line in come)
+    removed, added = before[head : len(before) - tail], after[head : len(after) - tail]
+    if removed or added:
+        yield f"@@ -{head + 1},{len(removed)} +{head + 1},{len(added)} @@"
+    yield from (f"-{line}" for line in removed)
+    yield from (f"+{line}" for line in added)
 
 
 def _lines(text: str) -> list[str]:
     lines = text.split("\n")
     return lines[:-1] if lines[-1] == "" else lines
-
-
-def _number(value: Any) -> int:
-    return value if isinstance(value, int) else 0

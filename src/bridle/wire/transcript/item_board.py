@@ -1,4 +1,4 @@
-"""Where the items of a conversation stand: their order, their threads, and which of them changed."""
+"""The items of a conversation: their order, their threads, and which of them changed."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from msgspec.structs import replace
 
 from bridle.wire.transcript.items import AnyItem, Call, Footer, Item, State
 
-# Sub-agents begin sub-agents two or three deep. A stream that nests deeper is broken or hostile, and whoever
-# draws it would run out of room and of stack: what is deeper is kept in the deepest thread that is allowed.
+# Sub-agents start sub-agents two or three deep. A stream that nests deeper is broken or hostile, and a view would
+# run out of width and of stack: deeper items are kept in the deepest thread that is allowed.
 MAX_THREAD_DEPTH = 16
 
 _ItemT = TypeVar("_ItemT", bound=Item)
 
 
 class ItemBoard:
-    """Items by id, and the order of their ids in each thread. A call keeps the place where it was first seen."""
+    """Items by id, and the order of their ids in each thread; a call keeps its first position."""
 
     def __init__(self) -> None:
         self.changed: dict[int, None] = {}
@@ -30,75 +30,79 @@ class ItemBoard:
         self._footers: list[int] = []
         self._next_id = 1
 
-    def put(self, made: type[_ItemT], thread: str | None = None, /, **fields: Any) -> int:
-        """Add an item at the end of a thread; give its id."""
-        home = self._home(thread, fields.get("at"))
+    def put(self, kind: type[_ItemT], thread: str | None = None, /, *, at: float | None = None, **fields: Any) -> int:
+        """Add an item at the end of a thread; return its id."""
+        return self.add(kind(id=0, thread=thread, at=at, **fields))
+
+    def add(self, item: Item) -> int:
+        """Add an item at the end of its thread; return its id."""
+        home = self._home(item.thread, item.at)
         item_id, self._next_id = self._next_id, self._next_id + 1
-        item = made(id=item_id, thread=home, **fields)
+        item = replace(item, id=item_id, thread=home)
         self._items[item_id] = item  # type: ignore[assignment]  # every subclass of Item is one of AnyItem
         self._threads.setdefault(home, []).append(item_id)
-        self._note(item)
+        self._track(item)
         return item_id
 
     def change(self, item_id: int, **fields: Any) -> None:
-        """Give an item new values."""
+        """Replace fields of an item."""
         self._growing.pop(item_id, None)
         item = self._items[item_id] = replace(self._items[item_id], **fields)
-        self._note(item)
+        self._track(item)
 
     def grow(self, item_id: int, piece: str) -> None:
-        """Add to the text of an item that is still being said."""
+        """Append to the text of an unfinished item."""
         self._growing.setdefault(item_id, []).append(piece)
         self.changed[item_id] = None
 
     def remove(self, item_id: int) -> None:
-        """Take back an item that was not meant to stay."""
+        """Remove an item."""
         item = self._items.pop(item_id)
         self._growing.pop(item_id, None)
         ids = self._threads[item.thread]
-        # It was put there a moment ago: look for it from the end.
-        place = next(place for place in range(len(ids) - 1, -1, -1) if ids[place] == item_id)
-        del ids[place]
+        # It was added a moment ago: search from the end.
+        index = next(index for index in range(len(ids) - 1, -1, -1) if ids[index] == item_id)
+        del ids[index]
         self.changed[item_id] = None
 
     def item(self, item_id: int) -> AnyItem | None:
-        """The item as it is now; None where there is none, or none any more."""
+        """Return the item as it is now, or None if it was removed or never existed."""
         pieces = self._growing.get(item_id)
         if pieces is not None:
             text = "".join(pieces)
             self._growing[item_id] = [text]
-            self._items[item_id] = replace(self._items[item_id], text=text)  # only words grow
+            self._items[item_id] = replace(self._items[item_id], text=text)  # only texts grow
         return self._items.get(item_id)
 
     def items(self, thread: str | None, start: int = 0) -> tuple[AnyItem, ...]:
-        """The items of one thread in their order, from this place on."""
+        """Return the items of one thread in order, from an index on."""
         ids = self._threads.get(thread, [])
-        found = (self.item(item_id) for item_id in (ids[start:] if start else ids))
-        return tuple(item for item in found if item is not None)
+        items = (self.item(item_id) for item_id in (ids[start:] if start else ids))
+        return tuple(item for item in items if item is not None)
 
     def last(self, thread: str | None) -> AnyItem | None:
-        """The newest item of a thread."""
+        """Return the newest item of a thread."""
         ids = self._threads.get(thread)
         return self.item(ids[-1]) if ids else None
 
     def call(self, call_id: str) -> Call | None:
-        """The call with this id."""
-        found = self._items.get(self._calls.get(call_id, 0))
-        return found if isinstance(found, Call) else None
+        """Return the call with this id."""
+        item = self._items.get(self._calls.get(call_id, 0))
+        return item if isinstance(item, Call) else None
 
     def call_in(self, thread: str | None, call_id: str, at: float | None) -> Call:
-        """The call with this id, made here where it was never seen; one without an id is always a new one."""
-        home = self._home(thread, at)  # first: making the thread may make this very call
+        """Return the call with this id, created if it is new; a call without an id is always new."""
+        home = self._home(thread, at)  # first: creating the thread may create this very call
         known = self.call(call_id)
         if known is not None:
             return known
         item_id = self.put(Call, home, call_id=call_id, at=at)
         if call_id:
             self._calls[call_id] = item_id
-        return self._items[item_id]  # type: ignore[return-value]  # a call was put there two lines above
+        return self._items[item_id]  # type: ignore[return-value]  # a call was added above
 
     def call_again(self, thread: str | None, call_id: str, at: float | None) -> Call:
-        """A new call under an id that has been used and is over. Its own name keeps the threads a tree."""
+        """Add a new call under the id of a finished one; its unique name keeps the threads a tree."""
         name = f"{call_id}#{self._next_id}"
         while name in self._calls:
             name += "#"
@@ -107,31 +111,31 @@ class ItemBoard:
         return call
 
     def running(self) -> list[Call]:
-        """The calls that have not ended, in the order in which they were first seen."""
-        found = (self._items[item_id] for item_id in self._running)
-        return [item for item in found if isinstance(item, Call)]
+        """Return the unfinished calls, in the order in which they were first seen."""
+        items = (self._items[item_id] for item_id in self._running)
+        return [item for item in items if isinstance(item, Call)]
 
     @property
     def footer_count(self) -> int:
-        """How many turns have ended."""
+        """The number of finished turns."""
         return len(self._footers)
 
     def footers(self) -> tuple[Footer, ...]:
-        """The ends of the turns so far."""
-        found = (self._items[item_id] for item_id in self._footers)
-        return tuple(item for item in found if isinstance(item, Footer))
+        """Return the footers of the finished turns."""
+        items = (self._items[item_id] for item_id in self._footers)
+        return tuple(item for item in items if isinstance(item, Footer))
 
     @property
     def threads(self) -> tuple[str | None, ...]:
-        """The threads in which something was said or done."""
+        """The threads that have items."""
         return tuple(self._threads)
 
     def take_changed(self) -> tuple[int, ...]:
-        """The ids of the items that changed since this was last asked."""
+        """Return the ids of the items that changed since the last call."""
         changed, self.changed = tuple(self.changed), {}
         return changed
 
-    def _note(self, item: Item) -> None:
+    def _track(self, item: Item) -> None:
         self.changed[item.id] = None
         if isinstance(item, Call):
             if item.state is State.RUNNING:
@@ -142,7 +146,7 @@ class ItemBoard:
             self._footers.append(item.id)
 
     def _home(self, thread: str | None, at: float | None) -> str | None:
-        """The thread in which an item is kept. Its call is made first, so threads are always a tree."""
+        """Return the thread that holds an item; its call is created first, so that threads form a tree."""
         if not thread:
             return None
         if thread in self._depths:

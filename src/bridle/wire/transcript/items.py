@@ -1,4 +1,4 @@
-"""What a conversation is made of: one frozen value for each thing that a person can see in it."""
+"""The items of a conversation: one frozen struct for each thing that a view shows."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from bridle.wire.transcript.prose_and_code import Code, Prose, split_code
 
 
 class State(StrEnum):
-    """How far a tool call has come."""
+    """The state of a tool call."""
 
     RUNNING = "running"
     OK = "ok"
@@ -21,37 +21,37 @@ class State(StrEnum):
 
 
 class Speaker(StrEnum):
-    """Who said something."""
+    """The author of a text."""
 
     AGENT = "agent"
     USER = "user"
-    PROGRAM = "program"  # the agent's program put it into the conversation
-    STRAY = "stray"  # a line that is not JSON: something else wrote into the stream
+    PROGRAM = "program"  # inserted by the agent program
+    STRAY = "stray"  # a line that is not JSON, written into the stream by something else
 
 
 class Item(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing in the conversation. `at` is its arrival in seconds, where that is known."""
+    """One thing in the conversation; `at` is its arrival in seconds, if known."""
 
     id: int
     thread: str | None = None
-    """The id of the sub-agent's tool call; None is the agent itself."""
+    """The id of the sub-agent's tool call; None for the main agent."""
     at: float | None = None
     message_id: str | None = None
-    """Items of one answer share it."""
+    """The id that the items of one answer share."""
 
 
 class Words(Item, frozen=True, kw_only=True):
-    """Something that was said."""
+    """A text of the agent, the user or a program."""
 
     text: str = ""
     speaker: Speaker = Speaker.AGENT
     live: bool = False
-    """Whether more of it is still to come."""
+    """Whether it is unfinished."""
     omitted_characters: int = 0
 
     @property
     def parts(self) -> tuple[Prose | Code, ...]:
-        """The words and the fenced code in it."""
+        """Its prose and fenced code."""
         return split_code(self.text)
 
 
@@ -64,7 +64,7 @@ class Thought(Item, frozen=True, kw_only=True):
 
 
 class FileChange(msgspec.Struct, frozen=True, kw_only=True):
-    """What a tool did to a file, as the lines of a unified diff."""
+    """A change to a file, as the lines of a unified diff."""
 
     path: str = ""
     action: str = "edit"
@@ -75,7 +75,7 @@ class FileChange(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Todo(msgspec.Struct, frozen=True):
-    """One entry of a todo list."""
+    """One entry of a to-do list."""
 
     text: str
     status: str = "pending"
@@ -83,21 +83,21 @@ class Todo(msgspec.Struct, frozen=True):
 
 
 class TodoList(msgspec.Struct, frozen=True):
-    """The todo list as it stood after a tool call."""
+    """The to-do list after a tool call."""
 
     todos: tuple[Todo, ...] = ()
     omitted: int = 0
 
 
 class Option(msgspec.Struct, frozen=True):
-    """One answer that a question offers."""
+    """An option of a question."""
 
     label: str
     description: str = ""
 
 
 class Question(msgspec.Struct, frozen=True, kw_only=True):
-    """A question to the user; `answer` is None as long as nobody answered."""
+    """A question to the user; `answer` is None until it is answered."""
 
     text: str = ""
     header: str = ""
@@ -113,7 +113,7 @@ class Questions(msgspec.Struct, frozen=True):
 
 
 class SubAgent(msgspec.Struct, frozen=True, kw_only=True):
-    """A sub-agent. Its thread has the id of its tool call; its status is the state of that call."""
+    """A sub-agent; its thread has the id of its tool call, its status is the call's state."""
 
     kind: str = ""
     description: str = ""
@@ -129,11 +129,11 @@ Detail: TypeAlias = FileChange | TodoList | Questions | SubAgent
 
 
 class Call(Item, frozen=True, kw_only=True):
-    """A tool call with its result, joined by the call's id."""
+    """A tool call with its result."""
 
     call_id: str = ""
     name: str = ""
-    """Empty where only the result was seen."""
+    """Empty if only the result was seen."""
     summary: str = ""
     input: str = ""
     input_omitted: int = 0
@@ -143,12 +143,12 @@ class Call(Item, frozen=True, kw_only=True):
     omitted_lines: int = 0
     seconds: float | None = None
     background: bool = False
-    """Whether it works on while the conversation goes on."""
+    """Whether it continues in the background."""
     detail: Detail | None = None
 
 
 class NoticeKind(StrEnum):
-    """What a notice is about."""
+    """The subject of a notice."""
 
     SESSION = "session"
     RETRY = "retry"
@@ -162,16 +162,16 @@ class NoticeKind(StrEnum):
 
 
 class Notice(Item, frozen=True, kw_only=True):
-    """What the agent's program says about itself."""
+    """A message of the agent program about itself."""
 
     kind: NoticeKind = NoticeKind.PROGRAM
     text: str = ""
     state: State | None = None
-    """For what has a beginning and an end of its own, such as a hook."""
+    """For things with a start and an end, such as a hook."""
 
 
 class Failure(Item, frozen=True, kw_only=True):
-    """An error: of a request to the model, or a line of the protocol that cannot be read."""
+    """A failed request to the model, or a line that cannot be decoded."""
 
     name: str = ""
     text: str = ""
@@ -179,7 +179,7 @@ class Failure(Item, frozen=True, kw_only=True):
 
 
 class Chip(Item, frozen=True, kw_only=True):
-    """Something that this version does not know, as it was sent."""
+    """An unknown event or block, as it was sent."""
 
     kind: str = ""
     raw: str = ""
@@ -187,7 +187,7 @@ class Chip(Item, frozen=True, kw_only=True):
 
 
 class Tokens(msgspec.Struct, frozen=True, kw_only=True):
-    """Tokens of a turn; `input` leaves out what the cache read or wrote, as the agent counts."""
+    """The tokens of a turn; `input` excludes cache reads and writes, as in the agent's counts."""
 
     input: int = 0
     output: int = 0
@@ -203,12 +203,12 @@ class Denial(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Footer(Item, frozen=True, kw_only=True):
-    """The end of a turn. Cost runs on over a process; turns, time and tokens are those of the turn."""
+    """The end of a turn; cost is cumulative over the process, turns, time and tokens are the turn's."""
 
     subtype: str = ""
     failed: bool = False
     text: str = ""
-    """The result's text, only where nobody said it before."""
+    """The result's text, unless the conversation shows it already."""
     errors: tuple[str, ...] = ()
     cost_usd: float | None = None
     turns: int | None = None
@@ -219,9 +219,9 @@ class Footer(Item, frozen=True, kw_only=True):
     terminal_reason: str | None = None
     stop_reason: str | None = None
     earlier_turns: int = 0
-    """How many turns of the same process ended before: then the cost is that of all of them."""
+    """The number of earlier turns of the process, whose cost is included."""
     from_background: bool = False
-    """Whether a finished background task, not the user, began this turn."""
+    """Whether a finished background task, not the user, started this turn."""
 
 
 AnyItem: TypeAlias = Words | Thought | Call | Notice | Failure | Chip | Footer

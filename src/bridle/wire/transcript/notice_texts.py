@@ -1,4 +1,4 @@
-"""What the agent's program says about itself, in words for a person."""
+"""The texts of notices: events of the agent program as one line each."""
 
 from __future__ import annotations
 
@@ -6,27 +6,52 @@ import math
 from datetime import UTC, datetime
 from typing import Any
 
-from bridle.wire.events.events import RateLimit
+from msgspec import Struct
+
+from bridle.wire.events.decode_tolerant import convert
+from bridle.wire.events.events import ControlRequest, RateLimit, RateLimitInfo
 from bridle.wire.events.system import IGNORED_LINE, ApiRetry, CompactBoundary, Init, Status, System, TaskNotification
 from bridle.wire.transcript.items import NoticeKind
 
-# Printed many times over and meant for machines only.
+# Printed very often, and for programs only.
 SILENT_SYSTEM = frozenset({"thinking_tokens", IGNORED_LINE})
 _LATEST_SECONDS = 10**11  # the year 5138; as milliseconds it is 1973, before any agent
 _LATEST_MILLISECONDS = 10**14
-_WORDED = ("content", "text", "message")
+
+
+class CompactMetadata(Struct, frozen=True):
+    """What a compaction reports."""
+
+    pre_tokens: Any = None
+    post_tokens: Any = None
+    trigger: str | None = None
+
+
+class SystemText(Struct, frozen=True):
+    """The fields of a system event that can have its text."""
+
+    content: str = ""
+    text: str = ""
+    message: str = ""
+
+
+class PermissionRequest(Struct, frozen=True):
+    """A request to allow a tool call."""
+
+    tool_name: Any = "a tool"
+    description: str = ""
 
 
 def session(event: Init) -> str:
-    """What an init says of the session that begins."""
+    """Return model, version, folder and permission mode of a session."""
     mode = f"permission mode {event.permission_mode}" if event.permission_mode else None
     version = f"version {event.claude_code_version}" if event.claude_code_version else None
     facts = (event.model, version, event.cwd, mode)
-    return " · ".join(fact for fact in facts if fact) or "a session begins"
+    return " · ".join(fact for fact in facts if fact) or "session started"
 
 
 def retry(event: ApiRetry) -> str:
-    """Why and when a request is sent again."""
+    """Return why and when a request is retried."""
     reason = event.error or "the request failed"
     status = f" ({event.error_status})" if event.error_status is not None else ""
     tries = f"retry {event.attempt}" if event.attempt is not None else "retry"
@@ -37,58 +62,57 @@ def retry(event: ApiRetry) -> str:
 
 
 def rate_limit(event: RateLimit) -> str:
-    """How the account's limits stand."""
-    info = event.rate_limit_info if isinstance(event.rate_limit_info, dict) else {}
-    status, kind, resets_at = info.get("status"), info.get("rateLimitType"), info.get("resetsAt")
-    words = str(status) if status is not None else "changed"
-    if isinstance(kind, str):
-        words += f" ({kind.replace('_', ' ')})"
-    return f"{words}, resets {_moment(resets_at)}" if isinstance(resets_at, int | float) else words
+    """Return the state of the account's limits."""
+    info = convert(event.rate_limit_info, RateLimitInfo)
+    text = str(info.status) if info.status is not None else "changed"
+    if info.kind is not None:
+        text += f" ({info.kind.replace('_', ' ')})"
+    return f"{text}, resets {_format_time(info.resets_at)}" if isinstance(info.resets_at, int | float) else text
 
 
 def compaction(event: CompactBoundary) -> str:
-    """What the summary of older parts saved."""
-    facts = event.compact_metadata if isinstance(event.compact_metadata, dict) else {}
-    before, after = facts.get("pre_tokens"), facts.get("post_tokens")
-    words = "older parts of the conversation were replaced by a summary"
-    trigger = facts.get("trigger")
-    if isinstance(trigger, str):
-        words += f" ({trigger})"
-    return f"{words}: {before} tokens before, {after} after" if before is not None and after is not None else words
+    """Return how many tokens a compaction saved."""
+    data = convert(event.compact_metadata, CompactMetadata)
+    text = "older parts of the conversation were replaced by a summary"
+    if data.trigger is not None:
+        text += f" ({data.trigger})"
+    if data.pre_tokens is None or data.post_tokens is None:
+        return text
+    return f"{text}: {data.pre_tokens} tokens before, {data.post_tokens} after"
 
 
 def status(event: Status) -> tuple[NoticeKind, str] | None:
-    """What a change of state means to a person; None where it means nothing."""
+    """Return the notice of a change of state, or None if there is nothing to show."""
     if event.compact_error:
         return NoticeKind.COMPACTION, f"failed: {event.compact_error}"
     if event.status == "compacting":
-        return NoticeKind.COMPACTION, "begins"
+        return NoticeKind.COMPACTION, "started"
     if event.permission_mode:
         return NoticeKind.PERMISSION, f"mode is now {event.permission_mode}"
     return None
 
 
 def task(event: TaskNotification) -> str:
-    """How a task ended. Summaries say it in words where it went well; else some are only the task's name."""
+    """Return how a task ended; the summary of a completed one says it, that of another may be only its name."""
     if not event.summary:
-        return f"a task is {event.status or 'over'}"
+        return f"task {event.status or 'ended'}"
     return event.summary if event.status in ("completed", None) else f"{event.summary} ({event.status})"
 
 
-def words_of(event: System) -> str | None:
-    """The words in a system event of a kind that has no value of its own; None where it has none."""
-    found = (event.value.get(name) for name in _WORDED)
-    return next((text for text in found if isinstance(text, str) and text.strip()), None)
+def system_text(event: System) -> str | None:
+    """Return the text of a system event without its own struct, or None if it has none."""
+    fields = convert(event.value, SystemText)
+    return next((text for text in (fields.content, fields.text, fields.message) if text.strip()), None)
 
 
-def permission(request: dict[str, Any]) -> str:
-    """Which call somebody is asked to allow."""
-    why = request.get("description")
-    return f"asked for {request.get('tool_name', 'a tool')}" + (f": {why}" if isinstance(why, str) and why else "")
+def permission(event: ControlRequest) -> str:
+    """Return which call the user is asked to allow."""
+    request = convert(event.request, PermissionRequest)
+    return f"asked for {request.tool_name}" + (f": {request.description}" if request.description else "")
 
 
-def _moment(value: float) -> str:
-    """A time in seconds or milliseconds since 1970, for people; as it is where it is neither."""
+def _format_time(value: float) -> str:
+    """Format a Unix time in seconds or milliseconds; a number that is neither stays as it is."""
     if not 0 < value < _LATEST_MILLISECONDS:
         return f"at {value}"
     seconds = value if value < _LATEST_SECONDS else value / 1000

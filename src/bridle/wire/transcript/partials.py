@@ -1,10 +1,13 @@
-"""Answers under way: pieces become a live item, which the finished block then replaces."""
+"""Unfinished answers: deltas grow a live item, which the finished block then replaces."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
+import msgspec
+from msgspec import Struct
+
+from bridle.wire.events.decode_tolerant import convert
 from bridle.wire.events.events import StreamEvent
 from bridle.wire.transcript.item_board import ItemBoard
 from bridle.wire.transcript.items import Thought, Words
@@ -12,9 +15,41 @@ from bridle.wire.transcript.items import Thought, Words
 _KINDS: dict[str, type[Words | Thought]] = {"text": Words, "thinking": Thought}
 
 
+class MessageStart(Struct, frozen=True):
+    """The message that a `message_start` begins."""
+
+    id: str | None = None
+
+
+class ContentBlock(Struct, frozen=True):
+    """The block that a `content_block_start` begins."""
+
+    type: str = ""
+
+
+class Delta(Struct, frozen=True):
+    """A piece of a block."""
+
+    text: str | None = None
+    thinking: str | None = None
+
+
+class StreamData(Struct, frozen=True):
+    """The content of a stream event; each type has some of these fields."""
+
+    type: str = ""
+    index: int = 0
+    message: MessageStart = MessageStart()
+    content_block: ContentBlock = ContentBlock()
+    delta: Delta = Delta()
+
+
+_decode = msgspec.json.Decoder(StreamData).decode
+
+
 @dataclass(slots=True)
 class _Live:
-    """An item that still grows, or whose finished block has not come."""
+    """An item that still grows, or whose finished block has not arrived."""
 
     item_id: int
     kind: type[Words | Thought]
@@ -32,20 +67,20 @@ class Partials:
         self._messages: dict[str | None, str | None] = {}
 
     def add(self, event: StreamEvent, at: float | None) -> None:
-        """Take in one piece of an answer."""
-        data, thread = event.data, event.parent_tool_use_id
-        match data.get("type"):
+        """Add one stream event."""
+        data, thread = _read(event), event.parent_tool_use_id
+        match data.type:
             case "message_start":
-                self._start(thread, data.get("message"))
+                self._start(thread, data.message.id)
             case "content_block_start":
                 self._open(thread, data, at)
             case "content_block_delta":
                 self._extend(thread, data)
             case "content_block_stop":
-                self._stop(thread, _index(data))
+                self._stop(thread, data.index)
 
     def take(self, kind: type[Words | Thought], thread: str | None) -> int | None:
-        """The live item that a finished block of this kind replaces."""
+        """Return the live item that a finished block of this kind replaces."""
         live = self._live.get(thread, {})
         for index, item in live.items():
             if item.kind is kind:
@@ -54,35 +89,32 @@ class Partials:
         return None
 
     def finish(self) -> None:
-        """No more pieces will come: what there is stays as it is."""
+        """Settle all live items: no more deltas will come."""
         for live in self._live.values():
             for item in live.values():
                 self._settle(item)
             live.clear()
 
-    def _start(self, thread: str | None, message: Any) -> None:
-        """A new answer; what the one before it left unfinished was cut off and will be said again."""
+    def _start(self, thread: str | None, message_id: str | None) -> None:
+        """Begin an answer; unfinished items of the one before were cut off and will be repeated."""
         for item in self._live.pop(thread, {}).values():
             if not item.stopped:
                 self._board.remove(item.item_id)
-        message_id = message.get("id") if isinstance(message, dict) else None
-        self._messages[thread] = message_id if isinstance(message_id, str) else None
+        self._messages[thread] = message_id
 
-    def _open(self, thread: str | None, data: dict[str, Any], at: float | None) -> None:
-        block = data.get("content_block")
-        kind = _KINDS.get(str(block.get("type"))) if isinstance(block, dict) else None
-        if kind is None or _index(data) in self._live.get(thread, {}):
+    def _open(self, thread: str | None, data: StreamData, at: float | None) -> None:
+        kind = _KINDS.get(data.content_block.type)
+        if kind is None or data.index in self._live.get(thread, {}):
             return
         item_id = self._board.put(kind, thread, at=at, live=True, message_id=self._messages.get(thread))
-        self._live.setdefault(thread, {})[_index(data)] = _Live(item_id, kind, self._limit)
+        self._live.setdefault(thread, {})[data.index] = _Live(item_id, kind, self._limit)
 
-    def _extend(self, thread: str | None, data: dict[str, Any]) -> None:
-        live = self._live.get(thread, {}).get(_index(data))
-        delta = data.get("delta")
-        if live is None or not isinstance(delta, dict):
+    def _extend(self, thread: str | None, data: StreamData) -> None:
+        live = self._live.get(thread, {}).get(data.index)
+        if live is None:
             return
-        piece = delta.get("text") if live.kind is Words else delta.get("thinking")
-        if isinstance(piece, str) and live.room > 0:
+        piece = data.delta.text if live.kind is Words else data.delta.thinking
+        if piece is not None and live.room > 0:
             self._board.grow(live.item_id, piece[: live.room])
             live.room -= len(piece)
 
@@ -98,6 +130,8 @@ class Partials:
             self._board.change(live.item_id, live=False)
 
 
-def _index(data: dict[str, Any]) -> int:
-    index = data.get("index")
-    return index if isinstance(index, int) else 0
+def _read(event: StreamEvent) -> StreamData:
+    try:
+        return _decode(event.event)
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        return convert(event.data, StreamData)

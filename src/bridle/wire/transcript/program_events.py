@@ -1,4 +1,4 @@
-"""What is no message: news of the agent's program, and lines that are no event. Each becomes an item of its own."""
+"""Items of events that are not messages: those of the agent program, and lines that are not events."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from bridle.wire.transcript.tool_calls import ToolCalls
 
 
 class ProgramEvents:
-    """Folds these events into items; `fold` says what is done with each kind."""
+    """The fold of these events into items; `fold` has the method for each kind."""
 
     def __init__(self, board: ItemBoard, calls: ToolCalls, clip: Clip, limit: int) -> None:
         self._board = board
@@ -64,27 +64,27 @@ class ProgramEvents:
             ControlResponse: self._control_response,
             Malformed: self._malformed,
             Skipped: self._skipped,
-            Ignored: lambda event, at: self.chip("no event", event.text, None, at),
+            Ignored: lambda event, at: self.chip("not an event", event.text, None, at),
             Unknown: lambda event, at: self.chip(event.kind or "no type", _raw(event), None, at),
         }
 
     def finish(self) -> None:
-        """The process has ended, and with it what had not."""
+        """Mark the hooks that still run as interrupted: the process has ended."""
         for item_id in self._hooks.values():
             self._board.change(item_id, state=State.INTERRUPTED)
         self._hooks.clear()
 
     def _init(self, event: Init, at: float | None) -> None:
-        """An init is printed for each turn; only one that says something new is worth a line."""
+        """Add a notice of a session, unless an earlier turn's init was the same."""
         session = (event.session_id, event.model, event.cwd, event.permission_mode)
         if session != self._session:
             self._session = session
             self._notice(NoticeKind.SESSION, notice_texts.session(event), at)
 
     def _status(self, event: Status, at: float | None) -> None:
-        news = notice_texts.status(event)
-        if news is not None:
-            self._notice(*news, at)
+        notice = notice_texts.status(event)
+        if notice is not None:
+            self._notice(*notice, at)
 
     def _task_updated(self, event: TaskUpdated, at: float | None) -> None:
         self._calls.task_changed(event, at)
@@ -103,9 +103,9 @@ class ProgramEvents:
 
     def _hook_response(self, event: HookResponse, at: float | None) -> None:
         failed = event.outcome == "error" or event.exit_code not in (0, None)
-        words = (event.stderr or event.output or event.stdout or "").strip()
+        output = (event.stderr or event.output or event.stdout or "").strip()
         name = event.hook_name or event.hook_event or "a hook"
-        text = f"{name}: {self._clip(words, self._limit).text}" if words else name
+        text = f"{name}: {self._clip(output, self._limit).text}" if output else name
         state = State.ERROR if failed else State.OK
         item_id = self._hooks.pop(event.hook_id or "", None)
         if item_id is None:
@@ -116,15 +116,15 @@ class ProgramEvents:
     def _system(self, event: System, at: float | None) -> None:
         if event.subtype in notice_texts.SILENT_SYSTEM:
             return
-        words = notice_texts.words_of(event)
-        if words is None:
+        text = notice_texts.system_text(event)
+        if text is None:
             self.chip(f"system {event.subtype}".rstrip(), _raw(event), None, at)
         else:
-            self._notice(NoticeKind.PROGRAM, words, at)
+            self._notice(NoticeKind.PROGRAM, text, at)
 
     def _control_request(self, event: ControlRequest, at: float | None) -> None:
         if event.subtype == "can_use_tool":
-            self._notice(NoticeKind.PERMISSION, notice_texts.permission(event.request), at)
+            self._notice(NoticeKind.PERMISSION, notice_texts.permission(event), at)
         else:
             self._notice(NoticeKind.PROGRAM, f"control request {event.subtype}".rstrip(), at)
 
@@ -141,20 +141,20 @@ class ProgramEvents:
             self._board.put(Words, at=at, text=clipped.text, speaker=Speaker.STRAY, omitted_characters=omitted)
 
     def _skipped(self, event: Skipped, at: float | None) -> None:
-        self.failure("line too long", f"{event.size_bytes} bytes in one line were passed over", None, at)
+        self.failure("line too long", f"skipped {event.size_bytes} bytes in one line", None, at)
 
     def _notice(self, kind: NoticeKind, text: str, at: float | None) -> None:
         self._board.put(Notice, at=at, kind=kind, text=self._clip(text, self._limit).text)
 
     def failure(self, name: str, text: str, thread: str | None, at: float | None) -> None:
-        """Put an error into a thread."""
+        """Add an error to a thread."""
         clipped = self._clip(text, self._limit)
         self._board.put(
             Failure, thread, at=at, name=name, text=clipped.text, omitted_characters=clipped.omitted_characters
         )
 
     def chip(self, kind: str, raw: str, thread: str | None, at: float | None) -> None:
-        """Put something unknown into a thread, as it was sent."""
+        """Add something unknown to a thread, as it was sent."""
         clipped = self._clip(raw, self._limit)
         self._board.put(Chip, thread, at=at, kind=kind, raw=clipped.text, omitted_characters=clipped.omitted_characters)
 

@@ -1,4 +1,4 @@
-"""Words and fenced code, told apart in the text of an answer."""
+"""The prose and fenced code in the text of an answer."""
 
 from __future__ import annotations
 
@@ -10,32 +10,32 @@ _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})[ \t]*([^\n`]*)$")
 
 @dataclass(frozen=True, slots=True)
 class Prose:
-    """Words between code."""
+    """Text between code."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """A fenced block of code and the language that its fence names."""
+    """A fenced code block, and its language."""
 
     text: str
     language: str = ""
 
 
 def split_code(text: str) -> tuple[Prose | Code, ...]:
-    """The parts of a text in their order; a fence that is never closed runs to the end."""
+    """Split a text into prose and code, in order; an unclosed fence runs to the end."""
     if "```" not in text and "~~~" not in text:
         return (Prose(text),) if text else ()
     parts: list[Prose | Code] = []
     lines: list[str] = []
     fence, language = "", ""
     for line in text.split("\n"):
-        found = _FENCE.match(line)
-        if not fence and found:
+        match = _FENCE.match(line)
+        if not fence and match:
             _add(parts, lines, None)
-            fence, language, lines = found[1], found[2].strip(), []
-        elif fence and found and not found[2] and found[1].startswith(fence):
+            fence, language, lines = match[1], match[2].strip(), []
+        elif fence and match and not match[2] and match[1].startswith(fence):
             _add(parts, lines, language)
             fence, lines = "", []
         else:

@@ -1,4 +1,4 @@
-"""Questions that an agent asks its user, and their answers."""
+"""Questions of an agent to its user, and their answers."""
 
 from __future__ import annotations
 
@@ -6,25 +6,26 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from bridle.wire.events.decode_tolerant import convert
+from bridle.wire.events.loose_json import JsonObject
 from bridle.wire.transcript.items import Option, Question, Questions
+from bridle.wire.transcript.tool_details import ListArguments, OptionEntry, QuestionEntry
 
-KEPT_QUESTIONS = 20  # the tool itself takes four
+KEPT_QUESTIONS = 20  # the tool itself accepts four
 KEPT_OPTIONS = 20
 KEPT_CHARACTERS = 4000
 
 
-def parse_questions(arguments: dict[str, Any]) -> Questions:
-    """The questions in a call's input."""
-    entries = arguments.get("questions")
-    entries = entries if isinstance(entries, list) else [arguments] if "question" in arguments else []
+def parse_questions(arguments: JsonObject) -> Questions:
+    """Return the questions in a call's input."""
+    entries = convert(arguments, ListArguments).questions
+    if entries is None:
+        entries = [arguments] if "question" in arguments else []
     return Questions(tuple(_question(entry) for entry in entries[:KEPT_QUESTIONS] if isinstance(entry, dict)))
 
 
-def with_answers(questions: Questions, details: Any) -> Questions:
-    """The same questions with the answers that the call's result reports."""
-    answers = details.get("answers") if isinstance(details, dict) else None
-    if not isinstance(answers, dict):
-        return questions
+def with_answers(questions: Questions, answers: JsonObject) -> Questions:
+    """Return the questions with the answers that the call's result reports."""
     return Questions(
         tuple(
             replace(question, answer=_answer(answers[question.text])) if question.text in answers else question
@@ -33,19 +34,20 @@ def with_answers(questions: Questions, details: Any) -> Questions:
     )
 
 
-def _question(entry: dict[str, Any]) -> Question:
-    options = entry.get("options")
+def _question(value: JsonObject) -> Question:
+    entry = convert(value, QuestionEntry)
     return Question(
-        text=_text(entry.get("question")),
-        header=_text(entry.get("header")),
-        options=tuple(_option(option) for option in (options if isinstance(options, list) else ())[:KEPT_OPTIONS]),
-        several=entry.get("multiSelect") is True,
+        text=_text(entry.question),
+        header=_text(entry.header),
+        options=tuple(_option(option) for option in entry.options[:KEPT_OPTIONS]),
+        several=entry.multi_select,
     )
 
 
 def _option(value: Any) -> Option:
     if isinstance(value, dict):
-        return Option(_text(value.get("label")), _text(value.get("description")))
+        option = convert(value, OptionEntry)
+        return Option(_text(option.label), _text(option.description))
     return Option(_text(value))
 
 

@@ -1,4 +1,4 @@
-"""Todo lists: one that is written whole, and one that is kept by creating and updating tasks."""
+"""To-do lists: one that a call writes whole, and one that calls keep by creating and updating tasks."""
 
 from __future__ import annotations
 
@@ -7,70 +7,74 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from bridle.wire.events.decode_tolerant import convert
+from bridle.wire.events.loose_json import JsonObject
 from bridle.wire.transcript.items import Todo, TodoList
+from bridle.wire.transcript.tool_details import ListArguments, TodoEntry, ToolDetails
 
-KEPT_TODOS = 200  # an order of magnitude above the longest list that a person would read
+KEPT_TODOS = 200  # ten times the longest list that a user would read
 KEPT_CHARACTERS = 500  # of one entry
 _CREATED = re.compile(r"Task #(\S+) created")
 
 
-def parse_todos(arguments: dict[str, Any]) -> TodoList:
-    """The list that a call writes whole."""
-    entries = arguments.get("todos")
-    entries = entries if isinstance(entries, list) else []
-    todos = (Todo(_text(entry, "content"), _status(entry), _id(entry)) for entry in entries[:KEPT_TODOS])
-    return TodoList(tuple(todos), max(len(entries) - KEPT_TODOS, 0))
+def parse_todos(arguments: JsonObject) -> TodoList:
+    """Return the list that a call writes whole."""
+    values = convert(arguments, ListArguments).todos
+    entries = [_entry(value) for value in values[:KEPT_TODOS]]
+    todos = tuple(Todo(_text(entry.content), _status(entry), _id(entry)) for entry in entries)
+    return TodoList(todos, max(len(values) - KEPT_TODOS, 0))
 
 
 class TaskList:
-    """The list that the calls TaskCreate, TaskUpdate and TaskList keep between them."""
+    """The list that the calls TaskCreate, TaskUpdate and TaskList keep."""
 
     def __init__(self) -> None:
         self._todos: dict[str, Todo] = {}
 
-    def apply(self, name: str, arguments: dict[str, Any], details: Any, output: str) -> TodoList:
-        """Take in a call that went well; give the list as it is then."""
-        details = details if isinstance(details, dict) else {}
+    def apply(self, name: str, arguments: JsonObject, details: ToolDetails, output: str) -> TodoList:
+        """Apply a successful call; return the list after it."""
+        entry = convert(arguments, TodoEntry)
         if name == "TaskCreate":
-            self._create(arguments, details, output)
+            self._create(entry, details.task, output)
         elif name == "TaskUpdate":
-            self._update(arguments)
-        else:
-            self._replace(details)
-        kept = tuple(list(self._todos.values())[:KEPT_TODOS])
-        return TodoList(kept, len(self._todos) - len(kept))
+            self._update(entry)
+        elif details.tasks is not None:
+            self._replace(details.tasks)
+        shown = tuple(list(self._todos.values())[:KEPT_TODOS])
+        return TodoList(shown, len(self._todos) - len(shown))
 
-    def _create(self, arguments: dict[str, Any], details: dict[str, Any], output: str) -> None:
-        found = _CREATED.search(output)
-        todo_id = _id(details.get("task")) or (found[1] if found else str(len(self._todos) + 1))
-        self._todos[todo_id] = Todo(_text(arguments, "subject"), "pending", todo_id)
+    def _create(self, entry: TodoEntry, task: Any, output: str) -> None:
+        match = _CREATED.search(output)
+        todo_id = _id(convert(task, TodoEntry)) or (match[1] if match else str(len(self._todos) + 1))
+        self._todos[todo_id] = Todo(_text(entry.subject), "pending", todo_id)
 
-    def _update(self, arguments: dict[str, Any]) -> None:
-        todo_id = str(arguments.get("taskId", ""))[:KEPT_CHARACTERS]
+    def _update(self, entry: TodoEntry) -> None:
+        todo_id = str(entry.task_id)[:KEPT_CHARACTERS]
         todo = self._todos.get(todo_id, Todo(f"task {todo_id}", id=todo_id))
-        if arguments.get("status") == "deleted":
+        if entry.status == "deleted":
             self._todos.pop(todo_id, None)
             return
-        status = _status(arguments) if "status" in arguments else todo.status
-        self._todos[todo_id] = replace(todo, status=status, text=_text(arguments, "subject") or todo.text)
+        status = todo.status if entry.status is None else _status(entry)
+        self._todos[todo_id] = replace(todo, status=status, text=_text(entry.subject) or todo.text)
 
-    def _replace(self, details: dict[str, Any]) -> None:
-        entries = details.get("tasks")
-        if not isinstance(entries, list):
-            return
-        todos = [Todo(_text(entry, "subject"), _status(entry), _id(entry)) for entry in entries[:KEPT_TODOS]]
-        self._todos = {todo.id or str(place): todo for place, todo in enumerate(todos, 1)}
+    def _replace(self, values: list[Any]) -> None:
+        entries = [_entry(value) for value in values[:KEPT_TODOS]]
+        todos = [Todo(_text(entry.subject), _status(entry), _id(entry)) for entry in entries]
+        self._todos = {todo.id or str(number): todo for number, todo in enumerate(todos, 1)}
 
 
-def _text(entry: Any, name: str) -> str:
-    value = entry.get(name) if isinstance(entry, dict) else entry
+def _entry(value: Any) -> TodoEntry:
+    """Return an entry; a bare string is its text."""
+    return convert(value, TodoEntry) if isinstance(value, dict) else TodoEntry(content=value, subject=value)
+
+
+def _text(value: Any) -> str:
     return value[:KEPT_CHARACTERS] if isinstance(value, str) else ""
 
 
-def _status(entry: Any) -> str:
-    return _text(entry, "status") if isinstance(entry, dict) and entry.get("status") else "pending"
+def _status(entry: TodoEntry) -> str:
+    return _text(entry.status) if entry.status else "pending"
 
 
-def _id(entry: Any) -> str | None:
-    value = entry.get("id") if isinstance(entry, dict) else None
-    return str(value)[:KEPT_CHARACTERS] if isinstance(value, str | int) else None
+def _id(entry: TodoEntry) -> str | None:
+    return str(entry.id)[:KEPT_CHARACTERS] if isinstance(entry.id, str | int) else None

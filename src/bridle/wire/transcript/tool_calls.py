@@ -1,13 +1,13 @@
-"""Tool calls: joined with their results, judged, and given the detail that their kind of tool has."""
+"""Tool calls: joined with their results, with a state and the details of their kind of tool."""
 
 from __future__ import annotations
-
-from typing import Any
 
 from msgspec.structs import replace
 
 from bridle.wire.events.blocks import ToolResult, ToolUse, plain_text
+from bridle.wire.events.decode_tolerant import convert
 from bridle.wire.events.events import Assistant, User
+from bridle.wire.events.loose_json import JsonObject
 from bridle.wire.events.numbers import plausible
 from bridle.wire.events.system import TaskNotification, TaskProgress, TaskStarted, TaskUpdated
 from bridle.wire.record.recorder import ASK_TOOL, SUB_AGENT_TOOLS
@@ -18,11 +18,12 @@ from bridle.wire.transcript.clip import Clip
 from bridle.wire.transcript.file_changes import FILE_TOOLS
 from bridle.wire.transcript.item_board import ItemBoard
 from bridle.wire.transcript.items import Call, Detail, Questions, State, SubAgent, Words
+from bridle.wire.transcript.tool_details import NO_DETAILS, AgentArguments, ToolDetails
 
-INPUT_CHARACTERS = 20_000  # of a call's input as JSON; what a Write holds is in its diff as well
-WRITES_TODOS = "TodoWrite"
-KEEPS_TASKS = ("TaskCreate", "TaskUpdate", "TaskList")
-_ENDS = {
+INPUT_CHARACTERS = 20_000  # of a call's input as JSON; the content of a Write is in its diff as well
+TODO_TOOL = "TodoWrite"
+TASK_TOOLS = ("TaskCreate", "TaskUpdate", "TaskList")
+_END_STATES = {
     "completed": State.OK,
     "failed": State.ERROR,
     "killed": State.INTERRUPTED,
@@ -31,20 +32,20 @@ _ENDS = {
 
 
 class ToolCalls:
-    """Folds tool calls, their results and the news of their tasks into items."""
+    """The fold of tool calls, their results and the events of their tasks into items."""
 
     def __init__(self, board: ItemBoard, clip: Clip, limit: int) -> None:
         self._board = board
         self._clip = clip
         self._limit = limit
-        self._open: dict[str, dict[str, Any]] = {}  # the input of calls whose result needs it
+        self._open: dict[str, JsonObject] = {}  # the input of calls whose result needs it
         self._tasks = todos.TaskList()
         self._call_of_task: dict[str, str] = {}
         self._rejected: set[str] = set()
         self._refused: set[str] = set()
 
     def use(self, block: ToolUse, event: Assistant, at: float | None) -> None:
-        """A call is made."""
+        """Add a tool call."""
         known = self._board.call(block.id)
         is_over = known is not None and known.name != "" and known.state is not State.RUNNING
         place = self._board.call_again if is_over else self._board.call_in
@@ -65,13 +66,14 @@ class ToolCalls:
         )
 
     def result(self, block: ToolResult, event: User, at: float | None, *, alone: bool) -> None:
-        """A call is answered. What the tool reported besides belongs to it where it is the only one on its line."""
+        """Add a tool result; the event's details belong to it if it is the only result on its line."""
         known = self._board.call(block.tool_use_id)
         call = known or self._board.call_in(event.parent_tool_use_id, block.tool_use_id, at)
         text = block.text
-        details = event.details if alone and self._needs_details(call, event) else None
-        background = block.is_error is not True and _goes_on(details, text)
-        state = State.RUNNING if background else self._judge(block, event, details, text)
+        needs_details = alone and self._needs_details(call, event)
+        details = convert(event.details, ToolDetails) if needs_details else NO_DETAILS
+        background = block.is_error is not True and _is_in_background(details, text)
+        state = State.RUNNING if background else self._state(block, event, details, text)
         output = self._clip(unwrap_error(text), self._limit)
         self._board.change(
             call.id,
@@ -85,16 +87,16 @@ class ToolCalls:
         )
 
     def interrupted(self, *, thread: str | None) -> None:
-        """The user interrupted: what runs in the foreground has ended, and what was rejected was cut off."""
+        """Mark the foreground calls and the rejected ones as interrupted by the user."""
         rejected = (self._board.call(call_id) for call_id in self._rejected)
-        cut_off = (call for call in self._board.running() if not call.background)
-        for call in (*rejected, *cut_off):
+        foreground = (call for call in self._board.running() if not call.background)
+        for call in (*rejected, *foreground):
             if call is not None and (thread is None or call.thread == thread):
                 self._board.change(call.id, state=State.INTERRUPTED)
         self._rejected.clear()
 
     def denied(self, call_ids: set[str], *, is_complete: bool) -> None:
-        """A turn's result lists the calls that were refused; where the list is complete, no other one was."""
+        """Mark the refused calls that a turn's result lists; if the list is complete, no other was refused."""
         for call_id in call_ids:
             call = self._board.call(call_id)
             if call is not None and call.state is not State.DENIED:
@@ -107,13 +109,13 @@ class ToolCalls:
         self._rejected.clear()
 
     def finish(self) -> None:
-        """The process has ended: what still ran was interrupted."""
+        """Mark the running calls as interrupted: the process has ended."""
         for call in self._board.running():
             self._board.change(call.id, state=State.INTERRUPTED)
         self._open.clear()
 
     def task_started(self, event: TaskStarted, at: float | None) -> None:
-        """A sub-agent or a background command begins."""
+        """Add the start of a sub-agent or a background command."""
         if not event.tool_use_id:
             return
         if event.task_id:
@@ -122,17 +124,17 @@ class ToolCalls:
             self.describe(event.tool_use_id, event.subagent_type, event.description, event.prompt, at)
 
     def task_progress(self, event: TaskProgress) -> None:
-        """A sub-agent says what it does."""
+        """Update what a sub-agent is doing."""
         call = self._board.call(event.tool_use_id or "")
         if call is not None and isinstance(call.detail, SubAgent):
             detail = replace(call.detail, doing=self._clip(event.description or "", self._limit).text)
             self._board.change(call.id, detail=detail)
 
     def task_changed(self, event: TaskUpdated | TaskNotification, at: float | None) -> None:
-        """A task has a new state, which is its call's where that goes on in the background."""
+        """Set a background call's state to that of its task."""
         call_id = self._call_of_task.get(event.task_id or "")
         call = self._board.call(call_id or getattr(event, "tool_use_id", None) or "")
-        state = _ENDS.get(event.status or "")
+        state = _END_STATES.get(event.status or "")
         if call is None or state is None or not call.background or call.state is not State.RUNNING:
             return
         self._board.change(call.id, state=state, seconds=_seconds(call, at))
@@ -140,7 +142,7 @@ class ToolCalls:
     def describe(
         self, call_id: str, kind: str | None, description: str | None, prompt: str | None, at: float | None
     ) -> None:
-        """Note what is known of a sub-agent, its call seen or not."""
+        """Add what is known about a sub-agent, even if its call was not seen."""
         call = self._board.call_in(None, call_id, at)
         if call.detail is not None and not isinstance(call.detail, SubAgent):
             return
@@ -155,23 +157,23 @@ class ToolCalls:
             self._board.change(call.id, detail=detail)
 
     def is_prompt(self, call_id: str, text: str) -> bool:
-        """Whether this text is what a sub-agent was asked, which its call shows already."""
+        """Return whether a text is the sub-agent's prompt, which its call shows already."""
         call = self._board.call(call_id)
         detail = call.detail if call is not None else None
         return isinstance(detail, SubAgent) and detail.prompt == self._clip(text, self._limit).text
 
     def _needs_input(self, name: str) -> bool:
-        return name in FILE_TOOLS or name in KEEPS_TASKS
+        return name in FILE_TOOLS or name in TASK_TOOLS
 
     def _needs_details(self, call: Call, event: User) -> bool:
-        special = call.name in FILE_TOOLS or call.name in KEEPS_TASKS or call.name in SUB_AGENT_TOOLS
+        special = call.name in FILE_TOOLS or call.name in TASK_TOOLS or call.name in SUB_AGENT_TOOLS
         raw = bytes(event.tool_use_result)
         return special or call.name == ASK_TOOL or b'"backgroundTaskId"' in raw or b'"interrupted":true' in raw
 
-    def _first_detail(self, name: str, arguments: dict[str, Any], call: Call) -> Detail | None:
+    def _first_detail(self, name: str, arguments: JsonObject, call: Call) -> Detail | None:
         if name in FILE_TOOLS:
-            return file_changes.file_change(name, arguments, None, self._clip)
-        if name == WRITES_TODOS:
+            return file_changes.file_change(name, arguments, NO_DETAILS, self._clip)
+        if name == TODO_TOOL:
             return todos.parse_todos(arguments)
         if name == ASK_TOOL:
             return questions.parse_questions(arguments)
@@ -179,47 +181,47 @@ class ToolCalls:
             return self._sub_agent(arguments, call)
         return None
 
-    def _sub_agent(self, arguments: dict[str, Any], call: Call) -> SubAgent:
+    def _sub_agent(self, arguments: JsonObject, call: Call) -> SubAgent:
         known = call.detail if isinstance(call.detail, SubAgent) else SubAgent()
+        agent = convert(arguments, AgentArguments)
         return replace(
             known,
-            kind=_text(arguments, "subagent_type") or known.kind,
-            description=self._clip(_text(arguments, "description"), self._limit).text or known.description,
-            prompt=self._clip(_text(arguments, "prompt"), self._limit).text or known.prompt,
+            kind=agent.subagent_type or known.kind,
+            description=self._clip(agent.description, self._limit).text or known.description,
+            prompt=self._clip(agent.prompt, self._limit).text or known.prompt,
         )
 
-    def _last_detail(self, call: Call, details: Any, text: str, state: State) -> Detail | None:
+    def _last_detail(self, call: Call, details: ToolDetails, text: str, state: State) -> Detail | None:
         arguments = self._open.pop(call.call_id, {})
         if call.name in FILE_TOOLS and state is State.OK:
             return file_changes.file_change(call.name, arguments, details, self._clip)
-        if call.name in KEEPS_TASKS and state is State.OK:
+        if call.name in TASK_TOOLS and state is State.OK:
             return self._tasks.apply(call.name, arguments, details, text)
         if isinstance(call.detail, Questions):
-            return questions.with_answers(call.detail, details)
+            return questions.with_answers(call.detail, details.answers)
         if isinstance(call.detail, SubAgent):
-            return self._reported(call, call.detail, details, text, state)
+            return self._with_report(call, call.detail, details, text, state)
         return call.detail
 
-    def _reported(self, call: Call, detail: SubAgent, details: Any, text: str, state: State) -> SubAgent:
-        facts = details if isinstance(details, dict) else {}
-        words = plain_text(facts["content"]) if isinstance(facts.get("content"), list) else text
+    def _with_report(self, call: Call, agent: SubAgent, details: ToolDetails, text: str, state: State) -> SubAgent:
+        report = plain_text(details.content) if isinstance(details.content, list) else text
         last = self._board.last(call.call_id)
-        said = isinstance(last, Words) and last.text.strip() == words.strip()
+        is_shown = isinstance(last, Words) and last.text.strip() == report.strip()
         return replace(
-            detail,
-            report="" if said or state is State.RUNNING else self._clip(unwrap_error(words), self._limit).text,
-            model=_text(facts, "resolvedModel") or None,
-            tool_uses=_count(facts.get("totalToolUseCount")),
-            tokens=_count(facts.get("totalTokens")),
+            agent,
+            report="" if is_shown or state is State.RUNNING else self._clip(unwrap_error(report), self._limit).text,
+            model=details.resolved_model or None,
+            tool_uses=plausible(details.total_tool_use_count),
+            tokens=plausible(details.total_tokens),
             doing="",
         )
 
-    def _judge(self, block: ToolResult, event: User, details: Any, text: str) -> State:
+    def _state(self, block: ToolResult, event: User, details: ToolDetails, text: str) -> State:
         if bytes(event.tool_use_result) == REJECTED:
             self._rejected.add(block.tool_use_id)
             self._refused.add(block.tool_use_id)
             return State.DENIED
-        if isinstance(details, dict) and details.get("interrupted") is True:
+        if details.interrupted:
             return State.INTERRUPTED
         if block.is_error is not True:
             return State.OK
@@ -229,19 +231,9 @@ class ToolCalls:
         return State.ERROR
 
 
-def _goes_on(details: Any, text: str) -> bool:
-    facts = details if isinstance(details, dict) else {}
-    return bool(facts.get("backgroundTaskId")) or facts.get("isAsync") is True or is_background_launch(text)
+def _is_in_background(details: ToolDetails, text: str) -> bool:
+    return bool(details.background_task_id) or details.is_async or is_background_launch(text)
 
 
 def _seconds(call: Call, at: float | None) -> float | None:
     return None if at is None or call.at is None else max(at - call.at, 0.0)
-
-
-def _text(values: dict[str, Any], name: str) -> str:
-    value = values.get(name)
-    return value if isinstance(value, str) else ""
-
-
-def _count(value: Any) -> int | None:
-    return plausible(value) if isinstance(value, int) else None

@@ -1,7 +1,7 @@
-"""The conversation: what a person sees of an agent run, built one event at a time.
+"""The conversation of an agent run as a user sees it, built one event at a time.
 
-It can be read at any moment. Each item is bounded, so memory grows with the number of things that happened and
-not with their size; the whole of everything is in the log. Nothing raises, whatever the events hold.
+It can be read at any time. Each item is bounded, so memory grows with the number of items and not with their size;
+the log has everything. Nothing raises, whatever the events contain.
 """
 
 from __future__ import annotations
@@ -10,12 +10,14 @@ import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from msgspec.structs import replace
+
 from bridle.wire.events.blocks import AnyBlock, Image, Text, Thinking, ToolResult, ToolUse, UnknownBlock, to_raw_text
 from bridle.wire.events.events import SYNTHETIC_MODEL, Assistant, Event, Result, StreamEvent, User
 from bridle.wire.mask import Mask
 from bridle.wire.record.refusals import INTERRUPTED_PREFIX
 from bridle.wire.transcript.clip import Clip
-from bridle.wire.transcript.footer import footer_fields
+from bridle.wire.transcript.footer import footer_of
 from bridle.wire.transcript.item_board import ItemBoard
 from bridle.wire.transcript.items import AnyItem, Footer, Notice, NoticeKind, Speaker, Thought, Words
 from bridle.wire.transcript.partials import Partials
@@ -23,10 +25,10 @@ from bridle.wire.transcript.program_events import ProgramEvents
 from bridle.wire.transcript.tool_calls import ToolCalls
 
 # Claude Code itself cuts the output of commands at 30,000 characters and of files at 256 KB: nearly every output
-# is kept whole, and an agent that prints without end cannot fill our memory.
+# is kept whole, and an agent that prints endlessly cannot fill the memory.
 KEPT_CHARACTERS = 100_000
 STRUCTURED_TOOL = "StructuredOutput"
-# A real message has one block or a few, a replayed one some dozens. Each is an item, and a block can be one byte.
+# A real message has one block or a few, a replayed one some dozens. Each becomes an item, and a block can be one byte.
 SHOWN_BLOCKS = 1000
 
 
@@ -39,21 +41,21 @@ class Transcript:
         self._limit = kept_characters
         self._partials = Partials(self._board, kept_characters)
         self._calls = ToolCalls(self._board, self._clip, kept_characters)
-        self._news = ProgramEvents(self._board, self._calls, self._clip, kept_characters)
-        self._said: set[int] = set()
+        self._program = ProgramEvents(self._board, self._calls, self._clip, kept_characters)
+        self._shown_texts: set[int] = set()
         self._answer: tuple[str | None, str] = (None, "")
         self._fold: dict[type[Event], Callable[[Any, float | None], None]] = {
             Assistant: self._assistant,
             User: self._user,
             Result: self._result,
             StreamEvent: self._partials.add,
-            **self._news.fold,
+            **self._program.fold,
         }
 
     def add(self, event: Event, at: float | None = None) -> tuple[int, ...]:
-        """Take in one event and the second of its arrival; give the ids of the items that changed by it.
+        """Add one event and its arrival time in seconds; return the ids of the items that it changed.
 
-        An id whose item is gone stood for an answer that was cut off and will be said again.
+        An id without an item belonged to an answer that was cut off and will be repeated.
         """
         fold = self._fold.get(type(event))
         if fold is not None:
@@ -61,63 +63,63 @@ class Transcript:
         return self._board.take_changed()
 
     def finish(self) -> tuple[int, ...]:
-        """The process has ended: what still runs was interrupted. Give the ids of the items that changed."""
+        """Mark what still runs as interrupted, as the process has ended; return the ids of the changed items."""
         self._partials.finish()
         self._calls.finish()
-        self._news.finish()
+        self._program.finish()
         return self._board.take_changed()
 
     def item(self, item_id: int) -> AnyItem | None:
-        """The item with this id as it is now."""
+        """Return the item with this id as it is now."""
         return self._board.item(item_id)
 
     def items(self, thread: str | None = None, *, start: int = 0) -> tuple[AnyItem, ...]:
-        """The items of the main thread, or of the sub-agent with this call's id, from this place on."""
+        """Return the items of the main thread, or of a sub-agent's by its call's id, from an index on."""
         return self._board.items(thread, start)
 
     @property
     def threads(self) -> tuple[str | None, ...]:
-        """The ids of the threads: None for the agent itself, then one for each sub-agent that did something."""
+        """The ids of the threads: None for the main agent, then one for each active sub-agent."""
         return self._board.threads
 
     @property
     def footers(self) -> tuple[Footer, ...]:
-        """The ends of the turns so far."""
+        """The footers of the finished turns."""
         return self._board.footers()
 
     def _assistant(self, event: Assistant, at: float | None) -> None:
         thread = event.parent_tool_use_id
         if thread:
             self._calls.describe(thread, event.subagent_type, event.task_description, None, at)
-        for block in self._shown(event, at):
+        for block in self._limited_blocks(event, at):
             match block:
                 case Text() if event.is_failure_notice:
-                    self._news.failure(event.error or "", block.text, thread, at)
-                    self._note_said(event, block.text)
+                    self._program.failure(event.error or "", block.text, thread, at)
+                    self._note_text(event, block.text)
                 case Text():
-                    self._say(Words, block.text, event, at, speaker=_speaker(event))
-                    self._note_said(event, block.text)
+                    self._put_text(Words, block.text, event, at, speaker=_speaker(event))
+                    self._note_text(event, block.text)
                 case Thinking():
-                    self._say(Thought, block.thinking, event, at)
+                    self._put_text(Thought, block.thinking, event, at)
                 case ToolUse():
                     self._calls.use(block, event, at)
-                    if block.name == STRUCTURED_TOOL:  # its input is what the result says again
-                        self._note_said(event, bytes(block.input).decode("utf-8", "replace"))
+                    if block.name == STRUCTURED_TOOL:  # the result repeats its input
+                        self._note_text(event, bytes(block.input).decode("utf-8", "replace"))
                 case _:
                     self._other_block(block, event, at)
 
-    def _shown(self, event: Assistant | User, at: float | None) -> Iterator[AnyBlock]:
-        """The blocks of a message; where they are beyond all measure the first ones, and a word on the others."""
+    def _limited_blocks(self, event: Assistant | User, at: float | None) -> Iterator[AnyBlock]:
+        """Yield the blocks of a message; of absurdly many the first ones, with an error for the rest."""
         blocks = event.message.blocks
         yield from blocks[:SHOWN_BLOCKS]
         if len(blocks) > SHOWN_BLOCKS:
-            more = f"{len(blocks) - SHOWN_BLOCKS} more blocks in one message were passed over"
-            self._news.failure("message too long", more, event.parent_tool_use_id, at)
+            more = f"{len(blocks) - SHOWN_BLOCKS} more blocks of one message were skipped"
+            self._program.failure("message too long", more, event.parent_tool_use_id, at)
 
-    def _say(
+    def _put_text(
         self, kind: type[Words | Thought], text: str, event: Assistant | User, at: float | None, **fields: Any
     ) -> None:
-        """Put finished words where the live ones stood, or at the end; nothing at all needs no place."""
+        """Replace the live item with a finished text, or add it at the end; ignore a blank text."""
         thread = event.parent_tool_use_id
         clipped = self._clip(text, self._limit)
         fields |= {"text": clipped.text, "omitted_characters": clipped.omitted_characters}
@@ -127,14 +129,14 @@ class Transcript:
         elif text.strip():
             self._board.put(kind, thread, at=at, message_id=event.message.id, **fields)
 
-    def _note_said(self, event: Assistant, text: str) -> None:
-        """Remember what the reader has seen, so that a result does not say it again."""
+    def _note_text(self, event: Assistant, text: str) -> None:
+        """Remember a shown text, so that the footer does not repeat it."""
         if event.parent_tool_use_id:
             return
         message_id, before = self._answer
-        together = before + text if message_id == event.message.id and message_id is not None else text
-        self._answer = (event.message.id, together[-self._limit :])
-        self._said.update((_mark(text), _mark(together)))
+        whole = before + text if message_id == event.message.id and message_id is not None else text
+        self._answer = (event.message.id, whole[-self._limit :])
+        self._shown_texts.update((_text_hash(text), _text_hash(whole)))
 
     def _user(self, event: User, at: float | None) -> None:
         thread = event.parent_tool_use_id
@@ -142,7 +144,7 @@ class Transcript:
             self._calls.describe(thread, event.subagent_type, event.task_description, _first_text(event), at)
         blocks = event.message.blocks
         alone = sum(isinstance(block, ToolResult) for block in blocks) == 1
-        for block in self._shown(event, at):
+        for block in self._limited_blocks(event, at):
             match block:
                 case ToolResult():
                     self._calls.result(block, event, at, alone=alone)
@@ -159,7 +161,7 @@ class Transcript:
         elif not thread or not self._calls.is_prompt(thread, text):
             by_program = event.is_synthetic is True or text.startswith("<local-command-")
             speaker = Speaker.PROGRAM if by_program else Speaker.USER
-            self._say(Words, text, event, at, speaker=speaker)
+            self._put_text(Words, text, event, at, speaker=speaker)
 
     def _other_block(self, block: AnyBlock, event: Assistant | User, at: float | None) -> None:
         if isinstance(block, Image):
@@ -167,17 +169,17 @@ class Transcript:
             self._board.put(Words, event.parent_tool_use_id, at=at, text="[image]", speaker=speaker)
         elif isinstance(block, UnknownBlock):
             name = f"block {block.kind}" if block.kind else "block"
-            self._news.chip(name, to_raw_text(block.value), event.parent_tool_use_id, at)
+            self._program.chip(name, to_raw_text(block.value), event.parent_tool_use_id, at)
 
     def _result(self, event: Result, at: float | None) -> None:
-        fields = footer_fields(event, self._clip, self._limit)
-        if _mark(fields["text"]) in self._said:
-            fields["text"] = ""
+        footer = footer_of(event, self._clip, self._limit)
+        is_shown = _text_hash(footer.text) in self._shown_texts
         if (event.terminal_reason or "").startswith("aborted"):
             self._calls.interrupted(thread=None)
-        denied = {denial.call_id for denial in fields["denials"]}
+        denied = {denial.call_id for denial in footer.denials}
         self._calls.denied(denied, is_complete=isinstance(event.permission_denials, list))
-        self._board.put(Footer, at=at, earlier_turns=self._board.footer_count, **fields)
+        earlier, text = self._board.footer_count, "" if is_shown else footer.text
+        self._board.add(replace(footer, at=at, text=text, earlier_turns=earlier))
 
 
 def _speaker(event: Assistant) -> Speaker:
@@ -188,5 +190,5 @@ def _first_text(event: User) -> str | None:
     return next((block.text for block in event.message.blocks if isinstance(block, Text)), None)
 
 
-def _mark(text: str) -> int:
+def _text_hash(text: str) -> int:
     return hash(text.strip())
