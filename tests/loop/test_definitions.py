@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bridle.loop.protection.find import definitions
+from bridle.loop.protection.find import find_definitions
 from bridle.loop.protection.findings import RepositoryFiles
 from bridle.loop.protection.protected_parts import Protected
 from bridle.loop.protection.shell_commands import Simple, simple_commands
@@ -46,7 +46,7 @@ SCRIPTS = "scripts.lint, scripts.postlint, scripts.posttest, scripts.prelint, sc
 
 
 def found(*commands: str, files: Mapping[str, str] = FILES) -> Protected:
-    return definitions(commands, RepositoryFiles(list(files), lambda path: path in files, files.get))
+    return find_definitions(commands, RepositoryFiles(list(files), lambda path: path in files, files.get))
 
 
 @pytest.mark.parametrize(

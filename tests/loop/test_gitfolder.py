@@ -35,7 +35,7 @@ def test_the_branch_that_the_run_came_from_does_not_move(tmp_path: Path, moves: 
     start = here.git("rev-parse", "main")
     document = run(here, 0)
     assert here.git("rev-parse", "main") == start
-    assert "put back" in reports(document)["main"]
+    assert "restored" in reports(document)["main"]
     assert here.git("rev-list", "main..HEAD").split() == document["commits"]
     agrees(here)
 

@@ -201,7 +201,7 @@ def test_an_agent_that_edits_the_test_is_told_of_and_its_change_is_undone(rough:
 def test_an_agent_that_deletes_what_it_should_not_is_told_of_and_it_is_there_again(rough: Seen) -> None:
     assert rough.lines("Deleter")[2:4] == [
         "restored deleter.sh: it was deleted, and the check `sh deleter.sh` names it",
-        "restored mine.txt: it was deleted, and it is yours: it is in no commit",
+        "restored mine.txt: your untracked file was deleted",
     ]
     assert rough.receipt("Deleter") == [
         "✓ Deleter done 1 iteration 0.0100 USD",

@@ -1,4 +1,4 @@
-"""Tests that were there and are deleted, skipped, emptied or asserting less are told; everything else is not."""
+"""Tests that are deleted, skipped, emptied or assert less are reported, and nothing else."""
 
 from __future__ import annotations
 
@@ -67,70 +67,70 @@ PHP = "<?php\nclass A {\n function testA() { $this->assertTrue(x); }\n}\n"
 @pytest.mark.parametrize(
     ("path", "text", "old", "new", "said"),
     [
-        ("tests/test_a.py", PYTHON, "def test_a", "@pytest.mark.skip\ndef test_a", ["1 test (test_a) skipped now"]),
-        ("tests/test_a.py", PYTHON, "def test_a", "@pytest.mark.xfail(1)\ndef test_a", ["1 test (test_a) skipped now"]),
-        ("tests/test_a.py", PYTHON, "class", "@unittest.skip('x')\nclass", ["1 test (TestB.test_c) skipped now"]),
-        ("tests/test_a.py", PYTHON, "    assert f", "    pytest.skip()\n    assert f", ["1 test (test_a) skipped now"]),
+        ("tests/test_a.py", PYTHON, "def test_a", "@pytest.mark.skip\ndef test_a", ["1 test (test_a) now skipped"]),
+        ("tests/test_a.py", PYTHON, "def test_a", "@pytest.mark.xfail(1)\ndef test_a", ["1 test (test_a) now skipped"]),
+        ("tests/test_a.py", PYTHON, "class", "@unittest.skip('x')\nclass", ["1 test (TestB.test_c) now skipped"]),
+        ("tests/test_a.py", PYTHON, "    assert f", "    pytest.skip()\n    assert f", ["1 test (test_a) now skipped"]),
         (
             "tests/test_a.py",
             PYTHON,
             "        self.a",
             "        raise SkipTest\n        self.a",
-            ["1 test (TestB.test_c) skipped now"],
+            ["1 test (TestB.test_c) now skipped"],
         ),
         (
             "tests/test_a.py",
             PYTHON,
             "import pytest",
             "import pytest\npytestmark = [pytest.mark.skip]",
-            ["2 tests (test_a, TestB.test_c) skipped now"],
+            ["2 tests (test_a, TestB.test_c) now skipped"],
         ),
         (
             "tests/test_a.py",
             PYTHON,
             "    def test_c",
             "    __test__ = False\n    def test_c",
-            ["1 test (TestB.test_c) skipped now"],
+            ["1 test (TestB.test_c) now skipped"],
         ),
-        ("tests/test_a.py", PYTHON, "    assert g()\n", "", ["1 test (test_a: 2 before, 1 now) asserting less"]),
+        ("tests/test_a.py", PYTHON, "    assert g()\n", "", ["1 test (test_a: 2 before, 1 now) with fewer assertions"]),
         (
             "tests/test_a.py",
             PYTHON,
             "assert g()",
             "assert g() or True",
-            ["1 test (test_a: 2 before, 1 now) asserting less"],
+            ["1 test (test_a: 2 before, 1 now) with fewer assertions"],
         ),
-        ("tests/test_a.py", PYTHON, "assert f() == 1\n    assert g()", "pass", ["1 test (test_a) empty now"]),
-        ("tests/test_a.py", PYTHON, "assert f() == 1\n    assert g()", "assert True", ["1 test (test_a) empty now"]),
-        ("tests/test_a.py", PYTHON, "    assert f", "    return\n    assert f", ["1 test (test_a) empty now"]),
-        ("tests/test_a.py", PYTHON, "def test_a", "def not_a", ["1 test (test_a) gone"]),
+        ("tests/test_a.py", PYTHON, "assert f() == 1\n    assert g()", "pass", ["1 test (test_a) now empty"]),
+        ("tests/test_a.py", PYTHON, "assert f() == 1\n    assert g()", "assert True", ["1 test (test_a) now empty"]),
+        ("tests/test_a.py", PYTHON, "    assert f", "    return\n    assert f", ["1 test (test_a) now empty"]),
+        ("tests/test_a.py", PYTHON, "def test_a", "def not_a", ["1 test (test_a) deleted"]),
         ("tests/test_a.py", PYTHON, "f() == 1", "f() == 2", []),
         ("tests/test_a.py", PYTHON, "TestB", "TestOther", []),
         ("tests/test_a.py", PYTHON, "def test_a():", "def test_new():\n    pass\n\n\ndef test_a():", []),
-        ("a.test.ts", SCRIPT, "it('adds'", "it.skip('adds'", ["1 test (adds) skipped now"]),
-        ("a.test.ts", SCRIPT, "it('adds'", "xit('adds'", ["1 test (adds) skipped now"]),
-        ("a.test.ts", SCRIPT, "test('sub", "test.todo('sub", ["1 test (subtracts) skipped now"]),
-        ("a.test.ts", SCRIPT, "describe(", "describe.skip(", ["1 test (sums) skipped now"]),
-        ("a.test.ts", SCRIPT, "it('adds'", "it.only('adds'", ["some tests are marked to be the only ones that run"]),
-        ("a.test.ts", SCRIPT, "it('adds'", "fit('adds'", ["some tests are marked to be the only ones that run"]),
-        ("a.test.ts", SCRIPT, "{ expect(2 - 1).toBe(1) }", "{}", ["1 test (subtracts) empty now"]),
-        ("a.test.ts", SCRIPT, "  test('sub", "  // test('sub", ["1 test (subtracts) gone"]),
+        ("a.test.ts", SCRIPT, "it('adds'", "it.skip('adds'", ["1 test (adds) now skipped"]),
+        ("a.test.ts", SCRIPT, "it('adds'", "xit('adds'", ["1 test (adds) now skipped"]),
+        ("a.test.ts", SCRIPT, "test('sub", "test.todo('sub", ["1 test (subtracts) now skipped"]),
+        ("a.test.ts", SCRIPT, "describe(", "describe.skip(", ["1 test (sums) now skipped"]),
+        ("a.test.ts", SCRIPT, "it('adds'", "it.only('adds'", ["some tests are now marked to run exclusively"]),
+        ("a.test.ts", SCRIPT, "it('adds'", "fit('adds'", ["some tests are now marked to run exclusively"]),
+        ("a.test.ts", SCRIPT, "{ expect(2 - 1).toBe(1) }", "{}", ["1 test (subtracts) now empty"]),
+        ("a.test.ts", SCRIPT, "  test('sub", "  // test('sub", ["1 test (subtracts) deleted"]),
         ("a.test.ts", SCRIPT, "toBe(2)", "toBe(3)", []),
-        ("a_test.go", GO, "\tif f()", "\tt.Skip()\n\tif f()", ["1 test (TestA) skipped now"]),
-        ("a_test.go", GO, "func TestA", "func testA", ["1 test (TestA) gone"]),
-        ("a_test.go", GO, "package a", "//go:build ignore\n\npackage a", ["2 tests (TestA, TestB) skipped now"]),
-        ("a_test.go", GO, "\n\tt.Error(1)\n", "", ["1 test (TestB) empty now"]),
-        ("src/lib.rs", RUST, "#[test]\n", "#[test]\n    #[ignore]\n", ["1 test (a) skipped now"]),
-        ("src/lib.rs", RUST, "#[tokio::test]", '#[ignore = "x"]\n    #[tokio::test]', ["1 test (b) skipped now"]),
-        ("src/lib.rs", RUST, "    #[test]\n", "", ["1 test (a) gone"]),
+        ("a_test.go", GO, "\tif f()", "\tt.Skip()\n\tif f()", ["1 test (TestA) now skipped"]),
+        ("a_test.go", GO, "func TestA", "func testA", ["1 test (TestA) deleted"]),
+        ("a_test.go", GO, "package a", "//go:build ignore\n\npackage a", ["2 tests (TestA, TestB) now skipped"]),
+        ("a_test.go", GO, "\n\tt.Error(1)\n", "", ["1 test (TestB) now empty"]),
+        ("src/lib.rs", RUST, "#[test]\n", "#[test]\n    #[ignore]\n", ["1 test (a) now skipped"]),
+        ("src/lib.rs", RUST, "#[tokio::test]", '#[ignore = "x"]\n    #[tokio::test]', ["1 test (b) now skipped"]),
+        ("src/lib.rs", RUST, "    #[test]\n", "", ["1 test (a) deleted"]),
         ("src/lib.rs", RUST, "fn f() -> i32 { 1 }", "fn f() -> i32 { 2 }", []),
-        ("spec/a_spec.rb", RUBY, "it 'adds'", "xit 'adds'", ["1 test (adds) skipped now"]),
-        ("spec/a_spec.rb", RUBY, "    expect", "    skip\n    expect", ["1 test (adds) skipped now"]),
-        ("spec/a_spec.rb", RUBY, "    expect(1).to eq 1\n", "", ["1 test (adds) empty now"]),
-        ("test/a_test.rb", MINITEST, "test_a", "not_a", ["1 test (test_a) gone"]),
-        ("src/test/ATest.java", JAVA, "@Test\n public", "@Disabled @Test\n public", ["1 test (a) skipped now"]),
-        ("src/test/ATest.java", JAVA, "@Test\n void", "void", ["1 test (b) gone"]),
-        ("tests/ATest.php", PHP, "$this", "$this->markTestSkipped(); $this", ["1 test (testA) skipped now"]),
+        ("spec/a_spec.rb", RUBY, "it 'adds'", "xit 'adds'", ["1 test (adds) now skipped"]),
+        ("spec/a_spec.rb", RUBY, "    expect", "    skip\n    expect", ["1 test (adds) now skipped"]),
+        ("spec/a_spec.rb", RUBY, "    expect(1).to eq 1\n", "", ["1 test (adds) now empty"]),
+        ("test/a_test.rb", MINITEST, "test_a", "not_a", ["1 test (test_a) deleted"]),
+        ("src/test/ATest.java", JAVA, "@Test\n public", "@Disabled @Test\n public", ["1 test (a) now skipped"]),
+        ("src/test/ATest.java", JAVA, "@Test\n void", "void", ["1 test (b) deleted"]),
+        ("tests/ATest.php", PHP, "$this", "$this->markTestSkipped(); $this", ["1 test (testA) now skipped"]),
     ],
 )
 def test_what_became_of_a_test_is_told(path: str, text: str, old: str, new: str, said: list[str]) -> None:
@@ -144,7 +144,7 @@ def test_a_file_that_is_deleted_is_told_with_its_tests() -> None:
     many = "".join(f"def test_{n}():\n    assert f({n})\n" for n in range(8))
     reports = weakened({"tests/test_a.py": many, "tests/empty.py": ""}, {})
     assert [(report.path, report.what) for report in reports] == [
-        ("tests/test_a.py", "it was deleted, and with it 8 tests (test_0, test_1, test_2, test_3, test_4 and 3 more)")
+        ("tests/test_a.py", "it was deleted with 8 tests (test_0, test_1, test_2, test_3, test_4 and 3 more)")
     ]
 
 
@@ -157,7 +157,7 @@ def test_a_test_that_was_moved_is_still_there() -> None:
 def test_of_two_tests_of_one_name_one_may_not_go_unseen() -> None:
     twice = SCRIPT + SCRIPT
     assert [one.what for one in weakened({"a.test.js": twice}, {"a.test.js": SCRIPT})] == [
-        "3 tests (sums #2, adds #2, subtracts #2) gone"
+        "3 tests (sums #2, adds #2, subtracts #2) deleted"
     ]
 
 

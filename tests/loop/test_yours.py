@@ -72,7 +72,7 @@ def test_where_something_is_in_the_way_it_is_told_how_to_have_it_again(tmp_path:
     here, told = worked(tmp_path / "r", work)
     reported = {one["path"]: one["what"] for one in told["reported"]}
     assert set(reported) == {"drafts/one.md", "drafts/two words.md"}
-    assert "could not be put back" in reported["drafts/two words.md"]
+    assert "could not be restored" in reported["drafts/two words.md"]
     assert not (tmp_path / "one.md").exists(), "nothing is written through a link"
     assert here.git("show", "refs/bridle/snapshots/before:drafts/two words.md") == "two"
 
@@ -85,5 +85,5 @@ def test_an_agent_that_empties_a_folder_of_thousands_is_told_of_in_few_words(tmp
     asyncio.run(snapshot.take(here.context.git, name="before-after"))
     told = here.protect(snapshot="before")
     assert len(told["undone"]) == untracked_files.SHOWN + 1
-    assert told["undone"][-1]["path"] == "280 more files of yours"
+    assert told["undone"][-1]["path"] == "280 more of your files"
     assert len(list((here.folder / "data").iterdir())) == 300

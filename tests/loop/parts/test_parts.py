@@ -93,11 +93,11 @@ def pytest_configure(config):
 
 GOALS = makefile.uses([MAKEFILE], ["test"]).names
 KINDS: dict[str, tuple[str, Callable[[str], Restored | None]]] = {
-    "make": (MAKEFILE, lambda text: makefile.mend(MAKEFILE, text, GOALS)),
-    "npm": (PACKAGE, lambda text: package_json.mend(PACKAGE, text, ["scripts.test", "scripts.pretest", "jest"])),
-    "toml": (TOML, lambda text: toml_and_ini.mend_toml(TOML, text, ["tool.pytest"])),
-    "ini": (INI, lambda text: toml_and_ini.mend_ini(INI, text, ["tool:pytest", "mypy*"])),
-    "conftest": (CONFTEST, lambda text: conftest.mend(CONFTEST, text)),
+    "make": (MAKEFILE, lambda text: makefile.restore(MAKEFILE, text, GOALS)),
+    "npm": (PACKAGE, lambda text: package_json.restore(PACKAGE, text, ["scripts.test", "scripts.pretest", "jest"])),
+    "toml": (TOML, lambda text: toml_and_ini.restore_toml(TOML, text, ["tool.pytest"])),
+    "ini": (INI, lambda text: toml_and_ini.restore_ini(INI, text, ["tool:pytest", "mypy*"])),
+    "conftest": (CONFTEST, lambda text: conftest.restore(CONFTEST, text)),
 }
 
 
@@ -109,7 +109,7 @@ def test_a_text_that_is_as_it_was_needs_nothing(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 @given(data=st.data())
-def test_whatever_is_done_to_a_text_one_mending_is_enough(kind: str, data: st.DataObject) -> None:
+def test_whatever_is_done_to_a_text_restoring_once_is_enough(kind: str, data: st.DataObject) -> None:
     text, mend = KINDS[kind]
     lines = text.splitlines(keepends=True)
     changed = "".join(
@@ -117,11 +117,11 @@ def test_whatever_is_done_to_a_text_one_mending_is_enough(kind: str, data: st.Da
     )
     start = data.draw(st.integers(0, len(changed)))
     changed = changed[:start] + data.draw(st.text(max_size=8)) + changed[start:]
-    mended = mend(changed)
-    if mended is not None:
-        assert mended.what
-        assert mended.text is not None
-        assert mend(mended.text) is None
+    restored = mend(changed)
+    if restored is not None:
+        assert restored.what
+        assert restored.text is not None
+        assert mend(restored.text) is None
 
 
 READERS: list[Read] = [makefile.read, conftest.read]
@@ -157,9 +157,9 @@ def test_a_goal_uses_its_prerequisites_and_variables() -> None:
 def test_a_make_without_a_goal_means_the_first_one() -> None:
     used = makefile.uses(["a:\n\techo a\nb:\n\techo b\n"], [])
     assert used.recipes == ("echo a",)
-    mended = makefile.mend("a:\n\techo a\nb:\n\techo b\n", "b:\n\techo b\na:\n\techo a\n", used.names)
-    assert mended is not None
-    assert makefile.uses([mended.text or ""], []).recipes == ("echo a",)
+    restored = makefile.restore("a:\n\techo a\nb:\n\techo b\n", "b:\n\techo b\na:\n\techo a\n", used.names)
+    assert restored is not None
+    assert makefile.uses([restored.text or ""], []).recipes == ("echo a",)
     chosen = makefile.uses([".DEFAULT_GOAL := b\na:\n\techo a\nb:\n\techo b\n"], [])
     assert chosen.recipes == ("echo b",)
 
@@ -185,10 +185,10 @@ def test_a_make_without_a_goal_means_the_first_one() -> None:
 )
 def test_a_change_to_what_a_goal_uses_is_taken_back(old: str, new: str) -> None:
     assert old in MAKEFILE
-    mended = makefile.mend(MAKEFILE, MAKEFILE.replace(old, new, 1), GOALS)
-    assert mended is not None
-    assert mended.text is not None
-    assert makefile.mend(MAKEFILE, mended.text, GOALS) is None
+    restored = makefile.restore(MAKEFILE, MAKEFILE.replace(old, new, 1), GOALS)
+    assert restored is not None
+    assert restored.text is not None
+    assert makefile.restore(MAKEFILE, restored.text, GOALS) is None
 
 
 @pytest.mark.parametrize(
@@ -206,15 +206,18 @@ def test_a_change_to_what_a_goal_uses_is_taken_back(old: str, new: str) -> None:
 )
 def test_other_changes_of_a_makefile_are_fine(old: str, new: str) -> None:
     assert old in MAKEFILE
-    assert makefile.mend(MAKEFILE, MAKEFILE.replace(old, new, 1), GOALS) is None
+    assert makefile.restore(MAKEFILE, MAKEFILE.replace(old, new, 1), GOALS) is None
 
 
 def test_what_an_agent_adds_stays_when_a_rule_is_put_back() -> None:
     changed = MAKEFILE.replace("@$(PY) run.py", "@true").replace("lint:\n", "docs:\n\tmkdocs build\n\nlint:\n")
-    mended = makefile.mend(MAKEFILE, changed, GOALS)
-    assert mended is not None
-    assert (mended.text, mended.is_whole) == (MAKEFILE.replace("lint:\n", "docs:\n\tmkdocs build\n\nlint:\n"), False)
-    assert mended.what == ("test was changed",)
+    restored = makefile.restore(MAKEFILE, changed, GOALS)
+    assert restored is not None
+    assert (restored.text, restored.is_whole) == (
+        MAKEFILE.replace("lint:\n", "docs:\n\tmkdocs build\n\nlint:\n"),
+        False,
+    )
+    assert restored.what == ("test was changed",)
 
 
 # package.json
@@ -234,10 +237,12 @@ def test_what_an_agent_adds_stays_when_a_rule_is_put_back() -> None:
 )
 @pytest.mark.parametrize("indent", [None, 2, 4, "\t"])
 def test_scripts_and_keys_come_back_in_any_layout(changed: dict[str, object], indent: int | str | None) -> None:
-    mended = package_json.mend(PACKAGE, json.dumps(changed, indent=indent), ["scripts.test", "scripts.pretest", "jest"])
-    assert mended is not None
-    assert not mended.is_whole
-    made = json.loads(mended.text or "")
+    restored = package_json.restore(
+        PACKAGE, json.dumps(changed, indent=indent), ["scripts.test", "scripts.pretest", "jest"]
+    )
+    assert restored is not None
+    assert not restored.is_whole
+    made = json.loads(restored.text or "")
     assert made["scripts"]["test"] == "jest"
     assert "pretest" not in made["scripts"]
     assert made["jest"] == {"bail": True}
@@ -247,9 +252,9 @@ def test_scripts_and_keys_come_back_in_any_layout(changed: dict[str, object], in
 
 def test_of_two_scripts_of_one_name_the_last_one_counts() -> None:
     twice = '{"scripts": {"test": "jest", "test": "true"}, "jest": {"bail": true}}'
-    mended = package_json.mend(PACKAGE, twice, ["scripts.test"])
-    assert mended is not None
-    assert json.loads(mended.text or "")["scripts"]["test"] == "jest"
+    restored = package_json.restore(PACKAGE, twice, ["scripts.test"])
+    assert restored is not None
+    assert json.loads(restored.text or "")["scripts"]["test"] == "jest"
 
 
 # Tables and sections
@@ -269,9 +274,9 @@ def test_of_two_scripts_of_one_name_the_last_one_counts() -> None:
     ],
 )
 def test_a_table_comes_back_whatever_became_of_it(changed: str) -> None:
-    mended = toml_and_ini.mend_toml(TOML, changed, ["tool.pytest"])
-    assert mended is not None
-    assert toml_and_ini.load_toml(mended.text or "")["tool.pytest.ini_options"]["addopts"] == "-q"
+    restored = toml_and_ini.restore_toml(TOML, changed, ["tool.pytest"])
+    assert restored is not None
+    assert toml_and_ini.load_toml(restored.text or "")["tool.pytest.ini_options"]["addopts"] == "-q"
 
 
 def test_the_same_table_in_another_form_is_no_change() -> None:
@@ -279,17 +284,17 @@ def test_the_same_table_in_another_form_is_no_change() -> None:
         '[\n  "slow: takes long",\n]', '["slow: takes long"]'
     )
     assert same != TOML
-    assert toml_and_ini.mend_toml(TOML, same, ["tool.pytest"]) is None
+    assert toml_and_ini.restore_toml(TOML, same, ["tool.pytest"]) is None
 
 
 def test_sections_by_pattern() -> None:
     changed = (
         INI.replace("ignore = true", "ignore = false").replace("name = x", "name = y") + "[mypy-bar.*]\nignore = true\n"
     )
-    mended = toml_and_ini.mend_ini(INI, changed, ["mypy*"])
-    assert mended is not None
-    assert mended.text == INI.replace("name = x", "name = y")
-    assert mended.what == ("[mypy-bar.*] was added", "[mypy-foo.*] was changed")
+    restored = toml_and_ini.restore_ini(INI, changed, ["mypy*"])
+    assert restored is not None
+    assert restored.text == INI.replace("name = x", "name = y")
+    assert restored.what == ("[mypy-bar.*] was added", "[mypy-foo.*] was changed")
 
 
 # conftest.py
@@ -314,10 +319,10 @@ def test_sections_by_pattern() -> None:
     ],
 )
 def test_what_steers_the_test_run_may_not_be_added(added: str) -> None:
-    mended = conftest.mend(CONFTEST, f"{CONFTEST}\n\n{added}")
-    assert mended is not None
-    assert mended.text is not None
-    assert mended.text.rstrip() == CONFTEST.rstrip()
+    restored = conftest.restore(CONFTEST, f"{CONFTEST}\n\n{added}")
+    assert restored is not None
+    assert restored.text is not None
+    assert restored.text.rstrip() == CONFTEST.rstrip()
 
 
 @pytest.mark.parametrize(
@@ -333,11 +338,11 @@ def test_what_steers_the_test_run_may_not_be_added(added: str) -> None:
     ],
 )
 def test_what_helps_tests_may_be_added(added: str) -> None:
-    assert conftest.mend(CONFTEST, f"{CONFTEST}\n\n{added}") is None
+    assert conftest.restore(CONFTEST, f"{CONFTEST}\n\n{added}") is None
 
 
 def test_a_conftest_that_is_emptied_comes_back_with_its_imports() -> None:
-    mended = conftest.mend(CONFTEST, "")
-    assert mended is not None
-    compiled = compile(mended.text or "", "conftest.py", "exec")
+    restored = conftest.restore(CONFTEST, "")
+    assert restored is not None
+    compiled = compile(restored.text or "", "conftest.py", "exec")
     assert {"pytest", "Path", "one", "Thing"} <= set(compiled.co_names)

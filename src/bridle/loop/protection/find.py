@@ -1,4 +1,4 @@
-"""What defines the checks of a plan: the files that they name, and of others the parts that say what they run. Pure."""
+"""Finds what defines the checks of a plan: the files they name, and the parts of files they run. Pure."""
 
 from __future__ import annotations
 
@@ -24,27 +24,27 @@ from bridle.loop.protection.runner_table import (
 from bridle.loop.protection.shell_commands import Simple, candidates, is_pattern, join, module_paths, simple_commands
 from bridle.loop.text.path_patterns import matches
 
-# A script that runs a script that runs a target; a circle ends here, too.
+# Scripts that run scripts that run targets; this also ends cycles.
 _DEPTH = 8
 _COMMAND_CHARACTERS = 60
 
 
-def definitions(commands: Iterable[str], look: RepositoryFiles) -> Protected:
-    """Everything that these commands name, and everything that says what they do."""
-    finder = _Finder(look)
+def find_definitions(commands: Iterable[str], repository: RepositoryFiles) -> Protected:
+    """Find all files that these commands name, and all that define what they do."""
+    finder = _Finder(repository)
     for command in commands:
-        finder.line(command, "", why=f"the check `{_short(command)}` names it")
+        finder.read_line(command, "", why=f"the check `{_short(command)}` names it")
     return finder.found.protected()
 
 
 class _Finder:
-    def __init__(self, look: RepositoryFiles) -> None:
-        self.look = look
+    def __init__(self, repository: RepositoryFiles) -> None:
+        self.repository = repository
         self.found = Findings()
         self._seen: set[tuple[str, str]] = set()
 
-    def line(self, line: str, folder: str, *, why: str, depth: int = _DEPTH) -> None:
-        """Take in a shell line that runs in a folder."""
+    def read_line(self, line: str, folder: str, *, why: str, depth: int = _DEPTH) -> None:
+        """Add what a shell line defines that runs in a folder."""
         if depth < 0 or (line, folder) in self._seen:
             return
         self._seen.add((line, folder))
@@ -55,17 +55,17 @@ class _Finder:
                 self._program(word, Simple(simple.words[position + 1 :], simple.folder), why, depth)
 
     def _word(self, word: str, folder: str, why: str) -> None:
-        """A word that is a path, in the folder of its command or at the top."""
+        """Add a word that is a path, from the command's folder or the top."""
         for place in dict.fromkeys((folder, "")):
-            for one in candidates(word):
-                path = join(place, one)
+            for candidate in candidates(word):
+                path = join(place, candidate)
                 if is_pattern(path):
-                    self.found.files |= {name: why for name in self.look.names if matches(path, name)}
-                elif path and not path.startswith(("/", "../")) and self.look.is_file(path):
+                    self.found.files |= {name: why for name in self.repository.names if matches(path, name)}
+                elif path and not path.startswith(("/", "../")) and self.repository.is_file(path):
                     self.found.files.setdefault(path, why)
 
     def _program(self, word: str, rest: Simple, why: str, depth: int) -> None:
-        """What follows a word that is a program we know."""
+        """Add what the arguments of a known program define."""
         name = posixpath.basename(word)
         name = ALIASES.get(name, name)
         if name == "make":
@@ -75,55 +75,55 @@ class _Finder:
         elif word == "-m" and rest.words:
             self._module(rest.words[0], rest.folder, why)
         elif name == "unittest":
-            for one in rest.words:
-                self._test_name(one, rest.folder, why)
+            for test in rest.words:
+                self._test_name(test, rest.folder, why)
         if name in RUNNERS:
-            find_settings(name, rest, self.look, self.found)
+            find_settings(name, rest, self.repository, self.found)
 
     # Makefiles
 
     def _make(self, rest: Simple, why: str, depth: int) -> None:
         folder = _folder_of(rest)
         words = [word for word in rest.words if not word.startswith("-") and "=" not in word]
-        given = _values(rest.words, {"-f", "--file", "--makefile"})
-        paths = [join(folder, one) for one in given] or self._makefiles(folder)
+        files = _values(rest.words, {"-f", "--file", "--makefile"})
+        paths = [join(folder, file) for file in files] or self._makefiles(folder)
         texts = self._included(paths, folder)
         if not texts:
             return
-        skipped = {*given, *_values(rest.words, FOLDER_FLAGS | {"-j", "-I", "-o", "-W"})}
+        skipped = {*files, *_values(rest.words, FOLDER_FLAGS | {"-j", "-I", "-o", "-W"})}
         goals = [word for word in words if word not in skipped]
         known = [goal for goal in goals if any(makefile.has_goal(text, goal) for text in texts.values())]
         if goals and not known:
             return
         used = makefile.uses(texts.values(), known)
         for path in texts:
-            self.found.files.pop(path, None)  # `make -f FILE` names it, but only a part of it is the check
+            self.found.files.pop(path, None)  # `make -f FILE` names it, but only a part of it defines the check
             self.found.part(path, MAKE, used.names)
-        if not given:
+        if not files:
             for name in makefile.FILE_NAMES[: _first(makefile.FILE_NAMES, paths)]:
-                self.found.absent[join(folder, name)] = f"make would read it in place of {paths[0]}"
+                self.found.absent[join(folder, name)] = f"make would read it instead of {paths[0]}"
         for recipe in used.recipes:
-            self.line(recipe, folder, why=why, depth=depth - 1)
+            self.read_line(recipe, folder, why=why, depth=depth - 1)
 
     def _makefiles(self, folder: str) -> list[str]:
-        found = (join(folder, name) for name in makefile.FILE_NAMES)
-        return [path for path in found if self.look.is_file(path)][:1]
+        paths = (join(folder, name) for name in makefile.FILE_NAMES)
+        return [path for path in paths if self.repository.is_file(path)][:1]
 
     def _included(self, paths: Sequence[str], folder: str) -> dict[str, str]:
-        """The texts of these files and of those that they include."""
+        """Return the texts of these files and of those that they include."""
         texts: dict[str, str] = {}
-        wanted = list(paths)
-        while wanted:
-            path = wanted.pop(0)
-            text = self.look.text(path) if path not in texts else None
+        pending = list(paths)
+        while pending:
+            path = pending.pop(0)
+            text = self.repository.text(path) if path not in texts else None
             if text is not None:
                 texts[path] = text
-                includes = [join(folder, one) for one in makefile.uses([text], ()).includes]
-                wanted += [name for one in includes for name in self._matching(one)]
+                includes = [join(folder, include) for include in makefile.uses([text], ()).includes]
+                pending += [name for include in includes for name in self._matching(include)]
         return texts
 
     def _matching(self, path: str) -> list[str]:
-        return [name for name in self.look.names if matches(path, name)] if is_pattern(path) else [path]
+        return [name for name in self.repository.names if matches(path, name)] if is_pattern(path) else [path]
 
     # Scripts of package.json
 
@@ -147,59 +147,59 @@ class _Finder:
 
     def _packages(self, folder: str, *, is_everywhere: bool) -> list[str]:
         own = join(folder, package_json.FILE_NAME)
-        others = [name for name in self.look.names if posixpath.basename(name) == package_json.FILE_NAME]
-        found = {own: None} | (dict.fromkeys(others) if is_everywhere else {})
-        return [path for path in found if self.look.is_file(path)]
+        others = [name for name in self.repository.names if posixpath.basename(name) == package_json.FILE_NAME]
+        paths = {own: None} | (dict.fromkeys(others) if is_everywhere else {})
+        return [path for path in paths if self.repository.is_file(path)]
 
     def _script(self, path: str, name: str, why: str, depth: int) -> None:
-        scripts = package_json.scripts(self.look.text(path) or "")
-        for found in [one for one in scripts if one == name or (is_pattern(name) and matches(name, one))]:
-            self.found.part(path, NPM, package_json.script_names(found))
-            for one in (found, f"pre{found}", f"post{found}"):
-                if one in scripts:
-                    self.line(scripts[one], posixpath.dirname(path), why=why, depth=depth - 1)
+        scripts = package_json.scripts(self.repository.text(path) or "")
+        for script in [key for key in scripts if key == name or (is_pattern(name) and matches(name, key))]:
+            self.found.part(path, NPM, package_json.script_names(script))
+            for step in (script, f"pre{script}", f"post{script}"):
+                if step in scripts:
+                    self.read_line(scripts[step], posixpath.dirname(path), why=why, depth=depth - 1)
 
     # Python
 
     def _module(self, name: str, folder: str, why: str) -> None:
-        """`python -m NAME`: its file, or else the files that would be taken for it."""
+        """Add the file of `python -m NAME`, or else the files that would replace the module."""
         paths = [join(folder, path) for path in module_paths(name)]
-        own = [path for path in paths if self.look.is_file(path)]
+        own = [path for path in paths if self.repository.is_file(path)]
         self.found.files |= dict.fromkeys(own[:1], why)
         if not own:
             first = name.split(".")[0]
             for path in (f"{first}.py", f"{first}/__init__.py", f"{first}/__main__.py"):
-                self.found.absent[join(folder, path)] = f"python would run it in place of the module {first}"
+                self.found.absent[join(folder, path)] = f"python would run it instead of the module {first}"
 
     def _test_name(self, word: str, folder: str, why: str) -> None:
-        own = [path for one in module_paths(word) if self.look.is_file(path := join(folder, one))]
+        own = [path for candidate in module_paths(word) if self.repository.is_file(path := join(folder, candidate))]
         self.found.files |= dict.fromkeys(own[:1], why)
 
 
 def _installs(simple: Simple) -> bool:
-    """Whether it is a command that installs what files list: to list more is work like any other."""
+    """Whether a command installs what files list. Adding to such a list is ordinary work."""
     return any(word in INSTALLING for word in simple.words) and any(
         posixpath.basename(word) in INSTALLERS for word in simple.words
     )
 
 
 def _folder_of(rest: Simple) -> str:
-    given = _values(rest.words, FOLDER_FLAGS)
-    return join(rest.folder, next(iter(given))) if given else rest.folder
+    folders = _values(rest.words, FOLDER_FLAGS)
+    return join(rest.folder, folders[0]) if folders else rest.folder
 
 
 def _values(words: Sequence[str], flags: Collection[str]) -> list[str]:
-    """What was given for these flags: `-f X`, `-fX`, `--file X`, `--file=X`."""
-    found = []
+    """Return the values of these flags: `-f X`, `-fX`, `--file X`, `--file=X`."""
+    values = []
     for position, word in enumerate(words):
         name, equals, value = word.partition("=")
         if word in flags and position + 1 < len(words):
-            found.append(words[position + 1])
+            values.append(words[position + 1])
         elif equals and name in flags:
-            found.append(value)
+            values.append(value)
         elif len(word) > 2 and word[:2] in flags and not word.startswith("--"):
-            found.append(word[2:])
-    return found
+            values.append(word[2:])
+    return values
 
 
 def _first(names: Sequence[str], paths: Sequence[str]) -> int:

@@ -1,4 +1,4 @@
-"""What has been found out about the checks of a plan so far: files, parts of files, names that must stay free."""
+"""What defines the checks of a plan, collected while their commands are read."""
 
 from __future__ import annotations
 
@@ -10,37 +10,37 @@ from bridle.loop.protection.protected_parts import THERE, Part, Protected
 
 @dataclass(frozen=True)
 class RepositoryFiles:
-    """The files of a repository, as they were."""
+    """The files of a repository when the run began."""
 
     names: Collection[str]
-    """All that are in it or would be."""
+    """All tracked and untracked files that are not ignored."""
     is_file: Callable[[str], bool]
-    """Whether there is such a file, an ignored one included."""
+    """Whether a file exists, ignored ones included."""
     text: Callable[[str], str | None]
-    """What is in it; None where it is not there or no text."""
+    """A file's text; None if it is missing or not text."""
 
     def is_folder(self, path: str) -> bool:
-        """Whether files are in a folder of that name."""
+        """Whether a folder of that name has files."""
         return path == "" or any(name.startswith(f"{path}/") for name in self.names)
 
 
 @dataclass
 class Findings:
-    """Filled while commands are read."""
+    """Files, parts of files and forbidden names that were found."""
 
     files: dict[str, str] = field(default_factory=dict)
-    """Whole files, each with the reason."""
+    """Files that are protected as a whole, each with the reason."""
     absent: dict[str, str] = field(default_factory=dict)
-    """Files that must not appear, each with the reason."""
+    """Files that must not be added, each with the reason."""
     conftest_folders: set[str] = field(default_factory=set)
     _names: dict[tuple[str, str, str], set[str]] = field(default_factory=dict)
 
     def part(self, path: str, kind: str, names: Iterable[str] = (), *, state: str = THERE) -> None:
-        """Take in a part of a file."""
+        """Add a part of a file."""
         self._names.setdefault((path, kind, state), set()).update(names)
 
     def protected(self) -> Protected:
-        """All of it; of a file that is protected as a whole, no part is listed."""
+        """Return all findings, without parts of files that are protected as a whole."""
         parts = [
             Part(path, kind, tuple(sorted(names)), state)
             for (path, kind, state), names in sorted(self._names.items())

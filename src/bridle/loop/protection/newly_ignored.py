@@ -1,4 +1,4 @@
-"""Files that a changed .gitignore hides: they are there for the checks, and not in the commit."""
+"""Files that a changed .gitignore hides: checks see them, but the commit does not contain them."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from bridle.loop.protection.reports import Report
 from bridle.loop.working_copy.run_context import RunContext
 
-# What tools write and nobody commits; hiding it is what such rules are for.
-_MADE_BY_TOOLS = re.compile(
+# Files that tools generate, which ignore rules are for.
+_GENERATED = re.compile(
     r"(?:^|/)(?:node_modules|__pycache__|\.?venv|env|dist|build|out|target|vendor|coverage|htmlcov|logs?|tmp"
     r"|\.[a-z]+_cache|\.cache|\.tox|\.nox|\.idea|\.vscode|\.next|\.nuxt|\.gradle|[^/]+\.egg-info|\.ralph|\.a5c)(?:/|$)"
     r"|\.(?:pyc|pyo|o|a|so|class|log|tmp|swp|lock|coverage|DS_Store)$|(?:^|/)\.(?:coverage|DS_Store|env)$"
@@ -18,22 +18,22 @@ _SHOWN = 5
 
 
 async def hidden_files(context: RunContext, rules: Mapping[str, str]) -> list[Report]:
-    """What each of these .gitignore files hides now and did not before, when they were the texts given."""
+    """Report what each of these .gitignore files hides that its earlier text, given here, did not."""
     listed = await context.git.names("ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory")
-    names = [name for name in listed if not _MADE_BY_TOOLS.search(name)]
+    names = [name for name in listed if not _GENERATED.search(name)]
     if not names:
         return []
-    given = b"".join(name.encode("utf-8", "surrogateescape") + b"\0" for name in names)
-    _, text = await context.git.run("check-ignore", "-v", "-z", "--no-index", "--stdin", given=given, accepts=(0, 1))
+    stdin = b"".join(name.encode("utf-8", "surrogateescape") + b"\0" for name in names)
+    _, text = await context.git.run("check-ignore", "-v", "-z", "--no-index", "--stdin", given=stdin, accepts=(0, 1))
     fields = text.split("\0")
     hidden: dict[str, list[str]] = {}
     for source, _line, pattern, name in zip(*[iter(fields)] * 4, strict=False):
-        known = rules.get(source)
-        if known is not None and pattern not in (line.strip() for line in known.splitlines()):
+        earlier = rules.get(source)
+        if earlier is not None and pattern not in (line.strip() for line in earlier.splitlines()):
             hidden.setdefault(source, []).append(name)
-    return [Report(source, _words(names)) for source, names in sorted(hidden.items())]
+    return [Report(source, _describe(names)) for source, names in sorted(hidden.items())]
 
 
-def _words(names: list[str]) -> str:
+def _describe(names: list[str]) -> str:
     shown = ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
-    return f"it hides {shown} now: checks see that, and the commit does not hold it"
+    return f"it now hides {shown}: checks see that, but the commit does not contain it"

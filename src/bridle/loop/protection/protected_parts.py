@@ -1,4 +1,4 @@
-"""What no task may change unless its plan says so: whole files, parts of files, and names that must stay free. Pure."""
+"""What no task may change without `May edit:`: files, parts of files, and files that must not be added. Pure."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ THERE = "there"
 FREE = "free"
 CLOSED = "closed"
 
-# Of a makefile: the goal of a make that is given none.
+# In a makefile: the goal of `make` without arguments.
 FIRST_GOAL = "the first goal"
-# Of a makefile: what says of every goal how it is made.
+# In a makefile: what affects every goal.
 OF_EVERY_GOAL = frozenset(
     {"$.DEFAULT_GOAL", "$.RECIPEPREFIX", "$.SHELLFLAGS", "$MAKE", "$MAKEFILES", "$MAKEFLAGS", "$SHELL"}
     | {"%", ".DEFAULT", ".IGNORE", ".ONESHELL", "include", FIRST_GOAL}
@@ -27,18 +27,18 @@ OF_EVERY_GOAL = frozenset(
 
 @dataclass(frozen=True)
 class Part:
-    """What of one file defines a check."""
+    """The part of one file that defines a check."""
 
     path: str
     kind: str
-    """How the file is read: `make`, `npm`, `toml`, `ini`, `conftest`."""
+    """The file's format: `make`, `npm`, `toml`, `ini`, `conftest`."""
     names: tuple[str, ...] = ()
     """Targets and `$variables`, scripts and keys, tables, sections."""
     state: str = THERE
-    """`there` when the run began; or not there, and then `free` to be added within limits, or `closed`."""
+    """`there`: it existed when the run began. Else `free` to be added within limits, or `closed`."""
 
-    def words(self) -> str:
-        """For people."""
+    def describe(self) -> str:
+        """Return the path and the names, for the user."""
         shown = [
             name for name in self.names if name not in OF_EVERY_GOAL and not name.startswith((".PHONY:", ".IGNORE:"))
         ]
@@ -50,25 +50,25 @@ class Protected:
     """Everything that is protected in a run."""
 
     files: Mapping[str, str] = field(default_factory=dict)
-    """Whole files, each with the reason."""
+    """Files that are protected as a whole, each with the reason."""
     parts: tuple[Part, ...] = ()
     absent: Mapping[str, str] = field(default_factory=dict)
-    """Files that were not there and would change what a check does, each with the reason."""
+    """Files that did not exist and would change what a check does, each with the reason."""
     conftest_folders: tuple[str, ...] = ()
-    """Below these, a conftest.py that appears is looked at."""
+    """Folders in which an added conftest.py is inspected."""
 
     @property
     def paths(self) -> list[str]:
-        """Every file that is protected, as a whole or in part, whether or not it is there."""
+        """Every path that is protected as a whole or in part, existing or not."""
         return sorted({*self.files, *(part.path for part in self.parts)})
 
     def lines(self, present: Collection[str]) -> list[str]:
-        """For people and prompts: a line for each of those that are there."""
-        parts = [part.words() for part in self.parts if part.path in present and part.state == THERE]
+        """List the existing protected files, for users and prompts."""
+        parts = [part.describe() for part in self.parts if part.path in present and part.state == THERE]
         return [*(path for path in self.files if path in present), *parts]
 
     def as_json(self) -> dict[str, Any]:
-        """For the record of the run's start."""
+        """Return the JSON for the baseline."""
         return {
             "files": dict(self.files),
             "parts": [[part.path, part.kind, list(part.names), part.state] for part in self.parts],
@@ -78,7 +78,7 @@ class Protected:
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Protected:
-        """What `as_json` gave."""
+        """Decode what `as_json` returned."""
         return cls(
             dict(value["files"]),
             tuple(Part(path, kind, tuple(names), state) for path, kind, names, state in value["parts"]),
@@ -89,11 +89,11 @@ class Protected:
 
 @dataclass(frozen=True)
 class Restored:
-    """A file whose protected part was put back."""
+    """A file with its protected part restored."""
 
     text: str | None
-    """The whole file as it must be; None where it must not be there."""
+    """The whole file as it must be; None if it must not exist."""
     what: tuple[str, ...]
-    """What was changed in it, in words."""
+    """Descriptions of the changes that were reverted."""
     is_whole: bool = False
-    """Other changes of the file are gone, too: the part could not be told from them."""
+    """Whether the whole file was restored, because the part could not be separated from other changes."""

@@ -1,10 +1,10 @@
-"""Changes to what is protected, undone: first all that must be done is known, then it is done; both can be repeated."""
+"""Repairs of protected files: first collected, then applied. Both steps are idempotent."""
 
 from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,35 +14,36 @@ from bridle.loop.protection import file_states
 from bridle.loop.protection.baseline import Baseline
 from bridle.loop.protection.file_states import Entry
 from bridle.loop.protection.formats import conftest, makefile, package_json, toml_and_ini
-from bridle.loop.protection.protected_parts import CONFTEST, FREE, INI, MAKE, NPM, TOML, Part, Restored
+from bridle.loop.protection.protected_parts import CONFTEST, FREE, INI, MAKE, TOML, Part, Restored
 from bridle.loop.text.path_patterns import matches
 from bridle.loop.working_copy.run_context import RunContext
 
-# A file that defines checks is small; what is longer is put back as a whole.
+# A file that defines checks is small; a longer one is restored as a whole.
 TEXT_LIMIT_BYTES = 4 * 1024 * 1024
-# Folders that Bridle writes to and that were none of them links when it began to.
+# Folders that Bridle writes to. None of them may become a link.
+_DEFINES = "that part defines what a check does"
 OUR_FOLDERS = (".ralph", ".ralph/logs", ".ralph/logs/checks", ".ralph/logs/claude", ".ralph/state")
 
 
 @dataclass(frozen=True)
 class Repair:
-    """One file to be made what it was."""
+    """One file to restore or remove."""
 
     path: str
     what: str
-    """What was done to it, and why that is not allowed."""
+    """The change, and why it is not allowed."""
     entry: Entry | None
-    """None: it must not be there."""
+    """None: the file must not exist."""
     data: bytes = b""
 
 
 @dataclass(frozen=True)
 class ExpectedFile:
-    """A file as it must be: as the run began with it, or as a task that may edit it has left it."""
+    """The required state of a file: from the baseline, or from a task that may edit it."""
 
     entry: Entry
     data: bytes | None = None
-    """None: it is in the repository under the entry's id."""
+    """None: the repository has it under the entry's object id."""
 
 
 async def repairs(
@@ -52,15 +53,16 @@ async def repairs(
     may_edit: Sequence[str],
     conftests: Iterable[str],
 ) -> list[Repair]:
-    """Everything that is not as it must be; `conftests` are the files of that name that are there now."""
+    """Collect the repairs. `conftests` are the current files of that name."""
     protected = start.protected
-    found = [Repair(path, _link_words(), None) for path in OUR_FOLDERS if (context.folder / path).is_symlink()]
+    replaced = "this folder of Bridle was replaced by a link"
+    collected = [Repair(path, replaced, None) for path in OUR_FOLDERS if (context.folder / path).is_symlink()]
     for path, why in protected.files.items():
         if path in versions and not _is_allowed(path, may_edit):
-            found += await _whole(context, path, versions[path], why)
+            collected += await _whole(context, path, versions[path], why)
     for path, why in protected.absent.items():
-        if not _is_allowed(path, may_edit) and path not in versions and file_states.is_there(context.folder, path):
-            found.append(Repair(path, f"it was added, and {why}", None))
+        if not _is_allowed(path, may_edit) and path not in versions and file_states.exists(context.folder, path):
+            collected.append(Repair(path, f"it was added, and {why}", None))
     known = {part.path for part in protected.parts}
     new = [Part(path, CONFTEST) for path in conftests if path not in known and path not in protected.files]
     by_path: dict[str, list[Part]] = {}
@@ -68,66 +70,66 @@ async def repairs(
         if not _is_allowed(part.path, may_edit):
             by_path.setdefault(part.path, []).append(part)
     for path, parts in by_path.items():
-        found += await _in_part(context, path, parts, versions.get(path))
-    return found
+        collected += await _in_part(context, path, parts, versions.get(path))
+    return collected
 
 
 def apply(context: RunContext, wanted: Iterable[Repair]) -> None:
-    """Do all of it; what was done before a crash is done again, to the same end."""
+    """Apply the repairs. After a crash all of them can be applied again."""
     staging = disk.make_private_folder(context.run_folder)
     for repair in wanted:
         if repair.entry is None:
-            file_states.take_away(context.folder, repair.path)
+            file_states.remove(context.folder, repair.path)
         else:
-            file_states.put_back(context.folder, repair.path, repair.entry, repair.data, staging=staging)
+            file_states.restore(context.folder, repair.path, repair.entry, repair.data, staging=staging)
 
 
 async def _whole(context: RunContext, path: str, version: ExpectedFile, why: str) -> list[Repair]:
-    fault = file_states.fault(context.folder, path, version.entry)
-    if fault is None:
+    change = file_states.describe_change(context.folder, path, version.entry)
+    if change is None:
         return []
-    return [Repair(path, f"{fault}, and {why}", version.entry, await _data(context, version))]
+    return [Repair(path, f"{change}, and {why}", version.entry, await _data(context, version))]
 
 
 async def _in_part(context: RunContext, path: str, parts: Sequence[Part], version: ExpectedFile | None) -> list[Repair]:
-    """A file of which only parts are protected."""
+    """Collect the repair of a file with protected parts."""
     if version is not None:
-        fault = file_states.fault(context.folder, path, version.entry)
-        if fault is None or fault.startswith("it was made a program"):
+        change = file_states.describe_change(context.folder, path, version.entry)
+        if change is None or change == file_states.MADE_EXECUTABLE:
             return []
     data = None if version is None else await _data(context, version)
     current = _text(context.folder, path)
     if current is None:
-        if version is None or data is None:  # it was not there, and is not now, or is no text
+        if version is None or data is None:  # it did not exist, and is still missing or not text
             return []
-        return [Repair(path, f"it can no longer be read, and {_why(parts)}", version.entry, data)]
+        return [Repair(path, f"it can no longer be read, and {_DEFINES}", version.entry, data)]
     origin = None if data is None else data.decode("utf-8", "replace")
     text: str | None = current
     what: list[str] = []
     is_whole = False
     for part in parts:
-        mended = None if text is None else _mend(part, origin, text)
-        if mended is not None:
-            text, is_whole = mended.text, is_whole or mended.is_whole
-            what += mended.what
+        restored = None if text is None else _restore(part, origin, text)
+        if restored is not None:
+            text, is_whole = restored.text, is_whole or restored.is_whole
+            what += restored.what
     if not what:
         return []
-    words = f"{', '.join(dict.fromkeys(what))}; {_why(parts)}"
+    message = f"{', '.join(dict.fromkeys(what))}; {_DEFINES}"
     if is_whole:
-        words += "; the two could not be told apart, so the whole file was put back"
+        message += "; the whole file was restored, because other changes could not be separated"
     entry = version.entry if version is not None else file_states.entry_at(context.folder, path)
-    return [Repair(path, words, entry if text is not None else None, (text or "").encode("utf-8"))]
+    return [Repair(path, message, entry if text is not None else None, (text or "").encode("utf-8"))]
 
 
-def _mend(part: Part, origin: str | None, current: str) -> Restored | None:
+def _restore(part: Part, origin: str | None, current: str) -> Restored | None:
     if part.kind == CONFTEST:
-        return conftest.mend(origin, current)
+        return conftest.restore(origin, current)
     if part.kind == TOML:
-        return toml_and_ini.mend_toml(origin, current, part.names, is_optional=part.state == FREE)
+        return toml_and_ini.restore_toml(origin, current, part.names, is_optional=part.state == FREE)
     if part.kind == INI:
-        return toml_and_ini.mend_ini(origin, current, part.names, is_optional=part.state == FREE)
-    mend: Mapping[str, Callable[..., Restored | None]] = {MAKE: makefile.mend, NPM: package_json.mend}
-    return mend[part.kind](origin, current, part.names) if origin is not None else None
+        return toml_and_ini.restore_ini(origin, current, part.names, is_optional=part.state == FREE)
+    restore = makefile.restore if part.kind == MAKE else package_json.restore
+    return restore(origin, current, part.names) if origin is not None else None
 
 
 async def _data(context: RunContext, version: ExpectedFile) -> bytes:
@@ -138,7 +140,7 @@ async def _data(context: RunContext, version: ExpectedFile) -> bytes:
 
 
 def _text(folder: Path, path: str) -> str | None:
-    """The text of a plain file; None where something else stands there."""
+    """Return the text of a regular file, or None."""
     place = folder / path
     try:
         if not stat.S_ISREG(os.lstat(place).st_mode):
@@ -150,11 +152,3 @@ def _text(folder: Path, path: str) -> str | None:
 
 def _is_allowed(path: str, may_edit: Sequence[str]) -> bool:
     return any(matches(pattern, path) for pattern in may_edit)
-
-
-def _why(parts: Sequence[Part]) -> str:
-    return "that part of it says what a check does" if parts else "it says what a check does"
-
-
-def _link_words() -> str:
-    return "a link stands in place of a folder of Bridle's"

@@ -1,4 +1,4 @@
-"""Settings of the test runners and linters that a check uses: protected where they are, kept out elsewhere. Pure."""
+"""Settings of the test runners and linters that a check uses: protected where they exist, else forbidden. Pure."""
 
 from __future__ import annotations
 
@@ -13,95 +13,99 @@ from bridle.loop.protection.shell_commands import Simple, candidates, is_pattern
 from bridle.loop.text.path_patterns import matches
 
 
-def find_settings(name: str, rest: Simple, look: RepositoryFiles, found: Findings) -> None:
-    """Take in what a runner reads that is called with these words."""
+def find_settings(name: str, rest: Simple, repository: RepositoryFiles, found: Findings) -> None:
+    """Add the settings that a runner reads when it is called with these arguments."""
     runner = RUNNERS[name]
-    named = [join(rest.folder, one) for word in rest.words if not word.startswith("-") for one in candidates(word)]
-    places = [path for path in named if look.is_folder(path)]
-    files = [posixpath.dirname(path) for path in named if look.is_file(path)]
+    named = [join(rest.folder, path) for word in rest.words if not word.startswith("-") for path in candidates(word)]
+    places = [path for path in named if repository.is_folder(path)]
+    files = [posixpath.dirname(path) for path in named if repository.is_file(path)]
     folders = list(dict.fromkeys(above for place in (rest.folder, *places, *files) for above in _upwards(place)))
-    with_settings = [folder for folder in folders if _take_in(name, runner, folder, look, found)]
+    with_settings = [folder for folder in folders if _protect(name, runner, folder, repository, found)]
     if with_settings:
-        _keep_free(name, runner, folders, look, found)
+        _forbid_others(name, runner, folders, repository, found)
     elif name == PYTEST:
-        _watch_new(runner, rest.folder, found)
+        _restrict_new(runner, rest.folder, found)
     if name == PYTEST:
-        _conftests(folders, places or ([] if files else [rest.folder]), look, found)
+        _conftests(folders, places or ([] if files else [rest.folder]), repository, found)
 
 
-def _take_in(name: str, runner: Runner, folder: str, look: RepositoryFiles, found: Findings) -> bool:
-    """Protect a runner's settings in a folder; whether there are any."""
-    own = [path for pattern in runner.files for path in _in_folder(folder, pattern, look)]
+def _protect(name: str, runner: Runner, folder: str, repository: RepositoryFiles, found: Findings) -> bool:
+    """Protect a runner's settings in a folder; return whether there are any."""
+    own = [path for pattern in runner.files for path in _in_folder(folder, pattern, repository)]
     for path in own:
-        found.files.setdefault(path, f"it holds the settings of {name}")
-    shared = [(path, kind, key) for path, kind, key in _shared(runner, folder) if _has(path, kind, key, look)]
+        found.files.setdefault(path, f"it has the settings of {name}")
+    shared = [(path, kind, key) for path, kind, key in _shared(runner, folder) if _has(path, kind, key, repository)]
     for path, kind, key in shared:
         found.part(path, kind, [key])
     package = join(folder, package_json.FILE_NAME)
-    has_key = runner.package_key is not None and runner.package_key in package_json.keys(look.text(package) or "")
+    has_key = runner.package_key is not None and runner.package_key in package_json.keys(repository.text(package) or "")
     if has_key:
         found.part(package, NPM, [str(runner.package_key)])
     return bool(own or shared or has_key)
 
 
-def _keep_free(name: str, runner: Runner, folders: Sequence[str], look: RepositoryFiles, found: Findings) -> None:
-    """Where a runner has settings, no others may stand before them."""
+def _forbid_others(
+    name: str, runner: Runner, folders: Sequence[str], repository: RepositoryFiles, found: Findings
+) -> None:
+    """Forbid settings that would override those that exist."""
     for folder in folders:
         for pattern in runner.files:
-            if not is_pattern(pattern) and not look.is_file(path := join(folder, pattern)):
+            if not is_pattern(pattern) and not repository.is_file(path := join(folder, pattern)):
                 found.absent[path] = f"{name} would read its settings from there"
         for path, kind, key in _shared(runner, folder):
-            if not _has(path, kind, key, look):
+            if not _has(path, kind, key, repository):
                 found.part(path, kind, [key], state=CLOSED)
 
 
-def _watch_new(runner: Runner, folder: str, found: Findings) -> None:
-    """Where it has none, an agent may write some, but none that chooses what is tested."""
+def _restrict_new(runner: Runner, folder: str, found: Findings) -> None:
+    """Allow new settings, but none that choose what is tested."""
     for file in runner.files:
         found.part(join(folder, file), INI if file.endswith(".ini") else TOML, [PYTEST], state=FREE)
     for path, kind, key in _shared(runner, folder):
         found.part(path, kind, [key], state=FREE)
 
 
-def _conftests(folders: Sequence[str], below: Sequence[str], look: RepositoryFiles, found: Findings) -> None:
-    """Those of the folders on the way, and of all folders that are tested."""
+def _conftests(folders: Sequence[str], below: Sequence[str], repository: RepositoryFiles, found: Findings) -> None:
+    """Protect the conftest.py files of the parent folders and of all tested folders."""
     found.conftest_folders.update(below)
-    on_the_way = [join(folder, conftest.FILE_NAME) for folder in folders]
+    in_parents = [join(folder, conftest.FILE_NAME) for folder in folders]
     inside = [
         name
-        for name in look.names
+        for name in repository.names
         if posixpath.basename(name) == conftest.FILE_NAME
         and any(not folder or name.startswith(f"{folder}/") for folder in below)
     ]
-    for path in (*on_the_way, *inside):
+    for path in (*in_parents, *inside):
         found.part(path, CONFTEST)
 
 
 def _shared(runner: Runner, folder: str) -> Iterator[tuple[str, str, str]]:
-    """Files that hold the settings of several programs: path, kind, and where in it this one's are."""
+    """Yield the shared files with the runner's settings: path, kind, and table or section."""
     if runner.toml:
         yield join(folder, "pyproject.toml"), TOML, runner.toml
     for file, section in runner.ini:
         yield join(folder, file), INI, section
 
 
-def _has(path: str, kind: str, key: str, look: RepositoryFiles) -> bool:
-    text = look.text(path)
+def _has(path: str, kind: str, key: str, repository: RepositoryFiles) -> bool:
+    text = repository.text(path)
     load = toml_and_ini.load_toml if kind == TOML else toml_and_ini.load_ini
     return text is not None and toml_and_ini.has(load, text, (key,))
 
 
-def _in_folder(folder: str, pattern: str, look: RepositoryFiles) -> list[str]:
+def _in_folder(folder: str, pattern: str, repository: RepositoryFiles) -> list[str]:
     if not is_pattern(pattern):
         path = join(folder, pattern)
-        return [path] if look.is_file(path) else []
+        return [path] if repository.is_file(path) else []
     return [
-        name for name in look.names if posixpath.dirname(name) == folder and matches(pattern, posixpath.basename(name))
+        name
+        for name in repository.names
+        if posixpath.dirname(name) == folder and matches(pattern, posixpath.basename(name))
     ]
 
 
 def _upwards(folder: str) -> Iterator[str]:
-    """The folder and those above it, up to the top."""
+    """Yield the folder and its parents up to the top."""
     while folder:
         yield folder
         folder = posixpath.dirname(folder)

@@ -1,4 +1,4 @@
-"""Test runners and linters: where each keeps the settings that say what it checks. A table, and nothing else."""
+"""A table of test runners and linters with the places of their settings."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Runner:
-    """Where a program looks for its settings."""
+    """The places of a program's settings."""
 
     files: tuple[str, ...] = ()
-    """Files of its own, in the order in which it looks for them; `*` stands for any ending."""
+    """Its own files, in order of precedence; `*` is any suffix."""
     toml: str | None = None
     """Its table in pyproject.toml."""
     ini: tuple[tuple[str, str], ...] = ()
@@ -53,23 +53,23 @@ RUNNERS: dict[str, Runner] = {
 }
 ALIASES = {"py.test": PYTEST, "gmake": "make", "python3": "python"}
 
-# Programs that run scripts of package.json, and the words that stand before the script's name.
+# Programs that run scripts of package.json, and the subcommands before the script's name.
 SCRIPT_RUNNERS: dict[str, frozenset[str]] = {
     "npm": frozenset({"run", "run-script", "rum", "urn"}),
     "pnpm": frozenset({"run", "run-script"}),
     "yarn": frozenset({"run"}),
     "bun": frozenset({"run"}),
 }
-# Scripts that have a name of their own among a program's commands.
+# Scripts that are also subcommands.
 SHORT_SCRIPTS = {"t": "test", "tst": "test", "test": "test", "start": "start", "stop": "stop", "restart": "restart"}
-# Programs whose arguments are names of scripts, in this package or in all of them.
+# Programs whose arguments are script names, of this package or of all packages.
 SCRIPT_LISTS = frozenset({"run-s", "run-p", "npm-run-all", "turbo", "nx", "lerna"})
-# Flags of these programs that name the folder to work in.
+# Flags of these programs for the working folder.
 FOLDER_FLAGS = frozenset({"-C", "--prefix", "--cwd", "--dir", "--directory"})
-# Flags that choose packages of the repository by name, and those that mean all of them.
+# Flags that choose packages of the repository by name, and flags for all packages.
 PACKAGE_FLAGS = frozenset({"-w", "--workspace", "--filter", "-F"})
 ALL_PACKAGES = frozenset({"-r", "--recursive", "-ws", "--workspaces"})
-# Programs that install what a file lists, and their words for it.
+# Programs that install what a file lists, and their subcommands for it.
 INSTALLERS = frozenset(
     {"pip", "pip3", "uv", "poetry", "pdm", "pipenv", "npm", "pnpm", "yarn", "bun", "bundle", "composer"}
 )

@@ -1,6 +1,6 @@
-"""The simple commands of a shell line, and the paths that their words may mean. Pure; it reads, and runs nothing.
+"""The simple commands of a shell line, and the paths among their words. Pure; nothing is run.
 
-It need not be exact: a word too many that names no file does no harm, and one that names a file protects it.
+This need not be exact: a word that names no file does no harm, and one that names a file protects it.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-# A line within a line within a line: `sh -c "bash -c '…'"`. Nobody goes deeper by hand.
+# Nested command lines such as `sh -c "bash -c '…'"`.
 _DEPTH = 3
 _OPERATORS = frozenset(";&|()\n")
 _REDIRECTS = frozenset("<>")
@@ -22,48 +22,48 @@ _ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
 
 @dataclass(frozen=True)
 class Simple:
-    """One simple command: its words, and the folder it runs in, as seen from the top."""
+    """One simple command: its words, and the folder it runs in, relative to the top."""
 
     words: tuple[str, ...]
     folder: str = ""
 
 
 def simple_commands(line: str, folder: str = "", *, depth: int = _DEPTH) -> list[Simple]:
-    """The simple commands of a line, those in quotes included, each in the folder that `cd` has led to."""
-    found: list[Simple] = []
+    """Return the simple commands of a line, quoted ones included, each with its folder after `cd`."""
+    commands: list[Simple] = []
     for words in _split(line):
         plain = _without_assignments(words)
         if len(plain) > 1 and plain[0] in _CHANGE_FOLDER:
             folder = join(folder, plain[1])
             continue
-        found.append(Simple(tuple(words), folder))
+        commands.append(Simple(tuple(words), folder))
         if depth > 0:
             for word in words:
                 if any(space in word for space in " \t\n"):
-                    found += simple_commands(word, folder, depth=depth - 1)
-    return found
+                    commands += simple_commands(word, folder, depth=depth - 1)
+    return commands
 
 
 def join(folder: str, path: str) -> str:
-    """A path as seen from the top; one that leads out of it stays as it is, and names nothing there."""
+    """Return a path relative to the top; one that leaves it begins with `../` or `/`."""
     joined = posixpath.normpath(posixpath.join(folder, path))
     return "" if joined == "." else joined
 
 
 def candidates(word: str) -> Iterator[str]:
-    """What of a word may be a path: itself, what follows a flag or an equals sign, what stands before `::` or `:12`."""
+    """Yield what may be a path in a word: itself, the value of a flag, the part before `::` or `:12`."""
     if len(word) > 2 and word[0] == "-" and word[1] not in "-=":
         yield word[2:]
     for part in (word, *word.split("=")[1:]):
-        for one in (part, *part.split(",")) if "," in part else (part,):
-            bare = one.removeprefix("@")
+        for value in (part, *part.split(",")) if "," in part else (part,):
+            bare = value.removeprefix("@")
             yield bare
             yield bare.partition("::")[0]
             yield _LINE_NUMBER.sub("", bare)
 
 
 def module_paths(name: str) -> Iterator[str]:
-    """The files that a Python module may be in, or that the name of a test in it (`tests.test_x.Case.test_y`) means."""
+    """Yield the files that a module name or test name (`tests.test_x.Case.test_y`) may refer to."""
     parts = name.split(".")
     if not all(part.isidentifier() for part in parts):
         return
@@ -74,12 +74,12 @@ def module_paths(name: str) -> Iterator[str]:
 
 
 def is_pattern(word: str) -> bool:
-    """Whether the shell would look for files to put in its place."""
-    return any(mark in word for mark in "*?[")
+    """Whether the shell would expand the word as a glob."""
+    return any(character in word for character in "*?[")
 
 
 def _split(line: str) -> Iterator[list[str]]:
-    """Word lists, one for each simple command; an unclosed quote is read as if it were none."""
+    """Yield the words of each simple command; an unclosed quote is ignored."""
     text = line.replace("\\\n", " ").replace("`", " ; ")
     lexer = shlex.shlex(text, posix=True, punctuation_chars=";()<>|&\n")
     lexer.commenters, lexer.whitespace, lexer.whitespace_split = "", " \t\r", True

@@ -1,6 +1,6 @@
-"""The person's own files, which are in no commit: put back where an agent deleted them, and told where it changed them.
+"""The user's untracked files: restored if an agent deleted them, reported if it changed them.
 
-Nothing else could bring them back, and no commit of the work holds what was done to them.
+No commit contains them, so nothing else could restore them.
 """
 
 from __future__ import annotations
@@ -17,47 +17,47 @@ from bridle.loop.working_copy.run_context import RunContext
 from bridle.workspace import snapshot
 from bridle.workspace.snapshot import Snapshot
 
-DELETED = "it was deleted, and it is yours: it is in no commit"
-# Names that are told one by one; an agent that deletes more has emptied a folder.
+DELETED = "your untracked file was deleted"
+# The most files that are reported singly.
 SHOWN = 20
 
 
 @dataclass(frozen=True)
 class Lost:
-    """Files of the person's that an iteration deleted or changed."""
+    """Untracked files that an iteration deleted or changed."""
 
     before: Snapshot
     deleted: tuple[str, ...]
     changed: tuple[str, ...]
 
     def names(self) -> list[str]:
-        """What was deleted, for people."""
+        """Return the deleted files, for the user."""
         more = len(self.deleted) - SHOWN
-        return [*self.deleted[:SHOWN], *([f"{more} more files of yours"] if more > 0 else [])]
+        return [*self.deleted[:SHOWN], *([f"{more} more of your files"] if more > 0 else [])]
 
     def reports(self) -> list[Report]:
-        """What a person should know of files that were changed."""
-        words = "it is yours and in no commit; it was changed, and was before as in `git show {}:{}`"
-        return [Report(name, words.format(self.before.ref, name)) for name in self.changed[:SHOWN]]
+        """Report the changed files."""
+        message = "your untracked file was changed; the earlier version: `git show {}:{}`"
+        return [Report(name, message.format(self.before.ref, name)) for name in self.changed[:SHOWN]]
 
 
 async def lost(context: RunContext, untracked: Sequence[str], before: str, may_edit: Sequence[str]) -> Lost | None:
-    """What an iteration did to these files, by the snapshots around it; None where it let them be."""
+    """Compare the snapshots around an iteration; return None if these files are unchanged."""
     if not untracked or not before:
         return None
-    around = [await snapshot.find(context.git, name) for name in (before, f"{before}-after")]
-    first, last = around
+    first = await snapshot.find(context.git, before)
+    last = await snapshot.find(context.git, f"{before}-after")
     if first is None or last is None or first.tree == last.tree:
         return None
     own = {name for name in untracked if not any(matches(pattern, name) for pattern in may_edit)}
-    found = [one for one in await changes_since(context, first.tree, last.tree, leave=()) if one.path in own]
-    deleted = tuple(one.path for one in found if one.is_gone)
-    changed = tuple(one.path for one in found if not one.is_gone and not one.is_new)
-    return Lost(first, deleted, changed) if found else None
+    changes = [change for change in await changes_since(context, first.tree, last.tree, leave=()) if change.path in own]
+    deleted = tuple(change.path for change in changes if change.is_gone)
+    changed = tuple(change.path for change in changes if not change.is_gone and not change.is_new)
+    return Lost(first, deleted, changed) if changes else None
 
 
 async def put_back(context: RunContext, found: Lost) -> list[Report]:
-    """Write what was deleted, byte for byte; what stands there by now is left alone, and what could not be is told."""
+    """Restore the deleted files, except where a new file exists; report those that failed."""
     gone = [name for name in found.deleted if not os.path.lexists(context.folder / name)]
     if not gone:
         return []
@@ -65,11 +65,11 @@ async def put_back(context: RunContext, found: Lost) -> list[Report]:
     own = {"GIT_INDEX_FILE": str(path)}
     try:
         await context.git.run("read-tree", found.before.tree, variables=own)
-        words = (*await snapshot.no_filters(context.git), "checkout-index", "-q", "-z", "--stdin")
-        given = b"".join(os.fsencode(name) + b"\0" for name in gone)
-        await context.git.run(*words, given=given, variables=own, accepts=(0, 1, 128))  # 128: something is in the way
+        command = (*await snapshot.no_filters(context.git), "checkout-index", "-q", "-z", "--stdin")
+        listed = b"".join(os.fsencode(name) + b"\0" for name in gone)
+        await context.git.run(*command, given=listed, variables=own, accepts=(0, 1, 128))  # 128: a file is in the way
     finally:
         path.unlink(missing_ok=True)
-    left = [name for name in gone if not os.path.lexists(context.folder / name)]
-    words_of = f"it is yours and could not be put back: `git show {found.before.ref}:{{}}`"
-    return [Report(name, words_of.format(name)) for name in left[:SHOWN]]
+    missing = [name for name in gone if not os.path.lexists(context.folder / name)]
+    message = f"your untracked file could not be restored: `git show {found.before.ref}:{{}}`"
+    return [Report(name, message.format(name)) for name in missing[:SHOWN]]

@@ -1,4 +1,4 @@
-"""Texts made of blocks, each with names: protected ones are put back at their place, all others stay. Pure."""
+"""Texts made of named blocks: protected blocks are restored, all others stay. Pure."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from bridle.loop.protection.protected_parts import Restored
 
 @dataclass(frozen=True)
 class Block:
-    """Some lines of a text, and what they define."""
+    """Lines of a text, and the names that they define."""
 
     text: str
     names: Mapping[str, object] = field(default_factory=dict)
-    """What is defined here, and what about it must be the same for it to be the same."""
+    """Each name with its meaning, by which definitions are compared."""
 
     def of(self, names: Collection[str]) -> dict[str, object]:
-        """What of these names is defined here."""
+        """Return the definitions of these names."""
         return {name: meaning for name, meaning in self.names.items() if name in names}
 
 
 Read = Callable[[str], Sequence[Block]]
 
 
-def mend(read: Read, origin: str, current: str, names: Collection[str]) -> Restored | None:
-    """The current text with the blocks of these names as they were; None where they are.
+def restore(read: Read, origin: str, current: str, names: Collection[str]) -> Restored | None:
+    """Return the current text with the original blocks of these names; None if they are unchanged.
 
-    `read` splits a text into blocks that make it up again; ValueError where it cannot.
+    `read` splits a text into blocks that join to the same text; it raises ValueError if it cannot.
     """
     before = read(origin)
     try:
@@ -37,57 +37,52 @@ def mend(read: Read, origin: str, current: str, names: Collection[str]) -> Resto
     what = tuple(_changes(before, after, names))
     if not what:
         return None
-    text = _rebuilt(before, after, names)
-    if is_same(read, origin, text, names):
-        return Restored(text, what)
+    text = _merge(before, after, names)
+    try:
+        if not _changes(before, read(text), names):
+            return Restored(text, what)
+    except ValueError:
+        pass  # the merged text cannot be parsed
     return Restored(origin, what, is_whole=True)
 
 
-def is_same(read: Read, origin: str, text: str, names: Collection[str]) -> bool:
-    """Whether both texts define these names in the same way."""
-    try:
-        return not _changes(read(origin), read(text), names)
-    except ValueError:
-        return False
-
-
 def _changes(before: Sequence[Block], after: Sequence[Block], names: Collection[str]) -> list[str]:
-    """The names that are not what they were, and what became of them."""
+    """Describe the names whose definitions changed."""
     changed = []
     for name in sorted(names):
         was = [block.names[name] for block in before if name in block.names]
         now = [block.names[name] for block in after if name in block.names]
         if was != now:
-            deed = "added" if not was else "removed" if not now else "changed"
-            changed.append(f"{name} was {deed}")
+            change = "added" if not was else "removed" if not now else "changed"
+            changed.append(f"{name} was {change}")
     return changed
 
 
-def _rebuilt(before: Sequence[Block], after: Sequence[Block], names: Collection[str]) -> str:
-    """The blocks of after, with those of these names replaced by those of before."""
+def _merge(before: Sequence[Block], after: Sequence[Block], names: Collection[str]) -> str:
+    """Join the blocks of `after`, with those of these names replaced by those of `before`."""
     missing = [(n, block) for n, block in enumerate(before) if block.of(names)]
-    made: list[tuple[int | None, str]] = []  # each with the place it had before, if it had one
+    merged: list[tuple[int | None, str]] = []  # each with its original position, if any
     for block in after:
         own = block.of(names)
         if not own:
-            made.append((None, block.text))
+            merged.append((None, block.text))
             continue
-        same = next((one for one in missing if one[1].of(names) == own), None)
-        # Where it was changed, the one that it was stands in its place; a second one of that name is dropped.
-        found = same or next((one for one in missing if one[1].of(names).keys() & own.keys()), None)
-        if found is not None:
-            missing.remove(found)
-            made.append((found[0], block.text if same else found[1].text))
+        same = next((entry for entry in missing if entry[1].of(names) == own), None)
+        # A changed block is replaced by the original; a second one of that name is dropped.
+        original = same or next((entry for entry in missing if entry[1].of(names).keys() & own.keys()), None)
+        if original is not None:
+            missing.remove(original)
+            merged.append((original[0], block.text if same else original[1].text))
     for place, block in missing:
-        made.insert(_position(made, place), (place, block.text))
-    return "".join(_ended(text, is_last=n == len(made) - 1) for n, (_, text) in enumerate(made))
+        merged.insert(_position(merged, place), (place, block.text))
+    return "".join(_ended(text, is_last=n == len(merged) - 1) for n, (_, text) in enumerate(merged))
 
 
-def _position(made: Sequence[tuple[int | None, str]], place: int) -> int:
-    """After the nearest one that stood before it; before the nearest one that followed; else at the end."""
-    earlier = [n for n, (known, _) in enumerate(made) if known is not None and known < place]
-    later = [n for n, (known, _) in enumerate(made) if known is not None and known > place]
-    return earlier[-1] + 1 if earlier else later[0] if later else len(made)
+def _position(merged: Sequence[tuple[int | None, str]], place: int) -> int:
+    """Return the index after the nearest earlier block, else before the nearest later one, else the end."""
+    earlier = [n for n, (known, _) in enumerate(merged) if known is not None and known < place]
+    later = [n for n, (known, _) in enumerate(merged) if known is not None and known > place]
+    return earlier[-1] + 1 if earlier else later[0] if later else len(merged)
 
 
 def _ended(text: str, *, is_last: bool) -> str:

@@ -1,6 +1,6 @@
-"""package.json: scripts and the settings of test runners, put back as text so that every other byte stays. Pure.
+"""Restores scripts and runner settings of package.json as text, so that every other byte stays. Pure.
 
-Names are `scripts.test` for a script, and the name of a key for anything else.
+Names are `scripts.test` for a script, and the key for anything else.
 """
 
 from __future__ import annotations
@@ -17,24 +17,24 @@ SCRIPTS = "scripts"
 
 
 def scripts(text: str) -> dict[str, str]:
-    """The scripts of a file; none where it cannot be read."""
+    """Return the scripts of a file; invalid JSON has none."""
     try:
-        found = _load(text).get(SCRIPTS)
+        value = _load(text).get(SCRIPTS)
     except ValueError:
         return {}
-    return {str(name): line for name, line in found.items() if isinstance(line, str)} if isinstance(found, dict) else {}
+    return {str(name): line for name, line in value.items() if isinstance(line, str)} if isinstance(value, dict) else {}
 
 
 def keys(text: str) -> frozenset[str]:
-    """The names at the top of a file; none where it cannot be read."""
+    """Return the top-level keys of a file; invalid JSON has none."""
     try:
         return frozenset(_load(text))
     except ValueError:
         return frozenset()
 
 
-def mend(origin: str, current: str, names: Collection[str]) -> Restored | None:
-    """The current text with these scripts and keys as they were."""
+def restore(origin: str, current: str, names: Collection[str]) -> Restored | None:
+    """Return the current text with the original scripts and keys of these names."""
     before = _load(origin)
     try:
         after = _load(current)
@@ -43,7 +43,7 @@ def mend(origin: str, current: str, names: Collection[str]) -> Restored | None:
     changed = [name for name in sorted(names) if _value(before, name) != _value(after, name)]
     if not changed:
         return None
-    what = tuple(f"{name} was {_deed(before, after, name)}" for name in changed)
+    what = tuple(f"{name} was {_change(before, after, name)}" for name in changed)
     try:
         text = current
         for name in changed:
@@ -51,7 +51,7 @@ def mend(origin: str, current: str, names: Collection[str]) -> Restored | None:
         if all(_value(before, name) == _value(_load(text), name) for name in names):
             return Restored(text, what)
     except (ValueError, IndexError):
-        pass  # a form that the text cannot be changed in by parts
+        pass  # the text cannot be edited member by member
     return Restored(origin, what, is_whole=True)
 
 
@@ -64,12 +64,12 @@ def _load(text: str) -> dict[str, Any]:
     except RecursionError as error:
         raise ValueError("it is nested too deeply") from error
     if not isinstance(value, dict):
-        raise ValueError("it is no JSON object")
+        raise ValueError("it is not a JSON object")
     return value
 
 
 def _path(name: str) -> tuple[str, ...]:
-    """Names of scripts may hold dots themselves."""
+    """Split a name into keys. Names of scripts may have dots."""
     head, dot, rest = name.partition(".")
     return (head, rest) if dot and head == SCRIPTS else (name,)
 
@@ -83,21 +83,21 @@ def _value(document: dict[str, Any], name: str) -> Any:
     return value
 
 
-def _deed(before: dict[str, Any], after: dict[str, Any], name: str) -> str:
+def _change(before: dict[str, Any], after: dict[str, Any], name: str) -> str:
     if _value(before, name) is _MISSING:
         return "added"
     return "removed" if _value(after, name) is _MISSING else "changed"
 
 
 def _with(text: str, name: str, value: Any) -> str:
-    """The text with one value set, or taken out."""
+    """Return the text with one value set or removed."""
     *above, last = _path(name)
     start = text.index("{")
     for step in above:
-        found = [span for known, span in member_spans(text, start) if known == step]
-        if not found or text[found[-1].start] != "{":
+        matching = [span for known, span in member_spans(text, start) if known == step]
+        if not matching or text[matching[-1].start] != "{":
             return _with(text, step, {last: value}) if value is not _MISSING else text
-        start = found[-1].start
+        start = matching[-1].start
     members = member_spans(text, start)
     spans = [span for known, span in members if known == last]
     if value is _MISSING:
@@ -108,7 +108,7 @@ def _with(text: str, name: str, value: Any) -> str:
 
 
 def _without(text: str, start: int, name: str) -> str:
-    """The text without a member: from its name to the comma after it, or from the one before it."""
+    """Return the text without a member and one comma beside it."""
     members = member_spans(text, start)
     position = next(n for n in range(len(members) - 1, -1, -1) if members[n][0] == name)
     begin = members[position - 1][1].end if position else start + 1
@@ -118,7 +118,7 @@ def _without(text: str, start: int, name: str) -> str:
 
 
 def _added(text: str, start: int, member: str, *, is_empty: bool) -> str:
-    """The text with a member more, as the first of its object, indented as the one that was first."""
+    """Return the text with a new first member, indented like the previous first one."""
     rest = text[start + 1 :]
     gap = rest[: len(rest) - len(rest.lstrip())]
     return text[: start + 1] + gap + member + ("" if is_empty else ",") + rest
@@ -129,11 +129,6 @@ def _dump(value: Any, text: str) -> str:
     return json.dumps(value, indent=indent, ensure_ascii=False)
 
 
-def is_workspace(text: str) -> bool:
-    """Whether other packages of the repository belong to it."""
-    return "workspaces" in keys(text)
-
-
 def script_names(name: str) -> Sequence[str]:
-    """A script with those that run before and after it."""
+    """Return the names of a script and of its pre and post scripts."""
     return (f"{SCRIPTS}.{name}", f"{SCRIPTS}.pre{name}", f"{SCRIPTS}.post{name}")

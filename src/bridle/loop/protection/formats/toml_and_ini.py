@@ -1,6 +1,6 @@
-"""Tables of TOML files and sections of INI files that configure a check, put back as text. Pure.
+"""Restores tables of TOML files and sections of INI files that configure a check. Pure.
 
-Names are those of tables (`tool.pytest`, with all below it) and of sections (`tool:pytest`; `mypy*` for several).
+Names are those of tables (`tool.pytest` with its subtables) and of sections (`tool:pytest`; `mypy*` for several).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from bridle.loop.protection.formats import named_blocks
 from bridle.loop.protection.formats.named_blocks import Block
 from bridle.loop.protection.protected_parts import Restored
 
-# Where a test runner had no settings of its own, one may be added; but not what chooses the tests, or runs none.
+# New settings of a test runner may not have these keys, which choose the tests.
 CHOOSING = frozenset(
     {
         "addopts",
@@ -34,31 +34,33 @@ _HEADER = re.compile(r"[ \t]*\[\[?[ \t]*([^\[\]\n]+?)[ \t]*\]\]?[ \t]*(?:#.*)?$"
 Load = Callable[[str], dict[str, Any]]
 
 
-def mend_toml(
+def restore_toml(
     origin: str | None, current: str, names: Collection[str], *, is_optional: bool = False
 ) -> Restored | None:
-    """The current text with these tables as they were."""
-    return _mend(load_toml, origin, current, names, is_optional=is_optional)
+    """Return the current text with the original tables of these names."""
+    return _restore(load_toml, origin, current, names, is_optional=is_optional)
 
 
-def mend_ini(origin: str | None, current: str, names: Collection[str], *, is_optional: bool = False) -> Restored | None:
-    """The current text with these sections as they were."""
-    return _mend(load_ini, origin, current, names, is_optional=is_optional)
+def restore_ini(
+    origin: str | None, current: str, names: Collection[str], *, is_optional: bool = False
+) -> Restored | None:
+    """Return the current text with the original sections of these names."""
+    return _restore(load_ini, origin, current, names, is_optional=is_optional)
 
 
 def load_toml(text: str) -> dict[str, Any]:
-    """Every table by its dotted name, and what is in it; ValueError where the text is no TOML."""
+    """Return every table by its dotted name. Raises ValueError for invalid TOML."""
     try:
         document = tomllib.loads(text.removeprefix("\ufeff"))
     except RecursionError as error:
         raise ValueError("it is nested too deeply") from error
-    found: dict[str, Any] = {}
-    _flatten(document, "", found)
-    return found
+    tables: dict[str, Any] = {}
+    _flatten(document, "", tables)
+    return tables
 
 
 def load_ini(text: str) -> dict[str, Any]:
-    """Every section and what is in it; ValueError where the text is no INI file."""
+    """Return every section by its name. Raises ValueError for an invalid INI file."""
     parser = configparser.RawConfigParser(strict=False, allow_no_value=True)
     try:
         parser.read_string(text.removeprefix("\ufeff"))
@@ -68,14 +70,14 @@ def load_ini(text: str) -> dict[str, Any]:
 
 
 def has(load: Load, text: str, names: Collection[str]) -> bool:
-    """Whether a text has something under these names; not where it cannot be read."""
+    """Whether a text has anything under these names; an invalid text has not."""
     try:
         return bool(_under(load(text), names))
     except ValueError:
         return False
 
 
-def _mend(
+def _restore(
     load: Load, origin: str | None, current: str, names: Collection[str], *, is_optional: bool
 ) -> Restored | None:
     before = _under(load(origin), names) if origin is not None else {}
@@ -83,13 +85,13 @@ def _mend(
         after = _under(load(current), names)
     except ValueError as error:
         if is_optional:
-            return None  # there was nothing to protect, and nothing can be read from it
+            return None  # there was nothing to protect, and runners cannot read it
         return Restored(origin, (f"it can no longer be read: {error}",), is_whole=True)
     if before == after or (is_optional and not before and not _keys(after) & CHOOSING):
         return None
-    what = tuple(f"[{name}] was {_deed(name in before, name in after)}" for name in _differing(before, after))
-    made = named_blocks.mend(lambda text: _read(text, names), origin or "", current, names)
-    text = made.text if made is not None else None
+    what = tuple(f"[{name}] was {_change(name in before, name in after)}" for name in _differing(before, after))
+    restored = named_blocks.restore(lambda text: _read(text, names), origin or "", current, names)
+    text = restored.text if restored is not None else None
     if text is not None and _is_restored(load, text, names, before):
         return Restored(text if text.strip() or origin is not None else None, what)
     return Restored(origin, what, is_whole=True)
@@ -103,23 +105,23 @@ def _is_restored(load: Load, text: str, names: Collection[str], before: Mapping[
 
 
 def _read(text: str, names: Collection[str]) -> list[Block]:
-    """One block for each header with what follows it."""
-    found: list[tuple[str | None, list[str]]] = [(None, [])]
+    """Return one block for each header with the lines below it."""
+    parts: list[tuple[str | None, list[str]]] = [(None, [])]
     for line in text.splitlines(keepends=True):
         header = _HEADER.match(line.rstrip("\r\n"))
         if header is not None:
-            found.append((_plain(header[1]), []))
-        found[-1][1].append(line)
-    made = []
-    for name, lines in found:
+            parts.append((_plain(header[1]), []))
+        parts[-1][1].append(line)
+    blocks = []
+    for name, lines in parts:
         body = "".join(lines)
-        own = next((one for one in names if name is not None and _is_under(name, one)), None)
-        made.append(Block(body, {own: body.strip()} if own is not None else {}))
-    return made
+        own = next((wanted for wanted in names if name is not None and _is_under(name, wanted)), None)
+        blocks.append(Block(body, {own: body.strip()} if own is not None else {}))
+    return blocks
 
 
 def _plain(header: str) -> str:
-    """A header without the quotes and spaces that change nothing."""
+    """Return a header without insignificant quotes and spaces."""
     return ".".join(part.strip().strip("\"'") for part in header.split("."))
 
 
@@ -131,15 +133,15 @@ def _under(document: Mapping[str, Any], names: Collection[str]) -> dict[str, Any
     return {name: value for name, value in document.items() if any(_is_under(name, wanted) for wanted in names)}
 
 
-def _flatten(value: Mapping[str, Any], name: str, found: dict[str, Any]) -> None:
+def _flatten(value: Mapping[str, Any], name: str, tables: dict[str, Any]) -> None:
     own = {}
-    for key, one in value.items():
-        if isinstance(one, dict):
-            _flatten(one, f"{name}.{key}" if name else key, found)
+    for key, member in value.items():
+        if isinstance(member, dict):
+            _flatten(member, f"{name}.{key}" if name else key, tables)
         else:
-            own[key] = one
+            own[key] = member
     if own or (name and not value):
-        found[name] = own
+        tables[name] = own
 
 
 def _keys(tables: Mapping[str, Mapping[str, Any]]) -> set[str]:
@@ -150,5 +152,5 @@ def _differing(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]
     return sorted(name for name in before.keys() | after.keys() if before.get(name) != after.get(name))
 
 
-def _deed(was: bool, is_there: bool) -> str:  # noqa: FBT001  # two plain facts, in the order of time
+def _change(was: bool, is_there: bool) -> str:  # noqa: FBT001  # before and after
     return "added" if not was else "changed" if is_there else "removed"

@@ -1,1 +1,1 @@
-"""The `loop/protection/suites` package."""
+"""Reads the tests of a file, by language. Imports nothing else of the loop."""

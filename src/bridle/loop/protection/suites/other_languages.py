@@ -1,6 +1,6 @@
-"""The tests of files in other languages than Python, read by the forms in which their runners want tests written. Pure.
+"""Reads tests of languages other than Python with regular expressions. Pure.
 
-That is enough to see that a test is gone, skipped or empty; nothing is decided by it but what a person is told.
+This is enough to report a test as deleted, skipped or empty; nothing else depends on it.
 """
 
 from __future__ import annotations
@@ -13,50 +13,52 @@ from bridle.loop.protection.suites.suite import Case, Suite
 
 
 @dataclass(frozen=True)
-class _Form:
+class _Syntax:
+    """How a language writes tests."""
+
     start: re.Pattern[str]
-    """Where a test begins; its group `name` is its name."""
+    """The beginning of a test; its group `name` is the test's name."""
     skip: re.Pattern[str]
-    """What skips it, in its beginning or its body."""
+    """A skip in the beginning or body of a test."""
     empty: re.Pattern[str]
-    """What a test without anything in it looks like, from its beginning on."""
+    """A whole test with an empty body."""
     assertion: re.Pattern[str]
     comment: re.Pattern[str]
     focus: re.Pattern[str] | None = None
-    leaves_out: re.Pattern[str] | None = None
-    """What takes the whole file out of the tests."""
+    exclude: re.Pattern[str] | None = None
+    """A marker that excludes the whole file."""
 
 
-def _by_form(form: _Form) -> Callable[[str], Suite]:
+def _reader(syntax: _Syntax) -> Callable[[str], Suite]:
     def read(text: str) -> Suite:
-        plain = form.comment.sub(" ", text)
-        starts = list(form.start.finditer(plain))
-        ends = [*(found.start() for found in starts[1:]), len(plain)]
-        left_out = form.leaves_out is not None and form.leaves_out.search(text) is not None
-        found: dict[str, Case] = {}
+        plain = syntax.comment.sub(" ", text)
+        starts = list(syntax.start.finditer(plain))
+        ends = [*(start.start() for start in starts[1:]), len(plain)]
+        is_excluded = syntax.exclude is not None and syntax.exclude.search(text) is not None
+        cases: dict[str, Case] = {}
         for start, end in zip(starts, ends, strict=False):
             body = plain[start.start() : end]
-            found[_unused(start["name"], found)] = Case(
-                len(form.assertion.findall(body)),
-                is_skipped=left_out or form.skip.search(body) is not None,
-                is_empty=form.empty.match(body) is not None,
+            cases[_unused(start["name"], cases)] = Case(
+                len(syntax.assertion.findall(body)),
+                is_skipped=is_excluded or syntax.skip.search(body) is not None,
+                is_empty=syntax.empty.match(body) is not None,
             )
-        return Suite(found, form.focus is not None and form.focus.search(plain) is not None)
+        return Suite(cases, syntax.focus is not None and syntax.focus.search(plain) is not None)
 
     return read
 
 
-def _unused(name: str, found: Mapping[str, Case]) -> str:
-    """Two tests of one name, in different groups, are two tests."""
+def _unused(name: str, cases: Mapping[str, Case]) -> str:
+    """Number the tests of one name in different groups."""
     number = 2
-    shown = name
-    while shown in found:
-        shown, number = f"{name} #{number}", number + 1
-    return shown
+    unique = name
+    while unique in cases:
+        unique, number = f"{name} #{number}", number + 1
+    return unique
 
 
 _C_COMMENTS = re.compile(r"/\*.*?\*/|(?<![:\"'])//[^\n]*", re.DOTALL)
-_SCRIPT = _Form(
+_SCRIPT = _Syntax(
     start=re.compile(
         r"(?<![\w.$])[xf]?(?:it|test|specify|describe|context)(?:\.\w+)*(?:\([^()]*\))?\(\s*"
         r"(?P<quote>['\"`])(?P<name>.*?)(?P=quote)",
@@ -68,15 +70,15 @@ _SCRIPT = _Form(
     comment=_C_COMMENTS,
     focus=re.compile(r"(?<![\w.$])(?:(?:it|test|describe|context|specify)(?:\.\w+)*\.only|f(?:it|describe|context))\b"),
 )
-_GO = _Form(
+_GO = _Syntax(
     start=re.compile(r"^func (?P<name>(?:Test|Fuzz|Example)\w*)\(", re.MULTILINE),
     skip=re.compile(r"\b\w+\.Skip(?:f|Now)?\("),
     empty=re.compile(r"func \w+\([^)]*\)\s*\{\s*\}"),
     assertion=re.compile(r"\bt\.(?:Error|Fatal|Fail)\w*\(|\b(?:assert|require|is)\.\w+\("),
     comment=_C_COMMENTS,
-    leaves_out=re.compile(r"^//(?:go:build| \+build) ignore", re.MULTILINE),
+    exclude=re.compile(r"^//(?:go:build| \+build) ignore", re.MULTILINE),
 )
-_RUST = _Form(
+_RUST = _Syntax(
     start=re.compile(
         r"(?:#\[[^\]]*\]\s*)*#\[(?:\w+::)*(?:test|rstest)\b[^\]]*\]\s*(?:#\[[^\]]*\]\s*)*(?:pub\s+)?(?:async\s+)?fn\s+(?P<name>\w+)"
     ),
@@ -85,7 +87,7 @@ _RUST = _Form(
     assertion=re.compile(r"\b(?:debug_)?assert\w*!|\bpanic!|\?;"),
     comment=_C_COMMENTS,
 )
-_RUBY = _Form(
+_RUBY = _Syntax(
     start=re.compile(
         r"^[ \t]*[xf]?(?:it|specify|example|scenario|test)[ (]+(?P<quote>['\"])(?P<name>.*?)(?P=quote)", re.MULTILINE
     ),
@@ -95,7 +97,7 @@ _RUBY = _Form(
     comment=re.compile(r"^[ \t]*#[^\n]*", re.MULTILINE),
     focus=re.compile(r"^[ \t]*f(?:it|describe|context)\b|, :?focus", re.MULTILINE),
 )
-_JAVA = _Form(
+_JAVA = _Syntax(
     start=re.compile(
         r"(?:@\w+(?:\([^)]*\))?\s+)*@(?:Test|ParameterizedTest)\b(?:\([^)]*\))?\s+(?:@\w+(?:\([^)]*\))?\s+)*"
         r"(?:(?:public|private|protected|static|final|fun|void)\s+)*(?P<name>\w+)\s*\("
@@ -105,7 +107,7 @@ _JAVA = _Form(
     assertion=re.compile(r"\b(?:assert\w*|verify|fail|should\w*)\s*[({]"),
     comment=_C_COMMENTS,
 )
-_PHP = _Form(
+_PHP = _Syntax(
     start=re.compile(r"function (?P<name>test\w+)\s*\("),
     skip=re.compile(r"markTest(?:Skipped|Incomplete)\("),
     empty=re.compile(r"[^{]*\{\s*\}"),
@@ -115,15 +117,15 @@ _PHP = _Form(
 
 
 def _ruby(text: str) -> Suite:
-    """A method that is a test is read as if it had been written with its name in quotes."""
-    return _by_form(_RUBY)(re.sub(r"(?m)^([ \t]*)def (test_\w+)", r'\1test "\2"', text))
+    """Read test methods as if their names were quoted."""
+    return _reader(_RUBY)(re.sub(r"(?m)^([ \t]*)def (test_\w+)", r'\1test "\2"', text))
 
 
-BY_FORM: dict[str, Callable[[str], Suite]] = {
-    **dict.fromkeys((".js", ".jsx", ".ts", ".tsx", ".mjs", ".cjs", ".mts", ".cts"), _by_form(_SCRIPT)),
-    ".go": _by_form(_GO),
-    ".rs": _by_form(_RUST),
+READERS: dict[str, Callable[[str], Suite]] = {
+    **dict.fromkeys((".js", ".jsx", ".ts", ".tsx", ".mjs", ".cjs", ".mts", ".cts"), _reader(_SCRIPT)),
+    ".go": _reader(_GO),
+    ".rs": _reader(_RUST),
     ".rb": _ruby,
-    **dict.fromkeys((".java", ".kt"), _by_form(_JAVA)),
-    ".php": _by_form(_PHP),
+    **dict.fromkeys((".java", ".kt"), _reader(_JAVA)),
+    ".php": _reader(_PHP),
 }

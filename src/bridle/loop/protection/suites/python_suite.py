@@ -1,4 +1,4 @@
-"""The tests of a Python file: their names, what they assert, whether they run at all. Pure."""
+"""Reads the tests of a Python file: names, assertions and skips. Pure."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ _PYTHON_SKIPS = frozenset(
 
 
 def python_suite(text: str) -> Suite:
+    """Return the tests of a Python file; a syntax error gives none."""
     try:
         tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError):
@@ -28,9 +29,9 @@ def _python_tests(body: list[ast.stmt], prefix: str, *, is_skipped: bool) -> Ite
                 skipped = is_skipped or _is_marked(statement.decorator_list) or _skips(statement.body)
                 yield prefix + name, _python_test(statement.body, is_skipped=skipped)
             case ast.ClassDef(name=name):
-                all_of_it = is_skipped or _is_marked(statement.decorator_list)
-                all_of_it = all_of_it or any(_skips_all(one) for one in statement.body)
-                yield from _python_tests(statement.body, f"{prefix}{name}.", is_skipped=all_of_it)
+                all_skipped = is_skipped or _is_marked(statement.decorator_list)
+                all_skipped = all_skipped or any(_skips_all(member) for member in statement.body)
+                yield from _python_tests(statement.body, f"{prefix}{name}.", is_skipped=all_skipped)
 
 
 def _python_test(body: list[ast.stmt], *, is_skipped: bool) -> Case:
@@ -39,11 +40,12 @@ def _python_test(body: list[ast.stmt], *, is_skipped: bool) -> Case:
         if isinstance(statement, ast.Return):  # what follows is never run
             reached = body[:position]
             break
-    is_empty = all(isinstance(one, ast.Pass) or _is_idle(one) for one in reached)
-    return Case(sum(_is_assertion(node) for one in reached for node in ast.walk(one)), is_skipped, is_empty)
+    is_empty = all(isinstance(statement, ast.Pass) or _has_no_effect(statement) for statement in reached)
+    assertions = sum(_is_assertion(node) for statement in reached for node in ast.walk(statement))
+    return Case(assertions, is_skipped, is_empty)
 
 
-def _is_idle(statement: ast.stmt) -> bool:
+def _has_no_effect(statement: ast.stmt) -> bool:
     match statement:
         case ast.Expr(value=ast.Constant()):
             return True
@@ -68,13 +70,13 @@ def _is_always_true(test: ast.expr) -> bool:
         case ast.Constant(value=value):
             return bool(value)
         case ast.BoolOp(op=ast.Or(), values=values):
-            return any(_is_always_true(one) for one in values)
+            return any(_is_always_true(value) for value in values)
         case _:
             return False
 
 
 def _is_marked(decorators: list[ast.expr]) -> bool:
-    return any(_last_name(one) in _PYTHON_SKIPS for one in decorators)
+    return any(_last_name(decorator) in _PYTHON_SKIPS for decorator in decorators)
 
 
 def _skips(body: list[ast.stmt]) -> bool:
@@ -89,7 +91,7 @@ def _skips(body: list[ast.stmt]) -> bool:
 
 
 def _skips_all(statement: ast.stmt) -> bool:
-    """Whether a statement of a module or a class skips all that is in it."""
+    """Whether a statement skips all tests of its module or class."""
     match statement:
         case ast.Assign(targets=[ast.Name(id="__test__")], value=ast.Constant(value=False)):
             return True

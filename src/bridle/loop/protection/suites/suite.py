@@ -1,4 +1,4 @@
-"""The tests of one file, as values."""
+"""Values for the tests of one file."""
 
 from __future__ import annotations
 
@@ -20,4 +20,4 @@ class Suite:
 
     by_name: dict[str, Case]
     is_focused: bool = False
-    """Some are marked to be the only ones that run."""
+    """Whether some are marked to run exclusively."""
