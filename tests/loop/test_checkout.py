@@ -183,5 +183,5 @@ def test_only_the_last_few_checkouts_are_kept(here: Scene) -> None:
     root = here.folder / ".git/bridle-worktrees"
     assert len([one for one in root.iterdir() if one.is_dir()]) == fresh_checkout.KEPT_CHECKOUTS
     assert len(here.git("worktree", "list").splitlines()) == fresh_checkout.KEPT_CHECKOUTS + 1
-    assert len(asyncio.run(fresh_checkout.forget_all(here.context.git))) == fresh_checkout.KEPT_CHECKOUTS
+    assert len(asyncio.run(fresh_checkout.remove_unused(here.context.git))) == fresh_checkout.KEPT_CHECKOUTS
     assert len(here.git("worktree", "list").splitlines()) == 1

@@ -622,7 +622,7 @@ def test_a_record_that_was_changed_is_not_believed(here: Scene) -> None:
     with pytest.raises(JournalBroken, match="cannot read"):
         here.protect()
     path.unlink()
-    with pytest.raises(InternalError, match="no record of its start"):
+    with pytest.raises(InternalError, match="has no baseline"):
         here.protect()
 
 

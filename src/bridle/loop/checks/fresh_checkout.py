@@ -1,18 +1,19 @@
-"""Checks in a fresh checkout of the work, after the plan's setup. What the setup made is kept for the next time.
+"""Checkouts of the work in which the setup has run, for checks. They are reused.
 
-One checkout for each state of the lock files, in the repository's own git folder. It is used again only if everything
-that the setup made is still as the setup left it; what checks have left there since is removed first.
+There is one for each state of the lock files, in the repository's git folder. It is reused only if all files that the
+setup made are unchanged; files that checks left are removed first.
 """
 
 from __future__ import annotations
 
 import os
 import stat
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+
+import msgspec
 
 from bridle.errors import LockHeld, MachineError
 from bridle.ground import clock, disk
@@ -26,125 +27,141 @@ from bridle.workspace.git import Git
 from bridle.workspace.worktree import FOLDER, Worktree
 
 PREFIX = "checks-"
-# Checkouts with all that a setup installs are large: those of the last few states of the lock files are enough.
+# Checkouts with all installed dependencies are large, so only the last few are kept.
 KEPT_CHECKOUTS = 3
-# More checks at once, each with a checkout of its own, than any machine has use for.
+# More concurrent checks than any machine can use.
 SLOTS = 64
+
+
+class CheckoutNote(msgspec.Struct, frozen=True):
+    """What the setup made in a checkout."""
+
+    made: dict[str, list[int]]
+    """Each file with its stamp: size, modification time, mode and inode."""
+    at: str = ""
 
 
 @dataclass(frozen=True)
 class Checkout:
-    """A checkout that is ready, or the setup that failed in it."""
+    """A checkout that is ready, or whose setup failed."""
 
     context: RunContext
-    """In the checkout."""
+    """The context in the checkout."""
     failed: Result | None = None
+    """The setup command that failed."""
 
 
 @asynccontextmanager
 async def checkout(context: RunContext, tree: str, *, task: str) -> AsyncIterator[Checkout]:
-    """A checkout of that tree, after the setup; nobody else uses it meanwhile."""
+    """Hold a checkout of a tree, after the setup."""
     root = disk.make_private_folder(await context.git.common_folder() / FOLDER)
     key = setup_key(commands(context), await listing(context.git, tree))
     name, lock = _take_slot(root, key)
     try:
         lock.outlive_us()
         copy = Worktree(name, root / name, None)
-        made = context.in_working_copy(copy.folder).with_variables(
+        inside = context.in_working_copy(copy.folder).with_variables(
             moved(context.environment, context.folder, copy.folder)
         )
         failed = None
         if not await _reuse(context, copy, tree):
-            failed = await _make(context, made, copy, tree, task)
+            failed = await _create(context, inside, copy, tree, task)
         bring_own_check(context.workspace, copy.folder)
-        yield Checkout(made, failed)
-        await _forget_old(context, root, name)
+        yield Checkout(inside, failed)
+        await _remove_old(context, root, name)
     finally:
         lock.release()
 
 
 async def changed_in(place: Checkout, tree: str) -> list[str]:
-    """What checks changed in the checkout; the next one begins without it."""
+    """Return the files that checks changed in the checkout; they are reverted before its next use."""
     git = place.context.git
     names = await git.names("diff", "--name-only", "--no-renames", "-z", tree)
     others = await git.names("ls-files", "-z", "--others", "--exclude-standard")
-    note = disk.read_json(_note(Worktree(place.context.folder.name, place.context.folder, None)))
-    known = note["made"] if isinstance(note, dict) else {}
+    note = _read_note(Worktree(place.context.folder.name, place.context.folder, None))
+    known = note.made if note is not None else {}
     return sorted({*names, *(name for name in others if name not in known and not name.endswith("/"))})
 
 
-async def forget_all(git: Git) -> list[str]:
-    """Remove every checkout that nobody uses; gives their names."""
+async def remove_unused(git: Git) -> list[str]:
+    """Remove every checkout that is not in use; return their names."""
     root = await git.common_folder() / FOLDER
-    gone = []
+    removed = []
     for copy in await worktree.ours(git):
-        if copy.name.startswith(PREFIX) and await _remove_unused(git, root, copy.name):
-            gone.append(copy.name)
-    return gone
+        if copy.name.startswith(PREFIX) and await _remove_if_unused(git, root, copy.name):
+            removed.append(copy.name)
+    return removed
 
 
 def _take_slot(root: Path, key: str) -> tuple[str, FileLock]:
-    """The first checkout of that key that nobody uses, or a new one."""
+    """Lock the first checkout of that key that is not in use, or a new one."""
     for number in range(1, SLOTS + 1):
         name = f"{PREFIX}{key}-{number}"
         try:
             return name, FileLock.hold(root / f"{name}.lock", holder="checks in a checkout")
         except LockHeld:
             continue
-    raise MachineError(
-        f"{SLOTS} checks run in checkouts of {root} at once", remedy="Wait until some of them have ended."
-    )
+    raise MachineError(f"all {SLOTS} checkouts in {root} are in use", remedy="Wait until some checks have ended.")
 
 
 async def _reuse(context: RunContext, copy: Worktree, tree: str) -> bool:
-    """Bring a checkout to that tree as if it were fresh; False where it cannot be trusted."""
-    note = disk.read_json(_note(copy))
-    if not isinstance(note, dict) or not (copy.folder / ".git").exists():
+    """Bring an existing checkout to that tree; return False if it cannot be reused."""
+    note = _read_note(copy)
+    if note is None or not (copy.folder / ".git").exists():
         return False
     git = Git(copy.folder, context.environment)
-    await _point_at(git, context, tree)
+    await _check_out(git, context, tree)
     tracked = await listing(git, tree)
-    known: Mapping[str, Any] = note["made"]
     for name in list(_walk(copy.folder)):
-        if name not in tracked and name not in known:
+        if name not in tracked and name not in note.made:
             _remove(copy.folder, name)
-    seen = _manifest_of(copy.folder)
-    if any(seen.get(name) != facts for name, facts in known.items() if name not in tracked):
-        context.say("what the setup made has been changed since; it is run again")
+    current = _read_stamps(copy.folder)
+    if any(current.get(name) != stamp for name, stamp in note.made.items() if name not in tracked):
+        context.say("files of the setup were changed; the setup runs again")
         return False
-    os.utime(_note(copy))
+    os.utime(_note_path(copy))
     return True
 
 
-async def _make(context: RunContext, made: RunContext, copy: Worktree, tree: str, task: str) -> Result | None:
-    """A fresh checkout and the setup in it; the setup's result where it failed."""
-    _note(copy).unlink(missing_ok=True)
+async def _create(context: RunContext, inside: RunContext, copy: Worktree, tree: str, task: str) -> Result | None:
+    """Create a checkout and run the setup in it; return its result if it failed."""
+    _note_path(copy).unlink(missing_ok=True)
     await worktree.remove(context.git, copy)
     commit = await snapshot.commit_tree(context.git, tree, [], "a checkout for checks")
     await worktree.add(context.git, copy.name, at=commit)
-    failed = await run_setup(made, task=task)
+    failed = await run_setup(inside, task=task)
     if failed is not None:
         return failed
-    await _point_at(Git(copy.folder, context.environment), context, tree)  # a setup that writes to tracked files
+    await _check_out(Git(copy.folder, context.environment), context, tree)  # undoes its writes to tracked files
     tracked = await listing(context.git, tree)
-    kept = {name: facts for name, facts in _manifest_of(copy.folder).items() if name not in tracked}
-    disk.write_json_atomic(_note(copy), {"made": kept, "at": clock.iso(clock.now())})
+    made = {name: stamp for name, stamp in _read_stamps(copy.folder).items() if name not in tracked}
+    note = CheckoutNote(made, clock.iso(clock.now()))
+    disk.write_json_atomic(_note_path(copy), msgspec.to_builtins(note))
     return None
 
 
-async def _point_at(git: Git, context: RunContext, tree: str) -> None:
-    """Make every tracked file that of a tree; what stands in its way goes."""
+async def _check_out(git: Git, context: RunContext, tree: str) -> None:
+    """Check out a tree; files in its way are removed."""
     commit = await snapshot.commit_tree(context.git, tree, [], "a checkout for checks")
-    (await git.git_path("index")).unlink(missing_ok=True)  # whatever it was told to overlook, it has forgotten
+    (await git.git_path("index")).unlink(missing_ok=True)  # drops flags such as assume-unchanged
     await git.run("-c", "core.hooksPath=/dev/null", "checkout", "--quiet", "--force", "--detach", commit)
 
 
-def _note(copy: Worktree) -> Path:
+def _note_path(copy: Worktree) -> Path:
     return copy.folder.with_name(f"{copy.name}.json")
 
 
+def _read_note(copy: Worktree) -> CheckoutNote | None:
+    """Return the note about a checkout, or None if its setup did not succeed."""
+    value = disk.read_json(_note_path(copy))
+    try:
+        return None if value is None else msgspec.convert(value, CheckoutNote)
+    except msgspec.ValidationError:
+        return None
+
+
 def _walk(folder: Path) -> Iterable[str]:
-    """Every file and link below a folder, git's own left out."""
+    """Yield every file and link below a folder, without git's own."""
     for root, folders, files in os.walk(folder):
         here = Path(root)
         folders[:] = [name for name in folders if name != ".git" or here != folder]
@@ -154,36 +171,36 @@ def _walk(folder: Path) -> Iterable[str]:
                 yield (here / name).relative_to(folder).as_posix()
 
 
-def _manifest_of(folder: Path) -> dict[str, list[int]]:
-    """Every file below a folder, with what changes when somebody writes to it."""
-    found = {}
+def _read_stamps(folder: Path) -> dict[str, list[int]]:
+    """Return every file below a folder with its stamp, which any write changes."""
+    stamps = {}
     for name in _walk(folder):
-        facts = os.lstat(folder / name)
-        found[name] = [facts.st_size, facts.st_mtime_ns, stat.S_IMODE(facts.st_mode), facts.st_ino]
-    return found
+        status = os.lstat(folder / name)
+        stamps[name] = [status.st_size, status.st_mtime_ns, stat.S_IMODE(status.st_mode), status.st_ino]
+    return stamps
 
 
-async def _forget_old(context: RunContext, root: Path, name: str) -> None:
-    """Keep the few that were used last."""
+async def _remove_old(context: RunContext, root: Path, name: str) -> None:
+    """Remove all checkouts but the last used ones."""
     notes = sorted(root.glob(f"{PREFIX}*.json"), key=lambda path: path.stat().st_mtime, reverse=True)
-    for note in [one for one in notes if one.stem != name][KEPT_CHECKOUTS - 1 :]:
-        await _remove_unused(context.git, root, note.stem)
+    for path in [note for note in notes if note.stem != name][KEPT_CHECKOUTS - 1 :]:
+        await _remove_if_unused(context.git, root, path.stem)
 
 
-async def _remove_unused(git: Git, root: Path, name: str) -> bool:
+async def _remove_if_unused(git: Git, root: Path, name: str) -> bool:
     try:
         lock = FileLock.hold(root / f"{name}.lock", holder="removing a checkout")
     except LockHeld:
         return False
     with lock:
         copy = Worktree(name, root / name, None)
-        _note(copy).unlink(missing_ok=True)
+        _note_path(copy).unlink(missing_ok=True)
         await worktree.remove(git, copy)
     return True
 
 
 def _remove(folder: Path, name: str) -> None:
-    """Remove a file or a link, and the folders that are empty without it."""
+    """Remove a file or link, and the folders that become empty."""
     place = folder / name
     place.unlink(missing_ok=True)
     for above in place.parents:
@@ -192,4 +209,4 @@ def _remove(folder: Path, name: str) -> None:
         try:
             above.rmdir()
         except OSError:
-            return  # something else is in it
+            return  # not empty

@@ -1,7 +1,7 @@
-"""One check: a shell line of the frozen plan, run to its end.
+"""One check: a shell command of the recorded plan.
 
-It runs in a session of its own, with the person's environment and no input, until it ends or its time is over, and
-everything it has started ends with it. Its output is kept raw in a private log, and masked everywhere else.
+It runs in its own session, with the user's environment and no input, until it exits or reaches its time limit. All
+processes that it started end with it. Its raw output is in a private log, and masked everywhere else.
 """
 
 from __future__ import annotations
@@ -26,22 +26,22 @@ LOG_LIMIT_BYTES = 128 * 1024 * 1024
 HEAD_CHARACTERS = 2_000
 TAIL_CHARACTERS = 14_000
 
-# As of an agent whose time is over: no number of the system's own is negative here.
+# The exit code at the time limit, as for agents; exit codes of programs are not negative.
 TIMED_OUT = -1
 
-# A shell between us and the check: one that kills its parent kills that, and not the run. Both outputs are one stream,
-# so that the log has them in the order in which they were printed.
-_AROUND = 'exec 2>&1; /bin/sh -c "$1"; exit "$?"'
+# A shell between Bridle and the check, because a check may kill its parent. Both outputs are one stream, so that the
+# log has them in order.
+_WRAPPER = 'exec 2>&1; /bin/sh -c "$1"; exit "$?"'
 
-# Where git was told to look at another repository than that of the folder, no check means that.
-_OF_A_REPOSITORY = re.compile(
+# Variables that point git at another repository are not passed on.
+_REPOSITORY_VARIABLE = re.compile(
     r"GIT_(DIR|WORK_TREE|INDEX_FILE|PREFIX|COMMON_DIR|NAMESPACE|OBJECT_DIRECTORY|ALTERNATE_OBJECT_DIRECTORIES)\Z"
 )
 
 
 @dataclass(frozen=True)
 class Check:
-    """One command, and whose it is."""
+    """One command and its owner."""
 
     command: str
     of: str
@@ -50,31 +50,31 @@ class Check:
 
 @dataclass(frozen=True)
 class Result:
-    """How one check ended."""
+    """The result of one check."""
 
     command: str
     of: str
     exit_code: int
-    """128 and the number of the signal that ended it, as shells have it; -1 where its time was over."""
+    """128 plus the signal number if a signal ended it, as in shells; -1 at the time limit."""
     seconds: float
     timed_out: bool
     output: str
-    """Masked, and cut to its two ends."""
+    """Masked, and cut to its beginning and end."""
     log: str
-    """The raw output, as seen from the workspace."""
+    """The log of the raw output, relative to the workspace."""
 
     @property
     def passed(self) -> bool:
-        """Whether it found nothing wrong."""
+        """Whether it exited with 0."""
         return self.exit_code == 0
 
     def as_json(self) -> dict[str, Any]:
-        """For the journal, with the words that were run."""
+        """Return the JSON for the journal, with the arguments."""
         return {**asdict(self), "argv": list(argv(self.command))}
 
 
 def argv(command: str) -> tuple[str, ...]:
-    """The words that run a shell line."""
+    """Return the arguments that run a shell command."""
     return ("/bin/sh", "-c", command)
 
 
@@ -88,10 +88,10 @@ async def run_check(context: RunContext, check: Check, *, task: str, number: int
     return Result(
         command=check.command,
         of=check.of,
-        exit_code=TIMED_OUT if exit_code is None else _as_shells_do(exit_code),
+        exit_code=TIMED_OUT if exit_code is None else _shell_exit_code(exit_code),
         seconds=seconds,
         timed_out=timed_out,
-        output=_with_end(output.text, limit_seconds) if timed_out else output.text,
+        output=_with_limit_note(output.text, limit_seconds) if timed_out else output.text,
         log=str(output.path.relative_to(context.workspace)),
     )
 
@@ -112,11 +112,11 @@ def create_output(workspace: Path, moment: datetime, name: str, number: int, mas
 
 async def _run(context: RunContext, command: str, output: CommandOutput, limit_seconds: float) -> int | None:
     """Run the command until it exits, and end what it leaves behind; return None at the limit."""
-    kept = {name: value for name, value in context.environment.items() if not _OF_A_REPOSITORY.match(name)}
+    environment = {name: value for name, value in context.environment.items() if not _REPOSITORY_VARIABLE.match(name)}
     captured = await capture(
-        ("/bin/sh", "-c", _AROUND, "check", command),
+        ("/bin/sh", "-c", _WRAPPER, "check", command),
         cwd=Path(context.folder),
-        environment={**kept, "PWD": str(context.folder)},
+        environment={**environment, "PWD": str(context.folder)},
         limit_seconds=limit_seconds,
         on_stdout=output.add,
         on_stderr=output.add,
@@ -125,11 +125,11 @@ async def _run(context: RunContext, command: str, output: CommandOutput, limit_s
     return captured.exit_code
 
 
-def _as_shells_do(exit_code: int) -> int:
+def _shell_exit_code(exit_code: int) -> int:
     return exit_code if exit_code >= 0 else 128 - exit_code
 
 
-def _with_end(text: str, limit_seconds: float) -> str:
-    """Say in the output itself, which is all that the next prompt shows, that nobody waited any longer."""
+def _with_limit_note(text: str, limit_seconds: float) -> str:
+    """Append the time limit to the output, which is all that the next prompt shows."""
     gap = "" if not text or text.endswith("\n") else "\n"
     return f"{text}{gap}[ended after {limit_seconds:g} seconds, the limit for one check]\n"

@@ -1,4 +1,4 @@
-"""The setup of a working copy: the plan's commands that install what git does not keep, and what they depend on."""
+"""The setup of a working copy: commands that install dependencies, and the files they depend on."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LOCK_FILES = frozenset(
         *("composer.lock", "mix.lock"),
     }
 )
-# What says the same where no lock file stands beside it.
+# Used where there is no lock file in the same folder.
 MANIFESTS = frozenset(
     {
         *("package.json", "pyproject.toml", "setup.py", "setup.cfg", "Pipfile", "Cargo.toml", "go.mod", "Gemfile"),
@@ -32,27 +32,27 @@ _REQUIREMENTS = re.compile(r"requirements[^/]*\.(?:txt|in)\Z")
 
 
 def commands(context: RunContext) -> tuple[str, ...]:
-    """The commands of a run's setup."""
+    """Return the setup commands of a run."""
     return context.plan.setup or context.settings.setup
 
 
 async def run_setup(context: RunContext, *, task: str) -> Result | None:
-    """Run it; the result of the command that failed, where one did."""
+    """Run the setup; return the result of the command that failed."""
     for number, command in enumerate(commands(context), 1):
         context.say(f"setup: {command}")
         limit = context.settings.setup_seconds
-        done = await run_check(
+        result = await run_check(
             context, Check(command, "guard"), task=f"setup-{task}", number=number, limit_seconds=limit
         )
-        if not done.passed:
-            return done
+        if not result.passed:
+            return result
     return None
 
 
 async def set_up(context: RunContext, tree: str, *, task: str) -> Result | None:
-    """Run it in a worktree whose files are that tree, unless what it depends on is what it was the last time.
+    """Run the setup in a worktree with the files of `tree`, unless its key is unchanged.
 
-    What it changes in files of the tree is taken back; what it adds to them is noted, and no work of any task.
+    Its changes to files of the tree are reverted. Files that it adds are noted: they are not part of any task's work.
     """
     if not commands(context):
         return None
@@ -71,22 +71,22 @@ async def set_up(context: RunContext, tree: str, *, task: str) -> Result | None:
 
 
 def setup_key(setup: Iterable[str], listed: Mapping[str, str]) -> str:
-    """What a setup depends on: its commands, and the files that pin what is installed."""
+    """Return the key of a setup: a digest of its commands and of the files that pin dependencies."""
     names = {name: posixpath.basename(name) for name in listed}
     locked = {posixpath.dirname(name) for name, own in names.items() if own in LOCK_FILES or _REQUIREMENTS.match(own)}
-    counted = [
+    pinning = [
         name
         for name, own in names.items()
         if own in LOCK_FILES or _REQUIREMENTS.match(own) or (own in MANIFESTS and posixpath.dirname(name) not in locked)
     ]
-    text = "\0".join([*setup, *(f"{name}\0{listed[name]}" for name in sorted(counted))])
+    text = "\0".join([*setup, *(f"{name}\0{listed[name]}" for name in sorted(pinning))])
     return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:20]
 
 
 async def listing(git: Git, tree: str) -> dict[str, str]:
-    """Every file of a tree and its id."""
-    found = {}
+    """Return every file of a tree with its object id."""
+    files = {}
     for line in await git.names("ls-tree", "-r", "-z", "--full-tree", tree):
         facts, _, name = line.partition("\t")
-        found[name] = facts.split()[2]
-    return found
+        files[name] = facts.split()[2]
+    return files
