@@ -129,10 +129,10 @@ def test_what_an_agent_writes_about_is_not_what_happened_to_it() -> None:
     assert told("claude", fine, exit_code=0) == (effects.OK, None)
 
 
-def test_a_person_reads_what_to_do() -> None:
-    for words, remedy in (("Credit balance is too low", "put money on the account"), ("Not logged in", "log in")):
-        found = ending(finished("claude", result(words)), agent="claude", question="", now=NOW)
+def test_a_user_reads_what_to_do() -> None:
+    for message, remedy in (("Credit balance is too low", "Add credit"), ("Not logged in", "Run claude and log in")):
+        found = ending(finished("claude", result(message)), agent="claude", question="", now=NOW)
         assert found["said"] is not None
-        assert words in found["said"]
+        assert message.lower() in found["said"].lower()
         assert remedy in found["said"]
         assert "bridle resume" in found["said"]

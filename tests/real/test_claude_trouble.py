@@ -96,8 +96,8 @@ def test_a_wrong_key_is_said_in_one_line_with_the_remedy(tmp_path: Path) -> None
         assert (asked.exit_code, asked.document["error_category"]) == (5, "auth")
         assert (asked.document["attempts"], asked.document["api_error_status"]) == (1, 401)
         [line] = [line for line in asked.stderr.splitlines() if "Invalid API key" in line]
-        assert line.startswith("bridle: claude cannot be used: its ANTHROPIC_API_KEY was refused")
-        assert "set a valid ANTHROPIC_API_KEY, or use the login with --auth login" in line
+        assert line.startswith("bridle: claude cannot log in: the API rejected ANTHROPIC_API_KEY")
+        assert "Set a valid ANTHROPIC_API_KEY" in line
 
 
 def test_no_key_and_no_login_is_said_in_one_line_with_the_remedy(tmp_path: Path) -> None:
@@ -105,9 +105,9 @@ def test_no_key_and_no_login_is_said_in_one_line_with_the_remedy(tmp_path: Path)
         asked = set_up.ask("hello", ANTHROPIC_API_KEY="")
         assert (asked.exit_code, asked.document["error_category"]) == (5, "auth")
         assert "auth: login" in asked.stderr.splitlines()[0]
-        [line] = [line for line in asked.stderr.splitlines() if "Not logged in" in line]
-        assert line.startswith("bridle: claude cannot be used: it is not logged in")
-        assert "run `claude` once by hand and log in" in line
+        [line] = [line for line in asked.stderr.splitlines() if "not logged in" in line]
+        assert line.startswith("bridle: claude is not logged in")
+        assert "Run claude and log in" in line
         assert set_up.bodies() == []
 
 

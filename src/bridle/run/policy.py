@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from bridle.errors import AgentError, AgentNotFound, AgentNotReady, ProcessError, UsageError
 from bridle.ground.children.child_process import SpawnFailure
-from bridle.run.command import KEY_VARIABLE
+from bridle.run.command import CLAUDE_LIKE, KEY_VARIABLE
 from bridle.run.request import Request
 from bridle.wire.record.error_category import Category
 from bridle.wire.record.outcome import Ending, Outcome, Policy, Rules
@@ -42,13 +42,18 @@ def not_started(error: ProcessError, failure: SpawnFailure) -> AgentError:
 
 
 def not_logged_in(request: Request, record: Record, outcome: Outcome, auth: str) -> AgentError | None:
-    """A key that was refused, or no login at all: nothing but a person can mend it."""
+    """Return an error if the API key was rejected or the agent is not logged in: only the user can fix that."""
     if outcome.category is not Category.AUTH or not record.failure:
         return None
     if auth.startswith(KEY_VARIABLE):
-        what = f"its {KEY_VARIABLE} was refused"
-        remedy = f"set a valid {KEY_VARIABLE}, or use the login with --auth login"
-    else:
-        what = "it is not logged in"
-        remedy = f"run `{request.agent}` once by hand and log in, or choose an API key with --auth key"
-    return AgentNotReady(f"{request.agent} cannot be used: {what} ({outcome.error})", remedy=remedy)
+        message = f"{request.agent} cannot log in: the API rejected {KEY_VARIABLE} ({outcome.error})"
+        return AgentNotReady(message, remedy=f"Set a valid {KEY_VARIABLE}, or unset it and log in.")
+    return AgentNotReady(f"{request.agent} is not logged in", remedy=log_in_remedy(request.agent))
+
+
+def log_in_remedy(agent: str) -> str:
+    """Return how to log an agent in."""
+    use_key = f'set {KEY_VARIABLE} and choose it (bridle.toml: auth = "key"; `bridle ask --auth key`)'
+    if agent == "bridle-agent":
+        return f"Run `bridle-agent auth login`, or {use_key}."
+    return f"Run {agent} and log in, or {use_key}." if agent in CLAUDE_LIKE else f"Run {agent} and log in."

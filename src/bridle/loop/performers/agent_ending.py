@@ -11,6 +11,7 @@ from datetime import UTC, datetime, tzinfo
 
 from bridle.ground import clock
 from bridle.loop import effects
+from bridle.run.policy import log_in_remedy
 from bridle.run.runner import Finished
 from bridle.run.watchdog import Bite
 from bridle.wire.record.error_category import Category
@@ -54,8 +55,7 @@ _ENDED_BY: dict[Bite | None, str] = {
     Bite.LEAVING: "it was ended, since it had closed its output without a result, and stayed",
 }
 
-_PAY = "put money on the account, or choose another one (--auth, --agent); then `bridle resume`"
-_LOG_IN = "run `{agent}` once by hand and log in, or set a valid API key; then `bridle resume`"
+_PAY = "Add credit, or log in to another account. Then run `bridle resume`."
 
 
 def ending(
@@ -94,11 +94,11 @@ def _by_failure(finished: Finished, agent: str) -> tuple[str, str] | None:
     words = failure_words(finished).lower()
     status = record.failure.api_error_status if record.failure is not None else None
     if status == 402 or _BILLING.search(words):
-        return effects.UNUSABLE, f"{agent} cannot be used: its account has no money left ({said}); {_PAY}"
+        return effects.UNUSABLE, f"{agent}: the account has no credit left ({said}). {_PAY}"
     if outcome.category is Category.USAGE_LIMIT:
         return effects.LIMIT, said
     if outcome.category is Category.AUTH or _AUTH.search(words):
-        return effects.UNUSABLE, f"{agent} cannot be used: it is not logged in ({said}); {_LOG_IN.format(agent=agent)}"
+        return effects.UNUSABLE, f"{agent} is not logged in. {log_in_remedy(agent)} Then run `bridle resume`."
     if _LIMIT.search(words):
         return effects.LIMIT, said
     is_answered = record.failure is not None or outcome.category in (Category.RATE_LIMIT, Category.API)

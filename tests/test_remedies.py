@@ -1,0 +1,140 @@
+"""Every command and flag that a message advises exists: asked of the command table and of bridle-agent's flags."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import click
+import pytest
+
+from bridle.agent.command_line import auth_command, flags
+from bridle.cli import command_table
+from bridle.cli.programs.light_command import LightCommand
+
+ROOT = Path(__file__).resolve().parents[1]
+SOURCE = ROOT / "src" / "bridle"
+
+# `bridle resume RUN --max-cost 40`, in a sentence or in backticks; what a placeholder fills in is `{}`.
+COMMAND = re.compile(r"(`?)(?<![\w./-])(bridle|bridle-agent) ([a-z][\w:-]*)([^`;\n]*)")
+FLAG = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
+# Flags of other programs that remedies advise, each with its command.
+FOREIGN = re.compile(r"\b(?:git|claude|chmod|pip|npm) [^`;\n]*")
+# Words after a program's name in prose; in backticks nothing is prose.
+PROSE = frozenset({"and", "by", "has", "into", "needs"})
+
+
+class Advice(NamedTuple):
+    """A text that a user may read, and where it is."""
+
+    place: str
+    text: str
+    is_remedy: bool
+
+
+def advice(path: Path) -> Iterator[Advice]:
+    """Yield each string of a module but its docstrings; placeholders of f-strings become `{}`."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    skipped = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    remedies = {
+        id(part)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.keyword) and node.arg == "remedy"
+        for part in ast.walk(node.value)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.JoinedStr):
+            skipped.update(id(part) for part in node.values)
+    for node in ast.walk(tree):
+        if id(node) not in skipped and (text := _text(node)):
+            place = f"{path.relative_to(ROOT)}:{getattr(node, 'lineno', 0)}"
+            yield Advice(place, text, id(node) in remedies)
+
+
+def _text(node: ast.AST) -> str:
+    if isinstance(node, ast.JoinedStr):
+        return "".join(str(part.value) if isinstance(part, ast.Constant) else "{}" for part in node.values)
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
+
+
+def options(name: str) -> set[str]:
+    """Return the options of a command of `bridle`."""
+    module = command_table.COMMANDS[name].module
+    command = importlib.import_module(module).command if module is not None else None
+    if isinstance(command, LightCommand):
+        return set(command.options)
+    assert isinstance(command, click.Command)
+    commands = [command, *(command.commands.values() if isinstance(command, click.Group) else ())]
+    return {
+        option for one in commands for parameter in one.params for option in parameter.opts + parameter.secondary_opts
+    }
+
+
+def faults(found: Advice) -> list[str]:
+    """List the commands and flags of a text that do not exist."""
+    problems = []
+    for quote, program, name, rest in COMMAND.findall(found.text):
+        if name in PROSE and not quote:
+            continue
+        problems += _agent_faults(name) if program == "bridle-agent" else _command_faults(name, rest)
+    if found.is_remedy:
+        ours = COMMAND.sub("", FOREIGN.sub("", found.text))
+        problems += [f"no command has the flag {flag}" for flag in FLAG.findall(ours) if flag not in _all_flags()]
+    return problems
+
+
+def _command_faults(name: str, rest: str) -> list[str]:
+    command = command_table.COMMANDS.get(name.rstrip(":"))
+    if command is None:
+        return [f"there is no command `bridle {name}`"]
+    if command.module is None:
+        return [f"`bridle {name}` is not built"]
+    return [f"`bridle {name}` has no flag {flag}" for flag in FLAG.findall(rest) if flag not in options(name)]
+
+
+def _agent_faults(name: str) -> list[str]:
+    return [] if name == "auth" and "login" in auth_command.USAGE else [f"there is no command `bridle-agent {name}`"]
+
+
+def _all_flags() -> set[str]:
+    built = [name for name, command in command_table.COMMANDS.items() if command.module is not None and name != "agent"]
+    return {option for name in built for option in options(name)} | {
+        name for flag in flags.FLAGS for name in flag.names
+    }
+
+
+@pytest.mark.parametrize("path", sorted(SOURCE.rglob("*.py")), ids=lambda path: str(path.relative_to(SOURCE)))
+def test_what_a_message_advises_exists(path: Path) -> None:
+    wrong = [f"{found.place}: {fault}" for found in advice(path) for fault in faults(found)]
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("Run `bridle mend` first.", "there is no command `bridle mend`"),
+        ("Then: bridle resume --auth key", "`bridle resume` has no flag --auth"),
+        ("Use --agent or --unheard-of.", "no command has the flag --unheard-of"),
+        ("Run `bridle-agent login`.", "there is no command `bridle-agent login`"),
+        ("See `bridle export last`.", "`bridle export` is not built"),
+    ],
+)
+def test_what_does_not_exist_is_found(text: str, fault: str) -> None:
+    assert faults(Advice("a.py:1", text, is_remedy=True)) == [fault]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Continue with `bridle resume {} --max-cost 40`.",
+        "Run `git checkout --ours {}`.",
+        "Run `bridle-agent auth login`.",
+        "Run `bridle plugin install --dir {}`.",
+    ],
+)
+def test_what_exists_is_not_found(text: str) -> None:
+    assert faults(Advice("a.py:1", text, is_remedy=True)) == []
