@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from bridle.stage.answers import When
-from bridle.stage.player import Player, Stuck, Taken, holds
+from bridle.stage.player import ChosenAnswer, NoAnswer, Player, matches
 from bridle.stage.prompt import Prompt, read_prompt
 from bridle.stage.script import load_script
 
@@ -27,7 +27,7 @@ def taken(player: Player, *messages: Any, **fields: Any) -> str | None:
 def said(player: Player, *messages: Any) -> Any:
     """The first block of the message that the player takes."""
     got = player.take(prompt(*messages))
-    assert isinstance(got, Taken), got
+    assert isinstance(got, ChosenAnswer), got
     return got.answer.blocks[0]  # type: ignore[union-attr]  # the scripts here hold messages only
 
 
@@ -75,8 +75,8 @@ def test_conditions_on_the_rest_of_a_request_hold_and_fail() -> None:
         When(has_tool="Bash"),
         When(stream=True),
     ):
-        assert holds(when, rich), when
-        assert not holds(when, plain), when
+        assert matches(when, rich), when
+        assert not matches(when, plain), when
 
 
 def test_answers_are_taken_in_order_and_each_as_often_as_it_says() -> None:
@@ -93,7 +93,7 @@ def test_an_answer_that_does_not_fit_is_kept_for_later() -> None:
 
 def test_an_exhausted_script_says_so_and_shows_the_request() -> None:
     stuck = Player(load_script({"answers": [{"when": {"turn": 9}, "blocks": []}]})).take(prompt("the question"))
-    assert isinstance(stuck, Stuck)
+    assert isinstance(stuck, NoAnswer)
     assert stuck.refusal.status == 400
     assert "script exhausted" in stuck.refusal.message
     assert "the question" in stuck.refusal.message
@@ -153,7 +153,7 @@ def test_a_value_stays_until_a_new_one_is_found() -> None:
 def test_a_value_that_was_never_captured_is_an_api_error_that_names_it() -> None:
     capture = {"id": {"from": "last_user", "pattern": "id=(\\d)"}}
     stuck = Player(load_script({"answers": [{"capture": capture, "blocks": ["${id}"]}]})).take(prompt("none"))
-    assert isinstance(stuck, Stuck)
+    assert isinstance(stuck, NoAnswer)
     assert stuck.path == "answers[0]"
     assert "answers[0] needs ${id}" in stuck.refusal.message
 
@@ -170,7 +170,7 @@ def test_values_fill_error_messages_and_malformed_text() -> None:
     )
     player = Player(script)
     first, second = player.take(prompt("me")), player.take(prompt("x"))
-    assert isinstance(first, Taken)
-    assert isinstance(second, Taken)
+    assert isinstance(first, ChosenAnswer)
+    assert isinstance(second, ChosenAnswer)
     assert first.answer.message == "no me"  # type: ignore[union-attr]  # it is the error
     assert second.answer.text == "{me"  # type: ignore[union-attr]  # it is the malformed one

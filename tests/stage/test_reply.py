@@ -6,14 +6,18 @@ from typing import Any
 
 import pytest
 
-from bridle.stage.reply import HANG_LIMIT_SECONDS, Ask, Cut, Head, Send, Silence, Step, Wait, steps_of
+from bridle.stage.reply import HANG_LIMIT_SECONDS, Cut, Head, RequestInfo, Send, Silence, Step, Wait, reply_steps
 from bridle.stage.script import load_script
-from bridle.stage.stream import Voice
+from bridle.stage.stream import MessageContext
 
 
 def steps(answer: dict[str, Any], *, stream: bool = True) -> list[Step]:
     """The steps of one answer."""
-    return list(steps_of(load_script({"answers": [answer]}).answers[0], Voice("msg_1", "m", 1), Ask("req_1", stream)))
+    return list(
+        reply_steps(
+            load_script({"answers": [answer]}).answers[0], MessageContext("msg_1", "m", 1), RequestInfo("req_1", stream)
+        )
+    )
 
 
 def kinds(done: list[Step]) -> list[str]:

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bridle.errors import ScriptError
-from bridle.stage.answers import Failure, Message, Text, ToolUse
-from bridle.stage.script import DEFAULT_MODELS, Script, load_script, schema
+from bridle.stage.answers import DEFAULT_MODELS, Failure, Message, Script, Text, ToolUse
+from bridle.stage.script import load_script, schema
 
 GOOD: dict[str, Any] = {
     "answers": [
@@ -117,8 +117,8 @@ def test_a_wrong_place_is_named(path: list[str | int], value: Any, named: str) -
         ({"answers": [{"text": "hi"}]}, "the kind 'message' has kind, when, times, "),
         ({"answers": [], "conversations": [{"when": {}, "answers": [{"kind": "error", "code": 429}]}]}, "status"),
         ({"answer": []}, "a script has answers, conversations, otherwise, models"),
-        ({"answers": [{"blocks": [], "usage": {"tokens": 1}}]}, "answers[0].usage.tokens: no such key"),
-        ({"answers": [{"blocks": [], "capture": {"a.b[0]": {"from": "all", "pat": ""}}}]}, "no such key"),
+        ({"answers": [{"blocks": [], "usage": {"tokens": 1}}]}, "answers[0].usage.tokens: unknown key"),
+        ({"answers": [{"blocks": [], "capture": {"a.b[0]": {"from": "all", "pat": ""}}}]}, "unknown key"),
     ],
 )
 def test_a_key_that_does_not_exist_is_told_with_those_that_do(script: dict[str, Any], words: str) -> None:

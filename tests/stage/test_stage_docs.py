@@ -8,8 +8,20 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from bridle.stage.answers import Capture, Drop, Failure, Hang, Malformed, Message, Overloaded, Usage, When
-from bridle.stage.script import Conversation, Script, load_script
+from bridle.stage.answers import (
+    Capture,
+    Conversation,
+    Drop,
+    Failure,
+    Hang,
+    Malformed,
+    Message,
+    Overloaded,
+    Script,
+    Usage,
+    When,
+)
+from bridle.stage.script import load_script
 from bridle.stage.thread import running
 from tests.stage.raw import ask
 

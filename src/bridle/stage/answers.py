@@ -1,14 +1,18 @@
-"""The answers that a script can give: values only, each kind with its own fields."""
+"""The script and its answers as structs: one for each kind of answer."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from msgspec import Meta, Struct, field
 
-# An hour: longer than any pause worth rehearsing, short enough that a slip of the pen ends by itself.
+from bridle.wire.events.loose_json import JsonObject
+
+# The models that the server lists if the script has none.
+DEFAULT_MODELS = ("claude-opus-4-8", "claude-sonnet-5", "claude-haiku-4-5-20251001")
+# An hour: longer than any delay worth testing, short enough that a typo ends by itself.
 MAX_DELAY_SECONDS = 3600.0
-# Small enough that a short sentence already arrives in pieces.
+# Small enough that even a short sentence arrives in pieces.
 DEFAULT_CHUNK_CHARS = 20
 
 Seconds = Annotated[float, Meta(ge=0, le=MAX_DELAY_SECONDS)]
@@ -19,38 +23,34 @@ Times = Annotated[int, Meta(ge=1)] | Literal["forever"] | None
 
 
 class When(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a request must be like; every condition that is given must hold."""
+    """The conditions on a request; all that are present must hold."""
 
-    contains: Annotated[Word | None, Meta(description="This text stands in the part named by `in`.")] = None
-    matches: Annotated[Word | None, Meta(description="This regular expression is found in the part named by `in`.")] = (
-        None
-    )
+    contains: Annotated[Word | None, Meta(description="The part named by `in` contains this text.")] = None
+    matches: Annotated[Word | None, Meta(description="The part named by `in` matches this regular expression.")] = None
     source: Annotated[
-        Source, Meta(description="Where `contains` and `matches` look; the last user message if not given.")
+        Source, Meta(description="Where `contains` and `matches` search; by default the last user message.")
     ] = field(name="in", default="last_user")
-    system_contains: Annotated[Word | None, Meta(description="This text stands in the system prompt.")] = None
-    model: Annotated[Word | None, Meta(description="The model asked for, as a shell pattern: `*haiku*`.")] = None
-    has_tool: Annotated[Word | None, Meta(description="A tool of this name is offered.")] = None
-    tool_result_of: Annotated[Word | None, Meta(description="The last user message holds a result of this tool.")] = (
-        None
-    )
+    system_contains: Annotated[Word | None, Meta(description="The system prompt contains this text.")] = None
+    model: Annotated[Word | None, Meta(description="The requested model, as a shell pattern: `*haiku*`.")] = None
+    has_tool: Annotated[Word | None, Meta(description="The request offers a tool of this name.")] = None
+    tool_result_of: Annotated[Word | None, Meta(description="The last user message has a result of this tool.")] = None
     turn: Annotated[
         Annotated[int, Meta(ge=1)] | None,
         Meta(description="One more than the assistant messages in the request."),
     ] = None
-    stream: Annotated[bool | None, Meta(description="Whether the request asks for a stream.")] = None
+    stream: Annotated[bool | None, Meta(description="Whether the request is for a stream.")] = None
 
 
 class Capture(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A value taken out of the request, for `${name}` in this answer and all later ones."""
+    """A value from the request, for `${name}` in this answer and all later ones."""
 
-    source: Annotated[Source, Meta(description="Where to look.")] = field(name="from")
+    source: Annotated[Source, Meta(description="Where to search.")] = field(name="from")
     pattern: Annotated[Word, Meta(description="A regular expression with one group: the value.")]
-    take: Annotated[Literal["first", "last"], Meta(description="Which match counts, where there are several.")] = "last"
+    take: Annotated[Literal["first", "last"], Meta(description="Which of several matches is used.")] = "last"
 
 
 class Usage(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The token figures of a message; those not given are estimated from the text's length."""
+    """The token counts of a message; missing ones are estimated from the text's length."""
 
     input_tokens: Count | None = None
     output_tokens: Count | None = None
@@ -59,111 +59,128 @@ class Usage(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class Text(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="type", tag="text"):
-    """Words of the model."""
+    """A text block."""
 
     text: str
 
 
 class Thinking(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="type", tag="thinking"):
-    """Thoughts of the model, with the signature that clients send back."""
+    """A thinking block, with the signature that clients send back."""
 
     thinking: str
     signature: str = "c3RhZ2U="
 
 
 class ToolUse(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="type", tag="tool_use"):
-    """A call of a tool."""
+    """A tool call."""
 
     name: Word
-    input: dict[str, Any] = {}
+    input: JsonObject = {}
     id: Word | None = None
     raw_input: Annotated[
-        str | None, Meta(description="Text streamed in place of the input's JSON, to rehearse a cut input.")
+        str | None, Meta(description="Text streamed instead of the input's JSON, to test a truncated input.")
     ] = None
 
 
 class Raw(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="type", tag="raw"):
-    """Any other content block, sent as it stands."""
+    """Any other content block, sent unchanged."""
 
-    block: dict[str, Any]
+    block: JsonObject
 
 
 Block = Text | Thinking | ToolUse | Raw
 
 
 class Answer(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="kind"):
-    """What every kind of answer may carry."""
+    """The fields of every kind of answer."""
 
-    when: Annotated[When | None, Meta(description="Conditions on the request; none: always fits.")] = None
-    times: Annotated[Times, Meta(description='How often it can be used; null or "forever": no end.')] = 1
-    capture: Annotated[dict[str, Capture], Meta(description="Values to take out of the request.")] = {}
-    delay_seconds: Annotated[Seconds, Meta(description="The wait before the first byte.")] = 0.0
-    headers: Annotated[dict[str, str], Meta(description="More headers of the answer, by name.")] = {}
+    when: Annotated[When | None, Meta(description="Conditions on the request; without them it always matches.")] = None
+    times: Annotated[Times, Meta(description='How often it can be used; null or "forever": without limit.')] = 1
+    capture: Annotated[dict[str, Capture], Meta(description="Values to capture from the request.")] = {}
+    delay_seconds: Annotated[Seconds, Meta(description="The delay before the first byte.")] = 0.0
+    headers: Annotated[dict[str, str], Meta(description="Additional headers of the answer, by name.")] = {}
 
 
-class Spoken(Answer, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What every kind that sends a message, or the beginning of one, may carry."""
+class MessageAnswer(Answer, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The fields of every kind that sends a message or its beginning."""
 
     blocks: Annotated[tuple[Block | str, ...], Meta(description="Content blocks; a bare string is a text block.")] = ()
-    stop_reason: Annotated[
-        Word | None, Meta(description="If not given: tool_use when a tool is called, else end_turn.")
-    ] = None
+    stop_reason: Annotated[Word | None, Meta(description="By default tool_use if a tool is called, else end_turn.")] = (
+        None
+    )
     stop_sequence: str | None = None
     usage: Usage = Usage()
-    model: Annotated[Word | None, Meta(description="If not given: the model asked for.")] = None
+    model: Annotated[Word | None, Meta(description="By default the requested model.")] = None
     id: Word | None = None
-    token_delay_seconds: Annotated[Seconds, Meta(description="The wait before each delta.")] = 0.0
-    chunk_chars: Annotated[Annotated[int, Meta(ge=1)], Meta(description="How many characters a delta holds.")] = (
+    token_delay_seconds: Annotated[Seconds, Meta(description="The delay before each delta.")] = 0.0
+    chunk_chars: Annotated[Annotated[int, Meta(ge=1)], Meta(description="The number of characters in a delta.")] = (
         DEFAULT_CHUNK_CHARS
     )
 
 
-class Message(Spoken, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="message"):
+class Message(MessageAnswer, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="message"):
     """A complete message."""
 
     blocks: Annotated[tuple[Block | str, ...], Meta(description="Content blocks; a bare string is a text block.")]
 
 
 class Failure(Answer, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="error"):
-    """An API error by its status."""
+    """An API error with this status."""
 
     status: Annotated[int, Meta(ge=400, le=599)]
-    type: Annotated[Word | None, Meta(description="If not given: the API's type for the status.")] = None
-    message: Annotated[Word | None, Meta(description="If not given: a sentence for the status.")] = None
+    type: Annotated[Word | None, Meta(description="By default the API's type for the status.")] = None
+    message: Annotated[Word | None, Meta(description="By default a sentence for the status.")] = None
 
 
-class Overloaded(Spoken, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="overloaded_in_stream"):
-    """A stream that begins and then carries an error event; status 529 where no stream was asked for."""
+class Overloaded(MessageAnswer, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="overloaded_in_stream"):
+    """A stream that begins and then has an error event; status 529 if no stream was requested."""
 
-    after_events: Annotated[Count, Meta(description="How many events come before the error.")] = 1
+    after_events: Annotated[Count, Meta(description="The number of events before the error.")] = 1
     type: Word = "overloaded_error"
     message: Word = "Overloaded"
 
 
-class Drop(Spoken, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="drop_connection"):
-    """A connection that is cut: before the headers, or after so many events or bytes of the message."""
+class Drop(MessageAnswer, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="drop_connection"):
+    """A dropped connection: before the headers, or after some events or bytes of the message."""
 
     after_events: Count | None = None
     after_bytes: Annotated[Count | None, Meta(description="Bytes of the body.")] = None
 
 
-class Hang(Spoken, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="hang"):
-    """Silence, from the start or after so many events, until the client leaves or the seconds are over."""
+class Hang(MessageAnswer, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="hang"):
+    """Silence from the start or after some events, until the client disconnects or the time is over."""
 
     seconds: Annotated[
         Annotated[float, Meta(ge=0, le=86_400)] | None,
-        Meta(description="If not given: until the client leaves, at most a day."),
+        Meta(description="By default until the client disconnects, at most a day."),
     ] = None
     after_events: Count | None = None
 
 
-class Malformed(Spoken, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="malformed"):
-    """A body that is not what the API promises, alone or after so many events."""
+class Malformed(MessageAnswer, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="malformed"):
+    """A body that breaks the API's contract, alone or after some events."""
 
-    text: Annotated[str, Meta(description="Sent as it stands.")]
+    text: Annotated[str, Meta(description="Sent unchanged.")]
     status: Annotated[int, Meta(ge=200, le=599)] = 200
-    content_type: Annotated[Word | None, Meta(description="If not given: that of a good answer.")] = None
+    content_type: Annotated[Word | None, Meta(description="By default that of a valid answer.")] = None
     after_events: Count = 0
 
 
 AnyAnswer = Message | Failure | Overloaded | Drop | Hang | Malformed
+
+
+class Conversation(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Separate answers for the requests that match `when`."""
+
+    when: When
+    answers: tuple[AnyAnswer, ...] = ()
+    otherwise: AnyAnswer | None = None
+
+
+class Script(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The answers of the stage, and the models that it lists."""
+
+    answers: tuple[AnyAnswer, ...] = ()
+    conversations: tuple[Conversation, ...] = ()
+    otherwise: AnyAnswer | None = None
+    models: tuple[str, ...] = DEFAULT_MODELS

@@ -1,4 +1,4 @@
-"""The rules of a script that its shape cannot say: patterns, names, headers, empty scripts."""
+"""The rules of a script that its JSON Schema cannot express: patterns, names, headers, empty scripts."""
 
 from __future__ import annotations
 
@@ -7,7 +7,22 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from bridle.stage.patterns import NAME, compiled, places
+import msgspec
+
+from bridle.stage.answers import (
+    AnyAnswer,
+    Capture,
+    Conversation,
+    Drop,
+    Failure,
+    Malformed,
+    MessageAnswer,
+    Overloaded,
+    Script,
+    When,
+)
+from bridle.stage.patterns import NAME, compile_pattern, placeholders
+from bridle.wire.events.loose_json import JsonObject
 
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 # The server frames each answer itself; a script that set these would break the framing, not test it.
@@ -19,75 +34,77 @@ class Fault:
     """What is wrong, and where."""
 
     path: str
-    what: str
+    message: str
 
 
-def fault_in(raw: dict[str, Any]) -> Fault | None:
-    """Return the first fault of a script whose shape has been found right."""
-    return next(_faults(raw), None)
+def first_fault(script: Script, raw: JsonObject) -> Fault | None:
+    """Return the first fault of a script whose shape is valid; `raw` is its JSON."""
+    return next(_faults(script, raw), None)
 
 
-def _faults(raw: dict[str, Any]) -> Iterator[Fault]:
-    answers = list(_answers(raw))
+def _faults(script: Script, raw: JsonObject) -> Iterator[Fault]:
+    answers = list(_answers(script, raw))
     if not answers:
-        yield Fault("answers", "the script has no answer at all; give `answers`, `conversations` or `otherwise`")
-    for path, conversation in _conversations(raw):
-        yield from _when_faults(f"{path}.when", conversation["when"])
-    captured = {name for _, answer in answers for name in answer.get("capture", {})}
-    for path, answer in answers:
-        yield from _answer_faults(path, answer, captured)
+        yield Fault("answers", "the script has no answer; add `answers`, `conversations` or `otherwise`")
+    for index, conversation in enumerate(script.conversations):
+        yield from _when_faults(f"conversations[{index}].when", conversation.when)
+    names = {name for _, answer, _ in answers for name in answer.capture}
+    for path, answer, keys in answers:
+        if path.endswith("otherwise"):
+            for key in ("when", "times"):
+                if key in keys:
+                    yield Fault(f"{path}.{key}", "`otherwise` always matches and never runs out")
+        yield from _answer_faults(path, answer, names)
 
 
-def _conversations(raw: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    for index, conversation in enumerate(raw.get("conversations", ())):
-        yield f"conversations[{index}]", conversation
+def _answers(script: Script, raw: JsonObject) -> Iterator[tuple[str, AnyAnswer, JsonObject]]:
+    """Yield each answer with its path and its JSON, those of conversations too."""
+    holders: list[tuple[str, Script | Conversation, JsonObject]] = [("", script, raw)]
+    for index, conversation in enumerate(script.conversations):
+        holders.append((f"conversations[{index}].", conversation, raw["conversations"][index]))
+    for prefix, holder, value in holders:
+        for index, answer in enumerate(holder.answers):
+            yield f"{prefix}answers[{index}]", answer, value["answers"][index]
+        if holder.otherwise is not None:
+            yield f"{prefix}otherwise", holder.otherwise, value["otherwise"]
 
 
-def _answers(raw: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield each answer with its path, those of conversations too."""
-    for prefix, holder in [("", raw), *((f"{path}.", held) for path, held in _conversations(raw))]:
-        for index, answer in enumerate(holder.get("answers", ())):
-            yield f"{prefix}answers[{index}]", answer
-        if holder.get("otherwise") is not None:
-            yield f"{prefix}otherwise", holder["otherwise"]
-
-
-def _answer_faults(path: str, answer: dict[str, Any], captured: set[str]) -> Iterator[Fault]:
-    if path.endswith("otherwise"):
-        for key in ("when", "times"):
-            if key in answer:
-                yield Fault(f"{path}.{key}", "`otherwise` always fits and never runs out")
-    yield from _when_faults(f"{path}.when", answer.get("when") or {})
-    for name, capture in answer.get("capture", {}).items():
+def _answer_faults(path: str, answer: AnyAnswer, names: set[str]) -> Iterator[Fault]:
+    yield from _when_faults(f"{path}.when", answer.when)
+    for name, capture in answer.capture.items():
         yield from _capture_faults(f"{path}.capture.{name}", name, capture)
-    for name, value in answer.get("headers", {}).items():
+    for name, value in answer.headers.items():
         yield from _header_faults(f"{path}.headers.{name}", name, value)
-    if answer.get("after_events") is not None and answer.get("after_bytes") is not None:
-        yield Fault(f"{path}.after_bytes", "give `after_events` or `after_bytes`, not both")
-    yield from _walked(f"{path}.blocks", answer.get("blocks", ()), lambda at, text: _place_faults(at, text, captured))
-    for key in ("message", "text"):
-        yield from _place_faults(f"{path}.{key}", answer.get(key) or "", captured)
+    if isinstance(answer, Drop) and answer.after_events is not None and answer.after_bytes is not None:
+        yield Fault(f"{path}.after_bytes", "use `after_events` or `after_bytes`, not both")
+    if isinstance(answer, MessageAnswer):
+        blocks = msgspec.to_builtins(answer.blocks)
+        yield from _walk(f"{path}.blocks", blocks, lambda at, text: _placeholder_faults(at, text, names))
+    if isinstance(answer, Failure | Overloaded):
+        yield from _placeholder_faults(f"{path}.message", answer.message or "", names)
+    if isinstance(answer, Malformed):
+        yield from _placeholder_faults(f"{path}.text", answer.text, names)
 
 
-def _when_faults(path: str, when: dict[str, Any]) -> Iterator[Fault]:
-    if when.get("matches") is not None:
-        yield from _pattern_faults(f"{path}.matches", when["matches"], groups=None)
+def _when_faults(path: str, when: When | None) -> Iterator[Fault]:
+    if when is not None and when.matches is not None:
+        yield from _pattern_faults(f"{path}.matches", when.matches, groups=None)
 
 
-def _capture_faults(path: str, name: str, capture: dict[str, Any]) -> Iterator[Fault]:
+def _capture_faults(path: str, name: str, capture: Capture) -> Iterator[Fault]:
     if NAME.fullmatch(name) is None:
-        yield Fault(path, "a name is letters, digits and `_`, and does not begin with a digit")
-    yield from _pattern_faults(f"{path}.pattern", capture["pattern"], groups=1)
+        yield Fault(path, "a name must be letters, digits and `_`, and must not begin with a digit")
+    yield from _pattern_faults(f"{path}.pattern", capture.pattern, groups=1)
 
 
 def _pattern_faults(path: str, pattern: str, *, groups: int | None) -> Iterator[Fault]:
     try:
-        found = compiled(pattern).groups
+        count = compile_pattern(pattern).groups
     except re.error as error:
         yield Fault(path, f"not a regular expression: {error}")
         return
-    if groups is not None and found != groups:
-        yield Fault(path, f"the pattern needs exactly one group, the value; it has {found}")
+    if groups is not None and count != groups:
+        yield Fault(path, f"the pattern must have exactly one group, the value; it has {count}")
 
 
 def _header_faults(path: str, name: str, value: str) -> Iterator[Fault]:
@@ -96,22 +113,22 @@ def _header_faults(path: str, name: str, value: str) -> Iterator[Fault]:
     elif name.lower() in _FRAMING:
         yield Fault(path, "the server sets this header itself")
     if not value.isascii() or not value.isprintable() or value != value.strip():
-        yield Fault(path, "a header value is plain printable text without spaces at its ends")
+        yield Fault(path, "a header value must be printable ASCII without spaces at its ends")
 
 
-def _place_faults(path: str, text: str, captured: set[str]) -> Iterator[Fault]:
-    for name in places(text):
-        if name not in captured:
-            yield Fault(path, f"nothing captures `{name}`; to send it as it stands, write `$${{{name}}}`")
+def _placeholder_faults(path: str, text: str, names: set[str]) -> Iterator[Fault]:
+    for name in placeholders(text):
+        if name not in names:
+            yield Fault(path, f"nothing captures `{name}`; to send it unchanged, write `$${{{name}}}`")
 
 
-def _walked(path: str, value: Any, look: Callable[[str, str], Iterator[Fault]]) -> Iterator[Fault]:
-    """Yield what `look` finds in each string of the value, with the string's path."""
+def _walk(path: str, value: Any, check: Callable[[str, str], Iterator[Fault]]) -> Iterator[Fault]:
+    """Yield what `check` finds in each string of the value, with the string's path."""
     if isinstance(value, str):
-        yield from look(path, value)
+        yield from check(path, value)
     elif isinstance(value, dict):
         for key, item in value.items():
-            yield from _walked(f"{path}.{key}", item, look)
+            yield from _walk(f"{path}.{key}", item, check)
     elif isinstance(value, list | tuple):
         for index, item in enumerate(value):
-            yield from _walked(f"{path}[{index}]", item, look)
+            yield from _walk(f"{path}[{index}]", item, check)

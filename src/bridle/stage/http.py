@@ -1,4 +1,4 @@
-"""One HTTP/1.1 connection of a client: requests in, with limits; steps of a reply out."""
+"""One HTTP/1.1 connection of a client: receives requests within limits, sends the steps of replies."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ import h11
 from bridle.stage.refusal import Refusal, bad_request, refusal
 from bridle.stage.reply import Cut, Head, Send, Silence, Step, Wait
 
-# The Messages API takes 32 MB; a client that works here works there.
+# The limit of the Messages API, so that a client that works here works there.
 MAX_BODY_BYTES = 32 * 1024 * 1024
-# Far above the headers of any client seen (under 4 KB), far below what would hurt.
+# Far above the headers of any client seen (under 4 KB), far below what would harm.
 MAX_HEADER_BYTES = 64 * 1024
-# A request is sent in one go over loopback; whoever takes longer is not going to finish.
+# A client sends a request at once over loopback; one that takes longer will not finish.
 REQUEST_SECONDS = 60.0
-# Between two requests an agent runs its tools, which takes minutes; a client opens a new connection when closed.
+# Between two requests an agent runs tools for minutes; a client reopens a closed connection.
 IDLE_SECONDS = 600.0
-# A client that reads nothing for so long has gone or hangs; slow readers read something.
+# A client that reads nothing for so long is gone or hangs; slow readers read something.
 SEND_SECONDS = 60.0
-# For the client's last bytes after a refusal: without reading them the kernel resets, and the refusal is lost.
+# For reading the client's last bytes after an error: unread bytes make the kernel reset the connection, which loses it.
 LINGER_SECONDS = 2.0
-# The largest read: big enough that a request of 76 KB takes two.
+# The largest read: a request of 76 KB takes two.
 READ_BYTES = 64 * 1024
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What one client may cost."""
+    """The limits for one client."""
 
     body_bytes: int = MAX_BODY_BYTES
     header_bytes: int = MAX_HEADER_BYTES
@@ -40,8 +40,8 @@ class Limits:
 
 
 @dataclass(frozen=True)
-class Received:
-    """A complete request as it came."""
+class HttpRequest:
+    """A complete request."""
 
     method: str
     target: str
@@ -50,7 +50,7 @@ class Received:
 
 
 class Connection:
-    """A client's connection: `receive`, then `perform`, again and again while that says so."""
+    """A client's connection: `receive` and `perform` alternate while `perform` returns True."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, limits: Limits) -> None:
         self._reader = reader
@@ -59,8 +59,8 @@ class Connection:
         self._http = h11.Connection(h11.SERVER, max_incomplete_event_size=limits.header_bytes)
         self._method = ""
 
-    async def receive(self) -> Received | Refusal | None:
-        """Return the next request, a refusal of what came instead, or None when the client has left."""
+    async def receive(self) -> HttpRequest | Refusal | None:
+        """Return the next request, an error for bytes that are not one, or None if the client is gone."""
         if not self._http.trailing_data[0]:
             try:
                 async with asyncio.timeout(self._limits.idle_seconds):
@@ -77,7 +77,7 @@ class Connection:
             return refusal(status, message=f"not an HTTP request: {error}")
 
     async def perform(self, steps: Iterable[Step]) -> bool:
-        """Send a reply, step by step; tell whether another request can follow."""
+        """Send a reply step by step; return whether another request can follow."""
         for step in steps:
             if not await self._step(step):
                 return False
@@ -88,11 +88,11 @@ class Connection:
         return True
 
     async def refuse(self, steps: Iterable[Step]) -> None:
-        """Send a reply to what could not be read whole, and take in what is still on its way."""
+        """Send an error for an incomplete request, and read what the client still sends."""
         if self._http.our_state not in (h11.IDLE, h11.SEND_RESPONSE):
             return
         await self.perform(steps)
-        with contextlib.suppress(OSError):  # not connected any more: whoever it was has not waited for the refusal
+        with contextlib.suppress(OSError):  # disconnected: the client did not wait for the error
             self._writer.write_eof()
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(LINGER_SECONDS):
@@ -100,7 +100,7 @@ class Connection:
                     pass
 
     async def close(self) -> None:
-        """Close the connection, whatever state it is in."""
+        """Close the connection in any state."""
         self._writer.close()
         with contextlib.suppress(ConnectionError, TimeoutError):
             async with asyncio.timeout(LINGER_SECONDS):
@@ -110,7 +110,7 @@ class Connection:
     async def _read(self) -> None:
         self._http.receive_data(await self._reader.read(READ_BYTES))
 
-    async def _request(self) -> Received | Refusal | None:
+    async def _request(self) -> HttpRequest | Refusal | None:
         """Read events until a request is complete."""
         head: h11.Request | None = None
         body = bytearray()
@@ -140,7 +140,7 @@ class Connection:
         return refusal(413, message=f"the body is larger than {self._limits.body_bytes} bytes")
 
     async def _step(self, step: Step) -> bool:
-        """Do one step; tell whether the reply goes on."""
+        """Perform one step; return whether the reply continues."""
         match step:
             case Wait():
                 await asyncio.sleep(step.seconds)
@@ -150,7 +150,7 @@ class Connection:
                 if self._method != "HEAD":
                     await self._send(h11.Data(data=step.data))
             case Silence():
-                await self._wait_for_leave(step.seconds)
+                await self._wait_for_disconnect(step.seconds)
                 return False
             case Cut():
                 return False
@@ -163,8 +163,8 @@ class Connection:
         async with asyncio.timeout(SEND_SECONDS):
             await self._writer.drain()
 
-    async def _wait_for_leave(self, seconds: float) -> None:
-        """Wait until the client closes its side; what it still says is not heard."""
+    async def _wait_for_disconnect(self, seconds: float) -> None:
+        """Wait until the client closes its side; discard what it still sends."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 while await self._reader.read(READ_BYTES):
@@ -175,6 +175,6 @@ def _declared_length(head: h11.Request) -> int:
     return next((int(value) for name, value in head.headers if name == b"content-length"), 0)
 
 
-def _received(head: h11.Request, body: bytes) -> Received:
+def _received(head: h11.Request, body: bytes) -> HttpRequest:
     headers = tuple((name.decode("latin-1"), value.decode("latin-1")) for name, value in head.headers)
-    return Received(head.method.decode("ascii"), head.target.decode("latin-1"), headers, body)
+    return HttpRequest(head.method.decode("ascii"), head.target.decode("latin-1"), headers, body)

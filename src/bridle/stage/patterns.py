@@ -1,4 +1,4 @@
-"""Regular expressions of a script and the `${name}` places in its strings."""
+"""Regular expressions of a script, and the `${name}` placeholders in its strings."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_PLACE = re.compile(r"\$(?P<escaped>\$)?\{(?P<name>[A-Za-z_][A-Za-z0-9_]*)\}")
+_PLACEHOLDER = re.compile(r"\$(?P<escaped>\$)?\{(?P<name>[A-Za-z_][A-Za-z0-9_]*)\}")
 
 
 @functools.lru_cache(maxsize=1024)
-def compiled(pattern: str) -> re.Pattern[str]:
-    """Return the pattern with a dot that also means a line's end; raise `re.error` if it is not one."""
+def compile_pattern(pattern: str) -> re.Pattern[str]:
+    """Compile a pattern whose dot matches newlines too; raise `re.error` if it is invalid."""
     try:
-        # Python warns of patterns that may change their meaning one day; the script's author cannot see that.
+        # Python warns of patterns whose meaning may change; the script's author cannot see the warning.
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return re.compile(pattern, re.DOTALL)
@@ -24,26 +24,26 @@ def compiled(pattern: str) -> re.Pattern[str]:
         raise re.error(f"too large: {error}") from error
 
 
-def places(value: Any) -> Iterator[str]:
-    """Yield each name that a string anywhere in the value asks for."""
+def placeholders(value: Any) -> Iterator[str]:
+    """Yield the names of the placeholders in all strings of a value."""
     if isinstance(value, str):
-        for place in _PLACE.finditer(value):
-            if place["escaped"] is None:
-                yield place["name"]
+        for match in _PLACEHOLDER.finditer(value):
+            if match["escaped"] is None:
+                yield match["name"]
     elif isinstance(value, Mapping):
         for item in value.values():
-            yield from places(item)
+            yield from placeholders(item)
     elif isinstance(value, list | tuple):
         for item in value:
-            yield from places(item)
+            yield from placeholders(item)
 
 
-def filled(value: Any, values: Mapping[str, str]) -> Any:
-    """Return the value with each `${name}` replaced and each `$${name}` made literal."""
+def fill_placeholders(value: Any, values: Mapping[str, str]) -> Any:
+    """Replace each `${name}` in a value, and unescape each `$${name}`."""
     if isinstance(value, str):
-        return _PLACE.sub(lambda place: place[0][1:] if place["escaped"] else values[place["name"]], value)
+        return _PLACEHOLDER.sub(lambda match: match[0][1:] if match["escaped"] else values[match["name"]], value)
     if isinstance(value, Mapping):
-        return {key: filled(item, values) for key, item in value.items()}
+        return {key: fill_placeholders(item, values) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [filled(item, values) for item in value]
+        return [fill_placeholders(item, values) for item in value]
     return value

@@ -1,4 +1,4 @@
-"""What a Messages request asks: its parts as texts, and its refusal where it is not well formed."""
+"""A Messages API request as its texts and blocks, and the API's error for one that is not well formed."""
 
 from __future__ import annotations
 
@@ -8,83 +8,122 @@ from typing import Any
 
 from bridle.stage.answers import Source
 from bridle.stage.refusal import Refusal, bad_request
+from bridle.wire.events.loose_json import JsonObject
 
-# The API's roles; `system` inside messages is what newer clients send in the middle of a conversation.
+# The API's roles; newer clients send `system` messages in the middle of a conversation.
 ROLES = ("user", "assistant", "system")
-# A rough figure for English and code. The stage counts no real tokens and says so.
+# A rough figure for English and code; the stage does not count real tokens.
 CHARS_PER_TOKEN = 4
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
+class ToolBlock:
+    """A tool call or a tool result in a message."""
+
+    type: str
+    """`tool_use` or `tool_result`."""
+    id: str | None
+    """The id of the call."""
+    name: str
+    texts: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A message of the conversation."""
+
+    role: str
+    texts: tuple[str, ...] = ()
+    tool_blocks: tuple[ToolBlock, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Prompt:
-    """A well-formed request, as JSON objects; the methods read it."""
+    """A well-formed request."""
 
     model: str
-    messages: tuple[dict[str, Any], ...]
+    messages: tuple[Message, ...]
     system: str
-    tools: tuple[dict[str, Any], ...]
+    tool_names: frozenset[str]
+    tool_tokens: int
     stream: bool
 
     def text(self, source: Source) -> str:
-        """Return all text of one part of the request, pieces apart by a line's end."""
+        """Return all text of one part of the request, pieces separated by newlines."""
         if source == "system":
             return self.system
         if source == "last_user":
-            return "\n".join(_texts(self.last_user().get("content")))
+            return "\n".join(self.last_user().texts)
         if source == "tool_results":
-            return "\n".join(text for result in self.tool_results() for text in _texts(result.get("content")))
-        spoken = "\n".join(text for message in self.messages for text in _texts(message.get("content")))
-        return spoken if source == "messages" else f"{self.system}\n{spoken}"
+            results = (block for message in self.messages for block in message.tool_blocks)
+            return "\n".join(text for block in results if block.type == "tool_result" for text in block.texts)
+        conversation = "\n".join(text for message in self.messages for text in message.texts)
+        return conversation if source == "messages" else f"{self.system}\n{conversation}"
 
-    def last_user(self) -> dict[str, Any]:
-        """Return the newest message of the user; an empty one if there is none."""
-        return next((one for one in reversed(self.messages) if one.get("role") == "user"), {})
-
-    def tool_results(self) -> Iterator[dict[str, Any]]:
-        """Yield every tool result in the conversation, oldest first."""
-        for message in self.messages:
-            yield from _blocks(message, "tool_result")
+    def last_user(self) -> Message:
+        """Return the newest user message, or an empty one."""
+        return next((message for message in reversed(self.messages) if message.role == "user"), Message("user"))
 
     def answered_tools(self) -> frozenset[str]:
-        """Return the names of the tools whose results the last user message holds."""
-        names = {
-            use.get("id"): str(use.get("name")) for message in self.messages for use in _blocks(message, "tool_use")
-        }
-        answered = (result.get("tool_use_id") for result in _blocks(self.last_user(), "tool_result"))
-        return frozenset(names[use] for use in answered if isinstance(use, str) and use in names)
+        """Return the names of the tools whose results are in the last user message."""
+        blocks = [block for message in self.messages for block in message.tool_blocks]
+        names = {block.id: block.name for block in blocks if block.type == "tool_use"}
+        answered = (block.id for block in self.last_user().tool_blocks if block.type == "tool_result")
+        return frozenset(names[call_id] for call_id in answered if call_id is not None and call_id in names)
 
     def turn(self) -> int:
         """Return one more than the number of assistant messages."""
-        return 1 + len([one for one in self.messages if one.get("role") == "assistant"])
+        return 1 + sum(message.role == "assistant" for message in self.messages)
 
     def tokens(self) -> int:
         """Return an estimate of the input's tokens from its length."""
-        return estimated_tokens(self.text("all")) + sum(estimated_tokens(str(tool)) for tool in self.tools)
+        return estimate_tokens(self.text("all")) + self.tool_tokens
 
 
-def estimated_tokens(text: str) -> int:
+def estimate_tokens(text: str) -> int:
     """Return about how many tokens a text has, at least one."""
     return max(1, len(text) // CHARS_PER_TOKEN)
 
 
 def read_prompt(body: Any, *, needs_max_tokens: bool) -> Prompt | Refusal:
-    """Return the request in a decoded body, or the API's refusal of it."""
+    """Return the request in a decoded body, or the API's error for it."""
     if not isinstance(body, dict):
         return bad_request("the body must be a JSON object")
     fault = _fault(body, needs_max_tokens=needs_max_tokens)
     if fault is not None:
         return bad_request(fault)
+    tools: list[JsonObject] = body.get("tools") or []
     return Prompt(
         model=body["model"],
-        messages=tuple(body["messages"]),
+        messages=tuple(_message(message["role"], message["content"]) for message in body["messages"]),
         system="\n".join(_texts(body.get("system"))),
-        tools=tuple(body.get("tools") or ()),
+        tool_names=frozenset(name for tool in tools if isinstance(name := tool.get("name"), str)),
+        tool_tokens=sum(estimate_tokens(str(tool)) for tool in tools),
         stream=bool(body.get("stream")),
     )
 
 
-def _fault(body: dict[str, Any], *, needs_max_tokens: bool) -> str | None:
-    """Return the first fault of a body, in the words and paths that the API uses."""
+def _message(role: str, content: Any) -> Message:
+    blocks = content if isinstance(content, list) else []
+    tool_blocks = (_tool_block(block) for block in blocks)
+    return Message(role, tuple(_texts(content)), tuple(block for block in tool_blocks if block is not None))
+
+
+def _tool_block(block: JsonObject) -> ToolBlock | None:
+    match block:
+        case {"type": "tool_use"}:
+            return ToolBlock("tool_use", _call_id(block.get("id")), str(block.get("name")), ())
+        case {"type": "tool_result"}:
+            return ToolBlock("tool_result", _call_id(block.get("tool_use_id")), "", tuple(_texts(block.get("content"))))
+    return None
+
+
+def _call_id(value: Any) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _fault(body: JsonObject, *, needs_max_tokens: bool) -> str | None:
+    """Return the first fault of a body, with the API's wording and paths."""
     for key in ("model", "messages", *(("max_tokens",) if needs_max_tokens else ())):
         if key not in body:
             return f"{key}: Field required"
@@ -120,12 +159,6 @@ def _is_content(value: Any) -> bool:
 
 def _are_objects(value: Any) -> bool:
     return isinstance(value, list) and all(isinstance(item, dict) for item in value)
-
-
-def _blocks(message: dict[str, Any], kind: str) -> Iterator[dict[str, Any]]:
-    content = message.get("content")
-    if isinstance(content, list):
-        yield from (block for block in content if block.get("type") == kind)
 
 
 def _texts(content: Any) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""What came in: each request as a value, kept in memory and, where asked, in a file."""
+"""The requests that the stage received, in memory and optionally in a file."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from typing import Any
 
 from bridle.errors import DiskError
 
-# More than a rehearsal asks; at 76 KB a request it bounds what a forgotten server holds.
-KEPT_REQUESTS = 10_000
+# More than a test sends; at 76 KB a request it bounds the memory of a forgotten server.
+MAX_REQUESTS = 10_000
 
 _SECRET_HEADERS = frozenset({"x-api-key", "authorization", "proxy-authorization", "cookie"})
 _MASK = "[masked]"
@@ -20,62 +20,62 @@ _MASK = "[masked]"
 
 @dataclass(frozen=True)
 class Request:
-    """One request: what it said, when, and what it was given."""
+    """One request: its content, its time, and the answer it got."""
 
     number: int
     time: float
-    """Seconds since 1970."""
+    """Unix time in seconds."""
     method: str
     path: str
     query: str
     headers: Mapping[str, str]
     """By lower-case name; keys and tokens are masked."""
     body: Any
-    """The decoded JSON; None where there is none or it is not JSON."""
+    """The decoded JSON; None if there is no body or it is not JSON."""
     request_id: str
     answer: str | None
     """The path of the script's answer that was used, such as `answers[2]`."""
     problem: str | None
-    """Why the script could not answer, or what was wrong with the request."""
+    """Why the script could not answer, or the fault of the request."""
 
 
-def masked(headers: tuple[tuple[str, str], ...]) -> dict[str, str]:
-    """Return the headers by name with keys and tokens hidden."""
+def mask_headers(headers: tuple[tuple[str, str], ...]) -> dict[str, str]:
+    """Return the headers by name, with keys and tokens masked."""
     return {name: _MASK if name in _SECRET_HEADERS else value for name, value in headers}
 
 
 class Recording:
-    """The requests and problems of one stage, oldest first; the newest are kept when there are too many."""
+    """The requests and problems of one stage, oldest first; of too many the newest are kept."""
 
-    def __init__(self, *, kept: int, path: Path | None) -> None:
-        self._kept = kept
+    def __init__(self, *, limit: int, path: Path | None) -> None:
+        self._limit = limit
         self._requests: list[Request] = []
         self._problems: list[str] = []
         self._path = path
-        self._file = None if path is None else _opened(path)
+        self._file = None if path is None else _open(path)
 
     @property
     def requests(self) -> tuple[Request, ...]:
-        """Return what came in so far."""
+        """The requests so far."""
         return tuple(self._requests)
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """Return what went wrong so far."""
+        """The problems so far."""
         return tuple(self._problems)
 
     def add(self, request: Request) -> None:
-        """Keep a request, in the file first."""
+        """Record a request, in the file first."""
         if self._file is not None:
             document = {field.name: getattr(request, field.name) for field in fields(request)}
             self._append(self._file, json.dumps(document, separators=(",", ":")).encode() + b"\n")
         self._requests.append(request)
-        del self._requests[: max(0, len(self._requests) - self._kept)]
+        del self._requests[: max(0, len(self._requests) - self._limit)]
 
     def add_problem(self, problem: str) -> None:
-        """Keep a problem."""
+        """Record a problem."""
         self._problems.append(problem)
-        del self._problems[: max(0, len(self._problems) - KEPT_REQUESTS)]
+        del self._problems[: max(0, len(self._problems) - MAX_REQUESTS)]
 
     def close(self) -> None:
         """Close the file."""
@@ -92,8 +92,8 @@ class Recording:
             raise DiskError(f"cannot record requests in {self._path}: the disk is full")
 
 
-def _opened(path: Path) -> int:
-    """Open the file for appending; a new one is private, since prompts hold what people would not publish."""
+def _open(path: Path) -> int:
+    """Open the file for appending; a new one is private, since prompts can be confidential."""
     try:
         return os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
     except OSError as error:

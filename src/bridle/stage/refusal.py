@@ -1,4 +1,4 @@
-"""An error as the Messages API words it."""
+"""Errors in the form and wording of the Messages API."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _TYPES = {
 
 @dataclass(frozen=True)
 class Refusal:
-    """A status, and the type and words of an error."""
+    """An error response: status, type and message."""
 
     status: int
     type: str
@@ -34,12 +34,12 @@ class Refusal:
 
 
 def refusal(status: int, *, kind: str | None = None, message: str | None = None) -> Refusal:
-    """Return the error for a status, in the API's type and words where none are given."""
+    """Return the error for a status, by default with the API's type and message."""
     default = _TYPES[400] if status < 500 else _TYPES[500]
     usual_kind, usual_message = _TYPES.get(status, default)
     return Refusal(status, kind or usual_kind, message or usual_message)
 
 
 def bad_request(message: str) -> Refusal:
-    """Return the API's refusal of a request that is not well formed."""
+    """Return the error for a request that is not well formed."""
     return refusal(400, message=message)

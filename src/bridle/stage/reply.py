@@ -1,4 +1,4 @@
-"""An answer as the steps that a connection performs: wait, send the head, send bytes, hang, drop."""
+"""An answer as the steps of a connection: wait, send the head, send bytes, hang, drop."""
 
 from __future__ import annotations
 
@@ -6,31 +6,31 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import assert_never
 
-from bridle.stage.answers import Answer, AnyAnswer, Drop, Failure, Hang, Malformed, Message, Overloaded, Spoken
+from bridle.stage.answers import Answer, AnyAnswer, Drop, Failure, Hang, Malformed, Message, MessageAnswer, Overloaded
 from bridle.stage.refusal import Refusal, refusal
-from bridle.stage.stream import Voice, document, encoded, event, events
+from bridle.stage.stream import MessageContext, encode_json, message_document, message_events, sse_event
 
-# A day: longer than any run of an agent, so that only the client's patience is tested; yet it ends.
+# A day: longer than any run of an agent, so that only the client's timeout is tested; yet it ends.
 HANG_LIMIT_SECONDS = 86_400.0
 
 _STREAM = "text/event-stream; charset=utf-8"
 _JSON = "application/json"
 
-# A client that is told of the end together with the head may take it for a connection that was never made, and which of
-# the two it sees is then up to chance.
-BEFORE_A_CUT_SECONDS = 0.1
+# A client that receives the end together with the head may report a connection that was never established; which of
+# the two errors it reports is then random.
+DROP_DELAY_SECONDS = 0.1
 
 
 @dataclass(frozen=True)
 class Wait:
-    """Do nothing for a while."""
+    """A pause."""
 
     seconds: float
 
 
 @dataclass(frozen=True)
 class Head:
-    """Send status and headers; the length where it is known, else the body goes in chunks."""
+    """Status and headers; without a length the body is chunked."""
 
     status: int
     headers: tuple[tuple[str, str], ...]
@@ -38,53 +38,53 @@ class Head:
 
 @dataclass(frozen=True)
 class Send:
-    """Send a piece of the body."""
+    """A piece of the body."""
 
     data: bytes
 
 
 @dataclass(frozen=True)
 class Silence:
-    """Say nothing until the client leaves or the time is over; then cut the connection."""
+    """Silence until the client disconnects or the time is over; then the connection is dropped."""
 
     seconds: float
 
 
 @dataclass(frozen=True)
 class Cut:
-    """End the connection without an ending."""
+    """The end of the connection without an end of the message."""
 
 
 Step = Wait | Head | Send | Silence | Cut
 
 
 @dataclass(frozen=True)
-class Ask:
-    """Whom the reply is for: the request's id, and whether a stream was asked for."""
+class RequestInfo:
+    """The request's id, and whether it is for a stream."""
 
     request_id: str
     stream: bool
 
 
-def steps_of(answer: AnyAnswer, voice: Voice, ask: Ask) -> Iterator[Step]:
-    """Yield what to do on the connection, in order."""
+def reply_steps(answer: AnyAnswer, context: MessageContext, request: RequestInfo) -> Iterator[Step]:
+    """Yield the steps of an answer, in order."""
     if answer.delay_seconds:
         yield Wait(answer.delay_seconds)
     match answer:
         case Message():
-            yield from _whole(answer, voice, ask)
+            yield from _whole(answer, context, request)
         case Failure():
-            refused = refusal(answer.status, kind=answer.type, message=answer.message)
-            yield from refusal_steps(refused, ask.request_id, answer)
+            error = refusal(answer.status, kind=answer.type, message=answer.message)
+            yield from refusal_steps(error, request.request_id, answer)
         case Overloaded():
-            yield from _overloaded(answer, voice, ask)
+            yield from _overloaded(answer, context, request)
         case Drop():
-            yield from _dropped(answer, voice, ask)
+            yield from _dropped(answer, context, request)
         case Hang():
-            yield from _part(answer, answer.after_events, voice, ask)
+            yield from _part(answer, answer.after_events, context, request)
             yield Silence(HANG_LIMIT_SECONDS if answer.seconds is None else answer.seconds)
         case Malformed():
-            yield from _malformed(answer, voice, ask)
+            yield from _malformed(answer, context, request)
         case _:
             assert_never(answer)
 
@@ -93,73 +93,73 @@ def document_steps(
     value: object, request_id: str, *, status: int = 200, answer: Answer | None = None
 ) -> Iterator[Step]:
     """Yield the steps that send one JSON document."""
-    body = encoded(value)
+    body = encode_json(value)
     length = (("content-length", str(len(body))),)
     yield Head(status, _headers(_JSON, request_id, answer) + length)
     yield Send(body)
 
 
-def refusal_steps(refused: Refusal, request_id: str, answer: Answer | None = None) -> Iterator[Step]:
+def refusal_steps(error: Refusal, request_id: str, answer: Answer | None = None) -> Iterator[Step]:
     """Yield the steps that send an error in the API's shape."""
-    return document_steps(refused.document(request_id), request_id, status=refused.status, answer=answer)
+    return document_steps(error.document(request_id), request_id, status=error.status, answer=answer)
 
 
-def _whole(answer: Spoken, voice: Voice, ask: Ask) -> Iterator[Step]:
-    if ask.stream:
-        yield _stream_head(answer, ask)
-        yield from _event_steps(answer, voice)
+def _whole(answer: MessageAnswer, context: MessageContext, request: RequestInfo) -> Iterator[Step]:
+    if request.stream:
+        yield _stream_head(answer, request)
+        yield from _event_steps(answer, context)
     else:
-        yield from document_steps(document(answer, voice), ask.request_id, answer=answer)
+        yield from document_steps(message_document(answer, context), request.request_id, answer=answer)
 
 
-def _overloaded(answer: Overloaded, voice: Voice, ask: Ask) -> Iterator[Step]:
-    if not ask.stream:
-        refused = Refusal(529, answer.type, answer.message)
-        yield from refusal_steps(refused, ask.request_id, answer)
+def _overloaded(answer: Overloaded, context: MessageContext, request: RequestInfo) -> Iterator[Step]:
+    if not request.stream:
+        error = Refusal(529, answer.type, answer.message)
+        yield from refusal_steps(error, request.request_id, answer)
         return
-    yield from _part(answer, answer.after_events, voice, ask)
-    error = {"type": answer.type, "message": answer.message}
-    yield Send(event({"type": "error", "error": error, "request_id": ask.request_id}).data)
+    yield from _part(answer, answer.after_events, context, request)
+    body = {"type": answer.type, "message": answer.message}
+    yield Send(sse_event({"type": "error", "error": body, "request_id": request.request_id}).data)
 
 
-def _dropped(answer: Drop, voice: Voice, ask: Ask) -> Iterator[Step]:
+def _dropped(answer: Drop, context: MessageContext, request: RequestInfo) -> Iterator[Step]:
     if answer.after_bytes is None:
-        yield from _part(answer, answer.after_events, voice, ask)
+        yield from _part(answer, answer.after_events, context, request)
     else:
-        yield from _first_bytes(_whole(answer, voice, ask), answer.after_bytes)
+        yield from _first_bytes(_whole(answer, context, request), answer.after_bytes)
     if answer.after_bytes is not None or answer.after_events is not None:
-        yield Wait(BEFORE_A_CUT_SECONDS)
+        yield Wait(DROP_DELAY_SECONDS)
     yield Cut()
 
 
-def _malformed(answer: Malformed, voice: Voice, ask: Ask) -> Iterator[Step]:
-    usual = _STREAM if ask.stream else _JSON
-    yield Head(answer.status, _headers(answer.content_type or usual, ask.request_id, answer))
-    if ask.stream:
-        yield from _first_events(_event_steps(answer, voice), answer.after_events)
+def _malformed(answer: Malformed, context: MessageContext, request: RequestInfo) -> Iterator[Step]:
+    usual = _STREAM if request.stream else _JSON
+    yield Head(answer.status, _headers(answer.content_type or usual, request.request_id, answer))
+    if request.stream:
+        yield from _first_events(_event_steps(answer, context), answer.after_events)
     yield Send(answer.text.encode())
 
 
-def _part(answer: Spoken, count: int | None, voice: Voice, ask: Ask) -> Iterator[Step]:
-    """Yield the head and so many events; nothing at all for None. Without a stream the body stays empty."""
+def _part(answer: MessageAnswer, count: int | None, context: MessageContext, request: RequestInfo) -> Iterator[Step]:
+    """Yield the head and `count` events, nothing for None. Without a stream the body stays empty."""
     if count is None:
         return
-    if ask.stream:
-        yield _stream_head(answer, ask)
-        yield from _first_events(_event_steps(answer, voice), count)
+    if request.stream:
+        yield _stream_head(answer, request)
+        yield from _first_events(_event_steps(answer, context), count)
     else:
-        yield next(document_steps(document(answer, voice), ask.request_id, answer=answer))
+        yield next(document_steps(message_document(answer, context), request.request_id, answer=answer))
 
 
-def _event_steps(answer: Spoken, voice: Voice) -> Iterator[Step]:
-    for one in events(answer, voice):
-        if one.is_delta and answer.token_delay_seconds:
+def _event_steps(answer: MessageAnswer, context: MessageContext) -> Iterator[Step]:
+    for event in message_events(answer, context):
+        if event.is_delta and answer.token_delay_seconds:
             yield Wait(answer.token_delay_seconds)
-        yield Send(one.data)
+        yield Send(event.data)
 
 
 def _first_events(steps: Iterable[Step], count: int) -> Iterator[Step]:
-    """Yield the steps up to the event of that number."""
+    """Yield the steps up to `count` events."""
     left = count
     for step in steps:
         if left == 0:
@@ -169,7 +169,7 @@ def _first_events(steps: Iterable[Step], count: int) -> Iterator[Step]:
 
 
 def _first_bytes(steps: Iterable[Step], count: int) -> Iterator[Step]:
-    """Yield the steps with the body cut after so many bytes."""
+    """Yield the steps with the body cut after `count` bytes."""
     left = count
     for step in steps:
         if isinstance(step, Send):
@@ -181,12 +181,12 @@ def _first_bytes(steps: Iterable[Step], count: int) -> Iterator[Step]:
             yield step
 
 
-def _stream_head(answer: Answer, ask: Ask) -> Head:
-    return Head(200, _headers(_STREAM, ask.request_id, answer))
+def _stream_head(answer: Answer, request: RequestInfo) -> Head:
+    return Head(200, _headers(_STREAM, request.request_id, answer))
 
 
 def _headers(content_type: str, request_id: str, answer: Answer | None) -> tuple[tuple[str, str], ...]:
-    """Return the usual headers, and those of the script, which win."""
-    usual = {"content-type": content_type, "cache-control": "no-cache", "request-id": request_id}
-    given = {name.lower(): value for name, value in answer.headers.items()} if answer else {}
-    return tuple((usual | given).items())
+    """Return the default headers overridden by the script's."""
+    defaults = {"content-type": content_type, "cache-control": "no-cache", "request-id": request_id}
+    own = {name.lower(): value for name, value in answer.headers.items()} if answer else {}
+    return tuple((defaults | own).items())

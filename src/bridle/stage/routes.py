@@ -1,4 +1,4 @@
-"""What the stage says to a request: the routes of the API, each a pure look at what came."""
+"""The routes of the API: a pure function from a request to its reply."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 from urllib.parse import unquote, urlsplit
 
-from bridle.stage.http import Received
-from bridle.stage.player import Player, Stuck
+from bridle.stage.answers import Script
+from bridle.stage.http import HttpRequest
+from bridle.stage.player import NoAnswer, Player
 from bridle.stage.prompt import Prompt, read_prompt
 from bridle.stage.refusal import Refusal, bad_request, refusal
-from bridle.stage.reply import Ask, Step, document_steps, refusal_steps, steps_of
-from bridle.stage.script import Script
-from bridle.stage.stream import Voice
+from bridle.stage.reply import RequestInfo, Step, document_steps, refusal_steps, reply_steps
+from bridle.stage.stream import MessageContext
+from bridle.wire.events.loose_json import JsonObject
 
-# The deepest request of a client nests about ten times; deeper ones are made to break parsers.
+# A client's request nests about ten levels deep; deeper ones are meant to break parsers.
 MAX_DEPTH = 100
 
 _MESSAGES = "/v1/messages"
@@ -27,7 +28,7 @@ _LOOPBACK_HOSTS = ("127.0.0.1", "localhost", "::1")
 
 @dataclass(frozen=True)
 class Decision:
-    """The steps of a reply, and what the record says of it."""
+    """The steps of a reply, and what is recorded about it."""
 
     steps: Iterator[Step]
     body: Any = None
@@ -35,8 +36,8 @@ class Decision:
     problem: str | None = None
 
 
-class Desk:
-    """Answers requests from a script, each with a number from which its ids are made."""
+class Router:
+    """The API's routes on a script; the ids of a reply are made from its request's number."""
 
     def __init__(self, script: Script, *, token: str) -> None:
         self._script = script
@@ -44,16 +45,16 @@ class Desk:
         self._token = token
 
     def request_id(self, number: int) -> str:
-        """Return the id of the request of that number."""
+        """Return the id of the request with that number."""
         return f"req_{self._token}{number:06d}"
 
-    def decide(self, received: Received, number: int) -> Decision:
-        """Return what to say to a request."""
+    def reply(self, received: HttpRequest, number: int) -> Decision:
+        """Return the reply to a request."""
         path = received.target.partition("?")[0]
         request_id = self.request_id(number)
         origin = _web_origin(received)
         if origin is not None:
-            return _refused(refusal(403, message=f"a web page of {origin} may not use up the script"), request_id)
+            return _refused(refusal(403, message=f"web pages of {origin} may not use the stage"), request_id)
         match received.method, path:
             case (("HEAD" | "GET"), "/"):
                 return Decision(document_steps({"name": "bridle stage"}, request_id))
@@ -63,9 +64,9 @@ class Desk:
                 return Decision(document_steps(_model_page(self._script.models), request_id))
             case "GET", _ if path.startswith(f"{_MODELS}/"):
                 return self._model(unquote(path.removeprefix(f"{_MODELS}/")), request_id)
-        return _refused(refusal(404, message=f"there is no {received.method} {path} here"), request_id)
+        return _refused(refusal(404, message=f"no route: {received.method} {path}"), request_id)
 
-    def _posted(self, received: Received, path: str, number: int) -> Decision:
+    def _posted(self, received: HttpRequest, path: str, number: int) -> Decision:
         request_id = self.request_id(number)
         body = _decoded(received.body)
         if isinstance(body, Refusal):
@@ -79,12 +80,12 @@ class Desk:
 
     def _answered(self, prompt: Prompt, body: Any, number: int) -> Decision:
         request_id = self.request_id(number)
-        taken = self._player.take(prompt)
-        if isinstance(taken, Stuck):
-            return _refused(taken.refusal, request_id, body=body, answer=taken.path)
-        voice = Voice(f"msg_{self._token}{number:06d}", prompt.model, prompt.tokens())
-        steps = steps_of(taken.answer, voice, Ask(request_id, prompt.stream))
-        return Decision(steps, body=body, answer=taken.path)
+        chosen = self._player.take(prompt)
+        if isinstance(chosen, NoAnswer):
+            return _refused(chosen.refusal, request_id, body=body, answer=chosen.path)
+        context = MessageContext(f"msg_{self._token}{number:06d}", prompt.model, prompt.tokens())
+        steps = reply_steps(chosen.answer, context, RequestInfo(request_id, prompt.stream))
+        return Decision(steps, body=body, answer=chosen.path)
 
     def _model(self, name: str, request_id: str) -> Decision:
         if name not in self._script.models:
@@ -92,14 +93,14 @@ class Desk:
         return Decision(document_steps(_model_card(name), request_id))
 
 
-def _refused(refused: Refusal, request_id: str, *, body: Any = None, answer: str | None = None) -> Decision:
-    return Decision(refusal_steps(refused, request_id), body=body, answer=answer, problem=refused.message)
+def _refused(error: Refusal, request_id: str, *, body: Any = None, answer: str | None = None) -> Decision:
+    return Decision(refusal_steps(error, request_id), body=body, answer=answer, problem=error.message)
 
 
-def _web_origin(received: Received) -> str | None:
-    """The web page elsewhere that had a browser send this; None for programs and for pages of this machine.
+def _web_origin(received: HttpRequest) -> str | None:
+    """Return the remote web page whose browser sent a request; None for programs and loopback pages.
 
-    Browsers name the page on every POST, also where its name was made to point to loopback.
+    Browsers send the origin with every POST, even if its name resolves to loopback.
     """
     origin = next((value for name, value in received.headers if name.lower() == "origin"), None)
     if origin is None:
@@ -112,7 +113,7 @@ def _web_origin(received: Received) -> str | None:
 
 
 def _decoded(body: bytes) -> Any | Refusal:
-    """Return the JSON value of a body, or the refusal of one that is none."""
+    """Return the JSON value of a body, or the error for one that is not JSON."""
     try:
         value = json.loads(body, parse_constant=_no_constant)
     except RecursionError:
@@ -127,7 +128,7 @@ def _no_constant(name: str) -> NoReturn:
 
 
 def _is_deeper(value: Any, depth: int) -> bool:
-    """Level by level: a conversation of thousands of messages is wide, and its every request is looked at."""
+    """Return whether a value nests deeper; level by level, since long conversations are wide and checked each time."""
     level = [value] if isinstance(value, dict | list) else []
     while level and depth > 0:
         inner = [item for holder in level for item in (holder.values() if isinstance(holder, dict) else holder)]
@@ -136,11 +137,11 @@ def _is_deeper(value: Any, depth: int) -> bool:
     return level != []
 
 
-def _model_page(models: tuple[str, ...]) -> dict[str, Any]:
+def _model_page(models: tuple[str, ...]) -> JsonObject:
     first, last = (models[0], models[-1]) if models else (None, None)
     cards = [_model_card(name) for name in models]
     return {"data": cards, "has_more": False, "first_id": first, "last_id": last}
 
 
-def _model_card(name: str) -> dict[str, Any]:
+def _model_card(name: str) -> JsonObject:
     return {"type": "model", "id": name, "display_name": name, "created_at": "2026-01-01T00:00:00Z"}

@@ -1,4 +1,4 @@
-"""A script: the answers that the stage gives, in order, and the rules by which one is chosen."""
+"""Loading of a script: from JSON to a `Script`, with errors that name the JSON path."""
 
 from __future__ import annotations
 
@@ -8,81 +8,62 @@ from collections.abc import Mapping
 from typing import Any
 
 import msgspec
-from msgspec import Struct
 
 from bridle.errors import ScriptError
-from bridle.stage.answers import AnyAnswer, When
-from bridle.stage.check import fault_in
+from bridle.stage.answers import Script
+from bridle.stage.check import first_fault
+from bridle.wire.events.loose_json import JsonObject
 
-# What the server lists where the script names no models.
-DEFAULT_MODELS = ("claude-opus-4-8", "claude-sonnet-5", "claude-haiku-4-5-20251001")
-# A script is written by a person; what is larger was not meant as one.
+# Users write scripts manually; a larger file is not a script.
 MAX_SCRIPT_BYTES = 64 * 1024 * 1024
 
-_PLACE_OF_FAULT = re.compile(r"^(?P<what>.*?)(?: - at `(?:key in )?\$(?P<path>.*)`)?$", re.DOTALL)
+_FAULT = re.compile(r"^(?P<message>.*?)(?: - at `(?:key in )?\$(?P<path>.*)`)?$", re.DOTALL)
 _FIELD = re.compile(r"^Object (?:contains unknown|missing required) field `(?P<name>.*)`$", re.DOTALL)
 _ANSWER = re.compile(r"(?:\.conversations\[\d+\])?(?:\.answers\[\d+\]|\.otherwise)")
 _SEGMENT = re.compile(r"\.([^.\[]+)|\[(\d+)\]")
 _REMEDY = "`bridle stage --schema` prints the format; docs/stage.md explains it."
 
 
-class Conversation(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Answers of their own for the requests that fit `when`."""
-
-    when: When
-    answers: tuple[AnyAnswer, ...] = ()
-    otherwise: AnyAnswer | None = None
-
-
-class Script(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Everything the stage knows: who is answered what, and which models it lists."""
-
-    answers: tuple[AnyAnswer, ...] = ()
-    conversations: tuple[Conversation, ...] = ()
-    otherwise: AnyAnswer | None = None
-    models: tuple[str, ...] = DEFAULT_MODELS
-
-
 def load_script(data: bytes | str | Mapping[str, Any]) -> Script:
-    """Return the script, or raise `ScriptError` that names the JSON path of what is wrong."""
-    raw = _parsed(data)
+    """Return the script, or raise a `ScriptError` with the JSON path of the fault."""
+    raw = _parse(data)
     _default_kinds(raw)
     try:
         script = msgspec.convert(raw, Script)
     except msgspec.ValidationError as error:
-        raise _refused(*_located(str(error), raw)) from error
-    fault = fault_in(raw)
+        raise _script_error(*_locate(str(error), raw)) from error
+    fault = first_fault(script, raw)
     if fault is not None:
-        raise _refused(fault.path, fault.what)
+        raise _script_error(fault.path, fault.message)
     return script
 
 
-def schema() -> dict[str, Any]:
+def schema() -> JsonObject:
     """Return the JSON Schema of a script."""
     document = msgspec.json.schema(Script)
-    # The one kind that need not be named, so that the plainest script is the shortest.
+    # The default kind, so that the simplest script is the shortest.
     message = document["$defs"]["Message"]
     message["required"] = [name for name in message["required"] if name != "kind"]
     document["$schema"] = "https://json-schema.org/draft/2020-12/schema"
     return document
 
 
-def _parsed(data: bytes | str | Mapping[str, Any]) -> Any:
-    """Return the JSON value in a copy of our own."""
+def _parse(data: bytes | str | Mapping[str, Any]) -> Any:
+    """Return the decoded JSON, always as a new copy."""
     try:
         text = data if isinstance(data, bytes | str) else json.dumps(data, allow_nan=False)
         encoded = text.encode() if isinstance(text, str) else text
         if len(encoded) > MAX_SCRIPT_BYTES:
-            raise ScriptError(f"the script is larger than {MAX_SCRIPT_BYTES} bytes; this is not a script")
+            raise ScriptError(f"the script must be at most {MAX_SCRIPT_BYTES} bytes, got {len(encoded)}")
         return msgspec.json.decode(encoded)
     except RecursionError as error:
-        raise ScriptError("the script is nested too deeply to be read", remedy=_REMEDY) from error
+        raise ScriptError("the script is nested too deeply", remedy=_REMEDY) from error
     except (ValueError, TypeError, msgspec.DecodeError) as error:
         raise ScriptError(f"the script is not JSON: {error}", remedy=_REMEDY) from error
 
 
 def _default_kinds(raw: Any) -> None:
-    """Write the kind `message` into each answer that names none."""
+    """Add the kind `message` to each answer without a kind."""
     if not isinstance(raw, dict):
         return
     conversations = raw.get("conversations")
@@ -94,21 +75,21 @@ def _default_kinds(raw: Any) -> None:
                     answer.setdefault("kind", "message")
 
 
-def _located(message: str, raw: Any) -> tuple[str, str]:
-    """Return the path and the fault that a validation message tells of."""
-    found = _PLACE_OF_FAULT.match(message)
-    path, what = (found["path"] or "", found["what"]) if found else ("", message)
+def _locate(error: str, raw: Any) -> tuple[str, str]:
+    """Return the path and the message of a validation error."""
+    match = _FAULT.match(error)
+    path, message = (match["path"] or "", match["message"]) if match else ("", error)
     if "[...]" in path:
-        path = _named_entry(path, message, raw)
-    field = _FIELD.match(what)
+        path = _with_entry_key(path, error, raw)
+    field = _FIELD.match(message)
     if field:
-        what = f"no such key{_known_keys(path, raw)}" if "unknown" in what else "this key is missing"
+        message = f"unknown key{_known_keys(path, raw)}" if "unknown" in message else "missing key"
         path = f"{path}.{field['name']}"
-    return path.removeprefix("."), what
+    return path.removeprefix("."), message
 
 
 def _known_keys(path: str, raw: Any) -> str:
-    """Return words about the keys that an answer, or the script itself, can have; nothing elsewhere."""
+    """Return a list of the keys of an answer or of the script, as text; nothing elsewhere."""
     if path and not _ANSWER.fullmatch(path):
         return ""
     holder = raw
@@ -122,8 +103,8 @@ def _known_keys(path: str, raw: Any) -> str:
     return ""
 
 
-def _named_entry(path: str, message: str, raw: Any) -> str:
-    """Return the path with the key of the faulty entry, where the validator says only `[...]`."""
+def _with_entry_key(path: str, message: str, raw: Any) -> str:
+    """Return the path with the key of the faulty entry, for which the validator prints `[...]`."""
     before, _, after = path.partition("[...]")
     holder = raw
     for key, index in _SEGMENT.findall(before):
@@ -140,6 +121,5 @@ def _named_entry(path: str, message: str, raw: Any) -> str:
     return path
 
 
-def _refused(path: str, what: str) -> ScriptError:
-    """Return the error for a fault at a path."""
-    return ScriptError(f"the script is wrong at {path or 'its top'}: {what}", remedy=_REMEDY, payload=path)
+def _script_error(path: str, message: str) -> ScriptError:
+    return ScriptError(f"invalid script at {path or 'the top level'}: {message}", remedy=_REMEDY, payload=path)

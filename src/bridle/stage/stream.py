@@ -1,4 +1,4 @@
-"""A message in the two forms of the Messages API: one JSON document, or a stream of events."""
+"""A message in the two forms of the Messages API: a JSON document, or a stream of events."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, assert_never
 
-from bridle.stage.answers import Block, Raw, Spoken, Text, Thinking, ToolUse
-from bridle.stage.prompt import estimated_tokens
+from bridle.stage.answers import Block, MessageAnswer, Raw, Text, Thinking, ToolUse
+from bridle.stage.prompt import estimate_tokens
+from bridle.wire.events.loose_json import JsonObject
 
 
 @dataclass(frozen=True)
-class Voice:
-    """What a message needs to know beside the script: its id, its model and the length of what was asked."""
+class MessageContext:
+    """What a message needs besides the script: its id, its model and the input's tokens."""
 
     id: str
     model: str
@@ -22,48 +23,48 @@ class Voice:
 
 @dataclass(frozen=True)
 class Event:
-    """One server-sent event and whether it is a delta, before which a slow model waits."""
+    """One server-sent event; `token_delay_seconds` applies before a delta."""
 
     data: bytes
     is_delta: bool = False
 
 
-def document(said: Spoken, voice: Voice) -> dict[str, Any]:
+def message_document(answer: MessageAnswer, context: MessageContext) -> JsonObject:
     """Return the whole message as the API's JSON document."""
-    blocks = _blocks(said, voice)
-    return _message(said, voice, [_content(block) for block in blocks]) | {
-        "stop_reason": _stop_reason(said, blocks),
-        "stop_sequence": said.stop_sequence,
-        "usage": _usage(said, voice, blocks),
+    blocks = _blocks(answer, context)
+    return _message(answer, context, [_content(block) for block in blocks]) | {
+        "stop_reason": _stop_reason(answer, blocks),
+        "stop_sequence": answer.stop_sequence,
+        "usage": _usage(answer, context, blocks),
     }
 
 
-def events(said: Spoken, voice: Voice) -> Iterator[Event]:
+def message_events(answer: MessageAnswer, context: MessageContext) -> Iterator[Event]:
     """Yield the message as the API's stream of events."""
-    blocks = _blocks(said, voice)
-    usage = _usage(said, voice, blocks)
+    blocks = _blocks(answer, context)
+    usage = _usage(answer, context, blocks)
     opening = usage | {"output_tokens": min(1, usage["output_tokens"])}
-    start = _message(said, voice, []) | {"stop_reason": None, "stop_sequence": None, "usage": opening}
-    yield event({"type": "message_start", "message": start})
+    start = _message(answer, context, []) | {"stop_reason": None, "stop_sequence": None, "usage": opening}
+    yield sse_event({"type": "message_start", "message": start})
     for index, block in enumerate(blocks):
-        yield from _block_events(index, block, said.chunk_chars)
+        yield from _block_events(index, block, answer.chunk_chars)
     if not blocks:
-        yield event({"type": "ping"})
-    ending = {"stop_reason": _stop_reason(said, blocks), "stop_sequence": said.stop_sequence}
+        yield sse_event({"type": "ping"})
+    ending = {"stop_reason": _stop_reason(answer, blocks), "stop_sequence": answer.stop_sequence}
     closing = {key: usage[key] for key in ("input_tokens", *_CACHE_KEYS, "output_tokens")}
-    yield event({"type": "message_delta", "delta": ending, "usage": closing})
-    yield event({"type": "message_stop"})
+    yield sse_event({"type": "message_delta", "delta": ending, "usage": closing})
+    yield sse_event({"type": "message_stop"})
 
 
-def event(document: dict[str, Any]) -> Event:
-    """Return a document as one server-sent event named by its type."""
+def sse_event(document: JsonObject) -> Event:
+    """Return a document as a server-sent event named by its type."""
     kind = document["type"]
-    data = b"event: " + kind.encode() + b"\ndata: " + encoded(document) + b"\n\n"
+    data = b"event: " + kind.encode() + b"\ndata: " + encode_json(document) + b"\n\n"
     return Event(data, is_delta=kind == "content_block_delta")
 
 
-def encoded(document: Any) -> bytes:
-    """Return compact JSON in UTF-8; half characters that a client sent us go out escaped."""
+def encode_json(document: Any) -> bytes:
+    """Return compact JSON in UTF-8, or escaped if it has lone surrogates that a client sent."""
     try:
         return json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode()
     except UnicodeEncodeError:
@@ -73,32 +74,32 @@ def encoded(document: Any) -> bytes:
 _CACHE_KEYS = ("cache_creation_input_tokens", "cache_read_input_tokens")
 
 
-def _blocks(said: Spoken, voice: Voice) -> list[Block]:
-    """Return the blocks with nothing left out: strings as text, and an id for each tool call."""
+def _blocks(answer: MessageAnswer, context: MessageContext) -> list[Block]:
+    """Return the blocks with strings as text blocks and an id for each tool call."""
     blocks: list[Block] = []
-    for index, block in enumerate(said.blocks):
+    for index, block in enumerate(answer.blocks):
         if isinstance(block, str):
             blocks.append(Text(text=block))
         elif isinstance(block, ToolUse) and block.id is None:
-            tool_id = f"toolu_{voice.id.removeprefix('msg_')}_{index}"
+            tool_id = f"toolu_{context.id.removeprefix('msg_')}_{index}"
             blocks.append(ToolUse(name=block.name, input=block.input, id=tool_id, raw_input=block.raw_input))
         else:
             blocks.append(block)
     return blocks
 
 
-def _message(said: Spoken, voice: Voice, content: list[dict[str, Any]]) -> dict[str, Any]:
+def _message(answer: MessageAnswer, context: MessageContext, content: list[JsonObject]) -> JsonObject:
     return {
-        "id": said.id or voice.id,
+        "id": answer.id or context.id,
         "type": "message",
         "role": "assistant",
-        "model": said.model or voice.model,
+        "model": answer.model or context.model,
         "content": content,
     }
 
 
-def _content(block: Block) -> dict[str, Any]:
-    """Return a block as it stands in a finished message."""
+def _content(block: Block) -> JsonObject:
+    """Return a block as in a finished message."""
     match block:
         case Text():
             return {"type": "text", "text": block.text}
@@ -112,39 +113,39 @@ def _content(block: Block) -> dict[str, Any]:
             assert_never(block)
 
 
-def _stop_reason(said: Spoken, blocks: list[Block]) -> str:
+def _stop_reason(answer: MessageAnswer, blocks: list[Block]) -> str:
     calls = any(isinstance(block, ToolUse) for block in blocks)
-    return said.stop_reason or ("tool_use" if calls else "end_turn")
+    return answer.stop_reason or ("tool_use" if calls else "end_turn")
 
 
-def _usage(said: Spoken, voice: Voice, blocks: list[Block]) -> dict[str, Any]:
-    """Return the figures of the script, and estimates for those it does not give."""
-    given = said.usage
-    written = "".join(_written(block) for block in blocks)
+def _usage(answer: MessageAnswer, context: MessageContext, blocks: list[Block]) -> JsonObject:
+    """Return the script's token counts, with estimates for the missing ones."""
+    usage = answer.usage
+    output = "".join(_output_text(block) for block in blocks)
     return {
-        "input_tokens": voice.input_tokens if given.input_tokens is None else given.input_tokens,
-        "cache_creation_input_tokens": given.cache_creation_input_tokens,
-        "cache_read_input_tokens": given.cache_read_input_tokens,
+        "input_tokens": context.input_tokens if usage.input_tokens is None else usage.input_tokens,
+        "cache_creation_input_tokens": usage.cache_creation_input_tokens,
+        "cache_read_input_tokens": usage.cache_read_input_tokens,
         "cache_creation": {
-            "ephemeral_5m_input_tokens": given.cache_creation_input_tokens,
+            "ephemeral_5m_input_tokens": usage.cache_creation_input_tokens,
             "ephemeral_1h_input_tokens": 0,
         },
-        "output_tokens": estimated_tokens(written) if given.output_tokens is None else given.output_tokens,
+        "output_tokens": estimate_tokens(output) if usage.output_tokens is None else usage.output_tokens,
         "service_tier": "standard",
     }
 
 
-def _written(block: Block) -> str:
-    """Return what a model would have had to write for a block."""
+def _output_text(block: Block) -> str:
+    """Return the text that a model would have generated for a block."""
     match block:
         case Text():
             return block.text
         case Thinking():
             return block.thinking
         case ToolUse():
-            return block.name + encoded(block.input).decode()
+            return block.name + encode_json(block.input).decode()
         case Raw():
-            return encoded(block.block).decode()
+            return encode_json(block.block).decode()
         case _:
             assert_never(block)
 
@@ -152,16 +153,16 @@ def _written(block: Block) -> str:
 def _block_events(index: int, block: Block, chunk_chars: int) -> Iterator[Event]:
     """Yield a block's start, its deltas and its stop; the first block is followed by a ping, as in the API."""
     opening, deltas = _opening(block), _deltas(block, chunk_chars)
-    yield event({"type": "content_block_start", "index": index, "content_block": opening})
+    yield sse_event({"type": "content_block_start", "index": index, "content_block": opening})
     if index == 0:
-        yield event({"type": "ping"})
+        yield sse_event({"type": "ping"})
     for delta in deltas:
-        yield event({"type": "content_block_delta", "index": index, "delta": delta})
-    yield event({"type": "content_block_stop", "index": index})
+        yield sse_event({"type": "content_block_delta", "index": index, "delta": delta})
+    yield sse_event({"type": "content_block_stop", "index": index})
 
 
-def _opening(block: Block) -> dict[str, Any]:
-    """Return a block as it stands before its deltas."""
+def _opening(block: Block) -> JsonObject:
+    """Return a block as it is before its deltas."""
     match block:
         case Text():
             return {"type": "text", "text": ""}
@@ -185,7 +186,7 @@ def _deltas(block: Block, chunk_chars: int) -> Iterator[dict[str, str]]:
                 yield {"type": "thinking_delta", "thinking": piece}
             yield {"type": "signature_delta", "signature": block.signature}
         case ToolUse():
-            text = encoded(block.input).decode() if block.raw_input is None else block.raw_input
+            text = encode_json(block.input).decode() if block.raw_input is None else block.raw_input
             for piece in ["", *_pieces(text, chunk_chars)]:
                 yield {"type": "input_json_delta", "partial_json": piece}
         case Raw():

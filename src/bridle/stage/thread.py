@@ -1,4 +1,4 @@
-"""A stage for programs that are not asynchronous: it runs in a thread of its own."""
+"""A stage for synchronous programs, in a thread of its own."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from concurrent.futures import Future
 from pathlib import Path
 
 from bridle.errors import InternalError
+from bridle.stage.answers import Script
 from bridle.stage.http import Limits
-from bridle.stage.script import Script
 from bridle.stage.server import Stage
 
 # Listening takes milliseconds; on a machine under heavy load, seconds.
 START_SECONDS = 30.0
-# Ending cancels every connection; each has two seconds to close.
+# The stop cancels every connection; each has two seconds to close.
 STOP_SECONDS = 30.0
 
 
@@ -24,7 +24,7 @@ STOP_SECONDS = 30.0
 def running(
     script: Script, *, port: int = 0, record: Path | None = None, limits: Limits | None = None
 ) -> Iterator[Stage]:
-    """Run a stage while the block lasts; its url, port, requests and problems can be read from it."""
+    """Run a stage for the duration of a with block."""
     stage = Stage(script, port=port, record=record, limits=limits)
     started: Future[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = Future()
     thread = threading.Thread(target=_run, args=(stage, started), name="bridle-stage", daemon=True)
@@ -36,14 +36,14 @@ def running(
         loop.call_soon_threadsafe(stop.set)
         thread.join(STOP_SECONDS)
         if thread.is_alive():
-            raise InternalError(f"the stage did not end within {STOP_SECONDS:g} seconds")
+            raise InternalError(f"the stage did not stop within {STOP_SECONDS:g} seconds")
 
 
 def _run(stage: Stage, started: Future[tuple[asyncio.AbstractEventLoop, asyncio.Event]]) -> None:
     try:
         asyncio.run(_serve(stage, started))
     except BaseException as error:
-        # Before the start the caller's thread raises it; afterwards this thread does.
+        # An error before the start is raised in the caller's thread, a later one in this thread.
         if started.done():
             raise
         started.set_exception(error)

@@ -49,9 +49,9 @@ class Prompt:
 
 
 def _wording(options: Options, cwd: Path) -> PromptOverrides:
-    replaced = read_prompt_flag("--build_system_prompt-prompt", options.system_prompt, options.system_prompt_file, cwd)
+    replaced = read_prompt_flag("--system-prompt", options.system_prompt, options.system_prompt_file, cwd)
     append = read_prompt_flag(
-        "--append-build_system_prompt-prompt", options.append_system_prompt, options.append_system_prompt_file, cwd
+        "--append-system-prompt", options.append_system_prompt, options.append_system_prompt_file, cwd
     )
     return PromptOverrides(replaced, append, options.excludes_dynamic)
 

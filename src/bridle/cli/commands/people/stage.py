@@ -13,7 +13,7 @@ import click
 from bridle.errors import UsageError
 
 if TYPE_CHECKING:
-    from bridle.stage.script import Script
+    from bridle.stage.answers import Script
 
 
 @click.command("stage", short_help="Serve a scripted model on loopback.")
