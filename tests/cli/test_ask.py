@@ -150,9 +150,7 @@ def test_a_missing_agent_is_exit_5_with_one_line_that_names_it_and_the_remedy(tm
     gone = Agent(tmp_path / "gone")
     done = ask(gone, tmp_path, "hello")
     assert (done.returncode, done.stdout) == (5, "")
-    assert (
-        done.stderr == f"bridle: {gone.path} (named by BRIDLE_CLAUDE) was not found; correct or unset BRIDLE_CLAUDE\n"
-    )
+    assert done.stderr == f"bridle: {gone.path} (from BRIDLE_CLAUDE) was not found. Correct or unset BRIDLE_CLAUDE.\n"
     code, document = ask_json(gone, tmp_path, "hello")
     assert (code, document["exit_code"], document["error_category"]) == (5, -1, "not_found")
     assert str(gone.path) in document["error"]
@@ -271,7 +269,7 @@ def test_after_bridle_was_killed_the_next_run_waits_for_the_end_of_its_agent(tmp
         done = ask(happy().install(tmp_path / "bin", "next"), tmp_path, "hello")
         assert all_dead(everyone(agent)), "two agents were at work in one folder"
     assert (done.returncode, done.stdout) == (0, "done\n")
-    assert "waiting until its agent has ended" in done.stderr
+    assert "waiting for the end of its agent" in done.stderr
 
 
 def test_a_run_that_bridle_did_not_survive_is_counted_by_the_next_one(tmp_path: Path) -> None:

@@ -71,9 +71,7 @@ def test_who_works_who_pays_and_the_limits_are_said_before_the_start(tmp_path: P
     done = here.bridle("run", "--max-cost", "3", ANTHROPIC_API_KEY="sk-forgotten-0000000000")
     assert done.returncode == 0, done.stderr
     before = done.stderr.split("[1/1]")[0]
-    assert (
-        f"agent claude ({here.beside / 'claude'}), auth: login (the inherited ANTHROPIC_API_KEY is not used" in before
-    )
+    assert f"agent claude ({here.beside / 'claude'}), auth: login (ANTHROPIC_API_KEY is set but not used" in before
     assert "at most 50 iterations, 5 tries a task, 8 hours, 3 USD" in before
     assert "sk-forgotten" not in done.stderr
 

@@ -14,7 +14,7 @@ import pytest
 
 from bridle.run.request import Limits, Request
 from bridle.run.runner import Finished, run
-from bridle.run.watchdog import Bite
+from bridle.run.watchdog import Watchdog
 from tests.real.scene import BRIDLE, LIMIT_SECONDS, Answer, Scene, calls, processes_with, says, scene, wait_for
 
 pytestmark = pytest.mark.real
@@ -70,7 +70,7 @@ def test_a_limit_during_a_command_leaves_no_process(ways: tuple[str, ...], tmp_p
         finished = run_silently(set_up)
         assert (set_up.workspace / "started").exists(), "the limit struck before the command had begun"
         assert sleeper.left(set_up) == []
-        assert (finished.limit, finished.attempts) == (Bite.TOOL_IDLE, 1)
+        assert (finished.limit, finished.attempts) == (Watchdog.TOOL_IDLE, 1)
         outcome = finished.outcome
         assert (outcome.error, outcome.category, outcome.exit_code) == ("timeout", "timeout", -1)
         assert (outcome.run_error, finished.killed_after_result) == (True, False)

@@ -42,7 +42,7 @@ def test_a_session_that_comes_back_with_another_id_is_a_fork(tmp_path: Path) -> 
         second = set_up.ask("second words", "--continue")
         assert second.document["session_id"] == first["session_id"]
         assert (second.document["session_forked"], second.exit_code) == (True, 0)
-        assert f"bridle: the session forked: {OTHER} was to be continued" in second.stderr
+        assert f"bridle: the session forked: the agent was to resume {OTHER}" in second.stderr
         assert remembered(set_up)["coder_session_id"] == first["session_id"]
         assert set_up.inspect(second.log)["session_forked"] is True
 

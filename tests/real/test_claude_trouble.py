@@ -115,7 +115,7 @@ def test_an_inherited_key_is_not_used_against_the_login(tmp_path: Path) -> None:
     with scene(tmp_path, says("never")) as set_up:
         asked = set_up.ask("hello", "--auth", "login")
         assert (asked.exit_code, asked.document["api_key_source"]) == (5, "none")
-        assert "the inherited ANTHROPIC_API_KEY is not used" in asked.stderr.splitlines()[0]
+        assert "ANTHROPIC_API_KEY is set but not used" in asked.stderr.splitlines()[0]
         assert set_up.bodies() == []
 
 

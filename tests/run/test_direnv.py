@@ -12,7 +12,7 @@ import pytest
 from tests.run.agents import happy
 from tests.run.runs import Run, run_agent
 
-GOING_ON = "; going on without the repository's environment"
+CONTINUES = ". The run continues without the variables of .envrc."
 
 
 def direnv(folder: Path, code: str) -> str:
@@ -48,7 +48,7 @@ def test_what_direnv_sets_and_unsets_reaches_the_agent(tmp_path: Path) -> None:
 def test_an_empty_answer_changes_nothing(tmp_path: Path) -> None:
     environment, done = run_with(tmp_path, "", KEPT="1")
     assert environment["KEPT"] == "1"
-    assert not any(GOING_ON in words for words in done.said)
+    assert not any(CONTINUES in words for words in done.said)
 
 
 @pytest.mark.parametrize(
@@ -59,17 +59,17 @@ def test_an_empty_answer_changes_nothing(tmp_path: Path) -> None:
             "direnv: error .envrc is blocked. Run `direnv allow`",
         ),
         ("sys.exit(3)", "it failed"),
-        ("print('not json')", "its answer is not JSON"),
-        ("print('[' * 100000)", "its answer is not JSON"),
-        ("print('[1]')", "its answer is not a list of variables"),
-        ("print(json.dumps({'A': 7}))", "its answer is not a list of variables"),
-        ("print(json.dumps({'A=B': 'x'}))", "its answer is not a list of variables"),
-        ("print(json.dumps({'A': 'x\\0'}))", "its answer is not a list of variables"),
+        ("print('not json')", "its output is not JSON"),
+        ("print('[' * 100000)", "its output is not JSON"),
+        ("print('[1]')", "its output is not an object of variables"),
+        ("print(json.dumps({'A': 7}))", "its output is not an object of variables"),
+        ("print(json.dumps({'A=B': 'x'}))", "its output is not an object of variables"),
+        ("print(json.dumps({'A': 'x\\0'}))", "its output is not an object of variables"),
     ],
 )
 def test_an_answer_that_cannot_be_used_is_said_and_the_run_goes_on(tmp_path: Path, code: str, words: str) -> None:
     environment, done = run_with(tmp_path, code)
-    assert f"direnv: {words}{GOING_ON}" in done.said
+    assert f"direnv: {words}{CONTINUES}" in done.said
     assert "A" not in environment
     assert done.finished.outcome.succeeded_cleanly
 
@@ -80,7 +80,7 @@ def test_a_direnv_that_cannot_be_started_is_said(tmp_path: Path) -> None:
     (tmp_path / "direnv/direnv").write_text("#!/nonexistent\n")
     agent = happy().install(tmp_path / "bin")
     done = run_agent(agent, tmp_path, environment=agent.environment(PATH=path))
-    assert any(words.startswith("direnv: ") and words.endswith(GOING_ON) for words in done.said)
+    assert any(words.startswith("direnv: ") and words.endswith(CONTINUES) for words in done.said)
     assert done.finished.outcome.succeeded_cleanly
 
 

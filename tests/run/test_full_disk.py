@@ -40,7 +40,7 @@ def test_a_log_that_cannot_grow_ends_the_run_and_keeps_what_fitted(tmp_path: Pat
     agent = Script().out(init()).numbered(20_000).sleep().install(tmp_path / "bin")
     code, document = ask_limited(agent, tmp_path)
     assert (code, document["error_category"], document["attempts"]) == (1, "process", 1)
-    assert "the log could not be written" in document["error"]
+    assert "its log could not be written" in document["error"]
     (log,) = logs_of(tmp_path)
     assert log.stat().st_size == LIMIT_BYTES
     printed = init() + "".join(f'{{"type": "numbered", "number": {number}}}\n' for number in range(20_000))
@@ -58,7 +58,7 @@ def test_an_error_log_that_fails_after_the_output_has_ended_is_not_passed_over(t
     agent = Script().out(init(), result()).close(1).sleep(1).err("e" * 200_000).install(tmp_path / "bin")
     code, document = ask_limited(agent, tmp_path)
     assert (code, document["error_category"], document["final_text"]) == (1, "process", "done")
-    assert "the log could not be written" in document["error"]
+    assert "its log could not be written" in document["error"]
 
 
 def test_a_device_without_room_is_a_fault_and_the_events_are_still_read(tmp_path: Path) -> None:

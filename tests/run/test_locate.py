@@ -75,10 +75,10 @@ def test_a_missing_agent_is_said_with_the_remedy(tmp_path: Path, agent: str) -> 
 
 def test_a_named_program_that_is_missing_or_not_executable_is_told_apart(tmp_path: Path) -> None:
     plain = program(tmp_path / "plain", executable=False)
-    with pytest.raises(AgentNotReady, match=r"plain \(named by BRIDLE_CLAUDE\) may not be executed"):
+    with pytest.raises(AgentNotReady, match=r"plain \(from BRIDLE_CLAUDE\) is not executable"):
         locate("claude", {"BRIDLE_CLAUDE": str(plain)})
     for missing in ("gone", "too-long-for-a-name" * 20 + "gone"):
-        with pytest.raises(AgentNotFound, match=r"gone \(named by BRIDLE_CLAUDE\) was not found"):
+        with pytest.raises(AgentNotFound, match=r"gone \(from BRIDLE_CLAUDE\) was not found"):
             locate("claude", {"BRIDLE_CLAUDE": str(tmp_path / missing)})
 
 

@@ -15,7 +15,7 @@ import pytest
 from bridle.errors import UsageError
 from bridle.run.request import Limits, Permission, Request
 from bridle.run.runner import AgentRun
-from bridle.run.watchdog import Bite
+from bridle.run.watchdog import Watchdog
 from bridle.wire.events.events import Assistant, Event, Result
 from bridle.wire.events.system import Init
 from bridle.wire.record.error_category import Category
@@ -106,7 +106,7 @@ def test_timeout(tmp_path: Path) -> None:
     outcome = done.finished.outcome
     assert (outcome.error, outcome.category, outcome.exit_code) == ("timeout", Category.TIMEOUT, -1)
     assert (outcome.final_text, outcome.degraded) == ("so far", True)
-    assert done.finished.limit is Bite.RUN
+    assert done.finished.limit is Watchdog.RUN
     assert all_dead([agent.starts[0]["pid"], *agent.daemons])
     assert done.log.read_text() == init() + says("so far")
     assert (done.meta["timed_out"], done.meta["limit"], done.meta["limit_seconds"]) == (True, "run", START_SECONDS)
@@ -137,7 +137,7 @@ def test_an_agent_that_closes_its_output_and_lives_on_after_its_result_is_a_succ
     agent = happy().close(1).sleep().install(tmp_path / "bin")
     done = run_agent(agent, tmp_path, limits=limits(after_result=0.3))
     assert not done.finished.outcome.failed
-    assert (done.finished.killed_after_result, done.finished.limit) == (True, Bite.AFTER_RESULT)
+    assert (done.finished.killed_after_result, done.finished.limit) == (True, Watchdog.AFTER_RESULT)
     assert all_dead([agent.starts[0]["pid"]])
 
 
@@ -177,7 +177,7 @@ def test_an_agent_that_stays_after_an_error_is_ended_and_the_error_stands(tmp_pa
 def test_a_whole_run_limit_that_strikes_after_the_result_changes_nothing(tmp_path: Path) -> None:
     done = run_agent(happy().sleep().install(tmp_path / "bin"), tmp_path, limits=limits(run=START_SECONDS))
     assert done.finished.outcome.succeeded_cleanly
-    assert (done.finished.killed_after_result, done.finished.limit) == (True, Bite.RUN)
+    assert (done.finished.killed_after_result, done.finished.limit) == (True, Watchdog.RUN)
 
 
 def test_what_an_agent_prints_on_its_way_out_belongs_to_the_run(tmp_path: Path) -> None:
@@ -268,14 +268,14 @@ def test_many_agents_side_by_side_lose_no_event(tmp_path: Path) -> None:
 def test_an_agent_that_never_stops_printing_meets_its_limit(tmp_path: Path) -> None:
     agent = Script().out(init()).flood().install(tmp_path / "bin")
     done = run_agent(agent, tmp_path, limits=limits(run=START_SECONDS))
-    assert (done.finished.outcome.category, done.finished.limit) == (Category.TIMEOUT, Bite.RUN)
+    assert (done.finished.outcome.category, done.finished.limit) == (Category.TIMEOUT, Watchdog.RUN)
     assert done.finished.record.unknown_events > 0
     assert all_dead([agent.starts[0]["pid"]])
 
 
 def test_a_silent_agent_is_ended_by_the_idle_limit(tmp_path: Path) -> None:
     done = run_agent(Script().sleep().install(tmp_path / "bin"), tmp_path, limits=limits(idle=0.3))
-    assert (done.finished.limit, done.finished.outcome.category) == (Bite.IDLE, Category.TIMEOUT)
+    assert (done.finished.limit, done.finished.outcome.category) == (Watchdog.IDLE, Category.TIMEOUT)
 
 
 def test_a_tool_call_in_progress_is_given_longer(tmp_path: Path) -> None:
@@ -287,13 +287,13 @@ def test_a_tool_call_in_progress_is_given_longer(tmp_path: Path) -> None:
 def test_a_tool_call_that_hangs_is_ended_by_the_limit_for_tools(tmp_path: Path) -> None:
     script = Script().out(init(), calls("Bash", command="make")).sleep()
     done = run_agent(script.install(tmp_path / "bin"), tmp_path, limits=limits(idle=60, tool_idle=0.5))
-    assert (done.finished.limit, done.finished.outcome.category) == (Bite.TOOL_IDLE, Category.TIMEOUT)
+    assert (done.finished.limit, done.finished.outcome.category) == (Watchdog.TOOL_IDLE, Category.TIMEOUT)
 
 
 def test_a_call_without_an_answer_does_not_keep_an_agent_alive_after_its_result(tmp_path: Path) -> None:
     script = Script().out(init(), calls("StructuredOutput", summary="x"), result()).sleep()
     done = run_agent(script.install(tmp_path / "bin"), tmp_path, limits=limits(after_result=0.3))
-    assert (done.finished.limit, done.finished.outcome.succeeded_cleanly) == (Bite.AFTER_RESULT, True)
+    assert (done.finished.limit, done.finished.outcome.succeeded_cleanly) == (Watchdog.AFTER_RESULT, True)
 
 
 def test_a_background_task_keeps_the_agent_alive_after_its_result_and_the_next_turn_counts(tmp_path: Path) -> None:
@@ -330,7 +330,7 @@ def test_a_crash_or_a_missing_result_is_tried_once_more_and_nothing_else_is(
     assert [meta_of(log)["attempt"] for log in logs_of(tmp_path)] == list(range(1, starts + 1))
     if starts == 2:
         assert done.finished.outcome.succeeded_cleanly
-        assert any("trying once more" in words for words in done.said)
+        assert any("; retrying" in words for words in done.said)
 
 
 def test_a_timeout_is_not_tried_again(tmp_path: Path) -> None:
@@ -487,7 +487,7 @@ def test_an_agent_whose_key_is_refused_cannot_be_used(tmp_path: Path) -> None:
     done = run_agent(Script().out(init(), words).exit(1).install(tmp_path / "bin"), tmp_path)
     assert done.finished.outcome.category is Category.AUTH
     assert done.finished.unusable is not None
-    assert "--auth key" in str(done.finished.unusable)
+    assert '`auth = "key"`' in str(done.finished.unusable)
 
 
 def test_the_limits_are_on_by_default() -> None:

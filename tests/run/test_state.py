@@ -15,7 +15,7 @@ from bridle.errors import DiskError
 from bridle.run import budget, sessions
 from bridle.run.budget import Budget, Cost, budget_file, cost_of
 from bridle.run.logs import FOLDER
-from bridle.run.recover import settle, work_of
+from bridle.run.recover import lock_note, recover
 from bridle.run.request import Mode, Request
 from bridle.run.runner import run
 from bridle.wire.record.error_category import Category
@@ -114,7 +114,7 @@ def test_a_budget_that_a_crash_has_used_up_stops_the_second_try(tmp_path: Path) 
     agent = Script().kill().install(tmp_path / "bin")
     done = run_agent(agent, tmp_path)
     assert (done.finished.attempts, len(agent.starts)) == (1, 1)
-    assert any(words.startswith("not tried again: the budget is spent") for words in done.said)
+    assert any(words.startswith("not retried: the budget is spent") for words in done.said)
 
 
 def test_every_attempt_counts(tmp_path: Path) -> None:
@@ -212,12 +212,12 @@ def test_a_lost_run_is_counted_once_however_often_it_is_killed_over_it(tmp_path:
     (folder / "run.ndjson").write_text(init() + result(total_cost_usd=0.5))
     (folder / "run.meta.json").write_text('{"agent": "claude", "mode": "coder"}')
     before = Budget(total_cost_usd=1.0, iterations=3)
-    work = work_of("run.ndjson", before)
+    work = lock_note("run.ndjson", before)
 
-    counted = settle(tmp_path, work, before)
+    counted = recover(tmp_path, work, before)
     assert counted is not None
     assert (counted[0].iterations, counted[0].total_cost_usd) == (4, 1.5)
-    assert settle(tmp_path, work, counted[0]) is None, "killed after it was counted, before the lock said so"
+    assert recover(tmp_path, work, counted[0]) is None, "killed after it was counted, before the lock said so"
     assert sessions.read(tmp_path).coder == SESSION
 
 
@@ -225,7 +225,7 @@ def test_a_lost_run_that_printed_nothing_cost_nothing(tmp_path: Path) -> None:
     folder = tmp_path / FOLDER
     folder.mkdir(parents=True)
     (folder / "run.ndjson").touch()
-    assert settle(tmp_path, work_of("run.ndjson", Budget()), Budget()) is None
+    assert recover(tmp_path, lock_note("run.ndjson", Budget()), Budget()) is None
     assert not budget_file(tmp_path).exists()
 
 
@@ -234,7 +234,7 @@ def test_a_lost_run_with_a_damaged_description_is_counted_and_the_damage_left_al
     folder.mkdir(parents=True)
     (folder / "run.ndjson").write_text(init() + result(total_cost_usd=0.5))
     (folder / "run.meta.json").write_text("{torn")
-    counted = settle(tmp_path, work_of("run.ndjson", Budget()), Budget())
+    counted = recover(tmp_path, lock_note("run.ndjson", Budget()), Budget())
     assert counted is not None
     assert counted[0].total_cost_usd == 0.5
     assert (folder / "run.meta.json").read_text() == "{torn"

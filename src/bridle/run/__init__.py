@@ -1,1 +1,1 @@
-"""The `run` layer; see docs/architecture.md."""
+"""One agent run: its command line, its process, watchdogs, logs, sessions, budget. Imports errors, ground and wire."""

@@ -1,4 +1,4 @@
-"""The budget of a workspace: what its runs have cost, and what stops the next one before it starts."""
+"""The budget of a workspace: the cost of its runs so far, and the limits that stop the next one."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from bridle.run.logs import STATE_FOLDER, private_folder
 from bridle.wire.record.record import Record, Tally
 
 LOCK_FILE = "budget.lock"
-# Counting takes milliseconds; agents that work side by side in folders of their own may end at the same moment.
+# An update takes milliseconds; parallel agents may end at the same moment.
 LOCK_SECONDS = 10.0
 
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """Spent and allowed; None where there is no limit."""
+    """Amounts used and their limits; a limit of None is unlimited."""
 
     total_cost_usd: float = 0.0
     max_cost_usd: float | None = None
@@ -28,7 +28,7 @@ class Budget:
 
     @property
     def exhausted(self) -> str | None:
-        """Why the next run may not start, in words; None where it may."""
+        """The reason why the next run may not start; None where it may."""
         if self.max_cost_usd is not None and self.total_cost_usd >= self.max_cost_usd:
             return f"the budget is spent: {self.total_cost_usd:.4f} of {self.max_cost_usd:.4f} USD"
         if self.max_iterations is not None and self.iterations >= self.max_iterations:
@@ -38,36 +38,36 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What a run cost and where the figure comes from."""
+    """The cost of a run and the source of the figure."""
 
     usd: float | None
     source: str | None
-    """`agent`: it said so. `prices`: from its tokens and the price list. None: not known."""
+    """`agent`: reported by the agent. `prices`: computed from its tokens. None: not known."""
 
 
 def budget_file(workspace: Path) -> Path:
-    """Where the budget of a workspace is kept."""
+    """Return the path of the budget file."""
     return workspace / STATE_FOLDER / "budget.json"
 
 
 def read(workspace: Path) -> Budget:
-    """The budget of a workspace; an unlimited one where there is no file yet."""
+    """Read the budget of a workspace; without a file it is unlimited."""
     path = budget_file(workspace)
-    value = disk.read_json(path)
-    if value is None:
+    document = disk.read_json(path)
+    if document is None:
         return Budget()
-    if not isinstance(value, dict):
-        raise DiskError(f"{path} does not hold a budget", remedy="mend it, or delete it to start counting anew")
+    if not isinstance(document, dict):
+        raise DiskError(f"{path} must hold a JSON object", remedy="Repair it, or delete it to reset the budget.")
     return Budget(
-        total_cost_usd=_number(value.get("total_cost_usd"), path) or 0.0,
-        max_cost_usd=_number(value.get("max_cost_usd"), path),
-        iterations=int(_number(value.get("iterations"), path) or 0),
-        max_iterations=_whole(_number(value.get("max_iterations"), path)),
+        total_cost_usd=_number(document.get("total_cost_usd"), path) or 0.0,
+        max_cost_usd=_number(document.get("max_cost_usd"), path),
+        iterations=int(_number(document.get("iterations"), path) or 0),
+        max_iterations=_integer(_number(document.get("max_iterations"), path)),
     )
 
 
 def spend(workspace: Path, budget: Budget, cost: Cost) -> Budget:
-    """Write down one more run and its cost."""
+    """Add one run and its cost to a budget, and write it."""
     spent = replace(
         budget,
         total_cost_usd=round(budget.total_cost_usd + (cost.usd or 0.0), 6),
@@ -77,26 +77,26 @@ def spend(workspace: Path, budget: Budget, cost: Cost) -> Budget:
 
 
 def write(workspace: Path, budget: Budget) -> Budget:
-    """Make this the budget of a workspace."""
+    """Write the budget of a workspace."""
     private_folder(workspace, STATE_FOLDER)
     disk.write_json_atomic(budget_file(workspace), asdict(budget))
     return budget
 
 
 def add(workspace: Path, cost: Cost) -> Budget:
-    """Write down one more run and its cost, whoever else does so at the same time."""
-    with alone(workspace):
+    """Add one run and its cost under the lock."""
+    with hold_lock(workspace):
         return spend(workspace, read(workspace), cost)
 
 
-def alone(workspace: Path) -> FileLock:
-    """The right to change a budget, from reading to writing it."""
+def hold_lock(workspace: Path) -> FileLock:
+    """Hold the budget's lock, to be held from reading the budget to writing it."""
     path = private_folder(workspace, STATE_FOLDER) / LOCK_FILE
     return FileLock.hold(path, holder="bridle", wait_seconds=LOCK_SECONDS)
 
 
 def cost_of(record: Record, agent: str) -> Cost:
-    """What a run cost: by its own word, else by its tokens and the price list."""
+    """Return the cost that the agent reported, else the price of its tokens."""
     if record.total_cost_usd is not None:
         return Cost(record.total_cost_usd, "agent")
     tokens = record.usage if record.usage != Tally() else record.usage_estimate
@@ -120,9 +120,9 @@ def _number(value: object, path: Path) -> float | None:
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise DiskError(f"{path} holds {value!r} where a number belongs", remedy="mend or delete the file")
+        raise DiskError(f"{path}: every amount must be a number, got {value!r}", remedy="Repair or delete the file.")
     return value
 
 
-def _whole(value: float | None) -> int | None:
+def _integer(value: float | None) -> int | None:
     return None if value is None else int(value)

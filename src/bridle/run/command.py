@@ -1,4 +1,4 @@
-"""From a request to argv and environment: pure, one function for each agent.
+"""Build argv and environment of an agent from a request. Pure; one function for each agent.
 
 Flags that take lists are written with `=` and commas, and the prompt comes last after `--`, so that no
 prompt, tool pattern or id can be read as another flag.
@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 from bridle.errors import UsageError
 from bridle.run.request import Auth, Mode, Permission, Reasoning, Request
 
-# One argument may be 128 KiB on Linux. A longer prompt goes to an agent that can be talked to over stdin.
+# One argument may have 128 KiB on Linux. A longer prompt is sent over stdin where the agent supports that.
 PROMPT_ARGUMENT_LIMIT_BYTES = 100 * 1024
 
 KEY_VARIABLE = "ANTHROPIC_API_KEY"
@@ -31,8 +31,7 @@ THINKING_BUDGET = {"haiku": 16_384, "sonnet": 32_768, "opus": 16_384}
 REASONING_SHARE = {Reasoning.NONE: 0.0, Reasoning.LOW: 0.25, Reasoning.MED: 0.5, Reasoning.HIGH: 1.0}
 _CODEX_EFFORT = {Reasoning.NONE: "minimal", Reasoning.LOW: "low", Reasoning.MED: "medium", Reasoning.HIGH: "high"}
 
-# What a surrounding session leaves in the environment; a fresh agent must not inherit it, or what it does is taken for
-# what that session did.
+# Variables of a surrounding session. An agent that inherits them is taken for a part of that session.
 _SESSION_VARIABLES = (
     "AGENT_SESSION_ID",
     "BABYSITTER_SESSION_ID",
@@ -45,8 +44,8 @@ _SESSION_VARIABLES = (
     "CODEX_SESSION_ID",
     "CODEX_THREAD_ID",
 )
-# What pays in place of the login where it is set, in the order in which Claude Code looks.
-_OTHER_PAYERS = (
+# Variables that replace the login, in the order in which Claude Code checks them.
+_OTHER_CREDENTIALS = (
     "CLAUDE_CODE_USE_BEDROCK",
     "CLAUDE_CODE_USE_VERTEX",
     "ANTHROPIC_AUTH_TOKEN",
@@ -57,20 +56,20 @@ _LOOPBACK_HOSTS = ("127.0.0.1", "localhost", "::1")
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """What to start, and what to say on its stdin."""
+    """The process to start, and its stdin."""
 
     argv: tuple[str, ...]
     environment: dict[str, str]
     auth: str
-    """What pays, in words for a person."""
+    """The credential that pays, for display."""
     talk: bool = False
-    """stdin is a conversation in stream-json; the prompt is its first message."""
+    """stdin is a stream-json conversation; the prompt is its first message."""
     stdin_text: str | None = None
-    """Text for stdin, where the agent reads its prompt there."""
+    """The text for stdin, where the agent reads its prompt from there."""
 
 
 def build(request: Request, program: str, inherited: Mapping[str, str]) -> Command:
-    """The command for this request; `program` is the executable, `inherited` our own environment."""
+    """Build the command; `program` is the executable, `inherited` Bridle's own environment."""
     builders: dict[str, Callable[[Request, str], Command]] = {
         "claude": _claude,
         "bridle-agent": _claude,
@@ -80,16 +79,16 @@ def build(request: Request, program: str, inherited: Mapping[str, str]) -> Comma
     }
     if request.agent not in builders:
         known = ", ".join(builders)
-        raise UsageError(f"there is no way to run an agent called {request.agent!r}", remedy=f"choose one of {known}")
+        raise UsageError(f"the agent must be one of {known}, got {request.agent!r}")
     command = builders[request.agent](request, program)
     environment, auth = _environment(request, inherited)
     if request.reasoning is Reasoning.NONE:
-        environment.pop("MAX_THINKING_TOKENS", None)  # one that was inherited would think all the same
+        environment.pop("MAX_THINKING_TOKENS", None)  # an inherited one would turn thinking on
     return Command(command.argv, environment | command.environment, auth, command.talk, command.stdin_text)
 
 
 def tools_of(request: Request) -> tuple[str, ...]:
-    """The tools that the agent may use: those asked for, else those of its mode."""
+    """Return the allowed tools: those of the request, else those of its mode."""
     if request.allowed_tools is not None:
         return request.allowed_tools
     unneeded = () if request.json_schema is not None else ("StructuredOutput",)
@@ -97,7 +96,7 @@ def tools_of(request: Request) -> tuple[str, ...]:
 
 
 def thinking_tokens(model: str | None, reasoning: Reasoning | None) -> int:
-    """The thinking budget for a model and a level; 0 where none is to be set."""
+    """Return the thinking budget for a model and a level; 0 leaves it unset."""
     if reasoning is None:
         return 0
     family = next((name for name in THINKING_BUDGET if name in (model or "sonnet")), None)
@@ -105,7 +104,7 @@ def thinking_tokens(model: str | None, reasoning: Reasoning | None) -> int:
 
 
 def needs_conversation(request: Request) -> bool:
-    """Whether the agent must be talked to over stdin: to correct it, or because the prompt is too long for argv."""
+    """Return whether stdin must be a conversation: for corrections, or a prompt too long for argv."""
     too_long = len(request.prompt.encode("utf-8", "surrogatepass")) > PROMPT_ARGUMENT_LIMIT_BYTES
     return request.json_schema is not None or too_long
 
@@ -133,9 +132,9 @@ def _claude(request: Request, program: str) -> Command:
 
 
 def _claude_surface(request: Request) -> list[str]:
-    """What there is to use (--tools), what needs no asking (--allowedTools), and the permission mode.
+    """Return the flags for available tools, pre-approved tools and the permission mode.
 
-    A pattern such as `Bash(git *)` pre-approves a part of a tool; the surface needs the tool's bare name.
+    A pattern such as `Bash(git *)` pre-approves a part of a tool; --tools needs the tool's bare name.
     """
     allowed = tools_of(request)
     bare = dict.fromkeys(name.partition("(")[0] for name in allowed if not name.startswith("mcp__"))
@@ -152,7 +151,7 @@ def _claude_session(request: Request) -> list[str]:
 
 
 def _codex(request: Request, program: str) -> Command:
-    _refuse(request, json_schema="codex takes a schema only as a file")
+    _refuse_unsupported(request, json_schema="codex accepts a schema only as a file")
     argv = [program, "exec", "--json", "--skip-git-repo-check"]
     if request.permission is Permission.BYPASS:
         argv.append("--dangerously-bypass-approvals-and-sandbox")
@@ -171,7 +170,7 @@ def _codex(request: Request, program: str) -> Command:
 
 
 def _gemini(request: Request, program: str) -> Command:
-    _refuse(request, json_schema="gemini has no schema for its answer")
+    _refuse_unsupported(request, json_schema="gemini has no structured output")
     approval = {Permission.DEFAULT: "default", Permission.ACCEPT_EDITS: "auto_edit", Permission.BYPASS: "yolo"}
     argv = [program, "--output-format", "stream-json", "--approval-mode", approval[request.permission]]
     if request.model is not None:
@@ -179,11 +178,11 @@ def _gemini(request: Request, program: str) -> Command:
     if request.resume is not None or request.continue_session:
         argv += ["--resume", request.resume or "latest"]
     argv += request.extra_args
-    return Command((*argv, f"--prompt={_short(request)}"), {}, "")
+    return Command((*argv, f"--prompt={_argument_prompt(request)}"), {}, "")
 
 
 def _opencode(request: Request, program: str) -> Command:
-    _refuse(request, json_schema="opencode has no schema for its answer")
+    _refuse_unsupported(request, json_schema="opencode has no structured output")
     argv = [program, "run", "--format", "json"]
     if request.permission is Permission.BYPASS:
         argv.append("--auto")
@@ -194,31 +193,30 @@ def _opencode(request: Request, program: str) -> Command:
     elif request.continue_session:
         argv.append("--continue")
     argv += request.extra_args
-    return Command((*argv, "--", _short(request)), {}, "")
+    return Command((*argv, "--", _argument_prompt(request)), {}, "")
 
 
-def _refuse(request: Request, *, json_schema: str) -> None:
-    """Say what this agent cannot do, rather than run it without."""
+def _refuse_unsupported(request: Request, *, json_schema: str) -> None:
+    """Raise UsageError for options that this agent does not support."""
     if request.json_schema is not None:
-        raise UsageError(f"--json-schema does not go with {request.agent}: {json_schema}", remedy="use claude")
+        raise UsageError(f"--json-schema is not supported with {request.agent}: {json_schema}", remedy="Use claude.")
     if request.allowed_tools is not None:
-        why = f"{request.agent} has no list of tools, so it would use more than was allowed"
-        raise UsageError(f"--allowed-tools does not go with {request.agent}: {why}", remedy="use claude")
+        reason = f"{request.agent} cannot restrict its tools"
+        raise UsageError(f"--allowed-tools is not supported with {request.agent}: {reason}", remedy="Use claude.")
 
 
 def _with_system(request: Request) -> str:
-    """One text for agents without a system prompt of their own."""
+    """Return system prompt and prompt as one text, for agents without a system prompt."""
     return f"{request.system_prompt}\n\n{request.prompt}" if request.system_prompt else request.prompt
 
 
-def _short(request: Request) -> str:
+def _argument_prompt(request: Request) -> str:
     text = _with_system(request)
     size = len(text.encode("utf-8", "surrogatepass"))
     if size > PROMPT_ARGUMENT_LIMIT_BYTES:
         raise UsageError(
-            f"the prompt has {size} bytes, and {request.agent} takes it only as an argument"
-            f" (at most {PROMPT_ARGUMENT_LIMIT_BYTES})",
-            remedy="put the long part into a file and name the file in the prompt",
+            f"the prompt for {request.agent} must have at most {PROMPT_ARGUMENT_LIMIT_BYTES} bytes, got {size}",
+            remedy="Put the long part into a file and name the file in the prompt.",
         )
     return text
 
@@ -230,19 +228,19 @@ def _environment(request: Request, inherited: Mapping[str, str]) -> tuple[dict[s
 
 
 def _choose_auth(request: Request, environment: dict[str, str]) -> tuple[dict[str, str], str]:
-    """Take the login rather than a key that happened to be in the environment: a forgotten key is a surprise bill."""
+    """Prefer the login to a key that is in the environment: a forgotten key is a surprise bill."""
     if request.agent not in CLAUDE_LIKE:
         return environment, f"{request.agent}'s own"
-    login = next((name for name in _OTHER_PAYERS if environment.get(name)), "login")
+    login = next((name for name in _OTHER_CREDENTIALS if environment.get(name)), "login")
     if not environment.get(KEY_VARIABLE):
         if request.auth is Auth.KEY:
-            raise UsageError("--auth key, but ANTHROPIC_API_KEY is empty or not set", remedy="set it, or use the login")
+            raise UsageError("auth is key, but ANTHROPIC_API_KEY is not set", remedy="Set it, or use the login.")
         return environment, login
-    given = KEY_VARIABLE in request.environment or _is_loopback(environment.get("ANTHROPIC_BASE_URL"))
-    if request.auth is Auth.KEY or (request.auth is Auth.AUTO and given):
+    is_meant = KEY_VARIABLE in request.environment or _is_loopback(environment.get("ANTHROPIC_BASE_URL"))
+    if request.auth is Auth.KEY or (request.auth is Auth.AUTO and is_meant):
         return environment, KEY_VARIABLE
     environment[KEY_VARIABLE] = ""  # empty counts as unset, and keeps a project's .env from setting it
-    return environment, f"{login} (the inherited {KEY_VARIABLE} is not used; --auth key uses it)"
+    return environment, f"{login} ({KEY_VARIABLE} is set but not used, because auth is not key)"
 
 
 def _is_loopback(url: str | None) -> bool:

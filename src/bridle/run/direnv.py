@@ -1,4 +1,4 @@
-"""The repository's own environment, through direnv: only where it is installed and the user has allowed it."""
+"""The environment of a repository from direnv, where it is installed and the user has allowed the .envrc."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from pathlib import Path
 from bridle.errors import ProcessError
 from bridle.ground.children.capture import Captured, capture
 
-# An .envrc may build a tool chain the first time; one that takes longer than this would hold up every run.
+# An .envrc may build a tool chain the first time.
 DIRENV_SECONDS = 60.0
 
 
 async def workspace_variables(
     cwd: Path, environment: Mapping[str, str], say: Callable[[str], None]
 ) -> dict[str, str | None]:
-    """The variables that direnv sets for a folder; None for those it unsets.
+    """Return the variables that direnv sets for a folder; None for those it unsets.
 
-    Nothing where there is no .envrc, no direnv, or no leave from the user; the last is said.
+    Empty without an .envrc or direnv. Where direnv fails, as for an .envrc that is not allowed, report it and go on.
     """
     if not any((folder / ".envrc").is_file() for folder in (cwd, *cwd.parents)):
         return {}
@@ -27,25 +27,25 @@ async def workspace_variables(
     if program is None:
         return {}
     try:
-        done = await capture(
+        captured = await capture(
             (program, "export", "json"), cwd=cwd, environment=environment, limit_seconds=DIRENV_SECONDS
         )
-        return _changes(done)
-    except ProcessError as refusal:
-        say(f"direnv: {refusal.message}; going on without the repository's environment")
+        return _parse(captured)
+    except ProcessError as error:
+        say(f"direnv: {error.message}. The run continues without the variables of .envrc.")
         return {}
 
 
-def _changes(done: Captured) -> dict[str, str | None]:
-    if done.exit_code != 0:
-        said = done.stderr.decode("utf-8", "replace").strip().splitlines()
-        raise ProcessError(said[-1] if said else "it failed" if done.exit_code else "it took too long")
+def _parse(captured: Captured) -> dict[str, str | None]:
+    if captured.exit_code != 0:
+        lines = captured.stderr.decode("utf-8", "replace").strip().splitlines()
+        raise ProcessError(lines[-1] if lines else "it failed" if captured.exit_code else "it took too long")
     try:
-        changes = json.loads(done.stdout or b"{}")
+        changes = json.loads(captured.stdout or b"{}")
     except (ValueError, RecursionError) as error:
-        raise ProcessError("its answer is not JSON") from error
+        raise ProcessError("its output is not JSON") from error
     if not isinstance(changes, dict) or not all(_is_variable(*change) for change in changes.items()):
-        raise ProcessError("its answer is not a list of variables")
+        raise ProcessError("its output is not an object of variables")
     return changes
 
 

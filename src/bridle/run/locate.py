@@ -1,4 +1,4 @@
-"""Finding the agent's program: the one named in the environment, on PATH, or in the places it is installed to."""
+"""Find the executable of an agent: named in the environment, on PATH, or where its installer puts it."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from pathlib import Path
 
 from bridle.errors import AgentNotFound, AgentNotReady
 
-# Relative to the home folder, or absolute. From the installers of the agents themselves and of npm, bun and volta.
-_PLACES = (
+# Relative to the home folder, or absolute: folders of the agents' own installers and of npm, bun and volta.
+_INSTALL_FOLDERS = (
     ".claude/local",
     ".local/bin",
     ".npm-global/bin",
@@ -23,13 +23,13 @@ _PLACES = (
     "/usr/local/bin",
     "/opt/homebrew/bin",
 )
-# The agent that comes with Bridle itself.
+# The agent that is part of Bridle.
 OWN_AGENT = "bridle-agent"
 _REMEDY = {
-    "claude": "install it with `npm install -g @anthropic-ai/claude-code`, or name it in BRIDLE_CLAUDE",
-    "codex": "install it with `npm install -g @openai/codex`, or name it in BRIDLE_CODEX",
-    "gemini": "install it with `npm install -g @google/gemini-cli`, or name it in BRIDLE_GEMINI",
-    "opencode": "install it with `npm install -g opencode-ai`, or name it in BRIDLE_OPENCODE",
+    "claude": "Install it with `npm install -g @anthropic-ai/claude-code`, or set BRIDLE_CLAUDE to its path.",
+    "codex": "Install it with `npm install -g @openai/codex`, or set BRIDLE_CODEX to its path.",
+    "gemini": "Install it with `npm install -g @google/gemini-cli`, or set BRIDLE_GEMINI to its path.",
+    "opencode": "Install it with `npm install -g opencode-ai`, or set BRIDLE_OPENCODE to its path.",
 }
 
 
@@ -42,35 +42,35 @@ class Program:
 
 
 def variable_of(agent: str) -> str:
-    """The variable that names an agent's executable."""
+    """Return the name of the variable that holds the path of an agent's executable."""
     return "BRIDLE_" + agent.upper().replace("-", "_")
 
 
 def locate(agent: str, environment: Mapping[str, str]) -> Program:
-    """Find the agent's executable, or say what is missing and how to mend it."""
+    """Find the executable of an agent; raise AgentError where there is none that can be used."""
     variable = variable_of(agent)
     named = environment.get(variable)
     if named:
         return Program(_usable(named, variable, environment), variable)
-    # The agent starts in a folder of its own, where a relative name would mean something else.
+    # Absolute: the agent starts in another folder.
     on_path = shutil.which(agent, path=environment.get("PATH", os.defpath))
     if on_path:
         return Program(os.path.abspath(on_path), "PATH")
     home = Path(environment.get("HOME") or "/nonexistent")
-    # An environment of its own need not be on PATH: then our own agent is where this very Bridle is.
+    # A virtual environment need not be on PATH; then our agent is beside this Python.
     beside = (os.path.dirname(sys.executable),) if agent == OWN_AGENT else ()
-    for place in (*beside, *_PLACES):
-        candidate = home / place / agent
+    for folder in (*beside, *_INSTALL_FOLDERS):
+        candidate = home / folder / agent
         if os.access(candidate, os.X_OK) and candidate.is_file():
             return Program(str(candidate), str(candidate.parent))
-    remedy = _REMEDY.get(agent, f"name it in {variable}")
-    raise AgentNotFound(f"{agent} was not found on PATH or where it is usually installed", remedy=remedy)
+    remedy = _REMEDY.get(agent, f"Set {variable} to its path.")
+    raise AgentNotFound(f"{agent} was not found on PATH or in the usual install folders", remedy=remedy)
 
 
 def _usable(named: str, variable: str, environment: Mapping[str, str]) -> str:
     path = shutil.which(named, path=environment.get("PATH", os.defpath))
     if path is not None:
         return os.path.abspath(path)
-    if os.path.isfile(named):  # not of Path, which raises where a name is too long or a folder may not be entered
-        raise AgentNotReady(f"{named} (named by {variable}) may not be executed", remedy=f"chmod +x {named}")
-    raise AgentNotFound(f"{named} (named by {variable}) was not found", remedy=f"correct or unset {variable}")
+    if os.path.isfile(named):  # Path.is_file raises for a name that is too long or a folder without access
+        raise AgentNotReady(f"{named} (from {variable}) is not executable", remedy=f"Run: chmod +x {named}")
+    raise AgentNotFound(f"{named} (from {variable}) was not found", remedy=f"Correct or unset {variable}.")

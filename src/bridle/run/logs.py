@@ -1,9 +1,9 @@
-"""The log of one agent run: every byte, before anybody reads it, and what is needed to replay the run from it.
+"""The log of one agent run: every byte of its output, written before it is decoded.
 
 NAME.ndjson      standard output, verbatim
 NAME.stderr      standard error, verbatim
-NAME.times       one line for each read: the offset reached and the milliseconds since the start
-NAME.meta.json   what was run, how it ended
+NAME.times       one line for each read: the offset after it and the milliseconds since the start
+NAME.meta.json   what was run and how it ended; see log_meta
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ STATE_FOLDER = Path(".ralph") / "state"
 FOLDER = Path(".ralph") / "logs" / "claude"
 TIMES_SUFFIX = ".times"
 _EXCLUDED = (b".ralph/", b".a5c/")
-# Runs of one task that begin in the same millisecond get a number; more than this is not a coincidence.
+# Runs of one task that start in the same millisecond get a number; more of them are a mistake.
 _NAMES_TRIED = 1000
 _GIT_FILE_LIMIT_BYTES = 1024 * 1024  # of .git/info/exclude, which is a short list of patterns
 
@@ -41,7 +41,7 @@ class RunLog:
 
     @classmethod
     def create(cls, request: Request, moment: datetime) -> RunLog:
-        """Make the files under a name that nobody else has."""
+        """Create the files under a new name."""
         folder = private_folder(request.workspace, FOLDER)
         name = f"{clock.stamp(moment)}-{request.mode}-{ids.safe_name(request.task)}"
         path, out = create_log(folder, name, LOG_SUFFIX)
@@ -49,18 +49,18 @@ class RunLog:
         return cls(path, (out, stderr, times))
 
     def write(self, chunk: bytes) -> None:
-        """Keep a piece of standard output and the time it came. Called in the reading thread."""
+        """Append a chunk of standard output and its time. Called in the reading thread."""
         disk.write_all(self._out, chunk)
         self._offset += len(chunk)
         elapsed_ms = int((clock.monotonic() - self._started) * 1000)
         disk.write_all(self._times, b"%d %d\n" % (self._offset, elapsed_ms))
 
     def write_stderr(self, chunk: bytes) -> None:
-        """Keep a piece of standard error. Called in the reading thread."""
+        """Append a chunk of standard error. Called in the reading thread."""
         disk.write_all(self._err, chunk)
 
     def close(self) -> None:
-        """Make the bytes durable and close the files; doing it twice is fine."""
+        """Make the log durable and close its files; a second call does nothing."""
         if not self._is_open:
             return
         self._is_open = False
@@ -84,17 +84,17 @@ def create_log(folder: Path, name: str, suffix: str) -> tuple[Path, int]:
 
 
 def private_folder(workspace: Path, below: Path) -> Path:
-    """A folder of ours in a workspace. A link in the way is refused: it would lead our files out of there."""
+    """Create a private folder in a workspace; refuse a symbolic link, which could lead out of it."""
     path = workspace
     for part in below.parts:
         path = path / part
         if path.is_symlink():
-            raise DiskError(f"{path} is a link, and logs and state stay in the workspace", remedy=f"remove {path}")
+            raise DiskError(f"{path} is a link; logs and state must stay in the workspace", remedy=f"Remove {path}.")
     return disk.make_private_folder(path)
 
 
 def exclude_from_git(workspace: Path) -> None:
-    """Keep our folders out of the repository's commits, through its private list and never through .gitignore."""
+    """Add Bridle's folders to `.git/info/exclude`; the repository's .gitignore is never changed."""
     git = find_common_folder(workspace)
     if git is None:
         return
@@ -104,9 +104,9 @@ def exclude_from_git(workspace: Path) -> None:
         mode = path.stat().st_mode & 0o777 if path.exists() else None
     except OSError as error:
         raise DiskError(f"{path} could not be written: {error.strerror}", payload=error.errno) from error
-    known = disk.read_bounded(path, _GIT_FILE_LIMIT_BYTES) if mode is not None else b""
-    missing = [line + b"\n" for line in _EXCLUDED if line not in known.splitlines()]
+    content = disk.read_bounded(path, _GIT_FILE_LIMIT_BYTES) if mode is not None else b""
+    missing = [line + b"\n" for line in _EXCLUDED if line not in content.splitlines()]
     if not missing:
         return
-    gap = b"" if not known or known.endswith(b"\n") else b"\n"
-    disk.write_atomic(path, known + gap + b"".join(missing), mode=0o644 if mode is None else mode)
+    gap = b"" if not content or content.endswith(b"\n") else b"\n"
+    disk.write_atomic(path, content + gap + b"".join(missing), mode=0o644 if mode is None else mode)

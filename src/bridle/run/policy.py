@@ -1,4 +1,4 @@
-"""What the end of an attempt means: how it is judged, whether it is tried again, whether a person must mend it."""
+"""Decide what the end of an attempt means: how it is judged, whether to retry, whether the agent is usable."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from bridle.wire.record.record import Record
 
 
 def rules_of(request: Request, environment: Mapping[str, str]) -> Rules:
-    """How a request wants its run judged."""
+    """Return the rules by which the outcome of a request is judged."""
     background = environment.get("CLAUDE_CODE_DISABLE_BACKGROUND_TASKS") != "1"
     return Rules(
         policy=request.policy,
@@ -25,14 +25,14 @@ def rules_of(request: Request, environment: Mapping[str, str]) -> Rules:
 
 
 def deserves_retry(record: Record, outcome: Outcome, ending: Ending) -> bool:
-    """Whether the agent crashed or never gave a result. What it answered, however bad, is never tried again."""
+    """Return whether the agent crashed or printed no result. A failed answer is never retried."""
     if record.results or ending.timed_out or ending.fault is not None or ending.not_found is not None:
         return False
     return outcome.run_error if outcome.policy is Policy.HARNESS else outcome.error is not None
 
 
 def not_started(error: ProcessError, failure: SpawnFailure) -> AgentError:
-    """The agent's own fault; what the caller or the machine got wrong is raised."""
+    """Return the error of the agent; raise an error of the caller or the machine."""
     if failure.about in ("arguments", "folder"):
         raise UsageError(error.message, remedy=error.remedy) from error
     if failure.about == "machine":

@@ -1,4 +1,4 @@
-"""After a run that Bridle did not survive: its log is folded, its cost counted, its session remembered."""
+"""Recover a run whose Bridle was killed: read its log, add its cost to the budget, remember its session."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from bridle.wire.dialects.dialect_table import DEFAULT_AGENT, decoder_for
 from bridle.wire.record.record import Record
 from bridle.wire.record.recorder import Recorder
 
-_READ_BYTES = 256 * 1024  # large enough that reading costs nothing beside decoding
+_READ_BYTES = 256 * 1024  # so large that reading is cheap beside decoding
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,19 +41,19 @@ def read_log(log: Path) -> LoggedRun:
     return LoggedRun(meta, record, budgets.cost_of(record, agent))
 
 
-def work_of(log_name: str, budget: Budget) -> str:
-    """What a run writes into its lock: the log it is at, and how many runs had been counted before it."""
+def lock_note(log_name: str, budget: Budget) -> str:
+    """Return the note that a run writes into its lock: its log, and the number of runs counted before it."""
     return f"{budget.iterations} {log_name}"
 
 
-def settle(workspace: Path, work: str, budget: Budget) -> tuple[Budget, Cost, Path] | None:
-    """Count the run that left this work, and close its description; None where there is nothing to count.
+def recover(workspace: Path, note: str, budget: Budget) -> tuple[Budget, Cost, Path] | None:
+    """Count the run that left this note in the lock, and finish its log; None where there is nothing to count.
 
-    That is so where no log of ours has this name, the agent had not printed anything, or the run was killed
-    after it had been counted: then the budget has gone on since.
+    That is the case where there is no such log, the agent had printed nothing, or the run was killed after it had
+    been counted: then the budget has more runs than the note says.
     """
-    counted, _, name = work.partition(" ")
-    log = _log_of(workspace, name)
+    counted, _, name = note.partition(" ")
+    log = _find_log(workspace, name)
     if log is None or not counted.isdecimal():
         return None
     run = read_log(log)
@@ -67,10 +67,10 @@ def settle(workspace: Path, work: str, budget: Budget) -> tuple[Budget, Cost, Pa
     return budgets.spend(workspace, budget, run.cost), run.cost, log
 
 
-def _log_of(workspace: Path, work: str) -> Path | None:
-    """The log of that name. The name comes from a file that anybody may have written."""
+def _find_log(workspace: Path, note: str) -> Path | None:
+    """Return the log of that name. The name is checked: an agent can write the lock file."""
     try:
-        name = ids.check_id(work, what="name of a log")
+        name = ids.check_id(note, what="log name")
     except UserError:
         return None
     log = workspace / FOLDER / name

@@ -1,4 +1,4 @@
-"""What is asked of one agent run. Plain values: nothing here looks at the machine."""
+"""The request for one agent run. Values only: nothing here reads the machine."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from bridle.wire.record.outcome import Policy
 
 
 class Mode(StrEnum):
-    """What the agent is for, which decides what it may use."""
+    """The role of the agent, which decides the tools it gets."""
 
     PLANNER = "planner"
     CODER = "coder"
@@ -21,7 +21,7 @@ class Mode(StrEnum):
 
 
 class Reasoning(StrEnum):
-    """How much thinking the model is allowed."""
+    """The level of thinking."""
 
     NONE = "none"
     LOW = "low"
@@ -30,49 +30,49 @@ class Reasoning(StrEnum):
 
 
 class Auth(StrEnum):
-    """Whose account pays."""
+    """The account that pays."""
 
     AUTO = "auto"
-    """The login; an inherited API key only where it was given together with an endpoint on loopback."""
+    """The login. An API key is used only if the request sets it, or the endpoint is on loopback."""
     LOGIN = "login"
-    """The login, whatever key is in the environment."""
+    """The login, even if a key is in the environment."""
     KEY = "key"
     """The API key in the environment."""
 
 
 class Permission(StrEnum):
-    """What the agent may do without being asked. Anything beyond the tools of its mode is refused by default."""
+    """The permission mode. Tools beyond those of the agent's mode are denied by default."""
 
     DEFAULT = "default"
     ACCEPT_EDITS = "acceptEdits"
     BYPASS = "bypass"
-    """Everything. Never a default: only for a machine that may be lost."""
+    """No permission checks. Never a default: only for a sandbox."""
 
 
-# A run longer than this is more often stuck in a loop than at work.
+# A longer run is more often stuck in a loop than making progress.
 RUN_SECONDS = 2 * 60 * 60.0
-# The longest silence of a healthy Claude Code is its waiting between retries (35 s) plus a long answer
-# without partial messages (minutes); ten minutes of nothing is a hang.
+# The longest silence of a healthy Claude Code is the wait between retries (35 s) plus a long answer without partial
+# messages (minutes); ten minutes without output is a hang.
 IDLE_SECONDS = 10 * 60.0
-# A tool call may be silent for its own time limit, which agents let go up to ten minutes, and a test suite
-# or a build run by a sub-agent for longer.
+# A tool call may be silent for its own time limit, in agents up to ten minutes, and a test suite or a build that a
+# sub-agent runs for longer.
 TOOL_IDLE_SECONDS = 30 * 60.0
-# Claude Code stays up to 5 seconds after its result for background commands; twice that is enough.
+# Claude Code runs up to 5 seconds after its result for background commands; this is twice that.
 AFTER_RESULT_SECONDS = 10.0
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How long to wait for what."""
+    """Time limits of a run."""
 
     run_seconds: float = RUN_SECONDS
     """The whole run."""
     idle_seconds: float = IDLE_SECONDS
-    """Without a byte, while no tool is at work."""
+    """Without output, while no tool runs."""
     tool_idle_seconds: float = TOOL_IDLE_SECONDS
-    """Without a byte, while a tool or a sub-agent is at work."""
+    """Without output, while a tool or a sub-agent runs."""
     after_result_seconds: float = AFTER_RESULT_SECONDS
-    """Alive after its result, with nothing left in the background."""
+    """Between the result and the exit, with no background task left."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ class Request:
     mode: Mode = Mode.CODER
     task: str = "ask"
     purpose: str = ""
-    """What it is for, in the caller's words; its log keeps them, so that whoever comes later knows it again."""
+    """The caller's own key for this run; it is logged, so that the run can be found again."""
     system_prompt: str | None = None
     allowed_tools: tuple[str, ...] | None = None
     """None: those of the mode."""
@@ -104,12 +104,12 @@ class Request:
     hang_heuristic: bool = True
     denials_fail: bool = True
     retries: int = 1
-    """Times that a crash or a missing result is tried again."""
+    """Retries after a crash or a missing result."""
     partial_messages: bool = False
     own_folder: bool = False
-    """The working folder belongs to this run alone, so no lock on the workspace is needed."""
+    """No other run uses the working folder, so the workspace is not locked."""
     home: Path | None = None
-    """The workspace that keeps the logs and the budget, where the working folder is only lent; None: that folder."""
+    """The workspace that holds logs and budget, where `cwd` is a temporary folder; None: `cwd`."""
 
     @property
     def workspace(self) -> Path:

@@ -1,4 +1,4 @@
-"""One agent, once, done right: `run` returns the outcome, `AgentRun.events` yields events as they come."""
+"""Run one agent: `run` returns the outcome, `AgentRun.events` yields events as they arrive."""
 
 from __future__ import annotations
 
@@ -23,27 +23,27 @@ from bridle.run.direnv import workspace_variables
 from bridle.run.locate import Program, locate
 from bridle.run.log_meta import EndMeta, StartMeta, write_meta
 from bridle.run.policy import deserves_retry, not_logged_in, not_started, rules_of
-from bridle.run.recover import settle, work_of
+from bridle.run.recover import lock_note, recover
 from bridle.run.request import Permission, Request
 from bridle.run.sandbox import detect
 from bridle.run.structured import Schema
-from bridle.run.watchdog import Bite
+from bridle.run.watchdog import Watchdog
 from bridle.wire.events.events import Event
 from bridle.wire.record.error_category import Category
 from bridle.wire.record.outcome import Ending, Outcome, judge
 from bridle.wire.record.record import Record
 
 LOCK_FILE = "workspace.lock"
-# The keeper gives the agents of a killed Bridle a second, and then kills them; on a loaded machine that takes longer.
+# The keeper kills the agents of a killed Bridle after a second; on a loaded machine that takes longer.
 KEEPER_SECONDS = 10.0
-# Of why an agent died, in a line for people; its log has all of it.
+# Of the reason of a crash, in one line; the log has all of it.
 REASON_CHARACTERS = 200
 Say = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """What came of one agent run."""
+    """The result of one agent run."""
 
     record: Record
     outcome: Outcome
@@ -53,13 +53,13 @@ class Finished:
     log_path: Path | None = None
     stderr_path: Path | None = None
     killed_after_result: bool = False
-    limit: Bite | None = None
-    """The watchdog that struck, where one did."""
+    limit: Watchdog | None = None
+    """The limit that ended it, if any."""
     program: str | None = None
     auth: str | None = None
     corrections: int = 0
     cwd_differs: str | None = None
-    """The folder that the agent says it works in, where it is not the one it was given."""
+    """The working folder that the agent reported, where it is not that of the request."""
     unusable: AgentError | None = None
     """Set when the agent cannot be used at all: not found, or not logged in."""
 
@@ -75,7 +75,7 @@ class AgentRun:
         say: Say = lambda _line: None,
         is_announced: bool = True,
     ) -> None:
-        """Without an announcement whoever asks says which program it is and who pays, or has said so before."""
+        """Without `is_announced` the caller prints which program runs and which account pays."""
         self.request = request
         self._is_announced = is_announced
         self.finished: Finished | None = None
@@ -85,7 +85,7 @@ class AgentRun:
         self._began = clock.monotonic()
 
     async def to_end(self, on_event: Callable[[Event], None] = lambda _event: None) -> Finished:
-        """Run the agent to its end and return what came of it; what was seen of one broken off is in `finished`."""
+        """Run the agent to its end and return the result; that of an interrupted run is in `finished`."""
         async with aclosing(self.batches()) as batches:
             async for events in batches:
                 for event in events:
@@ -94,20 +94,20 @@ class AgentRun:
         return self.finished
 
     async def events(self) -> AsyncGenerator[Event, None]:
-        """Run the agent and yield what it prints as it comes. Close the generator to end the agent early."""
+        """Run the agent and yield its events as they arrive. Close the generator to end the agent early."""
         async with aclosing(self.batches()) as batches:
             async for events in batches:
                 for event in events:
                     yield event
 
     async def batches(self) -> AsyncGenerator[list[Event], None]:
-        """The same, with all events of one read together; for an agent that prints a lot."""
+        """Run the agent and yield its events in batches, one for each read."""
         request = self.request
         _check(request)
         schema = Schema(request.json_schema) if request.json_schema is not None else None
         with await self._lock() as lock:
             self._held = lock
-            budget = self._settle(budgets.read(request.workspace))
+            budget = self._recover(budgets.read(request.workspace))
             if budget.exhausted is not None:
                 self._refuse(Ending(exit_code=None, fault=budget.exhausted, fault_category=Category.BUDGET))
                 return
@@ -135,40 +135,40 @@ class AgentRun:
         if self._is_announced:
             self._say(f"{request.agent} ({program.path}): {request.mode} {name}, auth: {command.auth}")
         if request.permission is Permission.BYPASS:
-            self._say(f"permissions are bypassed; sandbox: {detect(self._environment) or 'none was detected'}")
+            self._say(f"permissions are bypassed; sandbox: {detect(self._environment) or 'none detected'}")
         self._exclude()
         for number in range(1, request.retries + 2):
             attempt = Attempt(request, command, logs.RunLog.create(request, clock.now()), schema)
-            self._note_work(work_of(attempt.log.path.name, budget))
+            self._note_work(lock_note(attempt.log.path.name, budget))
             try:
-                async with aclosing(self._one(attempt, program, number, expected)) as batches:
+                async with aclosing(self._run_attempt(attempt, program, number, expected)) as batches:
                     async for events in batches:
                         yield events
             except BaseException:
-                # The next --continue finds the session of a run that was broken off, and its tokens were spent.
+                # The next --continue resumes the session of an interrupted run, and its tokens were spent.
                 if attempt.record.events:
-                    self._keep(attempt, budget)
+                    self._save_state(attempt, budget)
                 self._conclude(attempt, expected, number, program)
                 raise
             if self.finished is not None and self.finished.unusable is not None:
                 return
-            budget = self._keep(attempt, budget)
+            budget = self._save_state(attempt, budget)
             outcome, ending = self._conclude(attempt, expected, number, program), attempt.ending(expected)
             if outcome.session_forked:
                 now = attempt.record.session_id
-                self._say(f"the session forked: {expected} was to be continued, and the agent answered in {now}")
+                self._say(f"the session forked: the agent was to resume {expected} and answered in {now}")
             if number > request.retries or not deserves_retry(attempt.record, outcome, ending):
                 return
             if budget.exhausted is not None:
-                self._say(f"not tried again: {budget.exhausted}")
+                self._say(f"not retried: {budget.exhausted}")
                 return
-            why = " ".join(str(outcome.reason).split())[:REASON_CHARACTERS]
-            self._say(f"{request.agent} crashed or gave no result ({why}); trying once more")
+            reason = " ".join(str(outcome.reason).split())[:REASON_CHARACTERS]
+            self._say(f"{request.agent} crashed or printed no result ({reason}); retrying")
 
-    async def _one(
+    async def _run_attempt(
         self, attempt: Attempt, program: Program, number: int, expected: str | None
     ) -> AsyncGenerator[list[Event], None]:
-        """One attempt with its log around it, which is described before, after, and when it is broken off."""
+        """Run one attempt; write the file beside its log before, after, and at an interruption."""
         start = _start_meta(attempt, program, number, expected=expected, inherited=self._environment)
         more: dict[str, object] = {}
         try:
@@ -184,18 +184,18 @@ class AgentRun:
             else:
                 attempt.fault = attempt.fault or error.message
         except BaseException:
-            attempt.break_off()
+            attempt.interrupt()
             more["interrupted"] = True
-            self._say(f"broken off; log: {attempt.log.path}")
+            self._say(f"interrupted; log: {attempt.log.path}")
             raise
         finally:
             _close_log(attempt, start, more)
 
-    def _keep(self, attempt: Attempt, budget: Budget) -> Budget:
-        """Write down what the workspace must remember. A disk that takes no more is a fault of the run."""
+    def _save_state(self, attempt: Attempt, budget: Budget) -> Budget:
+        """Write the session and the budget of the workspace. A full disk is a fault of the run."""
         request, record = self.request, attempt.record
         try:
-            # A session belongs to the folder that it was in: where that was only lent, nobody can go on with it.
+            # A session belongs to its folder: in a temporary one it cannot be resumed.
             if record.session_id is not None and request.agent in CLAUDE_LIKE and request.home is None:
                 sessions.remember(request.cwd, request.mode, record.session_id, clock.now())
             budget = budgets.add(request.workspace, budgets.cost_of(record, request.agent))
@@ -206,24 +206,24 @@ class AgentRun:
             return budget
 
     def _note_work(self, work: str | None) -> None:
-        """Say in the lock which log is not counted yet, for the next run if we are killed over it."""
+        """Write into the lock which log is not counted yet, for the next run if we are killed."""
         if self._held is not None:
             self._held.note_work(work)
 
-    def _settle(self, budget: Budget) -> Budget:
-        """Count the run that Bridle did not survive here, where there is one."""
-        work = self._held.predecessor.work if self._held is not None and self._held.predecessor else None
-        settled = settle(self.request.workspace, work, budget) if work is not None else None
+    def _recover(self, budget: Budget) -> Budget:
+        """Count the run before this one if its Bridle was killed."""
+        note = self._held.predecessor.work if self._held is not None and self._held.predecessor else None
+        recovered = recover(self.request.workspace, note, budget) if note is not None else None
         self._note_work(None)
-        if settled is None:
+        if recovered is None:
             return budget
-        spent, cost, log = settled
-        known = "its cost is not known" if cost.usd is None else f"it cost {cost.usd:.4f} USD"
-        self._say(f"the last run here was killed; {known}, its log is {log.name}")
-        return spent
+        budget, cost, log = recovered
+        price = "its cost is not known" if cost.usd is None else f"it cost {cost.usd:.4f} USD"
+        self._say(f"the last run here was killed; {price}, its log is {log.name}")
+        return budget
 
     def _conclude(self, attempt: Attempt, expected: str | None, number: int, program: Program) -> Outcome:
-        """Judge an attempt; what came of it is what came of the run, unless there is another one."""
+        """Judge an attempt; its result is that of the run, unless it is retried."""
         request, record, command = self.request, attempt.record, attempt.command
         outcome = judge(record, attempt.ending(expected), rules_of(request, command.environment))
         self.finished = Finished(
@@ -235,7 +235,7 @@ class AgentRun:
             log_path=attempt.log.path,
             stderr_path=attempt.log.stderr_path,
             killed_after_result=attempt.killed_after_result,
-            limit=attempt.bite,
+            limit=attempt.limit,
             program=program.path,
             auth=command.auth,
             corrections=attempt.corrections,
@@ -258,21 +258,21 @@ class AgentRun:
         )
 
     async def _lock(self) -> FileLock | nullcontext[None]:
-        """The lock on the workspace. That of a Bridle that was killed is waited for: its agents are being ended."""
+        """Lock the workspace. Wait for the lock of a killed Bridle: its keeper is ending the agents."""
         if self.request.own_folder:
             return nullcontext()
         path = logs.private_folder(self.request.workspace, logs.STATE_FOLDER) / LOCK_FILE
         holder = f"bridle {self.request.mode} {ids.safe_name(self.request.task)}"
         try:
             return FileLock.hold(path, holder=holder)
-        except LockHeld as refusal:
-            if not isinstance(refusal.payload, Holder) or _is_alive(refusal.payload.pid):
+        except LockHeld as error:
+            if not isinstance(error.payload, Holder) or _is_alive(error.payload.pid):
                 raise
-        self._say("the last run here was killed; waiting until its agent has ended")
+        self._say("the last run here was killed; waiting for the end of its agent")
         return await asyncio.to_thread(FileLock.hold, path, holder=holder, wait_seconds=KEEPER_SECONDS)
 
     def _exclude(self) -> None:
-        """Keep our files out of commits; a repository that may not be written is no reason not to work there."""
+        """Exclude our files from commits; report a repository that cannot be written, and go on."""
         try:
             logs.exclude_from_git(self.request.workspace)
         except DiskError as error:
@@ -280,7 +280,7 @@ class AgentRun:
 
     def _expected_session(self) -> str | None:
         request = self.request
-        # Read in any case: a broken file is found before the agent has spent anything.
+        # Always read, so that a damaged file is reported before the agent has spent anything.
         known = sessions.read(request.workspace)
         if request.resume is not None:
             return request.resume
@@ -295,16 +295,15 @@ async def run(
     on_event: Callable[[Event], None] = lambda _event: None,
     is_announced: bool = True,
 ) -> Finished:
-    """Run an agent to its end and return what came of it."""
+    """Run an agent to its end and return the result."""
     return await AgentRun(request, environment=environment, say=say, is_announced=is_announced).to_end(on_event)
 
 
 def _check(request: Request) -> None:
-    if not os.path.isdir(request.cwd):  # not of Path, which raises where a folder above may not be entered
-        what = "is not a folder that can be reached"
-        raise UsageError(f"{request.cwd} {what}", remedy="give the folder that the agent is to work in")
+    if not os.path.isdir(request.cwd):  # Path.is_dir raises where a parent folder cannot be entered
+        raise UsageError(f"{request.cwd} is not a folder, or cannot be entered", remedy="Check the path.")
     if not request.prompt.strip():
-        raise UsageError("the prompt is empty", remedy="say what the agent is to do")
+        raise UsageError("the prompt is empty", remedy="Give the agent a task.")
     if request.resume is not None:
         ids.check_id(request.resume, what="session id")
 
@@ -347,8 +346,8 @@ def _end_meta(attempt: Attempt) -> EndMeta:
         timed_out=attempt.timed_out,
         ended_by_us=attempt.ended_by_us,
         killed_after_result=attempt.killed_after_result,
-        limit=attempt.bite,
-        limit_seconds=attempt.bite_seconds or None,
+        limit=attempt.limit,
+        limit_seconds=attempt.limit_seconds or None,
         fault=attempt.fault,
         fault_category=attempt.fault_category,
         corrections=attempt.corrections,
@@ -369,8 +368,8 @@ def _close_log(attempt: Attempt, start: StartMeta, more: Mapping[str, object]) -
         attempt.fault = attempt.fault or f"the log could not be written: {error.message}"
 
 
-def _other_folder(reported: str | None, given: Path) -> str | None:
-    if reported is None or os.path.realpath(reported) == os.path.realpath(given):
+def _other_folder(reported: str | None, requested: Path) -> str | None:
+    if reported is None or os.path.realpath(reported) == os.path.realpath(requested):
         return None
     return reported
 

@@ -1,4 +1,4 @@
-"""The session file: which session each mode had last in this workspace. The fields are those of the seed format."""
+"""The session file: the last session of each mode in this workspace, with the fields of the seed format."""
 
 from __future__ import annotations
 
@@ -16,35 +16,35 @@ _FIELDS = {Mode.PLANNER: "planner_session_id", Mode.CODER: "coder_session_id"}
 
 @dataclass(frozen=True, slots=True)
 class Sessions:
-    """The last session of each mode that keeps one."""
+    """The last session of each mode that has sessions."""
 
     planner: str | None = None
     coder: str | None = None
 
     def of(self, mode: Mode) -> str | None:
-        """The last session of this mode; a summarizer has none."""
+        """Return the last session of a mode; a summarizer has none."""
         return {Mode.PLANNER: self.planner, Mode.CODER: self.coder}.get(mode)
 
 
 def session_file(workspace: Path) -> Path:
-    """Where the sessions of a workspace are kept."""
+    """Return the path of the session file."""
     return workspace / STATE_FOLDER / "claude-session.json"
 
 
 def read(workspace: Path) -> Sessions:
-    """The sessions of a workspace; none where there is no file yet."""
+    """Read the sessions of a workspace."""
     path = session_file(workspace)
     value = disk.read_json(path)
     if value is None:
         return Sessions()
     if not isinstance(value, dict):
-        raise DiskError(f"{path} does not hold sessions", remedy="mend it, or delete it to forget them")
+        raise DiskError(f"{path} must hold a JSON object", remedy="Repair it, or delete it to start new sessions.")
     planner, coder = (_id(value.get(name), path) for name in _FIELDS.values())
     return Sessions(planner=planner, coder=coder)
 
 
 def remember(workspace: Path, mode: Mode, session_id: str, moment: datetime) -> None:
-    """Write down the session that a mode has now."""
+    """Write the current session of a mode."""
     if mode not in _FIELDS:
         return
     known = read(workspace)
@@ -60,4 +60,4 @@ def remember(workspace: Path, mode: Mode, session_id: str, moment: datetime) -> 
 def _id(value: object, path: Path) -> str | None:
     if value is None or isinstance(value, str):
         return value or None
-    raise DiskError(f"{path} holds {value!r} where a session id belongs", remedy="mend or delete the file")
+    raise DiskError(f"{path}: a session id must be a string, got {value!r}", remedy="Repair or delete the file.")

@@ -1,4 +1,4 @@
-"""Structured output: what the agent answered against the schema, and what to tell it when it does not fit."""
+"""Structured output: validate an answer against the schema, and write the correction for the agent."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any
 from bridle.errors import UsageError
 from bridle.wire.record.record import Record
 
-# An agent that did not call the tool after three reminders will not: the same number as the harness it comes from.
+# An agent that did not call the tool after three corrections will not; Claude Code has the same number.
 CORRECTIONS = 3
 
 
 class Schema:
-    """A JSON schema that answers are held against."""
+    """A JSON schema that answers are validated against."""
 
     def __init__(self, schema: Mapping[str, Any]) -> None:
         import jsonschema_rs  # 30 ms and 15 MB: only runs with a schema pay for it
@@ -21,11 +21,11 @@ class Schema:
         self._schema = dict(schema)
         try:
             self._validator = jsonschema_rs.validator_for(self._schema)
-        except (ValueError, jsonschema_rs.ValidationError) as refusal:
-            raise UsageError(f"the JSON schema is not valid: {refusal}", remedy="mend the schema") from refusal
+        except (ValueError, jsonschema_rs.ValidationError) as error:
+            raise UsageError(f"the JSON schema is not valid: {error}", remedy="Correct the schema.") from error
 
     def complaint(self, record: Record) -> str | None:
-        """What is wrong with the structured output of a record; None where it fits."""
+        """Return what is wrong with the structured output of a record; None where it is valid."""
         if not record.has_structured_output:
             return "there was no structured output"
         fault = next(iter(self._validator.iter_errors(record.structured_output)), None)
@@ -35,7 +35,7 @@ class Schema:
         return f"the structured output does not fit the schema at {place}: {fault.message}"
 
     def correction(self, complaint: str) -> str:
-        """The message that asks for another try."""
+        """Return the message that asks the agent to try again."""
         import json
 
         return (

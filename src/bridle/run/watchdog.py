@@ -1,4 +1,4 @@
-"""The watchdogs: when a run has taken too long, been silent too long, or outstayed its result. Pure: time is given."""
+"""Compute when a run has taken too long, been silent too long, or not exited after its result. Pure."""
 
 from __future__ import annotations
 
@@ -9,49 +9,49 @@ from bridle.run.request import Limits
 from bridle.wire.record.record import Record
 
 
-class Bite(StrEnum):
-    """Which watchdog struck."""
+class Watchdog(StrEnum):
+    """The limit that was reached."""
 
     RUN = "run"
     IDLE = "idle"
     TOOL_IDLE = "tool-idle"
     AFTER_RESULT = "after-result"
     LEAVING = "leaving"
-    """It closed its output without a result, and stayed."""
+    """The agent closed its output without a result and did not exit."""
 
 
 @dataclass(frozen=True, slots=True)
 class Deadline:
-    """The next moment at which a watchdog would strike, and which one."""
+    """The next limit to be reached, and when."""
 
     at: float
-    bite: Bite
+    watchdog: Watchdog
     seconds: float
-    """The limit, for the words to a person."""
+    """The length of the limit, for messages."""
 
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """The moments that the watchdogs look at, in one monotonic clock."""
+    """The times that limits are measured from, by one monotonic clock."""
 
     started: float
     last_byte: float
     done: float | None = None
-    """When the agent had nothing more to do: its result is there, its stdin is closed, no new turn has begun."""
+    """When the agent was finished: it had printed its result, its stdin was closed, no new turn had begun."""
 
 
 def next_deadline(clock: Clock, limits: Limits, record: Record) -> Deadline:
-    """The watchdog that would strike first, if nothing more is heard."""
-    run = Deadline(clock.started + limits.run_seconds, Bite.RUN, limits.run_seconds)
+    """Return the limit that is reached first if the agent prints nothing more."""
+    run = Deadline(clock.started + limits.run_seconds, Watchdog.RUN, limits.run_seconds)
     return min(run, _silence(clock, limits, record), key=lambda deadline: deadline.at)
 
 
 def _silence(clock: Clock, limits: Limits, record: Record) -> Deadline:
-    # A call that a finished turn left without an answer is not at work; a background task may be.
+    # A tool call that a finished turn left without a result is not running; a background task may be.
     if record.open_tasks or (record.open_tools and clock.done is None):
         seconds = limits.tool_idle_seconds
-        return Deadline(clock.last_byte + seconds, Bite.TOOL_IDLE, seconds)
+        return Deadline(clock.last_byte + seconds, Watchdog.TOOL_IDLE, seconds)
     if clock.done is not None:
         seconds = limits.after_result_seconds
-        return Deadline(max(clock.done, clock.last_byte) + seconds, Bite.AFTER_RESULT, seconds)
-    return Deadline(clock.last_byte + limits.idle_seconds, Bite.IDLE, limits.idle_seconds)
+        return Deadline(max(clock.done, clock.last_byte) + seconds, Watchdog.AFTER_RESULT, seconds)
+    return Deadline(clock.last_byte + limits.idle_seconds, Watchdog.IDLE, limits.idle_seconds)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from bridle.run.request import Limits
 from bridle.run.runner import Finished
-from bridle.run.watchdog import Bite
+from bridle.run.watchdog import Watchdog
 from bridle.wire.record.error_category import Category
 from bridle.wire.record.report import report_document, report_json
 
@@ -24,7 +24,7 @@ def final_lines(finished: Finished, limits: Limits) -> Iterator[str]:
     for warning in outcome.warnings:
         yield f"warning: {warning}"
     if finished.unusable is not None:
-        yield "; ".join(filter(None, (finished.unusable.message, finished.unusable.remedy)))
+        yield ". ".join(filter(None, (finished.unusable.message, finished.unusable.remedy)))
     elif outcome.failed:
         kind = f" ({outcome.category})" if outcome.category else ""
         yield f"failed{kind}: {_limit_message(finished, limits) or outcome.reason or outcome.error}"
@@ -54,8 +54,8 @@ def _limit_message(finished: Finished, limits: Limits) -> str | None:
     if finished.outcome.category is not Category.TIMEOUT or finished.limit is None:
         return None
     messages = {
-        Bite.RUN: f"no result after {limits.run_seconds:g} seconds (--timeout)",
-        Bite.IDLE: f"no output for {limits.idle_seconds:g} seconds (--idle-timeout)",
-        Bite.TOOL_IDLE: f"a tool printed nothing for {limits.tool_idle_seconds:g} seconds (--idle-timeout)",
+        Watchdog.RUN: f"no result after {limits.run_seconds:g} seconds (--timeout)",
+        Watchdog.IDLE: f"no output for {limits.idle_seconds:g} seconds (--idle-timeout)",
+        Watchdog.TOOL_IDLE: f"a tool printed nothing for {limits.tool_idle_seconds:g} seconds (--idle-timeout)",
     }
     return messages.get(finished.limit)

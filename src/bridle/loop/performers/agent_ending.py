@@ -13,7 +13,7 @@ from bridle.ground import clock
 from bridle.loop import effects
 from bridle.run.policy import log_in_remedy
 from bridle.run.runner import Finished
-from bridle.run.watchdog import Bite
+from bridle.run.watchdog import Watchdog
 from bridle.wire.record.error_category import Category
 from bridle.wire.record.limit_resets import limit_reset_time
 
@@ -48,11 +48,11 @@ _TRANSIENT = re.compile(
 )
 
 # What is said of an agent that a watchdog ended, with the setting that says when.
-_ENDED_BY: dict[Bite | None, str] = {
-    Bite.RUN: "it was ended, since it took longer than `agent_timeout` allows",
-    Bite.IDLE: "it was ended, since nothing was heard of it for as long as `idle_timeout` allows",
-    Bite.TOOL_IDLE: "it was ended, since its tool said nothing for as long as `tool_idle_timeout` allows",
-    Bite.LEAVING: "it was ended, since it had closed its output without a result, and stayed",
+_ENDED_BY: dict[Watchdog | None, str] = {
+    Watchdog.RUN: "it was ended, since it took longer than `agent_timeout` allows",
+    Watchdog.IDLE: "it was ended, since nothing was heard of it for as long as `idle_timeout` allows",
+    Watchdog.TOOL_IDLE: "it was ended, since its tool said nothing for as long as `tool_idle_timeout` allows",
+    Watchdog.LEAVING: "it was ended, since it had closed its output without a result, and stayed",
 }
 
 _PAY = "Add credit, or log in to another account. Then run `bridle resume`."

@@ -38,7 +38,7 @@ def empty(bench: RunContext) -> None:
     runs = own.iterations - note.counted.runs
     if runs <= 0:
         return
-    with budget.alone(bench.repository):
+    with budget.hold_lock(bench.repository):
         shared = budget.read(bench.repository)
         spent = round(shared.total_cost_usd + cost_usd, 6)
         budget.write(bench.repository, replace(shared, total_cost_usd=spent, iterations=shared.iterations + runs))
