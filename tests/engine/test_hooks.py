@@ -27,7 +27,7 @@ from bridle.engine.hooks.find_hooks import (
     ON_TASK_START,
     repository_of,
 )
-from bridle.engine.hooks.run_hooks import VARIABLE_LIMIT_BYTES, Fired, Hooks
+from bridle.engine.hooks.run_hooks import VARIABLE_LIMIT_BYTES, HookResults, Hooks
 from bridle.engine.hooks.trust import is_trusted, trust
 from bridle.errors import DiskError, UsageError
 from bridle.ground.home import bridle_home
@@ -75,7 +75,7 @@ def user_hooks() -> Path:
     return Path(os.environ["XDG_CONFIG_HOME"]) / "babysitter" / "hooks"
 
 
-def fire(hooks: Hooks, hook_type: str, payload: dict[str, Any], *, limit_seconds: float | None = None) -> Fired:
+def fire(hooks: Hooks, hook_type: str, payload: dict[str, Any], *, limit_seconds: float | None = None) -> HookResults:
     return asyncio.run(hooks.fire(hook_type, payload, limit_seconds=limit_seconds))
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from bridle.engine.hooks.score_payload import told
+from bridle.engine.hooks.score_payload import score_payload
 from bridle.journal.format.entries import ERROR, OK, Posted
 from tests.engine.drives import BRIDLE, LIMIT_SECONDS, new_drive
 
@@ -23,23 +23,23 @@ def posted(value: object, status: str = OK) -> Posted:
 @pytest.mark.parametrize("score", [0, 85, 99.5, -1])
 def test_an_object_with_a_number_under_score_is_one(score: float) -> None:
     value = {"score": score, "why": "because"}
-    found = told(RESOLVED, posted(value))
+    found = score_payload(RESOLVED, posted(value))
     assert found == {"effectId": "E1", "score": score, "value": value, "resultRef": "tasks/E1/result.json"}
 
 
 def test_the_document_that_a_command_printed_counts_too() -> None:
-    found = told(RESOLVED, posted({"success": True, "exitCode": 0, "result": {"score": 7}}))
+    found = score_payload(RESOLVED, posted({"success": True, "exitCode": 0, "result": {"score": 7}}))
     assert found is not None
     assert (found["score"], found["value"]) == (7, {"score": 7})
 
 
 @pytest.mark.parametrize("value", [85, "85", None, [85], {}, {"score": "85"}, {"score": True}, {"score": None}])
 def test_nothing_else_is_one(value: object) -> None:
-    assert told(RESOLVED, posted(value)) is None
+    assert score_payload(RESOLVED, posted(value)) is None
 
 
 def test_an_effect_that_failed_has_no_score() -> None:
-    assert told(RESOLVED, posted({"score": 3}, ERROR)) is None
+    assert score_payload(RESOLVED, posted({"score": 3}, ERROR)) is None
 
 
 def heard(folder: Path) -> Path:

@@ -12,7 +12,7 @@ from bridle.engine.hooks.find_hooks import find_scripts, repository_of
 
 
 def fire_hooks(args: Arguments, run: Path, hook_type: str, payload: Mapping[str, object]) -> None:
-    """Run the hooks of a type, if there are any, and print their remarks on stderr."""
+    """Run the hooks of a type, if there are any, and print their warnings on stderr."""
     plugin = args.text("--plugin-root")
     repository, plugin_root = repository_of(run), Path(plugin) if plugin else None
     if args.has("--no-hooks") or not find_scripts(hook_type, repository, os.environ, plugin_root):
@@ -21,6 +21,6 @@ def fire_hooks(args: Arguments, run: Path, hook_type: str, payload: Mapping[str,
     from bridle.engine.hooks.sync_hooks import SyncHooks
 
     hooks = SyncHooks(Hooks(repository, os.environ, plugin_root), run.name)
-    hooks.tell(hook_type, payload)
-    for remark in hooks.remarks:
-        print(f"bridle: {remark}", file=sys.stderr)
+    hooks.fire(hook_type, payload)
+    for warning in hooks.warnings:
+        print(f"bridle: {warning}", file=sys.stderr)

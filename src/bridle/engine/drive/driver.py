@@ -23,7 +23,7 @@ from bridle.engine.drive.command_performer import CommandPerformer
 from bridle.engine.drive.performer import Performer, Say
 from bridle.engine.drive.running_effects import RunningEffects
 from bridle.engine.entries import effect_attempts
-from bridle.engine.entries.effect_attempts import UnderWay
+from bridle.engine.entries.effect_attempts import EffectAttempts
 from bridle.engine.hooks.run_hooks import Hooks
 from bridle.engine.iterate.iterate import Engine
 from bridle.engine.iterate.iteration_report import COMPLETED, FAILED, HALTED, NONE, Action, Iteration
@@ -137,7 +137,7 @@ class Driver:
             say=self._say,
             quiet=manner.quiet,
         )
-        self._known: dict[str, UnderWay] = {}
+        self._known: dict[str, EffectAttempts] = {}
         """What earlier drivers had begun."""
         self._noted: set[str] = set()
         """Effects of which the engine has noted that they are begun, and that are not begun yet."""
@@ -223,7 +223,7 @@ class Driver:
         Only of one that may be repeated: should we die before it has begun, nobody is to be asked about it.
         """
         effect = action.effect
-        known = self._known.get(effect.effect_id, UnderWay())
+        known = self._known.get(effect.effect_id, EffectAttempts())
         if (
             effect.kind not in self._performers
             or not self._may_repeat(action)
@@ -277,15 +277,15 @@ class Driver:
     async def _perform(self, found: Iteration, action: Action) -> inbox.Question | None:
         """Begin an effect, or ask a person first where it was under way and may not be done twice."""
         effect = action.effect
-        known = self._known.get(effect.effect_id, UnderWay())
+        known = self._known.get(effect.effect_id, EffectAttempts())
         if known.question is not None:  # an answer may have come since
             known = effect_attempts.read(self._open_store().state()).get(effect.effect_id, known)
         if known.question is None and known.attempts and not known.is_wanted_again and not self._may_repeat(action):
-            text = effect_attempts.question(effect)
+            text = effect_attempts.doubt_question(effect)
             await self._work.note(
                 effect_attempts.DOUBT, {"effectId": effect.effect_id, "attempt": known.attempts, "question": text}
             )
-            known = UnderWay(known.attempts, text)
+            known = EffectAttempts(known.attempts, text)
         if known.question is not None:
             self._known[effect.effect_id] = known
             return inbox.doubt(effect, known.question)

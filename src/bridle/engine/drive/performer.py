@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from bridle.engine.entries.effect_attempts import UnderWay
+from bridle.engine.entries.effect_attempts import EffectAttempts
 from bridle.errors import Error
 from bridle.ground import clock, disk
 from bridle.journal.format import layout
@@ -36,7 +36,7 @@ class Job:
 
     effect: Effect
     task: Mapping[str, Any]
-    known: UnderWay
+    known: EffectAttempts
     """What earlier attempts left."""
     attempt: int
     run: Path

@@ -9,7 +9,7 @@ from typing import Any
 
 from bridle.engine.drive.performer import Job, Performer, Say, Unperformed, failure
 from bridle.engine.entries import effect_attempts
-from bridle.engine.entries.effect_attempts import UnderWay
+from bridle.engine.entries.effect_attempts import EffectAttempts
 from bridle.engine.hooks import find_hooks, score_payload
 from bridle.engine.hooks.run_hooks import Hooks
 from bridle.engine.iterate.iteration_report import Action
@@ -54,7 +54,7 @@ class RunningEffects:
         self._running: dict[str, asyncio.Task[None]] = {}
         self._ends_by_itself: set[str] = set()
         """Effects that are done, and whose results are on their way into the journal."""
-        self._told: set[Path] = set()
+        self._has_trust_warning = False
 
     @property
     def is_stopping(self) -> bool:
@@ -75,7 +75,7 @@ class RunningEffects:
         """How many effects would be begun at once."""
         return 0 if self.is_stopping else self._concurrency - len(self._running)
 
-    def begin(self, action: Action, known: UnderWay, *, is_side_by_side: bool, is_noted: bool = False) -> None:
+    def begin(self, action: Action, known: EffectAttempts, *, is_side_by_side: bool, is_noted: bool = False) -> None:
         """Begin an effect, as soon as there is room for it; `is_noted`: the journal says so already."""
         job = Job(
             effect=action.effect,
@@ -159,7 +159,7 @@ class RunningEffects:
                 return
             if job.known.delivered is None:
                 if not is_noted:
-                    await self.note(effect_attempts.STARTED, effect_attempts.begun(job.effect, job.attempt))
+                    await self.note(effect_attempts.STARTED, effect_attempts.started_data(job.effect, job.attempt))
                 if job.effect.kind not in self._quiet:
                     self._say(
                         f"{job.effect.kind} {job.name}: started"
@@ -197,18 +197,18 @@ class RunningEffects:
         if job.effect.kind not in self._quiet or posted.error is not None:
             self._say(f"{job.effect.kind} {job.name}: {_told(posted)}")
         await self._tell(find_hooks.ON_TASK_COMPLETE, entry.data)
-        scored = score_payload.told(entry.data, posted)
+        scored = score_payload.score_payload(entry.data, posted)
         if scored is not None:
             await self._tell(find_hooks.ON_SCORE, scored)
 
     async def _tell(self, hook_type: str, payload: Mapping[str, object]) -> None:
         """Let the native hooks know."""
         fired = await self._hooks.fire(hook_type, {**payload, "runId": self._store.metadata().get("runId")})
-        for fault in fired.faults:
-            self._say(fault)
-        if fired.untrusted is not None and fired.untrusted not in self._told:
-            self._told.add(fired.untrusted)
-            self._say(f"the hooks in {fired.untrusted}/.a5c/hooks did not run: `bridle doctor --trust` lets them")
+        for failure_message in fired.failures:
+            self._say(failure_message)
+        if fired.trust_warning is not None and not self._has_trust_warning:
+            self._has_trust_warning = True
+            self._say(fired.trust_warning)
 
 
 def _told(posted: Posted) -> str:

@@ -1,1 +1,1 @@
-"""The `engine/entries` package."""
+"""The engine's own entry types in the journal. Imports no other package of `engine`."""

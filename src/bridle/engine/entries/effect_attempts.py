@@ -1,12 +1,12 @@
-"""What a driver has begun: noted in the journal before anything is done, so that a crash leaves no doubt.
+"""Attempts at effects: recorded in the journal before a driver starts one, so that a crash can be detected.
 
 | type | data | when |
 |---|---|---|
-| BRIDLE_EFFECT_STARTED | effectId, attempt, kind | before an effect is performed |
-| BRIDLE_EFFECT_DELIVERED | effectId, attempt, base, head, tree, changed, ref | an agent in its own copy is done |
-| BRIDLE_EFFECT_JOINING | effectId, attempt, head, ours, tree | before its work is brought into the repository |
-| BRIDLE_EFFECT_DOUBT | effectId, attempt, question | it was under way and may not be repeated unasked |
-| BRIDLE_EFFECT_AGAIN | effectId, respondedBy | a person says that it is to be done again |
+| BRIDLE_EFFECT_STARTED | effectId, attempt, kind | before an effect is executed |
+| BRIDLE_EFFECT_DELIVERED | effectId, attempt, base, head, tree, changed, ref | an agent in its own worktree has finished |
+| BRIDLE_EFFECT_JOINING | effectId, attempt, head, ours, tree | before its work is merged into the repository |
+| BRIDLE_EFFECT_DOUBT | effectId, attempt, question | it was interrupted and must not be repeated without asking |
+| BRIDLE_EFFECT_AGAIN | effectId, respondedBy | the user wants it to be executed again |
 """
 
 from __future__ import annotations
@@ -26,67 +26,67 @@ AGAIN = "BRIDLE_EFFECT_AGAIN"
 
 
 @dataclass(frozen=True)
-class UnderWay:
-    """What is known of an effect that somebody may have begun and nobody has resolved."""
+class EffectAttempts:
+    """The recorded attempts at an unresolved effect."""
 
     attempts: int = 0
-    """How often it was begun."""
+    """How often it was started."""
     question: str | None = None
-    """What a person must decide first."""
-    is_wanted_again: bool = False
-    """Whether a person said since the last attempt that it is to be done again."""
+    """The question that the user must answer first."""
+    may_retry: bool = False
+    """Whether the user has asked for another attempt since the last one."""
     delivered: Mapping[str, Any] | None = None
-    """The note of work that is done and only has to be brought in."""
+    """The data of DELIVERED: work that is finished and only has to be merged."""
     joining: Mapping[str, Any] | None = None
-    """The note of how that was begun."""
+    """The data of JOINING, if the merge was started."""
 
 
-def read(state: State) -> dict[str, UnderWay]:
-    """The effects that were begun and still wait, by their id."""
-    found: dict[str, UnderWay] = {}
+def read(state: State) -> dict[str, EffectAttempts]:
+    """Return the attempts at pending effects, by effect id."""
+    attempts: dict[str, EffectAttempts] = {}
     for entry in state.notes:
         if entry.type not in _STEPS:
             continue
         effect_id = entry.data.get("effectId")
         if not isinstance(effect_id, str):
-            raise broken(entry, "names no effect")
+            raise broken(entry, "has no effectId")
         if effect_id in state.standing.pending:
-            found[effect_id] = _STEPS[entry.type](found.get(effect_id, UnderWay()), entry)
-    return found
+            attempts[effect_id] = _STEPS[entry.type](attempts.get(effect_id, EffectAttempts()), entry)
+    return attempts
 
 
-def begun(effect: Effect, attempt: int) -> dict[str, object]:
-    """What the note of its beginning says."""
+def started_data(effect: Effect, attempt: int) -> dict[str, object]:
+    """Return the data of STARTED."""
     return {"effectId": effect.effect_id, "attempt": attempt, "kind": effect.kind}
 
 
-def question(effect: Effect) -> str:
-    """What a person is asked about an effect whose driver ended in the midst of it."""
+def doubt_question(effect: Effect) -> str:
+    """Return the question about an effect that was interrupted with its driver."""
     name = effect.label or effect.task_id
     return (
-        f"{effect.kind} effect {name!r} was under way when its driver ended, and may have done its work already."
-        " Answer `again` to do it once more, or post its result with task:post."
+        f"the {effect.kind} effect {name!r} was interrupted with its driver, and may have taken effect."
+        " Answer `again` to execute it again, or post its result with: bridle task:post"
     )
 
 
-def _started(known: UnderWay, _entry: Entry) -> UnderWay:
-    return UnderWay(known.attempts + 1)
+def _started(attempts: EffectAttempts, _entry: Entry) -> EffectAttempts:
+    return EffectAttempts(attempts.attempts + 1)
 
 
-def _doubt(known: UnderWay, entry: Entry) -> UnderWay:
-    return replace(known, question=str(entry.data.get("question")), is_wanted_again=False)
+def _doubt(attempts: EffectAttempts, entry: Entry) -> EffectAttempts:
+    return replace(attempts, question=str(entry.data.get("question")), may_retry=False)
 
 
-def _again(known: UnderWay, _entry: Entry) -> UnderWay:
-    return replace(known, question=None, is_wanted_again=True)
+def _again(attempts: EffectAttempts, _entry: Entry) -> EffectAttempts:
+    return replace(attempts, question=None, may_retry=True)
 
 
-def _delivered(known: UnderWay, entry: Entry) -> UnderWay:
-    return replace(known, delivered=entry.data)
+def _delivered(attempts: EffectAttempts, entry: Entry) -> EffectAttempts:
+    return replace(attempts, delivered=entry.data)
 
 
-def _joining(known: UnderWay, entry: Entry) -> UnderWay:
-    return replace(known, joining=entry.data)
+def _joining(attempts: EffectAttempts, entry: Entry) -> EffectAttempts:
+    return replace(attempts, joining=entry.data)
 
 
 _STEPS = {STARTED: _started, DOUBT: _doubt, AGAIN: _again, DELIVERED: _delivered, JOINING: _joining}

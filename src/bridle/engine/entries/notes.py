@@ -1,14 +1,14 @@
-"""The entries of the engine's own, which other implementations pass over.
+"""The entry types of the engine, which other implementations of the format ignore.
 
 | type | data | when |
 |---|---|---|
-| BRIDLE_PROCESS_CODE | sha256, previous | an iteration ran a file other than the one known before |
+| BRIDLE_PROCESS_CODE | sha256, previous | the process file has changed since the last iteration |
 | BRIDLE_CLOCK_READ | turn, now | `ctx.now()` was first called in a turn |
-| BRIDLE_SLEEP_PASSED | stepId, iso, targetEpochMs, now | `ctx.sleep_until` was given a moment that had passed |
-| BRIDLE_HOOK_REQUESTED | hookId, hookType, payloadDigest, [label] | `ctx.hook` was called; before it runs |
-| BRIDLE_HOOK_RESOLVED | hookId, result | the hook has run |
+| BRIDLE_SLEEP_PASSED | stepId, iso, targetEpochMs, now | `ctx.sleep_until` got a time in the past |
+| BRIDLE_HOOK_REQUESTED | hookId, hookType, payloadDigest, [label] | `ctx.hook` was called, before the hook runs |
+| BRIDLE_HOOK_RESOLVED | hookId, result | the hook has finished |
 
-PROCESS_LOG (logSeq, label, message) is the format's own; `ctx.log` writes it.
+PROCESS_LOG (logSeq, label, message) is a type of the format; `ctx.log` writes it.
 """
 
 from __future__ import annotations

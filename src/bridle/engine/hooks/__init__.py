@@ -1,1 +1,1 @@
-"""The `engine/hooks` package."""
+"""Native hooks: finding, trusting and running them. Imports no other package of `engine`."""

@@ -1,4 +1,4 @@
-"""Where native hooks are found: three folders for each type. Imported by commands that must start at once.
+"""Find native hooks: three folders for each type. Commands that must start fast import this module.
 
 1. the repository's: `.a5c/hooks/<type>/*.sh`
 2. the user's: `~/.config/babysitter/hooks/<type>/*.sh`
@@ -33,7 +33,7 @@ PLUGIN_VARIABLE = "CLAUDE_PLUGIN_ROOT"
 
 
 class Script:
-    """One hook that was found."""
+    """One hook script."""
 
     __slots__ = ("path", "where")
 
@@ -46,14 +46,14 @@ class Script:
 def find_scripts(
     hook_type: str, repository: Path, environment: Mapping[str, str], plugin_root: Path | None
 ) -> list[Script]:
-    """Every hook of the type, in the order in which they run; trusted or not."""
+    """Return every hook of the type in the order of execution, trusted or not."""
     ids.check_id(hook_type, what="the hook type")
     folders = _folders(hook_type, repository, environment, plugin_root)
     return [Script(Path(folder, name), where) for where, folder in folders for name in _names(folder)]
 
 
 def repository_of(run: Path) -> Path:
-    """The repository that a run's folder belongs to: the nearest folder above it with `.a5c` or `.git` in it."""
+    """Return the repository of a run: the nearest parent folder that contains `.a5c` or `.git`."""
     run = run.resolve()
     for folder in run.parents:
         if (folder / REPOSITORY_FOLDER).is_dir() or (folder / ".git").exists():
@@ -64,7 +64,7 @@ def repository_of(run: Path) -> Path:
 def _folders(
     hook_type: str, repository: Path, environment: Mapping[str, str], plugin_root: Path | None
 ) -> Iterator[tuple[str, str]]:
-    """As plain text: an iteration looks here a dozen times, and mostly there is nothing."""
+    """Yield the folders as strings, not Paths: an iteration checks them a dozen times."""
     yield REPOSITORY, f"{repository}/{REPOSITORY_FOLDER}/hooks/{hook_type}"
     settings, home = environment.get("XDG_CONFIG_HOME"), environment.get("HOME")
     if settings or home:
@@ -78,5 +78,5 @@ def _names(folder: str) -> list[str]:
     try:
         names = os.listdir(folder)
     except OSError:
-        return []  # there is no such folder, which is how most types have no hooks
+        return []  # most types have no folder
     return sorted(name for name in names if name.endswith(".sh") and os.path.isfile(f"{folder}/{name}"))

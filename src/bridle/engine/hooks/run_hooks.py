@@ -1,10 +1,10 @@
-"""Native hooks: scripts that are told what happens in a run.
+"""Native hooks: scripts that run on events of a run.
 
-For each type there are up to three folders, searched in this order: the repository's, the user's, the plugin's. Every
-`*.sh` in them runs, sorted by name, one after the other, with the payload on standard input. A hook that fails or takes
-too long is noted, and the next one runs.
+Each type has up to three folders, in this order: the repository's, the user's, the plugin's. Every `*.sh` in them runs,
+sorted by name, one after the other, with the payload on standard input. After a hook that fails or times out, the next
+one runs.
 
-A repository's hooks are somebody's code: they run only once the user has trusted the repository.
+A repository's hooks are foreign code: they run only after the user has trusted the repository.
 """
 
 from __future__ import annotations
@@ -23,71 +23,84 @@ from bridle.ground.home import bridle_home
 
 LIMIT_VARIABLE = "BABYSITTER_HOOK_TIMEOUT"
 
-# A hook tells somebody, or looks something up. The format's own default.
+# The default of the format. A hook sends a notice or runs a query.
 LIMIT_SECONDS = 30.0
-# A longer payload is on standard input only: the kernel refuses a variable of 128 KiB, and with it the program.
+# A longer payload is on standard input only: the kernel does not start a program with a variable of 128 KiB.
 VARIABLE_LIMIT_BYTES = 100 * 1024
-# What is kept of a hook's output; it may become part of the journal.
+# The end of a hook's output that is kept; it may become part of the journal.
 OUTPUT_LIMIT_BYTES = 64 * 1024
 
 
-class Ran(NamedTuple):
-    """How one hook ended."""
+class HookResult(NamedTuple):
+    """The result of one hook."""
 
     script: Script
     exit_code: int | None
-    """None when it could not be started or its time was over."""
-    fault: str | None = None
+    """None if it could not be started or timed out."""
+    error: str | None = None
     output: str = ""
 
     @property
     def succeeded(self) -> bool:
         return self.exit_code == 0
 
+    @property
+    def failure(self) -> str:
+        """Return why it failed."""
+        return self.error or f"exit code {self.exit_code}"
 
-class Fired(NamedTuple):
-    """What became of all hooks of one type."""
+
+class HookResults(NamedTuple):
+    """The results of all hooks of one type."""
 
     hook_type: str
-    ran: tuple[Ran, ...] = ()
+    results: tuple[HookResult, ...] = ()
     untrusted: Path | None = None
-    """The repository whose hooks did not run because nobody trusted it."""
-    is_off: bool = False
+    """The repository whose hooks did not run because the user has not trusted it."""
+    is_disabled: bool = False
 
     @property
     def status(self) -> str:
-        """`executed`, `error`, `no-hooks-configured`, `skipped`, in the format's words; or `untrusted`."""
-        if self.is_off:
+        """Return the status by the format: `executed`, `error`, `no-hooks-configured`, `skipped`; or `untrusted`."""
+        if self.is_disabled:
             return "skipped"
-        if self.ran:
-            return "executed" if all(one.succeeded for one in self.ran) else "error"
+        if self.results:
+            return "executed" if all(result.succeeded for result in self.results) else "error"
         return "no-hooks-configured" if self.untrusted is None else "untrusted"
 
     @property
     def output(self) -> Any:
-        """What the last hook that printed JSON printed."""
-        for one in reversed(self.ran):
+        """Return the JSON of the last hook that printed JSON."""
+        for result in reversed(self.results):
             try:
-                return json.loads(one.output)
+                return json.loads(result.output)
             except ValueError:
                 continue
         return None
 
     @property
-    def faults(self) -> list[str]:
-        """What went wrong, in words."""
-        return [
-            f"hook {one.script.path}: {one.fault or f'ended with exit code {one.exit_code}'}"
-            for one in self.ran
-            if not one.succeeded
-        ]
+    def failures(self) -> tuple[str, ...]:
+        """Return a message for each hook that failed."""
+        return tuple(f"hook {one.script.path} failed: {one.failure}" for one in self.results if not one.succeeded)
+
+    @property
+    def trust_warning(self) -> str | None:
+        """Return a message if the repository's hooks did not run for lack of trust."""
+        if self.untrusted is None:
+            return None
+        return f"the hooks in {self.untrusted}/.a5c/hooks did not run. Allow them with: bridle doctor --trust"
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Return all messages for the user."""
+        return (*([self.trust_warning] if self.trust_warning else ()), *self.failures)
 
     def as_json(self) -> dict[str, Any]:
-        """As `ctx.hook` returns it."""
+        """Return the value of `ctx.hook`."""
         hooks = [
-            {"name": one.script.path.name, "location": one.script.where, "exitCode": one.exit_code}
-            | ({"error": one.fault} if one.fault else {})
-            for one in self.ran
+            {"name": result.script.path.name, "location": result.script.where, "exitCode": result.exit_code}
+            | ({"error": result.error} if result.error else {})
+            for result in self.results
         ]
         return {"hookType": self.hook_type, "status": self.status, "hooks": hooks, "output": self.output}
 
@@ -102,7 +115,7 @@ class Hooks:
         repository: Path,
         environment: Mapping[str, str],
         plugin_root: Path | None = None,
-        enabled: bool = True,  # noqa: FBT001, FBT002  # one more place to look, or none at all
+        enabled: bool = True,  # noqa: FBT001, FBT002  # passed by keyword in practice
     ) -> None:
         self.repository = repository
         self.environment = environment
@@ -110,7 +123,7 @@ class Hooks:
         self.enabled = enabled
 
     def scripts(self, hook_type: str) -> list[Script]:
-        """Every hook of the type, in order; trusted or not."""
+        """Return every hook of the type in order, trusted or not."""
         return find_scripts(hook_type, self.repository, self.environment, self.plugin_root)
 
     async def fire(
@@ -120,58 +133,58 @@ class Hooks:
         *,
         limit_seconds: float | None = None,
         cwd: Path | None = None,
-    ) -> Fired:
-        """Run them all, one after the other, in the repository's folder or in `cwd`; `limit_seconds` is for each."""
+    ) -> HookResults:
+        """Run the hooks of a type in order, in the repository or in `cwd`; `limit_seconds` applies to each."""
         if not self.enabled:
-            return Fired(hook_type, is_off=True)
-        found = self.scripts(hook_type)
-        if not found:
-            return Fired(hook_type)
-        allowed = [script for script in found if script.where != REPOSITORY]
+            return HookResults(hook_type, is_disabled=True)
+        scripts = self.scripts(hook_type)
+        if not scripts:
+            return HookResults(hook_type)
+        allowed = [script for script in scripts if script.where != REPOSITORY]
         untrusted = None
-        if len(allowed) < len(found):
+        if len(allowed) < len(scripts):
             if trust.is_trusted(self.repository, bridle_home(self.environment)):
-                allowed = found
+                allowed = scripts
             else:
                 untrusted = self.repository
         text = json.dumps({**payload, "hookType": hook_type, "timestamp": clock.iso(clock.now())}, ensure_ascii=False)
         environment = self._environment_for(hook_type, text)
         limit = limit_seconds or self._limit_seconds()
-        ran = [await _run(script, text, cwd or self.repository, environment, limit) for script in allowed]
-        return Fired(hook_type, tuple(ran), untrusted)
+        results = [await _run(script, text, cwd or self.repository, environment, limit) for script in allowed]
+        return HookResults(hook_type, tuple(results), untrusted)
 
     def _environment_for(self, hook_type: str, text: str) -> dict[str, str]:
-        given = {"HOOK_TYPE": hook_type}
+        variables = {"HOOK_TYPE": hook_type}
         if len(text.encode("utf-8", "surrogateescape")) <= VARIABLE_LIMIT_BYTES:
-            given["HOOK_PAYLOAD"] = text
+            variables["HOOK_PAYLOAD"] = text
             if hook_type == ON_BREAKPOINT:
-                given["BREAKPOINT_PAYLOAD"] = text
-        return {**self.environment, **given}
+                variables["BREAKPOINT_PAYLOAD"] = text
+        return {**self.environment, **variables}
 
     def _limit_seconds(self) -> float:
-        chosen = self.environment.get(LIMIT_VARIABLE, "")
-        return int(chosen) / 1000 if chosen.isdigit() and int(chosen) > 0 else LIMIT_SECONDS
+        milliseconds = self.environment.get(LIMIT_VARIABLE, "")
+        return int(milliseconds) / 1000 if milliseconds.isdigit() and int(milliseconds) > 0 else LIMIT_SECONDS
 
 
-async def _run(script: Script, text: str, cwd: Path, environment: Mapping[str, str], limit_seconds: float) -> Ran:
+async def _run(script: Script, text: str, cwd: Path, environment: Mapping[str, str], limit_seconds: float) -> HookResult:
     from bridle.ground.children.capture import (
-        capture,  # brings asyncio and subprocess along, which most runs do not need
+        capture,  # imports asyncio and subprocess, which most runs do not need
     )
 
-    given = text.encode("utf-8", "surrogateescape")
+    stdin = text.encode("utf-8", "surrogateescape")
     try:
         captured = await capture(
-            _argv(script.path), cwd=cwd, environment=environment, limit_seconds=limit_seconds, stdin=given
+            _argv(script.path), cwd=cwd, environment=environment, limit_seconds=limit_seconds, stdin=stdin
         )
     except ProcessError as error:
-        return Ran(script, None, error.message)
+        return HookResult(script, None, error.message)
     output = captured.stdout[-OUTPUT_LIMIT_BYTES:].decode("utf-8", "replace").strip()
-    fault = f"was ended after {limit_seconds:g} seconds" if captured.exit_code is None else None
-    return Ran(script, captured.exit_code, fault, output)
+    error = f"timed out after {limit_seconds:g} seconds" if captured.exit_code is None else None
+    return HookResult(script, captured.exit_code, error, output)
 
 
 def _argv(path: Path) -> tuple[str, ...]:
-    """The script itself where it says who runs it and may be run; else through the shell."""
+    """Return the script itself if it is executable and has an interpreter line, else `bash` with it."""
     try:
         with open(path, "rb") as file:
             has_interpreter = file.read(2) == b"#!"

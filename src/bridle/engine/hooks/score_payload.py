@@ -1,4 +1,4 @@
-"""What counts as a score, and what the hooks of `on-score` are told. Imported by commands that must start at once."""
+"""Scores and the payload of the `on-score` hooks. Commands that must start fast import this module."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from bridle.journal.format.entries import OK, Data, Posted
 
 FIELD = "score"
 RESULT = "result"
-"""Where the value of a command keeps the document that the command printed."""
+"""The field of a command's value with the JSON that the command printed."""
 
 
-def told(resolved: Data, posted: Posted) -> dict[str, object] | None:
-    """What to tell of a result that is a score; None where it is none.
+def score_payload(resolved: Data, posted: Posted) -> dict[str, object] | None:
+    """Return the payload for a result that is a score, else None.
 
-    A score is an `ok` whose value, or the document that a command printed, is an object with a number under `score`.
-    A bare number may be anything, and `true` is a number to Python only.
+    A score is an `ok` whose value, or the JSON that a command printed, is an object with a number in `score`.
+    A bare number may mean anything, and `true` is a number only to Python.
     """
     if posted.status != OK or not isinstance(posted.value, Mapping):
         return None

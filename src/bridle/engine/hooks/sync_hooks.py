@@ -1,47 +1,46 @@
-"""Lets the hooks know what an iteration did, from code that is not asynchronous itself."""
+"""Fire hooks from synchronous code."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-from bridle.engine.hooks.run_hooks import Fired, Hooks
+from bridle.engine.hooks.run_hooks import HookResults, Hooks
 
 
 class SyncHooks:
-    """Fires the hooks of one iteration and remembers how they ended."""
+    """The hooks that one iteration or command fires."""
 
     def __init__(self, hooks: Hooks, run_id: str) -> None:
         self._hooks = hooks
         self._run_id = run_id
-        self._fired: list[Fired] = []
+        self._results: list[HookResults] = []
 
-    def hears(self, hook_type: str) -> bool:
-        """Whether there is a hook of this type; what it would be told need not be gathered otherwise."""
+    def has(self, hook_type: str) -> bool:
+        """Return whether there is a hook of this type; if not, the caller need not build a payload."""
         return self._hooks.enabled and bool(self._hooks.scripts(hook_type))
 
-    def tell(self, hook_type: str, payload: Mapping[str, Any], *, limit_seconds: float | None = None) -> Fired:
-        """Run the hooks of a type, if there are any; nothing heavy is imported where there are none."""
-        if not self.hears(hook_type):
-            fired = Fired(hook_type, is_off=not self._hooks.enabled)
+    def fire(self, hook_type: str, payload: Mapping[str, Any], *, limit_seconds: float | None = None) -> HookResults:
+        """Run the hooks of a type; import asyncio only if there are any."""
+        if not self.has(hook_type):
+            results = HookResults(hook_type, is_disabled=not self._hooks.enabled)
         else:
             import asyncio
 
-            told = {**payload, "runId": self._run_id}
-            fired = asyncio.run(self._hooks.fire(hook_type, told, limit_seconds=limit_seconds))
-        self._fired.append(fired)
-        return fired
+            data = {**payload, "runId": self._run_id}
+            results = asyncio.run(self._hooks.fire(hook_type, data, limit_seconds=limit_seconds))
+        self._results.append(results)
+        return results
 
     @property
-    def remarks(self) -> tuple[str, ...]:
-        """What a person should know of the hooks: which failed, which may not run."""
-        places = dict.fromkeys(one.untrusted for one in self._fired if one.untrusted is not None)
-        words = [f"the hooks in {place}/.a5c/hooks did not run: `bridle doctor --trust` lets them" for place in places]
-        return (*words, *(fault for one in self._fired for fault in one.faults))
+    def warnings(self) -> tuple[str, ...]:
+        """Return the messages for the user; the one about trust only once."""
+        trust = dict.fromkeys(results.trust_warning for results in self._results if results.trust_warning)
+        return (*trust, *(failure for results in self._results for failure in results.failures))
 
     @property
     def status(self) -> str:
-        """The most telling of the statuses of all that was fired."""
-        statuses = {one.status for one in self._fired}
-        told = (status for status in ("error", "executed", "untrusted", "skipped") if status in statuses)
-        return next(told, "no-hooks-configured")
+        """Return the most significant status of all hooks that were fired."""
+        statuses = {results.status for results in self._results}
+        by_significance = ("error", "executed", "untrusted", "skipped")
+        return next((status for status in by_significance if status in statuses), "no-hooks-configured")

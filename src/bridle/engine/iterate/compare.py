@@ -132,7 +132,7 @@ def _end(replay: Replay) -> dict[str, Any]:
     if (halt := replay.answers.halt_asked) is not None:
         return {"status": iteration_report.HALTED, "reason": halt.reason, "payload": _plain(halt.payload)}
     if replay.error is not None:
-        told = iteration_report.told(replay.error)
+        told = iteration_report.error_document(replay.error)
         return {"status": iteration_report.FAILED, "error": f"{told['name']}: {told['message']}"}
     if not replay.returned:
         return {"status": iteration_report.WAITING, "for": len(replay.answers.pending)}

@@ -1,8 +1,7 @@
-"""One iteration of a run: replay its process, keep what it newly asks for, say what is to be done next.
+"""One iteration of a run: replay its process, record its new requests, report the pending effects.
 
-The turn at the journal is held while the process runs, and is given back while hooks run: they may take long, and may
-post results themselves. A lock of its own lets one iteration at a time at a run, so that a hook of the process runs
-once.
+The journal's write lock is held while the process runs and released while hooks run: they may take long, and may post
+results themselves. A second lock allows one iteration of a run at a time, so that a hook of the process runs once.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from typing import Any
 
 from bridle.engine.entries import effect_attempts, notes
 from bridle.engine.hooks import find_hooks
-from bridle.engine.hooks.run_hooks import Fired, Hooks
+from bridle.engine.hooks.run_hooks import HookResults, Hooks
 from bridle.engine.hooks.sync_hooks import SyncHooks
 from bridle.engine.iterate import iteration_report
 from bridle.engine.iterate.iteration_report import Action, Iteration
@@ -36,11 +35,11 @@ from bridle.journal.stores.store import TURN_WAIT_SECONDS, Store, Writer
 OWNER = "run:iterate"
 LOCK_FILE = "bridle-iterate.lock"
 
-_FOR_GOOD = (iteration_report.COMPLETED, iteration_report.HALTED)
+_FINAL = (iteration_report.COMPLETED, iteration_report.HALTED)
 
 
 class Engine:
-    """Iterates one run. Kept between iterations it goes on where the process rests, instead of from the start."""
+    """Iterates one run. If kept between iterations, it continues the process instead of replaying it from the start."""
 
     def __init__(
         self,
@@ -52,9 +51,9 @@ class Engine:
         wait_seconds: float = TURN_WAIT_SECONDS,
         attempt_of: Callable[[Action], int | None] = lambda _action: None,
     ) -> None:
-        """`attempt_of`: the number of the attempt at an effect that its driver is about to begin.
+        """`attempt_of` returns the number of the attempt at an effect that its driver is about to start.
 
-        It is noted in the same turn in which the effect is asked for, which saves the driver one of its own.
+        The attempt is recorded under the same write lock as the request, which saves the driver a write of its own.
         """
         self._store = store
         self._folder = folder
@@ -67,164 +66,164 @@ class Engine:
         self._requested: list[Effect] = []
 
     def iterate(self) -> Iteration:
-        """Replay, keep, answer. Not to be called on a thread whose event loop is running."""
-        if self._store.standing().end in _FOR_GOOD:
-            return self._answer_ended(self._store.state())
-        herald, began, self._requested = SyncHooks(self._hooks, self._run_id), self._now(), []
-        if herald.hears(find_hooks.ON_ITERATION_START):
+        """Run one iteration. Must not be called on a thread whose event loop is running."""
+        if self._store.standing().end in _FINAL:
+            return self._report_ended(self._store.state())
+        hooks, started, self._requested = SyncHooks(self._hooks, self._run_id), self._now(), []
+        if hooks.has(find_hooks.ON_ITERATION_START):
             state = self._store.state()
-            number = iteration_report.number(state)
-            herald.tell(find_hooks.ON_ITERATION_START, {"iteration": number, "state": state.standing.state})
+            number = iteration_report.iteration_number(state)
+            hooks.fire(find_hooks.ON_ITERATION_START, {"iteration": number, "state": state.standing.state})
         path = self._folder / LOCK_FILE
         with FileLock.hold(path, holder=OWNER, wait_seconds=self._wait_seconds):
             try:
-                found = self._run_to_rest(herald)
+                report = self._run_until_blocked(hooks)
             except BaseException:
-                self.close()  # what it asked for may be kept in part: the next iteration begins anew
+                self.close()  # its requests may be recorded in part: the next iteration replays from the start
                 raise
-        self._tell(found, herald, took_ms=round((self._now() - began).total_seconds() * 1000))
-        return found._replace(remarks=(*found.remarks, *herald.remarks), hook_status=herald.status)
+        self._fire_hooks(report, hooks, took_ms=round((self._now() - started).total_seconds() * 1000))
+        return report._replace(warnings=(*report.warnings, *hooks.warnings), hook_status=hooks.status)
 
     def close(self) -> None:
-        """Leave the process where it is; nothing of it runs again."""
+        """Abandon the process; none of its code runs again."""
         if self._replay is not None:
             self._replay.abandon()
             self._replay = None
 
-    def _run_to_rest(self, herald: SyncHooks) -> Iteration:
-        """Take turns until the process waits for nothing that can be had at once."""
-        ran: tuple[Call, Fired] | None = None
+    def _run_until_blocked(self, hooks: SyncHooks) -> Iteration:
+        """Replay and run hooks until the process waits only for effects."""
+        finished: tuple[Call, HookResults] | None = None
         number = 0
         while True:
             with self._store.write(OWNER, wait_seconds=self._wait_seconds) as writer:
                 state = writer.state
-                if state.standing.end in _FOR_GOOD:
-                    return self._answer_ended(state)
-                number = number or iteration_report.number(state)
-                if ran is not None:
-                    writer.append(notes.HOOK_RESOLVED, {"hookId": ran[0].hook_id, "result": ran[1].as_json()})
-                replay = self._caught_up(writer, state)
-                call = None if replay.answers.halt_asked else replay.answers.next_call
-                if call is None:
+                if state.standing.end in _FINAL:
+                    return self._report_ended(state)
+                number = number or iteration_report.iteration_number(state)
+                if finished is not None:
+                    call, results = finished
+                    writer.append(notes.HOOK_RESOLVED, {"hookId": call.hook_id, "result": results.as_json()})
+                replay = self._catch_up(writer, state)
+                waiting = None if replay.answers.halt_asked else replay.answers.next_call
+                if waiting is None:
                     return self._conclude(replay, writer, state, number)
-            payload = call.payload if isinstance(call.payload, Mapping) else {"payload": call.payload}
-            ran = (call, herald.tell(call.hook_type, payload, limit_seconds=call.limit_seconds))
+            payload = waiting.payload if isinstance(waiting.payload, Mapping) else {"payload": waiting.payload}
+            finished = (waiting, hooks.fire(waiting.hook_type, payload, limit_seconds=waiting.limit_seconds))
 
-    def _caught_up(self, writer: Writer, state: State) -> Replay:
-        """The process at rest, with everything that it asked for kept and every sleep ended that is over."""
+    def _catch_up(self, writer: Writer, state: State) -> Replay:
+        """Replay the process, record its requests, and resolve the sleeps whose time has come."""
         replay = self._current_replay(state)
         replay.catch_up(self._store, writer, state)
-        self._keep(replay, writer, state)
+        self._record(replay, writer, state)
         while not replay.answers.halt_asked and (due := replay.answers.due_sleeps):
             for effect_id in due:
                 stamp = clock.iso(self._now())
                 writer.resolve(effect_id, Posted(OK, value=None, started_at=stamp, finished_at=stamp))
             replay.catch_up(self._store, writer, state)
-            self._keep(replay, writer, state)
+            self._record(replay, writer, state)
         return replay
 
     def _current_replay(self, state: State) -> Replay:
-        """The one under way if its files and its journal are still the same; else a new one from the start."""
+        """Return the kept replay if its files and its journal are the same, else a new one."""
         journal_id = state.created.ulid if state.created is not None else None
         replay = self._replay
         if replay is not None and replay.process.is_current() and journal_id == self._journal_id:
             return replay
         self.close()
-        loaded = load(self._store.metadata(), self._folder)
+        process = load(self._store.metadata(), self._folder)
         inputs = self._store.inputs()
         run = Run(self._run_id, self._process_id, str(self._folder), {} if inputs is None else inputs)
-        self._replay, self._journal_id = Replay(loaded, run, now=self._now), journal_id
+        self._replay, self._journal_id = Replay(process, run, now=self._now), journal_id
         return self._replay
 
-    def _keep(self, replay: Replay, writer: Writer, state: State) -> None:
-        """Write what the process newly asked for, in the order of the program."""
-        known = replay.recall.code or self._store.metadata().get("processCodeHash")
-        if known != replay.process.digest:
-            note = {"sha256": replay.process.digest} | ({"previous": known} if known else {})
-            writer.append(notes.PROCESS_CODE, note)
+    def _record(self, replay: Replay, writer: Writer, state: State) -> None:
+        """Write the new requests of the process, in program order."""
+        previous = replay.recall.code or self._store.metadata().get("processCodeHash")
+        if previous != replay.process.digest:
+            data = {"sha256": replay.process.digest} | ({"previous": previous} if previous else {})
+            writer.append(notes.PROCESS_CODE, data)
         for item in replay.answers.news:
             if not isinstance(item, Ask):
                 writer.append(item.entry_type, item.data)
-            elif not item.promise.cancelled():  # asked for and given up within one turn: nobody wants it
+            elif not item.promise.cancelled():  # requested and cancelled within one turn
                 writer.request(item.request)
                 self._requested.append(state.effects[item.request.effect_id])
         replay.answers.news.clear()
         replay.recall.learn(state)
 
     def _conclude(self, replay: Replay, writer: Writer, state: State, number: int) -> Iteration:
-        """Write the end of the run if this is it, and say where it stands."""
-        remarks = tuple(replay.remarks)
+        """Record the end of the run if it has ended, and return the report."""
+        warnings = tuple(replay.remarks)
         if (halt := replay.answers.halt_asked) is not None:
             data = {"reason": halt.reason} | ({"payload": halt.payload} if halt.payload is not None else {})
             writer.append(RUN_HALTED, data)
             self.close()
-            return self._answer(number, iteration_report.HALTED, iteration_report.HALTED, halt=data, remarks=remarks)
+            return self._report(number, iteration_report.HALTED, iteration_report.HALTED, halt=data, warnings=warnings)
         if replay.error is not None:
-            return self._failed(replay.error, writer, state, number, remarks)
+            return self._failed(replay.error, writer, state, number, warnings)
         if replay.returned:
-            return self._completed(replay, writer, state, number, remarks)
+            return self._completed(replay, writer, state, number, warnings)
         actions = iteration_report.next_actions(
             self._store, (state.effects[effect_id] for effect_id in replay.answers.pending)
         )
         for action in actions:
             attempt = self._attempt_of(action)
             if attempt is not None:
-                writer.append(effect_attempts.STARTED, effect_attempts.begun(action.effect, attempt))
-        status, reason = iteration_report.standing(actions)
-        return self._answer(number, status, reason, actions=actions, remarks=remarks)
+                writer.append(effect_attempts.STARTED, effect_attempts.started_data(action.effect, attempt))
+        status, reason = iteration_report.waiting_status(actions)
+        return self._report(number, status, reason, actions=actions, warnings=warnings)
 
     def _completed(
-        self, replay: Replay, writer: Writer, state: State, number: int, remarks: tuple[str, ...]
+        self, replay: Replay, writer: Writer, state: State, number: int, warnings: tuple[str, ...]
     ) -> Iteration:
         try:
             output_ref = writer.keep_output(replay.value)
         except (TypeError, ValueError, RecursionError) as error:
-            fault = RunError(f"{iteration_report.NOT_JSON}: {error}")
-            return self._failed(fault, writer, state, number, remarks)
+            not_json = RunError(f"{iteration_report.NOT_JSON}: {error}")
+            return self._failed(not_json, writer, state, number, warnings)
         writer.append(RUN_COMPLETED, {"outputRef": output_ref})
         self.close()
-        return self._answer_completed(number, remarks)
+        return self._report_completed(number, warnings)
 
     def _failed(
-        self, error: BaseException, writer: Writer, state: State, number: int, remarks: tuple[str, ...]
+        self, error: BaseException, writer: Writer, state: State, number: int, warnings: tuple[str, ...]
     ) -> Iteration:
-        told = iteration_report.told(error)
-        before = state.ended.data.get("error") if state.ended is not None else None
-        if state.standing.end != iteration_report.FAILED or not iteration_report.is_same_error(before, told):
-            writer.append(RUN_FAILED, {"error": told})
+        document = iteration_report.error_document(error)
+        previous = state.ended.data.get("error") if state.ended is not None else None
+        if state.standing.end != iteration_report.FAILED or not iteration_report.is_same_error(previous, document):
+            writer.append(RUN_FAILED, {"error": document})
         self.close()
-        return self._answer(number, iteration_report.FAILED, "failed", error=told, remarks=remarks)
+        return self._report(number, iteration_report.FAILED, "failed", error=document, warnings=warnings)
 
-    def _answer_ended(self, state: State) -> Iteration:
-        """The same answer again for a run that has completed or was halted."""
+    def _report_ended(self, state: State) -> Iteration:
+        """Return the report of a run that has completed or was halted."""
         if state.standing.end == iteration_report.COMPLETED:
-            return self._answer_completed(iteration_report.number(state), ())
+            return self._report_completed(iteration_report.iteration_number(state), ())
         data = state.ended.data if state.ended is not None else {}
         halt = {"reason": iteration_report.HALTED} | {key: data[key] for key in ("reason", "payload") if key in data}
-        return self._answer(iteration_report.number(state), iteration_report.HALTED, iteration_report.HALTED, halt=halt)
+        return self._report(iteration_report.iteration_number(state), iteration_report.HALTED, iteration_report.HALTED, halt=halt)
 
-    def _answer_completed(self, number: int, remarks: tuple[str, ...]) -> Iteration:
+    def _report_completed(self, number: int, warnings: tuple[str, ...]) -> Iteration:
         proof, output = completion_proof(self._store.metadata()), self._store.output()
-        more = {"completion_proof": proof, "output": output, "remarks": remarks}
-        return self._answer(number, iteration_report.COMPLETED, iteration_report.COMPLETED, **more)
+        more = {"completion_proof": proof, "output": output, "warnings": warnings}
+        return self._report(number, iteration_report.COMPLETED, iteration_report.COMPLETED, **more)
 
-    def _answer(self, number: int, status: str, reason: str, **more: Any) -> Iteration:
+    def _report(self, number: int, status: str, reason: str, **more: Any) -> Iteration:
         return Iteration(self._run_id, self._process_id, number, status, reason, **more)
 
-    def _tell(self, found: Iteration, herald: SyncHooks, *, took_ms: int) -> None:
-        """Let the hooks know what happened, in the order in which it did."""
+    def _fire_hooks(self, report: Iteration, hooks: SyncHooks, *, took_ms: int) -> None:
+        """Fire the hooks of what happened, in order."""
         for effect in self._requested:
-            herald.tell(find_hooks.ON_STEP_DISPATCH, effect.request.data)
-            if effect.kind == BREAKPOINT and herald.hears(find_hooks.ON_BREAKPOINT):
+            hooks.fire(find_hooks.ON_STEP_DISPATCH, effect.request.data)
+            if effect.kind == BREAKPOINT and hooks.has(find_hooks.ON_BREAKPOINT):
                 metadata: Any = self._store.task(effect.effect_id).get("metadata")
-                herald.tell(find_hooks.ON_BREAKPOINT, {**effect.request.data, "payload": metadata["payload"]})
-        if found.status == iteration_report.COMPLETED:
-            told = {"status": found.status, "output": found.output, "duration": took_ms}
-            herald.tell(find_hooks.ON_RUN_COMPLETE, told)
-        elif found.status == iteration_report.FAILED:
-            told = {"status": found.status, "error": (found.error or {}).get("message"), "duration": took_ms}
-            herald.tell(find_hooks.ON_RUN_FAIL, told)
-        herald.tell(find_hooks.ON_ITERATION_END, found.summary())
+                hooks.fire(find_hooks.ON_BREAKPOINT, {**effect.request.data, "payload": metadata["payload"]})
+        payload = {"status": report.status, "duration": took_ms}
+        if report.status == iteration_report.COMPLETED:
+            hooks.fire(find_hooks.ON_RUN_COMPLETE, payload | {"output": report.output})
+        elif report.status == iteration_report.FAILED:
+            hooks.fire(find_hooks.ON_RUN_FAIL, payload | {"error": (report.error or {}).get("message")})
+        hooks.fire(find_hooks.ON_ITERATION_END, report.summary())
 
     @property
     def _run_id(self) -> str:
@@ -243,7 +242,7 @@ def iterate(
     now: Callable[[], datetime] = clock.now,
     wait_seconds: float = TURN_WAIT_SECONDS,
 ) -> Iteration:
-    """One iteration of a run, from the start of its process."""
+    """Run one iteration, replaying the process from its start."""
     engine = Engine(store, folder, run_hooks, now=now, wait_seconds=wait_seconds)
     try:
         return engine.iterate()
@@ -265,11 +264,11 @@ def _entry_of(metadata: Mapping[str, object], folder: Path) -> tuple[Path, str]:
     version, entrypoint = metadata.get("layoutVersion"), metadata.get("entrypoint")
     if version != layout.LAYOUT_VERSION:
         raise JournalBroken(
-            f"the run {metadata.get('runId')} has the layout {version!r}, not {layout.LAYOUT_VERSION!r}",
-            remedy="Use the program that made it.",
+            f"the layout of run {metadata.get('runId')} must be {layout.LAYOUT_VERSION!r}, got {version!r}",
+            remedy="Use the program that created it.",
         )
     path = entrypoint.get("importPath") if isinstance(entrypoint, Mapping) else None
     export = entrypoint.get("exportName") if isinstance(entrypoint, Mapping) else None
     if not isinstance(path, str) or not path:
-        raise JournalBroken(f"the run {metadata.get('runId')} does not say which process it runs")
+        raise JournalBroken(f"run.json of run {metadata.get('runId')} names no process (entrypoint.importPath)")
     return Path(os.path.normpath(folder.resolve() / path)), str(export or load_process.DEFAULT_EXPORT)

@@ -1,4 +1,4 @@
-"""What one iteration found: where the run stands now, and what is to be done next."""
+"""The report of one iteration: the status of the run and its pending effects."""
 
 from __future__ import annotations
 
@@ -22,28 +22,28 @@ NONE = "none"
 
 NOT_JSON = "what the process returned cannot be written as JSON"
 
-# What is kept of a traceback: the calls around the error. The whole of a deep recursion helps nobody.
+# The innermost frames of a traceback are kept; a whole deep recursion is of no use.
 STACK_FRAMES = 20
 
 ENGINE = os.path.dirname(os.path.dirname(__file__))
-"""The folder of the engine layer: its own frames are left out of a traceback."""
+"""The folder of the engine layer, whose frames are left out of tracebacks."""
 
 _ACTIONS = {EXECUTED: "executed-tasks", WAITING: "waiting"}
-# The id of a group of effects that can be performed side by side is this long.
+# The length of the id of a parallel group.
 _GROUP_DIGITS = 16
 
 
 class Action(NamedTuple):
-    """One effect that waits to be performed, as the format describes it."""
+    """One pending effect."""
 
     effect: Effect
     task: Mapping[str, Any]
-    """What its task.json says."""
+    """The content of its task.json."""
     pending_count: int
     group: str | None
 
     def as_json(self) -> dict[str, Any]:
-        """The item of `nextActions`; what is not known is left out."""
+        """Return the item of `nextActions`, without unknown fields."""
         data = self.effect.request.data
         hints = {
             "pendingCount": self.pending_count,
@@ -68,54 +68,54 @@ class Action(NamedTuple):
 
     @property
     def sleep_until_ms(self) -> int | None:
-        """When a sleep ends, in milliseconds since 1970."""
+        """Return when a sleep ends, in milliseconds since 1970."""
         section = self.task.get("sleep")
         return section.get("targetEpochMs") if isinstance(section, Mapping) else None
 
 
 class Iteration(NamedTuple):
-    """The answer of `run:iterate`."""
+    """The report of `run:iterate`."""
 
     run_id: str
     process_id: str
     number: int
-    """Counts the iterations that changed something, this one included."""
+    """The number of iterations that changed the run, including this one."""
     status: str
     """`executed`, `waiting`, `completed`, `failed`, `halted` or `none`."""
     reason: str
     actions: tuple[Action, ...] = ()
     completion_proof: str | None = None
     output: Any = None
-    """What a completed process returned."""
+    """The return value of a completed process."""
     error: Mapping[str, Any] | None = None
-    """What ended a failed one: name, message, stack."""
+    """The error of a failed process: name, message, stack."""
     halt: Mapping[str, Any] | None = None
-    """Why a halted one was halted: reason, and what was given with it."""
-    remarks: tuple[str, ...] = ()
-    """Words for people: errors in the process that nobody awaited, and the like."""
+    """The reason and payload of a halted run."""
+    warnings: tuple[str, ...] = ()
+    """Messages for the user, such as errors of tasks that the process did not await."""
     hook_status: str = "skipped"
 
     @property
     def until_ms(self) -> int | None:
-        """When the first of the pending sleeps ends."""
+        """Return when the first of the pending sleeps ends."""
         ends = (action.sleep_until_ms for action in self.actions)
         return min((end for end in ends if end is not None), default=None)
 
     def summary(self) -> dict[str, Any]:
-        """What the end of an iteration is told as."""
-        told = {
+        """Return the payload of the hook at the end of an iteration."""
+        fields = {
             "iteration": self.number,
             "status": self.status,
             "action": _ACTIONS.get(self.status, "none"),
             "reason": self.reason,
             "count": len(self.actions) or None,
         }
-        return _present(told)
+        return _present(fields)
 
     def lines(self) -> list[str]:
-        """The same for people: where the run stands, then each effect that waits."""
+        """Return the report as text: the status, then each pending effect."""
         lines = [" ".join(f"{name}={value}" for name, value in self.summary().items())]
-        lines += [f"- {one.effect.effect_id} [{one.effect.kind}] {one.effect.label or ''}" for one in self.actions]
+        lines += [f"- {effect.effect_id} [{effect.kind}] {effect.label or ''}" for effect, *_ in self.actions]
         if self.completion_proof is not None:
             lines.append(f"completionProof={self.completion_proof}")
         if self.halt is not None:
@@ -125,7 +125,7 @@ class Iteration(NamedTuple):
         return lines
 
     def as_json(self) -> dict[str, Any]:
-        """The document that the command prints."""
+        """Return the JSON document of the command."""
         document = {
             "iteration": self.number,
             "iterationCount": self.number,
@@ -138,21 +138,21 @@ class Iteration(NamedTuple):
             "error": self.error,
             "halt": self.halt,
             "nextActions": [action.as_json() for action in self.actions] or None,
-            "remarks": list(self.remarks) or None,
+            "remarks": list(self.warnings) or None,
         }
         metadata = {"runId": self.run_id, "processId": self.process_id, "hookStatus": self.hook_status}
         return _present(document) | {"metadata": metadata}
 
 
 def next_actions(store: Store, pending: Iterable[Effect]) -> tuple[Action, ...]:
-    """The effects that wait, with their tasks."""
+    """Return the pending effects with their tasks."""
     effects = list(pending)
     group = _group(effects)
     return tuple(Action(effect, store.task(effect.effect_id), len(effects), group) for effect in effects)
 
 
-def standing(actions: Iterable[Action]) -> tuple[str, str]:
-    """The status and the reason of a run that waits for these effects."""
+def waiting_status(actions: Iterable[Action]) -> tuple[str, str]:
+    """Return the status and the reason of a run that waits for these effects."""
     kinds = sorted({action.effect.kind for action in actions})
     if not kinds:
         return NONE, "nothing-pending"
@@ -163,14 +163,14 @@ def standing(actions: Iterable[Action]) -> tuple[str, str]:
     return WAITING, {BREAKPOINT: "breakpoint-waiting", SLEEP: "sleep-waiting"}[kinds[0]]
 
 
-def number(state: State) -> int:
-    """How many iterations changed the run, with the one that takes in what came in since the last."""
-    has_news = not state.effects or len(state.resolved) > state.resolved_before
-    return state.rounds + has_news
+def iteration_number(state: State) -> int:
+    """Return the number of iterations that changed the run, including one that delivers new results."""
+    has_new_results = not state.effects or len(state.resolved) > state.resolved_before
+    return state.rounds + has_new_results
 
 
-def told(error: BaseException) -> dict[str, Any]:
-    """An error of a process as the journal keeps it."""
+def error_document(error: BaseException) -> dict[str, Any]:
+    """Return an error of a process as the journal records it."""
     name, message = type(error).__name__, str(error)
     more: dict[str, Any] = {}
     if isinstance(error, EffectFailed):
@@ -182,16 +182,16 @@ def told(error: BaseException) -> dict[str, Any]:
     return {"name": name, "message": message, "stack": stack} | more
 
 
-def is_same_error(one: object, other: Mapping[str, Any]) -> bool:
-    """Whether two kept errors say the same."""
-    return isinstance(one, Mapping) and all(one.get(part) == other.get(part) for part in ("name", "message"))
+def is_same_error(previous: object, error: Mapping[str, Any]) -> bool:
+    """Return whether two recorded errors have the same name and message."""
+    return isinstance(previous, Mapping) and all(previous.get(key) == error.get(key) for key in ("name", "message"))
 
 
 def _group(effects: list[Effect]) -> str | None:
-    """The format's id for effects that wait together."""
+    """Return the id by the format for effects that can run in parallel."""
     if len(effects) < 2:
         return None
-    from hashlib import sha1  # brings a cryptographic library along, which a run of single steps does not need
+    from hashlib import sha1  # imports a cryptographic library, which sequential runs do not need
 
     keys = "".join(f"{effect.key}|" for effect in effects)
     return sha1(keys.encode(), usedforsecurity=False).hexdigest()[:_GROUP_DIGITS]

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from bridle.engine.hooks.run_hooks import Fired
+from bridle.engine.hooks.run_hooks import HookResults
 from bridle.errors import UsageError
 from bridle.loop.checks.fixed_tree import work_tree
 from bridle.loop.working_copy.run_context import RunContext
@@ -58,16 +58,16 @@ async def _ask(bench: RunContext, hook_type: str, payload: Mapping[str, Any], fo
         return None
     told = {"runId": bench.run, "folder": str(folder), **payload}
     fired = await bench.hooks.fire(hook_type, told, limit_seconds=bench.settings.check_seconds, cwd=folder)
-    if fired.untrusted is not None:
-        bench.say(f"the hooks in {fired.untrusted}/.a5c/hooks did not run: `bridle doctor --trust` lets them")
+    if fired.trust_warning is not None:
+        bench.say(fired.trust_warning)
     return _refusal(fired, bench)
 
 
-def _refusal(fired: Fired, bench: RunContext) -> str | None:
+def _refusal(fired: HookResults, bench: RunContext) -> str | None:
     said = [
         f"the hook {one.script.path.name} ({fired.hook_type}) refused it"
-        f" ({one.fault or f'exit code {one.exit_code}'})\n{one.output[-SAID_CHARACTERS:]}".rstrip()
-        for one in fired.ran
+        f" ({one.failure})\n{one.output[-SAID_CHARACTERS:]}".rstrip()
+        for one in fired.results
         if not one.succeeded
     ]
     return bench.mask.apply("\n\n".join(said)) if said else None

@@ -59,7 +59,7 @@ def _run(args: Arguments) -> int:
     with store.write("task:post") as writer:
         entry = writer.resolve(effect_id, posted, key=key)
     fire_hooks(args, store.run, ON_TASK_COMPLETE, entry.data)
-    scored = score_payload.told(entry.data, posted)
+    scored = score_payload.score_payload(entry.data, posted)
     if scored is not None:
         fire_hooks(args, store.run, ON_SCORE, scored)
     _print_result(entry, posted, as_json=args.has("--json"))

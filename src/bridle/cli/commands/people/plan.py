@@ -117,11 +117,8 @@ def _fire_hooks(path: Path, goal: str, plan: Plan, *, enabled: bool) -> None:
         "tasks": [task.title for task in plan.tasks],
     }
     fired = asyncio.run(Hooks(top_of(path.parent), os.environ, enabled=enabled).fire(POST_PLANNING, payload))
-    for fault in fired.faults:
-        say(fault)
-    if fired.untrusted is not None:
-        folder = f"{fired.untrusted}/.a5c/hooks"
-        say(f"the hooks in {folder} did not run: they are not trusted. Read them, then run `bridle doctor --trust`.")
+    for warning in fired.warnings:
+        say(warning)
 
 
 def _summary(path: Path, plan: Plan) -> list[str]:
