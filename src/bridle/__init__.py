@@ -15,11 +15,11 @@ __all__ = [
 
 _MODULES = {
     "EffectFailed": "bridle.errors",
-    "breakpoint_task": "bridle.engine.process.define_task",
+    "breakpoint_task": "bridle.engine.process.task_templates",
     "define_task": "bridle.engine.process.define_task",
-    "node_task": "bridle.engine.process.define_task",
-    "orchestrator_task": "bridle.engine.process.define_task",
-    "sleep_task": "bridle.engine.process.define_task",
+    "node_task": "bridle.engine.process.task_templates",
+    "orchestrator_task": "bridle.engine.process.task_templates",
+    "sleep_task": "bridle.engine.process.task_templates",
 }
 
 # The processes that are part of Bridle, by process id. Runs name them so: no run depends on a path.

@@ -205,7 +205,7 @@ def test_an_answer_may_drive_the_run_on_at_once(tmp_path: Path) -> None:
 def test_a_second_answer_and_one_to_nothing_are_refused(tmp_path: Path) -> None:
     driven, effect_id = asked(tmp_path)
     assert driven.bridle("answer", effect_id, "yes").returncode == 0
-    assert "has its answer already" in driven.bridle("answer", effect_id, "no").stderr
+    assert "is already resolved" in driven.bridle("answer", effect_id, "no").stderr
     assert "no effect '01ZZZZ'" in driven.bridle("answer", "01ZZZZ", "no").stderr
     assert "no open questions" in driven.bridle("answer").stdout
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from bridle.engine.drive.driver import Driven, DriveOptions, drive
+from bridle.engine.drive.driver import DriveOptions, DriveResult, drive
 from bridle.engine.drive.performer import Performer
 from bridle.engine.hooks.run_hooks import Hooks
 from bridle.journal.format.entries import Entry
@@ -67,11 +67,13 @@ class Drive:
         """What the driver and all that it starts see."""
         return {**self.agent.environment(), **self.variables}
 
-    def drive(self, *, performers: Mapping[str, Performer] | None = None, hooks: bool = True, **manner: Any) -> Driven:
+    def drive(
+        self, *, performers: Mapping[str, Performer] | None = None, hooks: bool = True, **manner: Any
+    ) -> DriveResult:
         """Drive it in this process until it ends."""
         run_hooks = Hooks(self.folder, self.environment, enabled=hooks)
 
-        async def main() -> Driven:
+        async def main() -> DriveResult:
             async with asyncio.timeout(LIMIT_SECONDS):
                 return await drive(
                     lambda: FileStore(self.run),

@@ -224,7 +224,7 @@ def _told(found: Iteration) -> Iterator[str]:
         yield f"halt {json.dumps(found.halt, ensure_ascii=False)}"
     if found.error:
         yield f"error {found.error['name']}: {found.error['message']}"
-    yield from (f"remark {remark}" for remark in found.remarks)
+    yield from (f"remark {remark}" for remark in found.warnings)
 
 
 def _laid_out(text: str) -> list[str]:

@@ -106,11 +106,11 @@ def test_no_hook_runs_again(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "entry_type", "words"),
     [
-        ('"number": 2}', '"number": 3}', "EFFECT_REQUESTED", r"S00000[45] asks for task 'step'"),
-        ("ctx.task(step, {", "ctx.task(other, {", "EFFECT_REQUESTED", "asks for task 'other'"),
+        ('"number": 2}', '"number": 3}', "EFFECT_REQUESTED", r"S00000[45] requests task 'step'"),
+        ("ctx.task(step, {", "ctx.task(other, {", "EFFECT_REQUESTED", "requests task 'other'"),
         ('"custom"', '"another"', "BRIDLE_HOOK_REQUESTED", "is of type 'another'"),
         ("2020-01-01", "2020-01-02", "BRIDLE_SLEEP_PASSED", "until 2020-01-01"),
-        (', key="gate"', "", "EFFECT_REQUESTED", "does not ask for what is recorded: gate __sdk.breakpoint"),
+        (', key="gate"', "", "EFFECT_REQUESTED", "does not request what is recorded: gate __sdk.breakpoint"),
         ("return [both,", "return [gate,", "RUN_COMPLETED", "the process returns"),
         ("return [both,", "raise ValueError('new')  # [", "RUN_COMPLETED", "fails with ValueError: new"),
         ("return [both,", "await ctx.task(step, {'more': 1}); return [both,", "RUN_COMPLETED", "waits for 1 effects"),
@@ -131,8 +131,8 @@ def test_a_decision_that_differs_is_named_with_its_entry_and_its_line(
     assert first.entry is not None
     entry = json.loads((bench.run / "journal" / first.entry).read_text())
     assert entry["type"] == entry_type
-    assert f"{bench.process}:" in first.words
-    assert re.search(words, first.words), first.words
+    assert f"{bench.process}:" in first.message
+    assert re.search(words, first.message), first.message
 
 
 def test_a_changed_output_is_a_difference(tmp_path: Path) -> None:

@@ -233,7 +233,7 @@ def test_what_a_killed_driver_had_started_is_ended_before_the_next_one_begins(tm
     (tmp_path / "enough").touch()
     assert driven.drive().status == "completed"
     assert all_dead(pids)
-    assert "was killed; going on" in driven.said[0]
+    assert "was killed; continuing" in driven.said[0]
 
 
 def test_a_working_copy_of_a_dead_attempt_is_cleared_and_its_changes_are_kept(tmp_path: Path) -> None:

@@ -134,7 +134,7 @@ def test_a_command_that_takes_too_long_is_ended_and_told_as_such(tmp_path: Path)
         ({"kind": "python", "python": {}}, "names no file"),
         ({"kind": "agent", "agent": {}}, "has no prompt"),
         ({"kind": "agent", "agent": {"prompt": "x", "mode": "poet"}}, "poet"),
-        ({"kind": "skill", "skill": {}}, "names no skill"),
+        ({"kind": "skill", "skill": {}}, "has no skill name"),
         ({"kind": "shell", "shell": {"command": "true"}, "io": {"inputJsonPath": "../../x"}}, "leads out"),
     ],
 )
@@ -227,8 +227,8 @@ def test_a_missing_agent_ends_the_driver_and_leaves_the_effect_waiting(tmp_path:
     driven.variables["BRIDLE_CLAUDE"] = str(tmp_path / "gone")
     done = driven.drive()
     assert done.status == "unusable"
-    assert done.trouble is not None
-    assert "gone" in done.trouble.message
+    assert done.error is not None
+    assert "gone" in done.error.message
     del driven.variables["BRIDLE_CLAUDE"]
     assert driven.drive().status == "completed", "the same effect, once the agent is there"
 
@@ -248,8 +248,8 @@ def test_a_limit_ends_the_driver_and_leaves_the_effect_waiting(tmp_path: Path, w
         budget.write_text(json.dumps({"total_cost_usd": 5, "max_cost_usd": 5, "iterations": 1, "max_iterations": None}))
     done = driven.drive()
     assert done.status == "limit"
-    assert done.trouble is not None
-    assert (words if why == "usage" else "budget is spent") in done.trouble.message
+    assert done.error is not None
+    assert (words if why == "usage" else "budget is spent") in done.error.message
     assert driven.types()[-1] == "STARTED"
     budget.unlink(missing_ok=True)
     happy().install(tmp_path / "bin")
@@ -269,7 +269,7 @@ def test_kinds_that_nobody_here_knows_are_left_visible(tmp_path: Path) -> None:
     )
     done = driven.drive()
     assert (done.status, done.performed) == ("waiting", 1)
-    assert [action.effect.label for action in done.left] == ["odd", "mine"]
+    assert [action.effect.label for action in done.unsupported] == ["odd", "mine"]
     with FileStore(driven.run).write("the test") as writer:
         for label in ("odd", "mine"):
             writer.resolve(driven.effect(label), Posted(OK, value=label, started_at="x", finished_at="x"))
@@ -281,7 +281,7 @@ def test_a_performer_can_be_given_for_any_kind(tmp_path: Path) -> None:
         may_repeat = True
 
         async def perform(self, job: Job) -> Posted:
-            await job.note("BRIDLE_TELEGRAM", {"effectId": job.effect.effect_id})
+            await job.append_entry("BRIDLE_TELEGRAM", {"effectId": job.effect.effect_id})
             return Posted(OK, value=f"sent {job.task['words']}", started_at="x", finished_at="x")
 
         async def clear(self, job: Job) -> None:
@@ -510,7 +510,7 @@ def test_a_run_that_is_halted_from_outside_stops_what_is_under_way(tmp_path: Pat
 def test_a_second_driver_is_refused_and_told_who_the_first_is(tmp_path: Path) -> None:
     driven = new_drive(tmp_path, "async def process(inputs, ctx): return 1")
     first = FileLock.hold(driven.run / "bridle-drive.lock", holder="bridle drive")
-    with first, pytest.raises(LockHeld, match=f"the run r1 has a driver already.*process {os.getpid()}"):
+    with first, pytest.raises(LockHeld, match=f"another driver runs r1.*process {os.getpid()}"):
         driven.drive()
     assert driven.drive().status == "completed"
 
@@ -621,11 +621,11 @@ def test_a_disk_that_refuses_ends_the_driver_and_the_effect_is_no_failure(tmp_pa
     assert driven.drive().status == "completed"
 
 
-def test_wrong_manners_are_refused(tmp_path: Path) -> None:
+def test_wrong_options_are_refused(tmp_path: Path) -> None:
     driven = new_drive(tmp_path, "async def process(inputs, ctx): return 1")
-    with pytest.raises(UsageError, match="policy"):
+    with pytest.raises(UsageError, match="breakpoints must be"):
         driven.drive(breakpoints="maybe")
-    with pytest.raises(UsageError, match="none at all"):
+    with pytest.raises(UsageError, match="concurrency must be"):
         driven.drive(concurrency=0)
 
 

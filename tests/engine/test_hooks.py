@@ -100,7 +100,7 @@ def test_hooks_of_the_repository_the_user_and_the_plugin_run_in_this_order_each_
     names = ["10.sh", "9.sh", "a.sh", "b.sh"]
     folders = [repository_hooks(tmp_path), user_hooks(), plugin / "hooks"]
     assert order(witness) == [f"custom {folder / 'custom' / name}" for folder in folders for name in names]
-    assert [one.script.where for one in fired.ran] == ["per-repo"] * 4 + ["per-user"] * 4 + ["plugin"] * 4
+    assert [one.script.where for one in fired.results] == ["per-repo"] * 4 + ["per-user"] * 4 + ["plugin"] * 4
     assert fired.status == "executed"
     assert set((witness / "cwd").read_text().split()) == {str(tmp_path)}
 
@@ -144,10 +144,10 @@ def test_a_hook_that_fails_does_not_stop_the_rest(tmp_path: Path, witness: Path)
     put(user_hooks(), "custom", "3.sh", "#!/bin/sh\nkill -9 $$\n")
     put(user_hooks(), "custom", "4.sh")
     fired = fire(Hooks(tmp_path, os.environ), "custom", {})
-    assert [one.exit_code for one in fired.ran] == [3, None, -9, 0]
+    assert [one.exit_code for one in fired.results] == [3, None, -9, 0]
     assert fired.status == "error"
-    assert len(fired.faults) == 3
-    assert "2.sh" in fired.faults[1]
+    assert len(fired.failures) == 3
+    assert "2.sh" in fired.failures[1]
     assert [line.split("/")[-1] for line in order(witness)] == ["4.sh"]
 
 
@@ -161,8 +161,8 @@ def test_a_hook_that_takes_too_long_is_ended_with_all_it_started(tmp_path: Path,
     put(user_hooks(), "custom", "2.sh")
     os.environ["BABYSITTER_HOOK_TIMEOUT"] = "500"
     fired = fire(Hooks(tmp_path, os.environ), "custom", {})
-    assert fired.ran[0].exit_code is None
-    assert "was ended after 0.5 seconds" in fired.faults[0]
+    assert fired.results[0].exit_code is None
+    assert "timed out after 0.5 seconds" in fired.failures[0]
     assert [line.split("/")[-1] for line in order(witness)] == ["2.sh"]
     _wait_until_gone(int((witness / "pid").read_text()))
 
@@ -381,7 +381,10 @@ def test_hooks_of_an_untrusted_repository_are_remarked_on(tmp_path: Path, witnes
     put(repository_hooks(tmp_path), ON_ITERATION_START, "a.sh")
     bench = Bench(tmp_path, GATE)
     found = bench.iterate()
-    assert found.remarks == (f"the hooks in {tmp_path}/.a5c/hooks did not run: `bridle doctor --trust` lets them",)
+    assert found.warnings == (
+        f"the hooks in {tmp_path}/.a5c/hooks did not run: they are not trusted. "
+        "Read them, then run `bridle doctor --trust`.",
+    )
     assert found.hook_status == "untrusted"
     assert order(witness) == []
 
@@ -398,7 +401,7 @@ def test_failing_hooks_change_nothing_about_the_run(tmp_path: Path, witness: Pat
     found = bench.iterate()
     assert found.status == "completed"
     assert found.hook_status == "error"
-    assert len(found.remarks) == 3
+    assert len(found.warnings) == 3
 
 
 # ---- ctx.hook

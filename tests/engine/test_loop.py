@@ -79,7 +79,7 @@ async def process(inputs, ctx):
     if found.actions:  # the task that the process gave up on
         bench.post("1")
         found = bench.iterate()
-    assert "inside of a process" in str(found.output)
+    assert "inside a process" in str(found.output)
     assert way in str(found.output)
 
 
@@ -276,7 +276,7 @@ def test_other_threads_are_not_fenced_in() -> None:
 
 def test_the_loop_is_not_run_inside_of_another() -> None:
     async def inside() -> None:
-        with pytest.raises(InternalError, match="inside of a running event loop"), ReplayLoop().running():
+        with pytest.raises(InternalError, match="inside a running event loop"), ReplayLoop().running():
             pass
 
     asyncio.run(inside())

@@ -81,16 +81,16 @@ def test_a_process_that_ends_the_program_at_import_is_refused(tmp_path: Path) ->
 
 def test_a_name_that_is_not_there_is_told_with_those_that_are(tmp_path: Path) -> None:
     path = written(tmp_path, "async def one(inputs, ctx): ...\nasync def two(inputs, ctx): ...\ndef three(): ...\n")
-    assert refusal(path) == f"{path} has no 'process'\n  Its async functions are: one, two."
+    assert refusal(path) == f"{path} has no function 'process'\n  Its async functions are: one, two."
 
 
 def test_a_function_that_is_not_async_is_refused_with_its_line(tmp_path: Path) -> None:
     path = written(tmp_path, "\n\ndef process(inputs, ctx):\n    return 1\n")
-    assert f"{path}:3: 'process' is not an async function" in refusal(path)
+    assert f"{path}:3: 'process' must be an async function" in refusal(path)
 
 
 def test_a_value_is_no_process(tmp_path: Path) -> None:
-    assert "is not an async function" in refusal(written(tmp_path, "process = 7\n"))
+    assert "must be an async function" in refusal(written(tmp_path, "process = 7\n"))
 
 
 @pytest.mark.parametrize("name", ["process.mjs", "process.js", "process.ts"])

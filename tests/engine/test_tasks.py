@@ -10,15 +10,8 @@ from typing import Any
 import pytest
 
 import bridle
-from bridle.engine.process.define_task import (
-    DefinedTask,
-    TaskContext,
-    breakpoint_task,
-    define_task,
-    node_task,
-    orchestrator_task,
-    sleep_task,
-)
+from bridle.engine.process.define_task import DefinedTask, TaskContext, define_task
+from bridle.engine.process.task_templates import breakpoint_task, node_task, orchestrator_task, sleep_task
 from bridle.errors import BadTask
 from tests.engine.runs import Bench
 

@@ -103,7 +103,7 @@ def test_people_are_told_in_a_line(place: Place) -> None:
     assert done.stdout == f"[session:init] stateFile={place.path()} maxIterations=65000 runId=(none)\n"
     again = bridle("session:init", "--session-id", "s1", "--state-dir", place.state, cwd=place.folder)
     assert (again.code, again.stdout) == (1, "")
-    assert again.stderr.startswith("bridle: the session has its file already")
+    assert again.stderr.startswith("bridle: the session file exists")
 
 
 # session:init
@@ -312,7 +312,7 @@ def test_a_session_is_bound_to_a_run_that_is_not_there_only_with_a_warning(place
     place.put(a_session())
     done = place.session("associate", "--run-id", "gone")
     assert (done.code, place.file().session.run_id) == (0, "gone")
-    assert "there is no run gone" in done.stderr
+    assert "no readable run gone" in done.stderr
 
 
 @pytest.mark.parametrize("command", ["associate", "resume"])
@@ -324,7 +324,7 @@ def test_a_run_where_the_hooks_would_not_look_for_it_is_told(command: str, place
     run.rename(elsewhere / "r1")
     done = place.session(command, "--run-id", "r1", "--runs-dir", elsewhere)
     assert (done.code, place.file().session.run_id) == (0, "r1")
-    assert "start the host with $BABYSITTER_RUNS_DIR" in done.stderr
+    assert "Start the host with $BABYSITTER_RUNS_DIR" in done.stderr
     place.put(a_session())
     told = place.session(command, "--run-id", "r1", "--runs-dir", elsewhere, BABYSITTER_RUNS_DIR=str(elsewhere))
     assert (told.code, told.stderr) == (0, "")

@@ -1,1 +1,1 @@
-"""The `engine` layer; see docs/architecture.md."""
+"""Runs of a process: replay, iteration and driving; see docs/architecture.md."""

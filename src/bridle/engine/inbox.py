@@ -1,6 +1,6 @@
-"""What waits for a person: breakpoints, and effects that were under way when a driver died. And the answers to them.
+"""Questions for the user (breakpoints and interrupted effects) and their answers.
 
-Nothing is approved by silence, by an empty answer, or by one that can be read both ways.
+Silence, an empty answer or an ambiguous one never approves.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from bridle.journal.stores.post_rules import not_found
 from bridle.journal.stores.store import Store
 
 OWNER = "answer"
-BY_PERSON = "human"
+BY_USER = "human"
 BY_POLICY = "policy"
 DOUBT = "doubt"
-# What the payload of a breakpoint says where a yes or a no would be no answer.
+# The payload field of a breakpoint that asks for free text instead of a yes or no.
 ASKS_FOR = "asksFor"
-WORDS = "words"
+FREE_TEXT = "words"
 
 APPROVES = frozenset({"approve", "approved", "yes", "y", "ok", "okay", "accept", "accepted", "ship it", "lgtm", "go"})
 REJECTS = frozenset({"reject", "rejected", "no", "n", "deny", "denied", "refuse", "refused", "stop", "cancel"})
@@ -33,84 +33,86 @@ AGAIN = frozenset({"again", "do it again", "retry", "repeat"})
 
 @dataclass(frozen=True)
 class Question:
-    """One thing that a person is asked."""
+    """One question for the user."""
 
     effect_id: str
     kind: str
-    """`breakpoint`, or `doubt` for an effect that was under way."""
+    """`breakpoint`, or `doubt` for an interrupted effect."""
     label: str | None
     text: str
     options: tuple[str, ...] = ()
     payload: Any = None
 
     @property
-    def wants_words(self) -> bool:
-        """Whether any words answer it, and not only a yes or a no."""
-        return isinstance(self.payload, Mapping) and self.payload.get(ASKS_FOR) == WORDS
+    def takes_free_text(self) -> bool:
+        """Return whether any text is an answer, not only a yes or no."""
+        return isinstance(self.payload, Mapping) and self.payload.get(ASKS_FOR) == FREE_TEXT
 
     def as_json(self) -> dict[str, Any]:
-        """For programs."""
-        shown = {"effectId": self.effect_id, "kind": self.kind, "label": self.label, "question": self.text}
-        return shown | {"options": list(self.options), "payload": self.payload}
+        """Return the JSON form."""
+        fields = {"effectId": self.effect_id, "kind": self.kind, "label": self.label, "question": self.text}
+        return fields | {"options": list(self.options), "payload": self.payload}
 
 
 def questions(store: Store) -> list[Question]:
-    """Everything that waits for a person, oldest first."""
+    """Return all questions for the user, the oldest first."""
     state = store.state()
-    begun = effect_attempts.read(state)
-    found: list[Question] = []
+    attempts = effect_attempts.read(state)
+    pending: list[Question] = []
     for effect_id in state.standing.pending:
         effect = state.effects[effect_id]
-        known = begun.get(effect_id)
+        known = attempts.get(effect_id)
         if effect.kind == BREAKPOINT:
-            found.append(breakpoint_question(effect, store.task(effect_id)))
+            pending.append(breakpoint_question(effect, store.task(effect_id)))
         elif known is not None and known.question is not None:
-            found.append(doubt(effect, known.question))
-    return found
+            pending.append(doubt(effect, known.question))
+    return pending
 
 
 def answer(
-    store: Store, effect_id: str, text: str, *, approved: bool | None = None, by: str = BY_PERSON
+    store: Store, effect_id: str, text: str, *, approved: bool | None = None, by: str = BY_USER
 ) -> dict[str, Any]:
-    """Take a person's answer; the words are kept as they were given. UsageError where it cannot be one."""
+    """Record the user's answer verbatim; raise a UsageError for an invalid one."""
     state = store.state()
     effect = state.effects.get(effect_id)
     if effect is None:
         raise not_found(effect_id)
     if not effect.is_pending:
-        raise EffectResolved(f"effect {effect_id} has its answer already", remedy="bridle task:show tells which.")
+        raise EffectResolved(f"effect {effect_id} is already resolved", remedy="bridle task:show prints its result.")
     if effect.kind == BREAKPOINT:
-        value = reply(text, breakpoint_question(effect, store.task(effect_id)), approved=approved, by=by)
+        value = breakpoint_value(text, breakpoint_question(effect, store.task(effect_id)), approved=approved, by=by)
         _post(store, effect_id, value)
         return value
     known = effect_attempts.read(state).get(effect_id)
     if known is None or known.question is None:
         raise UsageError(
-            f"effect {effect_id} is of kind {effect.kind} and asks nobody",
+            f"effect {effect_id} of kind {effect.kind} is not a question",
             remedy="Post its result: bridle task:post RUN EFFECT --status ok --value-inline JSON",
         )
-    if _plain(text) not in AGAIN:
-        raise UsageError(f"{text!r} is no answer to: {known.question}", remedy="Answer `again`, or use task:post.")
+    if _normalise(text) not in AGAIN:
+        raise UsageError(f"the answer must be `again`, got {text!r}. The question: {known.question}")
     with store.write(OWNER) as writer:
         writer.append(effect_attempts.AGAIN, {"effectId": effect_id, "respondedBy": by})
     return {"again": True, "respondedBy": by}
 
 
-def reply(text: str, question: Question, *, approved: bool | None, by: str) -> dict[str, Any]:
-    """The value of a breakpoint for an answer; what could mean either is refused."""
-    if question.wants_words and approved is None:
+def breakpoint_value(text: str, question: Question, *, approved: bool | None, by: str) -> dict[str, Any]:
+    """Return the value of a breakpoint for an answer; raise a UsageError for an ambiguous one."""
+    if question.takes_free_text and approved is None:
         if not text.strip():
-            raise UsageError("an empty answer says nothing", remedy="Say what the agent needs to know.")
+            raise UsageError("the answer must not be empty", remedy="Write what the agent needs to know.")
         return {"approved": True, "response": text, "respondedBy": by}
-    option = next((one for one in question.options if _plain(one) == _plain(text)), None)
-    said = _meaning(text)
-    if approved is not None and said is not None and approved != said:
-        raise UsageError(f"{text!r} says one thing and the flag another", remedy="Leave one of them out.")
-    meant = said if approved is None else approved
-    if meant is None and option is None:
-        what = f"{text!r} is neither a yes nor a no" if text.strip() else "an empty answer decides nothing"
-        raise UsageError(what, remedy="Add --approve or --reject; your words are kept with it either way.")
-    value: dict[str, Any] = {"approved": meant is True, "response": text, "respondedBy": by}
+    option = next((option for option in question.options if _normalise(option) == _normalise(text)), None)
+    meaning = _meaning(text)
+    if approved is not None and meaning is not None and approved != meaning:
+        raise UsageError(f"the answer {text!r} contradicts the flag", remedy="Omit one of them.")
+    decision = meaning if approved is None else approved
+    if decision is None and option is None:
+        raise UsageError(
+            f"the answer must be a yes or a no, got {text!r}",
+            remedy="Add --approve or --reject; your text is recorded with it.",
+        )
+    value: dict[str, Any] = {"approved": decision is True, "response": text, "respondedBy": by}
     if option is not None:
         value["option"] = option
     if not value["approved"] and text.strip():
@@ -119,34 +121,34 @@ def reply(text: str, question: Question, *, approved: bool | None, by: str) -> d
 
 
 def breakpoint_question(effect: Effect, task: Mapping[str, Any]) -> Question:
-    """What a breakpoint asks."""
+    """Return the question of a breakpoint."""
     payload = _payload(task)
     text, options = effect.label or BREAKPOINT, tuple[str, ...]()
     if isinstance(payload, Mapping):
         text = str(payload.get("question") or payload.get("title") or text)
-        given = payload.get("options")
-        options = tuple(_option(one) for one in given) if isinstance(given, (list, tuple)) else ()
+        values = payload.get("options")
+        options = tuple(map(_option, values)) if isinstance(values, (list, tuple)) else ()
     elif isinstance(payload, str) and payload:
         text = payload
     return Question(effect.effect_id, BREAKPOINT, effect.label, text, options, payload)
 
 
 def doubt(effect: Effect, text: str) -> Question:
-    """What is asked about an effect that was under way."""
+    """Return the question about an interrupted effect."""
     return Question(effect.effect_id, DOUBT, effect.label, text, ("again",))
 
 
 def _meaning(text: str) -> bool | None:
-    plain = _plain(text)
-    return True if plain in APPROVES else False if plain in REJECTS else None
+    answer = _normalise(text)
+    return True if answer in APPROVES else False if answer in REJECTS else None
 
 
-def _plain(text: str) -> str:
+def _normalise(text: str) -> str:
     return re.sub(r"\s+", " ", text).strip(" .!\t\n").lower()
 
 
 def _payload(task: Mapping[str, Any]) -> Any:
-    """What a process gave the breakpoint, wherever the format keeps it."""
+    """Return the payload of a breakpoint, from either of its sections."""
     for name in ("metadata", "breakpoint"):
         section = task.get(name)
         if isinstance(section, Mapping) and section.get("payload") is not None:

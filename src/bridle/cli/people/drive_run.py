@@ -11,7 +11,7 @@ from typing import Any
 from bridle.cli import exit_codes
 from bridle.cli.people.terminal import print_document, run_interruptible, say, show, shown_run
 from bridle.engine.drive import driver
-from bridle.engine.drive.driver import Driven, DriveOptions
+from bridle.engine.drive.driver import DriveOptions, DriveResult
 from bridle.engine.hooks.find_hooks import repository_of
 from bridle.engine.hooks.run_hooks import Hooks
 from bridle.engine.iterate.iteration_report import COMPLETED, FAILED, HALTED, NONE
@@ -52,12 +52,12 @@ def drive_run(run: Path, drive_options: DriveOptions, options: CommandOptions) -
     else:
         for line in _lines(run, driven, resume):
             show(line)
-    if driven.trouble is not None:
-        say("; ".join(filter(None, (driven.trouble.message, driven.trouble.remedy))))
+    if driven.error is not None:
+        say("; ".join(filter(None, (driven.error.message, driven.error.remedy))))
     return _EXIT_CODES[driven.status]
 
 
-def _document(run: Path, driven: Driven, resume: str) -> dict[str, Any]:
+def _document(run: Path, driven: DriveResult, resume: str) -> dict[str, Any]:
     report = driven.iteration
     return {
         "run": report.run_id,
@@ -70,13 +70,13 @@ def _document(run: Path, driven: Driven, resume: str) -> dict[str, Any]:
         "error": report.error,
         "halt": report.halt,
         "questions": [question.as_json() for question in driven.questions],
-        "left": [action.as_json() for action in driven.left],
-        "trouble": None if driven.trouble is None else {"code": driven.trouble.code, "message": driven.trouble.message},
+        "left": [action.as_json() for action in driven.unsupported],
+        "trouble": None if driven.error is None else {"code": driven.error.code, "message": driven.error.message},
         "resume": None if driven.status == COMPLETED else resume,
     }
 
 
-def _lines(run: Path, driven: Driven, resume: str) -> Iterator[str]:
+def _lines(run: Path, driven: DriveResult, resume: str) -> Iterator[str]:
     report = driven.iteration
     cost = f", {driven.cost_usd:.4f} USD" if driven.cost_usd else ""
     yield f"{report.run_id}: {driven.status} ({driven.performed} effects executed{cost})"
@@ -95,7 +95,7 @@ def _lines(run: Path, driven: Driven, resume: str) -> Iterator[str]:
         yield from (f"  - {option}" for option in question.options)
         reply = "again" if question.kind == "doubt" else "approve"
         yield f'  answer with: bridle answer {question.effect_id} "{reply}" {shown_run(run)}'
-    for action in driven.left:
+    for action in driven.unsupported:
         effect = action.effect
         yield f"\n{effect.kind} effect {effect.label or effect.task_id} is for another program to execute"
         yield f"  post its result with: bridle task:post {shown_run(run)} {effect.effect_id} --status ok --value FILE"

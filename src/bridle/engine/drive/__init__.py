@@ -1,1 +1,1 @@
-"""The `engine/drive` package."""
+"""The driver: executes the pending effects of a run with agents and commands. May import every package of `engine`."""

@@ -1,7 +1,7 @@
-"""Effects that are agents: one fresh agent for each, through the runner, and what came of it as a value.
+"""The performer of agent effects: one new agent for each, started through the runner.
 
-The value is the agent's structured answer where the task has a schema, else its last words. What it cost, which session
-it was and where its log is stand in the result's metadata.
+The value is the agent's structured output if the task has a schema, else its last message. Cost, session and log are in
+the result's metadata.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from bridle.engine.drive.agent_request import AgentDefaults, request
-from bridle.engine.drive.agent_worktrees import Lent, Places
+from bridle.engine.drive.agent_worktrees import AgentWorktrees, LentWorktree
 from bridle.engine.drive.performer import LIMIT, UNUSABLE, Job, Unperformed, masked
 from bridle.engine.entries.effect_attempts import DELIVERED
 from bridle.errors import AgentNotReady, JournalBroken
@@ -26,53 +26,53 @@ from bridle.workspace.snapshot import Snapshot
 
 DELIVERY_FILE = "delivered.json"
 
-# Not the task's failure: the same agent will do when the account or the budget allows it.
+# Not a failure of the task: the same agent can do it once the account or the budget allows.
 _LIMITS = frozenset({Category.RATE_LIMIT, Category.USAGE_LIMIT})
 
 
 class AgentPerformer:
-    """Performs effects of the kinds agent and skill."""
+    """Executes effects of the kinds agent and skill."""
 
     may_repeat = True
-    """An agent starts afresh each time and finds what an earlier one left."""
+    """A new agent continues with the files that an earlier one left."""
 
-    def __init__(self, manner: AgentDefaults, places: Places) -> None:
-        self._manner = manner
-        self._places = places
+    def __init__(self, defaults: AgentDefaults, worktrees: AgentWorktrees) -> None:
+        self._defaults = defaults
+        self._worktrees = worktrees
 
     async def perform(self, job: Job) -> Posted | Unperformed:
-        """Run one agent; where others may be at work too, in a working copy of its own."""
+        """Run one agent; in its own worktree if others may run too."""
         if job.known.delivered is not None:
-            return await self._bring_in(job, job.known.delivered)
-        asked, started = request(job, self._manner), clock.iso(clock.now())
+            return await self._merge(job, job.known.delivered)
+        agent_request, started = request(job, self._defaults), clock.iso(clock.now())
         if job.attempt > 1:
-            await self._places.salvage(job)
-        lent = await self._places.lend(job) if job.is_side_by_side else None
+            await self._worktrees.salvage(job)
+        lent = await self._worktrees.lend(job) if job.is_parallel else None
         if lent is None:
-            async with self._places.here():
-                finished = await run(asked, environment=job.environment, say=job.say)
-            return _verdict(job, finished, started)
-        own = replace(asked, cwd=lent.folder, own_folder=True, home=job.repository)
+            async with self._worktrees.here():
+                finished = await run(agent_request, environment=job.environment, say=job.say)
+            return _to_result(job, finished, started)
+        own = replace(agent_request, cwd=lent.folder, own_folder=True, home=job.repository)
         finished = await run(own, environment=job.environment, say=job.say)
-        return await self._take_back(job, lent, _verdict(job, finished, started))
+        return await self._deliver(job, lent, _to_result(job, finished, started))
 
     async def clear(self, job: Job) -> None:
-        """Take away the working copy, and the record of what was done in it."""
-        if job.is_side_by_side or job.attempt > 1 or job.known.delivered is not None:
-            await self._places.clear(job.effect.effect_id)
+        """Remove the worktree and the record of its work."""
+        if job.is_parallel or job.attempt > 1 or job.known.delivered is not None:
+            await self._worktrees.clear(job.effect.effect_id)
         (job.folder() / DELIVERY_FILE).unlink(missing_ok=True)
 
-    async def _take_back(self, job: Job, lent: Lent, posted: Posted | Unperformed) -> Posted | Unperformed:
-        """Note what was done before it is brought in: whatever happens then, no agent has to do it again."""
+    async def _deliver(self, job: Job, lent: LentWorktree, posted: Posted | Unperformed) -> Posted | Unperformed:
+        """Record the work before it is merged, so that no agent has to repeat it after a crash."""
         if isinstance(posted, Unperformed):
             return posted
-        work = await self._places.look(lent)
+        work = await self._worktrees.take_snapshot(lent)
         if posted.status == ERROR:
-            return await self._refused(job, lent.base, work, posted)
+            return await self._keep_failed_work(job, lent.base, work, posted)
         result = {"value": posted.value, "metadata": posted.metadata}
-        moments = {"startedAt": posted.started_at, "finishedAt": posted.finished_at}
-        disk.write_json_atomic(job.folder() / DELIVERY_FILE, {**result, **moments})
-        note = {
+        times = {"startedAt": posted.started_at, "finishedAt": posted.finished_at}
+        disk.write_json_atomic(job.folder() / DELIVERY_FILE, {**result, **times})
+        delivery = {
             "effectId": job.effect.effect_id,
             "attempt": job.attempt,
             "base": lent.base.commit,
@@ -81,49 +81,50 @@ class AgentPerformer:
             "changed": work.tree != lent.base.tree,
             "ref": f"{layout.TASKS}/{job.effect.effect_id}/{DELIVERY_FILE}",
         }
-        await job.note(DELIVERED, note)
-        return await self._bring_in(job, note)
+        await job.append_entry(DELIVERED, delivery)
+        return await self._merge(job, delivery)
 
-    async def _bring_in(self, job: Job, note: Mapping[str, Any]) -> Posted:
-        """Join what was delivered into the repository."""
-        delivery = disk.read_json(job.run / str(note["ref"]))
+    async def _merge(self, job: Job, delivered: Mapping[str, Any]) -> Posted:
+        """Merge delivered work into the repository."""
+        path = job.run / str(delivered["ref"])
+        delivery = disk.read_json(path)
         if not isinstance(delivery, dict):
-            raise JournalBroken(f"{job.run / str(note['ref'])}, which the journal speaks of, is not there")
-        job = replace(job, attempt=int(note["attempt"]))
-        work = await self._places.find(job)
-        in_the_way = await self._places.bring_in(job, note["base"], note["tree"])
-        workspace: dict[str, Any] = {"changed": note["changed"]}
-        if in_the_way is not None or work.head != note["head"]:
-            why = f"{job.name}: not joined" if in_the_way is not None else f"{job.name}: with the agent's own commits"
-            workspace["branch"] = await self._places.keep(job, work, why)
-        return _delivered(delivery, in_the_way, workspace)
+            raise JournalBroken(f"{path}, which the journal refers to, is missing")
+        job = replace(job, attempt=int(delivered["attempt"]))
+        work = await self._worktrees.find(job)
+        conflicts = await self._worktrees.merge(job, delivered["base"], delivered["tree"])
+        workspace: dict[str, Any] = {"changed": delivered["changed"]}
+        if conflicts is not None or work.head != delivered["head"]:
+            reason = f"{job.name}: not merged" if conflicts is not None else f"{job.name}: with the agent's own commits"
+            workspace["branch"] = await self._worktrees.keep(job, work, reason)
+        return _delivered(delivery, conflicts, workspace)
 
-    async def _refused(self, job: Job, base: Snapshot, work: Snapshot, posted: Posted) -> Posted:
-        """An agent failed: what it has changed is not brought in, but not lost either."""
+    async def _keep_failed_work(self, job: Job, base: Snapshot, work: Snapshot, posted: Posted) -> Posted:
+        """Keep the changes of a failed agent on a branch, unmerged."""
         if work.tree == base.tree and work.head == base.head:
             return posted
-        branch = await self._places.keep(job, work, f"{job.name}: what an agent left that failed")
-        told: dict[str, Any] = dict(posted.error or {})
-        told["data"] = {**told.get("data", {}), "workspace": {"changed": True, "branch": branch}}
-        return Posted(ERROR, error=told, started_at=posted.started_at, finished_at=posted.finished_at)
+        branch = await self._worktrees.keep(job, work, f"{job.name}: changes of a failed agent")
+        error: dict[str, Any] = dict(posted.error or {})
+        error["data"] = {**error.get("data", {}), "workspace": {"changed": True, "branch": branch}}
+        return Posted(ERROR, error=error, started_at=posted.started_at, finished_at=posted.finished_at)
 
 
-def _verdict(job: Job, finished: Finished, started: str) -> Posted | Unperformed:
-    """What came of an agent: a value, an error, or nothing that could be blamed on the effect."""
+def _to_result(job: Job, finished: Finished, started: str) -> Posted | Unperformed:
+    """Return the result of an agent, or Unperformed if the effect is not to blame."""
     outcome, ended = finished.outcome, clock.iso(clock.now())
     if finished.unusable is not None:
         return Unperformed(UNUSABLE, finished.unusable)
-    is_refused = finished.attempts == 0 and outcome.category is Category.BUDGET
-    if outcome.failed and (outcome.category in _LIMITS or is_refused):
+    is_over_budget = finished.attempts == 0 and outcome.category is Category.BUDGET
+    if outcome.failed and (outcome.category in _LIMITS or is_over_budget):
         return Unperformed(
-            LIMIT, AgentNotReady(f"{job.name}: {outcome.reason or outcome.error}", remedy=_when(finished))
+            LIMIT, AgentNotReady(f"{job.name}: {outcome.reason or outcome.error}", remedy=_retry_remedy(finished))
         )
     metadata = masked(_metadata(job, finished), job.mask)
     if outcome.failed:
-        message = job.mask.apply(str(outcome.reason or outcome.error or "the agent failed and did not say why"))
+        message = job.mask.apply(str(outcome.reason or outcome.error or "the agent failed without a message"))
         category = outcome.category.value if outcome.category else None
-        told = {"name": "AgentFailed", "message": message, "data": {"category": category, **metadata}}
-        return Posted(ERROR, error=told, started_at=started, finished_at=ended)
+        error = {"name": "AgentFailed", "message": message, "data": {"category": category, **metadata}}
+        return Posted(ERROR, error=error, started_at=started, finished_at=ended)
     answer = finished.record.structured_output if finished.record.has_structured_output else outcome.final_text
     return Posted(OK, value=masked(answer, job.mask), metadata=metadata, started_at=started, finished_at=ended)
 
@@ -143,23 +144,23 @@ def _metadata(job: Job, finished: Finished) -> dict[str, Any]:
     }
 
 
-def _delivered(delivery: dict[str, Any], in_the_way: Conflicts | None, workspace: dict[str, Any]) -> Posted:
+def _delivered(delivery: dict[str, Any], conflicts: Conflicts | None, workspace: dict[str, Any]) -> Posted:
     started, ended = str(delivery["startedAt"]), str(delivery["finishedAt"])
     metadata = {**(delivery["metadata"] or {}), "workspace": workspace}
-    if in_the_way is None:
+    if conflicts is None:
         return Posted(OK, value=delivery["value"], metadata=metadata, started_at=started, finished_at=ended)
-    paths = ", ".join(in_the_way.paths) or in_the_way.said
-    told = {
+    paths = ", ".join(conflicts.paths) or conflicts.said
+    error = {
         "name": "WorkspaceConflict",
-        "message": f"the agent's work could not be joined into the repository: {paths}",
-        "data": {"conflicts": list(in_the_way.paths), "value": delivery["value"], **metadata},
+        "message": f"could not merge the agent's work into the repository: {paths}",
+        "data": {"conflicts": list(conflicts.paths), "value": delivery["value"], **metadata},
     }
-    return Posted(ERROR, error=told, started_at=started, finished_at=ended)
+    return Posted(ERROR, error=error, started_at=started, finished_at=ended)
 
 
-def _when(finished: Finished) -> str:
-    said = finished.outcome.error
-    moment = limit_reset_time(finished.record.resets_at, said, now=clock.now(), local=clock.local_zone())
-    if moment is None:
+def _retry_remedy(finished: Finished) -> str:
+    text = finished.outcome.error
+    time = limit_reset_time(finished.record.resets_at, text, now=clock.now(), local=clock.local_zone())
+    if time is None:
         return "Drive the run again later; nothing is lost."
-    return f"Drive the run again after {clock.iso(moment)}; nothing is lost."
+    return f"Drive the run again after {clock.iso(time)}; nothing is lost."

@@ -1,4 +1,4 @@
-"""What a task asks of an agent: from its definition to a request for the runner."""
+"""The request to the runner for an agent task."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from bridle.engine.process.effects import SKILL
 from bridle.errors import BadTask
 from bridle.run.request import Limits, Mode, Permission, Reasoning, Request
 
-# What other programs call an agent that has another name here.
+# Names of agents in other programs.
 _AGENTS = {"claude-code": "claude"}
-# The parts of a prompt that the format knows, in the order in which they make sense; others follow.
+# The parts of a prompt by the format, in a sensible order; others follow.
 _PARTS = ("role", "task", "context", "instructions", "outputFormat")
 
 
 @dataclass(frozen=True)
 class AgentDefaults:
-    """How agents are run where a task says nothing about it."""
+    """The defaults for agent tasks."""
 
     agent: str = "claude"
     model: str | None = None
@@ -29,38 +29,38 @@ class AgentDefaults:
     limits: Limits = field(default_factory=Limits)
 
 
-def request(job: Job, manner: AgentDefaults) -> Request:
-    """The agent run that a task asks for, in the repository; BadTask where it cannot be one."""
+def request(job: Job, defaults: AgentDefaults) -> Request:
+    """Return the request for an agent task in the repository; raise BadTask if it is invalid."""
     kind = job.effect.kind
     section = job.task.get(kind)
-    given: Mapping[str, Any] = section if isinstance(section, Mapping) else {"prompt": section}
+    fields: Mapping[str, Any] = section if isinstance(section, Mapping) else {"prompt": section}
     execution = job.task.get("execution")
-    more: Mapping[str, Any] = execution if isinstance(execution, Mapping) else {}
-    schema, harness = given.get("outputSchema") or given.get("schema"), str(more.get("harness") or manner.agent)
+    hints: Mapping[str, Any] = execution if isinstance(execution, Mapping) else {}
+    schema, harness = fields.get("outputSchema") or fields.get("schema"), str(hints.get("harness") or defaults.agent)
     try:
         return Request(
-            prompt=_prompt(kind, given, job.task),
+            prompt=_prompt(kind, fields, job.task),
             cwd=job.repository,
             agent=_AGENTS.get(harness, harness),
-            mode=Mode(given.get("mode") or Mode.CODER),
+            mode=Mode(fields.get("mode") or Mode.CODER),
             task=job.name,
-            system_prompt=_text(given.get("systemPrompt")),
-            allowed_tools=_tools(given.get("allowedTools")),
-            model=_text(given.get("model")) or _text(more.get("model")) or manner.model,
-            reasoning=Reasoning(given["reasoning"]) if given.get("reasoning") else manner.reasoning,
+            system_prompt=_text(fields.get("systemPrompt")),
+            allowed_tools=_tools(fields.get("allowedTools")),
+            model=_text(fields.get("model")) or _text(hints.get("model")) or defaults.model,
+            reasoning=Reasoning(fields["reasoning"]) if fields.get("reasoning") else defaults.reasoning,
             json_schema=schema if isinstance(schema, Mapping) else None,
-            permission=manner.permission,
-            limits=_limits(given, manner.limits),
+            permission=defaults.permission,
+            limits=_limits(fields, defaults.limits),
         )
     except ValueError as error:
-        raise BadTask(f"the task {job.name!r} of kind {kind} cannot be run: {error}") from error
+        raise BadTask(f"the definition of task {job.name!r} is invalid: {error}") from error
 
 
-def _prompt(kind: str, given: Mapping[str, Any], task: Mapping[str, Any]) -> str:
-    """The words for the agent: its own, or put together from the parts that the format knows."""
+def _prompt(kind: str, fields: Mapping[str, Any], task: Mapping[str, Any]) -> str:
+    """Return the prompt: a text, or the joined parts by the format."""
     if kind == SKILL:
-        return _skill_prompt(given, task)
-    prompt = given.get("prompt")
+        return _skill_prompt(fields, task)
+    prompt = fields.get("prompt")
     if isinstance(prompt, str) and prompt.strip():
         return prompt
     if isinstance(prompt, Mapping):
@@ -71,11 +71,11 @@ def _prompt(kind: str, given: Mapping[str, Any], task: Mapping[str, Any]) -> str
     raise BadTask("a task of kind agent has no prompt", remedy="Give agent: {'prompt': 'what to do'}.")
 
 
-def _skill_prompt(given: Mapping[str, Any], task: Mapping[str, Any]) -> str:
-    name = given.get("name") or given.get("skill")
+def _skill_prompt(fields: Mapping[str, Any], task: Mapping[str, Any]) -> str:
+    name = fields.get("name") or fields.get("skill")
     if not isinstance(name, str) or not name:
-        raise BadTask("a task of kind skill names no skill", remedy="Give skill: {'name': …, 'context': …}.")
-    context = given.get("context") or given.get("args") or task.get("inputs")
+        raise BadTask("a task of kind skill has no skill name", remedy="Give skill: {'name': …, 'context': …}.")
+    context = fields.get("context") or fields.get("args") or task.get("inputs")
     return f"Use the skill {name!r} for this:\n{_lines(context)}"
 
 
@@ -87,11 +87,11 @@ def _lines(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, indent=2)
 
 
-def _limits(given: Mapping[str, Any], limits: Limits) -> Limits:
-    wish = given.get("timeoutMs")
-    if not isinstance(wish, (int, float)) or isinstance(wish, bool) or wish <= 0:
+def _limits(fields: Mapping[str, Any], limits: Limits) -> Limits:
+    timeout_ms = fields.get("timeoutMs")
+    if not isinstance(timeout_ms, (int, float)) or isinstance(timeout_ms, bool) or timeout_ms <= 0:
         return limits
-    return replace(limits, run_seconds=wish / 1000)
+    return replace(limits, run_seconds=timeout_ms / 1000)
 
 
 def _text(value: object) -> str | None:

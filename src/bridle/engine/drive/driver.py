@@ -1,7 +1,7 @@
-"""The driver: performs the effects that a run waits for, from outside, until the run ends or somebody else must act.
+"""The driver: executes the pending effects of a run until it ends or waits for the user or another program.
 
-Nothing is begun that is not in the journal, and everything that was done is in it: `requested`, then `started`, then
-`resolved`. What was under way when a driver ended is found as such by the next one.
+The journal records `requested`, then `started`, then `resolved` for each effect, each before the next step. So the
+next driver detects effects that were interrupted.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from typing import Any
 from bridle.engine import inbox
 from bridle.engine.drive import performer
 from bridle.engine.drive.agent_performer import AgentPerformer
-from bridle.engine.drive.agent_request import AgentDefaults as AgentManner
-from bridle.engine.drive.agent_worktrees import Places
+from bridle.engine.drive.agent_request import AgentDefaults
+from bridle.engine.drive.agent_worktrees import AgentWorktrees
 from bridle.engine.drive.command_performer import KINDS as COMMAND_KINDS
 from bridle.engine.drive.command_performer import CommandPerformer
 from bridle.engine.drive.performer import Performer, Say
@@ -38,15 +38,15 @@ from bridle.wire.mask import Mask, secret_values
 
 LOCK_FILE = "bridle-drive.lock"
 
-# Another driver that is on its way out needs no longer.
+# Enough for a driver that is about to exit.
 LOCK_SECONDS = 2.0
-# The keeper gives what a killed driver had started a second, and then kills it; on a loaded machine that takes longer.
+# The keeper kills the children of a killed driver after a second; on a loaded machine that takes longer.
 KEEPER_SECONDS = 30.0
-# How often the journal is looked at for what others wrote: an answer, a posted result.
+# How often the journal is checked for entries of other programs: an answer, a posted result.
 POLL_SECONDS = 0.25
-# Effects at once where nobody says otherwise: more agents would only wait for the same account and the same disk.
+# The default: more agents would only compete for the same account and the same disk.
 CONCURRENCY = 4
-# A run that takes longer than a working day is looked at by somebody before it goes on.
+# A working day: after that the user should check the run before it continues.
 LIMIT_SECONDS = 8 * 60 * 60.0
 
 AGENT_KINDS = frozenset({AGENT, SKILL})
@@ -63,28 +63,28 @@ _ENDED = frozenset({COMPLETED, FAILED, HALTED, NONE})
 
 @dataclass(frozen=True)
 class DriveOptions:
-    """How a run is driven."""
+    """The options of a driver."""
 
     breakpoints: str = ASK
-    """`ask`: a person answers. `approve`, `reject`: a policy does, and the journal says so."""
+    """`ask`: the user answers. `approve`, `reject`: this policy answers, and the journal records it."""
     concurrency: int = CONCURRENCY
     waits: bool = False
-    """Whether to wait for people and other programs; else the driver ends when only they can go on."""
+    """Whether to wait for the user and other programs; else the driver ends when only they can continue."""
     limit_seconds: float = LIMIT_SECONDS
-    agents: AgentManner = field(default_factory=AgentManner)
+    agents: AgentDefaults = field(default_factory=AgentDefaults)
     quiet: frozenset[str] = frozenset()
-    """Kinds whose performers tell of themselves; only what went wrong with them is said."""
+    """Kinds whose performers print their own progress; the driver prints only their errors."""
 
     def __post_init__(self) -> None:
         if self.breakpoints not in (ASK, APPROVE, REJECT):
-            raise UsageError(f"{self.breakpoints!r} is no policy for breakpoints", remedy="Use ask, approve or reject.")
+            raise UsageError(f"breakpoints must be ask, approve or reject, got {self.breakpoints!r}")
         if self.concurrency < 1:
-            raise UsageError(f"{self.concurrency} effects at once is none at all", remedy="Give 1 or more.")
+            raise UsageError(f"concurrency must be at least 1, got {self.concurrency}")
 
 
 @dataclass(frozen=True)
-class Driven:
-    """Where the run stands when the driver ends."""
+class DriveResult:
+    """The state of the run when the driver ends."""
 
     status: str
     """`completed`, `failed`, `halted`, `none`, `waiting`, `limit` or `unusable`."""
@@ -92,13 +92,13 @@ class Driven:
     performed: int
     """How many effects this driver resolved."""
     cost_usd: float
-    """What their agents cost, as far as that is known."""
+    """The known cost of their agents."""
     questions: tuple[inbox.Question, ...] = ()
-    """What waits for a person."""
-    left: tuple[Action, ...] = ()
-    """Effects of kinds that this driver does not know; whoever made them must post their results."""
-    trouble: Error | None = None
-    """Which limit was reached, or which agent cannot be used."""
+    """The questions that wait for the user."""
+    unsupported: tuple[Action, ...] = ()
+    """Effects of kinds without a performer; another program must post their results."""
+    error: Error | None = None
+    """The limit that was reached, or why the agent cannot be used."""
 
 
 class Driver:
@@ -109,7 +109,7 @@ class Driver:
         open_store: Callable[[], Store],
         folder: Path,
         hooks: Hooks,
-        manner: DriveOptions,
+        options: DriveOptions,
         *,
         environment: Mapping[str, str],
         say: Say = lambda _line: None,
@@ -117,62 +117,62 @@ class Driver:
     ) -> None:
         mask = Mask(secret_values(environment))
         self._say: Say = lambda line: say(mask.apply(line))
-        self._folder, self._manner = folder, manner
+        self._folder, self._options = folder, options
         self._open_store = open_store
         self._store = open_store()
-        # A store of its own: it works in another thread.
+        # A separate store, since it is used on another thread.
         self._engine = Engine(open_store(), folder, hooks, attempt_of=self._attempt_of)
-        self._places = Places(hooks.repository, environment, self._say)
-        standard: dict[str, Performer] = dict.fromkeys(AGENT_KINDS, AgentPerformer(manner.agents, self._places))
+        self._worktrees = AgentWorktrees(hooks.repository, environment, self._say)
+        standard: dict[str, Performer] = dict.fromkeys(AGENT_KINDS, AgentPerformer(options.agents, self._worktrees))
         standard |= dict.fromkeys(COMMAND_KINDS, CommandPerformer())
         self._performers = {**standard, **(performers or {})}
-        self._work = RunningEffects(
+        self._effects = RunningEffects(
             self._store,
             folder,
             hooks,
             self._performers,
-            concurrency=manner.concurrency,
+            concurrency=options.concurrency,
             environment={**environment, "BRIDLE_RUN_ID": folder.name, "BRIDLE_RUN_DIR": str(folder)},
             mask=mask,
             say=self._say,
-            quiet=manner.quiet,
+            quiet=options.quiet,
         )
-        self._known: dict[str, EffectAttempts] = {}
-        """What earlier drivers had begun."""
-        self._noted: set[str] = set()
-        """Effects of which the engine has noted that they are begun, and that are not begun yet."""
-        self._told: set[str] = set()
+        self._attempts: dict[str, EffectAttempts] = {}
+        """The attempts of earlier drivers."""
+        self._recorded_starts: set[str] = set()
+        """Effects whose start the engine has recorded and that are not started yet."""
+        self._printed: set[str] = set()
 
-    async def drive(self) -> Driven:
-        """Go on until the run ends, or until only others can go on."""
-        self._store.metadata()  # a folder that is no run is refused before anything is made in it
+    async def drive(self) -> DriveResult:
+        """Execute effects until the run ends, or until only the user or other programs can continue."""
+        self._store.metadata()  # raises for a folder that is not a run, before anything is written to it
         lock = await self._lock()
         try:
             lock.outlive_us()
-            state = self._open_store().state()  # of a store of its own, which keeps nothing of it
-            self._known = effect_attempts.read(state)
+            state = self._open_store().state()  # of a separate store, which is not kept
+            self._attempts = effect_attempts.read(state)
             if lock.predecessor is not None:
-                self._say(f"the last driver of this run (process {lock.predecessor.pid}) was killed; going on")
-                await self._places.sweep({effect.effect_id for effect in state.resolved})
-            return await self._until_it_ends()
+                self._say(f"the last driver of this run (process {lock.predecessor.pid}) was killed; continuing")
+                await self._worktrees.sweep({effect.effect_id for effect in state.resolved})
+            return await self._run()
         finally:
-            await undisturbed(asyncio.ensure_future(self._work.end()))
+            await undisturbed(asyncio.ensure_future(self._effects.cancel_all()))
             self._engine.close()
             lock.release()
 
     async def _lock(self) -> FileLock:
-        """One driver at a run. The lock of one that was killed is waited for: what it had started is being ended."""
+        """Take the lock that allows one driver; wait while the children of a killed driver are being stopped."""
         try:
             return await self._hold(LOCK_SECONDS)
         except LockHeld as refusal:
             holder = refusal.payload
             if not isinstance(holder, Holder) or _is_alive(holder.pid):
                 raise LockHeld(
-                    f"the run {self._folder.name} has a driver already: {refusal.message}",
-                    remedy="Wait until it is done, or end that process; then drive the run again.",
+                    f"another driver runs {self._folder.name}: {refusal.message}",
+                    remedy="Wait until it ends or stop that process, then drive the run again.",
                     payload=holder,
                 ) from refusal
-        self._say("waiting until what the last driver of this run had started has ended")
+        self._say("waiting until the children of the last driver of this run have ended")
         return await self._hold(KEEPER_SECONDS)
 
     async def _hold(self, seconds: float) -> FileLock:
@@ -181,161 +181,163 @@ class Driver:
 
         return await undisturbed(in_thread(hold, name="waiting for the driver's lock"))
 
-    async def _until_it_ends(self) -> Driven:
-        deadline = clock.monotonic() + self._manner.limit_seconds
+    async def _run(self) -> DriveResult:
+        deadline = clock.monotonic() + self._options.limit_seconds
         while True:
-            found = await self._iterate()
-            if found.status in _ENDED:
-                await self._work.close()
-                return self._driven(found.status, found)
-            if self._work.is_stopping:
-                return await self._stopped(found)
-            mark = self._mark()
-            if not _ids(found) <= mark.pending:
-                continue  # a hook, or somebody else, has posted a result meanwhile
-            questions = await self._begin(found)
+            report = await self._iterate()
+            if report.status in _ENDED:
+                await self._effects.close()
+                return self._result(report.status, report)
+            if self._effects.is_stopping:
+                return await self._stop(report)
+            version = self._version()
+            if not _ids(report) <= version.pending:
+                continue  # a hook or another program has posted a result since
+            questions = await self._start_effects(report)
             if questions is None:
                 continue
-            if self._work.is_at_rest and found.until_ms is None and not self._manner.waits:
-                return self._waiting(WAITING, found, questions)
-            if not await self._something_happens(mark, found.until_ms, deadline):
-                trouble = RunError(f"driving took longer than its limit of {self._manner.limit_seconds:g} seconds")
-                return self._waiting(LIMIT, found, questions, trouble)
+            if self._effects.is_idle and report.until_ms is None and not self._options.waits:
+                return self._waiting(WAITING, report, questions)
+            if not await self._wait_for_change(version, report.until_ms, deadline):
+                error = RunError(f"the driver reached its time limit of {self._options.limit_seconds:g} seconds")
+                return self._waiting(LIMIT, report, questions, error)
 
     async def _iterate(self) -> Iteration:
-        """One iteration; where the process cannot go on, what is under way comes to its end first."""
+        """Run one iteration; if the process cannot continue, let running effects finish first."""
         try:
-            found = await undisturbed(in_thread(self._engine.iterate, name="iterating"))
+            report = await undisturbed(in_thread(self._engine.iterate, name="iterating"))
         except Error:
-            await self._work.drain()
+            await self._effects.drain()
             raise
-        for remark in found.remarks:
-            if remark not in self._told:
-                self._told.add(remark)
-                self._say(remark)
-        self._noted &= _ids(found)
-        await self._work.give_up(_ids(found))
-        return found
+        for warning in report.warnings:
+            if warning not in self._printed:
+                self._printed.add(warning)
+                self._say(warning)
+        self._recorded_starts &= _ids(report)
+        await self._effects.cancel_except(_ids(report))
+        return report
 
     def _attempt_of(self, action: Action) -> int | None:
-        """The attempt at an effect that is begun as soon as this iteration is over; None where that is not certain.
+        """Return the number of the attempt that will start right after this iteration; None if that is not certain.
 
-        Only of one that may be repeated: should we die before it has begun, nobody is to be asked about it.
+        Only for effects that may be repeated: if the driver dies before the start, the user need not be asked.
         """
         effect = action.effect
-        known = self._known.get(effect.effect_id, EffectAttempts())
+        known = self._attempts.get(effect.effect_id, EffectAttempts())
         if (
             effect.kind not in self._performers
             or not self._may_repeat(action)
             or known.question is not None
             or known.delivered is not None
-            or effect.effect_id in self._noted
-            or self._work.is_under_way(effect.effect_id)
-            or self._work.room <= len(self._noted)
+            or effect.effect_id in self._recorded_starts
+            or self._effects.is_started(effect.effect_id)
+            or self._effects.free_slots <= len(self._recorded_starts)
         ):
             return None
-        self._noted.add(effect.effect_id)
+        self._recorded_starts.add(effect.effect_id)
         return known.attempts + 1
 
     def _may_repeat(self, action: Action) -> bool:
         return self._performers[action.effect.kind].may_repeat or action.task.get("idempotent") is True
 
-    async def _begin(self, found: Iteration) -> list[inbox.Question] | None:
-        """Begin what can be begun; gives what waits for a person, or None where a policy has answered something."""
+    async def _start_effects(self, report: Iteration) -> list[inbox.Question] | None:
+        """Start effects; return the questions for the user, or None if the policy has answered one."""
         questions: list[inbox.Question] = []
         has_answered = False
-        for action in found.actions:
+        for action in report.actions:
             effect = action.effect
-            if self._work.is_under_way(effect.effect_id):
+            if self._effects.is_started(effect.effect_id):
                 continue
             if effect.kind == BREAKPOINT:
                 has_answered |= await self._answer(action)
                 questions.append(inbox.breakpoint_question(effect, action.task))
             elif effect.kind in self._performers:
-                question = await self._perform(found, action)
+                question = await self._start_effect(report, action)
                 questions += [] if question is None else [question]
         return None if has_answered else questions
 
     async def _answer(self, action: Action) -> bool:
-        """Let the policy answer a breakpoint, where there is one; whether it did."""
-        if self._manner.breakpoints == ASK:
+        """Answer a breakpoint by the policy; return False without one."""
+        if self._options.breakpoints == ASK:
             return False
-        approved = self._manner.breakpoints == APPROVE
-        words = f"decided by the policy --breakpoints {self._manner.breakpoints}"
+        approved = self._options.breakpoints == APPROVE
+        text = f"decided by the policy --breakpoints {self._options.breakpoints}"
         effect_id = action.effect.effect_id
 
         def answer() -> None:
-            inbox.answer(self._store, effect_id, words, approved=approved, by=inbox.BY_POLICY)
+            inbox.answer(self._store, effect_id, text, approved=approved, by=inbox.BY_POLICY)
 
         try:
             await undisturbed(in_thread(answer, name="answering a breakpoint"))
         except EffectResolved:
-            return True  # a person was faster
-        self._say(f"breakpoint {action.effect.label or effect_id}: {words}")
+            return True  # the user was faster
+        self._say(f"breakpoint {action.effect.label or effect_id}: {text}")
         return True
 
-    async def _perform(self, found: Iteration, action: Action) -> inbox.Question | None:
-        """Begin an effect, or ask a person first where it was under way and may not be done twice."""
+    async def _start_effect(self, report: Iteration, action: Action) -> inbox.Question | None:
+        """Start an effect, or return a question if it was interrupted and must not run twice."""
         effect = action.effect
-        known = self._known.get(effect.effect_id, EffectAttempts())
-        if known.question is not None:  # an answer may have come since
+        known = self._attempts.get(effect.effect_id, EffectAttempts())
+        if known.question is not None:  # it may have been answered since
             known = effect_attempts.read(self._open_store().state()).get(effect.effect_id, known)
-        if known.question is None and known.attempts and not known.is_wanted_again and not self._may_repeat(action):
+        if known.question is None and known.attempts and not known.may_retry and not self._may_repeat(action):
             text = effect_attempts.doubt_question(effect)
-            await self._work.note(
+            await self._effects.append_entry(
                 effect_attempts.DOUBT, {"effectId": effect.effect_id, "attempt": known.attempts, "question": text}
             )
             known = EffectAttempts(known.attempts, text)
         if known.question is not None:
-            self._known[effect.effect_id] = known
+            self._attempts[effect.effect_id] = known
             return inbox.doubt(effect, known.question)
-        is_side_by_side = self._manner.concurrency > 1 and _has_company(found, action)
-        is_noted = effect.effect_id in self._noted
-        self._noted.discard(effect.effect_id)
-        self._known.pop(effect.effect_id, None)
-        self._work.begin(action, known, is_side_by_side=is_side_by_side, is_noted=is_noted)
+        is_parallel = self._options.concurrency > 1 and _runs_in_parallel(report, action)
+        is_recorded = effect.effect_id in self._recorded_starts
+        self._recorded_starts.discard(effect.effect_id)
+        self._attempts.pop(effect.effect_id, None)
+        self._effects.start(action, known, is_parallel=is_parallel, is_recorded=is_recorded)
         return None
 
-    async def _something_happens(self, mark: _Mark, until_ms: int | None, deadline: float) -> bool:
-        """Wait for the end of an effect or a sleep, or for what others write; False when the limit is reached."""
+    async def _wait_for_change(self, version: _Version, until_ms: int | None, deadline: float) -> bool:
+        """Wait until an effect or a sleep ends or the journal changes; return False at the time limit."""
         while clock.monotonic() < deadline:
             limit = min(POLL_SECONDS, max(0.0, deadline - clock.monotonic()))
             if until_ms is not None:
                 limit = min(limit, max(0.0, until_ms / 1000 - clock.now().timestamp()))
-            if await self._work.wait(limit) or self._mark() != mark:
+            if await self._effects.wait(limit) or self._version() != version:
                 return True
             if until_ms is not None and clock.now().timestamp() * 1000 >= until_ms:
                 return True
         return False
 
-    def _mark(self) -> _Mark:
-        """What tells whether there is news for the process, or an answer to a question of ours."""
+    def _version(self) -> _Version:
+        """Return what changes when the process has new results, or a question an answer."""
         standing = self._store.standing()
-        asks = any(known.question for known in self._known.values())
-        return _Mark(frozenset(standing.pending), standing.end, standing.seq if asks else 0)
+        has_questions = any(known.question for known in self._attempts.values())
+        return _Version(frozenset(standing.pending), standing.end, standing.seq if has_questions else 0)
 
-    async def _stopped(self, found: Iteration) -> Driven:
-        """Something keeps effects from being performed: what is under way comes to its end, nothing is begun."""
-        await self._work.drain()
-        if self._work.fault is not None:
-            raise self._work.fault
-        unperformed = self._work.unperformed
-        assert unperformed is not None  # noqa: S101  # for the type checker: it is one or the other
-        return self._driven(unperformed.why, found, trouble=unperformed.error)
+    async def _stop(self, report: Iteration) -> DriveResult:
+        """Let running effects finish, start no more, and return or raise the cause."""
+        await self._effects.drain()
+        if self._effects.error is not None:
+            raise self._effects.error
+        unperformed = self._effects.unperformed
+        assert unperformed is not None  # noqa: S101  # for the type checker: is_stopping has one of the two causes
+        return self._result(unperformed.why, report, error=unperformed.error)
 
     def _waiting(
-        self, status: str, found: Iteration, questions: list[inbox.Question], trouble: Error | None = None
-    ) -> Driven:
+        self, status: str, report: Iteration, questions: list[inbox.Question], error: Error | None = None
+    ) -> DriveResult:
         known = {BREAKPOINT, SLEEP, *self._performers}
-        left = tuple(action for action in found.actions if action.effect.kind not in known)
-        return self._driven(status, found, questions=tuple(questions), left=left, trouble=trouble)
+        unsupported = tuple(action for action in report.actions if action.effect.kind not in known)
+        return self._result(status, report, questions=tuple(questions), unsupported=unsupported, error=error)
 
-    def _driven(self, status: str, found: Iteration, **more: Any) -> Driven:
-        return Driven(status, found, self._work.performed, round(self._work.cost_usd, 6), **more)
+    def _result(self, status: str, report: Iteration, **more: Any) -> DriveResult:
+        return DriveResult(status, report, self._effects.performed, round(self._effects.cost_usd, 6), **more)
 
 
 @dataclass(frozen=True)
-class _Mark:
+class _Version:
+    """The state of the journal as far as the driver waits for changes."""
+
     pending: frozenset[str]
     end: str | None
     seq: int
@@ -345,36 +347,36 @@ async def drive(
     open_store: Callable[[], Store],
     folder: Path,
     hooks: Hooks,
-    manner: DriveOptions | None = None,
+    options: DriveOptions | None = None,
     *,
     environment: Mapping[str, str] | None = None,
     say: Say = lambda _line: None,
     performers: Mapping[str, Performer] | None = None,
-) -> Driven:
-    """Drive a run until it ends, or until only others can go on; `performers` adds kinds of effects, or replaces."""
-    outer = os.environ if environment is None else environment
+) -> DriveResult:
+    """Drive a run; `performers` adds or replaces kinds of effects."""
+    variables = os.environ if environment is None else environment
     driver = Driver(
-        open_store, folder, hooks, manner or DriveOptions(), environment=outer, say=say, performers=performers
+        open_store, folder, hooks, options or DriveOptions(), environment=variables, say=say, performers=performers
     )
     return await driver.drive()
 
 
-def living_driver(folder: Path) -> Holder | None:
-    """Who drives a run now; None where nobody does, or where only what a killed one had started is being ended."""
+def find_driver(folder: Path) -> Holder | None:
+    """Return the process that drives a run; None without one, or while the children of a killed one are stopped."""
     holder = FileLock.holder_of(folder / LOCK_FILE)
     return holder if holder is not None and _is_alive(holder.pid) else None
 
 
-def _has_company(found: Iteration, action: Action) -> bool:
-    """Whether another agent can be at work at the same time."""
-    others = (one for one in found.actions if one.effect.effect_id != action.effect.effect_id)
-    return any(one.effect.kind in AGENT_KINDS for one in others)
+def _runs_in_parallel(report: Iteration, action: Action) -> bool:
+    """Return whether another agent may run at the same time."""
+    others = (other.effect for other in report.actions if other.effect.effect_id != action.effect.effect_id)
+    return any(other.kind in AGENT_KINDS for other in others)
 
 
-def _ids(found: Iteration) -> set[str]:
-    return {action.effect.effect_id for action in found.actions}
+def _ids(report: Iteration) -> set[str]:
+    return {action.effect.effect_id for action in report.actions}
 
 
 def _is_alive(pid: int) -> bool:
-    found = census.look(pid)
-    return found is not None and found.is_alive
+    process = census.look(pid)
+    return process is not None and process.is_alive

@@ -1,4 +1,4 @@
-"""What performing an effect is: a job, whoever does it, and what comes of it. One performer for each kind of effect."""
+"""The interface of performers, which execute the effects of one kind."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from bridle.journal.format.entries import ERROR, Effect, Posted
 from bridle.wire.mask import Mask
 
 Say = Callable[[str], None]
-Note = Callable[[str, Mapping[str, object]], Awaitable[None]]
+AppendEntry = Callable[[str, Mapping[str, object]], Awaitable[None]]
 
 LIMIT = "limit"
 UNUSABLE = "unusable"
@@ -23,68 +23,68 @@ UNUSABLE = "unusable"
 
 @dataclass(frozen=True)
 class Unperformed:
-    """An effect that could not be performed now and waits on: nothing is posted, the driver ends."""
+    """An effect that cannot be executed now: it stays pending, and the driver ends."""
 
     why: str
-    """`limit`: a budget or an account is used up. `unusable`: the agent is missing or not logged in."""
+    """`limit`: a budget or a usage limit is reached. `unusable`: the agent is missing or not logged in."""
     error: Error
 
 
 @dataclass(frozen=True)
 class Job:
-    """One effect to be performed, and all that its performer may use."""
+    """One effect to execute, and what its performer may use."""
 
     effect: Effect
     task: Mapping[str, Any]
     known: EffectAttempts
-    """What earlier attempts left."""
+    """The earlier attempts."""
     attempt: int
     run: Path
     """The run's folder."""
     repository: Path
-    is_side_by_side: bool
-    """Whether an agent can be at work on another effect at the same time."""
+    is_parallel: bool
+    """Whether an agent may run for another effect at the same time."""
     environment: Mapping[str, str] = field(repr=False)
     mask: Mask = field(repr=False)
     say: Say = field(repr=False)
-    note: Note = field(repr=False)
+    append_entry: AppendEntry = field(repr=False)
     """Appends an entry to the journal."""
 
     @property
     def name(self) -> str:
-        """What it is called, for people."""
+        """Return its name for messages."""
         return self.effect.label or self.effect.task_id
 
     def folder(self) -> Path:
-        """The folder of its files, made if need be."""
+        """Return the folder of its files; create it if missing."""
         return disk.make_private_folder(self.run / layout.TASKS / self.effect.effect_id)
 
 
 class Performer(Protocol):
-    """Performs effects of one kind."""
+    """Executes the effects of one kind."""
 
     @property
     def may_repeat(self) -> bool:
-        """Whether one that was under way when its driver ended may be done again without asking anybody."""
+        """Return whether an interrupted effect may be executed again without asking the user."""
         ...
 
     async def perform(self, job: Job) -> Posted | Unperformed:
-        """Do it, to its end; a UserError or a RunError is the effect's own, any other ends the driver."""
+        """Execute an effect; a UserError or RunError becomes its result, any other error ends the driver."""
         ...
 
     async def clear(self, job: Job) -> None:
-        """Take away what performing it needed; its result is in the journal, or nobody wants one any more."""
+        """Remove temporary files; the result is in the journal, or no longer needed."""
         ...
 
 
-def failure(error: Error, started: str, mask: Mask) -> Posted:
-    """The result of an effect that could not be done as it was asked for."""
-    told = {"name": type(error).__name__, "message": mask.apply(str(error))}
-    return Posted(ERROR, error=told, started_at=started, finished_at=clock.iso(clock.now()))
+def error_result(error: Error, started: str, mask: Mask) -> Posted:
+    """Return the result of an effect that could not be executed as requested."""
+    fields = {"name": type(error).__name__, "message": mask.apply(str(error))}
+    return Posted(ERROR, error=fields, started_at=started, finished_at=clock.iso(clock.now()))
 
 
 def masked(value: Any, mask: Mask) -> Any:
-    """The same JSON without secrets in its texts."""
+    """Return the JSON value with its secrets masked."""
     if isinstance(value, str):
         return mask.apply(value)
     if isinstance(value, Mapping):

@@ -3,7 +3,7 @@
 | type | data | when |
 |---|---|---|
 | BRIDLE_EFFECT_STARTED | effectId, attempt, kind | before an effect is executed |
-| BRIDLE_EFFECT_DELIVERED | effectId, attempt, base, head, tree, changed, ref | an agent in its own worktree has finished |
+| BRIDLE_EFFECT_DELIVERED | effectId, attempt, base, head, tree, changed, ref | an agent in a worktree has finished |
 | BRIDLE_EFFECT_JOINING | effectId, attempt, head, ours, tree | before its work is merged into the repository |
 | BRIDLE_EFFECT_DOUBT | effectId, attempt, question | it was interrupted and must not be repeated without asking |
 | BRIDLE_EFFECT_AGAIN | effectId, respondedBy | the user wants it to be executed again |

@@ -88,7 +88,8 @@ class HookResults(NamedTuple):
         """Return a message if the repository's hooks did not run for lack of trust."""
         if self.untrusted is None:
             return None
-        return f"the hooks in {self.untrusted}/.a5c/hooks did not run. Allow them with: bridle doctor --trust"
+        folder = f"{self.untrusted}/.a5c/hooks"
+        return f"the hooks in {folder} did not run: they are not trusted. Read them, then run `bridle doctor --trust`."
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -166,7 +167,9 @@ class Hooks:
         return int(milliseconds) / 1000 if milliseconds.isdigit() and int(milliseconds) > 0 else LIMIT_SECONDS
 
 
-async def _run(script: Script, text: str, cwd: Path, environment: Mapping[str, str], limit_seconds: float) -> HookResult:
+async def _run(
+    script: Script, text: str, cwd: Path, environment: Mapping[str, str], limit_seconds: float
+) -> HookResult:
     from bridle.ground.children.capture import (
         capture,  # imports asyncio and subprocess, which most runs do not need
     )
@@ -179,8 +182,8 @@ async def _run(script: Script, text: str, cwd: Path, environment: Mapping[str, s
     except ProcessError as error:
         return HookResult(script, None, error.message)
     output = captured.stdout[-OUTPUT_LIMIT_BYTES:].decode("utf-8", "replace").strip()
-    error = f"timed out after {limit_seconds:g} seconds" if captured.exit_code is None else None
-    return HookResult(script, captured.exit_code, error, output)
+    timeout = f"timed out after {limit_seconds:g} seconds" if captured.exit_code is None else None
+    return HookResult(script, captured.exit_code, timeout, output)
 
 
 def _argv(path: Path) -> tuple[str, ...]:

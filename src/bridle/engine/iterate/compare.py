@@ -1,7 +1,7 @@
-"""Runs a process again from its journal, with no agent, and says where it decides otherwise. Writes nothing.
+"""Replay a process against its journal, without agents, and report every difference. Writes nothing.
 
-Every entry is read from its own file and verified. What the process would newly ask for is no difference in a run that
-can go on; in one that has ended it is.
+Every entry is read from its own file and verified. New requests of the process are differences only in a run that has
+ended.
 """
 
 from __future__ import annotations
@@ -16,12 +16,13 @@ from typing import Any
 from bridle.engine.iterate import iteration_report
 from bridle.engine.iterate.iterate import load
 from bridle.engine.process import load_process
+from bridle.engine.process.effects import NO_MESSAGE
 from bridle.engine.process.load_process import Process
 from bridle.engine.replay.answers import Run
-from bridle.engine.replay.new_requests import Ask
-from bridle.engine.replay.recorded import HookCall
+from bridle.engine.replay.new_requests import NewEffect
+from bridle.engine.replay.recorded import RecordedHook
 from bridle.engine.replay.replay import Replay
-from bridle.errors import ProcessDiverged
+from bridle.errors import EffectFailed, Error, ProcessDiverged, RunError
 from bridle.journal.format import codec
 from bridle.journal.format.entries import Effect, Entry
 from bridle.journal.format.state import State, file_name
@@ -29,41 +30,41 @@ from bridle.journal.format.ulid import RANDOM_BYTES, next_ulid
 from bridle.journal.stores.file_reader import FileReader
 from bridle.journal.stores.view import View
 
-# What a message shows of a value: enough to see the difference.
+# Enough of a value to see a difference in a message.
 SHOWN_CHARACTERS = 300
 
-BY_HAND = "manual_seal_reason"
-"""Marks an end that a person gave a run, in which its process had no part."""
+MANUAL_END = "manual_seal_reason"
+"""The field of an end that a user recorded manually, without the process."""
 
 
 @dataclass(frozen=True)
 class Difference:
-    """One decision that is not what is recorded."""
+    """One difference between the process and its journal."""
 
-    words: str
-    """What the process does now and what is recorded, with file and line."""
+    message: str
+    """What the process does and what is recorded, with file and line."""
     entry: str | None
-    """The file of the entry that records it."""
+    """The file of the recorded entry."""
 
     def as_json(self) -> dict[str, Any]:
-        """For programs."""
-        return {"entry": self.entry, "message": self.words}
+        """Return the JSON form."""
+        return {"entry": self.entry, "message": self.message}
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """What came of it."""
+    """The result of a comparison."""
 
     run_id: str
     state: str
     entries: int
     effects: int
-    """How many recorded effects the process asked for again."""
+    """How many recorded effects the process requested again."""
     ahead: int
-    """How many it would ask for next."""
+    """How many new effects it would request."""
     differences: tuple[Difference, ...]
     code_changed: bool
-    """Whether the file of the process is not the one that the run was last iterated with."""
+    """Whether the process file has changed since the last iteration."""
 
     @property
     def agrees(self) -> bool:
@@ -71,113 +72,127 @@ class Comparison:
 
 
 def compare(run: Path) -> Comparison:
-    """Run the process of a run again and compare each decision."""
+    """Replay the process of a run and compare each request."""
     store = FileReader(run)
     metadata = store.metadata()
     state = View.of_files(store.place).state
-    loaded = load(metadata, run)
+    process = load(metadata, run)
     inputs = store.inputs()
-    told = Run(str(metadata.get("runId")), str(metadata.get("processId")), str(run), {} if inputs is None else inputs)
-    replay = Replay(loaded, told)
+    subject = Run(
+        str(metadata.get("runId")), str(metadata.get("processId")), str(run), {} if inputs is None else inputs
+    )
+    replay = Replay(process, subject)
     try:
-        differences = tuple(_differences(replay, loaded, store, state))
-        asks = [item for item in replay.answers.news if isinstance(item, Ask) and not item.promise.cancelled()]
-        known = replay.recall.code or metadata.get("processCodeHash")
+        differences = tuple(_differences(replay, process, store, state))
+        new = [
+            item for item in replay.answers.new_items if isinstance(item, NewEffect) and not item.promise.cancelled()
+        ]
+        previous_digest = replay.recording.code_digest or metadata.get("processCodeHash")
         return Comparison(
-            run_id=told.run_id,
+            run_id=subject.run_id,
             state=state.standing.state,
             entries=state.standing.seq,
-            effects=sum(map(replay.answers.has_asked, state.effects.values())),
-            ahead=len(asks),
+            effects=sum(map(replay.answers.was_requested, state.effects.values())),
+            ahead=len(new),
             differences=differences,
-            code_changed=known is not None and known != loaded.digest,
+            code_changed=previous_digest is not None and previous_digest != process.digest,
         )
     finally:
         replay.abandon()
 
 
-def _differences(replay: Replay, loaded: Process, store: FileReader, state: State) -> Iterator[Difference]:
+@dataclass(frozen=True)
+class _End:
+    """How a process ends."""
+
+    status: str
+    value: Any = None
+    """The output, the reason and payload of a halt, or the number of pending effects."""
+    error: str = ""
+    """The name of the error of a failed process."""
+    message: str = ""
+
+    def __str__(self) -> str:
+        match self.status:
+            case iteration_report.COMPLETED:
+                return f"returns {_preview(self.value)}"
+            case iteration_report.FAILED:
+                return f"fails with {self.error}: {self.message}"
+            case iteration_report.HALTED:
+                return f"halts with {_preview(self.value)}"
+        return f"waits for {self.value} effects"
+
+
+def _differences(replay: Replay, process: Process, store: FileReader, state: State) -> Iterator[Difference]:
     try:
-        replay.catch_up(store, _Namer(), state)
+        replay.catch_up(store, _NewIds(), state)
     except ProcessDiverged as error:
         entry = error.payload
         yield Difference(error.message, _name(entry) if isinstance(entry, Entry) else None)
         return
-    place = f"{loaded.path}:{loaded.function.__code__.co_firstlineno}"
-    asked: list[Effect | HookCall] = [*state.effects.values(), *replay.recall.hooks.values()]
-    for recorded in asked:
-        if not replay.answers.has_asked(recorded):
-            words = f"the process does not ask for what is recorded: {_asked(recorded.request)}"
-            yield Difference(f"{place}: {words}", _name(recorded.request))
-    if state.standing.end is not None and state.ended is not None and BY_HAND not in state.ended.data:
-        what = _ends_otherwise(replay, store, state.ended)
-        if what is not None:
-            yield Difference(f"{_end_place(replay, loaded) or place}: {what}", _name(state.ended))
+    location = f"{process.path}:{process.function.__code__.co_firstlineno}"
+    requests: list[Effect | RecordedHook] = [*state.effects.values(), *replay.recording.hooks.values()]
+    for recorded in requests:
+        if not replay.answers.was_requested(recorded):
+            message = f"the process does not request what is recorded: {_describe_request(recorded.request)}"
+            yield Difference(f"{location}: {message}", _name(recorded.request))
+    if state.standing.end is not None and state.ended is not None and MANUAL_END not in state.ended.data:
+        now, then = _present_end(replay), _recorded_end(store, state.ended)
+        if not _is_same_end(now, then, replay):
+            error_location = load_process.location_in(replay.error, process.path.parent) if replay.error else None
+            message = f"the process {now}, but the journal records that it {then}"
+            yield Difference(f"{error_location or location}: {message}", _name(state.ended))
 
 
-def _ends_otherwise(replay: Replay, store: FileReader, ended: Entry) -> str | None:
-    """How the end of the process differs from the recorded one; None where it does not."""
-    now, recorded = _end(replay), _recorded_end(store, ended)
-    if recorded["status"] == iteration_report.HALTED and now["status"] == iteration_report.WAITING:
-        return None  # halted from outside, while the process was waiting
-    if now["status"] == recorded["status"] == iteration_report.COMPLETED:
-        identity = replay.process.output_identity
-        if identity is not None and identity(now["output"]) == identity(recorded["output"]):
-            return None  # the same decisions, in other words
-    return None if now == recorded else f"the process {_told(now)}, but the journal says that it {_told(recorded)}"
+def _is_same_end(now: _End, recorded: _End, replay: Replay) -> bool:
+    if recorded.status == iteration_report.HALTED and now.status == iteration_report.WAITING:
+        return True  # halted from outside, while the process was waiting
+    identity = replay.process.output_identity
+    if now.status == recorded.status == iteration_report.COMPLETED and identity is not None:
+        return bool(identity(now.value) == identity(recorded.value))  # the same decisions, perhaps in other words
+    error = replay.error
+    is_own_text = error.message == NO_MESSAGE if isinstance(error, EffectFailed) else isinstance(error, Error)
+    if is_own_text:  # the wording of Bridle's own messages may change
+        return (now.status, now.error) == (recorded.status, recorded.error)
+    return now == recorded
 
 
-def _end(replay: Replay) -> dict[str, Any]:
-    """How the process ends now."""
-    if (halt := replay.answers.halt_asked) is not None:
-        return {"status": iteration_report.HALTED, "reason": halt.reason, "payload": _plain(halt.payload)}
+def _present_end(replay: Replay) -> _End:
+    if (halt := replay.answers.halt_request) is not None:
+        return _End(iteration_report.HALTED, [halt.reason, _from_json(halt.payload)])
     if replay.error is not None:
-        told = iteration_report.error_document(replay.error)
-        return {"status": iteration_report.FAILED, "error": f"{told['name']}: {told['message']}"}
-    if not replay.returned:
-        return {"status": iteration_report.WAITING, "for": len(replay.answers.pending)}
+        error = iteration_report.error_document(replay.error)
+        return _End(iteration_report.FAILED, error=error["name"], message=error["message"])
+    if not replay.has_returned:
+        return _End(iteration_report.WAITING, len(replay.answers.pending))
     try:
-        return {"status": iteration_report.COMPLETED, "output": _plain(replay.value)}
+        return _End(iteration_report.COMPLETED, _from_json(replay.value))
     except (TypeError, ValueError, RecursionError) as error:
-        return {"status": iteration_report.FAILED, "error": f"RunError: {iteration_report.NOT_JSON}: {error}"}
+        message = f"{iteration_report.NOT_JSON}: {error}"
+        return _End(iteration_report.FAILED, error=RunError.__name__, message=message)
 
 
-def _recorded_end(store: FileReader, ended: Entry) -> dict[str, Any]:
+def _recorded_end(store: FileReader, ended: Entry) -> _End:
     data: Mapping[str, Any] = ended.data
     match ended.type:
         case "RUN_COMPLETED":
-            return {"status": iteration_report.COMPLETED, "output": store.output()}
+            return _End(iteration_report.COMPLETED, store.output())
         case "RUN_HALTED":
-            return {"status": iteration_report.HALTED, "reason": data.get("reason"), "payload": data.get("payload")}
+            return _End(iteration_report.HALTED, [data.get("reason"), data.get("payload")])
     error: Any = data.get("error") or {}
-    return {"status": iteration_report.FAILED, "error": f"{error.get('name')}: {error.get('message')}"}
+    return _End(iteration_report.FAILED, error=str(error.get("name")), message=str(error.get("message")))
 
 
-def _told(end: Mapping[str, Any]) -> str:
-    match end["status"]:
-        case iteration_report.COMPLETED:
-            return f"returns {_shown(end['output'])}"
-        case iteration_report.FAILED:
-            return f"fails with {end['error']}"
-        case iteration_report.HALTED:
-            return f"halts with {_shown([end['reason'], end['payload']])}"
-    return f"waits for {end['for']} effects"
-
-
-def _end_place(replay: Replay, loaded: Process) -> str | None:
-    return load_process.place_in(replay.error, loaded.path.parent) if replay.error is not None else None
-
-
-def _asked(entry: Entry) -> str:
+def _describe_request(entry: Entry) -> str:
     return " ".join(str(entry.data[name]) for name in ("stepId", "taskId", "hookId", "hookType") if name in entry.data)
 
 
-def _plain(value: Any) -> Any:
-    """A value as it comes back from a file."""
+def _from_json(value: Any) -> Any:
+    """Return a value as it would be read from a file."""
     return codec.parse(codec.pretty(value))
 
 
-def _shown(value: Any) -> str:
+def _preview(value: Any) -> str:
     text = codec.compact(value)
     return text if len(text) <= SHOWN_CHARACTERS else f"{text[:SHOWN_CHARACTERS]}…"
 
@@ -186,8 +201,8 @@ def _name(entry: Entry) -> str:
     return file_name(entry.seq, entry.ulid)
 
 
-class _Namer:
-    """Gives ids to what is new, which nobody will write."""
+class _NewIds:
+    """Ids for new requests, which are not written."""
 
     def __init__(self) -> None:
         self._last = ""

@@ -21,7 +21,7 @@ from bridle.engine.iterate.iteration_report import Action, Iteration
 from bridle.engine.process import load_process
 from bridle.engine.process.effects import BREAKPOINT
 from bridle.engine.replay.answers import Run
-from bridle.engine.replay.new_requests import Ask, Call
+from bridle.engine.replay.new_requests import HookRequest, NewEffect
 from bridle.engine.replay.replay import Replay
 from bridle.errors import JournalBroken, RunError
 from bridle.ground import clock
@@ -92,7 +92,7 @@ class Engine:
 
     def _run_until_blocked(self, hooks: SyncHooks) -> Iteration:
         """Replay and run hooks until the process waits only for effects."""
-        finished: tuple[Call, HookResults] | None = None
+        finished: tuple[HookRequest, HookResults] | None = None
         number = 0
         while True:
             with self._store.write(OWNER, wait_seconds=self._wait_seconds) as writer:
@@ -104,7 +104,7 @@ class Engine:
                     call, results = finished
                     writer.append(notes.HOOK_RESOLVED, {"hookId": call.hook_id, "result": results.as_json()})
                 replay = self._catch_up(writer, state)
-                waiting = None if replay.answers.halt_asked else replay.answers.next_call
+                waiting = None if replay.answers.halt_request else replay.answers.next_call
                 if waiting is None:
                     return self._conclude(replay, writer, state, number)
             payload = waiting.payload if isinstance(waiting.payload, Mapping) else {"payload": waiting.payload}
@@ -115,7 +115,7 @@ class Engine:
         replay = self._current_replay(state)
         replay.catch_up(self._store, writer, state)
         self._record(replay, writer, state)
-        while not replay.answers.halt_asked and (due := replay.answers.due_sleeps):
+        while not replay.answers.halt_request and (due := replay.answers.due_sleeps):
             for effect_id in due:
                 stamp = clock.iso(self._now())
                 writer.resolve(effect_id, Posted(OK, value=None, started_at=stamp, finished_at=stamp))
@@ -138,30 +138,30 @@ class Engine:
 
     def _record(self, replay: Replay, writer: Writer, state: State) -> None:
         """Write the new requests of the process, in program order."""
-        previous = replay.recall.code or self._store.metadata().get("processCodeHash")
+        previous = replay.recording.code_digest or self._store.metadata().get("processCodeHash")
         if previous != replay.process.digest:
             data = {"sha256": replay.process.digest} | ({"previous": previous} if previous else {})
             writer.append(notes.PROCESS_CODE, data)
-        for item in replay.answers.news:
-            if not isinstance(item, Ask):
+        for item in replay.answers.new_items:
+            if not isinstance(item, NewEffect):
                 writer.append(item.entry_type, item.data)
             elif not item.promise.cancelled():  # requested and cancelled within one turn
                 writer.request(item.request)
                 self._requested.append(state.effects[item.request.effect_id])
-        replay.answers.news.clear()
-        replay.recall.learn(state)
+        replay.answers.new_items.clear()
+        replay.recording.update(state)
 
     def _conclude(self, replay: Replay, writer: Writer, state: State, number: int) -> Iteration:
         """Record the end of the run if it has ended, and return the report."""
-        warnings = tuple(replay.remarks)
-        if (halt := replay.answers.halt_asked) is not None:
+        warnings = tuple(replay.warnings)
+        if (halt := replay.answers.halt_request) is not None:
             data = {"reason": halt.reason} | ({"payload": halt.payload} if halt.payload is not None else {})
             writer.append(RUN_HALTED, data)
             self.close()
             return self._report(number, iteration_report.HALTED, iteration_report.HALTED, halt=data, warnings=warnings)
         if replay.error is not None:
             return self._failed(replay.error, writer, state, number, warnings)
-        if replay.returned:
+        if replay.has_returned:
             return self._completed(replay, writer, state, number, warnings)
         actions = iteration_report.next_actions(
             self._store, (state.effects[effect_id] for effect_id in replay.answers.pending)
@@ -201,7 +201,9 @@ class Engine:
             return self._report_completed(iteration_report.iteration_number(state), ())
         data = state.ended.data if state.ended is not None else {}
         halt = {"reason": iteration_report.HALTED} | {key: data[key] for key in ("reason", "payload") if key in data}
-        return self._report(iteration_report.iteration_number(state), iteration_report.HALTED, iteration_report.HALTED, halt=halt)
+        return self._report(
+            iteration_report.iteration_number(state), iteration_report.HALTED, iteration_report.HALTED, halt=halt
+        )
 
     def _report_completed(self, number: int, warnings: tuple[str, ...]) -> Iteration:
         proof, output = completion_proof(self._store.metadata()), self._store.output()

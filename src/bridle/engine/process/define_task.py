@@ -1,7 +1,7 @@
-"""What a process asks for: `define_task` and the ready-made definitions beside it.
+"""Tasks of a process: `define_task`.
 
-A task is an id and a function that turns arguments into a definition: a dict with a `kind` and what that kind needs.
-The function is called once for each effect, when it is first asked for; replays take the recorded definition.
+A task is an id and a function that turns arguments into a definition: a dict with a `kind` and its fields. The function
+is called once for each effect, on its first request; replays use the recorded definition.
 """
 
 from __future__ import annotations
@@ -18,19 +18,11 @@ from bridle.journal.format.digest import sha256
 
 Definition = dict[str, Any]
 Impl = Callable[[Any, "TaskContext"], Mapping[str, Any]]
-OrMade = Any
-"""A value, or a function of the arguments and the task that makes it."""
-
-# A node task that says nothing about it may take this long: the format's own default.
-NODE_TIMEOUT_MS = 900_000
-
-# Variables with such names hold secrets; a definition is written to a file and shown to agents.
-_SECRET_WORDS = ("SECRET", "TOKEN", "PASSWORD", "KEY")
 _SECTIONS = ("io", "node", "breakpoint", "orchestratorTask", "sleep", "metadata")
 
 
 class TaskContext:
-    """What the function of a task may know of the effect that it defines."""
+    """The effect that a task's function defines."""
 
     __slots__ = ("blobs", "effect_id", "invocation_key", "label", "labels", "run_dir", "run_id", "task_id")
 
@@ -52,27 +44,27 @@ class TaskContext:
         self.label = label
         self.labels = labels
         self.blobs: dict[str, bytes] = {}
-        """The texts of what `create_blob_ref` was given, by file name; written before the definition."""
+        """The values of `create_blob_ref` as JSON, by file name; written before the definition."""
 
     @property
     def tasks_dir(self) -> str:
-        """The folder of all tasks."""
+        """Return the folder of all tasks of the run."""
         return str(PurePosixPath(self.run_dir) / "tasks")
 
     @property
     def task_dir(self) -> str:
-        """The folder of this one."""
+        """Return the folder of this task."""
         return str(PurePosixPath(self.tasks_dir) / self.effect_id)
 
     def to_task_relative_path(self, name: str) -> str:
-        """A file of this task, as the run's other files name it; a path that leaves the folder is refused."""
+        """Return a file of this task relative to the run; raise BadTask for a path outside of the task's folder."""
         path = PurePosixPath(name)
         if path.is_absolute() or ".." in path.parts or not path.name:
-            raise BadTask(f"{name!r} is not a file in the folder of task {self.task_id}", remedy="Name a file in it.")
+            raise BadTask(f"a file of task {self.task_id} must be in its folder, got {name!r}")
         return str(PurePosixPath("tasks") / self.effect_id / path)
 
     def create_blob_ref(self, name: str, value: object) -> str:
-        """Keep a value as a file of its own beside the definition; returns the reference to put into it."""
+        """Store a value as a separate file and return the reference for the definition."""
         ids.check_id(name, what="blob name")
         text = codec.pretty(value)
         file = f"{name}-{sha256(text)}.json"
@@ -81,7 +73,7 @@ class TaskContext:
 
 
 class DefinedTask:
-    """A task that a process can ask for; made by `define_task`."""
+    """A task that a process can request; the result of `define_task`."""
 
     __slots__ = ("defined_at", "description", "identity", "impl", "kind", "labels", "task_id")
 
@@ -101,27 +93,27 @@ class DefinedTask:
         self.labels = labels
         self.description = description
         self.defined_at = defined_at
-        """File and line."""
+        """The file and line of its definition."""
         self.identity = identity
-        """Return the part of the arguments that a replay compares; None: all of them."""
+        """Returns the part of the arguments that a replay compares; None compares all of them."""
 
     def __repr__(self) -> str:
         return f"DefinedTask({self.task_id!r}, {self.defined_at})"
 
     def define(self, arguments: Any, task: TaskContext) -> Definition:
-        """The definition for these arguments, checked and completed."""
-        made = self.impl(arguments, task)
-        if not isinstance(made, Mapping):
+        """Return the definition for these arguments, checked and completed."""
+        result = self.impl(arguments, task)
+        if not isinstance(result, Mapping):
             raise BadTask(
-                f"task {self.task_id} ({self.defined_at}) gave {type(made).__name__} and no definition",
-                remedy="Let its function return a dict with a 'kind'.",
+                f"task {self.task_id} ({self.defined_at}) must return a dict, got {type(result).__name__}",
+                remedy="Return a dict with a 'kind'.",
             )
-        definition = {name: part for name, part in made.items() if part is not None and not _is_no_section(name, part)}
+        definition = {name: part for name, part in result.items() if part is not None and _is_valid(name, part)}
         if self.kind is not None:
             definition.setdefault("kind", self.kind)
         if self.description is not None:
             definition.setdefault("description", self.description)
-        labels = _labels(definition.pop("labels", ()), self.labels)
+        labels = _join_labels(definition.pop("labels", ()), self.labels)
         if labels:
             definition["labels"] = list(labels)
         _check_kind(self, definition)
@@ -129,22 +121,22 @@ class DefinedTask:
 
 
 class Registry:
-    """The ids of the tasks of one process: each is defined once."""
+    """The task ids of one process, each defined once."""
 
     def __init__(self) -> None:
-        self._places: dict[str, str] = {}
+        self._locations: dict[str, str] = {}
 
     def add(self, task: DefinedTask) -> None:
-        """Note a task, or refuse it because another one has its id."""
-        place = self._places.setdefault(task.task_id, task.defined_at)
-        if place != task.defined_at:
+        """Register a task; raise BadTask if another one has its id."""
+        location = self._locations.setdefault(task.task_id, task.defined_at)
+        if location != task.defined_at:
             raise BadTask(
-                f"the task id {task.task_id!r} is defined twice: at {place} and at {task.defined_at}",
-                remedy="Give each task an id of its own.",
+                f"the task id {task.task_id!r} is defined twice: at {location} and at {task.defined_at}",
+                remedy="Give each task a unique id.",
             )
 
 
-# The registry of the process that is being imported or run on this interpreter, if any.
+# The registry of the process that is being imported or executed, if any.
 current_registry: Registry | None = None
 
 
@@ -162,79 +154,24 @@ def define_task(
     A replay compares the arguments with the recorded ones. `identity(args)` returns the part that it compares: leave
     out texts whose wording may change while the process stays the same.
     """
-    place = caller_place()
-    given: object = task_id  # a process is not type-checked
-    name = given.strip() if isinstance(given, str) else ""
+    location = caller_location()
+    argument: object = task_id  # a process is not type-checked
+    name = argument.strip() if isinstance(argument, str) else ""
     if not name:
-        raise BadTask(f"a task without an id is defined at {place}", remedy="Give it a name, such as 'review'.")
+        raise BadTask(f"a task at {location} has no id", remedy="Give it a name, such as 'review'.")
     if not callable(impl):
         raise BadTask(
-            f"task {name!r} is defined at {place} with {type(impl).__name__} and not with a function",
+            f"task {name!r} at {location} must have a function, got {type(impl).__name__}",
             remedy="Write define_task('name', lambda args, task: {'kind': …}).",
         )
-    task = DefinedTask(name, impl, kind, tuple(labels), description, place, identity)
+    task = DefinedTask(name, impl, kind, tuple(labels), description, location, identity)
     if current_registry is not None:
         current_registry.add(task)
     return task
 
 
-def node_task(
-    task_id: str,
-    *,
-    entry: OrMade,
-    args: OrMade = (),
-    env: OrMade = None,
-    cwd: OrMade = None,
-    timeout_ms: OrMade = NODE_TIMEOUT_MS,
-    **more: OrMade,
-) -> DefinedTask:
-    """A task that runs a JavaScript file with node; variables whose names speak of secrets are left out."""
-
-    def impl(arguments: Any, task: TaskContext) -> Definition:
-        node = _made({"entry": entry, "args": args, "cwd": cwd, "timeoutMs": timeout_ms}, arguments, task)
-        node["args"] = list(node.get("args", ()))
-        definition = _common("node", task_id, more, arguments, task)
-        _put_environment(node, definition, _one(env, arguments, task))
-        return definition | {"node": node}
-
-    return define_task(task_id, impl)
-
-
-def breakpoint_task(task_id: str, *, payload: OrMade = None, **more: OrMade) -> DefinedTask:
-    """A task that asks a person."""
-
-    def impl(arguments: Any, task: TaskContext) -> Definition:
-        definition = _common("breakpoint", task_id, more, arguments, task)
-        shown = arguments if payload is None else _one(payload, arguments, task)
-        return definition | {"breakpoint": {"payload": shown}}
-
-    return define_task(task_id, impl)
-
-
-def orchestrator_task(task_id: str, *, payload: OrMade = None, **more: OrMade) -> DefinedTask:
-    """A task for whoever drives the run."""
-
-    def impl(arguments: Any, task: TaskContext) -> Definition:
-        definition = _common("orchestrator_task", task_id, more, arguments, task)
-        shown = arguments if payload is None else _one(payload, arguments, task)
-        return definition | {"orchestratorTask": {"payload": shown}}
-
-    return define_task(task_id, impl)
-
-
-def sleep_task(task_id: str, *, until: OrMade, **more: OrMade) -> DefinedTask:
-    """A task that ends at a moment: an aware datetime, ISO text or milliseconds since 1970."""
-    from bridle.engine.process import effects
-
-    def impl(arguments: Any, task: TaskContext) -> Definition:
-        target = effects.sleep_target(_one(until, arguments, task))
-        return _common("sleep", task_id, more, arguments, task) | {"sleep": target.as_json()}
-
-    return define_task(task_id, impl)
-
-
-def caller_place(*, depth: int = 2) -> str:
-    """`file:line` of the first frame outside of this layer."""
+def caller_location(*, depth: int = 2) -> str:
+    """Return `file:line` of the first frame outside of the engine."""
     frame = sys._getframe(depth)
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("bridle.engine"):
         frame = frame.f_back
@@ -250,32 +187,10 @@ def _check_kind(task: DefinedTask, definition: Definition) -> None:
         )
 
 
-def _is_no_section(name: str, part: object) -> bool:
-    return name in _SECTIONS and not isinstance(part, Mapping)
+def _is_valid(name: str, part: object) -> bool:
+    return name not in _SECTIONS or isinstance(part, Mapping)
 
 
-def _labels(own: object, inherited: tuple[str, ...]) -> tuple[str, ...]:
-    given = own if isinstance(own, (list, tuple)) else ()
-    return tuple(dict.fromkeys(label for label in (*given, *inherited) if isinstance(label, str) and label))
-
-
-def _one(value: OrMade, arguments: Any, task: TaskContext) -> Any:
-    return value(arguments, task) if callable(value) else value
-
-
-def _made(values: Mapping[str, OrMade], arguments: Any, task: TaskContext) -> Definition:
-    made = {name: _one(value, arguments, task) for name, value in values.items()}
-    return {name: value for name, value in made.items() if value is not None}
-
-
-def _common(kind: str, task_id: str, more: Mapping[str, OrMade], arguments: Any, task: TaskContext) -> Definition:
-    return {"kind": kind, "title": task_id} | _made(more, arguments, task)
-
-
-def _put_environment(node: Definition, definition: Definition, env: Mapping[str, str] | None) -> None:
-    if env is None:
-        return
-    secret = sorted(name for name in env if any(word in name.upper() for word in _SECRET_WORDS))
-    node["env"] = {name: value for name, value in env.items() if name not in secret}
-    if secret:
-        definition["metadata"] = {**definition.get("metadata", {}), "redactedEnvKeys": secret}
+def _join_labels(own: object, inherited: tuple[str, ...]) -> tuple[str, ...]:
+    labels = (*own, *inherited) if isinstance(own, (list, tuple)) else inherited
+    return tuple(dict.fromkeys(label for label in labels if isinstance(label, str) and label))

@@ -1,7 +1,7 @@
-"""The effects that a process can ask for without defining a task: breakpoints, sleeps, orchestrator tasks.
+"""The effects that a process can request without defining a task: breakpoints, sleeps, orchestrator tasks.
 
-Names and shapes are the format's. What an effect is asked for with (its inputs) never holds a clock reading, so that
-a replay asks for the very same; the moment of the request stands in the definition.
+Names and shapes are those of the format. The inputs of an effect never contain the time, so that a replay requests the
+same; the time of the request is in the definition.
 """
 
 from __future__ import annotations
@@ -24,75 +24,79 @@ SLEEP = "sleep"
 ORCHESTRATOR_TASK = "orchestrator_task"
 
 WAITING_KINDS = frozenset({BREAKPOINT, SLEEP})
-"""Kinds that nobody performs: a person answers, or time passes."""
+"""Kinds without a performer: the user answers, or time passes."""
 
 BREAKPOINT_TASK = "__sdk.breakpoint"
 SLEEP_TASK = "__sdk.sleep"
 ORCHESTRATOR_TASK_TASK = "__sdk.orchestratorTask"
 
+NO_MESSAGE = "the effect failed without a message"
+
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class EffectRequest(NamedTuple):
-    """One thing that a process asks for at a step."""
+    """The request of one step of a process."""
 
     task_id: str
     inputs: Any
     label: str | None
     define: Callable[[TaskContext], Definition]
-    """Gives the definition; called only if nothing is recorded."""
+    """Returns the definition; called only if the effect is not recorded."""
     sleep: SleepTarget | None = None
     identity: Callable[[Any], Any] | None = None
-    """Return the part of the arguments that a replay compares; None: all of them."""
+    """Returns the part of the arguments that a replay compares; None compares all of them."""
 
 
 class SleepTarget(NamedTuple):
-    """The moment at which a sleep ends."""
+    """The time at which a sleep ends."""
 
     epoch_ms: int
 
     @property
     def iso(self) -> str:
-        """The moment as text."""
+        """Return the time as ISO text."""
         return clock.iso(_EPOCH + timedelta(milliseconds=self.epoch_ms))
 
     def as_json(self) -> Definition:
-        """As the definition and the inputs of a sleep hold it."""
+        """Return the time as in the definition and the inputs of a sleep."""
         return {"iso": self.iso, "targetEpochMs": self.epoch_ms}
 
 
 def sleep_target(until: object) -> SleepTarget:
-    """Read what `ctx.sleep_until` was given: an aware datetime, ISO text, or milliseconds since 1970."""
+    """Parse the argument of `ctx.sleep_until`: an aware datetime, ISO text, or milliseconds since 1970."""
     target = SleepTarget(_epoch_ms(until))
     try:
         has_iso = bool(target.iso)
     except (OverflowError, ValueError):
         has_iso = False
     if target.epoch_ms < 0 or not has_iso:
-        raise _bad_target(until, "it lies outside of the years 1970 to 9999")
+        raise _bad_target(until, "the year must be from 1970 to 9999")
     return target
 
 
-def breakpoint_wish(payload: Any, *, label: str | None, options: Mapping[str, object], now: datetime) -> EffectRequest:
-    """A question to a person."""
-    own = payload.get("label") if isinstance(payload, Mapping) else None
-    name = label or (own if isinstance(own, str) and own else None) or BREAKPOINT
-    shown = {"payload": payload, "label": name} | {key: value for key, value in options.items() if value is not None}
-    stamped = shown | {"requestedAt": clock.iso(now)}
+def breakpoint_request(
+    payload: Any, *, label: str | None, options: Mapping[str, object], now: datetime
+) -> EffectRequest:
+    """Return the request of a breakpoint."""
+    payload_label = payload.get("label") if isinstance(payload, Mapping) else None
+    name = label or (payload_label if isinstance(payload_label, str) and payload_label else None) or BREAKPOINT
+    inputs = {"payload": payload, "label": name} | {key: value for key, value in options.items() if value is not None}
+    metadata = inputs | {"requestedAt": clock.iso(now)}
     return EffectRequest(
-        BREAKPOINT_TASK, shown, name, lambda _task: {"kind": BREAKPOINT, "title": name, "metadata": stamped}
+        BREAKPOINT_TASK, inputs, name, lambda _task: {"kind": BREAKPOINT, "title": name, "metadata": metadata}
     )
 
 
-def sleep_wish(target: SleepTarget, *, label: str | None) -> EffectRequest:
-    """A pause until a moment."""
-    name, when = label or f"sleep:{target.iso}", target.as_json()
-    definition = {"kind": SLEEP, "title": name, "sleep": when, "metadata": when}
-    return EffectRequest(SLEEP_TASK, when, name, lambda _task: definition, target)
+def sleep_request(target: SleepTarget, *, label: str | None) -> EffectRequest:
+    """Return the request of a sleep."""
+    name, time = label or f"sleep:{target.iso}", target.as_json()
+    definition = {"kind": SLEEP, "title": name, "sleep": time, "metadata": time}
+    return EffectRequest(SLEEP_TASK, time, name, lambda _task: definition, target)
 
 
-def orchestrator_wish(payload: Any, *, label: str | None) -> EffectRequest:
-    """Something for whoever drives the run."""
+def orchestrator_request(payload: Any, *, label: str | None) -> EffectRequest:
+    """Return the request of an orchestrator task."""
     inputs = {"payload": payload} | ({"label": label} if label else {})
     metadata = {"payload": payload, "orchestratorTask": True}
     title = label or ORCHESTRATOR_TASK
@@ -100,15 +104,15 @@ def orchestrator_wish(payload: Any, *, label: str | None) -> EffectRequest:
     return EffectRequest(ORCHESTRATOR_TASK_TASK, inputs, label, lambda _task: definition)
 
 
-def failure(error: Mapping[str, object] | None) -> EffectFailed:
-    """The exception for an error that was posted."""
-    given = error or {}
-    name, message = given.get("name"), given.get("message")
+def effect_failure(error: Mapping[str, object] | None) -> EffectFailed:
+    """Return the exception for a posted error."""
+    fields = error or {}
+    name, message = fields.get("name"), fields.get("message")
     return EffectFailed(
-        message if isinstance(message, str) else "the effect failed and nobody said why",
+        message if isinstance(message, str) else NO_MESSAGE,
         name=name if isinstance(name, str) and name else "Error",
-        data=given.get("data"),
-        payload=dict(given),
+        data=fields.get("data"),
+        payload=dict(fields),
     )
 
 
@@ -117,14 +121,14 @@ def _epoch_ms(until: object) -> int:
         try:
             until = datetime.fromisoformat(until)
         except ValueError:
-            raise _bad_target(until, "it is no date that ISO 8601 knows") from None
+            raise _bad_target(until, "it is not an ISO 8601 date") from None
     if isinstance(until, datetime):
         if until.tzinfo is None:
-            raise _bad_target(until.isoformat(), "it does not say in which time zone")
+            raise _bad_target(until.isoformat(), "it has no time zone")
         return (until - _EPOCH) // timedelta(milliseconds=1)
     if isinstance(until, (int, float)) and not isinstance(until, bool) and until == until and abs(until) < 1e18:
         return int(until)
-    raise _bad_target(until, f"it is {type(until).__name__}")
+    raise _bad_target(until, f"its type is {type(until).__name__}")
 
 
 def _bad_target(until: object, fault: str) -> BadTask:

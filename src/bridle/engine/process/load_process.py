@@ -1,7 +1,7 @@
-"""Finds and imports a process: a Python file and the name of a coroutine function in it.
+"""Import a process: a Python file and the name of a coroutine function in it.
 
-Each load imports anew, the process's own modules beside it included, so that nothing of an earlier iteration or of an
-earlier version of the code is left. What stands elsewhere (installed packages, the standard library) is shared.
+Each load imports the file and the modules beside it again, so that no state of an earlier iteration and no earlier code
+remains. Installed packages and the standard library are shared.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ from bridle.journal.format.digest import sha256
 
 DEFAULT_EXPORT = "process"
 
-# A process is a file that a person reads. One of this size is not.
+# A process is source code; a file of this size is not.
 SOURCE_LIMIT_BYTES = 16 * 1024 * 1024
 
-# What a coroutine function's code says of itself; `inspect` would cost more than the rest of this module.
+# The flag of a coroutine function's code; importing `inspect` would cost more than the rest of this module.
 _CO_COROUTINE = 0x80
 _MODULE_NAME = "bridle_process"
-# Folders of installed packages, wherever they stand: what is in them is nobody's process.
+# Folders of installed packages: their modules are not part of a process.
 _INSTALLED = ("site-packages", "dist-packages")
 
 Function = Callable[[Any, Any], Coroutine[Any, Any, Any]]
 
 
 class Process:
-    """An imported process, with the modules that it brought along."""
+    """An imported process with its own modules."""
 
     def __init__(
         self,
@@ -54,26 +54,26 @@ class Process:
         """SHA-256 of its file."""
         self.function = function
         self.modules = modules
-        """Its own ones: the file itself, and those beside it that were imported."""
+        """The file itself, and the modules beside it that it imported."""
         self._registry = registry
         self._stamps: dict[str, tuple[int, int] | None] = {}
         self.output_identity: Callable[[Any], Any] | None = None
-        """Return the part of its output that a replay compares; None: all of it."""
+        """Returns the part of its output that a replay compares; None compares all of it."""
 
     @contextmanager
     def active(self) -> Iterator[None]:
-        """Let its imports find its own modules; afterwards they are out of everybody's way."""
+        """Make its own modules importable inside the block."""
         with _imports(self.path.parent, self.modules, self._registry):
             yield
 
     def is_current(self) -> bool:
-        """Whether its files, its own modules included, still hold what was imported."""
+        """Return whether its files, including its own modules, are unchanged since the import."""
         files = (getattr(module, "__file__", None) for module in self.modules.values())
         stamps = (_stamp(file) == module_stamp for file, module_stamp in self._stamps.items())
         return all(stamps) and all(file is None or file in self._stamps for file in files)
 
-    def note_files(self) -> None:
-        """Remember how its files look now."""
+    def stamp_files(self) -> None:
+        """Remember the size and time of its files."""
         for module in self.modules.values():
             file = getattr(module, "__file__", None)
             if file is not None:
@@ -102,17 +102,15 @@ class _BuiltIn(Process):
 
 
 def split_entry(entry: str) -> tuple[str, str]:
-    """The path and the name in `path#name`; without a name it is `process`."""
-    path, mark, export = entry.partition("#")
-    if not path or (mark and not export.isidentifier()):
-        raise ProcessNotLoaded(
-            f"the entry {entry!r} does not name a process", remedy="Write it as ./process.py#process."
-        )
+    """Split `path#name`; the name is `process` by default."""
+    path, separator, export = entry.partition("#")
+    if not path or (separator and not export.isidentifier()):
+        raise ProcessNotLoaded(f"an entry must be path#name, got {entry!r}", remedy="Write it as ./process.py#process.")
     return path, export or DEFAULT_EXPORT
 
 
 def load(path: Path, export: str = DEFAULT_EXPORT) -> Process:
-    """Import a process; ProcessNotLoaded names the file, the line and what is wrong there."""
+    """Import a process; raise ProcessNotLoaded with file, line and cause."""
     source = _read(path)
     modules: dict[str, ModuleType] = {}
     registry = define_task.Registry()
@@ -120,7 +118,7 @@ def load(path: Path, export: str = DEFAULT_EXPORT) -> Process:
         module = _import(path, source)
         function = _function(module, path, export)
     process = Process(path, export, sha256(source), function, modules, registry)
-    process.note_files()
+    process.stamp_files()
     return process
 
 
@@ -134,21 +132,21 @@ def load_built_in(process_id: str) -> Process:
 
 
 def is_built_in(process_id: object) -> bool:
-    """Whether a process id names a process that is part of Bridle."""
+    """Return whether a process id names a process that is part of Bridle."""
     return process_id in _PROCESSES
 
 
 def check(path: Path, export: str = DEFAULT_EXPORT) -> str:
-    """Import a process only to see that it can be; gives the digest of its file."""
-    sys.meta_path.insert(0, _LoadedLater)
+    """Import a process only to validate it; return the digest of its file."""
+    sys.meta_path.insert(0, _LazyAsyncio)
     try:
         return load(path, export).digest
     finally:
-        sys.meta_path.remove(_LoadedLater)
+        sys.meta_path.remove(_LazyAsyncio)
 
 
-class _LoadedLater:
-    """Finds asyncio so that it is loaded once somebody looks into it: most processes do so only when they run."""
+class _LazyAsyncio:
+    """A finder that loads asyncio on first use: most processes use it only when they run."""
 
     @staticmethod
     def find_spec(name: str, path: Sequence[str] | None, _target: ModuleType | None = None) -> ModuleSpec | None:
@@ -165,29 +163,33 @@ class _LoadedLater:
 def _read(path: Path) -> bytes:
     if path.suffix in (".js", ".mjs", ".cjs", ".ts", ".mts"):
         raise ProcessNotLoaded(
-            f"{path} is a JavaScript process", remedy="Iterate it with the program that made it, or write it in Python."
+            f"{path} is a JavaScript process",
+            remedy="Iterate it with the program that created it, or port it to Python.",
         )
     try:
         return disk.read_bounded(path, SOURCE_LIMIT_BYTES)
     except DiskError as error:
-        raise ProcessNotLoaded(f"the process {error.message}", remedy="Check the entry of the run.") from error
+        raise ProcessNotLoaded(
+            f"could not load the process: {error.message}", remedy="Check the entry of the run."
+        ) from error
 
 
 def _import(path: Path, source: bytes) -> ModuleType:
     module = ModuleType(_MODULE_NAME)
     module.__file__ = str(path)
-    sys.modules[_MODULE_NAME] = module  # dataclasses and others look their module up by its name
+    sys.modules[_MODULE_NAME] = module  # dataclasses and others look up their module by name
     try:
-        # Compiled here and not by an import: that would take a file edited within the second for unchanged.
+        # Compiled here: an import would treat a file edited within the same second as unchanged.
         exec(compile(source, str(path), "exec", dont_inherit=True), module.__dict__)  # noqa: S102  # this is the import
     except SyntaxError as error:
-        place = f"{error.filename or path}:{error.lineno or 0}"
+        location = f"{error.filename or path}:{error.lineno or 0}"
         raise ProcessNotLoaded(
-            f"{place}: {error.msg}: {(error.text or '').strip()}", remedy="Mend the file and try again."
+            f"{location}: {error.msg}: {(error.text or '').strip()}", remedy="Fix the file and try again."
         ) from error
     except (Exception, SystemExit) as error:
         raise ProcessNotLoaded(
-            f"{place_in(error, path.parent) or path}: {_named(error)}: {error}", remedy="Mend the file and try again."
+            f"{location_in(error, path.parent) or path}: {type(error).__name__}: {error}",
+            remedy="Fix the file and try again.",
         ) from error
     return module
 
@@ -195,48 +197,48 @@ def _import(path: Path, source: bytes) -> ModuleType:
 def _function(module: ModuleType, path: Path, export: str) -> Function:
     function = getattr(module, export, None)
     if function is None:
-        offered = sorted(name for name, value in vars(module).items() if _is_async(value) and name[0] != "_")
+        names = sorted(name for name, value in vars(module).items() if _is_async(value) and name[0] != "_")
         raise ProcessNotLoaded(
-            f"{path} has no {export!r}", remedy=f"Its async functions are: {', '.join(offered) or 'none'}."
+            f"{path} has no function {export!r}", remedy=f"Its async functions are: {', '.join(names) or 'none'}."
         )
     if not _is_async(function):
         line = getattr(getattr(function, "__code__", None), "co_firstlineno", 1)
         raise ProcessNotLoaded(
-            f"{path}:{line}: {export!r} is not an async function", remedy=f"Write: async def {export}(inputs, ctx): …"
+            f"{path}:{line}: {export!r} must be an async function", remedy=f"Write: async def {export}(inputs, ctx): …"
         )
-    made: Function = function
-    return made
+    result: Function = function
+    return result
 
 
-def place_in(error: BaseException, folder: Path) -> str | None:
-    """`file:line` of the innermost frame of an error that lies in the folder."""
-    place, trace = None, error.__traceback__
+def location_in(error: BaseException, folder: Path) -> str | None:
+    """Return `file:line` of the innermost frame of an error in the folder."""
+    location, trace = None, error.__traceback__
     while trace is not None:
         file = trace.tb_frame.f_code.co_filename
         if _is_inside(file, folder):
-            place = f"{file}:{trace.tb_lineno}"
+            location = f"{file}:{trace.tb_lineno}"
         trace = trace.tb_next
-    return place
+    return location
 
 
-# What a process sees (imports, the output) is the whole interpreter's: one runs at a time, for some milliseconds.
-_alone = RLock()
+# A process changes state of the whole interpreter (imports, output), so only one runs at a time, for milliseconds.
+_interpreter_lock = RLock()
 
 
 @contextmanager
 def _imports(folder: Path, modules: dict[str, ModuleType], registry: define_task.Registry) -> Iterator[None]:
-    """Inside, imports see the folder first and its modules; new ones of the folder move into `modules`."""
-    with _alone:
-        yield from _swapped(folder, modules, registry)
+    """Import from the folder first inside the block; move new modules of the folder into `modules`."""
+    with _interpreter_lock:
+        yield from _swap_imports(folder, modules, registry)
 
 
-def _swapped(folder: Path, modules: dict[str, ModuleType], registry: define_task.Registry) -> Iterator[None]:
+def _swap_imports(folder: Path, modules: dict[str, ModuleType], registry: define_task.Registry) -> Iterator[None]:
     before, path_before = set(sys.modules), list(sys.path)
     writes_bytecode, outer, stdout = sys.dont_write_bytecode, define_task.current_registry, sys.stdout
     sys.modules.update(modules)
     sys.path.insert(0, str(folder))
-    sys.dont_write_bytecode = True  # the folder is somebody's: nothing is left in it
-    sys.stdout = sys.stderr  # a command's output is data; what a process prints is for people
+    sys.dont_write_bytecode = True  # the folder is the user's: nothing is written to it
+    sys.stdout = sys.stderr  # stdout of a command is data; the output of a process is for the user
     define_task.current_registry = registry
     try:
         yield
@@ -246,7 +248,7 @@ def _swapped(folder: Path, modules: dict[str, ModuleType], registry: define_task
         sys.dont_write_bytecode = writes_bytecode
         sys.path[:] = path_before
         for name in sys.modules.keys() - before:
-            # Past the module's own way to look things up, which would load what is to be loaded later.
+            # Not by getattr, which would load a lazy module.
             file = object.__getattribute__(sys.modules[name], "__dict__").get("__file__")
             if name == _MODULE_NAME or _is_inside(file, folder):
                 modules[name] = sys.modules.pop(name)
@@ -261,10 +263,6 @@ def _is_inside(file: str | None, folder: Path) -> bool:
 def _is_async(value: object) -> bool:
     code = getattr(value, "__code__", None)
     return code is not None and bool(code.co_flags & _CO_COROUTINE)
-
-
-def _named(error: BaseException) -> str:
-    return type(error).__name__
 
 
 def _stamp(file: str) -> tuple[int, int] | None:

@@ -1,7 +1,7 @@
-"""Keeps a process away from what no replay can repeat: threads, sockets and other programs.
+"""Keep a process from threads, sockets and other programs, which a replay could not repeat.
 
-The fence stands once for the whole interpreter and refuses only on a thread that is running a process at that moment;
-everybody else, the driver beside it included, passes through.
+The audit hook is installed once for the interpreter and applies only to threads that run a process at that moment, not
+to the driver beside them.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from typing import Any
 from bridle.errors import NotInProcess
 
 SHELL_WAY = "Define a task of kind 'shell' and await ctx.task(…): it runs once and its result is recorded."
-PYTHON_WAY = "Define a task of kind 'python' and await ctx.task(…): it is done once and its result is recorded."
+PYTHON_WAY = "Define a task of kind 'python' and await ctx.task(…): it runs once and its result is recorded."
 
-# Events of sys.audit, by their beginning: what was tried, and the way to do it.
-_REFUSED = {
+# Events of sys.audit: what is not possible, and the alternative.
+_FORBIDDEN = {
     "subprocess.Popen": ("another program cannot be started", SHELL_WAY),
     "os.system": ("another program cannot be started", SHELL_WAY),
     "os.exec": ("another program cannot be started", SHELL_WAY),
@@ -27,48 +27,48 @@ _REFUSED = {
     "os.posix_spawn": ("another program cannot be started", SHELL_WAY),
     "os.startfile": ("another program cannot be started", SHELL_WAY),
     "socket.__new__": ("a socket cannot be opened", PYTHON_WAY),
-    "socket.getaddrinfo": ("a name cannot be looked up", PYTHON_WAY),
-    "socket.gethostbyname": ("a name cannot be looked up", PYTHON_WAY),
+    "socket.getaddrinfo": ("a host name cannot be resolved", PYTHON_WAY),
+    "socket.gethostbyname": ("a host name cannot be resolved", PYTHON_WAY),
 }
 
-_inside: set[int] = set()
-_is_built = False
+_process_threads: set[int] = set()
+_is_installed = False
 
 
 @contextmanager
-def raised() -> Iterator[None]:
-    """Refuse all that on this thread until the block ends."""
-    _build_once()
+def active() -> Iterator[None]:
+    """Apply the fence to this thread inside the block."""
+    _install_once()
     thread = threading.get_ident()
-    _inside.add(thread)
+    _process_threads.add(thread)
     try:
         yield
     finally:
-        _inside.discard(thread)
+        _process_threads.discard(thread)
 
 
-def refusal(what: str, way: str) -> NotInProcess:
-    """The error for something that a process may not do itself."""
-    return NotInProcess(f"{what} inside of a process: a replay could not repeat it", remedy=way)
+def forbidden(failure: str, alternative: str) -> NotInProcess:
+    """Return the error for a call that a process must not make."""
+    return NotInProcess(f"{failure} inside a process: a replay could not repeat it", remedy=alternative)
 
 
-def _build_once() -> None:
-    global _is_built
-    if _is_built:
+def _install_once() -> None:
+    global _is_installed
+    if _is_installed:
         return
-    _is_built = True
-    sys.addaudithook(_look)
-    # Python 3.11 tells no audit hook about a new thread.
+    _is_installed = True
+    sys.addaudithook(_check_event)
+    # Python 3.11 has no audit event for a new thread.
     start = threading.Thread.start
 
-    def start_outside(self: threading.Thread) -> None:
-        if threading.get_ident() in _inside:
-            raise refusal("a thread cannot be started", PYTHON_WAY)
+    def start_checked(self: threading.Thread) -> None:
+        if threading.get_ident() in _process_threads:
+            raise forbidden("a thread cannot be started", PYTHON_WAY)
         start(self)
 
-    threading.Thread.start = start_outside  # type: ignore[method-assign]  # the only place every thread goes through
+    threading.Thread.start = start_checked  # type: ignore[method-assign]  # every thread is started through it
 
 
-def _look(event: str, _arguments: tuple[Any, ...]) -> None:
-    if event in _REFUSED and threading.get_ident() in _inside:
-        raise refusal(*_REFUSED[event])
+def _check_event(event: str, _arguments: tuple[Any, ...]) -> None:
+    if event in _FORBIDDEN and threading.get_ident() in _process_threads:
+        raise forbidden(*_FORBIDDEN[event])

@@ -1,9 +1,8 @@
-"""The event loop that a process runs on: no clock, no sockets, no threads; the same steps give the same order.
+"""The event loop of a process: no clock, no sockets, no threads; the same steps run in the same order.
 
-It does nothing by itself. Whoever owns it delivers a result and lets it run to rest: until nothing more can happen
-without another result. What asyncio offers for waiting on each other (gather, TaskGroup, create_task, wait, Event,
-Queue, Lock, Condition, Semaphore) works as everywhere; what would bring in the world outside is refused with an error
-that names the way to do it through `ctx`.
+It does nothing by itself. Its owner delivers a result and runs it until idle: until nothing can run without another
+result. The synchronisation of asyncio (gather, TaskGroup, create_task, wait, Event, Queue, Lock, Condition, Semaphore)
+works as usual. Anything that reaches outside raises an error that names the alternative in `ctx`.
 """
 
 from __future__ import annotations
@@ -19,23 +18,23 @@ from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from bridle.engine.replay import audit_fence
-from bridle.engine.replay.forbidden_calls import RefusingLoop
+from bridle.engine.replay.forbidden_calls import RestrictedLoop
 from bridle.errors import InternalError, NotInProcess
 
 T = TypeVar("T")
 
-# Handles run between two results before the loop is taken for one that never rests. A process does a handful of
-# things between two results; a million of them takes seconds and is `while True: await asyncio.sleep(0)`.
+# Handles between two results before the loop is taken for an endless one. A process runs a handful of them; a million
+# takes seconds and is `while True: await asyncio.sleep(0)`.
 HANDLE_LIMIT = 1_000_000
 
-# The list of tasks is swept when it has grown by this many, so that finished ones do not pile up.
+# Finished tasks are dropped whenever the list has grown by this many.
 SWEEP_TASKS = 1024
 
 
 class Promise(asyncio.Future[Any]):
-    """What `ctx.task` and its like return: it can be awaited, gathered, wrapped in a task, or left alone.
+    """The future that `ctx.task` and similar methods return.
 
-    Its hash is a number, so that sets of promises (asyncio.wait returns such) have the same order in each replay.
+    Its hash is a counter, so that sets of promises (the result of asyncio.wait) have the same order in each replay.
     """
 
     _number = 0
@@ -43,27 +42,27 @@ class Promise(asyncio.Future[Any]):
     def __hash__(self) -> int:
         if not self._number:
             loop = self.get_loop()
-            assert isinstance(loop, ReplayLoop)  # noqa: S101  # for the type checker: no other loop makes promises
+            assert isinstance(loop, ReplayLoop)  # noqa: S101  # for the type checker: no other loop creates promises
             self._number = loop.next_number()
         return self._number
 
 
 class _Task(asyncio.Task[Any]):
-    """A task whose hash is its number, for the same reason."""
+    """A task whose hash is a counter, for the same reason."""
 
     def __init__(self, coro: Any, loop: ReplayLoop, name: str | None, context: contextvars.Context | None) -> None:
-        self._number = loop.next_number()  # first: asyncio's own __init__ puts the task into a set
+        self._number = loop.next_number()  # before asyncio's __init__, which adds the task to a set
         super().__init__(coro, loop=loop, name=name, context=context)
 
     def __hash__(self) -> int:
         return self._number
 
 
-class ReplayLoop(RefusingLoop):
-    """A loop that runs when it is told to and rests when only a result from outside can move it."""
+class ReplayLoop(RestrictedLoop):
+    """A loop that runs on demand, until only a result from outside can continue it."""
 
     def __init__(self) -> None:
-        self._notes: list[str] = []
+        self._warnings: list[str] = []
         self._ready: deque[events.Handle] = deque()
         self._tasks: list[asyncio.Task[Any]] = []
         self._sweep_at = SWEEP_TASKS
@@ -71,25 +70,23 @@ class ReplayLoop(RefusingLoop):
         self._numbers = 0
         self._is_running = False
         self._is_stopped = False
-        self._anchor = _anchored(self)
+        self._anchor = _keep_alive(self)
 
     # ---- for the owner
 
     @contextmanager
     def running(self) -> Iterator[None]:
-        """Make this the loop of the calling thread; within, `rest` runs it."""
+        """Make this the running loop of the thread inside the block."""
         if events._get_running_loop() is not None:
-            raise InternalError(
-                "a process cannot be run inside of a running event loop", remedy="Run it in a thread of its own."
-            )
+            raise InternalError("a process cannot run inside a running event loop", remedy="Run it in another thread.")
         is_collecting, hooks = gc.isenabled(), sys.get_asyncgen_hooks()
-        # What is dropped is finalised where it is dropped and nowhere else: the collector strikes at any time.
+        # The garbage collector would run finalisers at arbitrary points, different in each replay.
         gc.disable()
         sys.set_asyncgen_hooks(firstiter=None, finalizer=self._close_generator)
         events._set_running_loop(self)
         self._is_running = True
         try:
-            with audit_fence.raised():
+            with audit_fence.active():
                 yield
         finally:
             self._is_running = False
@@ -98,7 +95,7 @@ class ReplayLoop(RefusingLoop):
             if is_collecting:
                 gc.enable()
 
-    def rest(self) -> None:
+    def run_until_idle(self) -> None:
         """Run everything that can run without another result."""
         ready, count = self._ready, 0
         while ready:
@@ -108,41 +105,41 @@ class ReplayLoop(RefusingLoop):
             count += 1
             if count > HANDLE_LIMIT:
                 raise NotInProcess(
-                    f"the process did {HANDLE_LIMIT:,} things without waiting for a result",
-                    remedy="Look for a loop around asyncio.sleep(0); wait for an effect instead.",
+                    f"the process ran {HANDLE_LIMIT:,} callbacks without waiting for a result",
+                    remedy="Look for a loop around asyncio.sleep(0); await an effect instead.",
                 )
             try:
                 handle._run()
             except SystemExit:
-                pass  # asyncio lets it through, but it is also the end of the task that raised it: enough
+                pass  # asyncio re-raises it, but it has already ended its task
 
-    def stop_for_good(self) -> None:
-        """Run nothing any more, not even what is ready; the code of the process sees nothing of it."""
+    def stop_permanently(self) -> None:
+        """Run nothing any more, not even ready handles; the process does not notice."""
         self._is_stopped = True
         self._ready.clear()
 
     def abandon(self) -> None:
-        """Leave everything that is suspended as it is, for as long as the interpreter lives and when it ends."""
-        self.stop_for_good()
+        """Keep suspended code suspended, also at the end of the interpreter."""
+        self.stop_permanently()
         if not self.unfinished() and not self._orphans:
             self._anchor.clear()
 
-    def notes(self) -> list[str]:
-        """Errors that nobody has heard of: of callbacks, and of tasks that were never awaited."""
-        unheard = [task.exception() for task in self._tasks if _is_unheard(task)]
-        return [*self._notes, *(f"a task that nobody awaits failed: {_in_words(error)}" for error in unheard)]
+    def warnings(self) -> list[str]:
+        """Return the errors of callbacks, and of tasks that were never awaited."""
+        errors = [task.exception() for task in self._tasks if _has_unretrieved_error(task)]
+        return [*self._warnings, *(f"a task that is not awaited failed: {_describe(error)}" for error in errors)]
 
     def unfinished(self) -> list[asyncio.Task[Any]]:
-        """The tasks that have not ended."""
+        """Return the tasks that have not finished."""
         return [task for task in self._tasks if not task.done()]
 
     def next_number(self) -> int:
-        """Numbers for whatever needs an order that is the same in each replay."""
+        """Return the next number of a counter that is the same in each replay."""
         self._numbers += 1
         return self._numbers
 
     def _close_generator(self, generator: AsyncGenerator[Any, Any]) -> None:
-        """An async generator was dropped half-way: closed as asyncio does it, or kept when the loop is at rest."""
+        """Close a dropped async generator as asyncio does; keep it if the loop is idle."""
         if self._is_running:
             self.create_task(generator.aclose())
         else:
@@ -153,14 +150,14 @@ class ReplayLoop(RefusingLoop):
     def call_soon(  # type: ignore[override]  # the arguments are passed on as they are
         self, callback: Callable[..., object], *args: Any, context: contextvars.Context | None = None
     ) -> events.Handle:
-        """Run it in this turn, after what is ready already."""
+        """Run a callback in this turn, after the ready ones."""
         handle = events.Handle(callback, args, self, context)
         if not self._is_stopped:
             self._ready.append(handle)
         return handle
 
     def create_future(self) -> asyncio.Future[Any]:
-        """A future of this loop."""
+        """Return a future of this loop."""
         return Promise(loop=self)
 
     def create_task(
@@ -170,62 +167,62 @@ class ReplayLoop(RefusingLoop):
         name: str | None = None,
         context: contextvars.Context | None = None,
     ) -> asyncio.Task[T]:
-        """A task of this loop; what `ctx.task` returned is wrapped, so that TaskGroup takes it too."""
+        """Return a task of this loop; wrap a result of `ctx.task`, so that TaskGroup accepts it."""
         if isinstance(coro, asyncio.Future):
             coro = _awaited(coro)
         task = _Task(coro, self, name, context)
-        self._tasks.append(task)  # asyncio holds tasks weakly: one that waits alone would be collected
+        self._tasks.append(task)  # asyncio holds tasks weakly: without this, a suspended one could be collected
         if len(self._tasks) > self._sweep_at:
-            self._tasks = [task for task in self._tasks if not task.done() or _is_unheard(task)]
+            self._tasks = [task for task in self._tasks if not task.done() or _has_unretrieved_error(task)]
             self._sweep_at = len(self._tasks) + SWEEP_TASKS
         return task
 
     def call_exception_handler(self, context: dict[str, Any]) -> None:
-        """Keep an error that has no other place to go."""
+        """Collect an error of a callback as a warning."""
         error = context.get("exception")
-        words = f": {_in_words(error)}" if error is not None else ""
-        self._notes.append(f"{context.get('message')}{words}")
+        cause = f": {_describe(error)}" if error is not None else ""
+        self._warnings.append(f"{context.get('message')}{cause}")
 
     def default_exception_handler(self, context: dict[str, Any]) -> None:
-        """The same: there is one way to handle them."""
+        """Collect an error of a callback as a warning."""
         self.call_exception_handler(context)
 
     def get_exception_handler(self) -> None:
-        """There is none besides ours."""
+        """Return None: it cannot be set."""
 
     def get_task_factory(self) -> None:
-        """There is none besides ours."""
+        """Return None: it cannot be set."""
 
     def get_debug(self) -> bool:
-        """Never: asyncio's debug mode looks at the clock."""
+        """Return False: asyncio's debug mode reads the clock."""
         return False
 
     def is_running(self) -> bool:
-        """Whether a turn is under way."""
+        """Return whether a turn is running."""
         return self._is_running
 
     def is_closed(self) -> bool:
-        """Never: a loop at rest waits for the next result."""
+        """Return False: an idle loop waits for the next result."""
         return False
 
 
-def _is_unheard(task: asyncio.Task[Any]) -> bool:
-    """Whether a task has an error that nobody has asked for: what asyncio itself looks at when a task is dropped."""
+def _has_unretrieved_error(task: asyncio.Task[Any]) -> bool:
+    """Return whether a task has an error that was never retrieved, by asyncio's own flag."""
     return bool(getattr(task, "_log_traceback", False))
 
 
-def _in_words(error: BaseException | None) -> str:
+def _describe(error: BaseException | None) -> str:
     return f"{type(error).__name__}: {error}"
 
 
-def _anchored(thing: object) -> list[object]:
-    """A list that keeps the thing, and itself, for ever: until it is cleared.
+def _keep_alive(target: object) -> list[object]:
+    """Return a list that keeps the target and itself alive until it is cleared.
 
-    A suspended coroutine that is collected runs its `finally` blocks, also at the end of the interpreter. So it must
-    never be. The list stands in a cycle through the constants of a code object, which the collector cannot look into:
-    to it the list is in use. Where it can (Python without the global lock) the list's count is raised instead.
+    A suspended coroutine that is collected runs its `finally` blocks, also at the end of the interpreter, so it must
+    never be collected. The list is in a cycle through the constants of a code object, which the collector does not
+    traverse, so it counts as in use. Where it does (free-threaded Python), the reference count is raised instead.
     """
-    anchor: list[object] = [thing]
+    anchor: list[object] = [target]
     code = _awaited.__code__.replace(co_consts=(anchor,))
     anchor.append(code)
     if gc.is_tracked(code):

@@ -1,4 +1,4 @@
-"""Values as JSON knows them: what a process gives is digested, copied and shown; what JSON cannot hold is refused."""
+"""The values of a process as JSON: digests, copies and previews."""
 
 from __future__ import annotations
 
@@ -6,50 +6,50 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-from bridle.engine.process.define_task import caller_place
+from bridle.engine.process.define_task import caller_location
 from bridle.errors import BadTask
 from bridle.journal.format.documents import digest_of
 
-# What a message shows of arguments: enough to see the difference.
+# Enough of the arguments to see a difference in a message.
 SHOWN_CHARACTERS = 300
 
-What = tuple[str, str]
-"""What a value is and whose, for the message that refuses it: ("the arguments of task", "review")."""
+Subject = tuple[str, str]
+"""A description of a value for errors, such as ("the arguments of task", "review")."""
 
 
-def digest(value: Any, what: What) -> str:
-    """The digest by which a replay recognises the value."""
+def digest(value: Any, subject: Subject) -> str:
+    """Return the digest by which a replay compares the value."""
     try:
         return digest_of(value)
     except (TypeError, ValueError, RecursionError) as error:
-        raise _refusal(what, error) from error
+        raise _bad_value(subject, error) from error
 
 
-def copied(value: Any, what: What) -> Any:
-    """The value as JSON gives it back: what the process does to its own copy later changes nothing."""
+def to_json(value: Any, subject: Subject) -> Any:
+    """Return a copy of the value as JSON represents it, independent of the process."""
     try:
         return json.loads(json.dumps(value, allow_nan=False))
     except (TypeError, ValueError, RecursionError) as error:
-        raise _refusal(what, error) from error
+        raise _bad_value(subject, error) from error
 
 
-def own(value: Any) -> Any:
-    """A copy for the process, which may change what it is given."""
+def copy_for_process(value: Any) -> Any:
+    """Return a copy that the process may modify."""
     if isinstance(value, dict):
-        made: dict[Any, Any] | list[Any] = value.copy()
-        places: Iterable[Any] = value.items()
+        copy: dict[Any, Any] | list[Any] = value.copy()
+        items: Iterable[Any] = value.items()
     elif isinstance(value, list):
-        made, places = value.copy(), enumerate(value)
+        copy, items = value.copy(), enumerate(value)
     else:
         return value
-    for place, item in places:
+    for key, item in items:
         if item.__class__ is dict or item.__class__ is list:
-            made[place] = own(item)
-    return made
+            copy[key] = copy_for_process(item)
+    return copy
 
 
-def shown(value: Any) -> str:
-    """The beginning of a value, for a message."""
+def preview(value: Any) -> str:
+    """Return the beginning of a value as text."""
     try:
         text = json.dumps(value, ensure_ascii=False, sort_keys=True)
     except (TypeError, ValueError):
@@ -57,8 +57,8 @@ def shown(value: Any) -> str:
     return text if len(text) <= SHOWN_CHARACTERS else text[:SHOWN_CHARACTERS] + "…"
 
 
-def _refusal(what: What, error: Exception) -> BadTask:
+def _bad_value(subject: Subject, error: Exception) -> BadTask:
     return BadTask(
-        f"{what[0]} {what[1]!r} cannot be written as JSON at {caller_place(depth=3)}: {error}",
-        remedy="Use text, numbers, true and false, None, lists and dicts.",
+        f"{subject[0]} {subject[1]!r} cannot be written as JSON at {caller_location(depth=3)}: {error}",
+        remedy="Use str, int, float, bool, None, list and dict.",
     )

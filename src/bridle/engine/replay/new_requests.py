@@ -1,4 +1,4 @@
-"""What an execution of a process brings that the journal does not have yet."""
+"""Requests of a process that are not in the journal yet."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from bridle.engine.replay.event_loop import Promise
 from bridle.journal.format.entries import Request
 
 
-class Note(NamedTuple):
+class NewEntry(NamedTuple):
     """An entry to append."""
 
     entry_type: str
     data: dict[str, Any]
 
 
-class Ask(NamedTuple):
+class NewEffect(NamedTuple):
     """An effect to request."""
 
     request: Request
     promise: Promise
 
 
-class Call(NamedTuple):
+class HookRequest(NamedTuple):
     """A native hook that the process waits for."""
 
     hook_id: str
@@ -32,8 +32,8 @@ class Call(NamedTuple):
     limit_seconds: float
 
 
-class Halt(NamedTuple):
-    """The process ended its run."""
+class HaltRequest(NamedTuple):
+    """The end of a run by `ctx.halt`."""
 
     reason: str
     payload: Any

@@ -44,10 +44,10 @@ def recall(store: Store) -> tuple[dict[str, Any], list[Effect]]:
         replay.catch_up(store, watched, state)
         if replay.error is not None:
             raise replay.error
-        receipt: dict[str, Any] = replay.value if replay.returned else watched.loop.receipt()
+        receipt: dict[str, Any] = replay.value if replay.has_returned else watched.loop.receipt()
         return receipt, list(state.pending)
     finally:
-        replay.dismiss()
+        replay.cancel()
 
 
 class _Watched(Process):

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from bridle.engine.drive.driver import LIMIT, UNUSABLE, Driven, DriveOptions, drive, living_driver
+from bridle.engine.drive.driver import LIMIT, UNUSABLE, DriveOptions, DriveResult, drive, find_driver
 from bridle.engine.hooks.run_hooks import Hooks
 from bridle.errors import LockHeld, UsageError
 from bridle.ground import clock, ids
@@ -156,7 +156,7 @@ async def drive_run(
         left_seconds = time_used.seconds_left(store, document, settings.max_seconds, lost)
         overspent = time_used.cost_limit_reached(store, document, settings.max_cost_usd, lost)
         is_over = (left_seconds <= 0 or overspent) and time_used.is_under_way(store)
-        if is_over and living_driver(run) is None:  # else the driver says who is at work already
+        if is_over and find_driver(run) is None:  # else the driver says who is at work already
             return RunEnd(await receipt_with_pause(run), LIMIT_REACHED, overspent or OVER)
         since = time_used.begin(store, clock.now(), lost)
         try:
@@ -263,7 +263,7 @@ def _acts(heard: user_messages.UserMessages) -> dict[str, Act]:
     }
 
 
-async def _ended(store: FileStore, driven: Driven) -> RunEnd:
+async def _ended(store: FileStore, driven: DriveResult) -> RunEnd:
     receipt, waits_for = await current_receipt(store)
     receipt = _with_effects(receipt, waits_for)
     paused = _paused(store, waits_for)
@@ -273,7 +273,7 @@ async def _ended(store: FileStore, driven: Driven) -> RunEnd:
     if driven.status == LIMIT:
         return RunEnd(receipt, LIMIT_REACHED, OVER)
     if driven.status == UNUSABLE:
-        return RunEnd(receipt, AGENT_UNUSABLE, str(driven.trouble or ""))
+        return RunEnd(receipt, AGENT_UNUSABLE, str(driven.error or ""))
     return RunEnd(receipt, exit_code(receipt))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from bridle.engine.inbox import ASKS_FOR, BY_POLICY, WORDS
+from bridle.engine.inbox import ASKS_FOR, BY_POLICY, FREE_TEXT
 from bridle.loop.process.task_state import NEEDS_YOU, PENDING, RunState, TaskState
 
 # What an agent hears in the place of an answer where a policy answers questions.
@@ -24,7 +24,7 @@ class Questions:
         question = str(work.get("question") or work.get("said") or "the agent waits for an answer")
         task.verdict, task.question, task.session_id = NEEDS_YOU, question, work.get("session_id")
         task.session_agent, task.asked, task.reason = agent, question, "the agent asks"
-        payload = {"question": question, "task": task.title, ASKS_FOR: WORDS}
+        payload = {"question": question, "task": task.title, ASKS_FOR: FREE_TEXT}
         self.waiting[task.title] = self._ctx.breakpoint(payload, label=f"needs-you: {task.title}")
 
     def hear(self) -> None:

@@ -33,8 +33,8 @@ def _run(args: Arguments) -> int:
     report = iterate(FileStore(run), run, hooks)
     if number is not None:
         report = report._replace(number=number)
-    for remark in report.remarks:
-        print(f"bridle: {remark}", file=sys.stderr)
+    for warning in report.warnings:
+        print(f"bridle: {warning}", file=sys.stderr)
     if args.has("--json"):
         print_json(report.as_json(), pretty=True)
     else:

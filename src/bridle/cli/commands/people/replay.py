@@ -39,7 +39,7 @@ def command(*, run: str, runs_dir: str | None, as_json: bool) -> int:
     if comparison.code_changed:
         say("the process file has changed since the last iteration")
     for difference in comparison.differences:
-        show(f"differs at {difference.entry or 'no single entry'}: {difference.words}")
+        show(f"differs at {difference.entry or 'no single entry'}: {difference.message}")
     if comparison.agrees:
         more = f"; next it would request {comparison.ahead} more" if comparison.ahead else ""
         counts = f"{comparison.effects} effects, {comparison.entries} entries{more}"

@@ -13,11 +13,11 @@ def command(*, run: str | None, as_json: bool) -> int:
     import asyncio
 
     from bridle.cli.people import loop_runs
-    from bridle.engine.drive.driver import living_driver
+    from bridle.engine.drive.driver import find_driver
     from bridle.loop.control.runs import STOPPED, receipt_with_pause
 
     folder = loop_runs.find_run(run)
-    driver = living_driver(folder)
+    driver = find_driver(folder)
     document = asyncio.run(receipt_with_pause(folder))
     if driver is not None:
         document["at_work"] = {"pid": driver.pid, "since": driver.since}

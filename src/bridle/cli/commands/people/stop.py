@@ -16,11 +16,11 @@ WAIT_SECONDS = 30.0
 def command(*, run: str | None, as_json: bool) -> int:
     """Stop RUN (default: the last run). Its state is saved; `bridle resume` continues it."""
     from bridle.cli.people import loop_runs
-    from bridle.engine.drive.driver import LOCK_FILE, living_driver
+    from bridle.engine.drive.driver import LOCK_FILE, find_driver
     from bridle.ground.lock import FileLock
 
     folder = loop_runs.find_run(run)
-    driver = living_driver(folder)
+    driver = find_driver(folder)
     if driver is not None:
         _terminate(driver.pid)
         FileLock.hold(folder / LOCK_FILE, holder="bridle stop", wait_seconds=WAIT_SECONDS).release()
