@@ -381,10 +381,9 @@ def test_hooks_of_an_untrusted_repository_are_remarked_on(tmp_path: Path, witnes
     put(repository_hooks(tmp_path), ON_ITERATION_START, "a.sh")
     bench = Bench(tmp_path, GATE)
     found = bench.iterate()
-    assert found.warnings == (
-        f"the hooks in {tmp_path}/.a5c/hooks did not run: they are not trusted. "
-        "Read them, then run `bridle doctor --trust`.",
-    )
+    (warning,) = found.warnings
+    assert warning.startswith(f"the hooks in {tmp_path}/.a5c/hooks did not run")
+    assert warning.endswith("run `bridle doctor --trust`.")
     assert found.hook_status == "untrusted"
     assert order(witness) == []
 
