@@ -112,7 +112,7 @@ def test_a_checkout_whose_installed_parts_were_changed_is_made_anew(here: Scene)
     assert here.check("echo spoiled > deps/installed")["passed"]
     assert outputs(here.check("cat deps/installed")) == ["v1\n"]
     assert setups(here) == 2
-    assert any("it is run again" in line for line in here.heard)
+    assert any("the setup runs again" in line for line in here.heard)
 
 
 def test_a_setup_that_fails_is_a_check_that_failed_and_is_tried_again(tmp_path: Path) -> None:

@@ -1,1 +1,1 @@
-"""What a model may do without being asked: rules, modes, commands and paths."""
+"""Permission decisions for tool calls: rules, modes, paths and Bash commands. Imports no tools and no conversation."""

@@ -1,7 +1,7 @@
-"""Whether a call of a tool may run: by the rules, by the mode, and by what it would touch.
+"""Decides whether a tool call may run: by the rules, the mode and the files it would use.
 
-Nothing is opened or written here; links are resolved. Commands are read by `shell`, which is imported when the
-first one comes.
+Nothing is opened or written here; links are resolved. Bash commands are parsed by `permissions.bash`, which is imported
+with the first command.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from bridle.agent.permissions.rules.file_access import READERS, WRITERS, judge_f
 from bridle.agent.permissions.rules.policy import Allowed, Asks, Denied, Policy, Verdict
 from bridle.agent.permissions.rules.syntax import Rule, canonical, names_tool
 
-# What changes nothing outside this program, or is bounded by permissions of its own.
+# Tools that change nothing outside this program, or whose own calls are checked.
 _FREE_TOOLS: Final = frozenset(
     {
         "Agent",
@@ -40,16 +40,16 @@ _FREE_TOOLS: Final = frozenset(
 
 
 def decide(tool: str, arguments: Mapping[str, Any], policy: Policy) -> Verdict:
-    """Whether this call may run."""
+    """Decide whether a call may run."""
     tool = canonical(tool)
-    verdict = _judge(tool, arguments, policy)
+    verdict = _decide(tool, arguments, policy)
     if isinstance(verdict, Asks) and policy.mode == "dontAsk":
         return Denied(denial_messages.dont_ask(tool, verdict.advice))
     return verdict
 
 
 def only_reads(arguments: Mapping[str, Any], policy: Policy) -> bool:
-    """Whether a Bash command changes nothing: it would need no permission without any rule."""
+    """Whether a Bash command is read-only: it would be allowed without any rule."""
     from bridle.agent.permissions.bash.decide_command import judge_command  # tree-sitter is loaded with it
 
     bare = Policy(cwd=policy.cwd, home=policy.home, folders=policy.folders, shell_folder=policy.shell_folder)
@@ -57,13 +57,13 @@ def only_reads(arguments: Mapping[str, Any], policy: Policy) -> bool:
 
 
 def bypass_refusal(environment: Mapping[str, str], uid: int) -> str | None:
-    """Why permissions must not be bypassed here, in the words for stderr; None if they may be."""
+    """Return the error if permissions must not be bypassed here, else None."""
     if uid != 0 or environment.get("IS_SANDBOX") == "1":
         return None
     return denial_messages.BYPASS_AS_ROOT
 
 
-def _judge(tool: str, arguments: Mapping[str, Any], policy: Policy) -> Verdict:
+def _decide(tool: str, arguments: Mapping[str, Any], policy: Policy) -> Verdict:
     for rule in policy.deny:
         if rule.what is None and names_tool(rule, tool):
             return Denied(denial_messages.denied_tool(tool))
@@ -73,10 +73,10 @@ def _judge(tool: str, arguments: Mapping[str, Any], policy: Policy) -> Verdict:
         return judge_command(arguments.get("command"), policy)
     if tool in READERS or tool in WRITERS:
         return judge_file(tool, arguments, policy)
-    return _judge_other(tool, arguments, policy)
+    return _decide_other(tool, arguments, policy)
 
 
-def _judge_other(tool: str, arguments: Mapping[str, Any], policy: Policy) -> Verdict:
+def _decide_other(tool: str, arguments: Mapping[str, Any], policy: Policy) -> Verdict:
     what = _subject(tool, arguments)
     denied = _other_rule(policy.deny, tool, what)
     if denied is not None and tool == "Agent":
@@ -107,7 +107,7 @@ def _ask_other(tool: str, what: str | None) -> Asks:
 
 
 def _subject(tool: str, arguments: Mapping[str, Any]) -> str | None:
-    """What a rule of this tool names in its parentheses, for this call."""
+    """Return what a rule of this tool would name in its parentheses for this call."""
     if tool == "WebFetch":
         return f"domain:{_domain(arguments.get('url'))}"
     if tool == "Skill":
@@ -121,14 +121,14 @@ def _other_rule(rules: tuple[Rule, ...], tool: str, what: str | None) -> Rule | 
     for rule in rules:
         if not names_tool(rule, tool):
             continue
-        if rule.what is None or (what is not None and _means(tool, rule.what, what)):
+        if rule.what is None or (what is not None and _matches(tool, rule.what, what)):
             return rule
     return None
 
 
-def _means(tool: str, pattern: str, what: str) -> bool:
+def _matches(tool: str, pattern: str, what: str) -> bool:
     if tool == "WebFetch":
-        return _means_domain(pattern, what)
+        return _matches_domain(pattern, what)
     if pattern.endswith(":*"):
         return what == pattern[:-2] or what.startswith(pattern[:-2])
     from fnmatch import fnmatchcase
@@ -136,7 +136,7 @@ def _means(tool: str, pattern: str, what: str) -> bool:
     return fnmatchcase(what, pattern.replace("[", "[[]").replace("?", "[?]"))
 
 
-def _means_domain(pattern: str, what: str) -> bool:
+def _matches_domain(pattern: str, what: str) -> bool:
     wanted, domain = pattern.lower().removeprefix("domain:"), what.removeprefix("domain:")
     if not pattern.lower().startswith("domain:") or not domain:
         return False
@@ -149,7 +149,7 @@ def _domain(url: object) -> str:
     from urllib.parse import urlsplit
 
     if not isinstance(url, str) or "\\" in url or any(ord(letter) <= 32 for letter in url):
-        return ""  # parsers disagree about such a URL; no rule may mean it
+        return ""  # parsers disagree about such a URL, so no rule matches it
     try:
         return (urlsplit(url).hostname or "").rstrip(".").lower()
     except ValueError:

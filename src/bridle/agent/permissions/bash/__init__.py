@@ -1,1 +1,1 @@
-"""The `agent/permissions/bash` package."""
+"""Parses Bash commands and decides whether they may run. Imports `permissions.rules`."""

@@ -1,4 +1,4 @@
-"""Whether every part of a command has a permission: by a rule, by what it only reads, or by the mode."""
+"""Decides whether every part of a command is allowed: by a rule, as read-only, or by the mode."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from bridle.agent.permissions.bash.read_only import read_touches
 from bridle.agent.permissions.bash.reasons import Problem, ask, suggest
 from bridle.agent.permissions.bash.rule_patterns import Pattern, compile_rule, matches
 from bridle.agent.permissions.bash.words import Word, plain
-from bridle.agent.permissions.bash.wrappers import EVALUATORS, LIMIT_WRAPPERS, differs, is_carrier, see_through
+from bridle.agent.permissions.bash.wrappers import EVALUATORS, LIMIT_WRAPPERS, differs, is_carrier, unwrap
 from bridle.agent.permissions.rules import denial_messages
 from bridle.agent.permissions.rules.file_access import EDITING_MODES, may_change, may_read
 from bridle.agent.permissions.rules.policy import Allowed, Asks, Policy, Verdict
@@ -29,12 +29,12 @@ from bridle.agent.permissions.rules.rule_paths import (
 )
 from bridle.agent.permissions.rules.syntax import names_tool
 
-# Where a command could stand after several `cd`. Nobody needs more of them in one command.
+# The most folders that a command may be in after several `cd`.
 _LIMIT_FOLDERS: Final = 16
 
 
-def cover(script: Script, policy: Policy) -> Verdict:
-    """Whether every part is permitted, where no rule forbids any."""
+def decide_parts(script: Script, policy: Policy) -> Verdict:
+    """Decide whether every part is allowed, if no rule denies any."""
     if script.doubts:
         return Asks(script.doubts[0], denial_messages.advise_simpler())
     if script.runs_in_background:
@@ -49,7 +49,7 @@ def cover(script: Script, policy: Policy) -> Verdict:
 
 
 class _Judge:
-    """Judges the parts of one command."""
+    """Finds the problems of the parts of one command."""
 
     def __init__(self, script: Script, policy: Policy) -> None:
         self._policy = policy
@@ -64,7 +64,7 @@ class _Judge:
         self._folders = self._possible_folders(script)
 
     def command(self, command: Command, depth: int = 0) -> list[Problem]:
-        """What stands in the way of one command."""
+        """Return why one simple command is not allowed."""
         problems = [
             problem
             for redirect in command.redirects
@@ -87,10 +87,10 @@ class _Judge:
             return []
         if not harmless:
             return [self._no_rule(command)]
-        defined = self._functions.get(words[0].value or "") if depth == 0 else None  # no wrapper runs a function
+        defined = self._functions.get(words[0].value or "") if depth == 0 else None  # wrappers cannot run functions
         if defined is not None and defined <= command.place and words[0].is_plain:
             return []
-        inside = see_through(words)
+        inside = unwrap(words)
         if inside is not None and depth < LIMIT_WRAPPERS:
             return self._inside(command, inside.words, inside.assignments, inside.code, depth + 1)
         if words[0].value in EVALUATORS:
@@ -106,7 +106,7 @@ class _Judge:
         depth: int,
     ) -> list[Problem]:
         if code is None and _is_cd(Command(words)):
-            return [self._no_rule(command)]  # where it goes is not followed
+            return [self._no_rule(command)]  # a cd inside a wrapper is not followed
         if code is None:
             return self.command(Command(words, assignments, text=command.text, place=command.place), depth)
         script = read_script(code, self._policy.home)
@@ -114,8 +114,8 @@ class _Judge:
             self.doubt = script.doubts[0] if script.doubts else denial_messages.BACKGROUND
         if any(_is_cd(inner) for inner in script.commands) or differs(command.words[0].value, code):
             return [self._no_rule(command)]
-        found = [problem for inner in script.commands for problem in self.command(inner, depth)]
-        return found if not script.functions else [self._no_rule(command)]
+        problems = [problem for inner in script.commands for problem in self.command(inner, depth)]
+        return problems if not script.functions else [self._no_rule(command)]
 
     # Rules
 
@@ -132,7 +132,7 @@ class _Judge:
         return False
 
     def _is_enough(self, pattern: Pattern, words: Sequence[Word]) -> bool:
-        """Whether a rule that fits says enough: one for a wrapper must name what is run."""
+        """Whether a matching rule is specific enough: a rule for a wrapper must name what is run."""
         if not pattern.has_star:
             return True
         named, rest = words[: pattern.words_before_star], words[pattern.words_before_star :]
@@ -151,7 +151,7 @@ class _Judge:
             return touches is not None and touches.objection is None
         if not is_carrier(program):
             return True
-        inside = see_through(words)
+        inside = unwrap(words)
         if inside is not None and inside.code is None:
             return len(named) > len(words) - len(inside.words)
         values = [word.value or "" for word in named[1:]]
@@ -160,17 +160,17 @@ class _Judge:
     def _no_rule(self, command: Command, text: str | None = None) -> Problem:
         return Problem(command.text, text, rules=(f"Bash({suggest(command.text)})",))
 
-    # What is dangerous whatever a rule says
+    # Dangers that no rule allows
 
     def _is_git_elsewhere(self, words: Sequence[Word]) -> bool:
-        """Whether git would work in a folder that may bring settings of its own, which name programs to run."""
+        """Whether git would run in a folder whose settings may name programs to run."""
         if self._folders != [self._start]:
             return True
         folders = [resolve(folder, self._start, self._policy.home) for folder in git_folders(words)]
         return any(folder is None or is_bare_repository(folder) for folder in folders)
 
     def _danger(self, command: Command) -> list[Problem]:
-        """A removal of the ground that the work, the user or the machine stands on."""
+        """Report a removal of a working folder, the home folder, or a folder above them."""
         program = command.words[0].value or ""
         for word in command.words[1:]:
             if word.value is None or word.value.startswith("-"):
@@ -179,19 +179,19 @@ class _Judge:
                 word if word.glob_at < 0 else plain(word.value[: word.value.rfind("/", 0, word.glob_at) + 1] or ".")
             )
             for resolved in self._resolved(target):
-                if resolved is not None and self._is_ground(resolved, is_whole=word.glob_at < 0):
+                if resolved is not None and self._is_vital(resolved, is_whole=word.glob_at < 0):
                     return [
                         Problem(command.text, denial_messages.dangerous_removal(program, resolved), kind="safetyCheck")
                     ]
         return []
 
-    def _is_ground(self, resolved: str, *, is_whole: bool) -> bool:
-        grounds = (self._policy.home, *self._policy.working_folders)
-        if resolved == "/" or any(is_inside(folder, (resolved,)) for folder in grounds):
+    def _is_vital(self, resolved: str, *, is_whole: bool) -> bool:
+        folders = (self._policy.home, *self._policy.working_folders)
+        if resolved == "/" or any(is_inside(folder, (resolved,)) for folder in folders):
             return True
         return is_whole and os.path.dirname(resolved) == "/"
 
-    # What is touched
+    # Files that are read or changed
 
     def _touches(self, command: Command) -> list[Problem]:
         touches = read_touches(command.words)
@@ -206,13 +206,13 @@ class _Judge:
         if touches.objection is not None:
             return [self._no_rule(command, touches.objection)]
         if not is_inside(self._start, self._policy.working_folders):
-            return [self._no_rule(command)]  # without any path, it would read where the shell stands
+            return [self._no_rule(command)]  # without a path, it would read the shell's folder
         if touches.is_git and is_bare_repository(self._start):
             return [Problem(command.text, denial_messages.GIT_ELSEWHERE)]
         return self._paths(command, touches)
 
     def _changes_unasked(self, command: Command, changes: Touches) -> list[Problem]:
-        """In a mode that accepts no edits, the first path is named as the reason."""
+        """Name the first path as the reason, in a mode that accepts no edits."""
         first = (*changes.removes, *changes.reads, *changes.writes)[0]
         resolved = resolve(first.value or "", self._start, self._policy.home)
         return [self._path_problem(command, resolved or first.text, "write")]
@@ -238,7 +238,7 @@ class _Judge:
         return []
 
     def _links(self, command: Command, folder: str) -> list[Problem]:
-        """Where a command that follows links would get to."""
+        """Report links that lead a command outside the readable folders."""
         links = links_below(folder)
         if links is None:
             return [self._no_rule(command)]
@@ -269,33 +269,33 @@ class _Judge:
                 return [self._path_problem(command, resolved, "read" if is_read else "redirect", is_redirect=True)]
         return []
 
-    def _path_problem(self, command: Command, path: str, deed: str, *, is_redirect: bool = False) -> Problem:
+    def _path_problem(self, command: Command, path: str, action: str, *, is_redirect: bool = False) -> Problem:
         folders = self._policy.working_folders
         rules = (f"Bash({suggest(command.text)})",)
         if is_redirect:
-            text = denial_messages.blocked_redirect(path, folders, is_read=deed == "read")
-            rules = (f"{'Read' if deed == 'read' else 'Edit'}(/{path})",)
+            text = denial_messages.blocked_redirect(path, folders, is_read=action == "read")
+            rules = (f"{'Read' if action == 'read' else 'Edit'}(/{path})",)
         else:
             text = denial_messages.blocked(command.words[0].value or "", path, folders)
-            if deed == "read":
+            if action == "read":
                 rules = (f"Read(/{path})",)
-        kind = "safetyCheck" if deed != "read" and is_protected(path) else "other"
-        return Problem(command.text, text, path, rules, kind, deed)
+        kind = "safetyCheck" if action != "read" and is_protected(path) else "other"
+        return Problem(command.text, text, path, rules, kind, action)
 
     def _resolved(self, word: Word) -> list[str | None]:
-        """Every place that a word may lead to, from every folder that the shell may stand in."""
+        """Return every path that a word may mean, from every possible folder of the shell."""
         if word.value is None or self._folders is None:
             return [None]
-        found: list[str | None] = []
+        paths: list[str | None] = []
         for folder in self._folders:
             names: list[str] | None = [word.value]
             if word.glob_at >= 0:
                 names = glob_matches(word.value, word.glob_at, folder)
                 if names is None or any(name.startswith("-") for name in names):
-                    return [None]  # too many to look at, or one that a program would take for an option
+                    return [None]  # too many, or one that looks like an option
                 names = [*names, word.value]
-            found += [resolve(name, folder, self._policy.home) for name in names or ()]
-        return found
+            paths += [resolve(name, folder, self._policy.home) for name in names or ()]
+        return paths
 
     def _possible_folders(self, script: Script) -> list[str] | None:
         folders = [self._start]

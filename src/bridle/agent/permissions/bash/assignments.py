@@ -1,4 +1,4 @@
-"""Which assignments change nothing about what a command runs and opens."""
+"""Assignments that do not affect what a command runs and opens."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import Final
 
 from bridle.agent.permissions.bash.words import Word
 
-# Variables that change how a program's output looks, and never which program runs or what it opens.
+# Variables that affect a program's output, but never which programs run or which files they open.
 _HARMLESS_NAMES: Final = """
 CI CLICOLOR COLUMNS DEBIAN_FRONTEND FORCE_COLOR GIT_TERMINAL_PROMPT LANG LANGUAGE LC_ALL LC_COLLATE
 LC_CTYPE LC_MESSAGES LC_NUMERIC LC_TIME LINES NODE_ENV NO_COLOR PYTHONDONTWRITEBYTECODE PYTHONHASHSEED
 PYTHONUNBUFFERED PYTHONUTF8 RUST_BACKTRACE RUST_LOG TERM TZ
 """
 _HARMLESS_VARIABLES: Final = frozenset(_HARMLESS_NAMES.split())
-# What sets variables for the rest of a command, and for every program in it.
+# Builtins that set variables for the rest of a command and its programs.
 DECLARERS: Final = frozenset({"declare", "export", "local", "readonly", "typeset"})
 _HARMLESS_VALUE = re.compile(r"[A-Za-z0-9_.,:@+=-]*\Z")
 _OWN_VARIABLE = re.compile(r"[a-z][a-z0-9_]*\Z")
@@ -26,5 +26,5 @@ def is_harmless(name: str, value: Word | None) -> bool:
 
 
 def is_own(name: str, value: Word | None) -> bool:
-    """Whether a variable is one of the script's own: no program looks at it."""
+    """Whether a variable belongs to the script: programs do not read it."""
     return value is not None and bool(_OWN_VARIABLE.match(name)) and not name.endswith("_proxy")

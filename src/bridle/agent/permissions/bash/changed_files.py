@@ -1,4 +1,4 @@
-"""What one command would change, for the few programs that change files in plain ways."""
+"""The files that a command changes, for the few programs that do so plainly."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SED_REPLACE = re.compile(
 
 
 def change_touches(words: Sequence[Word]) -> Touches | None:
-    """What a command of these words changes, in the plain ways that are accepted where edits are; None if not known."""
+    """Return the files that a command changes, or None if this is not known."""
     program, rest = words[0].value, words[1:]
     if program is None or not words[0].is_plain:
         return None
@@ -47,7 +47,7 @@ def _change(program: str, arguments: Arguments) -> Touches | None:
 
 
 def _transfer(program: str, sources: Sequence[Word], target: Word) -> Touches | None:
-    """Copy or move: into the target, or to a name below it if it is a folder (which may be a link to elsewhere)."""
+    """Return the files of a copy or move: the target, and names below it if it is a folder or a link to one."""
     if not target.is_plain or any(not source.is_plain for source in sources):
         return None
     below = [plain(f"{target.value}/{(source.value or '').rstrip('/').rpartition('/')[2]}") for source in sources]
@@ -80,7 +80,7 @@ def _sed_scripts(words: Sequence[Word], arguments: Arguments) -> list[str]:
         return [first.value] if first is not None and first.is_plain and first.value else []
     values = [word.value or "" for word in words]
     if any(re.fullmatch(r"-\w+e.*|-e.+|--expression=.*", value, re.DOTALL) for value in values):
-        return []  # only the plain spelling is read: `-e SCRIPT`
+        return []  # only the plain spelling `-e SCRIPT` is supported
     return [values[place + 1] for place, value in enumerate(values[:-1]) if value in ("-e", "--expression")]
 
 

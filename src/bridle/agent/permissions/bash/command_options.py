@@ -1,4 +1,4 @@
-"""The words of a command, told apart by the options that are known."""
+"""Splits the words of a command into known options and names."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from bridle.agent.permissions.bash.words import Word, plain
 
 
 class Options(msgspec.Struct, frozen=True):
-    """The options of one program, as the table lists them."""
+    """The options of one program, from the table."""
 
     flags: frozenset[str]
     with_value: frozenset[str]
@@ -22,18 +22,18 @@ class Options(msgspec.Struct, frozen=True):
 
 
 class Arguments(msgspec.Struct, frozen=True):
-    """The words of a command, told apart."""
+    """The words of a command, split into names and options."""
 
     names: tuple[Word, ...]
-    """Those without a dash."""
+    """Words that are not options."""
     paths: tuple[Word, ...]
-    """Values of options that are files to read."""
+    """Values of options that name files to read."""
     options: frozenset[str]
 
 
 @lru_cache(maxsize=128)
 def known_options(text: str) -> Options:
-    """The options that a line of the table lists."""
+    """Parse the options of a line of the table."""
     signs = text.split()
     return Options(
         flags=frozenset(sign for sign in signs if sign[-1] not in ":=?@") | {s[:-1] for s in signs if s.endswith("?")},
@@ -46,7 +46,7 @@ def known_options(text: str) -> Options:
 
 
 def parse(words: Sequence[Word], options: Options) -> Arguments | None:
-    """Tell options and names apart; None if one is not known."""
+    """Split words into options and names; return None for an unknown option."""
     names: list[Word] = []
     paths: list[Word] = []
     seen: set[str] = set()
@@ -75,7 +75,7 @@ def parse(words: Sequence[Word], options: Options) -> Arguments | None:
 
 
 def _option(value: str, following: Sequence[Word], options: Options, paths: list[Word], seen: set[str]) -> int | None:
-    """How many further words an option takes; None if it is not known."""
+    """Return how many further words an option takes; None for an unknown one."""
     if value.startswith("--"):
         name, sign, content = value.partition("=")
         seen.add(name)

@@ -1,14 +1,14 @@
-"""Whether a command of the shell may run.
+"""Decides whether a Bash command may run.
 
-A rule that forbids is kept if any part of the command is what it names, in whatever shape. A permission is given only
-if every part has one, and nothing in the command is in doubt.
+A deny rule applies if any part of the command matches it, in any form. A command is allowed only if every part is
+allowed and nothing in it is in doubt.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from bridle.agent.permissions.bash.allow import cover
+from bridle.agent.permissions.bash.allow import decide_parts
 from bridle.agent.permissions.bash.deny import shapes
 from bridle.agent.permissions.bash.parse import read_script
 from bridle.agent.permissions.bash.parsed_command import Script
@@ -24,7 +24,7 @@ _FILE_RULES = frozenset({"Read", *WRITERS})
 
 
 def judge_command(command: object, policy: Policy) -> Verdict:
-    """Whether this command may run."""
+    """Decide whether a command may run."""
     if not isinstance(command, str):
         return Asks(denial_messages.ask_tool("Bash"), denial_messages.advise("Bash"))
     allowed = _whole(policy.allow, command)
@@ -32,13 +32,13 @@ def judge_command(command: object, policy: Policy) -> Verdict:
         allowed = "mode bypassPermissions"
     denies, asks = _patterns(policy.deny), _patterns(policy.ask)
     if allowed and not denies and not asks and not _guards_files(policy):
-        return Allowed(allowed)  # nothing could forbid it: no need to know what it does
+        return Allowed(allowed)  # nothing could deny it, so it need not be parsed
     script = read_script(command, policy.home)
     lines = list(dict.fromkeys(shapes(script, command, policy.home)))
-    if _whole(policy.deny, command) or _any_means(denies, lines) or _touches_denied(script, policy):
+    if _whole(policy.deny, command) or _any_matches(denies, lines) or _touches_denied(script, policy):
         return Denied(denial_messages.denied_command(command))
-    if _whole(policy.ask, command) or _any_means(asks, lines):
-        return Asks(denial_messages.ask_tool("Bash"), "A rule wants it to be asked for.", kind="rule")
+    if _whole(policy.ask, command) or _any_matches(asks, lines):
+        return Asks(denial_messages.ask_tool("Bash"), "A rule requires approval.", kind="rule")
     if policy.mode == "bypassPermissions":
         return Allowed(allowed or "")
     hidden = next((line for line in lines for deny in (*denies, *asks) if could_match(deny, line)), None)
@@ -47,7 +47,7 @@ def judge_command(command: object, policy: Policy) -> Verdict:
         return Asks(script.doubts[0] if script.doubts else doubt, denial_messages.advise_simpler())
     if allowed:
         return Allowed(allowed)
-    return cover(script, policy)
+    return decide_parts(script, policy)
 
 
 def _patterns(rules: Iterable[Rule]) -> list[Pattern]:
@@ -55,14 +55,14 @@ def _patterns(rules: Iterable[Rule]) -> list[Pattern]:
 
 
 def _whole(rules: Iterable[Rule], command: str) -> str | None:
-    """A rule that means every command, or exactly this text."""
+    """Return a rule that matches every command, or exactly this text."""
     for rule in rules:
         if names_tool(rule, "Bash") and (rule.what is None or ("*" not in rule.what and rule.what == command.strip())):
             return f"rule {rule}"
     return None
 
 
-def _any_means(patterns: Sequence[Pattern], lines: Sequence[tuple[Word, ...]]) -> bool:
+def _any_matches(patterns: Sequence[Pattern], lines: Sequence[tuple[Word, ...]]) -> bool:
     return any(matches(pattern, line) for pattern in patterns for line in lines)
 
 
@@ -71,7 +71,7 @@ def _guards_files(policy: Policy) -> bool:
 
 
 def _touches_denied(script: Script, policy: Policy) -> bool:
-    """Whether a file that a rule forbids to read or to change is named in the command."""
+    """Whether the command names a file that a rule denies."""
     if not _guards_files(policy):
         return False
     folders = {policy.cwd, policy.shell_folder or policy.cwd}
@@ -88,19 +88,19 @@ def _touches_denied(script: Script, policy: Policy) -> bool:
 
 
 def _is_denied(word: Word, tool: str, folder: str, policy: Policy) -> bool:
-    found = (resolve(path, folder, policy.home) for path in _paths(word, folder))
-    return any(resolved is not None and denial(resolved, policy, tool=tool) for resolved in found)
+    paths = (resolve(path, folder, policy.home) for path in _paths(word, folder))
+    return any(resolved is not None and denial(resolved, policy, tool=tool) for resolved in paths)
 
 
 def _paths(word: Word, folder: str) -> list[str]:
-    """The paths that a word may name: itself, what its wildcard stands for, the value of an option."""
+    """Return the paths that a word may name: itself, the matches of its glob, the value of an option."""
     value = word.value
     if not value:
         return []
     if word.glob_at >= 0:
         from fnmatch import fnmatchcase
 
-        found = glob_matches(value, word.glob_at, folder) or []
-        return [path for path in found if "[" in value or fnmatchcase(path, value)]
+        paths = glob_matches(value, word.glob_at, folder) or []
+        return [path for path in paths if "[" in value or fnmatchcase(path, value)]
     _, sign, content = value.partition("=")
     return [value, content] if sign and content else [value]

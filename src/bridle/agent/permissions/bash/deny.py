@@ -1,4 +1,4 @@
-"""Everything that a command would run, for rules that forbid: each part in every shape that a rule may name."""
+"""All command lines that a command would run, in every form that a deny rule may name."""
 
 from __future__ import annotations
 
@@ -21,33 +21,32 @@ from bridle.agent.permissions.bash.wrappers import (
     reads_code,
 )
 
-# A word that nobody knows: as a whole command it stands for every command.
+# An unknown word; as a whole command it matches every rule.
 ANYTHING: Final = Word("", None, doubt="Command is not known before it runs")
 
-# Texts inside texts that are read as commands, for one command. Nobody writes so many; what is left unread could be
-# anything.
+# The most nested texts of one command that are parsed; beyond it the command could be anything.
 LIMIT_TEXTS: Final = 50
-# Words of one wrapper's command line after which a command may start. The same reason.
+# The most words of a wrapper's command line at which a command may start, for the same reason.
 LIMIT_STARTS: Final = 200
 
-# Where one command may end and another begin, for text of which no more is understood.
+# Separators of commands in text that cannot be parsed.
 _SEAMS = re.compile(r"[;&|(){}`,\n\"'$<>\\]+")
 
 
 def shapes(script: Script, text: str, home: str) -> Iterator[tuple[Word, ...]]:
-    """Every command line in a script, as written and as meant."""
+    """Yield every command line in a script, as written and normalized."""
     return _Shapes(home).of(script, text)
 
 
 class _Shapes:
-    """Takes commands apart, and the texts in them that are commands again, as far as the limits go."""
+    """Splits commands, and the texts in them that are commands again, up to the limits."""
 
     def __init__(self, home: str) -> None:
         self._home = home
         self._texts_left = LIMIT_TEXTS
 
     def of(self, script: Script, text: str) -> Iterator[tuple[Word, ...]]:
-        """The shapes of a script that was read from a text."""
+        """Yield the command lines of a script that was parsed from a text."""
         for command in script.commands:
             yield from self._command(command)
         if script.is_broken:
@@ -81,8 +80,8 @@ class _Shapes:
                 yield from self._inside(git_carried(words[start:]))
         yield from self._inside(carries(words[:LIMIT_STARTS]))
 
-    def _inside(self, found: Iterator[tuple[Word, ...] | str]) -> Iterator[tuple[Word, ...]]:
-        for inside in found:
+    def _inside(self, carried: Iterator[tuple[Word, ...] | str]) -> Iterator[tuple[Word, ...]]:
+        for inside in carried:
             if isinstance(inside, tuple):
                 yield from _line(inside)
             elif self._texts_left == 0:
@@ -94,7 +93,7 @@ class _Shapes:
 
 
 def _line(words: tuple[Word, ...]) -> Iterator[tuple[Word, ...]]:
-    """One command line: as written, without the program's folder, and without what stands before git's subcommand."""
+    """Yield a command line as written, without the program's folder, and without git's global options."""
     if not words:
         return
     if words[0].value is None or not words[0].is_plain:
@@ -109,7 +108,7 @@ def _line(words: tuple[Word, ...]) -> Iterator[tuple[Word, ...]]:
 
 
 def _is_for_another_shell(words: tuple[Word, ...]) -> bool:
-    """Whether there is code that another shell than bash, which may be named behind a wrapper, reads in its own way."""
+    """Whether the words have code for a shell that parses it differently from bash."""
     shells = {basename(word.value or "") for word in words} & SHELLS
     return any(differs(shell, text) for shell in shells for text in carries(words))
 

@@ -1,4 +1,4 @@
-"""How git is told to run other programs, and which subcommand a command line of git means."""
+"""Git commands: their subcommand, folders, and the programs that they run."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from bridle.agent.permissions.bash.words import Word
 _OPTIONS_WITH_VALUE: Final = frozenset(
     {"-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path", "--config-env", "--super-prefix"}
 )
-# Settings that say how something looks or who is writing; every other one could name a program.
+# Settings of format and author; every other one could name a program.
 _PLAIN_SETTING = re.compile(
     r"(?:advice\.\w+|color\.[\w.]+|column\.\w+|user\.(?:name|email)|commit\.gpgsign|tag\.gpgsign|log\.(?:date|decorate)"
     r"|core\.(?:quotepath|abbrev|autocrlf|eol|filemode|safecrlf)|pull\.(?:rebase|ff)|push\.default|protocol\.version"
@@ -26,7 +26,7 @@ _RUNNING_SETTING = re.compile(
     r"|pager\.|include|\.(?:cmd|command|textconv|driver|helper|program|path|external|clean|smudge|process)$",
     re.IGNORECASE,
 )
-# Options whose value is run. Git takes any beginning of a name that is clear, so beginnings count too.
+# Options whose value is run. Git accepts unambiguous abbreviations, so prefixes count too.
 _RUNNING_OPTIONS: Final = (
     "--exec",
     "--upload-pack",
@@ -39,12 +39,12 @@ _RUNNING_SHORT: Final = {"rebase": "-x", "difftool": "-x", "grep": "-O", "clone"
 _RUNNING_NAMES: Final = "daemon difftool fast-import filter-branch instaweb mergetool p4 send-email svn web--browse"
 _RUNNING_SUBCOMMANDS: Final = frozenset(_RUNNING_NAMES.split())
 _SHORTEST_OPTION_CHARACTERS: Final = 4
-# Options that take settings, or programs, from elsewhere.
+# Options that take settings or programs from another place.
 _FOREIGN: Final = ("--exec-path", "--config-env", "--git-dir", "--work-tree")
 
 
 def git_command(words: Sequence[Word]) -> tuple[Word, ...]:
-    """A git command without the options before its subcommand, as rules are written."""
+    """Return a git command without its global options, as in rules."""
     place = 1
     while place < len(words):
         value = words[place].value
@@ -55,18 +55,18 @@ def git_command(words: Sequence[Word]) -> tuple[Word, ...]:
 
 
 def git_folders(words: Sequence[Word]) -> list[str]:
-    """The folders that a git command goes to first."""
+    """Return the folders of a git command's -C options."""
     before = [word.value or "" for word in words[1 : len(words) - len(git_command(words)) + 1]]
     return [before[place + 1] for place, value in enumerate(before[:-1]) if value == "-C"]
 
 
 def runs_more(words: Sequence[Word]) -> bool:
-    """Whether a git command could run a program of the caller's choice because one of its words says so."""
+    """Whether the words of a git command make it run another program."""
     return _has_running_setting(words) or any(True for _ in git_carried(words))
 
 
 def git_carried(words: Sequence[Word]) -> Iterator[tuple[Word, ...] | str]:
-    """What the words of a git command would have it run, as far as they tell; code may be empty if they do not."""
+    """Yield the commands that the words of a git command make it run; unknown code is empty."""
     for word in words:
         name, sign, code = (word.value or "").partition("=!")
         if sign and "." in name:
@@ -114,9 +114,9 @@ def _has_running_setting(words: Sequence[Word]) -> bool:
 
 
 def is_bare_repository(folder: str) -> bool:
-    """Whether git would take a folder here for a repository although it is not called `.git`.
+    """Whether git would use this folder or one above it as a bare repository.
 
-    Such a folder can come with a checkout, and its settings name programs that git runs.
+    Such a folder can be part of a checkout, and its settings name programs that git runs.
     """
     while True:
         if os.path.lexists(os.path.join(folder, ".git")):

@@ -1,4 +1,4 @@
-"""The grammar of bash as tree-sitter has it: which kinds of nodes there are, and how to find one's way among them."""
+"""The node kinds of tree-sitter's bash grammar, and functions to walk its trees."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from tree_sitter import Node, Parser  # only the names are needed; the library is loaded with the first command
+    from tree_sitter import Node, Parser  # for annotations only; the library is loaded with the first command
 
-# Kinds of statements whose parts all count, and nothing else does.
+# Statements that consist of their child statements.
 _COMPOUND_KINDS: Final = """
 program list pipeline subshell compound_statement if_statement elif_clause else_clause while_statement do_group
 negated_command
@@ -25,7 +25,7 @@ variable_name special_variable_name array subscript
 """
 WORDS: Final = frozenset(_WORD_KINDS.split())
 REDIRECTS: Final = frozenset({"file_redirect", "heredoc_redirect", "herestring_redirect"})
-# Words of the grammar of bash; where the tree has one as a program's name, it has read the command in another way.
+# Keywords of bash; if the tree has one as a program's name, it misread the command.
 _KEYWORD_NAMES: Final = "if then elif else fi while until do done for in case esac select function { } ! [[ ]]"
 KEYWORDS: Final = frozenset(_KEYWORD_NAMES.split())
 STATEMENTS: Final = frozenset(
@@ -35,11 +35,9 @@ _ATOMS: Final = frozenset(
     {"string", "raw_string", "ansi_c_string", "comment", "heredoc_body", "heredoc_start", "regex"}
 )
 
-# `${name}`, with a default or a part cut off: no index, no offset, no transformation of its value,
-# and none that sets it.
+# `${name}` with a default or a prefix or suffix removed: no index, offset, transformation or assignment.
 _PLAIN_EXPANSION = re.compile(rb"\$\{#?\w+(?:(?::?[-+?]|##?|%%?)[^\[\]@]*)?\}\Z", re.DOTALL)
-# What bash takes for the number of a file, or for the variable that gets one, before a redirection. One that is longer
-# than what is looked at counts too.
+# A file descriptor number, or `{name}`, before a redirection. One longer than the bytes examined counts too.
 _LOOK_BACK_BYTES: Final = 64
 _NUMBER = re.compile(rb"(?:(?:^|[\s;&|()<>])(?:[0-9]+|\{[^\s;{}]+\})|^[^\s;{}]+\})\Z")
 # An expansion to a number that depends on nothing.
@@ -48,7 +46,7 @@ ARITHMETIC = re.compile(r"\$\(\([0-9+*/% ()-]*\)\)\Z")
 
 @lru_cache(maxsize=1)
 def parser() -> Parser:
-    """The parser of bash; loading it takes time, and only commands that are more than plain words need it."""
+    """Return the bash parser. Loading it takes time, and commands of plain words do not need it."""
     import tree_sitter
     import tree_sitter_bash
 
@@ -56,7 +54,7 @@ def parser() -> Parser:
 
 
 def leaves(node: Node) -> Iterator[Node]:
-    """Every token below a node, in order; what is quoted, and text, as a whole."""
+    """Yield every token below a node in order; quoted strings and text are single tokens."""
     stack = [node]
     while stack:
         current = stack.pop()
@@ -68,27 +66,27 @@ def leaves(node: Node) -> Iterator[Node]:
 
 
 def has_space(gap: str, before: bytes) -> bool:
-    """Whether a continued line has white space beside it, so that no word goes on over its end."""
+    """Whether a line continuation has white space beside it, so that no word spans it."""
     return bool(gap.replace("\\\n", "")) or before in (b"", b"\n")
 
 
 def could_start_comment(data: bytes, place: int) -> bool:
-    """Whether a `#` at this place is a comment to bash: it stands where a word could start."""
+    """Whether bash takes a `#` at this place for a comment: where a word could start."""
     return data[max(0, place - 1) : place] in b" \t\n;&|()"
 
 
-def stands_alone(data: bytes, start: int, end: int) -> bool:
-    """Whether a keyword at this place is a word of its own to bash."""
+def is_separate_word(data: bytes, start: int, end: int) -> bool:
+    """Whether bash takes a keyword at this place for a separate word."""
     return data[max(0, start - 1) : start] in b" \t\n;&|()" and data[end : end + 1] in b" \t\n;&|()<>"
 
 
 def follows_number(data: bytes, place: int) -> bool:
-    """Whether a redirection at this place has a number or `{name}` in front, which is no word to bash."""
+    """Whether a file descriptor number or `{name}` precedes a redirection at this place."""
     return _NUMBER.search(data[max(0, place - _LOOK_BACK_BYTES) : place]) is not None
 
 
 def words_of_test(node: Node) -> Iterator[Node]:
-    """The words of `[ … ]`, which the grammar has as an expression."""
+    """Yield the words of `[ … ]`, which the grammar parses as an expression."""
     for child in node.children:
         if child.child_count and child.type not in WORDS:
             yield from words_of_test(child)
@@ -97,12 +95,12 @@ def words_of_test(node: Node) -> Iterator[Node]:
 
 
 def runs_something(node: Node) -> bool:
-    """Whether something below a node is a command."""
+    """Whether a node contains a command."""
     return any(below.type in ("command_substitution", "process_substitution", "ERROR") for below in _all(node))
 
 
 def evaluates(node: Node) -> bool:
-    """Whether something below a node takes the value of a variable for code: an index, a number, a prompt."""
+    """Whether a node evaluates the value of a variable as code: an index, a number, a prompt."""
     for below in _all(node):
         text = below.text or b""
         if below.type in ("arithmetic_expansion", "subscript", "array") and not ARITHMETIC.match(text.decode()):
@@ -121,7 +119,7 @@ def _all(node: Node) -> Iterator[Node]:
 
 
 def expansion(node: Node) -> str | None:
-    """The measured name of the first thing in a node that the shell would expand."""
+    """Return Claude Code's text for the first expansion in a node."""
     for child in node.children:
         if child.type in ("simple_expansion", "expansion", "command_substitution", "process_substitution"):
             return f"Contains {child.type}"

@@ -1,4 +1,4 @@
-"""Where a here-document ends, by bash's own rule; and one whose text is known to the letter."""
+"""Here-documents: where bash ends them, and those whose text is known exactly."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from tree_sitter import Node  # only the name is needed, and the library is loaded with the first command
+    from tree_sitter import Node  # for annotations only; the library is loaded with the first command
 
 UNREADABLE: Final = "Contains a here-document that cannot be read"
 EXPANDED: Final = "Heredoc with unquoted delimiter undergoes shell expansion"
@@ -16,9 +16,9 @@ _HEREDOC = re.compile(r"<<-?[ \t]*(?:'(?P<single>\w+)'|\"(?P<double>\w+)\"|(?P<b
 
 
 def check_heredoc(node: Node, data: bytes) -> tuple[str | None, bool]:
-    """Compare a here-document of the tree with where bash would end it, and look whether it is expanded.
+    """Compare a here-document of the tree with where bash would end it.
 
-    Gives back a doubt, and whether it means that commands may have been taken for text.
+    Return a doubt, and whether commands may have been taken for text.
     """
     start = node.start_byte
     while data[start : start + 1].isdigit():
@@ -40,9 +40,9 @@ def check_heredoc(node: Node, data: bytes) -> tuple[str | None, bool]:
 
 
 def text_block(word: str) -> str | None:
-    """What `"$(cat <<'EOF' … EOF)"` stands for: text of several lines as one word, in which nothing is expanded.
+    """Return the text of `"$(cat <<'EOF' … EOF)"`: several lines as one word, without expansion.
 
-    None for everything that is not exactly that. A closing parenthesis too many ends it early for old shells.
+    Return None for anything else. An extra closing parenthesis would end it early in old shells.
     """
     opening = _BLOCK.match(word)
     if opening is None:
@@ -67,7 +67,7 @@ def _closes_too_much(text: str) -> bool:
 
 
 def _end_of_heredoc(data: bytes, start: int, word: bytes, *, strips_tabs: bool) -> int:
-    """Where the line that ends a here-document has its word; -1 if there is none."""
+    """Return the position of the delimiter that ends a here-document, or -1."""
     place = start
     while place <= len(data):
         end = data.find(b"\n", place)

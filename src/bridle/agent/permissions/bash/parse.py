@@ -1,9 +1,9 @@
-"""What a shell command would run: every simple command in it, wherever it stands, and what could not be understood.
+"""Parses a shell command into all of its simple commands, and doubts about what was not understood.
 
-The structure comes from a grammar of bash (tree-sitter). A grammar is not bash, so nothing is believed that cannot be
-checked: words are read again from their own text, and what stands between them must be white space. Whatever fails
-such a check, or is of a kind that is not listed here, is a doubt, and a command with doubts is never allowed by a
-pattern. Parts that were found are reported all the same, so that a rule that forbids them is kept.
+The structure comes from tree-sitter's bash grammar, which is not bash itself. So everything is verified: words are read
+again from their own text, and only white space may be between them. A failed check or an unlisted node kind is a doubt,
+and no pattern allows a command with doubts. The commands that were found are returned all the same, so that deny rules
+apply to them.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from bridle.agent.permissions.bash.grammar import (
     expansion,
     follows_number,
     has_space,
+    is_separate_word,
     leaves,
     parser,
     runs_something,
-    stands_alone,
     words_of_test,
 )
 from bridle.agent.permissions.bash.heredoc import check_heredoc, text_block
@@ -37,35 +37,35 @@ from bridle.agent.permissions.bash.parsed_command import Command, Redirect, Scri
 from bridle.agent.permissions.bash.words import PARSE_ERROR, UNREADABLE, Word, plain, read_word
 
 if TYPE_CHECKING:
-    from tree_sitter import Node  # only the name is needed; the library is loaded with the first command
+    from tree_sitter import Node  # for annotations only; the library is loaded with the first command
 
-# A longer command is a file that somebody should have written first; the time to read one grows with its length.
+# Parsing time grows with the length; a longer command belongs in a file.
 LIMIT_CHARACTERS: Final = 50_000
-# Nobody nests this deep by hand, and each level costs a frame of Python's stack.
+# Each level costs a frame of Python's stack.
 LIMIT_DEPTH: Final = 60
 
 TOO_LONG: Final = "Command is too long to be read"
 TOO_DEEP: Final = "Command is nested too deeply to be read"
 CONTROL: Final = "Contains control characters"
 
-# Everything below space but tab and line feed, and white space that bash may or may not take for white space.
+# Control characters except tab and line feed, and Unicode spaces that bash may not take for white space.
 _CONTROL = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f\x85\xa0\u1680\u2000-\u200f\u2028-\u202f\u205f\u2060\u3000\ufeff\ud800-\udfff]"
 )
-# The grammar loses a word that is a single dash; it is shown a letter in its place (words are read from the text).
+# The grammar loses a word that is a single dash, so it gets a letter instead (words are read from the text).
 _DASH = re.compile(rb"(?<=[ \t])-(?=[ \t\n;|&)<>]|\Z)")
-# It looks some letters up in a table that ends with ASCII, and kills the process over one far behind that end. Letters
-# beyond ASCII are shown as dots, which like them stand in words and in no name of a variable.
-_SHOWN = bytes(letter if letter < 0x80 else ord(".") for letter in range(256))
+# The grammar looks characters up in a table that ends with ASCII, and crashes the process beyond it. It gets dots
+# instead of other characters, which like them occur in words but not in variable names.
+_ASCII_ONLY = bytes(letter if letter < 0x80 else ord(".") for letter in range(256))
 _GAP = re.compile(r"(?:[ \t\n]|\\\n)*\Z")
-# Letters that have no meaning of their own to bash, and spaces.
+# Characters without a special meaning to bash, and spaces.
 _SIMPLE = re.compile(r"[A-Za-z0-9_./ :@%+,=-]+\Z")
-# The names of functions that bash takes as they are written, and finds again.
+# Function names that bash takes literally.
 _FUNCTION = re.compile(r"[A-Za-z0-9_-]+\Z")
 
 
 def read_script(text: str, home: str) -> Script:
-    """What this text runs when bash is given it."""
+    """Parse what bash would run for this text."""
     if len(text) > LIMIT_CHARACTERS:
         return Script((), (TOO_LONG,), is_broken=True)
     if _CONTROL.search(text):
@@ -76,13 +76,13 @@ def read_script(text: str, home: str) -> Script:
     reader = _Reader(text, home)
     try:
         reader.read()
-    except UnicodeDecodeError:  # a part that ends within a letter: the grammar was shown dots in its place
+    except UnicodeDecodeError:  # a node that ends inside a character, because the grammar got dots
         return Script((), (PARSE_ERROR,), is_broken=True)
     return reader.script()
 
 
 def _simple(text: str) -> Script | None:
-    """A command of plain words, which needs no grammar to be read: most are, and the grammar takes time to load."""
+    """Parse a command of plain words without the grammar, which takes time to load; most are such."""
     words = text.split()
     if not words or not _SIMPLE.match(text) or "=" in words[0] or words[0] in KEYWORDS:
         return None
@@ -90,7 +90,7 @@ def _simple(text: str) -> Script | None:
 
 
 class _Reader:
-    """Walks one tree."""
+    """Walks one syntax tree."""
 
     def __init__(self, text: str, home: str) -> None:
         self._text, self._home = text, home
@@ -102,7 +102,7 @@ class _Reader:
         self._is_broken = False
 
     def script(self) -> Script:
-        """What was found."""
+        """Return the result."""
         doubts = tuple(dict.fromkeys(self._doubts))
         return Script(tuple(self._commands), doubts, self._is_broken, tuple(self._functions), self._background)
 
@@ -111,8 +111,8 @@ class _Reader:
         self._is_broken = True
 
     def read(self) -> None:
-        """Parse and walk."""
-        root = parser().parse(_DASH.sub(b"a", self._bytes).translate(_SHOWN)).root_node
+        """Parse the text and walk the tree."""
+        root = parser().parse(_DASH.sub(b"a", self._bytes).translate(_ASCII_ONLY)).root_node
         if root.has_error:
             self._broken(PARSE_ERROR)
         if not self._is_shallow(root):
@@ -133,7 +133,7 @@ class _Reader:
         return False
 
     def _check_gaps(self, root: Node) -> None:
-        """Between two tokens there is white space and nothing else; a line is continued only between words."""
+        """Check that only white space is between tokens, and line continuations only between words."""
         end = root.start_byte if root.parent is not None else 0
         for leaf in leaves(root):
             gap = self._bytes[end : leaf.start_byte].decode(errors="replace")
@@ -185,13 +185,13 @@ class _Reader:
                     self._background = True
                 elif child.type not in TOKENS:
                     self._broken(f"Contains {node.type}")
-                elif child.type in KEYWORDS and not stands_alone(self._bytes, child.start_byte, child.end_byte):
+                elif child.type in KEYWORDS and not is_separate_word(self._bytes, child.start_byte, child.end_byte):
                     self._broken(UNREADABLE)
         if node.type == "while_statement" and before is None and not node.named_children:
             self._broken(PARSE_ERROR)
 
     def _are_apart(self, before: Node, after: Node) -> bool:
-        """Two statements follow each other: a line ends between them (a here-document ends its own line)."""
+        """Whether a line ends between two statements (a here-document ends its own line)."""
         gap = self._bytes[before.end_byte : after.start_byte]
         if after.type in ("do_group", "elif_clause", "else_clause"):
             return True
@@ -241,7 +241,7 @@ class _Reader:
         self._commands.append(Command(read, tuple(assignments), tuple(redirects), text.strip(), node.start_byte))
 
     def _check_neighbours(self, words: list[Node]) -> None:
-        """Two words of a command have white space between them, and no line ends there."""
+        """Check that white space, but no line ending, is between the words of a command."""
         for before, after in pairwise(words):
             gap = self._bytes[before.end_byte : after.start_byte]
             if not gap or b"\n" in gap.replace(b"\\\n", b""):
@@ -270,7 +270,7 @@ class _Reader:
         self._commands.append(Command(words, text=self._slice(node), place=node.start_byte))
 
     def _test(self, node: Node) -> None:
-        """`[ … ]` is a command like any other; `[[ … ]]` is safe without anything that bash would evaluate."""
+        """Add `[ … ]` as a command; `[[ … ]]` is safe unless bash would evaluate something in it."""
         text = self._slice(node)
         if text.startswith("[["):
             self._double_test(node, text)
@@ -282,7 +282,7 @@ class _Reader:
 
     def _double_test(self, node: Node, text: str) -> None:
         if not re.match(r"\[\[\s.*\s\]\]\Z", text, re.DOTALL):
-            self._unknown(node)  # to bash, the beginning of a longer word
+            self._unknown(node)  # for bash, the beginning of a longer word
         elif any(part in text for part in ("$", "`", "<(", ">(")):
             self._unknown(node, expansion(node) or "Contains test_command")
         elif re.search(r"\s-(?:eq|ne|lt|le|gt|ge|v|R|o)\s", text) and not re.fullmatch(
@@ -324,7 +324,7 @@ class _Reader:
             return
         called = self._slice(name)
         if called == "cat":
-            self._broken("Contains a function in place of cat")  # see text_block
+            self._broken("Contains a function named cat")  # see text_block
         if node.parent is not None and node.parent.type == "program" and _FUNCTION.match(called):
             self._functions.append((called, node.end_byte))
         strays: list[Node] = []
@@ -341,7 +341,7 @@ class _Reader:
     # Redirections
 
     def _redirect(self, node: Node, found: list[Redirect], words: list[Node]) -> None:
-        """Take a redirection; words that follow its target belong to the command."""
+        """Add a redirection; words after its target belong to the command."""
         if follows_number(self._bytes, node.start_byte):
             self._broken(UNREADABLE)
         if node.type == "file_redirect":
@@ -369,14 +369,14 @@ class _Reader:
             else:
                 self._unknown(child)
         if operator in (">&-", "<&-"):
-            words += [target] if target is not None else []  # it has none: what follows is a word of the command
+            words += [target] if target is not None else []  # it has no target: what follows is a word of the command
             return
         if target is None or operator not in ("<", ">", ">>", "&>", "&>>", ">|", ">&", "<&"):
             self._broken("Contains a redirection that cannot be read")
             return
         word = self._word(target)
         if operator in (">&", "<&") and word.text.startswith("-") and word.text != "-":
-            self._broken(UNREADABLE)  # to bash, the dash alone is the target
+            self._broken(UNREADABLE)  # for bash, only the dash is the target
         if operator in (">&", "<&") and word.value is not None and re.fullmatch(r"[0-9]+|-|[0-9]+-", word.value):
             return
         found.append(Redirect("<" if operator in ("<", "<&") else ">", word))
@@ -402,14 +402,14 @@ class _Reader:
     # Words
 
     def _word(self, node: Node, *, in_assignment: bool = False, is_data: bool = False) -> Word:
-        """The word of a node; whatever it would run is taken too."""
+        """Return the word of a node, and add the commands in it."""
         text = self._slice(node)
         block = text_block(text)
         if block is not None and not is_data:
             self._commands.append(Command((plain("cat"),), text="cat", place=node.start_byte))
             return Word(text, block)
         if ARITHMETIC.match(text):
-            return Word(text, None)  # a number: one word, and no option or path
+            return Word(text, None)  # a number is neither an option nor a path
         word = read_word(text, self._home)
         if in_assignment and word.value is not None and "~" in text:
             word = Word(text, None, doubt="Contains a tilde that cannot be followed")
@@ -430,7 +430,7 @@ class _Reader:
         self._descend(node)
 
     def _descend(self, node: Node) -> None:
-        """Take every statement below a node that is itself not understood."""
+        """Add every statement below a node that is not understood."""
         for child in node.children:
             if child.type in STATEMENTS:
                 self._check_gaps(child)

@@ -1,4 +1,4 @@
-"""What a shell command is made of, once it was read."""
+"""Values of a parsed shell command, and the files that it uses."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from bridle.agent.permissions.bash.words import Word
 
 
 class Redirect(msgspec.Struct, frozen=True):
-    """One file that the shell opens for a command."""
+    """A file that the shell opens for a command."""
 
     operator: str
     target: Word
@@ -27,33 +27,33 @@ class Command(msgspec.Struct, frozen=True):
     redirects: tuple[Redirect, ...] = ()
     text: str = ""
     place: int = 0
-    """Where in the script it starts."""
+    """Its start position in the script."""
 
 
 class Script(msgspec.Struct, frozen=True):
-    """Everything that a command would run, as far as it was understood."""
+    """All simple commands of a text, as far as it was understood."""
 
     commands: tuple[Command, ...]
     doubts: tuple[str, ...] = ()
-    """Why it is not understood as a whole."""
+    """Reasons why it is not fully understood."""
     is_broken: bool = False
-    """Whether there may be commands in it that were not found at all."""
+    """Whether there may be commands that were not found."""
     functions: tuple[tuple[str, int], ...] = ()
-    """The functions that are there for certain after the given place."""
+    """Functions that are certainly defined after the given position."""
     runs_in_background: bool = False
 
 
 class Touches(msgspec.Struct, frozen=True):
-    """The files that a command names, and what it does to them."""
+    """The files that a command uses, and how."""
 
     reads: tuple[Word, ...] = ()
     writes: tuple[Word, ...] = ()
     removes: tuple[Word, ...] = ()
-    """What is gone afterwards: removed, or moved away."""
+    """Files that are removed or moved away."""
     follows: bool = False
-    """Whether links below a folder are followed."""
+    """Whether the program follows links below a folder."""
     is_git: bool = False
     goes_to: Word | None = None
-    """The folder that the shell stands in afterwards."""
+    """The shell's folder afterwards."""
     objection: str | None = None
-    """Why the program is known and this use of it is not."""
+    """Why this use of a known program is not allowed."""

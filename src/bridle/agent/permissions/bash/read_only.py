@@ -1,4 +1,4 @@
-"""What one command only reads, for the programs that are known; nothing for all others."""
+"""The files that a read-only command reads, for known programs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _TEST_PLAIN: Final = frozenset(
 
 
 def read_touches(words: Sequence[Word]) -> Touches | None:
-    """What a command of these words only reads; None if it is not known to only read."""
+    """Return the files that a command reads; None if it is not known to be read-only."""
     program, rest = words[0].value, words[1:]
     if program is None or not words[0].is_plain:
         return None
@@ -63,7 +63,7 @@ def _listed(program: str, kind: str, text: str, words: Sequence[Word]) -> Touche
     if kind == "pattern":
         given = {"-e", "-f", "--regexp", "--file", "--files", "--type-list", "--version"} & arguments.options
         if not given and names and names[0].glob_at >= 0:
-            return None  # the first name that it expands to would be the pattern, and the others files
+            return None  # its first match would be the pattern, and the others files
         names = names if given else names[1:]
     if any(name.value is None for name in names):
         return None
@@ -72,10 +72,10 @@ def _listed(program: str, kind: str, text: str, words: Sequence[Word]) -> Touche
 
 
 def _misleads(program: str, value: str) -> bool:
-    """A word that this program takes in its own way: tree goes on with options behind one that has a value."""
+    """Whether a program parses this word differently: tree reads options after one with a value."""
     if program == "tree":
         return bool(re.match(r"-(?!-|L\d+\Z)\w*[LPI].", value))
-    return program == "strings" and value.startswith("@")  # a file with more words
+    return program == "strings" and value.startswith("@")  # a file with more arguments
 
 
 def _printf(words: Sequence[Word]) -> Touches | None:
@@ -92,7 +92,7 @@ def _date(words: Sequence[Word]) -> Touches | None:
 
 
 def _ps(words: Sequence[Word]) -> Touches | None:
-    """The list of processes, but not their environments, which `e` without a dash shows."""
+    """Allow listing processes, but not their environments, which `e` without a dash shows."""
     arguments = parse(
         words, known_options("-a -A -e -f -F -j -l -L -o: -p: -u: -x --forest --sort= --pid= --no-headers")
     )
@@ -196,15 +196,15 @@ def _git(words: Sequence[Word]) -> Touches | None:
         return None
     names = parsed.names[1:] if subcommand == "grep" and "-e" not in parsed.options else parsed.names
     reads = [name for name in names if name.value is None or _is_pathlike(name.value)]
-    # What a wildcard expands to could be an option.
+    # A glob could expand to an option.
     reads += [name for name in parsed.names if name.glob_at >= 0]
     return Touches(reads=tuple(reads), is_git=True)
 
 
 def _are_options(words: Sequence[Word], options: str) -> bool:
-    """Whether all that looks like an option is a known one, also where another option's value is expected.
+    """Whether every word that looks like an option is known, even where a value is expected.
 
-    Which options of git take the next word depends on the subcommand, and on git's version.
+    Which options of git take the next word depends on the subcommand and on git's version.
     """
     for word in words:
         if word.value == "--":
@@ -215,14 +215,14 @@ def _are_options(words: Sequence[Word], options: str) -> bool:
 
 
 def _is_listing(subcommand: str, parsed: Arguments) -> bool:
-    """`branch --list x` and the like: a name that is a pattern to look for."""
+    """Whether a name is a search pattern, as in `branch --list x`."""
     if subcommand in ("branch", "tag"):
         return bool({"-l", "--list"} & parsed.options)
     return subcommand == "reflog" and parsed.names[0].value == "show"
 
 
 def _is_pathlike(value: str) -> bool:
-    """Whether a word could lead out of the repository if git takes it for a path."""
+    """Whether a word could leave the repository if git takes it for a path."""
     return value.startswith(("/", "~", ":")) or ".." in value.split("/")
 
 
@@ -239,7 +239,7 @@ def _git_with(subcommand: str, arguments: Sequence[Word]) -> Touches | None:
 
 
 def _command(words: Sequence[Word]) -> Touches | None:
-    """`command -v name`: where a program is. Every other use runs the program, and is seen through elsewhere."""
+    """Allow `command -v name`. Every other use runs the program, which `wrappers` handles."""
     known = len(words) > 1 and words[0].value in ("-v", "-V") and all(word.is_plain for word in words)
     return Touches() if known else None
 

@@ -1,10 +1,10 @@
-"""The programs that only read, with every option that is known to only read; and the few that change files plainly.
+"""Tables of read-only programs with their read-only options, and of the few that change files plainly.
 
-What is not listed is not known: a program, an option, an abbreviation of one. To add an option, look up that it
-neither writes, nor runs a program, nor takes names of further files from a file.
+A program, option or abbreviation that is not listed is unknown. Before adding an option, make sure that it neither
+writes, nor runs a program, nor reads names of further files from a file.
 
-A line starts with a program and with what stands where no option does: `text` that nobody opens, `paths`, a `pattern`
-and then paths, or `none` at all; further lines of the same entry are indented. An option ends in `:` if its value is
+A line starts with a program and the kind of its other words: `text` that is not opened, `paths`, a `pattern` and then
+paths, or `none`; further lines of the same entry are indented. An option ends in `:` if its value is
 the next word or the rest of this one, in `=` for a long one with a value, in `?` if the value is only ever behind an
 equals sign, and in `@` if the value is the name of a file that is read. `-#` is a number with a dash.
 """
@@ -177,7 +177,7 @@ version bare --build-options
 whatchanged names SHOWING
 """
 
-# Subcommands that read only with one of these words behind them.
+# Subcommands that are read-only with one of these words after them.
 GIT_WITH: Final = {
     "config": ("--get",),
     "remote": ("-v", "--verbose", "get-url", ""),
@@ -207,7 +207,7 @@ FIND_WITH_TEXT: Final = """
 -lname -maxdepth -mindepth -mmin -mtime -name -path -perm -printf -regex -regextype -size -type -uid -used
 -user -wholename -xtype
 """
-# Options with which a program goes through links, to wherever they lead; `diff` does so in every folder.
+# Options with which a program follows links; `diff` does so in every folder.
 FOLLOWING: Final = {
     "egrep": frozenset({"-R"}),
     "fgrep": frozenset({"-R"}),
@@ -217,8 +217,8 @@ FOLLOWING: Final = {
 }
 FIND_WITH_PATH: Final = frozenset({"-newer", "-anewer", "-cnewer", "-samefile"})
 
-# What changes files in the folders it names, and nothing else: accepted where edits are. Options of cp and mv can turn
-# source and target around, and are not known.
+# Programs that only change the files they name: allowed in modes that accept edits. Options of cp and mv can swap
+# source and target, and are not listed.
 CHANGERS_TEXT: Final = """
 touch paths -a -c -m -d: -t: -r@ --no-create --date= --reference@
 mkdir paths -p -v -m: --parents --verbose --mode=
@@ -230,10 +230,10 @@ mv paths
 
 
 def entries(text: str) -> dict[str, tuple[str, str]]:
-    """The entries of a table: for each name its kind and its options."""
-    found: dict[str, tuple[str, str]] = {}
+    """Parse a table: for each name its kind and its options."""
+    parsed: dict[str, tuple[str, str]] = {}
     for line in text.strip().replace("\n    ", " ").splitlines():
         names, kind, *options = line.split()
         for name in names.split(","):
-            found[name] = (kind, " ".join(options).replace("SHOWING", SHOWING))
-    return found
+            parsed[name] = (kind, " ".join(options).replace("SHOWING", SHOWING))
+    return parsed

@@ -1,4 +1,4 @@
-"""Why a command needs somebody's permission, in the words for the model and for a host."""
+"""Why a command needs approval, as a request for the model and the host."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ _PLAIN_NAME = re.compile(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)*\Z")
 
 
 class Problem(msgspec.Struct, frozen=True):
-    """Why one part of a command needs somebody's permission."""
+    """Why one part of a command needs approval."""
 
     part: str
     text: str | None = None
-    """In words of its own; None if there is no more to say than that it needs one."""
+    """The specific reason; None: the part only needs approval."""
     path: str | None = None
     rules: tuple[str, ...] = ()
-    """The rules that would give it."""
+    """The rules that would allow it."""
     kind: str = "other"
-    deed: str = ""
-    """`read`, `write` or `redirect`, where a path is the reason."""
+    action: str = ""
+    """`read`, `write` or `redirect`, if a path is the reason."""
 
 
 def suggest(part: str) -> str:
-    """The rule that one would write for a command: its first two words and whatever follows, or the command itself."""
+    """Return the rule content for a command: its first two words and `*`, or the command itself."""
     words = part.split()
     if len(words) > 1 and _PLAIN_NAME.match(words[0]) and _PLAIN_NAME.match(words[1]) and not is_carrier(words[0]):
         return f"{words[0]} {words[1]} *"
@@ -39,13 +39,13 @@ def suggest(part: str) -> str:
 
 
 def ask(problems: list[Problem], count: int, policy: Policy) -> Asks:
-    """The question for a command of so many parts, some of which have problems."""
+    """Return the request for approval of a command of `count` parts."""
     by_part = {problem.part: problem for problem in reversed(problems)}
     first = problems[0]
     rules = tuple(dict.fromkeys(rule for problem in problems for rule in problem.rules))
     advice = denial_messages.advise(*rules) if rules else denial_messages.advise_simpler()
     if (
-        first.deed == "write"
+        first.action == "write"
         and policy.mode not in EDITING_MODES
         and first.path
         and is_inside(first.path, policy.working_folders)
@@ -70,16 +70,16 @@ def _suggestions(problems: list[Problem]) -> tuple[dict[str, Any], ...]:
         {"toolName": "Bash", "ruleContent": suggest(part)}
         for part in dict.fromkeys(p.part for p in problems if p.rules)
     ]
-    found: list[dict[str, Any]] = []
+    suggestions: list[dict[str, Any]] = []
     if rules:
-        found.append({"type": "addRules", "rules": rules, "behavior": "allow", "destination": "localSettings"})
+        suggestions.append({"type": "addRules", "rules": rules, "behavior": "allow", "destination": "localSettings"})
     first = problems[0]
     if first.path is not None:
         folder = first.path.rpartition("/")[0]
-        if first.deed == "read":
-            found.append(read_suggestion(folder))
+        if first.action == "read":
+            suggestions.append(read_suggestion(folder))
         else:
-            found.append({"type": "addDirectories", "directories": [folder or "/"], "destination": "session"})
-        if first.deed == "write":
-            found.append({"type": "setMode", "mode": "acceptEdits", "destination": "session"})
-    return tuple(found)
+            suggestions.append({"type": "addDirectories", "directories": [folder or "/"], "destination": "session"})
+        if first.action == "write":
+            suggestions.append({"type": "setMode", "mode": "acceptEdits", "destination": "session"})
+    return tuple(suggestions)

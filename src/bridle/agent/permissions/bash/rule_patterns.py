@@ -1,7 +1,7 @@
-"""Whether the pattern of a `Bash(…)` rule means a command.
+"""Matches the patterns of `Bash(…)` rules with commands.
 
-Commands are compared word by word, so that quoting makes no difference and a space inside a word is not a space
-between two. A word that is not known before it runs stands for anything.
+Commands are compared word by word, so that quoting makes no difference and a space inside a word is not a separator.
+A word that is not known before the command runs could be anything.
 """
 
 from __future__ import annotations
@@ -17,27 +17,27 @@ from bridle.agent.permissions.bash.words import Word, read_word
 from bridle.agent.permissions.rules.syntax import Rule
 
 _BETWEEN: Final = "\0"
-# Comparing a pattern with a command of which parts are unknown takes time in proportion to both lengths.
+# Comparing a pattern with a partly unknown command takes time proportional to both lengths.
 _COMPARED_CHARACTERS: Final = 2_000
 
 
 class Pattern(msgspec.Struct, frozen=True):
-    """A rule's pattern, ready to be compared."""
+    """The compiled pattern of a rule."""
 
     rule: Rule
     regex: re.Pattern[str]
     glob: str
-    """The same with `*` for anything and words apart, for comparing with commands that have unknown parts."""
+    """The pattern with `*` and separated words, for commands with unknown parts."""
     words_before_star: int
-    """How many whole words stand before the first `*`; all of them, if there is none."""
+    """The number of whole words before the first `*`, or of all words."""
     has_star: bool
     is_path_like: bool
-    """Whether a `*` stands in a word with a slash, and so must not climb out by `..`."""
+    """Whether a word has both `*` and a slash, so that `..` must not match."""
 
 
 @lru_cache(maxsize=512)
 def compile_rule(rule: Rule) -> Pattern:
-    """The pattern of a rule."""
+    """Compile the pattern of a rule."""
     text = rule.what if rule.what is not None else "*"
     if text.endswith(":*"):
         text = f"{text[:-2]} *"
@@ -57,7 +57,7 @@ def compile_rule(rule: Rule) -> Pattern:
 
 
 def matches(pattern: Pattern, words: Sequence[Word]) -> bool:
-    """Whether the pattern means exactly this command; what is not known fits no pattern."""
+    """Whether the pattern matches this command; unknown words match no pattern."""
     if not words or any(word.value is None for word in words):
         return False
     values = [word.value or "" for word in words]
@@ -67,9 +67,9 @@ def matches(pattern: Pattern, words: Sequence[Word]) -> bool:
 
 
 def could_match(pattern: Pattern, words: Sequence[Word]) -> bool:
-    """Whether the pattern could mean this command, if what is not known turned out so."""
+    """Whether the pattern could match this command, depending on its unknown words."""
     if all(word.is_plain for word in words):
-        return False  # what is known was compared already
+        return False  # known words were compared already
     pieces = ["*" if not word.is_plain else _escape(word.value or "") for word in words]
     text = _BETWEEN.join(pieces)
     if len(text) > _COMPARED_CHARACTERS or len(pattern.glob) > _COMPARED_CHARACTERS:
@@ -79,9 +79,9 @@ def could_match(pattern: Pattern, words: Sequence[Word]) -> bool:
 
 
 def _split(text: str) -> list[str]:
-    """The words of a rule, as the shell would take them apart, but with every `*` kept (escaped ones as `\\*`)."""
-    found = re.findall(r"(?:[^\s\"'\\]|\\.|'[^']*'|\"(?:[^\"\\]|\\.)*\"|[\"'\\])+", text, re.DOTALL)
-    return [_unquote(word) for word in found]
+    """Split a rule into words like the shell, but keep every `*` (escaped ones as `\\*`)."""
+    words = re.findall(r"(?:[^\s\"'\\]|\\.|'[^']*'|\"(?:[^\"\\]|\\.)*\"|[\"'\\])+", text, re.DOTALL)
+    return [_unquote(word) for word in words]
 
 
 def _unquote(word: str) -> str:
@@ -104,12 +104,12 @@ def _escape(value: str) -> str:
 
 
 def _tokens(glob: str) -> list[str]:
-    """Letters, with `*` for anything; an escaped star is the letter of two signs."""
+    """Split a glob into characters; an escaped star is one token."""
     return re.findall(r"\\\*|.", glob, re.DOTALL)
 
 
 def _meet(one: str, other: str) -> bool:
-    """Whether some text fits both, where `*` is anything in each."""
+    """Whether some text matches both globs."""
     left, right = _tokens(one), _tokens(other)
     row = [True] + [False] * len(right)
     for place, letter in enumerate(right):

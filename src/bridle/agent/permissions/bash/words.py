@@ -1,6 +1,6 @@
-"""What one word of a shell command stands for, read from its source text alone.
+"""The value of one word of a shell command, read from its source text alone.
 
-Nothing is taken from a parser's word here: a text that is not exactly one word to bash has no value.
+The parser is not trusted here: a text that is not exactly one word for bash has no value.
 """
 
 from __future__ import annotations
@@ -27,34 +27,34 @@ class Word(msgspec.Struct, frozen=True):
     """One word of a command."""
 
     text: str
-    """As it was written."""
+    """The source text."""
     value: str | None
-    """What the program gets; None if that is not known before it runs."""
+    """What the program receives; None if this is not known before it runs."""
     glob_at: int = -1
-    """Where in the value the first wildcard stands that the shell would expand; -1 if there is none."""
+    """The position in the value of the first glob character that the shell expands, or -1."""
     doubt: str | None = None
     """Why the value is not known."""
     is_broken: bool = False
-    """Whether the text is not one word to bash, so that a part of it may be something else."""
+    """Whether the text is not one word for bash, so that a part of it may be something else."""
 
     @property
     def is_plain(self) -> bool:
-        """Whether the program gets exactly the value."""
+        """Whether the program receives exactly the value."""
         return self.value is not None and self.glob_at < 0
 
 
 def plain(value: str) -> Word:
-    """A word that is known because it was made here."""
+    """Return a word with a known value."""
     return Word(value, value)
 
 
 def read_word(text: str, home: str) -> Word:
-    """The word that a source text is."""
+    """Read a word from its source text."""
     return _Scan(text, home).word()
 
 
 class _Scan:
-    """Goes through one word, letter by letter."""
+    """Scans one word, character by character."""
 
     def __init__(self, text: str, home: str) -> None:
         self._text, self._home = text, home
@@ -69,7 +69,7 @@ class _Scan:
         self._is_broken = False
 
     def word(self) -> Word:
-        """Everything up to the end of the text."""
+        """Scan up to the end of the text."""
         if not self._text or self._text.startswith("#"):
             return Word(self._text, None, doubt=UNREADABLE, is_broken=True)
         self._tilde()
@@ -84,16 +84,16 @@ class _Scan:
         return Word(self._text, "".join(self._out), self._glob_at)
 
     def _unknown(self, doubt: str) -> None:
-        """The value is not known, but where the word goes on is."""
+        """Mark the value as unknown; the scan continues."""
         self._doubt = self._doubt or doubt
 
     def _ends_here(self, doubt: str) -> None:
-        """From here on only a parser can tell how the word goes on."""
+        """Stop the scan: only a parser can find the end of the word."""
         self._unknown(doubt)
         self._is_over = True
 
     def _breaks(self, doubt: str) -> None:
-        """This is not one word."""
+        """Mark the text as not one word."""
         self._doubt, self._is_broken, self._is_over = doubt, True, True
 
     def _add(self, letters: str) -> None:
@@ -101,7 +101,7 @@ class _Scan:
         self._length += len(letters)
 
     def _tilde(self) -> None:
-        """A tilde in front means a home folder, if nothing of its prefix is quoted."""
+        """Expand a leading tilde, if nothing of its prefix is quoted."""
         if not self._text.startswith("~"):
             return
         if self._text[1:2] in ("", "/") and self._home:
@@ -206,7 +206,7 @@ class _Scan:
         return IN_STRING if quoted else "Contains command_substitution"
 
     def _ansi_c(self) -> None:
-        """`$'…'`: only its own escapes, and no end in an escaped quote."""
+        """Skip `$'…'`, which has its own escapes."""
         self._unknown("Contains ansi_c_string")
         self._place += 2
         while self._place < len(self._text) and self._text[self._place] != "'":

@@ -1,7 +1,7 @@
-"""Programs that run other programs: what they would run, as far as their words tell.
+"""Programs that run other programs, and what they run.
 
-Two readings, and both are careful in their own direction. To allow, a wrapper is seen through only if its options are
-known and change nothing about what runs. To forbid, everything after a wrapper's name counts as a command.
+There are two strict interpretations. To allow, a wrapper is unwrapped only if its options are known and do not change
+what runs. To deny, everything after a wrapper's name counts as a command.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ import msgspec
 
 from bridle.agent.permissions.bash.words import Word
 
-# How many wrappers inside each other are looked through. Nobody has a use for more.
+# The most nested wrappers that are unwrapped.
 LIMIT_WRAPPERS: Final = 8
 
 SHELLS: Final = frozenset({"sh", "bash", "dash"})
 _OTHER_SHELLS: Final = frozenset(
     {"ash", "csh", "elvish", "fish", "ksh", "mksh", "nu", "pwsh", "rbash", "tcsh", "xonsh", "zsh"}
 )
-# Each runs its arguments, or a part of them, or what it reads, as a command.
+# Programs that run their arguments, a part of them, or their input as a command.
 _CARRIER_NAMES: Final = """
 alias apptainer at batch bubblewrap builtin busybox bwrap caffeinate chpst chroot chrt command coproc cpulimit
 daemonize dbus-launch dbus-run-session direnv doas dosbox dumb-init entr env eval exec expect fakechroot
@@ -33,19 +33,19 @@ systemd-run taskset time timeout tini tmux torify torsocks toybox trap ts tsocks
 valgrind watch watchexec wine with-contenv xargs xvfb-run zsh
 """
 CARRIERS: Final = SHELLS | _OTHER_SHELLS | frozenset(_CARRIER_NAMES.split())
-# What the shell itself takes as code, or what changes the meaning of later commands.
+# Builtins that evaluate code or change the meaning of later commands.
 _EVALUATOR_NAMES: Final = ". alias bind compgen complete enable eval exec fc hash let mapfile readarray source trap"
 EVALUATORS: Final = frozenset(_EVALUATOR_NAMES.split())
 
 
-# These put their words together again and hand them to a shell.
+# Programs that join their words and pass them to a shell.
 _JOINERS: Final = frozenset({"eval", "ssh", "su", "trap", "watch"})
 _CODE = re.compile(r"[\s;|&$`]")
-# To dash, `[[` is a program, `10>` a word and a redirection, `&>` an end and a redirection, `+=` a part of a name.
+# In dash, `[[` is a program, `10>` a word and a redirection, `&>` a separator and a redirection, `+=` part of a name.
 _BASH_ONLY = re.compile(r"\[\[|[0-9]{2}[<>]|&>|\+=")
 
 
-# Builtins that take names of variables; a name may have an index, and an index is evaluated.
+# Builtins that take variable names; a name may have an index, which is evaluated.
 _NAMER_NAMES: Final = (
     "[ declare export getopts let local mapfile printf read readarray readonly test typeset unset wait"
 )
@@ -54,16 +54,16 @@ _INDEX_CODE = re.compile(r"\$\(|`|\$\{")
 
 
 class Inside(msgspec.Struct, frozen=True):
-    """What a wrapper runs, where nothing about it is in doubt."""
+    """What a wrapper certainly runs."""
 
     words: tuple[Word, ...] = ()
     assignments: tuple[tuple[str, Word | None], ...] = ()
     code: str | None = None
-    """Shell code in place of words."""
+    """Shell code instead of words."""
 
 
-def see_through(words: Sequence[Word]) -> Inside | None:
-    """What a wrapper that changes nothing would run; None if this is none, or if its options are not known."""
+def unwrap(words: Sequence[Word]) -> Inside | None:
+    """Return what a wrapper runs; None if it is not one, or if its options are unknown."""
     if not words or words[0].value is None:
         return None
     reader = _TRANSPARENT.get(words[0].value)
@@ -76,12 +76,12 @@ def is_carrier(program: str) -> bool:
 
 
 def basename(program: str) -> str:
-    """The name of a program without its folder, in small letters (some disks do not tell letters' case apart)."""
+    """Return the lower-case name of a program without its folder (some disks ignore case)."""
     return program.rstrip("/").rpartition("/")[2].lower()
 
 
 def carries(words: Sequence[Word]) -> Iterator[str]:
-    """The texts among a wrapper's words that it, or a shell behind it, may take for code."""
+    """Yield the words of a wrapper that it, or a shell that it starts, may take for code."""
     values = [word.value for word in words[1:] if word.value is not None]
     yield from (value for value in values if _CODE.search(value))
     yield from (value.partition("=")[2] for value in values if "=" in value)
@@ -90,13 +90,13 @@ def carries(words: Sequence[Word]) -> Iterator[str]:
 
 
 def named_code(words: Sequence[Word]) -> Iterator[str]:
-    """The names among a builtin's words that have an index, which bash evaluates and which may hold a command."""
+    """Yield the variable names with an index, which bash evaluates and which may contain a command."""
     values = (word.value or "" for word in words[1:])
     yield from (value for value in values if "[" in value and _INDEX_CODE.search(value))
 
 
 def reads_code(words: Sequence[Word]) -> bool:
-    """Whether this is a shell that takes its commands from its input, where nobody sees them."""
+    """Whether this is a shell that reads commands from its input, which is unknown."""
     if not words or words[0].value is None or basename(words[0].value) not in SHELLS | _OTHER_SHELLS:
         return False
     rest = [word.value for word in words[1:]]
@@ -107,11 +107,11 @@ def reads_code(words: Sequence[Word]) -> bool:
 
 
 def differs(shell: str | None, code: str) -> bool:
-    """Whether a shell may read this code in another way than bash: as other commands, words or redirections."""
+    """Whether a shell may parse this code differently from bash."""
     return shell != "bash" and _BASH_ONLY.search(code) is not None
 
 
-# The readings for allowing
+# Interpretations for allowing
 
 
 def _no_options(words: Sequence[Word]) -> Inside | None:
@@ -171,7 +171,7 @@ def _env(words: Sequence[Word]) -> Inside | None:
 
 
 def _shell(words: Sequence[Word]) -> Inside | None:
-    """`sh -c CODE`: options that only make the shell stricter or more talkative, then the code and its arguments."""
+    """Unwrap `sh -c CODE`, with options that only make the shell stricter or more verbose."""
     rest = list(words)
     has_code = False
     while rest and rest[0].value is not None and rest[0].value.startswith("-"):

@@ -1,1 +1,1 @@
-"""The `agent/permissions/rules` package."""
+"""Permission rules, policy, file access and denial messages. Imports nothing of `permissions.bash`."""

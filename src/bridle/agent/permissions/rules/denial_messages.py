@@ -1,7 +1,7 @@
-"""What the model and the host read when a call is not allowed.
+"""Messages for the model and the host when a call is not allowed.
 
-The first sentence has the form that programs and models know. What follows it, in our words, names the rule that
-would let the call through.
+The first sentence is Claude Code's, which clients match. What follows is our own and names the rule that would allow
+the call.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ WRITE_ELSEWHERE: Final = (
 )
 NEEDS_APPROVAL: Final = "This command requires approval"
 
-# A rule in an advice is there to be copied; nobody copies a longer one.
+# A longer rule is not suggested, because users copy suggested rules.
 _RULE_LIMIT_CHARACTERS: Final = 200
 _SOURCES: Final = {
     "flag": "cliArg",
@@ -36,7 +36,7 @@ _SOURCES: Final = {
     "settings": "flagSettings",
     "user": "userSettings",
 }
-_DEEDS: Final = {
+_ACTIONS: Final = {
     "base64": "encode/decode files from",
     "cat": "concatenate files from",
     "cd": "change directories to",
@@ -66,113 +66,112 @@ _DEEDS: Final = {
 
 
 def denied_tool(tool: str) -> str:
-    """A rule forbids every call of this tool."""
+    """Return the message for a rule that denies every call of a tool."""
     return f"Permission to use {tool} has been denied."
 
 
 def denied_call(tool: str, what: str | None) -> str:
-    """A rule forbids this call."""
+    """Return the message for a rule that denies this call."""
     return f"Permission to use {tool} with {what} has been denied." if what else denied_tool(tool)
 
 
 def denied_agent(kind: str | None, rule: str, source: str) -> str:
-    """A rule forbids agents of this kind."""
+    """Return the message for a rule that denies an agent type."""
     return f"Agent type '{kind}' has been denied by permission rule '{rule}' from {_SOURCES.get(source, source)}."
 
 
 def denied_command(command: str) -> str:
-    """A rule forbids this command."""
+    """Return the message for a rule that denies this command."""
     return f"Permission to use Bash with command {command} has been denied."
 
 
 def denied_search(path: str) -> str:
-    """A rule forbids that this place is searched."""
+    """Return the message for a rule that denies searching a path."""
     return f"Permission to read {path} has been denied."
 
 
 def dont_ask(tool: str, advice: str) -> str:
-    """The mode says that nobody is asked."""
+    """Return the message for a call that would need approval in don't ask mode."""
     first = f"Permission to use {tool} has been denied because Claude Code is running in don't ask mode."
     return (
-        f"{first} {advice} Another tool may be used where it serves the same purpose and the denial was not meant for"
-        " it; do not look for a way around the denial itself. If the work cannot go on without this, stop and tell the"
-        " user what you wanted to do and why."
+        f"{first} {advice} You may use another tool for the same purpose if the denial does not apply to it, but do not"
+        " work around the denial. If you cannot continue without this call, stop and tell the user what you wanted"
+        " to do and why."
     )
 
 
 def plan_write(path: str) -> str:
-    """Nothing is written while a plan is made."""
+    """Return the message for a write in plan mode."""
     return f"Cannot write to {path} while in plan mode."
 
 
 def ask_read(path: str) -> str:
-    """Somebody must allow that this file is read."""
+    """Return the request for approval to read a file."""
     return f"Claude requested permissions to read from {path}, but you haven't granted it yet."
 
 
 def ask_write(path: str) -> str:
-    """Somebody must allow that this file is changed."""
+    """Return the request for approval to change a file."""
     return f"Claude requested permissions to write to {path}, but you haven't granted it yet."
 
 
 def ask_protected(path: str) -> str:
-    """Somebody must allow that a file is changed which decides what other programs do."""
+    """Return the request for approval to change a protected file."""
     return f"Claude requested permissions to edit {path} which is a sensitive file."
 
 
 def ask_tool(tool: str) -> str:
-    """Somebody must allow this tool."""
+    """Return the request for approval to use a tool."""
     return f"Claude requested permissions to use {tool}, but you haven't granted it yet."
 
 
 def no_path(tool: str) -> str:
-    """The path of a call cannot be followed."""
-    return f"Claude requested permissions to use {tool}, but where its path leads cannot be told."
+    """Return the message for a path that cannot be resolved."""
+    return f"Claude requested permissions to use {tool}, but its path cannot be resolved."
 
 
 def blocked(program: str, path: str, folders: Iterable[str]) -> str:
-    """A command touches a file that it may not touch unasked."""
-    deed = _DEEDS.get(program, "access files in")
-    return _confined(f"{program} in '{path}' was blocked.", deed, folders)
+    """Return the message for a command that uses a path outside the allowed folders."""
+    action = _ACTIONS.get(program, "access files in")
+    return _confined(f"{program} in '{path}' was blocked.", action, folders)
 
 
 def blocked_redirect(path: str, folders: Iterable[str], *, is_read: bool) -> str:
-    """The shell would open a file for a command."""
+    """Return the message for a redirection outside the allowed folders."""
     if is_read:
         return _confined(f"Input redirection from '{path}' was blocked.", "read files in", folders)
     return _confined(f"Output redirection to '{path}' was blocked.", "write to files in", folders)
 
 
 def dangerous_removal(program: str, path: str) -> str:
-    """A command would take away the ground that the work stands on."""
+    """Return the message for a removal of a working directory or its ancestor."""
     return f"Dangerous {program} operation on working directory or its ancestor: {path}"
 
 
 def parts(texts: list[str]) -> str:
-    """Some of the parts of a command need a permission."""
+    """Return the request for approval of some parts of a command."""
     verb = "part requires" if len(texts) == 1 else "parts require"
     return f"This Bash command contains multiple operations. The following {verb} approval: {', '.join(texts)}"
 
 
 def advise(*rules: str) -> str:
-    """How to allow it: the flag with the missing rules, or the settings."""
+    """Return how to allow a call: the flag with the missing rules, or the settings."""
     short = [rule for rule in dict.fromkeys(rules) if len(rule) <= _RULE_LIMIT_CHARACTERS and rule.isprintable()]
     if len(short) < len(set(rules)) or not rules:
-        return "To allow it, add a rule for it with --allowedTools or to permissions.allow of the settings."
+        return "To allow it, add a rule with --allowedTools or in permissions.allow of the settings."
     flags = " ".join("'" + rule.replace("'", "'\\''") + "'" for rule in short)
     return f"To allow it: --allowedTools {flags}, or the same in permissions.allow of the settings."
 
 
 def advise_simpler() -> str:
-    """How to get a command allowed that cannot be understood."""
+    """Return how to allow a command that cannot be analyzed."""
     return (
-        "What cannot be understood before it runs is allowed by no pattern: write it without that, as separate calls"
-        " with plain words, or allow every command with --allowedTools Bash."
+        "No pattern allows a command that cannot be analyzed before it runs. Write it as separate calls with plain"
+        " words, or allow every command with --allowedTools Bash."
     )
 
 
-def _confined(first: str, deed: str, folders: Iterable[str]) -> str:
+def _confined(first: str, action: str, folders: Iterable[str]) -> str:
     shown = ", ".join(f"'{folder}'" for folder in folders)
-    return (
-        f"{first} For security, Claude Code may only {deed} the allowed working directories for this session: {shown}."
-    )
+    allowed = f"the allowed working directories for this session: {shown}"
+    return f"{first} For security, Claude Code may only {action} {allowed}."

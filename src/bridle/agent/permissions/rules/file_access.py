@@ -1,4 +1,4 @@
-"""Whether a tool may read or change a file."""
+"""Decides whether a tool may read or change a file."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from bridle.agent.permissions.rules.syntax import Rule, names_tool
 
 READERS: Final = {"Read": "file_path", "Glob": "path", "Grep": "path"}
 WRITERS: Final = {"Write": "file_path", "Edit": "file_path", "NotebookEdit": "notebook_path"}
-# Stands for whatever a folder may hold; no pattern names it by chance.
+# A placeholder for any file in a folder; no pattern matches it by chance.
 _ANY_NAME: Final = "\x01"
 EDITING_MODES: Final = frozenset({"acceptEdits", "auto"})
 
 
 def judge_file(tool: str, arguments: Mapping[str, Any], policy: Policy) -> Verdict:
-    """Whether this tool may touch the file, or search the folder, that its arguments name."""
+    """Decide whether a tool may use the file or search the folder that its arguments name."""
     writes = tool in WRITERS
-    given = arguments.get(WRITERS[tool] if writes else READERS[tool])
-    path = given if isinstance(given, str) else ""
+    argument = arguments.get(WRITERS[tool] if writes else READERS[tool])
+    path = argument if isinstance(argument, str) else ""
     if not path and tool in ("Glob", "Grep"):
         path = policy.cwd
     resolved = resolve(path, policy.cwd, policy.home) if path else None
@@ -34,44 +34,44 @@ def judge_file(tool: str, arguments: Mapping[str, Any], policy: Policy) -> Verdi
             if searches
             else Denied(denial_messages.DENIED_FOLDER, is_listed=False)
         )
-    asked = file_rule(policy.ask, resolved, policy, tool=tool)
-    if asked is not None:
-        reason = denial_messages.ask_tool(tool) if asked.what is None else _reason(path, resolved, writes=writes)
-        return Asks(reason, f"The rule {asked} wants it to be asked for.", kind="rule")
+    ask_rule = file_rule(policy.ask, resolved, policy, tool=tool)
+    if ask_rule is not None:
+        reason = denial_messages.ask_tool(tool) if ask_rule.what is None else _reason(path, resolved, writes=writes)
+        return Asks(reason, f"The rule {ask_rule} requires approval.", kind="rule")
     return _judge_write(tool, path, resolved, policy) if writes else _judge_read(tool, path, resolved, policy)
 
 
 def file_rule(rules: tuple[Rule, ...], resolved: str, policy: Policy, *, tool: str) -> Rule | None:
-    """The first rule that means this tool and this resolved path.
+    """Return the first rule that matches this tool and resolved path.
 
-    Rules of Edit with a pattern are for every tool that changes files, those of Read for every tool that reads them.
+    Edit rules with a pattern apply to every tool that changes files, Read rules to every tool that reads them.
     """
     family = "Edit" if tool in WRITERS else "Read"
     for rule in rules:
         if rule.what is None and names_tool(rule, tool):
             return rule
-        if rule.what is not None and rule.tool in (tool, family) and _means(rule.what, resolved, policy):
+        if rule.what is not None and rule.tool in (tool, family) and _matches_path(rule.what, resolved, policy):
             return rule
     return None
 
 
 def denial(resolved: str, policy: Policy, *, tool: str) -> Rule | None:
-    """The rule that forbids this path, or everything below it."""
+    """Return the rule that denies this path, or everything below it."""
     below = f"{resolved}/{_ANY_NAME}"
     return file_rule(policy.deny, resolved, policy, tool=tool) or file_rule(policy.deny, below, policy, tool=tool)
 
 
 def may_change(resolved: str, policy: Policy, *, tool: str | None = None) -> str | None:
-    """What lets a resolved path be changed unasked: a rule or the mode; None if nothing does.
+    """Return the rule or mode that allows changing a resolved path, or None.
 
-    Without a tool it is a command that would change the file: rules that name a tool alone do not count then.
+    Without a tool it is a Bash command that would change the file; rules without a pattern do not apply then.
     """
     guard = protection(resolved)
     for rule in policy.allow:
         if rule.what is None and tool is None:
             continue
         if guard is not None and guard not in (rule.what or "").lower():
-            continue  # what is protected must be named by the pattern itself
+            continue  # the pattern itself must name what is protected
         if file_rule((rule,), resolved, policy, tool=tool or "Edit"):
             return f"rule {rule}"
     if guard is None and policy.mode in EDITING_MODES and is_inside(resolved, policy.working_folders):
@@ -80,21 +80,21 @@ def may_change(resolved: str, policy: Policy, *, tool: str | None = None) -> str
 
 
 def may_read(resolved: str, policy: Policy) -> bool:
-    """Whether a command may read a resolved path unasked."""
+    """Whether a command may read a resolved path without approval."""
     patterns = tuple(rule for rule in policy.allow if rule.what is not None)
     return is_inside(resolved, policy.working_folders) or bool(file_rule(patterns, resolved, policy, tool="Read"))
 
 
 def is_hidden(path: str, policy: Policy) -> bool:
-    """Whether a rule forbids reading this file, so that a search must not show it either."""
+    """Whether a rule denies reading this file, so that searches must not show it either."""
     patterns = [rule.what for rule in policy.deny if rule.what is not None and rule.tool == "Read"]
-    if not patterns:  # as nearly always; a search can find very many files
+    if not patterns:  # the usual case; a search can find very many files
         return False
     resolved = resolve(path, policy.cwd, policy.home)
-    return resolved is None or any(_means(pattern, resolved, policy) for pattern in patterns)
+    return resolved is None or any(_matches_path(pattern, resolved, policy) for pattern in patterns)
 
 
-def _means(pattern: str, resolved: str, policy: Policy) -> bool:
+def _matches_path(pattern: str, resolved: str, policy: Policy) -> bool:
     return matches(pattern, resolved, cwd=policy.cwd, home=policy.home)
 
 
@@ -138,7 +138,7 @@ def _judge_write(tool: str, path: str, resolved: str, policy: Policy) -> Verdict
 
 
 def read_suggestion(folder: str) -> dict[str, Any]:
-    """The change of permissions that lets a folder be read for this session."""
+    """Return the permission update that allows reading a folder for this session."""
     rules = [{"toolName": "Read", "ruleContent": f"/{folder}/**"}]
     return {"type": "addRules", "rules": rules, "behavior": "allow", "destination": "session"}
 

@@ -1,4 +1,4 @@
-"""What a decision depends on, and what it can be."""
+"""The policy that decisions depend on, and the possible verdicts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ MODES: Final = ("acceptEdits", "auto", "bypassPermissions", "default", "dontAsk"
 
 
 class Policy(msgspec.Struct, frozen=True):
-    """Everything a decision depends on but the call itself."""
+    """All that a decision depends on, except the call itself."""
 
     cwd: str
     """The resolved folder of the project."""
@@ -24,11 +24,11 @@ class Policy(msgspec.Struct, frozen=True):
     folders: tuple[str, ...] = ()
     """Further working folders, resolved."""
     shell_folder: str | None = None
-    """Where the shell stands now; None means in the folder of the project."""
+    """The shell's current folder; None: the folder of the project."""
 
     @property
     def working_folders(self) -> tuple[str, ...]:
-        """Where reading, and with acceptEdits writing, is unasked."""
+        """The folders in which reading, and with acceptEdits writing, needs no approval."""
         return (self.cwd, *self.folders)
 
 
@@ -40,30 +40,30 @@ class Allowed(msgspec.Struct, frozen=True):
 
 
 class Denied(msgspec.Struct, frozen=True):
-    """The call must not run, and nobody is asked."""
+    """The call must not run, and the host is not asked."""
 
     text: str
-    """What the model reads."""
+    """The message for the model."""
     is_listed: bool = True
     """Whether it counts among `permission_denials`."""
 
 
 class Asks(msgspec.Struct, frozen=True):
-    """Somebody must be asked; where nobody can be, the call is denied with the text."""
+    """The host must approve; without a host the call is denied with `text`."""
 
     reason: str
-    """Why, in the words that programs know."""
+    """The reason, in Claude Code's text, which clients match."""
     advice: str = ""
-    """What would let it through, in our words."""
+    """How to allow it, in our own text."""
     blocked_path: str | None = None
     suggestions: tuple[dict[str, Any], ...] = ()
-    """Changes of the permissions that would let it through, as a host is shown them."""
+    """Permission updates that would allow it, as in the control protocol."""
     kind: str = "other"
-    """What sort of reason it is: `rule`, `mode`, `workingDir`, `safetyCheck`, `subcommandResults` or `other`."""
+    """The kind of reason: `rule`, `mode`, `workingDir`, `safetyCheck`, `subcommandResults` or `other`."""
 
     @property
     def text(self) -> str:
-        """What the model reads where nobody can be asked."""
+        """The message for the model without a host."""
         return f"{self.reason} {self.advice}".rstrip()
 
 
@@ -71,10 +71,10 @@ Verdict = Allowed | Denied | Asks
 
 
 def with_mode(policy: Policy, mode: str) -> Policy:
-    """The same policy in another mode."""
+    """Return the policy in another mode."""
     return msgspec.structs.replace(policy, mode=mode)
 
 
 def with_shell_folder(policy: Policy, folder: str) -> Policy:
-    """The same policy with the shell in another folder."""
+    """Return the policy with the shell in another folder."""
     return msgspec.structs.replace(policy, shell_folder=folder)

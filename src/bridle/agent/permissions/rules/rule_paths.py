@@ -1,6 +1,6 @@
-"""Where a path really leads, whether that is inside the working folders, and which files are never changed unasked.
+"""Resolves paths, matches them with rules, and knows the protected files.
 
-Links are resolved; nothing is opened and nothing is written.
+Links are followed; nothing is opened and nothing is written.
 """
 
 from __future__ import annotations
@@ -11,30 +11,30 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Final
 
-# The kernel takes no longer one; a name that is longer can only be a mistake or an attack.
+# The kernel's limit.
 PATH_LIMIT_CHARACTERS: Final = 4096
 
-# Changing one of these changes what a later command, or this program, does. Letters' case is not looked at: on some
-# disks `.GIT/config` is `.git/config`.
+# Changing one of these changes what a later command, or this program, does. Compared without case: on some disks
+# `.GIT/config` is `.git/config`.
 _PROTECTED_NAMES: Final = """
 .git .claude .vscode .idea .husky .devcontainer .ssh .bash_aliases .bash_login .bash_logout .bash_profile
 .bashrc .claude.json .envrc .gitconfig .gitmodules .mcp.json .netrc .npmrc .profile .pypirc .ripgreprc
 .tmux.conf .vimrc .yarnrc .yarnrc.yml .zlogin .zprofile .zshenv .zshrc
 """
 _PROTECTED: Final = frozenset(_PROTECTED_NAMES.split())
-# What every program may read from and write to.
+# Paths that every program may read and write.
 STREAMS: Final = frozenset({"/dev/null", "/dev/stdin", "/dev/stdout", "/dev/stderr"})
-# More files than this are not looked at one by one for one wildcard.
+# The most matches of one glob that are checked singly.
 LIMIT_MATCHES: Final = 2_000
-# Looking through this many takes some tens of milliseconds.
+# Scanning this many takes some tens of milliseconds.
 LIMIT_ENTRIES: Final = 20_000
 
 
 def resolve(path: str, cwd: str, home: str) -> str | None:
-    """Where a path leads when every link in it is followed; None if that cannot be told.
+    """Resolve a path with all its links; return None if it cannot be resolved.
 
-    `..` after a link means the parent of what the link leads to, as the kernel has it. What does not exist yet
-    resolves through the part that does.
+    `..` after a link is the parent of the link's target, as in the kernel. A path that does not exist yet is resolved
+    through the part that does.
     """
     if "\0" in path or len(path) > PATH_LIMIT_CHARACTERS:
         return None
@@ -45,7 +45,7 @@ def resolve(path: str, cwd: str, home: str) -> str | None:
         resolved = os.path.realpath(whole)
     except (OSError, ValueError):
         return None
-    # A loop of links stays in what realpath gives back.
+    # realpath leaves loops of links in its result.
     return None if any(os.path.islink(part) for part in _parts(resolved)) else resolved
 
 
@@ -55,36 +55,36 @@ def is_inside(path: str, folders: Iterable[str]) -> bool:
 
 
 def is_protected(path: str) -> bool:
-    """Whether a change of this resolved path is never accepted unasked."""
+    """Whether changing this resolved path always needs approval."""
     return protection(path) is not None
 
 
 def protection(path: str) -> str | None:
-    """The name in a resolved path, in small letters, for which it is protected."""
+    """Return the lower-case name in a resolved path that protects it, or None."""
     return next((name for name in path.lower().split("/") if name in _PROTECTED), None)
 
 
 def glob_matches(pattern: str, glob_at: int, cwd: str) -> list[str] | None:
-    """Every path that a wildcard of the shell could stand for, and maybe some more; None if that cannot be told.
+    """Return every path that a shell glob could match, and maybe more; None if there are too many.
 
-    `glob_at` is where in the pattern the first wildcard stands. The paths are as the shell would write them.
+    `glob_at` is the position of the first wildcard. The paths are as the shell would write them.
     """
     start = pattern.rfind("/", 0, glob_at) + 1
-    found = [pattern[:start]]
+    paths = [pattern[:start]]
     for name in pattern[start:].split("/"):
-        nearer: list[str] = []
-        for folder in found:
+        deeper: list[str] = []
+        for folder in paths:
             entries = _entries(os.path.join(cwd, folder), name)
-            if entries is None or len(nearer) + len(entries) > LIMIT_MATCHES:
+            if entries is None or len(deeper) + len(entries) > LIMIT_MATCHES:
                 return None
-            nearer += [f"{folder}{entry}/" for entry in entries]
-        found = nearer
-    return [path.rstrip("/") for path in found]
+            deeper += [f"{folder}{entry}/" for entry in entries]
+        paths = deeper
+    return [path.rstrip("/") for path in paths]
 
 
 def links_below(folder: str) -> list[str] | None:
-    """Where the links in a folder and in all folders below it lead; None if there is too much to look at."""
-    found: list[str] = []
+    """Return the targets of all links below a folder; None if there are too many entries."""
+    targets: list[str] = []
     left, folders = LIMIT_ENTRIES, [folder]
     while folders:
         try:
@@ -96,13 +96,13 @@ def links_below(folder: str) -> list[str] | None:
         left -= len(entries)
         if left < 0:
             return None
-        found += [os.path.realpath(entry.path) for entry in entries if entry.is_symlink()]
+        targets += [os.path.realpath(entry.path) for entry in entries if entry.is_symlink()]
         folders += [entry.path for entry in entries if entry.is_dir(follow_symlinks=False)]
-    return found
+    return targets
 
 
 def _entries(folder: str, pattern: str) -> list[str] | None:
-    """The names in a folder that one part of a wildcard could mean; a part without one means itself."""
+    """Return the names in a folder that one part of a glob could match; a part without wildcards is itself."""
     place = min((index for sign in "*?[" if (index := pattern.find(sign)) >= 0), default=-1)
     if place < 0:
         return [pattern]
@@ -113,19 +113,21 @@ def _entries(folder: str, pattern: str) -> list[str] | None:
         return []
     except OSError:
         return None
-    seen = [name for name in names if name.startswith(prefix) and (prefix.startswith(".") or not name.startswith("."))]
+    candidates = [
+        name for name in names if name.startswith(prefix) and (prefix.startswith(".") or not name.startswith("."))
+    ]
     if "[" in pattern:
-        return seen  # what stands in the brackets is not looked at: some names more do no harm
+        return candidates  # brackets are not evaluated: too many names do no harm
     from fnmatch import fnmatchcase
 
-    return [name for name in seen if fnmatchcase(name, pattern)]
+    return [name for name in candidates if fnmatchcase(name, pattern)]
 
 
 def matches(pattern: str, path: str, *, cwd: str, home: str) -> bool:
-    """Whether the pattern of a file rule means this path, or a folder above it.
+    """Whether the pattern of a file rule matches this path or a folder above it.
 
-    `//x` starts at the root, `~/x` at home, `/x` and `./x` and every other one with a slash inside at the working
-    folder; one without a slash means a name at any depth of the working folder.
+    `//x` starts at the root, `~/x` at home; `/x`, `./x` and every other pattern with a slash inside start at the
+    working folder; a pattern without a slash matches a name at any depth of the working folder.
     """
     base, rest = _anchor(pattern, cwd, home)
     if base != "/" and not is_inside(path, (base,)):
@@ -150,7 +152,7 @@ def _anchor(pattern: str, cwd: str, home: str) -> tuple[str, str]:
 
 
 def _parts(path: str) -> Iterator[str]:
-    """A path and every folder above it."""
+    """Yield a path and every folder above it."""
     while path not in ("/", ""):
         yield path
         path = os.path.dirname(path)
@@ -158,7 +160,7 @@ def _parts(path: str) -> Iterator[str]:
 
 @lru_cache(maxsize=512)
 def _compiled(pattern: str) -> re.Pattern[str]:
-    """The regular expression of a pattern, as in a .gitignore: `*` stays in one name, `**` does not."""
+    """Compile a pattern as in .gitignore: `*` matches within one name, `**` across folders."""
     anchored = "/" in pattern.rstrip("/")
     body = pattern.strip("/")
     text = "" if anchored else "(?:.*/)?"

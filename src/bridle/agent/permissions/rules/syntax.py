@@ -1,4 +1,4 @@
-"""Permission rules as people write them: `Tool`, `Tool(what)`, in lists with commas or spaces."""
+"""The syntax of permission rules: `Tool`, `Tool(what)`, in lists with commas or spaces."""
 
 from __future__ import annotations
 
@@ -9,31 +9,31 @@ from typing import Final
 
 import msgspec
 
-# Names that older programs still pass, and what they mean today.
+# Former tool names that clients still pass.
 ALIASES: Final = {"Task": "Agent", "BashOutput": "TaskOutput", "KillShell": "TaskStop"}
 
-# A rule is written by a person. One that is longer is a mistake, and would make matching slow.
+# A longer rule is a mistake, and would make matching slow.
 RULE_LIMIT_CHARACTERS: Final = 10_000
 
 _TOOL_NAME = re.compile(r"[A-Za-z*][A-Za-z0-9_.*:-]*\Z")
 
 
 class Rule(msgspec.Struct, frozen=True):
-    """One rule: a tool, and what of it is meant."""
+    """One rule: a tool, and the calls of it that are meant."""
 
     tool: str
-    """The tool's name of today; `*` in it stands for anything."""
+    """The tool's current name; `*` in it matches anything."""
     what: str | None
-    """What stands in the parentheses; None means every call."""
+    """The text in the parentheses; None: every call."""
     source: str = "flag"
-    """Where it was written: `flag`, `user`, `project`, `local`, `settings` (the flag) or `managed`."""
+    """Its source: `flag`, `user`, `project`, `local`, `settings` (the flag) or `managed`."""
 
     def __str__(self) -> str:
         return self.tool if self.what is None else f"{self.tool}({self.what})"
 
 
 def canonical(tool: str) -> str:
-    """The name of today for a tool's name."""
+    """Return the current name of a tool."""
     return ALIASES.get(tool, tool)
 
 
@@ -43,7 +43,7 @@ def parse_rules(texts: Iterable[str]) -> list[Rule]:
 
 
 def parse_rule(text: str, source: str = "flag") -> Rule | None:
-    """The rule that a text means; None if it means none."""
+    """Parse a rule; return None if the text is invalid."""
     text = text.strip()
     if len(text) > RULE_LIMIT_CHARACTERS or "\0" in text:
         return None
@@ -55,16 +55,16 @@ def parse_rule(text: str, source: str = "flag") -> Rule | None:
 
 
 def split_list(values: Iterable[str]) -> list[str]:
-    """The single rules of a flag's values: lists with commas or spaces, which count only outside parentheses."""
+    """Split a flag's values into rules, at commas and spaces outside parentheses."""
     return [item for value in values for item in _split(value)]
 
 
 def names_tool(rule: Rule, tool: str) -> bool:
-    """Whether a rule speaks of this tool (of some call of it, or of every one)."""
+    """Whether a rule is about this tool (some or all of its calls)."""
     if rule.tool == tool:
         return True
     if rule.tool.startswith("mcp__") and rule.tool.count("__") == 1:
-        return tool.startswith(f"{rule.tool}__")  # the bare name of a server means all its tools
+        return tool.startswith(f"{rule.tool}__")  # a server's name alone means all its tools
     return "*" in rule.tool and _name_pattern(rule.tool).fullmatch(tool) is not None
 
 
