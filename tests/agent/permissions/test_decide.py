@@ -107,9 +107,7 @@ def test_with_the_advised_rules_the_command_is_allowed(command: str, mode: str, 
 
 def test_an_advice_that_would_be_long_or_unreadable_names_no_rule(work: Path) -> None:
     for command in ("make " + "x" * 300, "make 'a\nb'"):
-        assert asks("Bash", {"command": command}, policy_for(work)).advice.startswith(
-            "To allow it, add a rule with"
-        )
+        assert asks("Bash", {"command": command}, policy_for(work)).advice.startswith("To allow it, add a rule with")
 
 
 def test_a_denial_by_a_rule_says_so_and_counts(work: Path) -> None:
