@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
 
 from bridle.agent.assemble import tools as run_tools
-from bridle.agent.assemble.mcp_servers import configured_servers, failed_server
 from bridle.agent.assemble.prompt import Prompt
 from bridle.agent.assemble.run_inputs import RunInputs
 from bridle.agent.command_line.options import Options
@@ -83,7 +81,7 @@ def assemble(options: Options, cwd: Path, outer: Mapping[str, str]) -> Run:
     folders = [Path(folder) for folder in policy.folders]
     shell = Shell(inputs.cwd, environment=dict(environment), session_id=session.id, folders=folders)
     limits = limits_from_environment(environment)
-    scratch = Path(tempfile.gettempdir()) / f"bridle-agent-{os.geteuid()}" / session.id / "tasks"
+    scratch = Path(_temporary_folder()) / f"bridle-agent-{os.geteuid()}" / session.id / "tasks"
     background = BackgroundTasks(shell, scratch, tail_characters=limits.task_output_characters)
     keys = credentials.find(environment, home=bridle_home(environment), helper=settings.api_key_helper, cwd=inputs.cwd)
     key_source = keys.source if keys is not None else credentials.NO_SOURCE
@@ -103,7 +101,7 @@ def assemble(options: Options, cwd: Path, outer: Mapping[str, str]) -> Run:
     if options.has_commands:
         tools.append(run_tools.skill_tool(skills, setup, session.id, inline))
     prompt = Prompt(inputs, setup)
-    servers = configured_servers(options, inputs.cwd)
+    servers = _mcp_servers(inputs)
     structured = StructuredOutput(Schema.parse(options.json_schema)) if options.json_schema is not None else None
     toolbox = run_tools.make_toolbox(inputs, setup, tools, structured, debug_log.note)
     writer = EventWriter(
@@ -149,6 +147,7 @@ def assemble(options: Options, cwd: Path, outer: Mapping[str, str]) -> Run:
     )
 
     def on_control(request: ControlRequest) -> None:
+        from bridle.agent.assemble.mcp_servers import failed_server
         from bridle.agent.conversation.control_requests import Account, ControlRequests, HostSession  # late: hosts only
         from bridle.wire.control.requests import Initialize
 
@@ -230,6 +229,23 @@ def _skills(inputs: RunInputs, folders: list[Path]) -> Skills:
         folders=folders,
         sources=options.setting_sources,
     )
+
+
+def _mcp_servers(inputs: RunInputs) -> list[dict[str, str]]:
+    if not inputs.options.mcp_configs:
+        return []
+    from bridle.agent.assemble.mcp_servers import configured_servers
+
+    return configured_servers(inputs.options, inputs.cwd)
+
+
+def _temporary_folder() -> str:
+    """Return the same as `tempfile.gettempdir`, whose import would delay every start by several milliseconds."""
+    if not any(os.environ.get(name) for name in ("TMPDIR", "TEMP", "TMP")) and os.access("/tmp", os.W_OK | os.X_OK):  # noqa: S108 -- as tempfile does
+        return "/tmp"  # noqa: S108 -- as tempfile does
+    import tempfile
+
+    return tempfile.gettempdir()
 
 
 def _debug_log(inputs: RunInputs, session: Session) -> DebugLog:

@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from typing import Any
+from collections.abc import AsyncGenerator, Callable
+from typing import Any, cast
 
 import msgspec
 
 from bridle.agent.compaction.compact_history import TOO_FEW, Compacted, Compactor, NotCompacted, Trigger, record
 from bridle.agent.compaction.window import Window, plan, used
 from bridle.agent.conversation.message_log import MessageLog
-from bridle.agent.conversation.side_question import CountUsage, ask_for_text
 from bridle.agent.model.api.client_protocol import ModelClient
 from bridle.agent.model.api.models import Model
 from bridle.agent.model.api.question import Question
+from bridle.agent.model.api.stream_pieces import (
+    AnswerFinished,
+    AnswerPiece,
+    AnswerRestarted,
+    AnswerStarted,
+    BlockFinished,
+)
+from bridle.agent.sessions.api_messages import AnswerHead, block_type
 from bridle.agent.stdio.output_events import (
     CompactBoundary,
     CompactMetadata,
@@ -24,6 +31,9 @@ from bridle.agent.stdio.output_events import (
     User,
     UserMessage,
 )
+
+CountUsage = Callable[[str, dict[str, Any]], None]
+"""Counts the usage (second) of an answer of a model (first)."""
 
 # A summary of fewer messages would not be shorter.
 MIN_MESSAGES = 2
@@ -104,6 +114,28 @@ class LogCompaction:
                 is_replay=False,
             )
         )
+
+
+async def ask_for_text(client: ModelClient, question: Question, count: CountUsage) -> str:
+    """Ask a question outside the conversation and return the text of the answer. Raises ModelFailure."""
+    text, model = "", ""
+    stream = cast("AsyncGenerator[AnswerPiece, None]", client.answer(question))
+    try:
+        async for piece in stream:
+            match piece:
+                case AnswerStarted():
+                    model = str(AnswerHead.of(piece.message).model or "")
+                case BlockFinished() if block_type(piece.block) == "text":
+                    text += piece.block["text"]
+                case AnswerRestarted():
+                    text = ""
+                case AnswerFinished():
+                    count(model, piece.usage)
+                case _:
+                    pass
+    finally:
+        await stream.aclose()
+    return text
 
 
 def event_metadata(compacted: Compacted, preserved: list[str], anchor: str) -> CompactMetadata:

@@ -6,10 +6,9 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from typing import Any, cast
 
 from bridle.agent.compaction.compact_history import Compactor, Trigger
-from bridle.agent.conversation.compact import LogCompaction
+from bridle.agent.conversation.compact import LogCompaction, ask_for_text
 from bridle.agent.conversation.message_log import MessageLog
 from bridle.agent.conversation.model_setup import ConversationOptions, ModelSetup, PromptSource, RequestHead
-from bridle.agent.conversation.side_question import ask_for_text
 from bridle.agent.conversation.turn_result import Totals
 from bridle.agent.model.api.client_protocol import ModelClient
 from bridle.agent.model.api.models import Model, resolve_model
