@@ -106,7 +106,7 @@ def test_a_long_status_is_cut_at_a_line() -> None:
     status = "\n".join(f" M file-{number}" for number in range(1000))
     shown = GitStatus("b", "main", status, "").text()
     assert len(shown) < git_status.STATUS_LIMIT_CHARACTERS + 400
-    assert re.search(r"\n M file-\d+\n… \(more", shown)
+    assert re.search(r"\n M file-\d+\n… \(truncated", shown)
 
 
 def test_a_repository_that_is_broken_is_no_reason_to_fail(tmp_path: Path) -> None:
@@ -114,7 +114,7 @@ def test_a_repository_that_is_broken_is_no_reason_to_fail(tmp_path: Path) -> Non
     found = asyncio.run(gather_context(scope(tmp_path))).git
     assert found is not None
     assert found.status is None
-    assert "not known" in found.text()
+    assert "unknown" in found.text()
 
 
 def test_a_machine_without_git_is_no_reason_to_fail(tmp_path: Path) -> None:

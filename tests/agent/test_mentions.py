@@ -46,7 +46,7 @@ def test_files_inside_the_folders_go_along_and_nothing_else(project: Path, text:
 def test_a_file_is_told_with_its_place_and_numbered_lines(project: Path) -> None:
     (one,) = read_mentions("@note.txt", project, [])
     place = os.path.realpath(project / "note.txt")
-    assert one.text == f"The file {place}, which the message names:\n1\tone\n2\ttwo\n3\t"
+    assert one.text == f"The file {place}, mentioned in the message:\n1\tone\n2\ttwo\n3\t"
 
 
 def test_added_folders_count_and_a_refusal_holds(project: Path, tmp_path: Path) -> None:

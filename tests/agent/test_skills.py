@@ -224,11 +224,11 @@ def test_the_library_and_its_sets_are_skills_too(home: Home) -> None:
     base = f"Base directory for this skill: {home.project}/.claude/library/deploy"
     assert text_of(call(skills, "release", "v2")) == (
         "Do v2:\n\n# Skill testing:pytest\n\nUse pytest.\n\n"
-        f"# Skill deploy\n\n{base}\n\nPush .\n\n# Skill nosuch\n\n(There is no skill of this name here.)\n"
+        f"# Skill deploy\n\n{base}\n\nPush .\n\n# Skill nosuch\n\n(There is no skill of this name.)\n"
     )
     # A set cannot have itself, or another set, in it.
     assert call(skills, "quick").follow_up == (
-        f"in short\n\n# Skill deploy\n\n{base}\n\nPush .\n\n# Skill quick\n\n(There is no skill of this name here.)\n",
+        f"in short\n\n# Skill deploy\n\n{base}\n\nPush .\n\n# Skill quick\n\n(There is no skill of this name.)\n",
     )
     assert skills.warnings == ()
 
@@ -242,7 +242,7 @@ def test_a_listing_stays_within_its_limit(home: Home) -> None:
         assert listing is not None
         assert len(listing) <= limit + 80  # the last line says how many are not named
         named = listing.count("- skill")
-        assert (named < 200) is ("more that there is no room to name" in listing)
+        assert (named < 200) is ("more, omitted for length" in listing)
     whole = skills.listing(1_000_000)
     assert whole is not None
     assert {len(line) for line in whole.splitlines()} == {len("- skill000: ") + 1535}  # ends with a word and a …
@@ -439,7 +439,7 @@ def test_a_document_that_cannot_be_read_is_told_and_no_error(home: Home) -> None
     path.symlink_to("/proc/self/mem")  # a regular file whose first byte nobody can read, not even root
     skills = home.discover()
     assert skills.slash_commands() == []
-    assert skills.warnings == (f"{path} could not be read",)
+    assert skills.warnings == (f"cannot read {path}",)
 
 
 def test_plain_documents_are_found_without_the_yaml_library(home: Home) -> None:

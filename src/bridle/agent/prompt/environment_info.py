@@ -1,4 +1,4 @@
-"""What the model is told about where it works: instructions, the day, the machine, the state of the repository."""
+"""The context of a session for the model: instructions, date, machine and git status."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from bridle.agent.prompt.git_status import GitStatus
 from bridle.agent.prompt.instructions import Instructions, InstructionScope
 from bridle.ground.git_folder import repository_top
 
-# Set by those who want AGENTS.md read where a folder has no CLAUDE.md; other programs leave that file alone.
+# Set it to read AGENTS.md in directories without CLAUDE.md; Claude Code does not read that file.
 AGENTS_VARIABLE = "BRIDLE_AGENTS_MD"
 
 _ALL_SOURCES = frozenset({"user", "project", "local"})
@@ -23,20 +23,20 @@ _OFF = ("", "0", "false", "no")
 
 
 class ContextScope(msgspec.Struct, frozen=True):
-    """What of the surroundings is wanted."""
+    """Which context to gather."""
 
     cwd: Path
     config_folder: Path
     environment: Mapping[str, str]
     sources: frozenset[str] = _ALL_SOURCES
-    """Which settings count (`--setting-sources`); without any there are no instructions either."""
+    """Which settings are used (`--setting-sources`); without any there are no instructions either."""
     reads_git: bool = True
     reads_instructions: bool = True
-    """Whether CLAUDE.md counts at all; `--bare` does without."""
+    """Whether CLAUDE.md is read; not with `--bare`."""
 
 
 class Machine(msgspec.Struct, frozen=True):
-    """The machine and the folder."""
+    """The machine and the working directory."""
 
     cwd: Path
     is_repository: bool
@@ -46,7 +46,7 @@ class Machine(msgspec.Struct, frozen=True):
 
 
 class PromptContext(msgspec.Struct, frozen=True):
-    """All of it, as it was when the session began."""
+    """The context when the session started."""
 
     machine: Machine
     instructions: tuple[Instructions, ...] = ()
@@ -54,9 +54,9 @@ class PromptContext(msgspec.Struct, frozen=True):
 
 
 async def gather_context(scope: ContextScope) -> PromptContext:
-    """Look around; files and git are read side by side, and none of it can fail."""
+    """Gather the context; files and git are read concurrently, and errors are ignored."""
     top = repository_top(scope.cwd)
-    reach = InstructionScope(
+    instruction_scope = InstructionScope(
         cwd=scope.cwd,
         config_folder=scope.config_folder,
         home=Path(scope.environment.get("HOME") or scope.config_folder.parent),
@@ -64,12 +64,12 @@ async def gather_context(scope: ContextScope) -> PromptContext:
         repository=top,
         agents=scope.environment.get(AGENTS_VARIABLE, "").lower() not in _OFF,
     )
-    found, git = await asyncio.gather(_instructions(reach), _git(scope, top))
-    return PromptContext(describe_machine(scope, is_repository=top is not None), found, git)
+    files, git = await asyncio.gather(_instructions(instruction_scope), _git(scope, top))
+    return PromptContext(describe_machine(scope, is_repository=top is not None), files, git)
 
 
 def describe_machine(scope: ContextScope, *, is_repository: bool) -> Machine:
-    """The facts that need no looking."""
+    """Describe the machine."""
     system = os.uname()
     return Machine(
         cwd=scope.cwd,
@@ -81,22 +81,22 @@ def describe_machine(scope: ContextScope, *, is_repository: bool) -> Machine:
 
 
 def opening_reminder(context: PromptContext, *, date: str, sections: Mapping[str, str] | None = None) -> str:
-    """The text that comes before the first words of the user: instructions, more sections, the date."""
+    """Return the reminder before the first user message: instructions, more sections, the date."""
     parts: dict[str, str] = {}
     if context.instructions:
-        parts["claudeMd"] = _told(context.instructions)
+        parts["claudeMd"] = _format_instructions(context.instructions)
     parts |= {name: text for name, text in (sections or {}).items() if text}
     parts["currentDate"] = f"Today's date is {date}."
     body = "\n".join(f"# {name}\n{text}" for name, text in parts.items())
     return (
-        "<system-reminder>\nBackground for the work that follows:\n"
-        f"{body}\n\nUse what bears on the task and leave the rest aside; do not comment on this text.\n"
+        "<system-reminder>\nContext for the following work:\n"
+        f"{body}\n\nUse what is relevant to the task and ignore the rest; do not comment on this text.\n"
         "</system-reminder>\n\n"
     )
 
 
 def environment_section(machine: Machine, *, model: str | None) -> str:
-    """The machine, in words."""
+    """Return the section about the machine."""
     lines = [
         f" - Working directory: {machine.cwd}",
         f" - Is a git repository: {'true' if machine.is_repository else 'false'}",
@@ -109,18 +109,18 @@ def environment_section(machine: Machine, *, model: str | None) -> str:
     return "\n".join(lines)
 
 
-def _told(files: tuple[Instructions, ...]) -> str:
+def _format_instructions(files: tuple[Instructions, ...]) -> str:
     head = (
-        "People left these instructions for whoever works here. Follow them exactly; where they differ from your usual"
-        " way of working, they win."
+        "The user and the project left these instructions for you. Follow them exactly; they take precedence over your"
+        " default behavior."
     )
     return "\n\n".join([head, *(f"Contents of {file.path} ({file.kind}):\n\n{file.text}" for file in files)])
 
 
-async def _instructions(reach: InstructionScope) -> tuple[Instructions, ...]:
-    if not reach.sources:
+async def _instructions(scope: InstructionScope) -> tuple[Instructions, ...]:
+    if not scope.sources:
         return ()
-    return await asyncio.to_thread(instructions.read_instructions, reach)
+    return await asyncio.to_thread(instructions.read_instructions, scope)
 
 
 async def _git(scope: ContextScope, top: Path | None) -> GitStatus | None:

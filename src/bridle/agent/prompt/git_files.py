@@ -1,4 +1,4 @@
-"""What a git repository tells by its own files, without starting git."""
+"""Reads branches and worktrees from the files of a git repository, without running git."""
 
 from __future__ import annotations
 
@@ -7,24 +7,24 @@ from pathlib import Path
 
 from bridle.ground.git_folder import common_folder, git_folder, repository_top
 
-# What programs find in the place of a branch where there is none: no repository, or a commit checked out by itself.
+# The branch name outside a repository and with a detached HEAD.
 NO_BRANCH = "HEAD"
 
 _MAINS = ("main", "master")
 
 
 def list_worktrees(top: Path) -> list[Path]:
-    """The tops of all working copies that share the repository, the given one first."""
+    """Return the top directories of all worktrees of the repository, the given one first."""
     shared = _shared(top)
-    found = [top, shared.parent] if shared.name == ".git" else [top]
+    tops = [top, shared.parent] if shared.name == ".git" else [top]
     for marker in sorted(shared.glob("worktrees/*/gitdir")):
         if text := _read(marker):
-            found.append(Path(text).parent)
-    return list(dict.fromkeys(found))
+            tops.append(Path(text).parent)
+    return list(dict.fromkeys(tops))
 
 
 def current_branch(cwd: Path) -> str:
-    """The branch that is checked out."""
+    """Return the branch that is checked out."""
     top = repository_top(cwd)
     own = None if top is None else git_folder(top)
     head = "" if own is None else _read(Path(own, "HEAD"))
@@ -33,7 +33,7 @@ def current_branch(cwd: Path) -> str:
 
 
 def main_branch(top: Path) -> str:
-    """The branch that others build on."""
+    """Return the main branch."""
     shared = _shared(top)
     head = _read(shared / "refs/remotes/origin/HEAD")
     if head.startswith("ref: refs/remotes/origin/"):

@@ -1,4 +1,4 @@
-"""How the repository stands when a session begins, for the model to read."""
+"""Reads the git status at the start of a session, for the model."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from bridle.agent.prompt import git_files
 from bridle.errors import ProcessError
 from bridle.ground.children.query import query
 
-# A repository that needs longer than this to say how it stands is huge or broken; the model can look for itself.
+# A repository that takes longer is huge or broken; the model can run git itself.
 GIT_LIMIT_SECONDS = 2.0
 
-# About two pages. A longer list says no more than that much has changed.
+# About two pages. A longer list only says that much has changed.
 STATUS_LIMIT_CHARACTERS = 2000
 
 _OUTPUT_LIMIT_BYTES = 64 * 1024
 _COMMITS = "5"
 
-# No lock is taken that a person's own git would wait for, nothing asks for a password, and no program that the
-# repository names is started.
+# Take no locks that the user's git would wait for, ask for no password, and run no program that the repository
+# configures.
 _SAFE = ("git", "-c", "core.fsmonitor=false", "-c", "log.showSignature=false", "-c", "core.quotePath=false")
 
 
 class GitStatus(msgspec.Struct, frozen=True):
-    """Branch, changed files and newest commits; a part that could not be read in time is None."""
+    """Branch, changed files and last commits; None for a part that could not be read in time."""
 
     branch: str
     main: str
@@ -35,26 +35,26 @@ class GitStatus(msgspec.Struct, frozen=True):
     commits: str | None
 
     def text(self) -> str:
-        """What the model is told."""
+        """Return the text for the model."""
         return "\n\n".join(
             (
-                "The state of the git repository when this session began. It is not updated later.",
+                "The state of the git repository when this session started. It is not updated.",
                 f"Current branch: {self.branch}",
                 f"Main branch: {self.main}",
-                f"Status:\n{_told(self.status, '(clean)')}",
-                f"Recent commits:\n{_told(self.commits, '(none)')}",
+                f"Status:\n{_format_output(self.status, '(clean)')}",
+                f"Recent commits:\n{_format_output(self.commits, '(none)')}",
             )
         )
 
 
 async def read_git_status(cwd: Path, top: Path, environment: Mapping[str, str]) -> GitStatus:
-    """Ask git, two questions at a time."""
+    """Run `git status` and `git log` concurrently."""
     quiet = {**environment, "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C.UTF-8"}
     status, commits = await asyncio.gather(
         _git(("status", "--short"), cwd, quiet),
         _git(("log", "--oneline", "--no-decorate", "-n", _COMMITS), cwd, quiet),
     )
-    # A repository without any commit fails to list them; it has none.
+    # `git log` fails in a repository without commits.
     return GitStatus(git_files.current_branch(top), git_files.main_branch(top), status, commits or "")
 
 
@@ -74,9 +74,9 @@ async def _git(arguments: tuple[str, ...], cwd: Path, environment: Mapping[str, 
     return result.stdout.decode("utf-8", "replace").rstrip() if is_usable else None
 
 
-def _told(text: str | None, nothing: str) -> str:
+def _format_output(text: str | None, nothing: str) -> str:
     if text is None:
-        return "(not known: git took too long or failed)"
+        return "(unknown: git timed out or failed)"
     if len(text) > STATUS_LIMIT_CHARACTERS:
-        return text[:STATUS_LIMIT_CHARACTERS].rpartition("\n")[0] + "\n… (more; run git to see all of it)"
+        return text[:STATUS_LIMIT_CHARACTERS].rpartition("\n")[0] + "\n… (truncated; run git to see all)"
     return text or nothing

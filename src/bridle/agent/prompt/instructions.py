@@ -1,7 +1,7 @@
-"""CLAUDE.md and its kin: the instructions that people leave for the agent, in the order in which they are read.
+"""Reads the instructions for the agent: CLAUDE.md and related files, in order.
 
-Of the user, then of each folder from the root down to the working folder: `CLAUDE.md`, `.claude/CLAUDE.md`,
-`.claude/rules/*.md`, `CLAUDE.local.md`. A file that another imports (`@path`) follows it.
+The user's, then those of each directory from the root down to the working directory: `CLAUDE.md`, `.claude/CLAUDE.md`,
+`.claude/rules/*.md`, `CLAUDE.local.md`. An imported file (`@path`) follows the file that imports it.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ from bridle.errors import DiskError
 from bridle.ground import disk
 from bridle.ground.frontmatter import split_frontmatter
 
-# The file that is read and four more behind it; whoever needs a longer chain has lost his way.
+# A file and four levels of imports, as in Claude Code.
 IMPORT_DEPTH = 5
 
-# Instructions are a few pages. A file of this size is not meant for a model, and would crowd out the work.
+# Instructions are a few pages; a larger file is not meant for a model.
 FILE_LIMIT_BYTES = 1024 * 1024
 
-# All of it together: more than this is a mistake (an import of a whole tree), and the window is for the work.
+# The limit of all files together; more is a mistake, such as an import of a whole tree.
 TOTAL_LIMIT_BYTES = 4 * 1024 * 1024
 
 USER = "the user's own instructions, for every project"
 PROJECT = "instructions of the project, kept in its repository"
 LOCAL = "the user's own instructions for this project, not kept in its repository"
 
-# Compiled when the first file is there to be read: most folders have none.
+# Compiled with the first file: most directories have none.
 _FENCE = r"(?ms)^ {0,3}(`{3,}|~{3,})[^\n]*\n.*?(?:^ {0,3}\1[`~]*[ \t]*$|\Z)"
 _CODE = r"(?s)(`+)(?!`).*?(?<!`)\1(?!`)"
 _COMMENT = r"(?s)<!--.*?-->[ \t]*\n?"
@@ -38,7 +38,7 @@ _IMPORT = r"(?:^|(?<=\s))@((?:\\ |[^\s\\])+)"
 
 
 class Instructions(msgspec.Struct, frozen=True):
-    """One file of instructions."""
+    """An instruction file."""
 
     path: Path
     kind: str
@@ -46,7 +46,7 @@ class Instructions(msgspec.Struct, frozen=True):
 
 
 class InstructionScope(msgspec.Struct, frozen=True):
-    """Which instructions are wanted, and where they are looked for."""
+    """Which instructions to read, and where."""
 
     cwd: Path
     config_folder: Path
@@ -54,49 +54,49 @@ class InstructionScope(msgspec.Struct, frozen=True):
     sources: frozenset[str] = frozenset({"user", "project", "local"})
     repository: Path | None = None
     agents: bool = False
-    """Whether `AGENTS.md` is read too, in the place of a `CLAUDE.md` that a folder does not have."""
+    """Whether `AGENTS.md` is read in directories without `CLAUDE.md`."""
 
 
-def read_instructions(reach: InstructionScope) -> tuple[Instructions, ...]:
-    """Read all that is there. A file that cannot be read is passed over: it is not the agent's work to mend it."""
-    reading = _Reading(reach)
-    if "user" in reach.sources:
-        reading.add(reach.config_folder / "CLAUDE.md", USER)
-        reading.add_all(_rules(reach.config_folder / "rules"), USER)
-    for folder in reversed((reach.cwd, *reach.cwd.parents)):
-        if "project" in reach.sources:
-            if not reading.add(folder / "CLAUDE.md", PROJECT) and reach.agents:
-                reading.add(folder / "AGENTS.md", PROJECT)
-            if folder / ".claude" != reach.config_folder:
-                reading.add(folder / ".claude" / "CLAUDE.md", PROJECT)
-                reading.add_all(_rules(folder / ".claude" / "rules"), PROJECT)
-        if "local" in reach.sources:
-            reading.add(folder / "CLAUDE.local.md", LOCAL)
-    return tuple(reading.found)
+def read_instructions(scope: InstructionScope) -> tuple[Instructions, ...]:
+    """Return all instructions; files that cannot be read are skipped."""
+    reader = _Reader(scope)
+    if "user" in scope.sources:
+        reader.add(scope.config_folder / "CLAUDE.md", USER)
+        reader.add_all(_rules(scope.config_folder / "rules"), USER)
+    for folder in reversed((scope.cwd, *scope.cwd.parents)):
+        if "project" in scope.sources:
+            if not reader.add(folder / "CLAUDE.md", PROJECT) and scope.agents:
+                reader.add(folder / "AGENTS.md", PROJECT)
+            if folder / ".claude" != scope.config_folder:
+                reader.add(folder / ".claude" / "CLAUDE.md", PROJECT)
+                reader.add_all(_rules(folder / ".claude" / "rules"), PROJECT)
+        if "local" in scope.sources:
+            reader.add(folder / "CLAUDE.local.md", LOCAL)
+    return tuple(reader.files)
 
 
-class _Reading:
-    """What was found so far: each file once, however many others import it."""
+class _Reader:
+    """Collects files, each of them once."""
 
-    def __init__(self, reach: InstructionScope) -> None:
-        self.found: list[Instructions] = []
-        self._reach = reach
+    def __init__(self, scope: InstructionScope) -> None:
+        self.files: list[Instructions] = []
+        self._scope = scope
         self._seen: set[str] = set()
         self._left_bytes = TOTAL_LIMIT_BYTES
 
     def add(self, path: Path, kind: str) -> bool:
-        """Read a file and what it imports; tell whether it is there."""
+        """Read a file and its imports; return whether it exists."""
         return self._add(path, kind, depth=1)
 
     def add_all(self, paths: Iterable[Path], kind: str) -> None:
-        """Read rules; those that are for some paths only are left to whoever works on these."""
+        """Read rules, except those that are limited to certain paths."""
         for path in paths:
             parts = split_frontmatter(_read(path) or "")
             if parts is None or not re.search(r"(?m)^paths\s*:", parts[0]):
                 self.add(path, kind)
 
     def _add(self, path: Path, kind: str, *, depth: int) -> bool:
-        # Most of the places that are looked at are empty: one cheap question to the system settles it.
+        # Most of these files do not exist: check that first, because it is cheap.
         if not os.path.isfile(path):
             return False
         real = os.path.realpath(path)
@@ -111,7 +111,7 @@ class _Reading:
         parts = split_frontmatter(plain)
         shown = (plain if parts is None else parts[1]).strip()
         if shown:
-            self.found.append(Instructions(path, kind, shown))
+            self.files.append(Instructions(path, kind, shown))
         if depth < IMPORT_DEPTH:
             for name in imports(text):
                 target = self._target(name, path.parent)
@@ -120,36 +120,36 @@ class _Reading:
         return True
 
     def _target(self, name: str, folder: Path) -> Path:
-        path = self._reach.home / name[2:] if name.startswith("~/") else folder / name
+        path = self._scope.home / name[2:] if name.startswith("~/") else folder / name
         return Path(os.path.normpath(path))
 
     def _is_inside(self, path: Path) -> bool:
-        """Whether a file, links resolved, is in the working folder or its repository: nobody is there to be asked."""
+        """Whether a file, with links resolved, is in the working directory or repository; no user can approve more."""
         real = Path(os.path.realpath(path))
         return any(
             real.is_relative_to(os.path.realpath(folder))
-            for folder in (self._reach.cwd, self._reach.repository)
+            for folder in (self._scope.cwd, self._scope.repository)
             if folder is not None
         )
 
 
 def imports(text: str) -> Iterator[str]:
-    """The paths that a text imports; what stands in code or in a comment does not count."""
+    """Yield the paths that a text imports outside code and comments."""
     prose = re.sub(_CODE, " ", re.sub(_FENCE, "\n", re.sub(_COMMENT, "", text)))
-    for found in re.finditer(_IMPORT, prose):
-        name = found[1].replace("\\ ", " ").partition("#")[0].rstrip(".,;:!?)")
+    for match in re.finditer(_IMPORT, prose):
+        name = match[1].replace("\\ ", " ").partition("#")[0].rstrip(".,;:!?)")
         if name.startswith(("./", "../", "~/", "/")) or re.match(r"[A-Za-z0-9._-]", name):
             yield name
 
 
 def _without_comments(text: str) -> str:
-    """The text without remarks that are not meant for the model; what looks like one inside code stays."""
-    kept: list[str] = []
-    at = 0
+    """Remove HTML comments outside code."""
+    parts: list[str] = []
+    end = 0
     for code in re.finditer(_FENCE, text):
-        kept += [re.sub(_COMMENT, "", text[at : code.start()]), code[0]]
-        at = code.end()
-    return "".join([*kept, re.sub(_COMMENT, "", text[at:])])
+        parts += [re.sub(_COMMENT, "", text[end : code.start()]), code[0]]
+        end = code.end()
+    return "".join([*parts, re.sub(_COMMENT, "", text[end:])])
 
 
 def _rules(folder: Path) -> list[Path]:
@@ -163,6 +163,6 @@ def _read(path: Path) -> str | None:
         data = disk.read_bounded(path, FILE_LIMIT_BYTES)
     except DiskError:
         return None
-    if b"\0" in data:  # a picture, an archive: not text
+    if b"\0" in data:  # not text
         return None
     return data.decode("utf-8-sig", "replace").replace("\r\n", "\n")

@@ -1,1 +1,1 @@
-"""The `agent/settings` package."""
+"""The settings files of Claude Code, merged by precedence. Imports only `permissions` of the agent."""

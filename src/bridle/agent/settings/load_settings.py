@@ -1,7 +1,6 @@
-"""The settings of a run: those of the user, of the project, of this machine's copy of it, and of the command line.
+"""Loads the settings of a run: of the user, the project, the local project, the command line and the administrator.
 
-A file that cannot be used is told in a warning and left out. Nothing here is printed: who starts the run decides
-where warnings go.
+A file that cannot be used is skipped with a warning. Warnings are returned, not printed.
 """
 
 from __future__ import annotations
@@ -9,13 +8,13 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
 from bridle.agent.permissions.rules.policy import MODES
 from bridle.agent.permissions.rules.syntax import Rule, parse_rule
-from bridle.agent.settings.settings_file import is_trusted, read_flag, read_object
+from bridle.agent.settings.settings_file import JsonObject, is_trusted, read_flag, read_object
 from bridle.errors import UsageError
 
 SOURCES: Final = ("user", "project", "local")
@@ -23,33 +22,32 @@ TRUST_VARIABLE: Final = "BRIDLE_TRUST_PROJECT"
 MANAGED_SETTINGS: Final = Path("/etc/claude-code/managed-settings.json")
 
 
-_TEXTS: Final = frozenset({"model", "apiKeyHelper"})
-_KINDS: Final[dict[type, str]] = {dict: "an object", list: "a list", str: "text"}
+_TYPE_NAMES: Final[dict[type, str]] = {dict: "an object", list: "a list", str: "text"}
 
 
 class Settings(msgspec.Struct, frozen=True):
-    """What all files together say."""
+    """The merged settings of all files."""
 
     allow: tuple[Rule, ...] = ()
     deny: tuple[Rule, ...] = ()
     ask: tuple[Rule, ...] = ()
     default_mode: str | None = None
     additional_folders: tuple[str, ...] = ()
-    """Resolved."""
+    """Absolute, with links resolved."""
     environment: dict[str, str] = {}
-    """What commands, and this program, find in the environment besides what is there."""
+    """Additional variables for this program and its commands."""
     model: str | None = None
     api_key_helper: str | None = None
     skips_permissions: bool = False
-    """`dangerouslySkipPermissions` of the user's own file; a project cannot give itself everything."""
-    hooks: tuple[tuple[str, dict[str, Any]], ...] = ()
-    """The `hooks` of each file as they stand, with the file's source, in the order in which they apply."""
-    other: dict[str, Any] = {}
-    """Every other key; of two files that have it, the later one counts."""
+    """`dangerouslySkipPermissions` of the user's own file; a project cannot set it."""
+    hooks: tuple[tuple[str, JsonObject], ...] = ()
+    """The source and the `hooks` of each file, in the order of precedence."""
+    other: JsonObject = {}
+    """All other keys; later files take precedence."""
     warnings: tuple[str, ...] = ()
-    """What people should know: one line each, for stderr."""
+    """Warnings for the user, one line each."""
     notes: tuple[str, ...] = ()
-    """What only somebody who looks for a fault wants to know, for the debug log."""
+    """Messages for the debug log."""
 
 
 def load_settings(
@@ -61,56 +59,58 @@ def load_settings(
     *,
     managed: Path | None = MANAGED_SETTINGS,
 ) -> Settings:
-    """Read the settings: `sources` as in `--setting-sources` (None: all), `extra` as in `--settings` (a file or JSON).
+    """Load the settings: `sources` as in `--setting-sources` (None for all), `extra` as in `--settings`.
 
-    Raises UsageError where the command line is wrong; a wrong file is a warning.
+    Raise UsageError for an invalid command line; an invalid file is a warning.
     """
     reader = _Reader(cwd, config_folder, environment or {})
-    chosen = SOURCES if sources is None else tuple(sources)
-    unknown = [source for source in chosen if source not in SOURCES]
+    selected = SOURCES if sources is None else tuple(sources)
+    unknown = [source for source in selected if source not in SOURCES]
     if unknown:
         raise UsageError(f"Invalid setting source: {unknown[0]}. Valid options are: {', '.join(SOURCES)}")
-    places = {
+    paths = {
         "user": config_folder / "settings.json",
         "project": cwd / ".claude" / "settings.json",
         "local": cwd / ".claude" / "settings.local.json",
     }
     for source in SOURCES:
-        if source in chosen:
-            reader.take(source, reader.read(places[source]))
+        if source in selected:
+            reader.add(source, reader.read(paths[source]))
     if extra is not None and extra.strip():
-        reader.take("settings", read_flag(extra, cwd))
+        reader.add("settings", read_flag(extra, cwd))
     if managed is not None:
-        reader.take("managed", reader.read(managed))
+        reader.add("managed", reader.read(managed))
     return reader.settings()
 
 
 class _Reader:
-    """Takes one file's settings after the other."""
+    """Merges the settings of one file after the other."""
 
     def __init__(self, cwd: Path, config_folder: Path, environment: Mapping[str, str]) -> None:
         self._cwd, self._config_folder, self._environment = cwd, config_folder, environment
         self._rules: dict[str, list[Rule]] = {"allow": [], "deny": [], "ask": []}
         self._folders: list[str] = []
-        self._hooks: list[tuple[str, dict[str, Any]]] = []
+        self._hooks: list[tuple[str, JsonObject]] = []
         self._variables: dict[str, str] = {}
-        self._single: dict[str, Any] = {}
-        self._other: dict[str, Any] = {}
+        self._default_mode: str | None = None
+        self._model: str | None = None
+        self._api_key_helper: str | None = None
+        self._other: JsonObject = {}
         self._skips_permissions = False
         self._warnings: list[str] = []
         self._notes: list[str] = []
 
     def settings(self) -> Settings:
-        """Everything that was taken."""
+        """Return the merged settings."""
         return Settings(
             allow=tuple(self._rules["allow"]),
             deny=tuple(self._rules["deny"]),
             ask=tuple(self._rules["ask"]),
-            default_mode=self._single.get("defaultMode"),
+            default_mode=self._default_mode,
             additional_folders=tuple(dict.fromkeys(self._folders)),
             environment=self._variables,
-            model=self._single.get("model"),
-            api_key_helper=self._single.get("apiKeyHelper"),
+            model=self._model,
+            api_key_helper=self._api_key_helper,
             skips_permissions=self._skips_permissions,
             hooks=tuple(self._hooks),
             other=self._other,
@@ -118,113 +118,116 @@ class _Reader:
             notes=tuple(self._notes),
         )
 
-    def read(self, path: Path) -> dict[str, Any]:
-        """The object in a file; an empty one if there is no file, or nothing of use in it."""
+    def read(self, path: Path) -> JsonObject:
+        """Return the object of a file; empty if it is missing or cannot be used."""
         try:
-            given = read_object(path)
+            settings = read_object(path)
         except ValueError as error:
             self._warnings.append(f"Ignoring {path}: {error}")
             return {}
-        if given is None:
+        if settings is None:
             return {}
-        self._notes.append(f"settings were read from {path}")
-        return given
+        self._notes.append(f"read settings from {path}")
+        return settings
 
-    def take(self, source: str, given: dict[str, Any]) -> None:
-        """Add what one source says to what the sources before it said."""
-        for key, value in given.items():
-            if key == "permissions":
-                self._take_permissions(source, value)
-            elif key == "env":
-                self._take_variables(source, value)
-            elif key == "dangerouslySkipPermissions":
-                self._take_skip(source, value)
-            elif key == "hooks" and isinstance(value, dict):
-                self._hooks.append((source, value))
-            elif key in _TEXTS and isinstance(value, str):
-                self._single[key] = value
-            elif key in _TEXTS or key == "hooks":
-                self._misfit(source, key, dict if key == "hooks" else str)
-            else:
-                self._other[key] = value
+    def add(self, source: str, settings: JsonObject) -> None:
+        """Merge the settings of one source over those before it."""
+        for key, value in settings.items():
+            match key, value:
+                case "permissions", _:
+                    self._add_permissions(source, value)
+                case "env", _:
+                    self._add_variables(source, value)
+                case "dangerouslySkipPermissions", _:
+                    self._add_skip(source, value)
+                case "hooks", dict():
+                    self._hooks.append((source, value))
+                case "model", str():
+                    self._model = value
+                case "apiKeyHelper", str():
+                    self._api_key_helper = value
+                case (("hooks" | "model" | "apiKeyHelper"), _):
+                    self._wrong_type(source, key, dict if key == "hooks" else str)
+                case _:
+                    self._other[key] = value
 
-    def _misfit(self, source: str, key: str, wanted: type) -> None:
-        self._warnings.append(f"Ignoring {key!r} of the {source} settings: it must be {_KINDS[wanted]}.")
+    def _wrong_type(self, source: str, key: str, expected: type) -> None:
+        self._warnings.append(f"Ignoring {key!r} of the {source} settings: it must be {_TYPE_NAMES[expected]}.")
 
-    def _take_permissions(self, source: str, value: object) -> None:
+    def _add_permissions(self, source: str, value: object) -> None:
         if not isinstance(value, dict):
-            self._misfit(source, "permissions", dict)
+            self._wrong_type(source, "permissions", dict)
             return
         for kind in ("allow", "deny", "ask"):
             rules = value.get(kind, [])
             if isinstance(rules, list):
-                self._take_rules(source, kind, rules)
+                self._add_rules(source, kind, rules)
             else:
-                self._misfit(source, f"permissions.{kind}", list)
+                self._wrong_type(source, f"permissions.{kind}", list)
         if "additionalDirectories" in value:
-            self._take_folders(source, value["additionalDirectories"])
+            self._add_folders(source, value["additionalDirectories"])
         if "defaultMode" in value:
-            self._take_mode(source, value["defaultMode"])
+            self._add_mode(source, value["defaultMode"])
 
-    def _take_rules(self, source: str, kind: str, values: list[object]) -> None:
+    def _add_rules(self, source: str, kind: str, values: list[object]) -> None:
         rules: list[Rule] = []
         for value in values:
             rule = parse_rule(value, source) if isinstance(value, str) else None
             if rule is None:
                 self._warnings.append(
-                    f"Ignoring {_shown(value)} in permissions.{kind} of the {source} settings: it is not a rule."
+                    f"Ignoring {_as_json(value)} in permissions.{kind} of the {source} settings: it is not a rule."
                 )
             else:
                 rules.append(rule)
-        if kind == "allow" and rules and not self._may_give(source):
+        if kind == "allow" and rules and not self._may_grant(source):
             self._warnings.append(self._untrusted(len(rules), "permissions.allow"))
         else:
             self._rules[kind] += rules
 
-    def _take_folders(self, source: str, value: object) -> None:
+    def _add_folders(self, source: str, value: object) -> None:
         if not isinstance(value, list):
-            self._misfit(source, "permissions.additionalDirectories", list)
+            self._wrong_type(source, "permissions.additionalDirectories", list)
             return
-        if value and not self._may_give(source):
+        if value and not self._may_grant(source):
             self._warnings.append(self._untrusted(len(value), "permissions.additionalDirectories"))
             return
         home = self._environment.get("HOME", "")
         for folder in value:
             if not isinstance(folder, str) or not folder or "\0" in folder:
                 where = f"permissions.additionalDirectories of the {source} settings"
-                self._warnings.append(f"Ignoring {_shown(folder)} in {where}: it is not a folder.")
+                self._warnings.append(f"Ignoring {_as_json(folder)} in {where}: it is not a folder.")
                 continue
             at_home = home and (folder == "~" or folder.startswith("~/"))
             self._folders.append(os.path.realpath(home + folder[1:] if at_home else self._cwd / folder))
 
-    def _take_mode(self, source: str, value: object) -> None:
+    def _add_mode(self, source: str, value: object) -> None:
         if value not in MODES:
             listed = ", ".join(MODES)
             self._warnings.append(
-                f"Ignoring defaultMode {_shown(value)} of the {source} settings: not one of {listed}."
+                f"Ignoring defaultMode {_as_json(value)} of the {source} settings: not one of {listed}."
             )
-        elif value == "bypassPermissions" and not self._may_give(source):
+        elif value == "bypassPermissions" and not self._may_grant(source):
             self._warnings.append(
                 "Ignoring defaultMode bypassPermissions of .claude/settings.json: a project that is not trusted cannot"
                 " set it."
             )
         else:
-            self._single["defaultMode"] = value
+            self._default_mode = value
 
-    def _take_variables(self, source: str, value: object) -> None:
+    def _add_variables(self, source: str, value: object) -> None:
         if not isinstance(value, dict):
-            self._misfit(source, "env", dict)
+            self._wrong_type(source, "env", dict)
             return
-        for name, given in value.items():
-            content = _shown(given) if isinstance(given, bool | int | float) else given
+        for name, variable in value.items():
+            content = _as_json(variable) if isinstance(variable, bool | int | float) else variable
             if not isinstance(content, str) or not name or "=" in name or "\0" in name + content:
                 self._warnings.append(
-                    f"Ignoring the variable {_shown(name)} of the {source} settings: no environment can hold it."
+                    f"Ignoring the variable {_as_json(name)} of the {source} settings: no environment can hold it."
                 )
             else:
                 self._variables[name] = content
 
-    def _take_skip(self, source: str, value: object) -> None:
+    def _add_skip(self, source: str, value: object) -> None:
         if value is not True:
             return
         if source == "user":
@@ -234,8 +237,8 @@ class _Reader:
                 f"Ignoring dangerouslySkipPermissions of the {source} settings: only your own settings.json can set it."
             )
 
-    def _may_give(self, source: str) -> bool:
-        """Whether a source may give permissions: a project that came from elsewhere only if it is trusted."""
+    def _may_grant(self, source: str) -> bool:
+        """Whether a source may grant permissions: a project only if it is trusted."""
         return source != "project" or self._is_trusted()
 
     def _is_trusted(self) -> bool:
@@ -244,21 +247,21 @@ class _Reader:
         return any(is_trusted(register, str(self._cwd)) for register in self._registers())
 
     def _registers(self) -> tuple[Path, ...]:
-        """Where it is written down which folders are trusted: in the folder of settings, or beside the usual one."""
+        """Return the files that list trusted folders: in the settings folder, or beside the default one."""
         home = self._environment.get("HOME")
-        usual = home and not self._environment.get("CLAUDE_CONFIG_DIR")
+        is_default = home and not self._environment.get("CLAUDE_CONFIG_DIR")
         inside = self._config_folder / ".claude.json"
-        return (inside, Path(home) / ".claude.json") if home and usual else (inside,)
+        return (inside, Path(home) / ".claude.json") if home and is_default else (inside,)
 
-    def _untrusted(self, count: int, what: str) -> str:
+    def _untrusted(self, count: int, key: str) -> str:
         entries = "entry" if count == 1 else "entries"
         return (
-            f"Ignoring {count} {what} {entries} from .claude/settings.json: this workspace has not been trusted."
-            f" If you trust it, set {TRUST_VARIABLE}=1, or set projects[{_shown(str(self._cwd))}]"
+            f"Ignoring {count} {key} {entries} from .claude/settings.json: this workspace has not been trusted."
+            f" If you trust it, set {TRUST_VARIABLE}=1, or set projects[{_as_json(str(self._cwd))}]"
             f".hasTrustDialogAccepted: true in {self._registers()[-1]}."
         )
 
 
-def _shown(value: object) -> str:
-    """A value as JSON, short enough for one line."""
+def _as_json(value: object) -> str:
+    """Encode a value as JSON for one line."""
     return msgspec.json.encode(value).decode()[:100]

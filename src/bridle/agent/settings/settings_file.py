@@ -1,25 +1,28 @@
-"""Files of settings: read within limits, and never believed to be what they should be."""
+"""Reads settings files, which may be of any size and content."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import msgspec
 
 from bridle.errors import DiskError, UsageError
 from bridle.ground import disk
 
-# People write a few kilobytes. A larger file is no settings file, and reading it would hold up every start.
+JsonObject: TypeAlias = dict[str, Any]
+"""A settings file as decoded; `load_settings` validates each key."""
+
+# Settings have a few kilobytes; reading a larger file would slow every start.
 SETTINGS_LIMIT_BYTES: Final = 4 * 1024 * 1024
-# The register of projects grows with each project that a person opens.
+# The register of projects grows with each project that the user opens.
 REGISTER_LIMIT_BYTES: Final = 64 * 1024 * 1024
 
 
-def read_object(path: Path) -> dict[str, Any] | None:
+def read_object(path: Path) -> JsonObject | None:
     """Return the JSON object in a settings file: {} for an empty file, None for a missing one.
 
-    Raise ValueError with the reason where the file cannot be used.
+    Raise ValueError with the reason if the file cannot be used.
     """
     try:
         data = disk.read_if_exists(path, SETTINGS_LIMIT_BYTES)
@@ -29,7 +32,7 @@ def read_object(path: Path) -> dict[str, Any] | None:
 
 
 def is_trusted(register: Path, folder: str) -> bool:
-    """Whether a person has said that this folder is to be trusted."""
+    """Whether the user has marked this folder as trusted."""
     try:
         projects = _parse(disk.read_bounded(register, REGISTER_LIMIT_BYTES))["projects"]
         return projects[folder]["hasTrustDialogAccepted"] is True
@@ -37,8 +40,8 @@ def is_trusted(register: Path, folder: str) -> bool:
         return False
 
 
-def read_flag(text: str, cwd: Path) -> dict[str, Any]:
-    """The settings of the flag: JSON, or the name of a file. Raises UsageError."""
+def read_flag(text: str, cwd: Path) -> JsonObject:
+    """Return the settings of `--settings`: JSON, or the name of a file. Raise UsageError if they are invalid."""
     if text.lstrip().startswith("{"):
         try:
             return _parse(text.encode("utf-8", "surrogateescape"))
@@ -54,7 +57,7 @@ def read_flag(text: str, cwd: Path) -> dict[str, Any]:
     return settings
 
 
-def _parse(data: bytes) -> dict[str, Any]:
+def _parse(data: bytes) -> JsonObject:
     try:
         value = msgspec.json.decode(data.removeprefix(b"\xef\xbb\xbf"))
     except RecursionError:

@@ -1,45 +1,49 @@
-"""The fields between two `---` at the top of a document. Tolerant: where they are broken the rest still counts.
+"""Parses the frontmatter of a document; of an invalid block the valid lines are used.
 
-Most frontmatter is one plain line for each field, and is read without the YAML library, whose import costs more
-than all the rest of a start.
+Most frontmatter has one plain line per field, and is parsed without the YAML library, whose import takes longer than
+the rest of the start.
 """
 
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, TypeAlias
 
 import msgspec
 
 from bridle.ground.frontmatter import split_frontmatter
 
-# Fields are a few lines. What is larger is not written by hand, and a parser can be kept busy for long with it.
+# Frontmatter has a few lines; a larger block can keep the parser busy.
 FIELDS_LIMIT_CHARACTERS = 32 * 1024
 
-# Lists within lists: the parser takes the longer the deeper they are, and no field here is one.
+# Nested lists slow the parser down, and no field needs them.
 NESTING_LIMIT = 100
 
-# Several words of one field; the search for parentheses takes long in very long ones.
+# The search for parentheses is slow in very long values.
 WORDS_LIMIT_CHARACTERS = 4096
 
-# A value that YAML would give back as this very text: it begins with a letter or a digit and has no sign in it.
+# A value that YAML returns unchanged: it starts with a letter and has no special characters.
 _PLAIN = r"([A-Za-z][\w-]*):[ \t]+((?:[^\W\d]|[/(<$])(?:[^:#]|:(?=\S)|(?<=\S)#)*)"
 _LINE = r"([A-Za-z][\w-]*):[ \t]*(\S.*)"
-_WORDS = {"true": True, "false": False, "yes": True, "no": False, "on": True, "off": False}
+_BOOLEANS = {"true": True, "false": False, "yes": True, "no": False, "on": True, "off": False}
 _EMPTY = frozenset({"null", "~"})
 
 
-class Document(msgspec.Struct, frozen=True):
-    """A document taken apart."""
+Fields: TypeAlias = dict[str, Any]
+"""Frontmatter as loaded; `as_text`, `as_flag` and `as_words` convert its values."""
 
-    fields: dict[str, Any]
+
+class Document(msgspec.Struct, frozen=True):
+    """A parsed document."""
+
+    fields: Fields
     body: str
     fault: str | None = None
-    """What is wrong with the fields, if something is."""
+    """The error in the frontmatter; None if there is none."""
 
 
 def parse_document(text: str) -> Document:
-    """Take a document apart; without frontmatter all of it is body."""
+    """Parse a document; without frontmatter all of it is body."""
     text = text.removeprefix("\ufeff")
     parts = split_frontmatter(text)
     if parts is None:
@@ -53,12 +57,12 @@ def parse_document(text: str) -> Document:
     loaded = load_yaml(block)
     if isinstance(loaded, dict):
         return Document({key: value for key, value in loaded.items() if isinstance(key, str)}, body)
-    why = loaded if isinstance(loaded, str) else "it is not a list of fields"
-    return Document(_lines(block), body, f"its frontmatter is not YAML: {why}")
+    reason = loaded if isinstance(loaded, str) else "it is not a list of fields"
+    return Document(_lines(block), body, f"its frontmatter is not YAML: {reason}")
 
 
 def load_yaml(text: str) -> object:
-    """Load YAML from a stranger; a string says what is wrong with it. No aliases: they can grow without end."""
+    """Load untrusted YAML; return a string with the error if it fails. Aliases are rejected: they can expand."""
     if text.count("[") + text.count("{") > NESTING_LIMIT:
         return f"it has more than {NESTING_LIMIT} lists in it"
     import yaml
@@ -66,18 +70,18 @@ def load_yaml(text: str) -> object:
     class Loader(yaml.SafeLoader):
         def compose_node(self, parent: Any, index: Any) -> Any:
             if self.check_event(yaml.AliasEvent):
-                raise yaml.YAMLError("it has an alias, which is not allowed here")
+                raise yaml.YAMLError("it has an alias, which is not allowed")
             return super().compose_node(parent, index)
 
     try:
-        value: object = yaml.load(text, Loader)  # noqa: S506  # a SafeLoader that is safer still
+        value: object = yaml.load(text, Loader)  # noqa: S506  # a restricted SafeLoader
     except (yaml.YAMLError, ValueError, TypeError, AttributeError, RecursionError) as error:
         return " ".join(str(error).split()) or type(error).__name__
     return value
 
 
 def as_text(value: object) -> str | None:
-    """A field as one line of text; None for what is not text."""
+    """Return a field as one line of text; None if it is not text."""
     if isinstance(value, bool) or value is None:
         return None
     if isinstance(value, str | int | float):
@@ -86,14 +90,14 @@ def as_text(value: object) -> str | None:
 
 
 def as_flag(value: object, *, default: bool) -> bool:
-    """A field as yes or no."""
+    """Return a field as a boolean."""
     if isinstance(value, bool):
         return value
-    return _WORDS.get(value.strip().lower(), default) if isinstance(value, str) else default
+    return _BOOLEANS.get(value.strip().lower(), default) if isinstance(value, str) else default
 
 
 def as_words(value: object) -> tuple[str, ...]:
-    """A field as several words: a list, or text with commas, or with spaces; what stands in parentheses stays whole."""
+    """Return a field as words: a list, or text split at commas or else spaces, but not in parentheses."""
     if isinstance(value, list):
         return tuple(text for item in value if (text := as_text(item)) is not None)
     text = (as_text(value) or "")[:WORDS_LIMIT_CHARACTERS]
@@ -101,19 +105,19 @@ def as_words(value: object) -> tuple[str, ...]:
     return tuple(part.strip() for part in parts if part.strip())
 
 
-def _plain(block: str) -> dict[str, Any] | None:
-    """The fields of a block in which every line is a plain one; None when it takes a parser."""
-    fields: dict[str, Any] = {}
+def _plain(block: str) -> Fields | None:
+    """Return the fields of a block of plain lines; None if it needs the YAML parser."""
+    fields: Fields = {}
     for line in (line.rstrip(" \t\r") for line in block.split("\n")):
         if not line or line.startswith("#"):
             continue
-        found = re.fullmatch(_PLAIN, line)
-        if found is None or found[2].lower() in _EMPTY:
+        match = re.fullmatch(_PLAIN, line)
+        if match is None or match[2].lower() in _EMPTY:
             return None
-        fields[found[1]] = _WORDS.get(found[2].lower(), found[2])
+        fields[match[1]] = _BOOLEANS.get(match[2].lower(), match[2])
     return fields
 
 
-def _lines(block: str) -> dict[str, Any]:
-    """What can be saved of a broken block: the lines that look like a field."""
-    return {found[1]: found[2] for line in block.split("\n") if (found := re.fullmatch(_LINE, line.rstrip()))}
+def _lines(block: str) -> Fields:
+    """Return the lines of an invalid block that look like fields."""
+    return {match[1]: match[2] for line in block.split("\n") if (match := re.fullmatch(_LINE, line.rstrip()))}

@@ -1,10 +1,10 @@
-"""One skill, command or skillset: what its first lines say about it."""
+"""Reads the first lines of a skill, command or skillset."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 
@@ -16,19 +16,19 @@ Kind = Literal["skill", "command", "skillset"]
 
 
 class Skill(msgspec.Struct, frozen=True):
-    """One document that can be called."""
+    """A skill, command or skillset."""
 
     name: str
     kind: Kind
     source: Source
     path: Path
     folder: Path | None
-    """Where its other files are; None for a document that stands alone."""
+    """The directory of its other files; None for a single document."""
     description: str
     is_described: bool
-    """Whether it describes itself; otherwise its first line stands in."""
+    """Whether it has a description; otherwise its first line is used."""
     title: str | None = None
-    """A second name, which it gives itself."""
+    """A second name, from its `name` field."""
     argument_hint: str = ""
     argument_names: tuple[str, ...] = ()
     allowed_tools: tuple[str, ...] = ()
@@ -41,28 +41,28 @@ class Skill(msgspec.Struct, frozen=True):
 
 
 class Plugin(msgspec.Struct, frozen=True):
-    """A plugin whose skills were found."""
+    """A plugin with skills."""
 
     name: str
     path: Path
 
 
 def read_skill(
-    found: SkillFile, kind: Kind, source: Source, plugin: Plugin | None = None
+    file: SkillFile, kind: Kind, source: Source, plugin: Plugin | None = None
 ) -> tuple[Skill | None, str | None]:
-    """Read the first lines of a document; with it, or in its place, comes what is wrong with it."""
-    text = skill_files.read_head(found.path)
+    """Read the first lines of a document; return the skill and a warning, each of them if there is one."""
+    text = skill_files.read_head(file.path)
     if text is None:
-        return None, f"{found.path} could not be read"
-    document = _document(found, text)
-    warning = None if document.fault is None else f"{found.path}: {document.fault}"
-    return _skill(found, kind, source, document, plugin), warning
+        return None, f"cannot read {file.path}"
+    document = _document(file, text)
+    warning = None if document.fault is None else f"{file.path}: {document.fault}"
+    return _skill(file, kind, source, document, plugin), warning
 
 
-def _document(found: SkillFile, text: str) -> frontmatter.Document:
-    if found.path.suffix == ".md":
+def _document(file: SkillFile, text: str) -> frontmatter.Document:
+    if file.path.suffix == ".md":
         return frontmatter.parse_document(text)
-    if found.path.suffix == ".json":
+    if file.path.suffix == ".json":
         try:
             loaded: object = json.loads(text)
         except (ValueError, RecursionError) as error:
@@ -71,25 +71,23 @@ def _document(found: SkillFile, text: str) -> frontmatter.Document:
         loaded = frontmatter.load_yaml(text)
     if isinstance(loaded, dict):
         return frontmatter.Document(loaded, "")
-    return frontmatter.Document({}, "", f"it is not a list of fields: {loaded}")
+    return frontmatter.Document({}, "", f"it is not a mapping: {loaded}")
 
 
-def _skill(
-    found: SkillFile, kind: Kind, source: Source, document: frontmatter.Document, plugin: Plugin | None
-) -> Skill:
+def _skill(file: SkillFile, kind: Kind, source: Source, document: frontmatter.Document, plugin: Plugin | None) -> Skill:
     fields = document.fields
     own = frontmatter.as_text(fields.get("description"))
     when = frontmatter.as_text(fields.get("when_to_use"))
     described = " - ".join(part for part in (own or _first_line(document.body), when) if part)
     return Skill(
-        name=f"{plugin.name}:{found.name}" if plugin is not None else found.name,
+        name=f"{plugin.name}:{file.name}" if plugin is not None else file.name,
         kind=kind,
         source=source,
-        path=found.path,
-        folder=found.path.parent if found.is_folder else None,
-        description=described or found.name,
+        path=file.path,
+        folder=file.path.parent if file.is_folder else None,
+        description=described or file.name,
         is_described=own is not None or when is not None,
-        title=_title(fields, found, kind),
+        title=_title(fields, file, kind),
         argument_hint=frontmatter.as_text(_hint(fields)) or "",
         argument_names=frontmatter.as_words(fields.get("arguments")),
         allowed_tools=frontmatter.as_words(fields.get("allowed-tools")),
@@ -101,13 +99,13 @@ def _skill(
     )
 
 
-def _title(fields: dict[str, Any], found: SkillFile, kind: Kind) -> str | None:
+def _title(fields: frontmatter.Fields, file: SkillFile, kind: Kind) -> str | None:
     title = frontmatter.as_text(fields.get("name"))
-    return title if kind != "command" and title != found.name else None
+    return title if kind != "command" and title != file.name else None
 
 
-def _hint(fields: dict[str, Any]) -> object:
-    """The hint as it was written: `[issue]` is a list to YAML and a hint to people."""
+def _hint(fields: frontmatter.Fields) -> object:
+    """Return the hint as written: YAML parses `[issue]` as a list."""
     hint = fields.get("argument-hint")
     return f"[{', '.join(map(str, hint))}]" if isinstance(hint, list) else hint
 

@@ -1,4 +1,4 @@
-"""A prompt that begins with `/name`: the skill it calls, or what to answer if there is none."""
+"""Expands a prompt that starts with `/name` to the text of a skill."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ from bridle.agent.skills.skill_document import Skill
 from bridle.errors import UserError
 from bridle.ground.suggest import did_you_mean
 
-# Names of commands and skills are short: two of four letters may be wrong.
+# Names are short: two of four letters may be wrong.
 CUTOFF = 0.5
 
 _CALL = r"(?s)/([A-Za-z0-9:_-]+)(?:\s+(.*))?"
 
 
 class ExpandedPrompt(msgspec.Struct, frozen=True):
-    """The prompt calls a skill: these texts go to the model in its place, in one message."""
+    """The texts of a skill, which are sent to the model instead of the prompt, in one message."""
 
     skill: Skill
     texts: tuple[str, ...]
 
 
 class LocalAnswer(msgspec.Struct, frozen=True):
-    """The prompt is answered here; the model is not asked."""
+    """The answer to a prompt that is not sent to the model."""
 
     text: str
     is_error: bool = False
-    """Whether the command is there but could not be used."""
+    """Whether the command exists but failed."""
 
 
 Meaning: TypeAlias = ExpandedPrompt | LocalAnswer | None
@@ -47,20 +47,22 @@ async def expand_slash_command(
     inline: RunInline | None = None,
     others: Collection[str] = (),
 ) -> Meaning:
-    """What a prompt means; None for one that is to be sent as it is.
+    """Expand a prompt; return None for one that is sent unchanged.
 
-    `others` are commands that are answered elsewhere, named here for those who mistype them.
+    `others` are commands that are handled elsewhere; they are suggested for mistyped names.
     """
-    found = re.fullmatch(_CALL, prompt)
-    if found is None or (name := found[1]) in others:
+    match = re.fullmatch(_CALL, prompt)
+    if match is None or (name := match[1]) in others:
         return None
-    arguments = (found[2] or "").strip()
+    arguments = (match[2] or "").strip()
     skill = skills.find(name)
     if skill is None:
-        # "/tmp is full" speaks of a folder.
+        # "/tmp is full" is about a directory.
         return None if os.path.exists(f"/{name}") else LocalAnswer(_unknown(name, skills, others))
     if not skill.for_user:
-        return LocalAnswer(f"/{name} is for the model alone. Ask for what you need, and it can use the skill.")
+        return LocalAnswer(
+            f"/{name} can only be called by the model. Describe what you need, and it can use the skill."
+        )
     try:
         body = await expand_skill(skill, arguments, skills=skills, session_id=session_id, inline=inline)
     except UserError as error:
