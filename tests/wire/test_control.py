@@ -141,7 +141,8 @@ def test_interrupts_in_recordings_are_answered_without_a_payload() -> None:
 
 def test_an_answer_that_is_neither_success_nor_error_is_an_error_with_words() -> None:
     assert (
-        control_messages.error_of(ControlResponse(response={"error": 5})) == "the other side refused without saying why"
+        control_messages.error_of(ControlResponse(response={"error": 5}))
+        == "the other side reported an error without a message"
     )
 
 

@@ -8,7 +8,7 @@ from bridle.wire.events.decode import decode
 from bridle.wire.events.decode_tolerant import GLUED_LIMIT
 from bridle.wire.events.events import Malformed, Unknown
 from bridle.wire.record.outcome import NO_EVENTS
-from bridle.wire.transcript.items import Failure, Words
+from bridle.wire.transcript.items import Failure, TextItem
 from bridle.wire.transcript.transcript import SHOWN_BLOCKS
 from tests.wire.conversations import answers, calls, ends, result, says, told, use
 from tests.wire.streams import failed, init, inspected, said
@@ -113,5 +113,5 @@ def test_a_failure_after_a_list_still_says_why() -> None:
 
 def test_a_stray_line_that_begins_with_a_number_is_shown_whole() -> None:
     (item,) = told("3 warnings were found").items()
-    assert isinstance(item, Words)
+    assert isinstance(item, TextItem)
     assert item.text == "3 warnings were found"

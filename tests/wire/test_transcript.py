@@ -18,11 +18,11 @@ from bridle.wire.transcript.items import (
     Speaker,
     State,
     SubAgent,
+    TextItem,
     Thought,
     Todo,
     TodoList,
     Tokens,
-    Words,
 )
 from tests.wire.conversations import RECORDINGS, calls, kinds, recorded, states
 
@@ -38,7 +38,7 @@ def footer(name: str, place: int = -1) -> Footer:
 
 def test_a_sub_agent_is_a_thread_inside_its_call() -> None:
     transcript = recorded("12-subagent")
-    assert kinds(transcript.items()) == ["Notice", "Call", "Words", "Footer"]
+    assert kinds(transcript.items()) == ["Notice", "Call", "TextItem", "Footer"]
     agent = calls(transcript)[0]
     assert agent.state is State.OK
     assert agent.detail == SubAgent(
@@ -82,7 +82,7 @@ def test_parallel_tools_keep_the_order_of_their_calls_and_get_their_own_results(
         ("Bash", "echo b2", "b2"),
     ]
     assert {call.message_id for call in calls(transcript)} == {"msg_0001"}
-    words = [item.text for item in transcript.items() if isinstance(item, Words)]
+    words = [item.text for item in transcript.items() if isinstance(item, TextItem)]
     assert words == ["Both.", "ok"]
 
 
@@ -124,7 +124,7 @@ def test_an_interrupted_command_is_neither_denied_nor_failed(name: str) -> None:
 def test_a_turn_after_an_interruption_has_a_footer_of_its_own() -> None:
     transcript = recorded("18b-interrupt-api")
     assert [(end.failed, end.turns, end.cost_usd) for end in transcript.footers] == [(True, 2, 0.0), (False, 1, 0.001)]
-    assert kinds(transcript.items()) == ["Notice", "Notice", "Footer", "Words", "Footer"]
+    assert kinds(transcript.items()) == ["Notice", "Notice", "Footer", "TextItem", "Footer"]
 
 
 def test_a_background_command_ends_when_its_task_does() -> None:
@@ -140,7 +140,7 @@ def test_a_background_agent_keeps_its_words_and_no_answer_is_repeated_by_late_re
     transcript = recorded("13b-bg-agent")
     agent = calls(transcript)[0]
     assert (agent.background, agent.state) == (True, State.OK)
-    assert [item.text for item in transcript.items(agent.call_id) if isinstance(item, Words)] == ["sub result text"]
+    assert [item.text for item in transcript.items(agent.call_id) if isinstance(item, TextItem)] == ["sub result text"]
     assert [end.text for end in transcript.footers] == ["", ""], "both results were said before they came"
 
 
@@ -150,15 +150,15 @@ def test_a_todo_list_is_read_from_the_call_that_writes_it() -> None:
 
 def test_partial_messages_are_replaced_by_the_finished_blocks() -> None:
     transcript = recorded("11-partial")
-    assert kinds(transcript.items()) == ["Notice", "Thought", "Words", "Call", "Words", "Footer"]
+    assert kinds(transcript.items()) == ["Notice", "Thought", "TextItem", "Call", "TextItem", "Footer"]
     _, thought, words, call, last, _ = transcript.items()
     assert isinstance(thought, Thought)
     assert (thought.text, thought.live) == ("hm", False)
-    assert isinstance(words, Words)
+    assert isinstance(words, TextItem)
     assert (words.text, words.live) == ("abcdef", False)
     assert isinstance(call, Call)
     assert (call.state, call.output) == (State.OK, "hi")
-    assert isinstance(last, Words)
+    assert isinstance(last, TextItem)
     assert last.text == "x"
 
 
@@ -167,7 +167,7 @@ def test_a_compaction_and_the_summary_that_the_program_put_in_are_marked() -> No
     notices = [item.text for item in transcript.items() if isinstance(item, Notice)]
     assert notices[0] == "started"
     assert notices[2].endswith("replaced by a summary (manual): 124 tokens before, 576 after")
-    words = [item for item in transcript.items() if isinstance(item, Words)]
+    words = [item for item in transcript.items() if isinstance(item, TextItem)]
     assert [item.speaker for item in words] == [Speaker.PROGRAM, Speaker.PROGRAM]
 
 
@@ -251,5 +251,5 @@ def test_nothing_is_left_running_or_unknown_in_any_recording(path: object) -> No
     for thread in transcript.threads:
         for item in transcript.items(thread):
             assert not (isinstance(item, Call) and (item.state is State.RUNNING or not item.name))
-            assert not (isinstance(item, Words | Thought) and item.live)
-            assert type(item).__name__ != "Chip" or "17l" in getattr(path, "stem", "")
+            assert not (isinstance(item, TextItem | Thought) and item.live)
+            assert type(item).__name__ != "UnknownItem" or "17l" in getattr(path, "stem", "")

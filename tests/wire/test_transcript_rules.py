@@ -6,7 +6,6 @@ from bridle.wire.mask import Mask
 from bridle.wire.transcript.item_board import MAX_THREAD_DEPTH, ItemBoard
 from bridle.wire.transcript.items import (
     Call,
-    Chip,
     Failure,
     FileChange,
     Notice,
@@ -14,7 +13,8 @@ from bridle.wire.transcript.items import (
     Speaker,
     State,
     SubAgent,
-    Words,
+    TextItem,
+    UnknownItem,
 )
 from bridle.wire.transcript.prose_and_code import Code, Prose
 from bridle.wire.transcript.transcript import Transcript
@@ -22,7 +22,7 @@ from tests.wire.conversations import answers, calls, ends, kinds, result, says, 
 
 
 def spoken(transcript: Transcript, thread: str | None = None) -> list[str]:
-    return [item.text for item in transcript.items(thread) if isinstance(item, Words)]
+    return [item.text for item in transcript.items(thread) if isinstance(item, TextItem)]
 
 
 def test_every_block_on_one_line_counts() -> None:
@@ -30,7 +30,7 @@ def test_every_block_on_one_line_counts() -> None:
         says(text("both"), use("a", "Bash", command="one"), use("b", "Bash", command="two")),
         answers(result("b", "second"), result("a", "first", is_error=True)),
     )
-    assert kinds(transcript.items()) == ["Words", "Call", "Call"]
+    assert kinds(transcript.items()) == ["TextItem", "Call", "Call"]
     assert [(call.output, call.state) for call in calls(transcript)] == [
         ("first", State.ERROR),
         ("second", State.OK),
@@ -126,7 +126,7 @@ def test_live_words_grow_and_are_replaced() -> None:
         streams("content_block_delta", index=0, delta={"type": "text_delta", "text": "tial"}),
     )
     item = transcript.items()[0]
-    assert isinstance(item, Words)
+    assert isinstance(item, TextItem)
     assert (item.text, item.live) == ("partial", True)
     assert tell(transcript, says(text("partial and whole"))) == (item.id,)
     assert spoken(transcript) == ["partial and whole"]
@@ -146,7 +146,7 @@ def test_words_that_never_finished_stay_when_the_process_ends() -> None:
     transcript = told(start, piece)
     transcript.finish()
     assert spoken(transcript) == ["half"]
-    assert not any(isinstance(item, Words) and item.live for item in transcript.items())
+    assert not any(isinstance(item, TextItem) and item.live for item in transcript.items())
 
 
 def test_a_result_speaks_only_where_it_says_something_new() -> None:
@@ -210,17 +210,17 @@ def test_a_line_that_is_not_json_is_words_and_a_broken_event_is_an_error() -> No
         "npm warn something", '{"type":"assistant","message":{"content":[{"type":"te', '{"type":"new","x":1}'
     )
     stray, broken, unknown = transcript.items()
-    assert isinstance(stray, Words)
+    assert isinstance(stray, TextItem)
     assert (stray.text, stray.speaker) == ("npm warn something", Speaker.STRAY)
     assert isinstance(broken, Failure)
     assert broken.name == "broken line"
-    assert isinstance(unknown, Chip)
+    assert isinstance(unknown, UnknownItem)
     assert (unknown.kind, unknown.raw) == ("new", '{"type":"new","x":1}')
 
 
 def test_an_unknown_block_is_a_chip_beside_its_neighbours() -> None:
     transcript = told(says(text("a"), {"type": "hologram", "x": 1}, text("b")))
-    assert kinds(transcript.items()) == ["Words", "Chip", "Words"]
+    assert kinds(transcript.items()) == ["TextItem", "UnknownItem", "TextItem"]
 
 
 def test_limits_and_a_later_session_are_notices() -> None:
@@ -273,7 +273,7 @@ def test_a_call_inside_its_own_thread_is_one_call() -> None:
 def test_code_in_an_answer_is_told_from_words() -> None:
     transcript = told(says(text("See:\n```python\nx = 1\n```\nDone.")))
     words = transcript.items()[0]
-    assert isinstance(words, Words)
+    assert isinstance(words, TextItem)
     assert words.parts == (Prose("See:"), Code("x = 1", "python"), Prose("Done."))
 
 
@@ -282,4 +282,7 @@ def test_user_words_are_told_from_the_program_s_own() -> None:
         answers(text("mine"), isReplay=True),
         answers(text("Stop hook feedback"), isSynthetic=True),
     )
-    assert [item.speaker for item in transcript.items() if isinstance(item, Words)] == [Speaker.USER, Speaker.PROGRAM]
+    assert [item.speaker for item in transcript.items() if isinstance(item, TextItem)] == [
+        Speaker.USER,
+        Speaker.PROGRAM,
+    ]

@@ -6,30 +6,28 @@ from typing import Any
 
 import msgspec
 
+from bridle.wire.events.loose_json import JsonObject
 from bridle.wire.mask import Mask
-from bridle.wire.transcript.items import AnyItem, Call, FileChange, Words
+from bridle.wire.transcript.items import AnyItem, Call, FileChange, TextItem
 from bridle.wire.transcript.transcript import Transcript
 
 
-def conversation_document(transcript: Transcript, mask: Mask) -> dict[str, Any]:
+def conversation_document(transcript: Transcript, mask: Mask) -> JsonObject:
     """Return the items in order, those of a sub-agent nested in its call."""
     items = [_item(transcript, item, mask) for item in transcript.items()]
     return {"items": items, "threads": _masked([name for name in transcript.threads if name is not None], mask)}
 
 
-def _item(transcript: Transcript, item: AnyItem, mask: Mask) -> dict[str, Any]:
-    fields: dict[str, Any] = _masked(msgspec.to_builtins(item), mask)
-    if isinstance(item, Words):
-        parts = [{"type": type(part).__name__.lower(), **msgspec.to_builtins(part)} for part in item.parts]
-        fields["parts"] = _masked(parts, mask)
+def _item(transcript: Transcript, item: AnyItem, mask: Mask) -> JsonObject:
+    fields: JsonObject = _masked(msgspec.to_builtins(item), mask)
+    if isinstance(item, TextItem):
+        fields["parts"] = _masked(msgspec.to_builtins(item.parts), mask)
     if isinstance(item, Call):
-        if item.detail is not None:
-            fields["detail"] = {"type": _snake(type(item.detail).__name__), **fields["detail"]}
         if isinstance(item.detail, FileChange) and item.detail.lines:
             # Masked as one text: a private key is recognised by its first and last line.
             fields["detail"]["lines"] = _masked("\n".join(item.detail.lines), mask).split("\n")
         fields["items"] = [_item(transcript, inner, mask) for inner in transcript.items(item.call_id)]
-    return {"type": type(item).__name__.lower(), **fields}
+    return fields
 
 
 def _masked(value: Any, mask: Mask) -> Any:
@@ -38,7 +36,3 @@ def _masked(value: Any, mask: Mask) -> Any:
     if isinstance(value, dict):
         return {name: _masked(inner, mask) for name, inner in value.items()}
     return [_masked(inner, mask) for inner in value] if isinstance(value, list | tuple) else value
-
-
-def _snake(name: str) -> str:
-    return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in name).lstrip("_")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bridle.wire.transcript.items import AnyItem, Chip, Notice, Thought, Words
+from bridle.wire.transcript.items import AnyItem, Notice, TextItem, Thought, UnknownItem
 from bridle.wire.transcript.transcript import Transcript
 from tests.wire.dialects.runs import agent_of, read, recorded
 
@@ -17,7 +17,7 @@ def items_of(name: str) -> list[AnyItem]:
 
 def test_lines_that_say_nothing_new_are_not_shown() -> None:
     for name in ("codex/tools", "opencode/tools", "cursor/parallel"):
-        assert [item for item in items_of(name) if isinstance(item, Chip)] == []
+        assert [item for item in items_of(name) if isinstance(item, UnknownItem)] == []
 
 
 def test_a_warning_is_shown_as_a_notice() -> None:
@@ -27,7 +27,7 @@ def test_a_warning_is_shown_as_a_notice() -> None:
 
 def test_words_that_came_in_parts_are_shown_once() -> None:
     for name, said in (("gemini/tools", ["I will look.", "Hello – wörld"]), ("cursor/unmarked", ["Hello"])):
-        words = [item.text for item in items_of(name) if isinstance(item, Words) and item.text in said]
+        words = [item.text for item in items_of(name) if isinstance(item, TextItem) and item.text in said]
         assert words == said
     thoughts = [item.text for item in items_of("cursor/parallel") if isinstance(item, Thought)]
     assert thoughts == ["First read."]

@@ -25,7 +25,6 @@ from bridle.wire.mask import Mask
 from bridle.wire.transcript.items import (
     AnyItem,
     Call,
-    Chip,
     Failure,
     FileChange,
     Footer,
@@ -34,9 +33,10 @@ from bridle.wire.transcript.items import (
     Speaker,
     State,
     SubAgent,
+    TextItem,
     Thought,
     TodoList,
-    Words,
+    UnknownItem,
 )
 from bridle.wire.transcript.prose_and_code import Code
 from bridle.wire.transcript.transcript import Transcript
@@ -79,7 +79,7 @@ class Cards:
         """Yield the lines of one item."""
         width = max(width or self._page.options.width, MIN_WIDTH)
         match item:
-            case Words():
+            case TextItem():
                 return self._text(item, width)
             case Thought():
                 return self._thought(item, width)
@@ -89,14 +89,14 @@ class Cards:
                 return self._notice(item, width)
             case Failure():
                 return self._failure(item, width)
-            case Chip():
+            case UnknownItem():
                 return self._chip(item, width)
             case Footer():
                 return footer_lines(self._page, item, width)
             case _:
                 assert_never(item)
 
-    def _text(self, item: Words, width: int) -> Iterator[Line]:
+    def _text(self, item: TextItem, width: int) -> Iterator[Line]:
         if item.speaker is not Speaker.AGENT:
             limit = None if item.speaker is Speaker.USER else OUTPUT_LINES
             yield from self._page.labelled(_LABELS[item.speaker], item.text, width, limit, _style(item.speaker))
@@ -104,12 +104,12 @@ class Cards:
             yield from self._answer(item, width)
         yield from omitted_line(item.omitted_characters)
 
-    def _answer(self, item: Words, width: int) -> Iterator[Line]:
+    def _answer(self, item: TextItem, width: int) -> Iterator[Line]:
         """Yield the agent's text behind a dot that distinguishes it from everything else."""
         for index, line in enumerate(self._answer_lines(item, width - 2)):
             yield Line((("● " if index == 0 else "  ", "dot"), *line.segments))
 
-    def _answer_lines(self, item: Words, width: int) -> Iterator[Line]:
+    def _answer_lines(self, item: TextItem, width: int) -> Iterator[Line]:
         for part in item.parts:
             text = self._page.clean(part.text)
             if isinstance(part, Code):
@@ -260,7 +260,7 @@ class Cards:
         yield from self._page.labelled(f"✗ error {name}".rstrip(), failure.text, width, OUTPUT_LINES, "state.error")
         yield from omitted_line(failure.omitted_characters if self._page.options.full else 0)
 
-    def _chip(self, chip: Chip, width: int) -> Iterator[Line]:
+    def _chip(self, chip: UnknownItem, width: int) -> Iterator[Line]:
         kind = self._page.clean(chip.kind).replace("\n", " ")
         yield from self._page.labelled(f"unknown ({kind})", chip.raw, width, CHIP_LINES, "dim")
         yield from omitted_line(chip.omitted_characters if self._page.options.full else 0)

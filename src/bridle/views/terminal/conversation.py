@@ -10,7 +10,7 @@ from bridle.views.terminal.page import DisplayOptions
 from bridle.views.terminal.rich_text import rich_style, to_rich_text
 from bridle.views.terminal.styled_lines import BLANK, Line
 from bridle.wire.mask import Mask
-from bridle.wire.transcript.items import AnyItem, Call, Notice, State, Thought, Words
+from bridle.wire.transcript.items import AnyItem, Call, Notice, State, TextItem, Thought
 from bridle.wire.transcript.transcript import Transcript
 
 if TYPE_CHECKING:
@@ -136,7 +136,7 @@ class _Order:
 
     def _is_settled(self, item: AnyItem) -> bool:
         match item:
-            case Words() | Thought():
+            case TextItem() | Thought():
                 return not item.live
             case Notice():
                 return item.state is not State.RUNNING

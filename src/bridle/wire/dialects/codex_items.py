@@ -1,4 +1,4 @@
-"""Codex lines and items as structs, and the tool call, output and status that an item stands for."""
+"""Codex lines and items as structs, and the tool call and output of an item."""
 
 from __future__ import annotations
 

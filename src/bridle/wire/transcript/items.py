@@ -29,7 +29,7 @@ class Speaker(StrEnum):
     STRAY = "stray"  # a line that is not JSON, written into the stream by something else
 
 
-class Item(msgspec.Struct, frozen=True, kw_only=True):
+class Item(msgspec.Struct, frozen=True, kw_only=True, tag_field="type"):
     """One thing in the conversation; `at` is its arrival in seconds, if known."""
 
     id: int
@@ -40,7 +40,7 @@ class Item(msgspec.Struct, frozen=True, kw_only=True):
     """The id that the items of one answer share."""
 
 
-class Words(Item, frozen=True, kw_only=True):
+class TextItem(Item, frozen=True, kw_only=True, tag="words"):
     """A text of the agent, the user or a program."""
 
     text: str = ""
@@ -55,7 +55,7 @@ class Words(Item, frozen=True, kw_only=True):
         return split_code(self.text)
 
 
-class Thought(Item, frozen=True, kw_only=True):
+class Thought(Item, frozen=True, kw_only=True, tag="thought"):
     """The model's reasoning."""
 
     text: str = ""
@@ -63,7 +63,7 @@ class Thought(Item, frozen=True, kw_only=True):
     omitted_characters: int = 0
 
 
-class FileChange(msgspec.Struct, frozen=True, kw_only=True):
+class FileChange(msgspec.Struct, frozen=True, kw_only=True, tag="file_change"):
     """A change to a file, as the lines of a unified diff."""
 
     path: str = ""
@@ -82,7 +82,7 @@ class Todo(msgspec.Struct, frozen=True):
     id: str | None = None
 
 
-class TodoList(msgspec.Struct, frozen=True):
+class TodoList(msgspec.Struct, frozen=True, tag="todo_list"):
     """The to-do list after a tool call."""
 
     todos: tuple[Todo, ...] = ()
@@ -106,13 +106,13 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     answer: str | None = None
 
 
-class Questions(msgspec.Struct, frozen=True):
+class Questions(msgspec.Struct, frozen=True, tag="questions"):
     """The questions of one tool call."""
 
     questions: tuple[Question, ...] = ()
 
 
-class SubAgent(msgspec.Struct, frozen=True, kw_only=True):
+class SubAgent(msgspec.Struct, frozen=True, kw_only=True, tag="sub_agent"):
     """A sub-agent; its thread has the id of its tool call, its status is the call's state."""
 
     kind: str = ""
@@ -128,7 +128,7 @@ class SubAgent(msgspec.Struct, frozen=True, kw_only=True):
 Detail: TypeAlias = FileChange | TodoList | Questions | SubAgent
 
 
-class Call(Item, frozen=True, kw_only=True):
+class Call(Item, frozen=True, kw_only=True, tag="call"):
     """A tool call with its result."""
 
     call_id: str = ""
@@ -161,7 +161,7 @@ class NoticeKind(StrEnum):
     PROGRAM = "program"
 
 
-class Notice(Item, frozen=True, kw_only=True):
+class Notice(Item, frozen=True, kw_only=True, tag="notice"):
     """A message of the agent program about itself."""
 
     kind: NoticeKind = NoticeKind.PROGRAM
@@ -170,7 +170,7 @@ class Notice(Item, frozen=True, kw_only=True):
     """For things with a start and an end, such as a hook."""
 
 
-class Failure(Item, frozen=True, kw_only=True):
+class Failure(Item, frozen=True, kw_only=True, tag="failure"):
     """A failed request to the model, or a line that cannot be decoded."""
 
     name: str = ""
@@ -178,7 +178,7 @@ class Failure(Item, frozen=True, kw_only=True):
     omitted_characters: int = 0
 
 
-class Chip(Item, frozen=True, kw_only=True):
+class UnknownItem(Item, frozen=True, kw_only=True, tag="chip"):
     """An unknown event or block, as it was sent."""
 
     kind: str = ""
@@ -202,7 +202,7 @@ class Denial(msgspec.Struct, frozen=True, kw_only=True):
     call_id: str = ""
 
 
-class Footer(Item, frozen=True, kw_only=True):
+class Footer(Item, frozen=True, kw_only=True, tag="footer"):
     """The end of a turn; cost is cumulative over the process, turns, time and tokens are the turn's."""
 
     subtype: str = ""
@@ -224,4 +224,4 @@ class Footer(Item, frozen=True, kw_only=True):
     """Whether a finished background task, not the user, started this turn."""
 
 
-AnyItem: TypeAlias = Words | Thought | Call | Notice | Failure | Chip | Footer
+AnyItem: TypeAlias = TextItem | Thought | Call | Notice | Failure | UnknownItem | Footer

@@ -10,9 +10,9 @@ from msgspec import Struct
 from bridle.wire.events.decode_tolerant import convert
 from bridle.wire.events.events import StreamEvent
 from bridle.wire.transcript.item_board import ItemBoard
-from bridle.wire.transcript.items import Thought, Words
+from bridle.wire.transcript.items import TextItem, Thought
 
-_KINDS: dict[str, type[Words | Thought]] = {"text": Words, "thinking": Thought}
+_KINDS: dict[str, type[TextItem | Thought]] = {"text": TextItem, "thinking": Thought}
 
 
 class MessageStart(Struct, frozen=True):
@@ -52,7 +52,7 @@ class _Live:
     """An item that still grows, or whose finished block has not arrived."""
 
     item_id: int
-    kind: type[Words | Thought]
+    kind: type[TextItem | Thought]
     room: int
     stopped: bool = False
 
@@ -79,7 +79,7 @@ class Partials:
             case "content_block_stop":
                 self._stop(thread, data.index)
 
-    def take(self, kind: type[Words | Thought], thread: str | None) -> int | None:
+    def take(self, kind: type[TextItem | Thought], thread: str | None) -> int | None:
         """Return the live item that a finished block of this kind replaces."""
         live = self._live.get(thread, {})
         for index, item in live.items():
@@ -113,7 +113,7 @@ class Partials:
         live = self._live.get(thread, {}).get(data.index)
         if live is None:
             return
-        piece = data.delta.text if live.kind is Words else data.delta.thinking
+        piece = data.delta.text if live.kind is TextItem else data.delta.thinking
         if piece is not None and live.room > 0:
             self._board.grow(live.item_id, piece[: live.room])
             live.room -= len(piece)
@@ -126,7 +126,7 @@ class Partials:
     def _settle(self, live: _Live) -> None:
         live.stopped = True
         item = self._board.item(live.item_id)
-        if isinstance(item, Words | Thought) and item.live:
+        if isinstance(item, TextItem | Thought) and item.live:
             self._board.change(live.item_id, live=False)
 
 

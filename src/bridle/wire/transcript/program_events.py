@@ -32,14 +32,14 @@ from bridle.wire.events.system import (
 from bridle.wire.transcript import notice_texts
 from bridle.wire.transcript.clip import Clip
 from bridle.wire.transcript.item_board import ItemBoard
-from bridle.wire.transcript.items import Chip, Failure, Notice, NoticeKind, Speaker, State, Words
-from bridle.wire.transcript.tool_calls import ToolCalls
+from bridle.wire.transcript.items import Failure, Notice, NoticeKind, Speaker, State, TextItem, UnknownItem
+from bridle.wire.transcript.tool_calls import ToolCallItems
 
 
-class ProgramEvents:
+class ProgramItems:
     """The fold of these events into items; `fold` has the method for each kind."""
 
-    def __init__(self, board: ItemBoard, calls: ToolCalls, clip: Clip, limit: int) -> None:
+    def __init__(self, board: ItemBoard, calls: ToolCallItems, clip: Clip, limit: int) -> None:
         self._board = board
         self._calls = calls
         self._clip = clip
@@ -64,8 +64,8 @@ class ProgramEvents:
             ControlResponse: self._control_response,
             Malformed: self._malformed,
             Skipped: self._skipped,
-            Ignored: lambda event, at: self.chip("not an event", event.text, None, at),
-            Unknown: lambda event, at: self.chip(event.kind or "no type", _raw(event), None, at),
+            Ignored: lambda event, at: self.unknown("not an event", event.text, None, at),
+            Unknown: lambda event, at: self.unknown(event.kind or "no type", _raw(event), None, at),
         }
 
     def finish(self) -> None:
@@ -118,7 +118,7 @@ class ProgramEvents:
             return
         text = notice_texts.system_text(event)
         if text is None:
-            self.chip(f"system {event.subtype}".rstrip(), _raw(event), None, at)
+            self.unknown(f"system {event.subtype}".rstrip(), _raw(event), None, at)
         else:
             self._notice(NoticeKind.PROGRAM, text, at)
 
@@ -138,7 +138,7 @@ class ProgramEvents:
         else:
             clipped = self._clip(event.text, self._limit)
             omitted = clipped.omitted_characters
-            self._board.put(Words, at=at, text=clipped.text, speaker=Speaker.STRAY, omitted_characters=omitted)
+            self._board.put(TextItem, at=at, text=clipped.text, speaker=Speaker.STRAY, omitted_characters=omitted)
 
     def _skipped(self, event: Skipped, at: float | None) -> None:
         self.failure("line too long", f"skipped {event.size_bytes} bytes in one line", None, at)
@@ -153,10 +153,12 @@ class ProgramEvents:
             Failure, thread, at=at, name=name, text=clipped.text, omitted_characters=clipped.omitted_characters
         )
 
-    def chip(self, kind: str, raw: str, thread: str | None, at: float | None) -> None:
+    def unknown(self, kind: str, raw: str, thread: str | None, at: float | None) -> None:
         """Add something unknown to a thread, as it was sent."""
         clipped = self._clip(raw, self._limit)
-        self._board.put(Chip, thread, at=at, kind=kind, raw=clipped.text, omitted_characters=clipped.omitted_characters)
+        self._board.put(
+            UnknownItem, thread, at=at, kind=kind, raw=clipped.text, omitted_characters=clipped.omitted_characters
+        )
 
 
 def _raw(event: Event) -> str:

@@ -17,7 +17,7 @@ from bridle.wire.transcript.call_summary import summarize_call
 from bridle.wire.transcript.clip import Clip
 from bridle.wire.transcript.file_changes import FILE_TOOLS
 from bridle.wire.transcript.item_board import ItemBoard
-from bridle.wire.transcript.items import Call, Detail, Questions, State, SubAgent, Words
+from bridle.wire.transcript.items import Call, Detail, Questions, State, SubAgent, TextItem
 from bridle.wire.transcript.tool_details import NO_DETAILS, AgentArguments, ToolDetails
 
 INPUT_CHARACTERS = 20_000  # of a call's input as JSON; the content of a Write is in its diff as well
@@ -31,7 +31,7 @@ _END_STATES = {
 }
 
 
-class ToolCalls:
+class ToolCallItems:
     """The fold of tool calls, their results and the events of their tasks into items."""
 
     def __init__(self, board: ItemBoard, clip: Clip, limit: int) -> None:
@@ -206,7 +206,7 @@ class ToolCalls:
     def _with_report(self, call: Call, agent: SubAgent, details: ToolDetails, text: str, state: State) -> SubAgent:
         report = plain_text(details.content) if isinstance(details.content, list) else text
         last = self._board.last(call.call_id)
-        is_shown = isinstance(last, Words) and last.text.strip() == report.strip()
+        is_shown = isinstance(last, TextItem) and last.text.strip() == report.strip()
         return replace(
             agent,
             report="" if is_shown or state is State.RUNNING else self._clip(unwrap_error(report), self._limit).text,

@@ -19,10 +19,10 @@ from bridle.wire.record.refusals import INTERRUPTED_PREFIX
 from bridle.wire.transcript.clip import Clip
 from bridle.wire.transcript.footer import footer_of
 from bridle.wire.transcript.item_board import ItemBoard
-from bridle.wire.transcript.items import AnyItem, Footer, Notice, NoticeKind, Speaker, Thought, Words
+from bridle.wire.transcript.items import AnyItem, Footer, Notice, NoticeKind, Speaker, TextItem, Thought
 from bridle.wire.transcript.partials import Partials
-from bridle.wire.transcript.program_events import ProgramEvents
-from bridle.wire.transcript.tool_calls import ToolCalls
+from bridle.wire.transcript.program_events import ProgramItems
+from bridle.wire.transcript.tool_calls import ToolCallItems
 
 # Claude Code itself cuts the output of commands at 30,000 characters and of files at 256 KB: nearly every output
 # is kept whole, and an agent that prints endlessly cannot fill the memory.
@@ -40,8 +40,8 @@ class Transcript:
         self._clip = Clip(mask or Mask())
         self._limit = kept_characters
         self._partials = Partials(self._board, kept_characters)
-        self._calls = ToolCalls(self._board, self._clip, kept_characters)
-        self._program = ProgramEvents(self._board, self._calls, self._clip, kept_characters)
+        self._calls = ToolCallItems(self._board, self._clip, kept_characters)
+        self._program = ProgramItems(self._board, self._calls, self._clip, kept_characters)
         self._shown_texts: set[int] = set()
         self._answer: tuple[str | None, str] = (None, "")
         self._fold: dict[type[Event], Callable[[Any, float | None], None]] = {
@@ -97,7 +97,7 @@ class Transcript:
                     self._program.failure(event.error or "", block.text, thread, at)
                     self._note_text(event, block.text)
                 case Text():
-                    self._put_text(Words, block.text, event, at, speaker=_speaker(event))
+                    self._put_text(TextItem, block.text, event, at, speaker=_speaker(event))
                     self._note_text(event, block.text)
                 case Thinking():
                     self._put_text(Thought, block.thinking, event, at)
@@ -117,7 +117,7 @@ class Transcript:
             self._program.failure("message too long", more, event.parent_tool_use_id, at)
 
     def _put_text(
-        self, kind: type[Words | Thought], text: str, event: Assistant | User, at: float | None, **fields: Any
+        self, kind: type[TextItem | Thought], text: str, event: Assistant | User, at: float | None, **fields: Any
     ) -> None:
         """Replace the live item with a finished text, or add it at the end; ignore a blank text."""
         thread = event.parent_tool_use_id
@@ -161,15 +161,15 @@ class Transcript:
         elif not thread or not self._calls.is_prompt(thread, text):
             by_program = event.is_synthetic is True or text.startswith("<local-command-")
             speaker = Speaker.PROGRAM if by_program else Speaker.USER
-            self._put_text(Words, text, event, at, speaker=speaker)
+            self._put_text(TextItem, text, event, at, speaker=speaker)
 
     def _other_block(self, block: AnyBlock, event: Assistant | User, at: float | None) -> None:
         if isinstance(block, Image):
             speaker = Speaker.AGENT if isinstance(event, Assistant) else Speaker.USER
-            self._board.put(Words, event.parent_tool_use_id, at=at, text="[image]", speaker=speaker)
+            self._board.put(TextItem, event.parent_tool_use_id, at=at, text="[image]", speaker=speaker)
         elif isinstance(block, UnknownBlock):
             name = f"block {block.kind}" if block.kind else "block"
-            self._program.chip(name, to_raw_text(block.value), event.parent_tool_use_id, at)
+            self._program.unknown(name, to_raw_text(block.value), event.parent_tool_use_id, at)
 
     def _result(self, event: Result, at: float | None) -> None:
         footer = footer_of(event, self._clip, self._limit)
