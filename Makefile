@@ -1,9 +1,9 @@
-# Every command of the project. Each one installs what it needs first, once; the rest of the time it is quick.
+# Every command of the project. Each one first installs what it needs, once.
 #
-#   make demo    see Bridle at work              make check   format, lint, types, layers, generated pages
-#   make test    everything that must hold       make fix     format and mend what a tool can mend
-#   make bench   side by side with its peers     make soak    the same tests at full size
-#   make docs    rewrite the generated pages     make lock    pin the newest versions of everything
+#   make demo    run the demo                    make check   format, lint, types, layers, generated pages
+#   make test    every test                      make fix     format, and fix what the linter can fix
+#   make bench   compare with its peers          make soak    the same tests at full size
+#   make docs    rewrite the generated pages     make lock    pin the newest versions
 #   make clean   remove what make made
 #
 # A part of the tests: make test ARGS="tests/wire -k lines"
@@ -82,7 +82,7 @@ $(INSTALLED): requirements/dev.lock pyproject.toml | .venv/bin/python
 UV := .cache/venv-lock/bin/uv
 COMPILE = $(UV) pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url --no-emit-find-links
 
-# Versions and hashes for every platform and Python from 3.11 on; where they are fetched from is not our business.
+# Versions and hashes for every platform and Python from 3.11 on; no file names where they are fetched from.
 lock: $(UV)
 	@$(COMPILE) pyproject.toml -o requirements/base.lock
 	@$(COMPILE) pyproject.toml --group dev -c requirements/base.lock -o requirements/dev.lock

@@ -1,59 +1,59 @@
 """Every error that Bridle raises, under one root. The class says whose fault it is.
 
     Error
-    ├── UserError            what a person or a calling program gave us is wrong
+    ├── UserError            the input of a user or a calling program is wrong
     │   ├── UsageError       a flag, an argument, an id, a setting
-    │   │   ├── HookTypeMissing      nobody said which hook of the host it is
-    │   │   ├── HookTypeUnknown      it is none that we answer
-    │   │   └── HarnessUnsupported   its host is none that we know
-    │   ├── PlanError        a plan that cannot be worked on
-    │   ├── SettingsError    a bridle.toml, or a flag in its place, that cannot be used
-    │   ├── ScriptError      a stage script that cannot be played
-    │   ├── SessionError     a conversation that cannot be gone on with (bridle-agent)
-    │   ├── RunNotFound      there is no such run
-    │   ├── RunExists        a run of that id is already there
-    │   ├── BindingError     a host's session and a run cannot be brought together so
-    │   │   ├── SessionIdMissing     nobody said which session
-    │   │   ├── StateFolderMissing   nobody said where session files are
-    │   │   ├── RunIdMissing         nobody said which run
-    │   │   ├── SessionExists        the session has its file already
+    │   │   ├── HookTypeMissing      --hook-type is missing
+    │   │   ├── HookTypeUnknown      not a hook that Bridle handles
+    │   │   └── HarnessUnsupported   not a host that Bridle supports
+    │   ├── PlanError        a plan with errors
+    │   ├── SettingsError    a bridle.toml or a flag with errors
+    │   ├── ScriptError      a stage script with errors
+    │   ├── SessionError     a conversation that cannot be continued (bridle-agent)
+    │   ├── RunNotFound      the run does not exist
+    │   ├── RunExists        a run with that id exists
+    │   ├── BindingError     a host's session and a run cannot be bound
+    │   │   ├── SessionIdMissing     --session-id is missing
+    │   │   ├── StateFolderMissing   no folder of session files is known
+    │   │   ├── RunIdMissing         --run-id is missing
+    │   │   ├── SessionExists        the session file exists
     │   │   ├── SessionNotFound      the session has no file
-    │   │   ├── RunAssociated        the session has a run already
+    │   │   ├── RunAssociated        the session is bound to a run
     │   │   ├── RunStillActive       the run of the session has not ended
-    │   │   └── RunIsCompleted       the run has completed and cannot be gone on with
+    │   │   └── RunIsCompleted       the run has completed and cannot be continued
     │   └── EffectError      an effect that cannot take this result
     │       ├── EffectNotFound   the run has no such effect
-    │       ├── EffectResolved   it has a result already
-    │       └── KeyMismatch      it is another effect than the caller thinks
+    │       ├── EffectResolved   it already has a result
+    │       └── KeyMismatch      its key differs from the caller's
     ├── AgentError           the agent program cannot be used
     │   ├── AgentNotFound    no such program on this machine
-    │   ├── AgentNotReady    it is there but cannot start (not executable, not logged in)
-    │   ├── EndpointError    a model's endpoint refused one request or broke it off; the model layer decides what then
-    │   └── ModelFailure     the model gave no answer that can be used (bridle-agent's own conversation)
+    │   ├── AgentNotReady    it cannot start (not executable, not logged in)
+    │   ├── EndpointError    a model's endpoint rejected or interrupted a request; handled in the model layer
+    │   └── ModelFailure     the model returned no usable answer (bridle-agent)
     ├── MachineError         the operating system refused
     │   ├── DiskError        a file could not be read or made durable
     │   │   └── SessionFileUnusable  the file of a host's session
-    │   ├── GitError         git refused, or is not there
-    │   ├── JournalBroken    what is written in a run's folder contradicts itself
-    │   ├── LockHeld         somebody else is at work there
-    │   ├── NetworkError     a connection could not be made, or broke
+    │   ├── GitError         git failed, or is not installed
+    │   ├── JournalBroken    the files of a run are inconsistent
+    │   ├── LockHeld         another process holds the lock
+    │   ├── NetworkError     a connection failed
     │   └── ProcessError     a child could not be started or ended
-    ├── RunError             a run cannot go on as its process stands
+    ├── RunError             a run cannot continue with its process
     │   ├── ProcessNotLoaded     its file cannot be read, compiled or imported
-    │   ├── ProcessDiverged      it asks for something other than what is recorded
+    │   ├── ProcessDiverged      it requests something other than recorded
     │   ├── BadTask              a task, its definition or its arguments cannot be used
-    │   ├── NotInProcess         it does what no replay could repeat
+    │   ├── NotInProcess         it does something that a replay cannot repeat
     │   └── EffectFailed         the result of an effect is an error; the process gets it where it awaits
-    └── InternalError        our own mistake
+    └── InternalError        a bug in Bridle
 
-An expected end (a limit, a refusal, a time-out, an agent's own failure) is an Outcome, not one of these.
+An expected end (a limit, a refusal, a timeout, an agent's own failure) is an Outcome, not an error.
 """
 
 from __future__ import annotations
 
 
 class Error(Exception):
-    """Something that stops the command: what happened, to what, and what to do."""
+    """An error that stops the command: a message, and what to do."""
 
     code = "ERROR"
 
@@ -68,7 +68,7 @@ class Error(Exception):
 
 
 class UserError(Error):
-    """What a person or a calling program gave us is wrong."""
+    """The input of a user or a calling program is wrong."""
 
     code = "BAD_INPUT"
 
@@ -80,109 +80,109 @@ class UsageError(UserError):
 
 
 class HookTypeMissing(UsageError):
-    """Nobody said which hook of the host is to be answered."""
+    """The type of the hook is missing."""
 
     code = "MISSING_HOOK_TYPE"
 
 
 class HookTypeUnknown(UsageError):
-    """The hook is none that is answered here."""
+    """Bridle does not handle this type of hook."""
 
     code = "UNKNOWN_HOOK_TYPE"
 
 
 class HarnessUnsupported(UsageError):
-    """The host is none that is known here."""
+    """Bridle does not support this host."""
 
     code = "UNSUPPORTED_HARNESS"
 
 
 class PlanError(UserError):
-    """A plan cannot be worked on; `payload` lists each problem with its line."""
+    """The plan has errors; `payload` lists each with its line."""
 
     code = "BAD_PLAN"
 
 
 class SettingsError(UserError):
-    """A bridle.toml, or a flag in its place, cannot be used; `payload` lists each problem with its line."""
+    """A bridle.toml or a flag has errors; `payload` lists each with its line."""
 
     code = "BAD_SETTINGS"
 
 
 class ScriptError(UserError):
-    """A stage script cannot be played."""
+    """The stage script has errors."""
 
     code = "BAD_SCRIPT"
 
 
 class SessionError(UserError):
-    """A conversation cannot be gone on with; `payload` is the session id that the run answers under."""
+    """A conversation cannot be continued; `payload` is the session id of the answer."""
 
     code = "SESSION"
 
 
 class RunNotFound(UserError):
-    """There is no such run."""
+    """The run does not exist."""
 
     code = "RUN_NOT_FOUND"
 
 
 class RunExists(UserError):
-    """A run of that id is already there."""
+    """A run with that id exists."""
 
     code = "RUN_EXISTS"
 
 
 class BindingError(UserError):
-    """A host's session and a run cannot be brought together so; `payload` is what else a program is told."""
+    """A host's session and a run cannot be bound; `payload` has more fields for the JSON document."""
 
     code = "BINDING"
 
 
 class SessionIdMissing(BindingError):
-    """Nobody said which session of the host is meant."""
+    """The id of the host's session is missing."""
 
     code = "MISSING_SESSION_ID"
 
 
 class StateFolderMissing(BindingError):
-    """Nobody said where session files are."""
+    """The folder of session files is missing."""
 
     code = "MISSING_STATE_DIR"
 
 
 class RunIdMissing(BindingError):
-    """Nobody said which run the session is to be bound to."""
+    """The id of the run to bind is missing."""
 
     code = "MISSING_RUN_ID"
 
 
 class SessionExists(BindingError):
-    """The session of the host has its file already."""
+    """The file of the host's session exists."""
 
     code = "SESSION_EXISTS"
 
 
 class SessionNotFound(BindingError):
-    """The session of the host has no file."""
+    """The host's session has no file."""
 
     code = "SESSION_NOT_FOUND"
 
 
 class RunAssociated(BindingError):
-    """The session of the host is bound to another run."""
+    """The host's session is bound to another run."""
 
     code = "RUN_ALREADY_ASSOCIATED"
 
 
 class RunStillActive(BindingError):
-    """The run that the session of the host is bound to has not ended."""
+    """The run that the host's session is bound to has not ended."""
 
     code = "RUN_STILL_ACTIVE"
 
 
 class RunIsCompleted(BindingError):
-    """The run has completed; a session has nothing left to do for it."""
+    """The run has completed; nothing is left to do."""
 
     code = "RUN_COMPLETED"
 
@@ -200,13 +200,13 @@ class EffectNotFound(EffectError):
 
 
 class EffectResolved(EffectError):
-    """The effect has a result already."""
+    """The effect already has a result."""
 
     code = "EFFECT_NOT_REQUESTED"
 
 
 class KeyMismatch(EffectError):
-    """The effect is another one than the caller thinks."""
+    """The effect's key differs from the caller's."""
 
     code = "INVOCATION_KEY_MISMATCH"
 
@@ -224,19 +224,19 @@ class AgentNotFound(AgentError):
 
 
 class AgentNotReady(AgentError):
-    """The agent program is there but cannot start."""
+    """The agent program cannot start."""
 
     code = "AGENT_NOT_READY"
 
 
 class EndpointError(AgentError):
-    """A model's endpoint refused one request or broke it off; never leaves the model layer."""
+    """A model's endpoint rejected or interrupted a request; never leaves the model layer."""
 
     code = "ENDPOINT"
 
 
 class ModelFailure(AgentError):
-    """The model gave no answer that can be used; the turn ends with this text."""
+    """The model returned no usable answer; the turn ends with this text."""
 
     code = "MODEL"
 
@@ -253,7 +253,7 @@ class ModelFailure(AgentError):
         super().__init__(text, payload=payload)
         self.text = text
         self.error = error
-        """The kind of trouble, in the word of the synthetic assistant event: `rate_limit`, `server_error`, …"""
+        """The kind of error, as in the synthetic assistant event: `rate_limit`, `server_error`, …"""
         self.status = status
         """`api_error_status` of the result."""
         self.request_id = request_id
@@ -280,25 +280,25 @@ class SessionFileUnusable(DiskError):
 
 
 class JournalBroken(MachineError):
-    """What is written in a run's folder contradicts itself."""
+    """The files of a run are inconsistent."""
 
     code = "JOURNAL_BROKEN"
 
 
 class GitError(MachineError):
-    """The program git refused, took too long or is not there."""
+    """git failed, took too long or is not installed."""
 
     code = "GIT"
 
 
 class LockHeld(MachineError):
-    """Somebody else is at work in this place."""
+    """Another process holds the lock."""
 
     code = "LOCK_HELD"
 
 
 class NetworkError(MachineError):
-    """A connection could not be made, or broke, or stood still."""
+    """A connection failed, was cut or timed out."""
 
     code = "NETWORK"
 
@@ -315,7 +315,7 @@ class ProcessError(MachineError):
 
 
 class RunError(Error):
-    """A run cannot go on as its process stands."""
+    """A run cannot continue with its process."""
 
     code = "RUN"
 
@@ -327,7 +327,7 @@ class ProcessNotLoaded(RunError):
 
 
 class ProcessDiverged(RunError):
-    """A process asks for something other than what is recorded."""
+    """A process requests something other than recorded."""
 
     code = "PROCESS_DIVERGED"
 
@@ -339,7 +339,7 @@ class BadTask(RunError):
 
 
 class NotInProcess(RunError):
-    """A process does what no replay could repeat."""
+    """A process does something that a replay cannot repeat."""
 
     code = "NOT_IN_PROCESS"
 
@@ -352,12 +352,12 @@ class EffectFailed(RunError):
     def __init__(self, message: str, *, name: str = "Error", data: object = None, payload: object = None) -> None:
         super().__init__(message, payload=payload)
         self.name = name
-        """What kind of error it is, in the words of whoever posted it."""
+        """The name of the error, as posted."""
         self.data = data
-        """What else was posted with it."""
+        """The data posted with it."""
 
 
 class InternalError(Error):
-    """Our own mistake."""
+    """A bug in Bridle."""
 
     code = "INTERNAL"

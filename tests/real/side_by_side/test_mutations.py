@@ -29,7 +29,7 @@ NAMES = (
     "another model after overloads",
     "a refusal",
     "work in the background that ends",
-    "initialize, and what nobody knows",
+    "initialize, and an unknown request",
     "messages are echoed",
     "in form after wrong data",
     "two turns at most",

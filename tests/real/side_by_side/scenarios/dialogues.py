@@ -105,7 +105,7 @@ SCENARIOS = (
         (says("Fine."),),
     ),
     Scenario(
-        "initialize, and what nobody knows",
+        "initialize, and an unknown request",
         (dialogue(control("r1", subtype="initialize"), control("r2", subtype="bogus"), message("one")),),
         (says("Fine."),),
     ),

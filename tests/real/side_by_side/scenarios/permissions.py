@@ -36,7 +36,7 @@ SCENARIOS = (
     Scenario("nothing is allowed", (prompt("go"),), WISHES, files=FILES),
     Scenario("edits are accepted", (prompt("go", "--permission-mode", "acceptEdits"),), WISHES, files=FILES),
     Scenario("only a plan", (prompt("go", "--permission-mode", "plan"),), WISHES, files=FILES),
-    Scenario("nobody is asked", (prompt("go", "--permission-mode", "dontAsk"),), WISHES, files=FILES),
+    Scenario("no user can be asked", (prompt("go", "--permission-mode", "dontAsk"),), WISHES, files=FILES),
     Scenario(
         "everything is allowed",
         (prompt("go", "--dangerously-skip-permissions", IS_SANDBOX="1"),),

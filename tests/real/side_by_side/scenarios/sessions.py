@@ -9,7 +9,7 @@ TWO = "aaaaaaaa-0000-4000-8000-000000000002"
 
 SCENARIOS = (
     Scenario(
-        "a session goes on",
+        "a session is continued",
         (
             prompt("one", "--session-id", ONE, "--allowedTools", "Bash"),
             prompt("two", "--resume", ONE),

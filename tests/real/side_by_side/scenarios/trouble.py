@@ -33,7 +33,7 @@ SCENARIOS = (
         ({"kind": "overloaded_in_stream", "blocks": ["Half of it"], "after_events": 3}, says("Whole.")),
     ),
     Scenario(
-        "an answer that breaks off",
+        "an answer that is cut",
         (prompt("go"),),
         ({"kind": "drop_connection", "blocks": ["Half of a sentence"], "after_events": 4}, says("A whole sentence.")),
     ),
