@@ -131,7 +131,7 @@ def test_a_plugin_that_is_not_installed_is_a_note(tmp_path: Path) -> None:
 
 
 def test_an_installed_plugin_is_told_with_its_python_and_the_limit_of_its_host(tmp_path: Path) -> None:
-    folder = locations.place(None, tmp_path, os.environ)
+    folder = locations.default_folder(None, tmp_path, os.environ)
     install(folder, Origin(sys.executable, str(PACKAGE), __version__))
     part = plugin_part(tmp_path)
     assert part["state"] == "ok"
@@ -142,10 +142,10 @@ def test_an_installed_plugin_is_told_with_its_python_and_the_limit_of_its_host(t
 
 
 def test_a_plugin_whose_bridle_is_gone_is_missing_and_one_of_another_version_a_note(tmp_path: Path) -> None:
-    folder = locations.place(None, tmp_path, os.environ)
+    folder = locations.default_folder(None, tmp_path, os.environ)
     for origin, state, words in (
-        (Origin("/gone/python", str(PACKAGE), __version__), "missing", "its Python is gone: /gone/python"),
-        (Origin(sys.executable, "/gone", __version__), "missing", "its Bridle is gone: /gone"),
+        (Origin("/gone/python", str(PACKAGE), __version__), "missing", "missing Python: /gone/python"),
+        (Origin(sys.executable, "/gone", __version__), "missing", "missing Bridle: /gone"),
         (Origin(sys.executable, str(PACKAGE), "0.0.1"), "note", "is from Bridle 0.0.1"),
     ):
         install(folder, origin)
@@ -153,4 +153,4 @@ def test_a_plugin_whose_bridle_is_gone_is_missing_and_one_of_another_version_a_n
         assert (part["state"], words in part["message"]) == (state, True)
         assert part["remedy"] == f"Run `bridle plugin install --dir {folder}`."
     (folder / "hooks/hooks.json").unlink()
-    assert "a file of it is missing: hooks/hooks.json" in plugin_part(tmp_path)["message"]
+    assert "missing file: hooks/hooks.json" in plugin_part(tmp_path)["message"]

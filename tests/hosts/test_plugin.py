@@ -32,7 +32,7 @@ from bridle.hosts.install.render_plugin import (
     SOURCE,
     Origin,
     hook_command,
-    rendered,
+    render,
 )
 from bridle.hosts.sessions.session_file import PLUGIN_STATE
 
@@ -90,7 +90,7 @@ def start_hook(command: str, payload: str = "{}", **environment: str) -> subproc
 
 
 def test_nothing_is_left_to_be_filled_in(tmp_path: Path) -> None:
-    for name, file in rendered(tmp_path / ODD, ORIGIN).items():
+    for name, file in render(tmp_path / ODD, ORIGIN).items():
         assert not re.search(rb"@[A-Z]+@", file.data), name
 
 
@@ -99,7 +99,7 @@ def test_the_words_for_a_bridle_that_is_gone_are_safe_between_any_quotes() -> No
 
 
 def test_manifest_hooks_skills_and_commands_are_there(tmp_path: Path) -> None:
-    files = rendered(tmp_path, ORIGIN)
+    files = render(tmp_path, ORIGIN)
     manifest = json.loads(files[".claude-plugin/plugin.json"].data)
     assert (manifest["name"], manifest["version"]) == ("bridle", "1.2.3")
     assert set(json.loads(files[HOOKS].data)["hooks"]) == {"SessionStart", "Stop"}
@@ -310,7 +310,7 @@ def test_another_bridle_takes_the_plugin_over_in_its_place(tmp_path: Path) -> No
     (folder / LIST_FILE).write_text(json.dumps(listed))
     changes = install.install(folder, ORIGIN)
     assert (changes.removed, changes.kept) == (("commands/gone.md",), ())
-    assert {name: file.data for name, file in rendered(folder, ORIGIN).items()}.items() <= tree(folder).items()
+    assert {name: file.data for name, file in render(folder, ORIGIN).items()}.items() <= tree(folder).items()
     assert state.read_text() == "a session"
     plugin = install.read(folder)
     assert plugin is not None
@@ -324,7 +324,7 @@ def test_an_upgrade_keeps_what_somebody_changed_beside_it(tmp_path: Path) -> Non
     changes = install.install(tmp_path / "p", ORIGIN)
     assert changes.kept == ("skills/score/SKILL.md",)
     assert skill.with_name("SKILL.md.yours").read_text() == "my own words"
-    assert skill.read_bytes() == rendered(tmp_path / "p", ORIGIN)["skills/score/SKILL.md"].data
+    assert skill.read_bytes() == render(tmp_path / "p", ORIGIN)["skills/score/SKILL.md"].data
 
 
 def test_a_second_change_does_not_take_the_place_of_the_first_that_was_kept(tmp_path: Path) -> None:
@@ -354,7 +354,7 @@ def test_an_install_that_was_killed_is_finished_by_the_next(tmp_path: Path) -> N
             time.sleep(number * KILL_STEP_SECONDS)  # not to wait for anything, but to be killed elsewhere each time
             child.kill()
     assert install.install(folder, ORIGIN).kept == ()
-    assert {name: file.data for name, file in rendered(folder, ORIGIN).items()}.items() <= tree(folder).items()
+    assert {name: file.data for name, file in render(folder, ORIGIN).items()}.items() <= tree(folder).items()
     install.uninstall(folder)
     assert not folder.exists()
 
@@ -369,7 +369,7 @@ def test_a_folder_that_is_not_ours_is_refused_and_left_as_it_was(tmp_path: Path,
         (folder / name).parent.mkdir(parents=True)
         (folder / name).write_text("mine")
     before = tree(tmp_path)
-    with pytest.raises(UsageError, match="is no plugin of Bridle"):
+    with pytest.raises(UsageError, match="is not a plugin of Bridle"):
         install.install(folder, ORIGIN)
     with pytest.raises((UsageError, DiskError)):
         install.uninstall(folder)
@@ -479,7 +479,7 @@ def test_installing_leaves_no_false_alarm_in_the_log_of_hooks(tmp_path: Path) ->
 
 def test_the_command_for_people_names_the_folder_and_what_to_run(tmp_path: Path) -> None:
     done = bridle("plugin", "install", cwd=tmp_path)
-    folder = locations.place(None, tmp_path, os.environ)
+    folder = locations.default_folder(None, tmp_path, os.environ)
     assert done.returncode == 0, done.stderr
     assert str(folder) in done.stdout
     assert f"claude --plugin-dir {folder}" in done.stdout

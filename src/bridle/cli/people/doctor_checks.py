@@ -23,7 +23,7 @@ from bridle.ground.children.capture import capture
 from bridle.ground.home import bridle_home
 from bridle.ground.lock import FileLock
 from bridle.hosts.install import locations
-from bridle.hosts.install.install import Installed, faults, read
+from bridle.hosts.install.install import Installed, find_faults, read
 from bridle.hosts.install.render_plugin import block_cap
 from bridle.run.locate import locate
 
@@ -189,7 +189,7 @@ def _plugins(repository: Path, environment: Mapping[str, str]) -> list[Check]:
 
 def _plugin(plugin: Installed, environment: Mapping[str, str]) -> Check:
     remedy = f"Run `bridle plugin install --dir {shlex.quote(str(plugin.folder))}`."
-    problems = faults(plugin)
+    problems = find_faults(plugin)
     if problems:
         message = f"the plugin in {plugin.folder} does not work: {'; '.join(problems[:3])}"
         return Check("plugin", MISSING, message, remedy)

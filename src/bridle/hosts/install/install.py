@@ -1,7 +1,7 @@
-"""Write the plugin into a folder, and take it away again: exactly what was written, and nothing else.
+"""Install the plugin into a folder, and uninstall exactly what was written.
 
-A file in the folder lists what was written, with the digests. It is there before the first other file and until the
-last one is gone, so that an install or an uninstall that was killed is finished by the next one.
+A file in the folder lists the written files with their digests. It is written first and removed last, so that the next
+install or uninstall completes one that was killed.
 """
 
 from __future__ import annotations
@@ -16,78 +16,78 @@ from pathlib import Path, PurePosixPath
 
 from bridle.errors import DiskError, UsageError
 from bridle.ground import disk
-from bridle.hosts.install.render_plugin import File, Origin, rendered
+from bridle.hosts.install.render_plugin import File, Origin, render
 from bridle.hosts.sessions.session_file import PLUGIN_STATE
 
 LIST_FILE = ".bridle-plugin.json"
 IGNORE_FILE = ".gitignore"
-# Everything here is made for this machine: no commit should take it along.
+# Everything here is specific to this machine: it must not be committed.
 IGNORE = File(b"*\n", 0o644)
-# A file of the plugin is a page or two of text. What is larger is not ours, and its digest is not worth taking.
+# A file of the plugin is a page or two of text; a larger one is not ours.
 FILE_LIMIT_BYTES = 4 * 1024 * 1024
-KEPT_SUFFIX = ".yours"
+BACKUP_SUFFIX = ".yours"
 
 Digests = Mapping[str, tuple[str, ...]]
 
 
 @dataclass(frozen=True)
 class Installed:
-    """A plugin that is there, as its list says."""
+    """An installed plugin, as its list describes it."""
 
     folder: Path
     origin: Origin
     files: Digests
-    """The digests that each file of ours may have: of the version that is there, and of one that was on its way."""
+    """The digests that each of our files may have: of the installed version, and of one being installed."""
     made: tuple[str, ...] = ()
-    """The folders above it that were made for it, the innermost first."""
+    """The parent folders that were created for it, the innermost first."""
 
 
 @dataclass(frozen=True)
 class Changes:
-    """What an install or an uninstall did; paths in the plugin's folder."""
+    """The changes of an install or uninstall; paths in the plugin's folder."""
 
     written: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
     kept: tuple[str, ...] = ()
-    """What somebody had changed: put aside by an install, left in place by an uninstall."""
+    """Files that the user had changed: an install backs them up, an uninstall leaves them."""
 
 
 def read(folder: Path) -> Installed | None:
-    """The plugin in a folder; None where there is none of ours."""
+    """Return the plugin in a folder; None without one of ours."""
     value = disk.read_json(folder / LIST_FILE) if folder.is_dir() else None
     if value is None:
         return None
     if not isinstance(value, dict) or not isinstance(value.get("files"), dict):
-        raise DiskError(f"{folder / LIST_FILE} does not list files", remedy="Remove it, and the folder if it is ours.")
+        raise DiskError(f"{folder / LIST_FILE} must have an object 'files'", remedy="Remove it, then install again.")
     files = {name: tuple(map(str, digests)) for name, digests in value["files"].items() if _is_inside(name)}
     origin = Origin(*(str(value.get(name, "")) for name in ("python", "package", "version")))
     made = value.get("made")
     return Installed(folder, origin, files, tuple(map(str, made)) if isinstance(made, list) else ())
 
 
-def faults(plugin: Installed) -> list[str]:
-    """What keeps an installed plugin from working; nothing where all is well."""
-    found = [f"a file of it is missing: {name}" for name in plugin.files if not (plugin.folder / name).is_file()]
+def find_faults(plugin: Installed) -> list[str]:
+    """Return what keeps an installed plugin from working."""
+    faults = [f"missing file: {name}" for name in plugin.files if not (plugin.folder / name).is_file()]
     if not os.access(plugin.origin.python, os.X_OK):
-        found.append(f"its Python is gone: {plugin.origin.python}")
+        faults.append(f"missing Python: {plugin.origin.python}")
     if not os.path.isdir(os.path.join(plugin.origin.package, "bridle", "hosts")):
-        found.append(f"its Bridle is gone: {plugin.origin.package}")
-    return found
+        faults.append(f"missing Bridle: {plugin.origin.package}")
+    return faults
 
 
 def install(folder: Path, origin: Origin) -> Changes:
-    """Write the plugin; one of ours is brought up to date in its place, any other folder is refused."""
+    """Install or update the plugin; raise a UsageError for a folder with foreign files."""
     before = read(folder)
     if before is None:
         _refuse_foreign(folder)
-        missing = tuple(str(one) for one in (folder, *folder.parents) if not one.exists())
+        missing = tuple(str(path) for path in (folder, *folder.parents) if not path.exists())
         before = Installed(folder, origin, {}, missing)
         disk.make_private_folder(folder)
     _sweep(folder)
-    wanted = {**rendered(folder, origin), IGNORE_FILE: IGNORE}
+    wanted = {**render(folder, origin), IGNORE_FILE: IGNORE}
     digests = {name: (_digest(file.data),) for name, file in wanted.items()}
-    _write_list(before, origin, _either(before.files, digests))
-    kept = [name for name in wanted if _put_aside(folder / name, before.files.get(name, ()) + digests[name])]
+    _write_list(before, origin, _join_digests(before.files, digests))
+    kept = [name for name in wanted if _back_up(folder / name, before.files.get(name, ()) + digests[name])]
     written = [name for name, file in wanted.items() if _write(folder / name, file)]
     removed = [name for name in before.files if name not in wanted and _remove(folder / name, before.files[name])]
     _write_list(before, origin, digests)
@@ -95,10 +95,10 @@ def install(folder: Path, origin: Origin) -> Changes:
 
 
 def uninstall(folder: Path, *, with_state: bool = False) -> Changes:
-    """Take away what `install` wrote; sessions' files stay unless told, and so does what somebody changed."""
+    """Remove what `install` wrote, except files that the user changed; session files only with `with_state`."""
     plugin = read(folder)
     if plugin is None:
-        raise UsageError(f"there is no plugin of Bridle in {folder}", remedy="bridle plugin path says where one is.")
+        raise UsageError(f"no plugin of Bridle in {folder}", remedy="bridle plugin path prints where plugins are.")
     _sweep(folder)
     removed = [name for name, digests in plugin.files.items() if _remove(folder / name, digests)]
     kept = [name for name in plugin.files if (folder / name).exists()]
@@ -110,7 +110,7 @@ def uninstall(folder: Path, *, with_state: bool = False) -> Changes:
 
 
 def _refuse_foreign(folder: Path) -> None:
-    """Refuse a folder that holds anything but what an uninstall of ours left: sessions' files."""
+    """Raise a UsageError for a folder with anything but session files, which an uninstall leaves."""
     if not folder.exists() and not folder.is_symlink():
         return
     state = str(folder / PLUGIN_STATE)
@@ -118,24 +118,24 @@ def _refuse_foreign(folder: Path) -> None:
         path
         for place, _, names in os.walk(folder)
         for path in (os.path.join(place, name) for name in names)
-        if os.path.commonpath([path, state]) != state and not _is_on_its_way(path)
+        if os.path.commonpath([path, state]) != state and not _is_temporary(path)
     )
-    found = next(foreign, None)
-    if found is not None or not folder.is_dir():
+    path = next(foreign, None)
+    if path is not None or not folder.is_dir():
         raise UsageError(
-            f"{folder} is no plugin of Bridle: there is {found or 'no folder'}",
-            remedy="Choose another folder with --dir, or remove it yourself.",
+            f"{folder} is not a plugin of Bridle: {f'it contains {path}' if path else 'it is not a folder'}",
+            remedy="Choose another folder with --dir, or remove this one.",
         )
 
 
 def _sweep(folder: Path) -> None:
-    """Remove what a killed install had on its way."""
+    """Remove the temporary files of a killed install."""
     for place, _, names in os.walk(folder):
-        for name in filter(_is_on_its_way, names):
+        for name in filter(_is_temporary, names):
             os.unlink(os.path.join(place, name))
 
 
-def _is_on_its_way(path: str) -> bool:
+def _is_temporary(path: str) -> bool:
     name = os.path.basename(path)
     return name.startswith(disk.TEMPORARY_PREFIX) and name.endswith(disk.TEMPORARY_SUFFIX)
 
@@ -148,12 +148,12 @@ def _write_list(plugin: Installed, origin: Origin, files: Digests) -> None:
         disk.write_json_atomic(path, document)
 
 
-def _either(old: Digests, new: Digests) -> Digests:
+def _join_digests(old: Digests, new: Digests) -> Digests:
     return {name: tuple(sorted({*old.get(name, ()), *new.get(name, ())})) for name in {**old, **new}}
 
 
 def _write(path: Path, file: File) -> bool:
-    """Write a file unless it is there just so."""
+    """Write a file unless it is up to date."""
     if _content(path) == file.data and stat.S_IMODE(path.stat().st_mode) == file.mode:
         return False
     disk.make_private_folder(path.parent)
@@ -161,21 +161,21 @@ def _write(path: Path, file: File) -> bool:
     return True
 
 
-def _put_aside(path: Path, ours: tuple[str, ...]) -> bool:
-    """Keep a file that somebody changed under another name, before it is written again; no earlier copy is lost."""
+def _back_up(path: Path, ours: tuple[str, ...]) -> bool:
+    """Copy a file that the user changed to a new name, keeping earlier copies."""
     data = _content(path)
     if data is None or _digest(data) in ours:
         return False
-    copy, number = path.with_name(path.name + KEPT_SUFFIX), 1
+    copy, number = path.with_name(path.name + BACKUP_SUFFIX), 1
     while _content(copy) not in (None, data):
         number += 1
-        copy = path.with_name(f"{path.name}{KEPT_SUFFIX}{number}")
+        copy = path.with_name(f"{path.name}{BACKUP_SUFFIX}{number}")
     disk.write_atomic(copy, data)
     return True
 
 
 def _remove(path: Path, ours: tuple[str, ...]) -> bool:
-    """Remove a file of ours that nobody changed."""
+    """Remove a file of ours unless the user changed it."""
     data = _content(path)
     if data is None or _digest(data) not in ours:
         return False
@@ -184,7 +184,7 @@ def _remove(path: Path, ours: tuple[str, ...]) -> bool:
 
 
 def _remove_state(state: Path) -> bool:
-    """Remove the files of sessions; of a folder that somebody keeps elsewhere, only the link to it."""
+    """Remove the session files; if their folder is a link, only the link."""
     if state.is_symlink():
         state.unlink()
         return True
@@ -195,15 +195,15 @@ def _remove_state(state: Path) -> bool:
 
 
 def _remove_empty(folder: Path, names: list[str], made: tuple[str, ...]) -> None:
-    """Remove the folders that were made for the files, as far as nothing is left in them."""
+    """Remove the empty folders that were created for the files."""
     inner = {folder / parent for name in names for parent in PurePosixPath(name).parents}
-    above = [Path(one) for one in made if Path(one) in folder.parents]
+    above = [Path(path) for path in made if Path(path) in folder.parents]
     deepest_first = sorted(inner, key=lambda path: len(path.parts), reverse=True)
-    for one in [*deepest_first, *above]:
+    for path in [*deepest_first, *above]:
         try:
-            one.rmdir()
+            path.rmdir()
         except OSError:
-            pass  # somebody has something in it, or it is gone already
+            pass  # not empty, or already removed
 
 
 def _content(path: Path) -> bytes | None:
@@ -220,5 +220,5 @@ def _digest(data: bytes) -> str:
 
 
 def _is_inside(name: object) -> bool:
-    """Whether a name in a list stays in the folder; the list may have come with somebody's repository."""
+    """Return whether a listed name is inside the folder; the list may be foreign."""
     return isinstance(name, str) and not name.startswith("/") and ".." not in PurePosixPath(name).parts

@@ -1,4 +1,4 @@
-"""Where plugins of ours are on this machine: the usual folders, and a list of those that were chosen."""
+"""The folders of installed plugins: the default ones, and a list of chosen ones."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ SCOPES = (USER, PROJECT)
 OWN_FOLDER = "plugin"
 LIST_FILE = "plugins.json"
 LOCK_FILE = "plugins.lock"
-# Writing the list takes milliseconds; whoever holds the lock longer is stuck.
+# Writing the list takes milliseconds; a process that holds the lock longer is stuck.
 LOCK_SECONDS = 10.0
 
-# Claude Code loads what lies here as a plugin, by itself, in each new session.
+# Claude Code loads plugins from here in each new session.
 HOST_FOLDER = "skills/bridle"
 HOST_SETTINGS = ".claude"
 HOST_SETTINGS_VARIABLE = "CLAUDE_CONFIG_DIR"
 
 
-def place(scope: str | None, project: Path, environment: Mapping[str, str]) -> Path:
-    """The usual folder: Bridle's own, which no session loads by itself, or that of a scope, which sessions do."""
+def default_folder(scope: str | None, project: Path, environment: Mapping[str, str]) -> Path:
+    """Return the default folder of a scope, which sessions load; without a scope Bridle's own, which they do not."""
     if scope == USER:
-        chosen = environment.get(HOST_SETTINGS_VARIABLE)
-        settings = Path(chosen) if chosen else Path(environment.get("HOME") or Path.home()) / HOST_SETTINGS
+        configured = environment.get(HOST_SETTINGS_VARIABLE)
+        settings = Path(configured) if configured else Path(environment.get("HOME") or Path.home()) / HOST_SETTINGS
         return Path(os.path.abspath(settings / HOST_FOLDER))
     if scope == PROJECT:
         return Path(os.path.abspath(project / HOST_SETTINGS / HOST_FOLDER))
@@ -39,31 +39,31 @@ def place(scope: str | None, project: Path, environment: Mapping[str, str]) -> P
 
 
 def candidates(project: Path, environment: Mapping[str, str]) -> list[Path]:
-    """Every folder that a plugin of ours may be in, without repetition; the nearest to the project first."""
-    usual = [place(scope, project, environment) for scope in (PROJECT, USER, None)]
-    return list(dict.fromkeys([*usual, *listed(bridle_home(environment))]))
+    """Return every folder that may contain our plugin, the nearest to the project first."""
+    defaults = [default_folder(scope, project, environment) for scope in (PROJECT, USER, None)]
+    return list(dict.fromkeys([*defaults, *listed(bridle_home(environment))]))
 
 
 def listed(home: Path) -> list[Path]:
-    """The folders that were chosen for a plugin and are still noted."""
+    """Return the listed folders."""
     value = disk.read_json(home / LIST_FILE)
     if value is None:
         return []
     folders = value.get("folders") if isinstance(value, dict) else None
-    if not isinstance(folders, list) or not all(isinstance(one, str) for one in folders):
-        raise DiskError(f"{home / LIST_FILE} does not list folders", remedy="Move it away and install again.")
-    return [Path(one) for one in folders]
+    if not isinstance(folders, list) or not all(isinstance(folder, str) for folder in folders):
+        raise DiskError(f"{home / LIST_FILE} must have a list 'folders'", remedy="Move it away and install again.")
+    return [Path(folder) for folder in folders]
 
 
-def note(folder: Path, home: Path) -> None:
-    """Remember a folder that was chosen."""
+def remember(folder: Path, home: Path) -> None:
+    """Add a chosen folder to the list."""
     _change(home, lambda known: known if folder in known else [*known, folder])
 
 
 def forget(folder: Path, home: Path) -> None:
-    """Take a folder off the list; the list goes with its last one."""
+    """Remove a folder from the list; delete an empty list."""
     if (home / LIST_FILE).exists():
-        _change(home, lambda known: [one for one in known if one != folder])
+        _change(home, lambda known: [other for other in known if other != folder])
 
 
 def _change(home: Path, change: Callable[[list[Path]], list[Path]]) -> None:
@@ -73,7 +73,7 @@ def _change(home: Path, change: Callable[[list[Path]], list[Path]]) -> None:
         wanted = change(known)
         if not wanted:
             (home / LIST_FILE).unlink(missing_ok=True)
-            # Whoever waits for this lock sees that the file is another one, and takes that.
+            # A process that waits for this lock notices the new lock file and takes that one.
             (home / LOCK_FILE).unlink(missing_ok=True)
         elif wanted != known:
-            disk.write_json_atomic(home / LIST_FILE, {"folders": [str(one) for one in wanted]})
+            disk.write_json_atomic(home / LIST_FILE, {"folders": [str(folder) for folder in wanted]})

@@ -1,7 +1,7 @@
-"""The plugin as it lies in this package, made ready for one folder of one machine.
+"""Render the plugin's templates for one folder of one machine.
 
-What the files need to know (which Python, where Bridle is, where the plugin lies) stands in them as `@NAME@` and is
-filled in here: quoted for the shell, or as a Python string, so that any path is safe.
+The templates contain paths (Python, Bridle, the plugin) as `@NAME@`. They are filled in here, quoted for the shell or
+as a Python string, so that any path is safe.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from bridle.hosts.hooks.bridle_command import IN_PLUGIN
 
 SOURCE = Path(__file__).with_name("plugin")
 PACKAGE = Path(__file__).resolve().parents[3]
-"""The folder that holds this very Bridle."""
+"""The folder that contains this Bridle package."""
 HOOKS = "hooks/hooks.json"
 ENTRY = "hooks/hook.py"
 PROGRAM = IN_PLUGIN
 
-# Stands between quotes of the shell, of JSON and of Python: no quote, no backslash and no dollar may be in it.
+# Used inside quotes of the shell, of JSON and of Python: it must contain no quote, backslash or dollar.
 GONE = (
-    "Bridle is not where this plugin expects it, so this session is not held. "
+    "Bridle is not where this plugin expects it, so stops of this session are not blocked. "
     "Install Bridle again and run: bridle plugin install; or remove the plugin."
 )
 
-# After so many blocks in a row without a tool call Claude Code ends a session, whatever its hooks say.
+# After this many blocked stops in a row without a tool call, Claude Code ends the session anyway.
 BLOCK_CAP = 8
 BLOCK_CAP_VARIABLE = "CLAUDE_CODE_STOP_HOOK_BLOCK_CAP"
 
@@ -40,12 +40,12 @@ _PLAIN = frozenset({"GONE", "VERSION"})
 
 @dataclass(frozen=True)
 class Origin:
-    """The Bridle that the plugin belongs to."""
+    """The Bridle installation that a plugin belongs to."""
 
     python: str
     """The interpreter, as an absolute path."""
     package: str
-    """The folder that holds the package `bridle`."""
+    """The folder that contains the package `bridle`."""
     version: str
 
 
@@ -57,8 +57,8 @@ class File:
     mode: int
 
 
-def rendered(folder: Path, origin: Origin) -> dict[str, File]:
-    """Every file of the plugin, by its path in the folder it is meant for."""
+def render(folder: Path, origin: Origin) -> dict[str, File]:
+    """Return every file of the plugin, by its path in the folder."""
     values = {
         "PYTHON": origin.python,
         "PACKAGE": origin.package,
@@ -73,47 +73,47 @@ def rendered(folder: Path, origin: Origin) -> dict[str, File]:
 
 
 def hook_command(folder: Path, origin: Origin, event: str) -> str:
-    """What the plugin has its host run for an event."""
-    hooks = json.loads(rendered(folder, origin)[HOOKS].data)
+    """Return the command that the host runs for an event."""
+    hooks = json.loads(render(folder, origin)[HOOKS].data)
     command: str = hooks["hooks"][event][0]["hooks"][0]["command"]
     return command
 
 
 def block_cap(environment: Mapping[str, str]) -> str:
-    """How long the host lets a hook hold a session in which nothing is done, in words."""
-    chosen = environment.get(BLOCK_CAP_VARIABLE, "")
-    number = int(chosen) if chosen.isascii() and chosen.isdigit() else BLOCK_CAP
+    """Describe how many stops without a tool call Claude Code lets a hook block."""
+    value = environment.get(BLOCK_CAP_VARIABLE, "")
+    number = int(value) if value.isascii() and value.isdigit() else BLOCK_CAP
     if number == 0:
-        return f"Claude Code holds a session without limit ({BLOCK_CAP_VARIABLE} is 0)"
+        return f"Claude Code lets hooks block stops without limit ({BLOCK_CAP_VARIABLE} is 0)"
     return (
         f"Claude Code ends a session after {number} stops in a row without a tool call "
-        f"({BLOCK_CAP_VARIABLE} {'is set' if chosen else 'changes the number'})"
+        f"({BLOCK_CAP_VARIABLE} {'is set' if value else 'changes the number'})"
     )
 
 
 def _file(path: Path, values: Mapping[str, str]) -> File:
     text = path.read_text(encoding="utf-8")
     if path.suffix == ".json":
-        made = json.dumps(_filled(json.loads(text), values), indent=2, ensure_ascii=False) + "\n"
+        content = json.dumps(_fill_json(json.loads(text), values), indent=2, ensure_ascii=False) + "\n"
     elif path.suffix == ".py":
-        made = _PYTHON_NAME.sub(lambda found: ascii(values[found[1]]), text)
+        content = _PYTHON_NAME.sub(lambda match: ascii(values[match[1]]), text)
     else:
-        made = _shell(text, values)
+        content = _fill(text, values)
     is_program = str(path.relative_to(SOURCE)) == PROGRAM
-    return File(made.encode("utf-8", "surrogateescape"), 0o755 if is_program else 0o644)
+    return File(content.encode("utf-8", "surrogateescape"), 0o755 if is_program else 0o644)
 
 
-def _filled(value: Any, values: Mapping[str, str]) -> Any:
-    """A JSON document with every text in it filled in."""
+def _fill_json(value: Any, values: Mapping[str, str]) -> Any:
+    """Fill in every string of a JSON document."""
     if isinstance(value, str):
-        return _shell(value, values)
+        return _fill(value, values)
     if isinstance(value, list):
-        return [_filled(one, values) for one in value]
-    return {name: _filled(one, values) for name, one in value.items()} if isinstance(value, dict) else value
+        return [_fill_json(item, values) for item in value]
+    return {name: _fill_json(item, values) for name, item in value.items()} if isinstance(value, dict) else value
 
 
-def _shell(text: str, values: Mapping[str, str]) -> str:
+def _fill(text: str, values: Mapping[str, str]) -> str:
     return _NAME.sub(
-        lambda found: values[found[1]] if found[1] in _PLAIN else shlex.quote(values[found[1]]),
+        lambda match: values[match[1]] if match[1] in _PLAIN else shlex.quote(values[match[1]]),
         text,
     )

@@ -59,7 +59,7 @@ def install(*, chosen: str | None, scope: str | None, as_json: bool) -> int:
     changes = write(folder, origin)
     _try_hook(folder, origin)
     if chosen is not None:
-        locations.note(folder, bridle_home(os.environ))
+        locations.remember(folder, bridle_home(os.environ))
     steps = _steps(folder, scope, is_loaded=chosen is None and scope is not None)
     if as_json:
         _print({"folder": str(folder), "python": origin.python, "version": origin.version, "enable": steps}, changes)
@@ -125,7 +125,7 @@ def _folder(chosen: str | None, scope: str | None) -> Path:
         raise UsageError("--dir is empty", remedy="Name a folder, or omit the option.")
     if chosen is not None:
         return Path(os.path.abspath(os.path.expanduser(chosen)))
-    return locations.place(scope, top_of(Path.cwd()), os.environ)
+    return locations.default_folder(scope, top_of(Path.cwd()), os.environ)
 
 
 def _only_installed() -> Path:
@@ -208,9 +208,9 @@ def _print(document: dict[str, Any], changes: Changes) -> None:
 
 
 def _document(plugin: Installed) -> dict[str, Any]:
-    from bridle.hosts.install.install import faults
+    from bridle.hosts.install.install import find_faults
 
-    problems = faults(plugin)
+    problems = find_faults(plugin)
     origin = plugin.origin
     document = {"folder": str(plugin.folder), "version": origin.version, "python": origin.python}
     return document | {"package": origin.package, "works": not problems, "faults": problems}
