@@ -7,7 +7,7 @@ A flag that is not implemented is either ignored (`IGNORED`: the run does what i
 from __future__ import annotations
 
 from enum import Enum
-from typing import Any, NoReturn
+from typing import NoReturn, TypeAlias
 
 import msgspec
 
@@ -134,10 +134,14 @@ FLAGS: tuple[Flag, ...] = (
 _BY_NAME = {name: flag for flag in FLAGS for name in flag.names}
 
 
+FlagValue: TypeAlias = bool | str | tuple[str, ...]
+"""True for a flag without its value, the value, or all values of a flag that repeats."""
+
+
 class ParsedFlags(msgspec.Struct, frozen=True):
     """A parsed command line: values by flag, the prompt, and the ignored flags."""
 
-    values: dict[str, Any]
+    values: dict[str, FlagValue]
     prompt: str | None
     ignored: tuple[str, ...]
 
@@ -152,12 +156,13 @@ class ParsedFlags(msgspec.Struct, frozen=True):
 
     def texts(self, key: str) -> tuple[str, ...] | None:
         """Return the values of a flag that takes several, or None."""
-        return self.values.get(key)
+        value = self.values.get(key)
+        return value if isinstance(value, tuple) else None
 
 
 def parse(arguments: list[str]) -> ParsedFlags:
     """Parse a command line. Raises UsageError."""
-    values: dict[str, Any] = {}
+    values: dict[str, FlagValue] = {}
     prompts: list[str] = []
     ignored: list[str] = []
     rest = list(arguments)
@@ -200,7 +205,7 @@ def _find(word: str, rest: list[str]) -> tuple[Flag, str | None]:
     return flag, word[2:]
 
 
-def _take_argument(flag: Flag, value: str | None, rest: list[str]) -> Any:
+def _take_argument(flag: Flag, value: str | None, rest: list[str]) -> FlagValue:
     match flag.takes:
         case Takes.NOTHING:
             return True
@@ -232,12 +237,16 @@ def _checked_choice(flag: Flag, value: str) -> str:
     return value
 
 
-def _store(values: dict[str, Any], flag: Flag, argument: Any) -> None:
+def _store(values: dict[str, FlagValue], flag: Flag, argument: FlagValue) -> None:
     if flag.repeats:
-        more = argument if isinstance(argument, tuple) else (argument,)
-        values[flag.key] = (*values.get(flag.key, ()), *more)
+        earlier = values.get(flag.key, ())
+        values[flag.key] = (*_as_tuple(earlier), *_as_tuple(argument))
     else:
         values[flag.key] = argument
+
+
+def _as_tuple(value: FlagValue) -> tuple[str, ...]:
+    return value if isinstance(value, tuple) else (str(value),)
 
 
 def _unknown(name: str) -> NoReturn:

@@ -74,13 +74,11 @@ def make_options(flags: ParsedFlags) -> Options:
         raise UsageError("Error: --replay-user-messages requires --input-format=stream-json.")
     if flags.on("include_partial_messages") and output_format != "stream-json":
         raise UsageError("Error: --include-partial-messages requires --print and --output-format=stream-json.")
-    resume = flags.values.get("resume")
-    if resume is True:
+    if flags.values.get("resume") is True:
         raise UsageError(
             "Error: --resume requires a valid session ID or session title when used with --print."
             " Usage: claude -p --resume <session-id|title>"
         )
-    debug = flags.values.get("debug")
     return Options(
         prompt=flags.prompt,
         output_format=output_format,
@@ -111,7 +109,7 @@ def make_options(flags: ParsedFlags) -> Options:
         append_system_prompt_file=flags.text("append_system_prompt_file"),
         excludes_dynamic=flags.on("exclude_dynamic_system_prompt_sections"),
         continues=flags.on("continue"),
-        resume=resume,
+        resume=flags.text("resume"),
         resume_at=flags.text("resume_session_at"),
         forks=flags.on("fork_session"),
         session_id=flags.text("session_id"),
@@ -121,7 +119,7 @@ def make_options(flags: ParsedFlags) -> Options:
         has_commands=not flags.on("disable_slash_commands"),
         is_bare=flags.on("bare"),
         is_safe=flags.on("safe_mode"),
-        debug="" if debug is True else debug,
+        debug="" if flags.values.get("debug") is True else flags.text("debug"),
         debug_file=flags.text("debug_file"),
         mcp_configs=flags.texts("mcp_config") or (),
         ignored_flags=flags.ignored,

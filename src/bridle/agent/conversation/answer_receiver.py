@@ -13,7 +13,7 @@ from bridle.agent.conversation.model_setup import ModelSetup
 from bridle.agent.conversation.partial_answer import PartialAnswer
 from bridle.agent.conversation.running_calls import RunningCalls
 from bridle.agent.conversation.turn_result import TurnCounts
-from bridle.agent.model.api.question import Block
+from bridle.agent.model.api.question import Block, Usage
 from bridle.agent.model.api.stream_pieces import (
     AnswerBroken,
     AnswerFinished,
@@ -161,6 +161,6 @@ class AnswerReceiver:
             )
         )
 
-    def _count(self, answer: PartialAnswer, usage: dict[str, Any]) -> None:
+    def _count(self, answer: PartialAnswer, usage: Usage) -> None:
         self._counts.add(usage)
         self._requests.count(answer.model, usage)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import AsyncGenerator, Callable
-from typing import Any, cast
+from typing import cast
 
 import msgspec
 
@@ -13,7 +13,7 @@ from bridle.agent.compaction.window import Window, plan, used
 from bridle.agent.conversation.message_log import MessageLog
 from bridle.agent.model.api.client_protocol import ModelClient
 from bridle.agent.model.api.models import Model
-from bridle.agent.model.api.question import Question
+from bridle.agent.model.api.question import Question, Usage
 from bridle.agent.model.api.stream_pieces import (
     AnswerFinished,
     AnswerPiece,
@@ -32,7 +32,7 @@ from bridle.agent.stdio.output_events import (
     UserMessage,
 )
 
-CountUsage = Callable[[str, dict[str, Any]], None]
+CountUsage = Callable[[str, Usage], None]
 """Counts the usage (second) of an answer of a model (first)."""
 
 # A summary of fewer messages would not be shorter.
@@ -44,10 +44,10 @@ class LogCompaction:
 
     def __init__(self, log: MessageLog, compactor: Compactor, count: CountUsage) -> None:
         self._log, self._compactor, self._count = log, compactor, count
-        self._usage: dict[str, Any] = dict(log.session.history.usage)
+        self._usage: Usage = dict(log.session.history.usage)
         self._counted = len(log.messages)
 
-    def note_usage(self, usage: dict[str, Any]) -> None:
+    def note_usage(self, usage: Usage) -> None:
         """Remember the usage of the newest answer: it is how full the window is."""
         self._usage, self._counted = usage, len(self._log.messages) + 1
 

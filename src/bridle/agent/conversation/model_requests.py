@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Awaitable, Callable
-from typing import Any, cast
+from typing import cast
 
 from bridle.agent.compaction.compact_history import Compactor, Trigger
 from bridle.agent.conversation.compact import LogCompaction, ask_for_text
@@ -12,7 +12,7 @@ from bridle.agent.conversation.model_setup import ConversationOptions, ModelSetu
 from bridle.agent.conversation.turn_result import Totals
 from bridle.agent.model.api.client_protocol import ModelClient
 from bridle.agent.model.api.models import Model, resolve_model
-from bridle.agent.model.api.question import Message, Question
+from bridle.agent.model.api.question import Message, Question, Usage
 from bridle.agent.model.api.stream_pieces import AnswerPiece
 from bridle.agent.sessions.api_messages import blocks_of
 from bridle.agent.tools.toolbox import Toolbox
@@ -76,7 +76,7 @@ class ModelRequests:
         )
         return await ask_for_text(await self._connected(), request, self._count_cost)
 
-    def count(self, model: str, usage: dict[str, Any]) -> None:
+    def count(self, model: str, usage: Usage) -> None:
         """Count the usage of an answer in the conversation."""
         self._count_cost(model, usage)
         self._compaction.note_usage(usage)
@@ -118,7 +118,7 @@ class ModelRequests:
         skills: list[Message] = [{"role": "system", "content": listing}] if listing else []
         return [opened, *skills, *rest]
 
-    def _count_cost(self, model: str, usage: dict[str, Any]) -> None:
+    def _count_cost(self, model: str, usage: Usage) -> None:
         """Add an answer to the totals; the current model is counted under the name that `init` shows."""
         current = self._setup.model
         self.totals.ledger.add(current if model in ("", current.id) else resolve_model(model, {}), usage)

@@ -11,6 +11,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from bridle.agent.model.api.cost import CostLedger
+from bridle.agent.model.api.question import Usage
 from bridle.agent.stdio.output_events import Denial, ErrorResult, Result, SuccessResult
 
 _COUNTS = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens")
@@ -66,7 +67,7 @@ class TurnCounts(msgspec.Struct):
     first_byte: float | None = None
     first_block: float | None = None
 
-    def add(self, usage: dict[str, Any]) -> None:
+    def add(self, usage: Usage) -> None:
         """Add the usage of an answer."""
         for name in _COUNTS:
             self.usage[name] += _number(usage, name)
@@ -81,7 +82,7 @@ class TurnCounts(msgspec.Struct):
         tier = usage.get("service_tier")
         self.service_tier = tier if isinstance(tier, str) else self.service_tier
 
-    def result_usage(self) -> dict[str, Any]:
+    def result_usage(self) -> Usage:
         """Return the `usage` of a result."""
         return {
             **self.usage,

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import msgspec
 from msgspec import UNSET, Struct, UnsetType, field
 
-from bridle.agent.model.api.question import Block, Content
+from bridle.agent.model.api.question import Block, Content, Usage
 from bridle.agent.prompt.git_files import NO_BRANCH
 from bridle.agent.sessions.api_messages import AnswerHead
 
@@ -87,7 +87,7 @@ class AnswerMessage(Struct, kw_only=True):
     content: list[Block]
     stop_reason: Any
     stop_sequence: Any
-    usage: dict[str, Any]
+    usage: Usage
     stop_details: Any
 
 
@@ -252,9 +252,9 @@ def assistant(head: AnswerHead, block: Block, mark: Mark, origin: Origin, *, req
     )
 
 
-def full_usage(usage: dict[str, Any] | None) -> dict[str, Any]:
+def full_usage(usage: Usage | None) -> Usage:
     """Return usage with every field that clients expect, in their order, and those that the endpoint added."""
-    known: dict[str, Any] = {
+    known: Usage = {
         "input_tokens": 0,
         "cache_creation_input_tokens": 0,
         "cache_read_input_tokens": 0,

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 from msgspec import UNSET, Struct, UnsetType, field
 
-from bridle.agent.model.api.question import Block, Content
+from bridle.agent.model.api.question import Block, Content, Usage
 from bridle.agent.version import PROTOCOL_VERSION
 
 SYNTHETIC_MODEL = "<synthetic>"
@@ -192,7 +192,7 @@ class AssistantMessage(Struct, kw_only=True):
     content: list[Block]
     stop_reason: str | None = None
     stop_sequence: str | None = None
-    usage: dict[str, Any]
+    usage: Usage
     context_management: None = None
 
 
@@ -207,7 +207,7 @@ class SyntheticMessage(Struct, kw_only=True):
     stop_reason: str = "stop_sequence"
     stop_sequence: str = ""
     type: str = "message"
-    usage: dict[str, Any] = field(
+    usage: Usage = field(
         default_factory=lambda: {
             "input_tokens": 0,
             "output_tokens": 0,
@@ -305,8 +305,8 @@ class SuccessResult(_Result, kw_only=True):
     stop_reason: str | None
     session_id: str = ""
     total_cost_usd: float
-    usage: dict[str, Any]
-    model_usage: dict[str, dict[str, Any]] = field(name="modelUsage")
+    usage: Usage
+    model_usage: dict[str, Usage] = field(name="modelUsage")
     permission_denials: list[Denial]
     structured_output: Any = UNSET
     terminal_reason: str | UnsetType = UNSET
@@ -326,8 +326,8 @@ class ErrorResult(_Result, kw_only=True):
     stop_reason: str | None
     session_id: str = ""
     total_cost_usd: float
-    usage: dict[str, Any]
-    model_usage: dict[str, dict[str, Any]] = field(name="modelUsage")
+    usage: Usage
+    model_usage: dict[str, Usage] = field(name="modelUsage")
     permission_denials: list[Denial]
     structured_output: Any = UNSET
     terminal_reason: str | UnsetType = UNSET

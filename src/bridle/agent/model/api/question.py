@@ -11,6 +11,8 @@ from bridle.agent.model.api.models import Model
 Block: TypeAlias = dict[str, Any]
 """A content block, verbatim: it goes back to the endpoint with every field that came."""
 Content: TypeAlias = str | list[Block]
+Usage: TypeAlias = dict[str, Any]
+"""The `usage` of an answer, verbatim: clients see every field that came."""
 
 
 class Message(TypedDict):
