@@ -20,7 +20,7 @@ from bridle.agent.model.api.question import Message
 from bridle.agent.sessions.api_messages import NO_RESULT, AnswerHead, blocks_of
 from bridle.agent.sessions.open_session import Place, SessionRequest, open_session
 from bridle.agent.sessions.session import Session, new_uuid
-from tests.agent.samples import comparable, lines_in
+from tests.agent.fixtures.recorded_transcripts import comparable, lines_in
 from tests.real.parts import claude_program
 from tests.real.scene import BRIDLE, LIMIT_SECONDS, Scene, calls, processes_with, says, scene
 

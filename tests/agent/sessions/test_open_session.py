@@ -15,7 +15,7 @@ from bridle.agent.sessions.api_messages import AnswerHead, blocks_of
 from bridle.agent.sessions.open_session import Place, SessionRequest, open_session, project_folder
 from bridle.agent.sessions.session import Session, new_uuid
 from bridle.errors import SessionError, UsageError
-from tests.agent.samples import FOLDER, lines_in
+from tests.agent.fixtures.recorded_transcripts import FOLDER, lines_in
 
 ID = "aaaaaaaa-0000-4000-8000-000000000001"
 OTHER = "bbbbbbbb-0000-4000-8000-000000000001"

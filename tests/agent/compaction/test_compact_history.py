@@ -32,7 +32,7 @@ from bridle.agent.sessions.api_messages import AnswerHead, blocks_of, repair
 from bridle.agent.sessions.open_session import Place, SessionRequest, open_session
 from bridle.agent.sessions.session import Session, new_uuid
 from bridle.errors import ModelFailure
-from tests.agent.samples import is_sendable, lines_in, recorded
+from tests.agent.fixtures.recorded_transcripts import is_sendable, lines_in, recorded
 
 WINDOW = Window(context_tokens=200_000, max_output_tokens=32_000)
 LONG = "word " * 4_000  # about 5000 tokens

@@ -19,7 +19,7 @@ from bridle.agent.sessions.open_session import Place, SessionRequest, open_sessi
 from bridle.agent.sessions.session import Session, new_uuid
 from bridle.agent.sessions.transcript_entries import Origin
 from bridle.errors import DiskError
-from tests.agent.samples import Line, lines_in
+from tests.agent.fixtures.recorded_transcripts import Line, lines_in
 from tests.sizes import SIZES
 
 LIMIT_SECONDS = 60

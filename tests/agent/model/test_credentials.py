@@ -1,11 +1,9 @@
+"""Credentials: from the environment, a helper, or the stored token."""
+
 from __future__ import annotations
 
 import asyncio
-import json
-import os
 import stat
-import subprocess
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -229,125 +227,3 @@ def test_a_file_that_holds_no_token_is_told(text: str, tmp_path: Path) -> None:
     file.write_text(text)
     with pytest.raises((UsageError, DiskError), match=file.name):
         credentials.find({}, home=tmp_path)
-
-
-# The command.
-
-
-def command(home: Path, *arguments: str, stdin: str = "", **environment: str) -> subprocess.CompletedProcess[str]:
-    code = "import sys; from bridle.agent.command_line.auth_command import main; sys.exit(main(sys.argv[1:]))"
-    return subprocess.run(
-        [sys.executable, "-c", code, *arguments],
-        input=stdin,
-        capture_output=True,
-        text=True,
-        cwd=home,
-        env={"HOME": str(home), "PATH": "/usr/bin:/bin", "BRIDLE_HOME": str(home / "b"), **environment},
-        timeout=LIMIT_SECONDS,
-        check=False,
-    )
-
-
-TOKEN = "sk-ant-api03-abcdefghijklmnop-wxyz"
-
-
-def test_login_status_and_logout(tmp_path: Path) -> None:
-    assert command(tmp_path, "status").returncode == 1
-    done = command(tmp_path, "login", stdin=TOKEN + "\nrest\n")
-    assert (done.returncode, done.stdout) == (0, "")
-    assert "…wxyz" in done.stderr
-    assert TOKEN not in done.stderr
-    assert stored_token.load(tmp_path / "b") == stored_token.StoredToken("key", TOKEN)
-    done = command(tmp_path, "status")
-    assert (done.returncode, done.stdout) == (0, "requests use a stored key (…wxyz)\n")
-    done = command(tmp_path, "status", "--json")
-    assert json.loads(done.stdout) == {
-        "loggedIn": True,
-        "authMethod": "a stored key (…wxyz)",
-        "apiKeySource": "/login managed key",
-    }
-    assert command(tmp_path, "logout").returncode == 0
-    done = command(tmp_path, "status", "--json")
-    assert (done.returncode, json.loads(done.stdout)["loggedIn"]) == (1, False)
-
-
-def test_without_bridle_home_the_token_is_stored_in_the_users_home(tmp_path: Path) -> None:
-    assert command(tmp_path, "login", "--bearer", stdin="short", BRIDLE_HOME="").returncode == 0
-    assert stored_token.load(tmp_path / ".bridle") == stored_token.StoredToken("bearer", "short")
-    assert command(tmp_path, "status", BRIDLE_HOME="").stdout == "requests use a stored bearer token\n"
-
-
-@pytest.mark.parametrize(
-    ("environment", "method"),
-    [
-        ({"ANTHROPIC_API_KEY": "secret-key"}, "ANTHROPIC_API_KEY"),
-        ({"ANTHROPIC_AUTH_TOKEN": "secret-token"}, "ANTHROPIC_AUTH_TOKEN"),
-        ({"CLAUDE_CODE_OAUTH_TOKEN": "secret-token"}, "CLAUDE_CODE_OAUTH_TOKEN"),
-    ],
-)
-def test_status_names_the_variable_and_not_its_value(environment: dict[str, str], method: str, tmp_path: Path) -> None:
-    done = command(tmp_path, "status", "--json", **environment)
-    assert (done.returncode, json.loads(done.stdout)["authMethod"]) == (0, method)
-    assert "secret" not in done.stdout + done.stderr
-
-
-def test_status_knows_the_helper_of_the_settings(tmp_path: Path) -> None:
-    (tmp_path / ".claude").mkdir()
-    (tmp_path / ".claude" / "settings.json").write_text('{"apiKeyHelper": "echo k"}')
-    assert json.loads(command(tmp_path, "status", "--json").stdout)["authMethod"] == "apiKeyHelper"
-
-
-@pytest.mark.parametrize("arguments", [(), ("nonsense",), ("login", "now"), ("status", "--yaml"), ("logout", "x")])
-def test_a_wrong_command_line_is_refused_with_the_right_ones(arguments: tuple[str, ...], tmp_path: Path) -> None:
-    done = command(tmp_path, *arguments)
-    assert (done.returncode, done.stdout) == (1, "")
-    assert "auth login" in done.stderr
-
-
-def test_help_is_given(tmp_path: Path) -> None:
-    done = command(tmp_path, "--help")
-    assert (done.returncode, "auth logout" in done.stdout) == (0, True)
-
-
-# Makes its standard input the terminal that it is controlled from, as a shell does.
-AT_A_TERMINAL = """
-import fcntl, sys, termios
-fcntl.ioctl(0, termios.TIOCSCTTY, 0)
-from bridle.agent.command_line.auth_command import main
-sys.exit(main(["login"]))
-"""
-
-
-def test_a_token_that_is_typed_is_not_shown(tmp_path: Path) -> None:
-    ours, theirs = os.openpty()
-    child = subprocess.Popen(
-        [sys.executable, "-c", AT_A_TERMINAL],
-        stdin=theirs,
-        stdout=theirs,
-        stderr=theirs,
-        start_new_session=True,
-        env={"HOME": str(tmp_path), "PATH": "/usr/bin:/bin"},
-    )
-    os.close(theirs)
-    screen = b""
-    try:
-        while b"token: " not in screen:
-            screen += os.read(ours, 4096)
-        os.write(ours, TOKEN.encode() + b"\n")
-        while b"stored" not in screen:
-            screen += os.read(ours, 4096)
-        assert child.wait(LIMIT_SECONDS) == 0
-    finally:
-        child.kill()
-        child.wait()
-        os.close(ours)
-    assert TOKEN.encode() not in screen
-    assert stored_token.load(tmp_path / ".bridle") == stored_token.StoredToken("key", TOKEN)
-
-
-@pytest.mark.parametrize("stdin", ["", "\n", "two words\n"])
-def test_a_login_without_a_valid_token_stores_nothing(stdin: str, tmp_path: Path) -> None:
-    done = command(tmp_path, "login", stdin=stdin)
-    assert (done.returncode, done.stdout) == (1, "")
-    assert "the key or token must be printable ASCII" in done.stderr
-    assert not (tmp_path / "b").exists()

@@ -13,7 +13,7 @@ from bridle.agent.sessions import transcript_entries
 from bridle.agent.sessions.api_messages import AnswerHead
 from bridle.agent.sessions.session import Session, new_uuid
 from bridle.agent.sessions.transcript_entries import CompactMetadata, Origin
-from tests.agent.samples import Line, comparable, lines_in, recorded
+from tests.agent.fixtures.recorded_transcripts import Line, comparable, lines_in, recorded
 
 
 def origin_of(line: Line) -> Origin:

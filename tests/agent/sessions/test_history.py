@@ -15,7 +15,7 @@ from bridle.agent.sessions import read_transcript
 from bridle.agent.sessions.api_messages import NO_RESULT, blocks_of
 from bridle.agent.sessions.history import History, NotInTranscript, load
 from bridle.errors import DiskError
-from tests.agent.samples import FOLDER, RECORDED, Line, is_sendable, recorded
+from tests.agent.fixtures.recorded_transcripts import FOLDER, RECORDED, Line, is_sendable, recorded
 
 # What a summary leaves of a long conversation must not depend on how long it was.
 SMALL_BYTES = 8_000_000
