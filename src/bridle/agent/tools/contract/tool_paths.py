@@ -1,4 +1,4 @@
-"""Resolves the paths of tool calls, and words the errors about them."""
+"""Resolves the paths of tool calls, and formats the errors about them."""
 
 from __future__ import annotations
 

@@ -157,13 +157,13 @@ def _find_text(text: str, wanted: str) -> str | None:
     return None if position < 0 else text[position : position + len(wanted)]
 
 
-def _with_quotes_of(found: str, wanted: str, new: str) -> str:
+def _with_quotes_of(match: str, wanted: str, new: str) -> str:
     """Return the new text with curly quotes if the match has them and the wanted text does not."""
-    if found == wanted:
+    if match == wanted:
         return new
-    if "\u201c" in found or "\u201d" in found:
+    if "\u201c" in match or "\u201d" in match:
         new = _curled(new, '"', "\u201c", "\u201d")
-    if "\u2018" in found or "\u2019" in found:
+    if "\u2018" in match or "\u2019" in match:
         new = _curled(new, "'", "\u2018", "\u2019")
     return new
 

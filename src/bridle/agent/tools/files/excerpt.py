@@ -46,7 +46,7 @@ class Excerpt:
     total: int
     """The number of lines of the file, including the empty one after the last newline."""
     size: int
-    """The number of characters of the lines with line breaks, including lines that were not kept."""
+    """The number of characters of the lines with line breaks, including lines that were not parts."""
     state: os.stat_result
     digest: str
 
@@ -96,7 +96,7 @@ def _from_scan(file: BinaryIO, view: View, state: os.stat_result, cancelled: thr
     file.seek(0)
     digest = blake2b(digest_size=16)
     first, last = _first(view), _first(view) + (view.limit or 0)
-    kept: list[bytes] = []
+    parts: list[bytes] = []
     seen = size = kept_bytes = 0
     while chunk := file.read(_CHUNK_BYTES):
         if cancelled.is_set():
@@ -107,10 +107,10 @@ def _from_scan(file: BinaryIO, view: View, state: os.stat_result, cancelled: thr
             part = chunk[_after(chunk, first - seen) : _after(chunk, last - seen)]
             size += len(part)
             if kept_bytes < _KEEP_LIMIT_BYTES:
-                kept.append(part)
+                parts.append(part)
                 kept_bytes += len(part)
         seen += ends
-    lines = _lines(b"".join(kept))[: last - first] if seen >= first else []
+    lines = _lines(b"".join(parts))[: last - first] if seen >= first else []
     return Excerpt(lines, seen + 1, size, state, digest.hexdigest())
 
 

@@ -81,12 +81,12 @@ class Grep:
             result = await search(_flags(request, root), folder=folder, environment=self._environment)
         except SearchFailed as error:
             return failed_result(str(error))
-        found = await asyncio.to_thread(_format_output, request, result.stdout, folder, root, self._is_hidden)
+        formatted = await asyncio.to_thread(_format_output, request, result.stdout, folder, root, self._is_hidden)
         if result.timed_out or result.is_truncated:
-            found = _with_text(
-                found, f"{found.content}\n(The search was stopped early. Narrow it by path, glob or type.)"
+            formatted = _with_text(
+                formatted, f"{formatted.content}\n(The search was stopped early. Narrow it by path, glob or type.)"
             )
-        return await asyncio.to_thread(_save_large, found, _SHOWN_CHARACTERS, self._results_folder, call_id)
+        return await asyncio.to_thread(_save_large, formatted, _SHOWN_CHARACTERS, self._results_folder, call_id)
 
 
 def _format_output(request: GrepInput, output: bytes, folder: Path, root: Path, is_hidden: IsHidden) -> ToolResult:

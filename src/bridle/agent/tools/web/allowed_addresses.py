@@ -108,16 +108,16 @@ def require_public_name(address: WebAddress, environment: Mapping[str, str]) -> 
 def is_public(address: str) -> bool:
     """Whether an IP address is public, including IPv4 addresses embedded in IPv6."""
     try:
-        found = ip_address(address.partition("%")[0])
+        parsed = ip_address(address.partition("%")[0])
     except ValueError:
         return False
-    if isinstance(found, IPv6Address):
-        inner = found.ipv4_mapped or found.sixtofour
-        if inner is None and found in ip_network("64:ff9b::/96"):
-            return is_public(str(ip_address(int(found) & 0xFFFFFFFF)))
+    if isinstance(parsed, IPv6Address):
+        inner = parsed.ipv4_mapped or parsed.sixtofour
+        if inner is None and parsed in ip_network("64:ff9b::/96"):
+            return is_public(str(ip_address(int(parsed) & 0xFFFFFFFF)))
         if inner is not None:
             return is_public(str(inner))
-    return found.is_global and not found.is_multicast
+    return parsed.is_global and not parsed.is_multicast
 
 
 def _is_address(host: str) -> bool:
