@@ -21,7 +21,7 @@ from bridle.errors import LockHeld, SessionFileUnusable, StateFolderMissing, Usa
 from bridle.hosts.sessions import session_file
 from bridle.hosts.sessions.frontmatter import FRONTMATTER_LIMIT_BYTES, NUMBER_LIMIT, parse, render
 from bridle.hosts.sessions.session import DEFAULT_MAX_ITERATIONS, Session, SessionFile, moment, new_file, new_session
-from tests.agent.tools.forbidden import nobody
+from tests.agent.fixtures.unprivileged import nobody
 
 # A hang is a failure; a cold start on a busy machine takes a few seconds.
 LIMIT_SECONDS = 60

@@ -20,17 +20,7 @@ from bridle.agent.model.client import connect
 from bridle.errors import ModelFailure, UsageError
 from bridle.stage.script import load_script
 from bridle.stage.thread import running
-from tests.agent.model.asking import (
-    CALL,
-    FINE,
-    USAGE,
-    Heard,
-    asked,
-    asker,
-    hear,
-    heard_from,
-)
-from tests.agent.model.servers import (
+from tests.agent.fixtures.loopback_server import (
     PATIENCE_SECONDS,
     Peer,
     answering,
@@ -43,7 +33,17 @@ from tests.agent.model.servers import (
     status,
     text_frames,
 )
-from tests.agent.model.servers import Server as Loopback
+from tests.agent.fixtures.loopback_server import Server as Loopback
+from tests.agent.fixtures.model_answers import (
+    CALL,
+    FINE,
+    USAGE,
+    Heard,
+    asked,
+    asker,
+    hear,
+    heard_from,
+)
 
 
 def test_an_answer_comes_in_pieces_and_each_block_before_the_frame_that_ends_it() -> None:

@@ -15,8 +15,8 @@ from bridle.agent.model.client import RetryingClient
 from bridle.errors import DiskError, ModelFailure, UsageError
 from bridle.stage.script import load_script
 from bridle.stage.thread import running
-from tests.agent.model.asking import FINE, error
-from tests.agent.model.servers import question
+from tests.agent.fixtures.loopback_server import question
+from tests.agent.fixtures.model_answers import FINE, error
 from tests.real.scene import wait_for
 
 # A hang is a failure; a cold start on a busy machine takes a few seconds.

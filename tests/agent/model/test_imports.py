@@ -10,7 +10,7 @@ import pytest
 
 from bridle.stage.script import load_script
 from bridle.stage.thread import running
-from tests.agent.model.asking import FINE
+from tests.agent.fixtures.model_answers import FINE
 
 # A hang is a failure; a cold start on a busy machine takes a few seconds.
 LIMIT_SECONDS = 60

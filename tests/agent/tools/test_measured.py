@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from bridle.agent.tools.contract.declarations import EDIT, GLOB, GREP, NOTEBOOK_EDIT, READ, WEB_FETCH, WRITE
-from tests.agent.tools.desk import MEASURED, Desk, at_home, do, lay_out
-from tests.agent.tools.workplace import recorded
+from tests.agent.fixtures.file_tool_calls import MEASURED, Desk, at_home, do, lay_out
+from tests.agent.fixtures.shell_session import recorded
 
 FILES = ("Read", "Write", "Edit", "NotebookEdit")
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from bridle.agent.skills.catalogue import Skills
 from bridle.agent.tools.skill import SkillTool
-from tests.agent.tools.workplace import play, workplace
+from tests.agent.fixtures.shell_session import play, workplace
 
-MEASURED = Path(__file__).parent / "measured" / "schemas.json"
+MEASURED = Path(__file__).parents[1] / "fixtures" / "measured" / "schemas.json"
 
 # Loaded with the first command or the first skill that needs them: a session that answers in words needs none.
 LATE = (

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from bridle.agent.tools.files.known_files import FileMemory
-from tests.agent.tools.desk import Desk
-from tests.agent.tools.forbidden import nobody
+from tests.agent.fixtures.file_tool_calls import Desk
+from tests.agent.fixtures.unprivileged import nobody
 
 MEGABYTE = 1024 * 1024
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bridle.agent.tools.files.diff_hunks import structured_patch
-from tests.agent.tools.desk import MEASURED
+from tests.agent.fixtures.file_tool_calls import MEASURED
 
 CASES: list[dict[str, Any]] = json.loads((MEASURED / "patches.json").read_text("utf-8"))
 TEXTS = st.lists(st.sampled_from(["a\n", "b\n", "c\n", "d\n", "\n", " x\n"]), max_size=25).map("".join)

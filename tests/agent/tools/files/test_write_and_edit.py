@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.agent.tools.desk import Desk, do, left_behind
-from tests.agent.tools.forbidden import NOBODY, nobody
+from tests.agent.fixtures.file_tool_calls import Desk, do, left_behind
+from tests.agent.fixtures.unprivileged import NOBODY, nobody
 
 IS_ROOT = os.geteuid() == 0
 

@@ -7,16 +7,7 @@ import asyncio
 import pytest
 
 from bridle.agent.model.api.stream_pieces import AnswerBroken, AnswerRestarted, AnswerStarted, Retrying
-from tests.agent.model.asking import (
-    FINE,
-    LONG,
-    USAGE,
-    asked,
-    error,
-    hear,
-    streams,
-)
-from tests.agent.model.servers import (
+from tests.agent.fixtures.loopback_server import (
     Peer,
     answering,
     chunked,
@@ -26,7 +17,16 @@ from tests.agent.model.servers import (
     serving,
     text_frames,
 )
-from tests.agent.model.servers import Server as Loopback
+from tests.agent.fixtures.loopback_server import Server as Loopback
+from tests.agent.fixtures.model_answers import (
+    FINE,
+    LONG,
+    USAGE,
+    asked,
+    error,
+    hear,
+    streams,
+)
 
 
 def test_a_stream_that_breaks_off_is_asked_for_whole_and_only_the_whole_answer_counts() -> None:

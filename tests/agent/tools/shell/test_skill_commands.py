@@ -6,7 +6,7 @@ import pytest
 
 from bridle.agent.tools.shell.skill_commands import inline_commands
 from bridle.errors import UserError
-from tests.agent.tools.workplace import play, workplace
+from tests.agent.fixtures.shell_session import play, workplace
 
 
 def test_a_command_in_a_skill_runs_only_if_it_may(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 from bridle.agent.tools.shell.bash import Bash, BashInput
 from bridle.agent.tools.shell.limits import CommandLimits
 from bridle.agent.tools.shell.shell import Shell
-from tests.agent.tools.workplace import play, recorded, until, workplace
+from tests.agent.fixtures.shell_session import play, recorded, until, workplace
 
 # Calls whose answer depends on the machine, or that are told otherwise on purpose (see the tests that name them).
 OTHERWISE = {"kill -9 $$", "seq 1 20000", "sleep 5"}

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from bridle.agent.tools.arguments import validate_arguments
 from bridle.agent.tools.contract.tool import ToolResult
-from tests.agent.tools.desk import MEASURED
+from tests.agent.fixtures.file_tool_calls import MEASURED
 
 CASES: list[dict[str, Any]] = json.loads((MEASURED / "arguments.json").read_text("utf-8"))
 SCHEMAS: dict[str, dict[str, Any]] = json.loads((MEASURED / "declared-schemas.json").read_text("utf-8"))

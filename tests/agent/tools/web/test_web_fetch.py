@@ -12,7 +12,7 @@ import pytest
 
 from bridle.agent.tools.web.allowed_addresses import FetchError, is_public, is_same_site, parse_url, require_public_name
 from bridle.agent.tools.web.html_text import html_text, page_text
-from tests.agent.tools.desk import Desk
+from tests.agent.fixtures.file_tool_calls import Desk
 
 PAGE = b"""<!doctype html><html><head><title>T</title><style>x{}</style><script>bad("</p>")</script></head><body>
 <h1>Head</h1><p>Para <b>bold</b>

@@ -11,10 +11,12 @@ from bridle.agent.tools.contract.tool import Tool, ToolResult, run_tool
 from bridle.agent.tools.todo.task_items import TaskItems, TaskUpdateInput
 from bridle.agent.tools.todo.task_tools import task_list_tools
 from bridle.agent.tools.todo.todo_write import TodoWrite
-from tests.agent.tools.workplace import recorded
+from tests.agent.fixtures.shell_session import recorded
 
 # What Claude Code 2.1.197 answered to these calls, one after the other, on 2026-11-15.
-MEASURED: list[dict[str, Any]] = json.loads((Path(__file__).parent / "measured" / "task-list.json").read_text("utf-8"))
+MEASURED: list[dict[str, Any]] = json.loads(
+    (Path(__file__).parents[2] / "fixtures" / "measured" / "task-list.json").read_text("utf-8")
+)
 
 
 def ask(tool: Tool, **arguments: Any) -> ToolResult:

@@ -15,7 +15,7 @@ from bridle.agent.skills.slash_commands import ExpandedPrompt, LocalAnswer, Mean
 from bridle.agent.tools.contract.tool import ToolResult, run_tool
 from bridle.agent.tools.skill import SkillTool
 from bridle.errors import UserError
-from tests.agent.tools.workplace import recorded
+from tests.agent.fixtures.shell_session import recorded
 
 # What Claude Code 2.1.197 does with these documents was measured on 2026-11-15, where no recording is named.
 GREET = "---\nname: greet\ndescription: Greets people\n---\n# Greet\n\nSay GREETINGS to $ARGUMENTS.\n"

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.agent.tools.desk import Desk
+from tests.agent.fixtures.file_tool_calls import Desk
 
 
 def _cell(kind: str, source: str, **more: Any) -> dict[str, Any]:

@@ -8,7 +8,12 @@ import socket
 import pytest
 
 from bridle.agent.model.api.stream_pieces import Retrying
-from tests.agent.model.asking import (
+from tests.agent.fixtures.loopback_server import (
+    answering,
+    serving,
+    status,
+)
+from tests.agent.fixtures.model_answers import (
     FINE,
     LONG,
     asked,
@@ -17,11 +22,6 @@ from tests.agent.model.asking import (
     heard_from,
     place,
     streams,
-)
-from tests.agent.model.servers import (
-    answering,
-    serving,
-    status,
 )
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from bridle.agent.model.api.models import resolve_model
 from bridle.agent.model.api.stream_pieces import ModelFallback, Retrying
-from tests.agent.model.asking import (
+from tests.agent.fixtures.model_answers import (
     FINE,
     Answer,
     asked,

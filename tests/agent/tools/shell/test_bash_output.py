@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from bridle.agent.tools.shell.output_spool import KEPT_LIMIT_BYTES
-from tests.agent.tools.workplace import HANG_SECONDS, play, recorded, workplace
+from tests.agent.fixtures.shell_session import HANG_SECONDS, play, recorded, workplace
 
 GIGABYTE = 1024 * 1024 * 1024
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bridle.agent.tools.search.ripgrep import find_ripgrep
-from tests.agent.tools.desk import Desk, lay_out
+from tests.agent.fixtures.file_tool_calls import Desk, lay_out
 
 PAGED = "[Showing results with pagination ="
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from bridle.agent.tools.files.save import Cancelled, ChangedOnDisk, save
-from tests.agent.tools.desk import left_behind
+from tests.agent.fixtures.file_tool_calls import left_behind
 
 
 def test_a_file_that_changed_between_the_check_and_the_writing_is_not_written(tmp_path: Path) -> None:

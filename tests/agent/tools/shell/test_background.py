@@ -22,7 +22,7 @@ from bridle.agent.tools.shell.background import (
 )
 from bridle.agent.tools.shell.shell import Shell
 from bridle.agent.tools.shell_tools import normalize_arguments
-from tests.agent.tools.workplace import Workplace, play, recorded, until, workplace
+from tests.agent.fixtures.shell_session import Workplace, play, recorded, until, workplace
 
 
 def started_id(answer: Any) -> str:

@@ -23,8 +23,7 @@ from bridle.agent.model.api.stream_pieces import AnswerRestarted, AnswerStarted,
 from bridle.agent.model.client import RetryingClient, connect
 from bridle.agent.model.clouds import clients
 from bridle.errors import ModelFailure, UsageError
-from tests.agent.model.asking import Heard
-from tests.agent.model.servers import (
+from tests.agent.fixtures.loopback_server import (
     PATIENCE_SECONDS,
     Peer,
     Request,
@@ -38,7 +37,8 @@ from tests.agent.model.servers import (
     status,
     text_frames,
 )
-from tests.agent.model.servers import Server as Loopback
+from tests.agent.fixtures.loopback_server import Server as Loopback
+from tests.agent.fixtures.model_answers import Heard
 
 pytestmark = pytest.mark.real
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.agent.tools.workplace import HANG_SECONDS, open_files, play, until, workplace
+from tests.agent.fixtures.shell_session import HANG_SECONDS, open_files, play, until, workplace
 from tests.sizes import SIZES
 
 STUBBORN = "trap '' TERM INT HUP; touch ready; setsid sleep 300 & sleep 300 & while :; do sleep 0.05; done"

@@ -12,7 +12,7 @@ from bridle.agent.model.http.address import parse_address
 from bridle.agent.model.http.http_client import HttpClient, Timeouts
 from bridle.agent.model.http.proxy import proxy_for
 from bridle.errors import NetworkError, UsageError
-from tests.agent.model.servers import (
+from tests.agent.fixtures.loopback_server import (
     AUTHORITY,
     CERTIFICATES,
     PATIENCE_SECONDS,
@@ -23,7 +23,7 @@ from tests.agent.model.servers import (
     serving,
     status,
 )
-from tests.agent.model.servers import Server as Loopback
+from tests.agent.fixtures.loopback_server import Server as Loopback
 
 QUICK = Timeouts(connect_seconds=PATIENCE_SECONDS, headers_seconds=PATIENCE_SECONDS, idle_seconds=PATIENCE_SECONDS)
 
