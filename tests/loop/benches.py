@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from bridle.loop.effects import CheckArgs, ProtectArgs
 from bridle.loop.performers.check import check
 from bridle.loop.performers.protect import protect
 from bridle.loop.plan.model import Plan, Task
@@ -47,11 +48,12 @@ class Scene:
 
     def protect(self, *, may_edit: Sequence[str] = (), iteration: int = 1, **more: object) -> dict[str, Any]:
         args = {"task": "T", "iteration": iteration, "snapshot": None, "may_edit": list(may_edit), **more}
-        return asyncio.run(protect(args, self.context))
+        return asyncio.run(protect(ProtectArgs.from_json(args), self.context)).as_json()
 
     def check(self, *commands: str, task: str = "T", when: str = "after") -> dict[str, Any]:
         listed = [{"command": command, "of": "task"} for command in commands]
-        return asyncio.run(check({"task": task, "iteration": 1, "when": when, "checks": listed}, self.context))
+        args = CheckArgs.from_json({"task": task, "iteration": 1, "when": when, "checks": listed})
+        return asyncio.run(check(args, self.context)).as_json()
 
     def commit(self, title: str = "T") -> str:
         """A commit as the harness makes it."""

@@ -16,12 +16,23 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from bridle.loop.effects import CheckArgs, ProtectArgs
 from bridle.loop.performers.check import check
 from bridle.loop.performers.protect import protect
+from bridle.loop.working_copy.run_context import RunContext
 from tests.loop.benches import reopen
 from tests.workspace.repositories import picture
 
-ACTS = {"check": check, "protect": protect}
+
+async def _check(args: dict[str, Any], context: RunContext) -> dict[str, Any]:
+    return (await check(CheckArgs.from_json(args), context)).as_json()
+
+
+async def _protect(args: dict[str, Any], context: RunContext) -> dict[str, Any]:
+    return (await protect(ProtectArgs.from_json(args), context)).as_json()
+
+
+ACTS = {"check": _check, "protect": _protect}
 # Moments at which something in the world has changed, or is about to.
 MOMENTS = ("open", "os.", "subprocess.Popen", "shutil.", "fcntl.", "socket.")
 

@@ -14,11 +14,10 @@ from bridle.ground import clock, ids
 from bridle.journal.format.entries import OK, Posted
 from bridle.journal.stores.create import NewRun, create_run
 from bridle.journal.stores.file_store import FileStore
-from bridle.loop import effects
-from bridle.loop.control.current_state import recall
+from bridle.loop import effect_results, effects
+from bridle.loop.control.current_state import replay_receipt
 from bridle.loop.plan.markdown import parse_markdown
 from bridle.loop.process import ralph
-from bridle.loop.process.active_time import CLOCK, clock_of
 from bridle.loop.settings.model import Settings
 
 RED, GREEN = 1, 0
@@ -72,12 +71,12 @@ class Played:
         (action,) = self.waits()
         assert action.effect.kind == kind, (action.effect.kind, action.task.get("inputs"))
         if value is not None:
-            value = {**value, CLOCK: clock_of(self.driver, clock.iso(self.now))}
+            value = {**value, "clock": {"since": self.driver, "until": clock.iso(self.now)}}
         with self.store.write("test") as writer:
             stamp = clock.iso(self.now)
             writer.resolve(action.effect.effect_id, Posted(OK, value=value, started_at=stamp, finished_at=stamp))
 
-    def work(self, ending: str = effects.OK, *, agent: str | None = None, **more: Any) -> None:
+    def work(self, ending: str = effect_results.OK, *, agent: str | None = None, **more: Any) -> None:
         """An iteration that ends so."""
         if agent is not None:
             assert self.asked(effects.WORK)["agent"] == agent
@@ -97,7 +96,6 @@ class Played:
             self.post(effects.COMMIT, {"commit": "c" * 40, "tree": "t"})
 
     def receipt(self) -> dict[str, Any]:
-        """Where it stands."""
+        """The receipt as JSON values."""
         self.waits()
-        document, _ = recall(self.store)
-        return document
+        return replay_receipt(self.store).as_json()

@@ -12,7 +12,7 @@ import pytest
 
 from bridle.ground import prices
 from bridle.journal.stores.file_store import FileStore
-from bridle.loop.performers.earlier_attempts import cut_off, spent_before
+from bridle.loop.performers.earlier_attempts import interrupted_work, spent_before
 from bridle.run.request import Request
 from tests.loop.loops import loop
 
@@ -90,7 +90,7 @@ def test_who_is_killed_again_and_again_in_one_iteration_comes_to_the_limit_of_it
     assert here.bridle("resume").returncode == -9
     done = here.bridle("resume")
     assert done.returncode == 3
-    assert "6.0000 of 5 USD are spent, with agents that Bridle did not survive" in done.stdout
+    assert "6.0000 of 5 USD are spent, including agents of killed runs" in done.stdout
     assert len(here.calls()) == 2
     assert here.bridle("resume", "--max-cost", "7").returncode == -9
     assert len(here.calls()) == 3
@@ -120,7 +120,7 @@ def test_agents_of_another_run_and_of_other_tasks_are_not_counted(tmp_path: Path
         runs += [path.name for path in (here.folder / ".a5c/runs").iterdir() if path.name not in (*runs, ".lock")]
         here.git("checkout", "-q", "-f", "main")
     store = [FileStore(here.folder / ".a5c/runs" / run) for run in runs]
-    assert [cut_off(one, [here.folder]).cost_usd for one in store] == [3.0, 3.0]
+    assert [interrupted_work(one, [here.folder]).cost_usd for one in store] == [3.0, 3.0]
 
 
 def test_nobody_was_at_work_later_than_now(tmp_path: Path) -> None:
@@ -129,7 +129,7 @@ def test_nobody_was_at_work_later_than_now(tmp_path: Path) -> None:
     (run,) = (here.folder / ".a5c/runs").glob("0*")
     (log,) = (here.folder / ".ralph/logs/claude").glob("*.ndjson")
     os.utime(log, (4e9, 4e9))
-    ((began, ended),) = cut_off(FileStore(run), [here.folder]).at_work
+    ((began, ended),) = interrupted_work(FileStore(run), [here.folder]).spans
     assert began < ended <= datetime.now(UTC)
 
 

@@ -160,17 +160,18 @@ def test_two_checks_at_once_have_a_checkout_each(here: Scene) -> None:
     other = replace(here.context, run_folder=here.folder / ".a5c/runs/other")
 
     async def story() -> list[str]:
+        from bridle.loop.effects import Check, CheckArgs
         from bridle.loop.performers.check import check
 
         waits = "echo x > ../$NAME; for n in $(seq 200); do [ -e ../a -a -e ../b ] && break; sleep 0.05; done; pwd"
-        args = {"task": "T", "iteration": 1, "checks": [{"command": waits, "of": "task"}]}
+        args = CheckArgs(task="T", iteration=1, checks=(Check(command=waits, owner="task"),))
         told = await asyncio.gather(
             *(
                 check(args, context.with_variables({"NAME": name}))
                 for context, name in ((here.context, "a"), (other, "b"))
             )
         )
-        return [one["results"][0]["output"] for one in told]
+        return [one.results[0].output for one in told]
 
     assert len(set(asyncio.run(story()))) == 2
     assert setups(here) == 2

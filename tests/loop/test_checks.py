@@ -16,6 +16,7 @@ from bridle.errors import DiskError, InternalError
 from bridle.ground import clock
 from bridle.loop.checks import fixed_tree
 from bridle.loop.checks.run_check import HEAD_CHARACTERS, LOG_LIMIT_BYTES, TAIL_CHARACTERS, create_output
+from bridle.loop.effects import CheckArgs
 from bridle.wire.mask import MASKED, Mask
 from tests.loop.benches import Scene, scene
 from tests.sizes import SIZES
@@ -47,15 +48,9 @@ def test_no_check_at_all_is_not_a_pass(here: Scene) -> None:
     assert here.check()["passed"] is False
 
 
-def test_a_check_without_a_command_is_refused(here: Scene) -> None:
-    with pytest.raises(InternalError, match="without command or owner"):
-        asyncio.run(verify_args(here))
-
-
-async def verify_args(here: Scene) -> None:
-    from bridle.loop.performers.check import check
-
-    await check({"task": "T", "iteration": 1, "when": "after", "checks": [{"command": "true"}]}, here.context)
+def test_a_check_without_an_owner_is_refused() -> None:
+    with pytest.raises(InternalError, match="missing required field `of`"):
+        CheckArgs.from_json({"checks": [{"command": "true"}]})
 
 
 def test_the_log_is_raw_and_private_and_everything_else_is_masked(here: Scene) -> None:

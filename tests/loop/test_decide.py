@@ -2,41 +2,36 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bridle.cli.people.loop_runs import EXIT_CODES
+from bridle.loop.control.runs import final_status
+from bridle.loop.effect_results import CheckResult, SummarizeResult
+from bridle.loop.plan.model import Plan
 from bridle.loop.process import decisions
-from bridle.loop.process.receipt import VERIFIED, exit_code, receipt, verdict
-from bridle.loop.process.task_state import (
-    BLOCKED,
-    DONE,
-    FAILED,
-    GOOD,
-    GUARD_ONLY,
-    NEEDS_YOU,
-    PENDING,
-    SATISFIED,
-    STUCK,
-    UNVERIFIED,
-    RunState,
-    TaskState,
-    Usage,
-)
-from bridle.loop.settings.limits import Limits, expected_cost, reached
+from bridle.loop.process.limit_checks import expected_cost, limit_reached
+from bridle.loop.process.receipt import build_receipt, verdict
+from bridle.loop.process.task_state import ACCEPTED, VERIFIED, RunState, TaskState, Usage, Verdict
+from bridle.loop.run_inputs import RunInputs
+from bridle.loop.settings.limits import Limits
+from bridle.loop.settings.model import Settings
 
-VERDICTS = (PENDING, DONE, GUARD_ONLY, SATISFIED, UNVERIFIED, FAILED, STUCK, NEEDS_YOU, BLOCKED)
-INPUTS = {"run": "01RUN", "branch": "bridle/01run", "base": "abc", "came_from": "main", "plan": {"source": "PLAN.md"}}
+PENDING, DONE, GUARD_ONLY, SATISFIED = Verdict.PENDING, Verdict.DONE, Verdict.GUARD_ONLY, Verdict.SATISFIED
+UNVERIFIED, FAILED, STUCK, NEEDS_YOU = Verdict.UNVERIFIED, Verdict.FAILED, Verdict.STUCK, Verdict.NEEDS_YOU
+BLOCKED = Verdict.BLOCKED
+VERDICTS = tuple(Verdict)
+PLAN = Plan("P", "", (), source="PLAN.md")
+INPUTS = RunInputs("01RUN", "/repository", "abc", "bridle/01run", "main", PLAN, Settings())
 
 
 def ledger(*tasks: TaskState) -> RunState:
     return RunState({task.title: task for task in tasks})
 
 
-def result(command: str, exit_code: int, of: str = "task", output: str = "") -> dict[str, Any]:
-    return {"command": command, "exit_code": exit_code, "of": of, "output": output, "seconds": 0.1}
+def result(command: str, exit_code: int, of: str = "task", output: str = "") -> CheckResult:
+    return CheckResult(command=command, exit_code=exit_code, owner=of, output=output, seconds=0.1)
 
 
 def title(task: TaskState | None) -> str | None:
@@ -53,14 +48,14 @@ def test_the_smallest_priority_goes_first_and_equals_keep_their_order() -> None:
 
 
 @pytest.mark.parametrize("before", VERDICTS)
-def test_a_task_waits_for_those_it_needs(before: str) -> None:
+def test_a_task_waits_for_those_it_needs(before: Verdict) -> None:
     book = ledger(TaskState("a", verdict=before), TaskState("b", needs=("a",)))
-    expected = "b" if before in GOOD else "a" if before == PENDING else None
+    expected = "b" if before in ACCEPTED else "a" if before == PENDING else None
     assert title(decisions.next_task(book)) == expected
 
 
 @pytest.mark.parametrize("before", VERDICTS)
-def test_only_what_can_never_be_begun_is_blocked(before: str) -> None:
+def test_only_what_can_never_be_begun_is_blocked(before: Verdict) -> None:
     book = ledger(TaskState("c", needs=("b",)), TaskState("b", needs=("a",)), TaskState("a", verdict=before))
     marked = {task.title for task in decisions.block(book)}
     assert marked == ({"b", "c"} if before in (FAILED, STUCK, BLOCKED) else set())
@@ -82,7 +77,7 @@ def test_what_waited_for_a_task_is_open_again_when_that_is_tried_again() -> None
 
 
 @given(st.lists(st.tuples(st.sampled_from(VERDICTS), st.sets(st.integers(0, 5), max_size=3)), min_size=1, max_size=6))
-def test_there_is_always_a_next_task_or_a_reason_for_none(tasks: list[tuple[str, set[int]]]) -> None:
+def test_there_is_always_a_next_task_or_a_reason_for_none(tasks: list[tuple[Verdict, set[int]]]) -> None:
     """Needs point backwards, so that there are no rings."""
     book = ledger(
         *(
@@ -97,7 +92,7 @@ def test_there_is_always_a_next_task_or_a_reason_for_none(tasks: list[tuple[str,
         assert PENDING not in verdicts or NEEDS_YOU in verdicts
     else:
         assert chosen.verdict == PENDING
-        assert all(book.tasks[need].verdict in GOOD for need in chosen.needs)
+        assert all(book.tasks[need].verdict in ACCEPTED for need in chosen.needs)
 
 
 def test_a_failure_is_told_from_another_by_its_checks_and_its_tree() -> None:
@@ -119,7 +114,6 @@ def test_stuck_is_the_same_failure_so_many_times_in_a_row() -> None:
 def test_broken_tasks_are_those_of_others_and_each_is_named_once() -> None:
     results = [result("a", 1), result("g", 1, "guard"), result("x", 1, "X"), result("y", 2, "X"), result("z", 0, "Z")]
     assert decisions.broken_tasks(results) == ["X"]
-    assert [one["command"] for one in decisions.failed_of(results, "guard")] == ["g"]
 
 
 def test_the_failure_for_the_next_prompt_holds_what_failed_and_nothing_else() -> None:
@@ -133,30 +127,30 @@ def test_an_overloaded_endpoint_is_waited_for_from_five_seconds_to_five_minutes(
 
 
 def spent(*costs: float) -> RunState:
-    book = ledger(TaskState("a", spent=Usage(cost_usd=sum(costs))))
+    book = ledger(TaskState("a", usage=Usage(cost_usd=sum(costs))))
     book.iterations, book.iteration_costs = len(costs), list(costs)
     return book
 
 
 def test_a_run_may_begin_within_its_bounds() -> None:
-    assert reached(Limits(), spent(), elapsed_seconds=0) is None
+    assert limit_reached(Limits(), spent(), elapsed_seconds=0) is None
 
 
 @pytest.mark.parametrize(
     ("limits", "elapsed", "said"),
     [
-        (Limits(max_iterations=2), 0, "2 iterations are used up"),
-        (Limits(max_seconds=60), 60, "the time is over"),
-        (Limits(max_cost_usd=2), 0, "are spent"),
-        (Limits(max_cost_usd=2.5), 0, "the next iteration would cost about 1.0000 USD"),
+        (Limits(max_iterations=2), 0, "the limit of 2 iterations is reached"),
+        (Limits(max_seconds=60), 60, "the time limit of 60 seconds is reached"),
+        (Limits(max_cost_usd=2), 0, "the cost limit is reached: 2.0000 of 2 USD spent"),
+        (Limits(max_cost_usd=2.5), 0, "it would cost about 1.0000 USD"),
     ],
 )
 def test_each_bound_stops_the_next_iteration_and_is_named(limits: Limits, elapsed: float, said: str) -> None:
-    assert said in str(reached(limits, spent(1, 1), elapsed_seconds=elapsed))
+    assert said in str(limit_reached(limits, spent(1, 1), elapsed_seconds=elapsed))
 
 
 def test_the_last_iteration_may_use_up_the_bound_exactly() -> None:
-    assert reached(Limits(max_cost_usd=3, max_iterations=3), spent(1, 1), elapsed_seconds=0) is None
+    assert limit_reached(Limits(max_cost_usd=3, max_iterations=3), spent(1, 1), elapsed_seconds=0) is None
 
 
 def test_the_next_iteration_is_taken_to_cost_what_the_dearest_of_the_last_three_did() -> None:
@@ -197,21 +191,21 @@ def test_a_bound_of_time_is_shown_in_the_largest_whole_unit(seconds: float, word
         ((FAILED, NEEDS_YOU), NEEDS_YOU, 4),
     ],
 )
-def test_the_whole_is_as_bad_as_its_worst_task(verdicts: tuple[str, ...], word: str, code: int) -> None:
+def test_the_whole_is_as_bad_as_its_worst_task(verdicts: tuple[Verdict, ...], word: str, code: int) -> None:
     book = ledger(*(TaskState(str(n), verdict=one) for n, one in enumerate(verdicts)))
     assert verdict(list(book.tasks.values())) == word
-    assert exit_code(receipt(INPUTS, book, Limits(), seconds=1)) == code
+    assert EXIT_CODES[final_status(build_receipt(INPUTS, book, Limits(), seconds=1))] == code
 
 
 def test_a_receipt_adds_up_what_was_spent_and_what_of_it_was_wasted() -> None:
     book = ledger(
         TaskState(
-            "a", verdict=DONE, commit="c1", spent=Usage(0.5, 10, 1, 2.0), verified_usd=0.375, checks=[result("t", 0)]
+            "a", verdict=DONE, commit="c1", usage=Usage(0.5, 10, 1, 2.0), verified_usd=0.375, checks=(result("t", 0),)
         ),
-        TaskState("b", verdict=FAILED, spent=Usage(0.25, 5, 2, 1.0)),
+        TaskState("b", verdict=FAILED, usage=Usage(0.25, 5, 2, 1.0)),
     )
-    book.aside.add({"cost_usd": 0.125, "input_tokens": 1, "seconds": None, "output_tokens": True})
-    document = receipt(INPUTS, book, Limits(), seconds=9.5)
+    book.overhead.add(SummarizeResult.from_json({"cost_usd": 0.125, "input_tokens": 1, "seconds": None}))
+    document = build_receipt(INPUTS, book, Limits(), seconds=9.5).as_json()
     assert (document["cost_usd"], document["verified_usd"], document["wasted_usd"]) == (0.875, 0.375, 0.5)
     assert [task["wasted_usd"] for task in document["tasks"]] == [0.125, 0.25]
     assert (document["input_tokens"], document["output_tokens"]) == (16, 3)
@@ -224,14 +218,14 @@ def test_a_receipt_adds_up_what_was_spent_and_what_of_it_was_wasted() -> None:
 
 
 @given(st.lists(st.tuples(st.sampled_from(VERDICTS), st.integers(0, 1000)), min_size=1))
-def test_verified_and_wasted_work_are_the_whole_cost(tasks: list[tuple[str, int]]) -> None:
+def test_verified_and_wasted_work_are_the_whole_cost(tasks: list[tuple[Verdict, int]]) -> None:
     book = ledger(
         *(
-            TaskState(str(n), verdict=v, spent=Usage(cents / 100), verified_usd=cents / 200 if v in VERIFIED else 0.0)
+            TaskState(str(n), verdict=v, usage=Usage(cents / 100), verified_usd=cents / 200 if v in VERIFIED else 0.0)
             for n, (v, cents) in enumerate(tasks)
         )
     )
-    document = receipt(INPUTS, book, Limits(), seconds=0)
+    document = build_receipt(INPUTS, book, Limits(), seconds=0).as_json()
     assert document["wasted_usd"] + document["verified_usd"] == pytest.approx(document["cost_usd"])
     worth = sum(task["cost_usd"] - task["wasted_usd"] for task in document["tasks"] if task["verdict"] in VERIFIED)
     assert document["verified_usd"] == pytest.approx(worth)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,19 +11,21 @@ from hypothesis import strategies as st
 from bridle.ground import clock
 from bridle.loop import effects as effects_module
 from bridle.loop.control import time_used
+from bridle.loop.effect_results import Clock
 from bridle.loop.performers.earlier_attempts import InterruptedWork
-from bridle.loop.process.active_time import CLOCK, ActiveTime, clock_of
+from bridle.loop.process.active_time import ActiveTime
+from bridle.loop.process.receipt import Receipt
 from tests.loop.played import Played
 
 
-def effect(since: str, until: str) -> dict[str, Any]:
-    return {CLOCK: clock_of(f"2026-11-{since}.000Z", f"2026-11-{until}.000Z")}
+def effect(since: str, until: str) -> Clock:
+    return Clock(since=f"2026-11-{since}.000Z", until=f"2026-11-{until}.000Z")
 
 
-def seconds(*effects: Any) -> float:
+def seconds(*clocks: Clock | None) -> float:
     time = ActiveTime()
-    for one in effects:
-        time.take(one)
+    for one in clocks:
+        time.add(one)
     return time.seconds
 
 
@@ -61,19 +62,19 @@ def test_a_driver_that_ends_in_the_midst_of_an_effect_has_used_its_time(tmp_path
     run.now += timedelta(minutes=30)
     time_used.end(run.store, began, run.now)  # interrupted at the first check
     run.now += timedelta(hours=9)
-    assert time_used.seconds_left(run.store, run.receipt(), 3600.0, InterruptedWork()) == 1800
+    assert time_used.seconds_left(run.store, Receipt.from_json(run.receipt()), 3600.0, InterruptedWork()) == 1800
     since = time_used.begin(run.store, run.now, InterruptedWork())
     assert run.now - since == timedelta(minutes=30)
     run.now += timedelta(minutes=10)
     time_used.end(run.store, since, run.now)  # and once more
     run.now += timedelta(hours=9)
-    assert time_used.seconds_left(run.store, run.receipt(), 3600.0, InterruptedWork()) == 1200
+    assert time_used.seconds_left(run.store, Receipt.from_json(run.receipt()), 3600.0, InterruptedWork()) == 1200
     run.driver = clock.iso(time_used.begin(run.store, run.now, InterruptedWork()))
     run.now += timedelta(minutes=5)
     run.look(1)
     assert run.receipt()["seconds"] == 45 * 60
     assert time_used.begin(run.store, run.now, InterruptedWork()) == run.now
-    assert time_used.seconds_left(run.store, run.receipt(), 3600.0, InterruptedWork()) == 15 * 60
+    assert time_used.seconds_left(run.store, Receipt.from_json(run.receipt()), 3600.0, InterruptedWork()) == 15 * 60
 
 
 def test_a_driver_that_was_killed_has_used_the_time_up_to_its_agents_last_sign_of_life(tmp_path: Path) -> None:
@@ -85,7 +86,7 @@ def test_a_driver_that_was_killed_has_used_the_time_up_to_its_agents_last_sign_o
         return InterruptedWork(0.0, [(began + first * minute, began + last * minute) for first, last in spans])
 
     def left(cut_off: InterruptedWork) -> float:
-        return time_used.seconds_left(run.store, run.receipt(), 3600.0, cut_off) / 60
+        return time_used.seconds_left(run.store, Receipt.from_json(run.receipt()), 3600.0, cut_off) / 60
 
     assert left(killed((1, 6), (100, 110))) == 45
     assert left(killed((1, 6), (2, 8))) == 53  # two workers at once

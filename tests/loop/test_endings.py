@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from bridle.loop import effects
-from bridle.loop.performers.agent_ending import ending
+from bridle.loop.effect_results import CRASHED, LIMIT, OK, TRANSIENT, UNUSABLE
+from bridle.loop.performers.agent_ending import classify_ending
 from bridle.run.budget import Cost
 from bridle.run.runner import Finished
 from bridle.wire.dialects.dialect_table import decoder_for
@@ -38,8 +38,8 @@ def result(text: str, **more: Any) -> dict[str, Any]:
 
 
 def told(agent: str, *lines: Any, **more: Any) -> tuple[str | None, str | None]:
-    found = ending(finished(agent, *lines, **more), agent=agent, question="", now=NOW)
-    return found["ending"], found["resets_at"]
+    end = classify_ending(finished(agent, *lines, **more), agent=agent, question="", now=NOW)
+    return end.ending, end.limit_resets_at
 
 
 def codex(message: str) -> list[dict[str, Any]]:
@@ -64,44 +64,44 @@ AT_THREE = "2026-11-15T20:00:00.000Z"
 @pytest.mark.parametrize(
     ("agent", "lines", "what", "resets_at"),
     [
-        ("claude", [result("5-hour limit reached · resets 3pm (America/New_York)")], effects.LIMIT, AT_THREE),
-        ("claude", [result("You've hit your limit · resets 3pm (America/New_York)")], effects.LIMIT, AT_THREE),
+        ("claude", [result("5-hour limit reached · resets 3pm (America/New_York)")], LIMIT, AT_THREE),
+        ("claude", [result("You've hit your limit · resets 3pm (America/New_York)")], LIMIT, AT_THREE),
         ("claude", [result("You've hit your session limit · resets 3pm (America/New_York)", api_error_status=429)],
-         effects.LIMIT, AT_THREE),
-        ("claude", [result("Claude AI usage limit reached|1794750000")], effects.LIMIT, "2026-11-15T13:40:00.000Z"),
-        ("claude", [result("Claude AI usage limit reached|99999999999999999")], effects.LIMIT, None),
+         LIMIT, AT_THREE),
+        ("claude", [result("Claude AI usage limit reached|1794750000")], LIMIT, "2026-11-15T13:40:00.000Z"),
+        ("claude", [result("Claude AI usage limit reached|99999999999999999")], LIMIT, None),
         ("claude", [{"type": "rate_limit_event", "session_id": SESSION,
                      "rate_limit_info": {"status": "rejected", "resetsAt": 10**15}},
-                    result("You've hit your limit")], effects.LIMIT, None),
-        ("claude", [result("API Error: 429 rate_limit_error", api_error_status=429)], effects.TRANSIENT, None),
-        ("claude", [result("API Error: 529 overloaded_error", api_error_status=529)], effects.TRANSIENT, None),
-        ("claude", [result("API Error (Connection error.)")], effects.TRANSIENT, None),
-        ("claude", [result("API Error: 500 Internal server error", api_error_status=500)], effects.TRANSIENT, None),
-        ("claude", [result("Invalid API key · Please run /login")], effects.UNUSABLE, None),
-        ("claude", [result("Invalid API key · Fix external API key")], effects.UNUSABLE, None),
-        ("claude", [result("OAuth token has expired. Please obtain a new token")], effects.UNUSABLE, None),
-        ("claude", [result("Credit balance is too low")], effects.UNUSABLE, None),
-        ("claude", [result("Credit balance is too low", api_error_status=400)], effects.UNUSABLE, None),
-        ("claude", ["Invalid API key · Please run /login"], effects.UNUSABLE, None),
-        ("claude", ["Claude AI usage limit reached|1794750000"], effects.LIMIT, "2026-11-15T13:40:00.000Z"),
-        ("claude", [result("Prompt is too long", api_error_status=400)], effects.OK, None),
+                    result("You've hit your limit")], LIMIT, None),
+        ("claude", [result("API Error: 429 rate_limit_error", api_error_status=429)], TRANSIENT, None),
+        ("claude", [result("API Error: 529 overloaded_error", api_error_status=529)], TRANSIENT, None),
+        ("claude", [result("API Error (Connection error.)")], TRANSIENT, None),
+        ("claude", [result("API Error: 500 Internal server error", api_error_status=500)], TRANSIENT, None),
+        ("claude", [result("Invalid API key · Please run /login")], UNUSABLE, None),
+        ("claude", [result("Invalid API key · Fix external API key")], UNUSABLE, None),
+        ("claude", [result("OAuth token has expired. Please obtain a new token")], UNUSABLE, None),
+        ("claude", [result("Credit balance is too low")], UNUSABLE, None),
+        ("claude", [result("Credit balance is too low", api_error_status=400)], UNUSABLE, None),
+        ("claude", ["Invalid API key · Please run /login"], UNUSABLE, None),
+        ("claude", ["Claude AI usage limit reached|1794750000"], LIMIT, "2026-11-15T13:40:00.000Z"),
+        ("claude", [result("Prompt is too long", api_error_status=400)], OK, None),
         ("codex", codex("You've hit your usage limit. Upgrade to Pro or try again in 1 hour 30 minutes."),
-         effects.LIMIT,
+         LIMIT,
          "2026-11-15T14:00:00.000Z"),
-        ("codex", codex("You've hit your usage limit, or try again at Nov 20th, 2026 8:19 PM."), effects.LIMIT,
+        ("codex", codex("You've hit your usage limit, or try again at Nov 20th, 2026 8:19 PM."), LIMIT,
          "2026-11-20T20:19:00.000Z"),
-        ("codex", codex("unexpected status 401 Unauthorized: Missing bearer or basic authentication"), effects.UNUSABLE,
+        ("codex", codex("unexpected status 401 Unauthorized: Missing bearer or basic authentication"), UNUSABLE,
          None),
-        ("codex", codex("Quota exceeded. Check your plan and billing details. (insufficient_quota)"), effects.UNUSABLE,
+        ("codex", codex("Quota exceeded. Check your plan and billing details. (insufficient_quota)"), UNUSABLE,
          None),
-        ("codex", codex("exceeded retry limit, last status: 429 Too Many Requests"), effects.TRANSIENT, None),
-        ("codex", codex("stream disconnected before completion"), effects.TRANSIENT, None),
+        ("codex", codex("exceeded retry limit, last status: 429 Too Many Requests"), TRANSIENT, None),
+        ("codex", codex("stream disconnected before completion"), TRANSIENT, None),
         ("gemini", gemini("You have exhausted your capacity on this model. Your quota will reset after 1h30m0s."),
-         effects.LIMIT, "2026-11-15T14:00:00.000Z"),
+         LIMIT, "2026-11-15T14:00:00.000Z"),
         ("gemini", gemini("[429] RESOURCE_EXHAUSTED Resource has been exhausted (e.g. check quota)."),
-         effects.TRANSIENT,
+         TRANSIENT,
          None),
-        ("gemini", gemini("API key not valid. Please pass a valid API key."), effects.UNUSABLE, None),
+        ("gemini", gemini("API key not valid. Please pass a valid API key."), UNUSABLE, None),
     ],
 )  # fmt: skip
 def test_each_failure_is_what_it_is(agent: str, lines: list[Any], what: str, resets_at: str | None) -> None:
@@ -111,12 +111,12 @@ def test_each_failure_is_what_it_is(agent: str, lines: list[Any], what: str, res
 @pytest.mark.parametrize(
     ("stderr", "what"),
     [
-        ("Error: Invalid API key · Please run /login", effects.UNUSABLE),
-        ("ERROR: You've hit your usage limit. Try again in 1 hour.", effects.LIMIT),
-        ("Credit balance is too low", effects.UNUSABLE),
-        ("Please set an Auth method in your settings or specify GEMINI_API_KEY", effects.UNUSABLE),
-        ("Segmentation fault", effects.CRASHED),
-        ("node: line 529 of 503", effects.CRASHED),
+        ("Error: Invalid API key · Please run /login", UNUSABLE),
+        ("ERROR: You've hit your usage limit. Try again in 1 hour.", LIMIT),
+        ("Credit balance is too low", UNUSABLE),
+        ("Please set an Auth method in your settings or specify GEMINI_API_KEY", UNUSABLE),
+        ("Segmentation fault", CRASHED),
+        ("node: line 529 of 503", CRASHED),
     ],
 )
 def test_a_program_that_died_before_it_did_anything_says_why(stderr: str, what: str) -> None:
@@ -126,13 +126,12 @@ def test_a_program_that_died_before_it_did_anything_says_why(stderr: str, what: 
 def test_what_an_agent_writes_about_is_not_what_happened_to_it() -> None:
     words = "I made the page that says: Usage limit reached, please run /login; credit balance is too low. 529."
     fine = result(words, is_error=False)
-    assert told("claude", fine, exit_code=0) == (effects.OK, None)
+    assert told("claude", fine, exit_code=0) == (OK, None)
 
 
 def test_a_user_reads_what_to_do() -> None:
     for message, remedy in (("Credit balance is too low", "Add credit"), ("Not logged in", "Run claude and log in")):
-        found = ending(finished("claude", result(message)), agent="claude", question="", now=NOW)
-        assert found["said"] is not None
-        assert message.lower() in found["said"].lower()
-        assert remedy in found["said"]
-        assert "bridle resume" in found["said"]
+        end = classify_ending(finished("claude", result(message)), agent="claude", question="", now=NOW)
+        assert message.lower() in end.message.lower()
+        assert remedy in end.message
+        assert "bridle resume" in end.message

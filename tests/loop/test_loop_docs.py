@@ -6,13 +6,16 @@ import re
 from pathlib import Path
 
 from bridle.cli import command_table
-from bridle.loop.process import decisions, task_state
-from bridle.loop.process.receipt import VERIFIED, exit_code
+from bridle.cli.people.loop_runs import EXIT_CODES
+from bridle.loop.control.runs import final_status
+from bridle.loop.process import decisions
+from bridle.loop.process.receipt import Receipt, TaskReceipt
+from bridle.loop.process.task_state import ACCEPTED, VERIFIED, Verdict
 from bridle.loop.settings import limits
 from bridle.loop.settings.model import KEYS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "loop.md").read_text(encoding="utf-8")
-VERDICTS = {*task_state.ENDED, task_state.PENDING, task_state.NEEDS_YOU}
+VERDICTS = set(Verdict)
 
 
 def rows(heading: str) -> list[list[str]]:
@@ -26,10 +29,12 @@ def test_every_verdict_is_explained_with_what_it_counts_for() -> None:
     told = {row[0].strip("`"): row for row in rows('What "done" means')}
     assert told.keys() == VERDICTS
     for verdict, (_, _, counts, code) in told.items():
-        assert (counts == "yes") == (verdict in task_state.GOOD), verdict
+        assert (counts == "yes") == (verdict in ACCEPTED), verdict
         assert (code == "0") == (verdict in VERIFIED), verdict
-    for verdict in VERDICTS - {task_state.PENDING}:  # a task whose turn has not come leaves the limit's own code
-        assert int(told[verdict][3]) == exit_code({"tasks": [{"verdict": verdict}]})
+    for verdict in VERDICTS - {Verdict.PENDING}:  # a task whose turn has not come leaves the limit's own code
+        assert (
+            int(told[verdict][3]) == EXIT_CODES[final_status(Receipt(tasks=(TaskReceipt(title="T", verdict=verdict),)))]
+        )
 
 
 def test_the_limits_are_those_of_the_program() -> None:

@@ -112,7 +112,7 @@ def test_a_conflict_is_handed_back_with_what_it_conflicts_with_and_where_the_wor
     second = history(here, document)[1]
     tried = {task["title"]: (task["iterations"], task["tries"]) for task in document["tasks"]}
     assert tried == {second: (2, 1), history(here, document)[0]: (1, 0)}
-    told = of(here, second)[1]["prompt"].split("## What the last iteration ran into")[1].split("\n## ")[0]
+    told = of(here, second)[1]["prompt"].split("## Notes on the last iteration")[1].split("\n## ")[0]
     assert "shared.txt conflicts with what was done meanwhile by" in " ".join(told.split())
     assert repr(history(here, document)[0]) in told
     assert sorted(here.git("show", f"{document['branch']}:shared.txt").split()) == ["One", "Two"]
@@ -127,7 +127,7 @@ def test_a_conflict_counts_as_a_try(tmp_path: Path) -> None:
     (landed,) = history(here, document)
     (lost,) = (task for task in document["tasks"] if task["title"] != landed)
     assert (lost["verdict"], lost["tries"], lost["commit"]) == ("failed", 1, None)
-    assert "conflicts with what others have done meanwhile in shared.txt" in lost["reason"]
+    assert "merge conflict with work that has landed since, in shared.txt" in lost["reason"]
     assert here.git("show", f"{document['branch']}:shared.txt") == landed
     kept = here.git("for-each-ref", "--format=%(refname)", f"refs/bridle/kept/{document['run'].lower()}").splitlines()
     assert here.git("show", f"{next(ref for ref in kept if lost['title'].lower() in ref)}:shared.txt") == lost["title"]
@@ -149,7 +149,7 @@ def test_work_that_is_red_together_with_that_of_others_is_handed_back_and_never_
     first, second = history(here, document)
     tried = {task["title"]: (task["iterations"], task["tries"]) for task in document["tasks"]}
     assert tried == {first: (1, 0), second: (2, 1)}
-    assert "others have done meanwhile" in of(here, second)[1]["prompt"]
+    assert "work of other tasks that has landed since" in of(here, second)[1]["prompt"]
     names = here.git("show", "--name-only", "--format=", document["branch"]).split()
     assert names == sorted(["both", second.lower()])
     for commit in here.git("rev-list", document["branch"]).split():
@@ -184,7 +184,7 @@ def test_a_question_frees_its_worker_and_the_answer_goes_on_where_the_work_and_t
     plan = "# P\n\n" + "\n".join(f"## {name}\nCheck: `test -f {name.lower()}`\n" for name in ("One", "Two", "Three"))
     does = """
     open(os.path.join(os.path.dirname(calls), "where-" + task), "a").write(os.getcwd() + "\\n")
-    if task == "One" and "A person's answer" not in prompt:
+    if task == "One" and "The user's answer" not in prompt:
         open("half", "w").close()
         end(structured_output={"summary": "", "done": False, "question": "Which colour?", "patterns": []})
     assert (task == "One") == os.path.exists("half"), "work of one task is in no other's"

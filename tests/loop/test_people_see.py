@@ -145,11 +145,11 @@ def test_an_agent_that_lies_is_found_out_by_the_checks(rough: Seen) -> None:
         *("[Liar: iteration 1 (bridle-agent)", *once),
         *("[Liar: iteration 2 (bridle-agent)", *once),
         *("[Liar: iteration 3 (bridle-agent)", *once),
-        "reverted: 3 times the same failure, and no new change: 1 of 3 checks failed: test -f liar",
+        "reverted: the same failure 3 times without a new change: 1 of 3 checks failed: test -f liar",
     ]
     assert rough.receipt("Liar") == [
         "✗ Liar stuck 3 iterations 0.0300 USD",
-        "3 times the same failure, and no new change: 1 of 3 checks failed: test -f liar",
+        "the same failure 3 times without a new change: 1 of 3 checks failed: test -f liar",
         "✗ test -f liar (exit code 1)",
     ]
 
@@ -169,11 +169,11 @@ def test_an_agent_that_loops_without_a_change_is_stopped(rough: Seen) -> None:
     ]
     assert rough.lines("Looper")[-2:] == [
         "finished: I did Looper (0.0100 USD, N s, no changes)",
-        "reverted: 3 times the same failure, and no new change: the agent changed nothing",
+        "reverted: the same failure 3 times without a new change: the agent changed nothing",
     ]
     [head, why, check] = rough.receipt("Looper")
     assert re.fullmatch(r"✗ Looper stuck [34] iterations 0.0[34]00 USD", head)
-    assert why == "3 times the same failure, and no new change: the agent changed nothing"
+    assert why == "the same failure 3 times without a new change: the agent changed nothing"
     assert check == "✗ test -f looper (exit code 1)"
     assert not (rough.here.folder / "wrong").exists()
 
@@ -226,7 +226,7 @@ def test_an_agent_that_asks_is_shown_with_its_question_and_the_command_that_answ
 
 
 def test_an_agent_that_hangs_is_ended_twice_and_its_work_taken_back(rough: Seen) -> None:
-    ended = "it was ended, since nothing was heard of it for as long as `idle_timeout` allows"
+    ended = "it was stopped because it printed nothing for `idle_timeout`"
     assert rough.lines("Hanger") == [
         *("[Hanger: iteration 1 (bridle-agent)", f"agent crashed: {ended} (0.0000 USD, N s)"),
         *("[Hanger: iteration 2 (bridle-agent)", f"agent crashed: {ended} (0.0000 USD, N s)"),

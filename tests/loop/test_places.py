@@ -102,7 +102,7 @@ def test_an_agent_that_destroys_the_repository_ends_the_run_and_no_other_is_star
     here = loop(tmp_path, ONE, "import shutil; shutil.rmtree('.git')")
     done = here.bridle("run", "PLAN.md")
     assert done.returncode == 1
-    assert "its .git is gone" in done.stderr
+    assert "the agent deleted .git in" in done.stderr
     again = here.bridle("resume")
     assert again.returncode == 1
     assert "repository" in again.stderr

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from bridle.ground import clock
-from bridle.loop import effects, user_messages
-from bridle.loop.control.runs import deliver_user_messages
+from bridle.loop import effect_results, effects, user_messages
+from bridle.loop.control.pauses import deliver_user_messages
 from tests.loop.played import GREEN, RED, Played
 
 ONE = "# One\n\n## One\nCheck: `test -f one`\n"
@@ -82,7 +82,7 @@ def limit(run: Played, after: timedelta) -> dict[str, Any]:
 def test_the_second_agent_works_until_the_first_one_is_free_again(tmp_path: Path) -> None:
     run = Played(tmp_path, TWO, agents=("claude", "codex"), tries=9)
     run.look(RED)
-    run.work(effects.LIMIT, agent="claude", **limit(run, HOUR))
+    run.work(effect_results.LIMIT, agent="claude", **limit(run, HOUR))
     run.work(agent="codex")
     run.judged(RED)
     run.waits()
@@ -97,8 +97,8 @@ def test_the_second_agent_works_until_the_first_one_is_free_again(tmp_path: Path
 def test_where_both_are_at_their_limit_the_earlier_reset_is_waited_for(tmp_path: Path) -> None:
     run = Played(tmp_path, ONE, agents=("claude", "codex"))
     run.look(RED)
-    run.work(effects.LIMIT, agent="claude", **limit(run, 5 * HOUR))
-    run.work(effects.LIMIT, agent="codex", **limit(run, HOUR))
+    run.work(effect_results.LIMIT, agent="claude", **limit(run, 5 * HOUR))
+    run.work(effect_results.LIMIT, agent="codex", **limit(run, HOUR))
     until = sleeping(run)
     assert until == run.now + HOUR + timedelta(seconds=10)
     run.now = until
@@ -108,7 +108,7 @@ def test_where_both_are_at_their_limit_the_earlier_reset_is_waited_for(tmp_path:
 def test_a_wait_that_is_cut_short_asks_the_agent_at_once(tmp_path: Path) -> None:
     run = Played(tmp_path, ONE)
     run.look(RED)
-    run.work(effects.LIMIT, **limit(run, 5 * HOUR))
+    run.work(effect_results.LIMIT, **limit(run, 5 * HOUR))
     sleeping(run)
     skip(run)
     assert run.asked(effects.WORK)["iteration"] == 2
@@ -117,7 +117,7 @@ def test_a_wait_that_is_cut_short_asks_the_agent_at_once(tmp_path: Path) -> None
 def test_a_wait_keeps_its_end_whoever_goes_on_with_the_run_and_whenever(tmp_path: Path) -> None:
     run = Played(tmp_path, ONE)
     run.look(RED)
-    run.work(effects.LIMIT, **limit(run, 5 * HOUR))
+    run.work(effect_results.LIMIT, **limit(run, 5 * HOUR))
     until = sleeping(run)
     run.now += 3 * HOUR
     assert sleeping(run) == until
@@ -127,7 +127,7 @@ def test_a_limit_that_outlasts_the_run_pauses_it_and_later_it_goes_on_with_the_t
     run = Played(tmp_path, ONE, max_seconds=3600.0)
     run.now += timedelta(minutes=10)
     run.look(RED)
-    run.work(effects.LIMIT, **limit(run, HOUR))
+    run.work(effect_results.LIMIT, **limit(run, HOUR))
     paused = run.asked(effects.PAUSE)
     assert (paused["why"], paused["exit_code"]) == (effects.WHY_USAGE, 3)
     assert paused["reason"].endswith("in 1:00:10, and the run has 0:50:00 left; go on after that")
@@ -141,13 +141,13 @@ def test_a_limit_that_outlasts_the_run_pauses_it_and_later_it_goes_on_with_the_t
 def test_who_goes_on_before_the_limit_is_lifted_is_believed_and_with_more_time_it_is_waited_for(tmp_path: Path) -> None:
     run = Played(tmp_path, ONE, max_seconds=3600.0)
     run.look(RED)
-    run.work(effects.LIMIT, **limit(run, HOUR))
+    run.work(effect_results.LIMIT, **limit(run, HOUR))
     run.asked(effects.PAUSE)
     run.post(effects.PAUSE, {})
-    run.work(effects.LIMIT, iteration=2, **limit(run, HOUR))
+    run.work(effect_results.LIMIT, iteration=2, **limit(run, HOUR))
     run.asked(effects.PAUSE)
     run.post(effects.PAUSE, {"limits": {"max_seconds": 7200.0}})
-    run.work(effects.LIMIT, iteration=3, **limit(run, HOUR))
+    run.work(effect_results.LIMIT, iteration=3, **limit(run, HOUR))
     assert sleeping(run) == run.now + HOUR + timedelta(seconds=10)
 
 
@@ -156,8 +156,8 @@ def test_an_agent_that_cannot_be_used_leaves_the_work_to_the_next_and_pauses_whe
 ) -> None:
     run = Played(tmp_path, ONE, agents=("claude", "codex"))
     run.look(RED)
-    run.work(effects.UNUSABLE, agent="claude", said="not logged in; run claude once", changed=False)
-    run.work(effects.UNUSABLE, agent="codex", said="no key; set one", changed=False)
+    run.work(effect_results.UNUSABLE, agent="claude", said="not logged in; run claude once", changed=False)
+    run.work(effect_results.UNUSABLE, agent="codex", said="no key; set one", changed=False)
     paused = run.asked(effects.PAUSE)
     assert (paused["why"], paused["exit_code"]) == (effects.WHY_UNUSABLE, 5)
     assert "not logged in; run claude once" in paused["reason"]
@@ -172,7 +172,7 @@ def test_an_overloaded_endpoint_is_waited_for_longer_each_time(tmp_path: Path) -
     run.look(RED)
     seconds = []
     for _ in range(4):
-        run.work(effects.TRANSIENT, changed=False)
+        run.work(effect_results.TRANSIENT, changed=False)
         until = sleeping(run)
         seconds.append((until - run.now).total_seconds())
         run.now = until
@@ -186,12 +186,12 @@ def test_a_bound_that_was_given_in_the_midst_of_the_last_iteration_is_heard_wher
     run = Played(tmp_path, TWO, max_iterations=1)
     run.look(RED)
     run.waits()
-    user_messages.say(run.store, user_messages.HINT, {"text": "MIND"})
+    user_messages.send(run.store, user_messages.HINT, {"text": "MIND"})
     run.work()  # has not heard of it: whoever performed it had begun before
     run.judged(GREEN)
     assert run.asked(effects.PAUSE)["why"] == effects.WHY_LIMIT
     assert deliver_user_messages(run.store) is False
-    user_messages.say(run.store, user_messages.LIMITS, {"max_iterations": 2})
+    user_messages.send(run.store, user_messages.LIMITS, {"max_iterations": 2})
     assert deliver_user_messages(run.store) is True
     run.look(RED)
     asked = run.asked(effects.WORK)
@@ -204,7 +204,7 @@ def test_a_task_to_be_tried_again_is_heard_of_where_no_other_is_left(tmp_path: P
     run.work()
     run.judged(RED)
     assert run.asked(effects.PAUSE)["why"] == effects.WHY_ENDED
-    user_messages.say(run.store, user_messages.RETRY, {"task": "One"})
+    user_messages.send(run.store, user_messages.RETRY, {"task": "One"})
     assert deliver_user_messages(run.store) is True
     assert run.asked(effects.WORK)["iteration"] == 2
 
@@ -212,7 +212,7 @@ def test_a_task_to_be_tried_again_is_heard_of_where_no_other_is_left(tmp_path: P
 def test_the_work_of_a_task_that_asks_is_set_aside_while_others_go_on(tmp_path: Path) -> None:
     run = Played(tmp_path, TWO)
     run.look(RED)
-    run.work(effects.QUESTION, question="Which?", session_id="s1", snapshot="snap-1")
+    run.work(effect_results.QUESTION, question="Which?", session_id="s1", snapshot="snap-1")
     run.post(effects.PROTECT, {"changed": True})
     actions = {action.effect.kind: action for action in run.waits()}
     assert set(actions) == {"breakpoint", effects.ROLLBACK}
@@ -222,7 +222,7 @@ def test_the_work_of_a_task_that_asks_is_set_aside_while_others_go_on(tmp_path: 
 def test_the_work_of_the_last_task_stays_where_it_is_while_it_asks(tmp_path: Path) -> None:
     run = Played(tmp_path, ONE)
     run.look(RED)
-    run.work(effects.QUESTION, question="Which?", session_id="s1", snapshot="snap-1")
+    run.work(effect_results.QUESTION, question="Which?", session_id="s1", snapshot="snap-1")
     run.post(effects.PROTECT, {"changed": True})
     assert [action.effect.kind for action in run.waits()] == ["breakpoint"]
 
@@ -230,8 +230,8 @@ def test_the_work_of_the_last_task_stays_where_it_is_while_it_asks(tmp_path: Pat
 def test_a_conversation_is_gone_on_with_by_nobody_but_its_own_agent(tmp_path: Path) -> None:
     run = Played(tmp_path, ONE, agents=("claude", "codex"))
     run.look(RED)
-    run.work(effects.LIMIT, agent="claude", **limit(run, HOUR))
-    run.work(effects.QUESTION, agent="codex", question="Which?", session_id="s1", changed=False)
+    run.work(effect_results.LIMIT, agent="claude", **limit(run, HOUR))
+    run.work(effect_results.QUESTION, agent="codex", question="Which?", session_id="s1", changed=False)
     run.now += 2 * HOUR
     run.post("breakpoint", {"response": "green", "approved": True})
     asked = run.asked(effects.WORK)
@@ -241,13 +241,15 @@ def test_a_conversation_is_gone_on_with_by_nobody_but_its_own_agent(tmp_path: Pa
 def test_what_an_agent_at_its_limit_was_told_is_told_to_the_next_one(tmp_path: Path) -> None:
     run = Played(tmp_path, ONE, agents=("claude", "codex"))
     run.look(RED)
-    run.work(effects.QUESTION, question="Which?", session_id="s1", changed=False)
+    run.work(effect_results.QUESTION, question="Which?", session_id="s1", changed=False)
     run.post("breakpoint", {"response": "green", "approved": True})
     assert run.asked(effects.WORK)["answer"] == "green"
-    run.work(effects.LIMIT, **limit(run, HOUR), news={"after": 9, "hints": ["MIND"], "retries": [], "limits": {}})
+    run.work(
+        effect_results.LIMIT, **limit(run, HOUR), news={"after": 9, "hints": ["MIND"], "retries": [], "limits": {}}
+    )
     asked = run.asked(effects.WORK)
     assert (asked["agent"], asked["answer"], asked["hints"]) == ("codex", "green", ["MIND"])
-    run.work(effects.TRANSIENT, changed=False)
+    run.work(effect_results.TRANSIENT, changed=False)
     run.now = sleeping(run)
     asked = run.asked(effects.WORK)
     assert (asked["answer"], asked["hints"]) == ("green", ["MIND"])
@@ -262,7 +264,7 @@ def test_a_refused_tool_call_is_told_to_the_next_agent_and_in_the_receipt(tmp_pa
     run.look(RED)
     run.work(denials=["Bash: curl"])
     run.judged(RED)
-    assert run.asked(effects.WORK)["notes"] == ["A tool call was refused: Bash: curl"]
+    assert run.asked(effects.WORK)["notes"] == ["A tool call was denied: Bash: curl"]
     run.work(tree="u", denials=["Bash: curl"])
     run.judged(GREEN)  # a denial alone fails nothing
     (task,) = run.receipt()["tasks"]

@@ -98,7 +98,7 @@ def test_an_agent_that_says_done_and_did_nothing_uses_up_its_tries(tmp_path: Pat
     here = loop(tmp_path, TWO, IDLE)
     document = run(here, 1, "--tries", "2")
     assert verdicts(document) == {"One": "failed", "Two": "blocked"}
-    assert "2 tries are used up" in document["tasks"][0]["reason"]
+    assert "failed after 2 tries" in document["tasks"][0]["reason"]
     assert document["tasks"][0]["checks"][0]["exit_code"] == 1
     assert document["commits"] == []
     assert document["wasted_usd"] == 0.02
@@ -120,7 +120,7 @@ def test_a_protected_test_is_put_back_and_the_next_prompt_says_so(tmp_path: Path
     (task,) = run(here, 0)["tasks"]
     assert (task["verdict"], task["iterations"]) == ("done", 2)
     assert any("check.sh" in line for line in task["undone"])
-    assert "check.sh" in here.calls()[1]["prompt"].split("## What the last iteration ran into")[1].split("## ")[0]
+    assert "check.sh" in here.calls()[1]["prompt"].split("## Notes on the last iteration")[1].split("## ")[0]
     assert here.git("show", "--name-only", "--format=", "HEAD") == "one"
     assert (here.folder / "check.sh").read_text() == "test -f one\n"
     agrees(here)
@@ -214,7 +214,7 @@ def test_the_same_failure_without_a_new_change_is_stuck_and_others_go_on(tmp_pat
     document = run(here, 1)
     assert verdicts(document) == {"One": "stuck", "Two": "done"}
     assert document["tasks"][0]["iterations"] == 3
-    assert "3 times the same failure" in document["tasks"][0]["reason"]
+    assert "the same failure 3 times" in document["tasks"][0]["reason"]
     assert not (here.folder / "wrong").exists()
     assert here.git("show", "--name-only", "--format=", "HEAD") == "two"
     agrees(here)

@@ -70,7 +70,7 @@ def test_a_run_whose_time_is_over_goes_on_only_with_more_of_it(tmp_path: Path) -
     before = len(here.calls())
     again = here.bridle("resume")
     assert again.returncode == 3
-    assert "the time is over" in again.stdout
+    assert "the time limit is reached" in again.stdout
     assert "--max-time" in again.stdout
     assert len(here.calls()) == before  # nobody is started who could not finish
     document = receipt(here.bridle("resume", "--json", "--max-time", "1h"), 0)
@@ -84,13 +84,15 @@ def test_a_usage_limit_that_outlasts_the_run_is_not_waited_for(tmp_path: Path) -
     began = time.time()
     done = here.bridle("run", "PLAN.md", "--max-time", "10m")
     assert done.returncode == 3
-    found = re.search(r"the usage limit is lifted at (\S+), in (\S+), and the run has (\S+) left; go on", done.stdout)
+    found = re.search(
+        r"the usage limit resets at (\S+), in (\S+), but the run has only (\S+) left; resume it", done.stdout
+    )
     assert found is not None, done.stdout
     lifted = datetime.fromisoformat(found[1]).timestamp()
     assert began + 3600 <= lifted <= time.time() + 3610
     assert ("0:50:00", "0:05:00") < (found[2], found[3]) < ("1:00:11", "0:10:01")
     for words in (("status",), ("status", "--json")):
-        assert "the usage limit is lifted at" in here.bridle(*words).stdout
+        assert "the usage limit resets at" in here.bridle(*words).stdout
     assert json.loads(here.bridle("status", "--json").stdout)["stopped"] in done.stdout
     assert len(here.calls()) == 1
     agrees(here)

@@ -205,7 +205,7 @@ def test_a_run_goes_on_on_its_branch_whatever_the_person_has_checked_out(tmp_pat
     (here.folder / "mine").write_text("b")
     done = here.bridle("resume", "--json", "--max-iterations", "9")
     document = receipt(done, 0)
-    assert f"bridle: main was checked out; now it is {document['branch']} again" in done.stderr.splitlines()
+    assert f"bridle: main was checked out; switched back to {document['branch']}" in done.stderr.splitlines()
     changes = here.git("log", "--reverse", "--name-status", "--format=", "main..").splitlines()
     assert changes == ["A\tone", "M\tmine", "A\ttwo"]
     agrees(here)
@@ -234,7 +234,7 @@ def test_a_run_whose_branch_was_deleted_says_so_and_makes_no_other(tmp_path: Pat
     here.git("branch", "-q", "-D", document["branch"])
     done = here.bridle("resume", "--max-iterations", "9")
     assert done.returncode == 1, done.stderr
-    assert f"the branch {document['branch']} of this run is gone" in done.stderr
+    assert f"the branch {document['branch']} of this run does not exist any more" in done.stderr
     here.git("branch", "-q", document["branch"], document["commits"][0])
     receipt(here.bridle("resume", "--json"), 0)
     assert here.git("ls-files").split() == ["PLAN.md", "one", "two"]

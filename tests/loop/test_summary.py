@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bridle.loop import effects
+from bridle.loop import effect_results
 from bridle.loop.performers import progress_file
 from tests.loop.loops import Loop, loop
 from tests.loop.played import RED, Played
@@ -65,7 +65,7 @@ def test_a_summarizer_that_fails_folds_nothing_and_harms_nobody(tmp_path: Path, 
 def test_no_summary_is_asked_of_an_agent_at_its_limit(tmp_path: Path) -> None:
     played = Played(tmp_path, ONE, summarize_every=1)
     played.look(RED)
-    played.work(effects.LIMIT, resets_at="2026-11-14T12:00:00.000Z", changed=False)
+    played.work(effect_results.LIMIT, resets_at="2026-11-14T12:00:00.000Z", changed=False)
     (action,) = played.waits()
     assert action.effect.kind == "sleep"
 

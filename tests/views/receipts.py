@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from bridle.loop.process.receipt import Receipt
+
 LIMITS = {"max_iterations": 50, "max_seconds": 28800.0, "max_cost_usd": 20.0, "tries": 5}
 
 
@@ -30,7 +32,7 @@ def task(title: str, verdict: str = "done", **more: Any) -> dict[str, Any]:
     return known | more
 
 
-def receipt(*tasks: dict[str, Any], verdict: str = "done", **more: Any) -> dict[str, Any]:
+def receipt(*tasks: dict[str, Any], verdict: str = "done", **more: Any) -> Receipt:
     """A whole receipt."""
     known: dict[str, Any] = {
         "run": "01RUN",
@@ -51,4 +53,4 @@ def receipt(*tasks: dict[str, Any], verdict: str = "done", **more: Any) -> dict[
         "undo": "git checkout main && git branch -D bridle/01run",
         "merge": "git checkout main && git merge bridle/01run",
     }
-    return known | more
+    return Receipt.from_json(known | more)

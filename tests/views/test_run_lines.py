@@ -8,12 +8,13 @@ from typing import Any
 
 import pytest
 
-from bridle.loop import effects
-from bridle.loop.progress_events import AgentPrinted, EffectFinished, EffectStarted, Progress
+from bridle.loop import effect_results, effects
+from bridle.loop.progress_events import AgentPrinted, EffectFinished, Progress
 from bridle.views.format_amounts import format_time
 from bridle.views.terminal.run_lines import RunPrinter
 from bridle.wire.events.decode import Decoder
 from bridle.wire.mask import Mask
+from tests.loop.fixtures.progress import finished, started
 from tests.views.test_live import assistant, text
 
 SECRET = "hunter2-secret"
@@ -45,8 +46,15 @@ def uses(name: str, **given: Any) -> dict[str, Any]:
 
 
 def worked(**value: Any) -> EffectFinished:
-    known = {"ending": effects.OK, "summary": "", "done": False, "changed": True, "cost_usd": 0.05, "seconds": 3.0}
-    return EffectFinished(effects.WORK, WORK, known | value)
+    known = {
+        "ending": effect_results.OK,
+        "summary": "",
+        "done": False,
+        "changed": True,
+        "cost_usd": 0.05,
+        "seconds": 3.0,
+    }
+    return finished(effects.WORK, WORK, known | value)
 
 
 def result(command: str, of: str = "task", exit_code: int = 0) -> dict[str, Any]:
@@ -55,13 +63,11 @@ def result(command: str, of: str = "task", exit_code: int = 0) -> dict[str, Any]
 
 def checked(*results: dict[str, Any], when: str = "after") -> EffectFinished:
     passed = all(one["exit_code"] == 0 for one in results)
-    return EffectFinished(
-        effects.CHECK, {"task": "Rebates", "when": when}, {"passed": passed, "results": list(results)}
-    )
+    return finished(effects.CHECK, {"task": "Rebates", "when": when}, {"passed": passed, "results": list(results)})
 
 
 def test_an_iteration_begins_with_its_place_in_the_plan_and_its_agent() -> None:
-    assert told(EffectStarted(effects.WORK, WORK)) == ["[2/2] Rebates: iteration 2 (claude)"]
+    assert told(started(effects.WORK, WORK)) == ["[2/2] Rebates: iteration 2 (claude)"]
 
 
 def test_tools_and_first_words_are_lines_and_files_are_named_from_the_top() -> None:
@@ -87,13 +93,13 @@ def test_an_agent_that_changed_nothing_is_told_of() -> None:
     ("value", "expected"),
     [
         (
-            {"ending": effects.LIMIT, "resets_at": "2026-11-15T14:00:00Z"},
+            {"ending": effect_results.LIMIT, "resets_at": "2026-11-15T14:00:00Z"},
             f"limit reached, resets {format_time(1794751200)} (",
         ),
-        ({"ending": effects.TRANSIENT, "said": "Overloaded"}, "temporary API error: Overloaded"),
-        ({"ending": effects.UNUSABLE, "said": "not logged in"}, "agent unavailable: not logged in"),
-        ({"ending": effects.CRASHED}, "agent crashed: no output"),
-        ({"ending": effects.QUESTION, "question": "Which one?"}, "question: Which one?"),
+        ({"ending": effect_results.TRANSIENT, "said": "Overloaded"}, "temporary API error: Overloaded"),
+        ({"ending": effect_results.UNUSABLE, "said": "not logged in"}, "agent unavailable: not logged in"),
+        ({"ending": effect_results.CRASHED}, "agent crashed: no output"),
+        ({"ending": effect_results.QUESTION, "question": "Which one?"}, "question: Which one?"),
         ({"denials": ["Bash: rm -rf /"]}, "denied: Bash: rm -rf /"),
     ],
 )
@@ -124,10 +130,10 @@ def test_a_look_before_any_work_is_news_only_where_it_passes() -> None:
 def test_commits_undone_changes_and_work_taken_back_are_told() -> None:
     undone = {"undone": [{"path": "tests/a.py", "what": "a check names it"}], "reported": []}
     lines = told(
-        EffectFinished(effects.PROTECT, {}, undone),
-        EffectFinished(effects.COMMIT, {}, {"commit": "1a2b3c4d5e6f7890", "folded": ["x", "y"]}),
-        EffectFinished(effects.COMMIT, {}, {"refused": "no"}),
-        EffectFinished(effects.ROLLBACK, {"why": "it broke 'Prices'"}, {}),
+        finished(effects.PROTECT, {}, undone),
+        finished(effects.COMMIT, {}, {"commit": "1a2b3c4d5e6f7890", "folded": ["x", "y"]}),
+        finished(effects.COMMIT, {}, {"refused": "no"}),
+        finished(effects.ROLLBACK, {"why": "it broke 'Prices'"}, {}),
     )
     assert lines == [
         "      restored tests/a.py: a check names it",
@@ -164,11 +170,11 @@ def test_where_several_are_worked_on_at_once_each_line_says_of_which_task_it_is(
     )
     conflict = {"conflicts": ["a.py"], "conflicts_with": ["Prices"]}
     for one in (
-        EffectStarted(effects.WORK, WORK),
+        started(effects.WORK, WORK),
         *saw(assistant("m1", uses("Read", file_path=f"{inner}/till/rebate.py"))),
         worked(done=True, summary="All."),
-        EffectFinished(effects.MERGE, {"task": "Rebates", "worker": 2}, conflict),
-        EffectFinished(effects.LAND, {"task": "Prices"}, {"commit": "0123456789abcdef", "branch": "bridle/01j"}),
+        finished(effects.MERGE, {"task": "Rebates", "worker": 2}, conflict),
+        finished(effects.LAND, {"task": "Prices"}, {"commit": "0123456789abcdef", "branch": "bridle/01j"}),
     ):
         printer.print(one)
     assert lines == [

@@ -7,10 +7,11 @@ from typing import Any
 
 from bridle.loop import effects
 from bridle.loop.control.usage_limit_waits import Wait
-from bridle.loop.progress_events import EffectFinished, EffectStarted
+from bridle.loop.progress_events import EffectStarted
 from bridle.views.terminal.run_screen import RunScreen
 from bridle.views.terminal.styled_lines import cell_width
 from bridle.wire.mask import Mask
+from tests.loop.fixtures.progress import finished, started
 from tests.views.receipts import receipt, task
 from tests.views.test_live import answer, assistant, text
 from tests.views.test_run_lines import FOLDER, SECRET, saw, uses
@@ -29,7 +30,7 @@ def drawn(shown: RunScreen, *, seconds: float = 67, width: int = 80, height: int
 
 
 def began(title: str = "Rebates") -> EffectStarted:
-    return EffectStarted(effects.WORK, {"task": title, "iteration": 2, "agent": "claude"})
+    return started(effects.WORK, {"task": title, "iteration": 2, "agent": "claude"})
 
 
 def test_the_whole_picture_of_an_agent_at_work() -> None:
@@ -68,15 +69,15 @@ def test_a_tool_that_has_ended_gives_way_to_the_last_words() -> None:
 
 def test_checks_and_commits_are_what_is_done_now() -> None:
     shown = screen(task("Rebates", "pending"))
-    shown.add_progress(EffectStarted(effects.CHECK, {"task": "Rebates"}), now=BEGAN + 60)
+    shown.add_progress(started(effects.CHECK, {"task": "Rebates"}), now=BEGAN + 60)
     assert "      running the checks, 0:07" in drawn(shown)
-    shown.add_progress(EffectFinished(effects.CHECK, {"task": "Rebates"}, {}), now=BEGAN + 61)
+    shown.add_progress(finished(effects.CHECK, {"task": "Rebates"}, {}), now=BEGAN + 61)
     assert not any("running" in line for line in drawn(shown))
 
 
 def test_between_two_steps_the_task_is_still_the_one_that_is_worked_on() -> None:
     shown = screen(task("Rebates", "pending"))
-    shown.add_progress(EffectFinished(effects.CHECK, {"task": "Rebates"}, {}), now=BEGAN)
+    shown.add_progress(finished(effects.CHECK, {"task": "Rebates"}, {}), now=BEGAN)
     assert "  ⠦ Rebates" in drawn(shown)
     shown.set_receipt(receipt(task("Rebates")), None)
     assert "  ✓ Rebates  done, 0.0500 USD" in drawn(shown)
@@ -112,14 +113,14 @@ def test_a_long_plan_is_shown_around_the_task_that_is_worked_on() -> None:
 
 def test_before_anything_is_known_there_is_a_picture_too() -> None:
     shown = RunScreen(Path("/x"), mask=Mask(()), began_seconds=BEGAN)
-    shown.add_progress(EffectStarted(effects.PREPARE, {}), now=BEGAN)
+    shown.add_progress(started(effects.PREPARE, {}), now=BEGAN)
     assert any("creating the branch" in line for line in drawn(shown))
 
 
 def test_nothing_of_an_agent_is_wider_than_the_terminal_secret_or_able_to_drive_it() -> None:
     evil = f"\x1b[2J{SECRET}\u202e漢字 " * 40
     shown = screen(task(evil, "pending"), task("B" * 300, "failed", reason=evil))
-    shown.add_progress(EffectStarted(effects.WORK, {"task": evil, "iteration": 1, "agent": evil}), now=BEGAN)
+    shown.add_progress(started(effects.WORK, {"task": evil, "iteration": 1, "agent": evil}), now=BEGAN)
     for event in saw(assistant("m1", text(evil), uses("Bash", command=evil))):
         shown.add_progress(event, now=BEGAN)
     for width in (20, 40, 79):
@@ -132,10 +133,10 @@ def test_nothing_of_an_agent_is_wider_than_the_terminal_secret_or_able_to_drive_
 def test_several_tasks_at_once_each_show_what_is_done_for_them() -> None:
     shown = screen(*(task(title, "pending", iterations=1) for title in ("Prices", "Rebates", "Slip")))
     shown.add_progress(
-        EffectStarted(effects.WORK, {"task": "Prices", "iteration": 1, "agent": "claude", "worker": 1}), now=BEGAN + 60
+        started(effects.WORK, {"task": "Prices", "iteration": 1, "agent": "claude", "worker": 1}), now=BEGAN + 60
     )
     shown.add_progress(
-        EffectStarted(effects.WORK, {"task": "Rebates", "iteration": 3, "agent": "codex", "worker": 2}), now=BEGAN + 65
+        started(effects.WORK, {"task": "Rebates", "iteration": 3, "agent": "codex", "worker": 2}), now=BEGAN + 65
     )
     for event in saw(assistant("m1", text("I look."), uses("Read", file_path=f"{FOLDER}/till/rebate.py"))):
         shown.add_progress(event, now=BEGAN + 66)
@@ -148,12 +149,12 @@ def test_several_tasks_at_once_each_show_what_is_done_for_them() -> None:
         "      > Read till/rebate.py",
         "  · Slip  pending, 0.0500 USD",
     ]
-    shown.add_progress(EffectFinished(effects.WORK, {"task": "Prices", "worker": 1}, {}), now=BEGAN + 66)
+    shown.add_progress(finished(effects.WORK, {"task": "Prices", "worker": 1}, {}), now=BEGAN + 66)
     assert drawn(shown)[2:4] == ["  ⠦ Prices", "  ⠦ Rebates"]
-    shown.add_progress(EffectStarted(effects.MERGE, {"task": "Prices", "worker": 1}), now=BEGAN + 67)
+    shown.add_progress(started(effects.MERGE, {"task": "Prices", "worker": 1}), now=BEGAN + 67)
     assert "      merging with landed work, 0:00" in drawn(shown)
-    shown.add_progress(EffectFinished(effects.MERGE, {"task": "Prices", "worker": 1}, {}), now=BEGAN + 67)
-    shown.add_progress(EffectStarted(effects.LAND, {"task": "Prices"}), now=BEGAN + 67)
+    shown.add_progress(finished(effects.MERGE, {"task": "Prices", "worker": 1}, {}), now=BEGAN + 67)
+    shown.add_progress(started(effects.LAND, {"task": "Prices"}), now=BEGAN + 67)
     assert "      landing, 0:00" in drawn(shown)
 
 
@@ -161,7 +162,7 @@ def test_tasks_that_are_far_apart_are_both_shown_where_there_is_room() -> None:
     shown = screen(*(task(f"Task {number}", "pending") for number in range(200)))
     for worker, number in ((1, 100), (2, 108)):
         args = {"task": f"Task {number}", "iteration": 1, "agent": "claude", "worker": worker}
-        shown.add_progress(EffectStarted(effects.WORK, args), now=BEGAN)
+        shown.add_progress(started(effects.WORK, args), now=BEGAN)
     lines = drawn(shown, height=24)
     assert len(lines) <= 24
     assert all(any(f"Task {number}" in line for line in lines) for number in (100, 108))

@@ -1,41 +1,30 @@
-"""The effects that the loop asks for, by their kinds: what each is given, and what its value holds.
+"""The effects of the loop: their kinds, and one record for the arguments of each. Pure.
 
-bridle.prepare      gets nothing
-                    gives branch, base, protected (paths), notes
-bridle.check        gets task, iteration, when (before, after, commit, merge), checks [{command, of}]
-                    gives tree, passed, results [{command, of, exit_code, seconds, output, log}]
-bridle.work         gets task, iteration, agent, failure, notes, asked, answer, session_id, after, hints
-                    gives ending, said, summary, done, question, patterns, session_id, changed, tree, snapshot, denials,
-                    cost_usd, input_tokens, output_tokens, seconds, resets_at, log, prompt, cut, news, left_branch,
-                    repository [{path, what}]
-bridle.protect      gets task, iteration, snapshot, may_edit, tip
-                    gives tree, changed, undone [{path, what}], reported [{path, what}]
-bridle.commit       gets task, iteration, verdict, cost_usd, checks, tree, tip (the last commit for a task)
-                    gives commit, tree, found, folded; or refused (why), or again (other files than were checked)
-bridle.rollback     gets task, iteration, snapshot, why
-                    gives restored
-bridle.take         gets task, iteration, tip, kept
-                    gives head, tree, setup (the result of one that failed), conflicts, conflicts_with, said
-bridle.keep         gets task, iteration
-                    gives kept (a ref), tree
-bridle.merge        gets task, iteration, commit, tip, verdict, cost_usd, checks
-                    gives commit, head, tree, kept, setup; or kept, tree, conflicts, conflicts_with, said
-bridle.land         gets task, iteration, commit, tip
-                    gives commit, branch
-bridle.summarize    gets iteration, agent
-                    gives cost_usd, input_tokens, output_tokens, seconds
-bridle.pause        gets why (limit, unusable, setup, ended), reason, exit_code, receipt, after
-                    gives what `resume` and `retry` say: limits, retries; and what nobody had heard: after, kept_hints
-
-Where a run works in a worktree, each gets `stands` besides: the commit and the files that its copy has, if it must be
-made anew; where several workers are at work, `worker`: whose copy it is.
-The value of each that Bridle performs holds `clock`: when its driver began, and when it was over.
-`of` is `task`, `guard`, or the title of another task. `ending` is one of the words below.
+The JSON of these records is compared by its digest when a recorded run is replayed: keys and values must not change.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar, Generic, TypeVar
+
+import msgspec
+
+from bridle.loop.effect_results import (
+    ChecksResult,
+    CommitResult,
+    CopyResult,
+    KeepResult,
+    LandResult,
+    MergeResult,
+    PauseResult,
+    PrepareResult,
+    ProtectResult,
+    RollbackResult,
+    SummarizeResult,
+    TakeResult,
+    WorkResult,
+)
+from bridle.loop.json_record import JsonRecord
 
 PREPARE = "bridle.prepare"
 CHECK = "bridle.check"
@@ -51,28 +40,17 @@ SUMMARIZE = "bridle.summarize"
 PAUSE = "bridle.pause"
 
 PERFORMED = (PREPARE, CHECK, WORK, PROTECT, COMMIT, ROLLBACK, TAKE, KEEP, MERGE, LAND, SUMMARIZE)
+"""The kinds that Bridle executes; a pause is ended by the user."""
 
-# When checks run on the commit that is about to land.
-WHEN_MERGED = "merge"
+# When checks run.
+BEFORE_WORK = "before"
+AFTER_WORK = "after"
+BEFORE_COMMIT = "commit"
+BEFORE_LANDING = "merge"
 
-# How an agent's work ended.
-OK = "ok"
-"""It ended by itself, well or not: the checks decide."""
-CRASHED = "crashed"
-"""It died, its retry included."""
-LIMIT = "limit"
-"""The account's limit is used up; `resets_at` says until when, where that is known."""
-TRANSIENT = "transient"
-"""The endpoint was overloaded or refused for a moment (429, 529)."""
-BUDGET = "budget"
-"""The workspace's own budget is spent: no agent was started."""
-UNUSABLE = "unusable"
-"""Not found, not logged in, not paid for."""
-QUESTION = "question"
-"""It asked something, and waits."""
-
-# Endings of agents that have read their prompt and acted on it.
-HEARD = (OK, QUESTION)
+# Owners of checks, besides the titles of other tasks.
+OF_TASK = "task"
+OF_GUARD = "guard"
 
 # Why a run pauses.
 WHY_LIMIT = "limit"
@@ -82,12 +60,204 @@ WHY_BUDGET = "budget"
 WHY_SETUP = "setup"
 WHY_ENDED = "ended"
 
+R = TypeVar("R", bound=JsonRecord)
+C = TypeVar("C", bound=CopyResult)
 
-def work_purpose(run: str, args: dict[str, Any]) -> str:
-    """What the agents of an iteration are for: of all runs, only these have it."""
+
+class CopyState(msgspec.Struct, frozen=True, kw_only=True):
+    """The state that a worktree must have if it has to be made again."""
+
+    head: str = ""
+    tree: str | None = None
+    """The files, where they are not those of `head`."""
+
+
+class Check(msgspec.Struct, frozen=True, kw_only=True):
+    """One command of the plan."""
+
+    command: str
+    owner: str = msgspec.field(name="of")
+    """`task`, `guard`, or the title of another task."""
+
+
+class Arguments(JsonRecord, Generic[R], frozen=True, kw_only=True):
+    """The arguments of an effect whose result is an `R`."""
+
+    kind: ClassVar[str]
+    result: ClassVar[type[JsonRecord]]
+
+    omitted_if_empty: ClassVar[frozenset[str]] = frozenset({"worker", "stands"})
+
+    worker: int | None = None
+    """The worker in whose worktree it runs; absent where there is only one."""
+    copy_state: CopyState | None = msgspec.field(name="stands", default=None)
+    """Absent where the run works in the user's own working copy."""
+
+
+class TaskArguments(Arguments[R], Generic[R], frozen=True, kw_only=True):
+    """The arguments of an effect for a task."""
+
+    task: str = ""
+    """The task's title."""
+    iteration: int = 0
+
+
+class PrepareArgs(Arguments[PrepareResult], frozen=True, kw_only=True):
+    """Make the run's branch and record the baseline."""
+
+    kind: ClassVar[str] = PREPARE
+    result: ClassVar[type[JsonRecord]] = PrepareResult
+
+
+class CheckArgs(TaskArguments[ChecksResult], frozen=True, kw_only=True):
+    """Run checks."""
+
+    kind: ClassVar[str] = CHECK
+    result: ClassVar[type[JsonRecord]] = ChecksResult
+
+    when: str = AFTER_WORK
+    checks: tuple[Check, ...] = ()
+
+
+class WorkArgs(TaskArguments[WorkResult], frozen=True, kw_only=True):
+    """Run one agent on a task."""
+
+    kind: ClassVar[str] = WORK
+    result: ClassVar[type[JsonRecord]] = WorkResult
+    omitted_if_empty: ClassVar[frozenset[str]] = frozenset({"worker", "stands", "hints"})
+
+    agent: str = ""
+    failure: str = ""
+    """The output of the checks that failed last."""
+    notes: tuple[str, ...] = ()
+    """What the prompt must mention: denials, undone changes, broken checks."""
+    question: str | None = msgspec.field(name="asked", default=None)
+    """The question that `answer` belongs to."""
+    answer: str | None = None
+    session_id: str | None = None
+    """The session to resume, where this agent asked the question."""
+    after: int = 0
+    """The last journal entry whose user messages are known."""
+    hints: tuple[str, ...] = ()
+    """Hints that arrived while the run paused."""
+
+
+class ProtectArgs(TaskArguments[ProtectResult], frozen=True, kw_only=True):
+    """Undo changes to protected files."""
+
+    kind: ClassVar[str] = PROTECT
+    result: ClassVar[type[JsonRecord]] = ProtectResult
+    omitted_if_empty: ClassVar[frozenset[str]] = frozenset({"worker", "stands", "origin"})
+
+    snapshot: str | None = None
+    may_edit: tuple[str, ...] = ()
+    tip: str | None = None
+    """The last commit that was made for a task."""
+    origin: str | None = None
+    """The digest that the baseline must have."""
+
+
+class CommitArgs(TaskArguments[CommitResult], frozen=True, kw_only=True):
+    """Commit the work of a task."""
+
+    kind: ClassVar[str] = COMMIT
+    result: ClassVar[type[JsonRecord]] = CommitResult
+
+    verdict: str = ""
+    cost_usd: float = 0.0
+    checks: int = 0
+    """How many checks passed."""
+    tree: str | None = None
+    """The tree that the checks ran on; None where there are no checks."""
+    tip: str | None = None
+    """The commit that the task started from: later ones are the agent's."""
+
+
+class RollbackArgs(TaskArguments[RollbackResult], frozen=True, kw_only=True):
+    """Restore a snapshot."""
+
+    kind: ClassVar[str] = ROLLBACK
+    result: ClassVar[type[JsonRecord]] = RollbackResult
+
+    snapshot: str = ""
+    why: str = ""
+
+
+class TakeArgs(TaskArguments[TakeResult], frozen=True, kw_only=True):
+    """Bring a worker's copy to the newest commit."""
+
+    kind: ClassVar[str] = TAKE
+    result: ClassVar[type[JsonRecord]] = TakeResult
+
+    tip: str = ""
+    kept: str | None = None
+    """The ref with earlier work of the task, to be merged."""
+
+
+class KeepArgs(TaskArguments[KeepResult], frozen=True, kw_only=True):
+    """Save the work of a task that waits for an answer."""
+
+    kind: ClassVar[str] = KEEP
+    result: ClassVar[type[JsonRecord]] = KeepResult
+
+
+class MergeArgs(TaskArguments[MergeResult], frozen=True, kw_only=True):
+    """Rebase a task's commit onto the newest one, in the worker's copy."""
+
+    kind: ClassVar[str] = MERGE
+    result: ClassVar[type[JsonRecord]] = MergeResult
+
+    verdict: str = ""
+    cost_usd: float = 0.0
+    checks: int = 0
+    commit: str = ""
+    tip: str = ""
+
+
+class LandArgs(TaskArguments[LandResult], frozen=True, kw_only=True):
+    """Move the run's branch to a commit whose checks passed."""
+
+    kind: ClassVar[str] = LAND
+    result: ClassVar[type[JsonRecord]] = LandResult
+
+    commit: str = ""
+    tip: str = ""
+
+
+class SummarizeArgs(Arguments[SummarizeResult], frozen=True, kw_only=True):
+    """Replace old progress entries by a summary."""
+
+    kind: ClassVar[str] = SUMMARIZE
+    result: ClassVar[type[JsonRecord]] = SummarizeResult
+
+    iteration: int = 0
+    agent: str = ""
+
+
+class PauseArgs(Arguments[PauseResult], frozen=True, kw_only=True):
+    """Wait for `bridle resume` or `bridle retry`."""
+
+    kind: ClassVar[str] = PAUSE
+    result: ClassVar[type[JsonRecord]] = PauseResult
+
+    why: str = ""
+    reason: str = ""
+    exit_code: int = 1
+    receipt: dict[str, Any] = msgspec.field(default_factory=dict)
+    after: int = 0
+    """The last journal entry whose user messages are known."""
+
+
+def title_of(args: Arguments[Any]) -> str | None:
+    """Return the title of the task that an effect is for; None where it is for none."""
+    return args.task if isinstance(args, TaskArguments) else None
+
+
+def work_purpose(run: str, args: WorkArgs) -> str:
+    """Return the purpose that the logs of an iteration's agents carry; unique among all runs."""
     return f"{run}/{work_label(args)}"
 
 
-def work_label(args: dict[str, Any]) -> str:
-    """What an iteration is called in the journal; no two of a run have the same."""
-    return f"{args['task']}: iteration {args['iteration']}"
+def work_label(args: WorkArgs) -> str:
+    """Return the label of an iteration in the journal; unique within a run."""
+    return f"{args.task}: iteration {args.iteration}"

@@ -1,38 +1,37 @@
-"""What can be seen of a run while it is under way: a stream of small values, for whoever shows it. Pure.
+"""Events of a running run, for displays. Pure.
 
-It is told and never asked: a run goes the same way whether somebody watches it or not.
+A listener is only notified: a run behaves the same whether it has one or not.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from bridle.loop.effect_results import Result
+from bridle.loop.effects import Arguments
 from bridle.wire.events.events import Event
 
 
 @dataclass(frozen=True)
 class EffectStarted:
-    """An effect is being performed from now on."""
+    """An effect begins."""
 
-    kind: str
-    """One of `kinds.PERFORMED`."""
-    args: Mapping[str, Any]
+    args: Arguments[Any]
 
 
 @dataclass(frozen=True)
 class EffectFinished:
-    """It has its value, which is in the journal in a moment; no secret is in it."""
+    """An effect has its result, which is about to be recorded; no secret is in it."""
 
-    kind: str
-    args: Mapping[str, Any]
-    value: Mapping[str, Any]
+    args: Arguments[Any]
+    result: Result
 
 
 @dataclass(frozen=True)
 class AgentPrinted:
-    """The agent at work on a task printed this; as it came, with whatever is in it."""
+    """The agent of a task printed an event, which is neither masked nor cut."""
 
     task: str
     event: Event
@@ -43,4 +42,4 @@ Listener: TypeAlias = Callable[[Progress], None]
 
 
 def unwatched(_progress: Progress) -> None:
-    """Where nobody looks."""
+    """Ignore an event."""

@@ -1,4 +1,4 @@
-"""What a person says while a run is under way: hints, other limits, a task to try again. Kept in the run's journal."""
+"""Messages of the user to a running run: hints, new limits, tasks to try again. They are entries of its journal."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 
 from bridle.journal.format.entries import Entry
 from bridle.journal.stores.store import Store
+from bridle.loop.effect_results import UserMessages
 
 HINT = "BRIDLE_LOOP_HINT"
 LIMITS = "BRIDLE_LOOP_LIMITS"
@@ -16,55 +17,51 @@ OWNER = "loop"
 
 
 @dataclass
-class UserMessages:
-    """Reads what was said since an iteration last heard of it."""
+class UserMessageReader:
+    """Reads the messages in a journal, and returns each hint once."""
 
     store: Store
-    _given: set[int] = field(default_factory=set)
-    _said: dict[int, Entry] = field(default_factory=dict)
-    """What people said, by its number: the notes in between are read once."""
-    _known: int = 0
-    """How many notes were read."""
+    _hints_read: set[int] = field(default_factory=set)
+    _messages: dict[int, Entry] = field(default_factory=dict)
+    """The messages by sequence number: the notes between them are read once."""
+    _notes_read: int = 0
 
-    def since(self, after: int) -> dict[str, Any]:
-        """Everything newer than that entry, and the number to ask with next time."""
+    def since(self, after: int) -> UserMessages:
+        """Return the messages after an entry. Of several workers only the first that asks gets a hint."""
         hints: list[str] = []
         retries: list[str] = []
         retries_at: list[int] = []
         limits: dict[str, Any] = {}
         last = after
-        for entry in self._heard():
+        for entry in self._read():
             if entry.seq <= after:
                 continue
             if entry.type == HINT:
-                hints += self._once(entry.seq, str(entry.data.get("text") or ""))
+                if entry.seq not in self._hints_read:
+                    self._hints_read.add(entry.seq)
+                    hints.append(str(entry.data.get("text") or ""))
             elif entry.type == RETRY:
                 retries.append(str(entry.data.get("task") or ""))
                 retries_at.append(entry.seq)
             else:
                 limits |= {str(name): value for name, value in entry.data.items()}
             last = entry.seq
-        return {"after": last, "hints": hints, "retries": retries, "retries_at": retries_at, "limits": limits}
+        return UserMessages(
+            after=last, hints=tuple(hints), retries=tuple(retries), retries_at=tuple(retries_at), limits=limits
+        )
 
-    def _heard(self) -> Iterable[Entry]:
+    def _read(self) -> Iterable[Entry]:
         notes = self.store.state().notes
-        new, self._known = notes[self._known :], len(notes)
-        self._said.update((entry.seq, entry) for entry in new if entry.type in (HINT, LIMITS, RETRY))
-        return self._said.values()
+        new, self._notes_read = notes[self._notes_read :], len(notes)
+        self._messages.update((entry.seq, entry) for entry in new if entry.type in (HINT, LIMITS, RETRY))
+        return self._messages.values()
 
-    def _once(self, seq: int, text: str) -> list[str]:
-        """A hint for whoever asks first: of several workers at once, one hears it."""
-        if seq in self._given:
-            return []
-        self._given.add(seq)
-        return [text]
-
-    def asked_at(self, label: str) -> str | None:
-        """When the effect with this label was asked for that waits for its result; None where none does."""
+    def requested_at(self, label: str) -> str | None:
+        """Return when the pending effect with this label was requested; None where there is none."""
         return next((one.request.recorded_at for one in self.store.state().pending if one.label == label), None)
 
 
-def say(store: Store, entry_type: str, data: dict[str, Any]) -> None:
-    """Keep what a person said; the next iteration hears it."""
+def send(store: Store, entry_type: str, data: dict[str, Any]) -> None:
+    """Record a message; the next iteration reads it."""
     with store.write(OWNER) as writer:
         writer.append(entry_type, data)

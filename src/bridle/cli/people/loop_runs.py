@@ -10,21 +10,26 @@ from contextlib import AbstractAsyncContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
+from bridle.cli import exit_codes
 from bridle.cli.people import notify
 from bridle.cli.people.run_display import display_for
 from bridle.cli.people.terminal import chosen_run, until_signalled
 from bridle.engine.iterate.iteration_report import COMPLETED
 from bridle.ground.home import bridle_home
+from bridle.ground.threads import in_thread
 from bridle.journal.format import layout
 from bridle.journal.stores.file_store import FileStore
 from bridle.journal.stores.find_run import LAST, runs_folder
 from bridle.loop.control.announce_agents import introduce
-from bridle.loop.control.runs import INTERRUPTED, PROCESS_ID, RunEnd, RunRequest, create, drive_run, receipt_with_pause
-from bridle.loop.plan.model import Plan
+from bridle.loop.control.current_state import read_receipt
+from bridle.loop.control.runs import PROCESS_ID, RunEnd, RunRequest, RunStatus, create, drive_run
 from bridle.loop.plan.tick_boxes import tick
-from bridle.loop.process.receipt import VERIFIED
+from bridle.loop.process.receipt import Receipt
+from bridle.loop.process.task_state import VERIFIED
+from bridle.loop.run_inputs import read_inputs
 from bridle.loop.settings.bridle_toml import load_settings
-from bridle.loop.settings.model import Settings
 from bridle.loop.working_copy.run_lock import check_free, occupied
 from bridle.loop.working_copy.run_worktrees import folder_of
 from bridle.views.terminal import receipt as receipts
@@ -47,6 +52,14 @@ def is_loop(run: Path) -> bool:
 
 
 RESUME = "bridle resume"
+INTERRUPTED_REASON = "interrupted; nothing is lost"
+EXIT_CODES = {
+    RunStatus.DONE: exit_codes.SUCCESS,
+    RunStatus.FAILED: exit_codes.FAILED,
+    RunStatus.LIMIT_REACHED: exit_codes.LIMIT_REACHED,
+    RunStatus.NEEDS_YOU: exit_codes.WAITING,
+    RunStatus.AGENT_UNUSABLE: exit_codes.AGENT_UNUSABLE,
+}
 
 
 async def create_run(
@@ -90,43 +103,37 @@ async def drive(
     """
     variables = dict(os.environ) if environment is None else environment
     notified = _addresses(run) if addresses is None else addresses
-    ended = await until_signalled(_drive_with_display(run, variables, with_hooks=with_hooks))
-    if ended is None:
-        document = await receipt_with_pause(run)
-        _tick(run, document)
-        show(_with_resume(document, resume), "interrupted; nothing is lost", as_json=as_json)
-        return INTERRUPTED
-    _tick(run, ended.receipt)
-    show(_with_resume(ended.receipt, resume), ended.reason, as_json=as_json)
+    end = await until_signalled(_drive_with_display(run, variables, with_hooks=with_hooks))
+    if end is None:
+        receipt, reason = await in_thread(lambda: read_receipt(run), name="reading the receipt"), INTERRUPTED_REASON
+    else:
+        receipt, reason = end.receipt, end.reason
+    _tick(run, receipt)
+    show(receipt if resume is None else msgspec.structs.replace(receipt, resume=resume), reason, as_json=as_json)
+    if end is None:
+        return exit_codes.INTERRUPTED
     if notified:
-        await notify.send(notified, ended.receipt, ended.reason, say)
-    return ended.exit_code
+        await notify.send(notified, receipt, reason, say)
+    return EXIT_CODES[end.status]
 
 
-def show(document: dict[str, Any], reason: str, *, as_json: bool) -> None:
+def show(receipt: Receipt, reason: str, *, as_json: bool) -> None:
     """Print a receipt."""
     if as_json:
-        print(_as_json(document))
+        print(_as_json(receipt.as_json()))
         return
     if sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb":
-        _print_coloured(document, reason)
+        _print_coloured(receipt, reason)
         return
-    for line in receipts.plain_lines(document, reason):
+    for line in receipts.plain_lines(receipt, reason):
         print(line)
 
 
-def _tick(run: Path, document: Mapping[str, Any]) -> None:
-    """Tick verified tasks in the plan's file, if the settings ask for it."""
-    inputs = FileStore(run).inputs()
-    if not isinstance(inputs, dict) or not inputs["settings"].get("tick"):
-        return
-    plan = Plan.from_json(inputs["plan"])
-    if plan.path is not None:
-        tick(Path(plan.path), [task["title"] for task in document["tasks"] if task["verdict"] in VERIFIED])
-
-
-def _with_resume(document: dict[str, Any], resume: str | None) -> dict[str, Any]:
-    return document if resume is None else {**document, "resume": resume}
+def _tick(run: Path, receipt: Receipt) -> None:
+    """Tick the verified tasks in the plan's file if the settings say so."""
+    inputs = read_inputs(FileStore(run).inputs())
+    if inputs is not None and inputs.settings.tick and inputs.plan.path is not None:
+        tick(Path(inputs.plan.path), [task.title for task in receipt.tasks if task.verdict in VERIFIED])
 
 
 def _as_json(document: dict[str, Any]) -> str:
@@ -147,13 +154,13 @@ def _runs_of(repository: Path, environment: Mapping[str, str]) -> Path:
 def _addresses(run: Path) -> Sequence[str]:
     """Return the addresses to notify; none for a run that has completed already."""
     store = FileStore(run)
-    inputs = store.inputs()
-    if store.standing().end == COMPLETED or not isinstance(inputs, dict) or "repository" not in inputs:
+    inputs = read_inputs(store.inputs())
+    if store.standing().end == COMPLETED or inputs is None:
         return ()
-    return load_settings(Path(str(inputs["repository"])), bridle_home(os.environ)).notify
+    return load_settings(Path(inputs.repository), bridle_home(os.environ)).notify
 
 
-def _print_coloured(document: dict[str, Any], reason: str) -> None:
+def _print_coloured(receipt: Receipt, reason: str) -> None:
     from rich.console import Console
 
     from bridle.views.terminal.rich_text import to_rich_text
@@ -161,7 +168,7 @@ def _print_coloured(document: dict[str, Any], reason: str) -> None:
 
     console = Console(highlight=False, markup=False, emoji=False)
     # Let the terminal wrap long lines, so that a command in them can be copied.
-    console.print(to_rich_text([BLANK, *receipts.styled_lines(document, reason, width=console.width)]), soft_wrap=True)
+    console.print(to_rich_text([BLANK, *receipts.styled_lines(receipt, reason, width=console.width)]), soft_wrap=True)
 
 
 async def _drive_with_display(run: Path, environment: Mapping[str, str], *, with_hooks: bool) -> RunEnd:
@@ -173,8 +180,7 @@ async def _drive_with_display(run: Path, environment: Mapping[str, str], *, with
 def _working_copy(run: Path) -> AbstractAsyncContextManager[None]:
     """Lock the working copy, if the run works in it."""
     store = FileStore(run)
-    inputs = store.inputs()
-    if store.standing().end == COMPLETED or not isinstance(inputs, dict) or "settings" not in inputs:
+    inputs = read_inputs(store.inputs())
+    if store.standing().end == COMPLETED or inputs is None or inputs.settings.uses_worktrees:
         return nullcontext()
-    has_worktree = Settings.from_json(inputs["settings"]).uses_worktrees
-    return nullcontext() if has_worktree else occupied(Path(str(inputs["repository"])), run.name)
+    return occupied(Path(inputs.repository), run.name)

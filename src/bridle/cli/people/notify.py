@@ -7,12 +7,14 @@ the scheme of one is ever printed.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bridle.errors import UsageError
 from bridle.ground.threads import in_thread
+from bridle.loop.process.receipt import Receipt
+from bridle.loop.process.task_state import Verdict
 from bridle.views.terminal.receipt import headline
 
 if TYPE_CHECKING:
@@ -36,7 +38,7 @@ def check_addresses(addresses: Sequence[str]) -> None:
             )
 
 
-async def send(addresses: Sequence[str], receipt: Mapping[str, Any], reason: str, say: Say) -> None:
+async def send(addresses: Sequence[str], receipt: Receipt, reason: str, say: Say) -> None:
     """Send a notification about a finished run; a failure is printed and changes nothing."""
     if not addresses:
         return
@@ -54,11 +56,11 @@ async def send(addresses: Sequence[str], receipt: Mapping[str, Any], reason: str
             say(f"cannot notify {_scheme(address)}: not delivered")
 
 
-def notification(receipt: Mapping[str, Any], reason: str) -> tuple[str, str]:
+def notification(receipt: Receipt, reason: str) -> tuple[str, str]:
     """Return the title and the text of the notification."""
-    tasks = [f"{task['title']}: {task['verdict']}" for task in receipt["tasks"]]
+    tasks = [f"{task.title}: {task.verdict}" for task in receipt.tasks]
     listed = tasks[:_TASKS] + ([f"… and {len(tasks) - _TASKS} more"] if len(tasks) > _TASKS else [])
-    resume = [] if receipt["verdict"] == "done" else [f"continue: {receipt['resume']}"]
+    resume = [] if receipt.verdict == Verdict.DONE else [f"continue: {receipt.resume}"]
     return f"Bridle: {headline(receipt, reason)}", "\n".join([*listed, *resume])
 
 

@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Protocol, Self
 from bridle.cli.people.keyboard import keys
 from bridle.errors import Error
 from bridle.ground import clock
+from bridle.ground.threads import in_thread, undisturbed
 from bridle.journal.stores.file_store import FileStore
 from bridle.loop.control import usage_limit_waits
-from bridle.loop.control.current_state import current_receipt
-from bridle.loop.plan.model import Plan
+from bridle.loop.control.current_state import replay_receipt
 from bridle.loop.progress_events import AgentPrinted, Progress
+from bridle.loop.run_inputs import RunInputs, read_inputs
 from bridle.views.terminal.escape_controls import escape_unprintable
 from bridle.views.terminal.run_lines import RunPrinter, format_wait
 from bridle.views.terminal.run_screen import SPINS, RunScreen
@@ -59,19 +60,18 @@ class RunDisplay(Protocol):
 
 def display_for(run: Path, environment: Mapping[str, str]) -> RunDisplay:
     """Return a live display if stderr is a terminal, else one that prints lines."""
-    inputs = FileStore(run).inputs()
-    plan = Plan.from_json(inputs["plan"]) if isinstance(inputs, dict) and "plan" in inputs else None
-    titles = tuple(task.title for task in plan.tasks) if plan is not None else ()
+    inputs = read_inputs(FileStore(run).inputs())
+    titles = () if inputs is None else tuple(task.title for task in inputs.plan.tasks)
     mask = Mask(secret_values(environment))
     is_live = sys.stderr.isatty() and os.environ.get("TERM", "dumb") != "dumb"
     return (LiveDisplay if is_live else LineDisplay)(run, _folders(run, inputs), titles, mask)
 
 
-def _folders(run: Path, inputs: object) -> tuple[Path, ...]:
+def _folders(run: Path, inputs: RunInputs | None) -> tuple[Path, ...]:
     """List the folders that the run works in: the repository, its worktree, and one for each worker."""
-    if not isinstance(inputs, dict) or "repository" not in inputs:
+    if inputs is None:
         return (run,)
-    return (Path(str(inputs["repository"])), *(Path(str(folder)) for folder in inputs.get("worktrees") or ()))
+    return (Path(inputs.repository), *(Path(folder) for folder in inputs.worktrees))
 
 
 def _is_parallel(folders: tuple[Path, ...]) -> bool:
@@ -185,11 +185,10 @@ class LiveDisplay:
         try:
             seq = self._store.standing().seq
             if seq != self._seen and started >= self._next_read:
-                document, _ = await current_receipt(self._store)
+                receipt = await undisturbed(in_thread(lambda: replay_receipt(self._store), name="replaying the run"))
                 if self._seen < 0:
-                    before = float(document.get("seconds") or 0.0)
-                    self._screen.set_elapsed(before, now=clock.now().timestamp())
-                self._screen.set_receipt(document, usage_limit_waits.current(self._store))
+                    self._screen.set_elapsed(receipt.seconds, now=clock.now().timestamp())
+                self._screen.set_receipt(receipt, usage_limit_waits.current(self._store))
                 self._seen = seq
                 self._next_read = clock.monotonic() + READ_PAUSE_FACTOR * (clock.monotonic() - started)
         except Error:

@@ -18,8 +18,8 @@ import msgspec
 from bridle.errors import LockHeld, MachineError
 from bridle.ground import clock, disk
 from bridle.ground.lock import FileLock
-from bridle.loop.checks.run_check import Result
 from bridle.loop.checks.setup_commands import commands, listing, run_setup, setup_key
+from bridle.loop.effect_results import CheckResult
 from bridle.loop.working_copy.run_context import RunContext
 from bridle.loop.working_copy.run_worktrees import bring_own_check, moved
 from bridle.workspace import snapshot, worktree
@@ -47,7 +47,7 @@ class Checkout:
 
     context: RunContext
     """The context in the checkout."""
-    failed: Result | None = None
+    failed: CheckResult | None = None
     """The setup command that failed."""
 
 
@@ -123,7 +123,7 @@ async def _reuse(context: RunContext, copy: Worktree, tree: str) -> bool:
     return True
 
 
-async def _create(context: RunContext, inside: RunContext, copy: Worktree, tree: str, task: str) -> Result | None:
+async def _create(context: RunContext, inside: RunContext, copy: Worktree, tree: str, task: str) -> CheckResult | None:
     """Create a checkout and run the setup in it; return its result if it failed."""
     _note_path(copy).unlink(missing_ok=True)
     await worktree.remove(context.git, copy)

@@ -7,13 +7,13 @@ processes that it started end with it. Its raw output is in a private log, and m
 from __future__ import annotations
 
 import re
-from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 from bridle.ground import clock, ids
 from bridle.ground.children.capture import capture
+from bridle.loop.effect_results import CheckResult
+from bridle.loop.effects import Check
 from bridle.loop.working_copy.run_context import RunContext
 from bridle.run.command_output import CommandOutput
 from bridle.run.logs import create_log, private_folder
@@ -39,60 +39,27 @@ _REPOSITORY_VARIABLE = re.compile(
 )
 
 
-@dataclass(frozen=True)
-class Check:
-    """One command and its owner."""
-
-    command: str
-    of: str
-    """`task`, `guard`, or the title of another task."""
-
-
-@dataclass(frozen=True)
-class Result:
-    """The result of one check."""
-
-    command: str
-    of: str
-    exit_code: int
-    """128 plus the signal number if a signal ended it, as in shells; -1 at the time limit."""
-    seconds: float
-    timed_out: bool
-    output: str
-    """Masked, and cut to its beginning and end."""
-    log: str
-    """The log of the raw output, relative to the workspace."""
-
-    @property
-    def passed(self) -> bool:
-        """Whether it exited with 0."""
-        return self.exit_code == 0
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the JSON for the journal, with the arguments."""
-        return {**asdict(self), "argv": list(argv(self.command))}
-
-
 def argv(command: str) -> tuple[str, ...]:
     """Return the arguments that run a shell command."""
     return ("/bin/sh", "-c", command)
 
 
-async def run_check(context: RunContext, check: Check, *, task: str, number: int, limit_seconds: float) -> Result:
+async def run_check(context: RunContext, check: Check, *, task: str, number: int, limit_seconds: float) -> CheckResult:
     """Run one command in the context's folder."""
     began = clock.monotonic()
     with create_output(context.workspace, clock.now(), task, number, context.mask) as output:
         exit_code = await _run(context, check.command, output, limit_seconds)
     seconds = round(clock.monotonic() - began, 3)
     timed_out = exit_code is None
-    return Result(
+    return CheckResult(
         command=check.command,
-        of=check.of,
+        owner=check.owner,
         exit_code=TIMED_OUT if exit_code is None else _shell_exit_code(exit_code),
         seconds=seconds,
         timed_out=timed_out,
         output=_with_limit_note(output.text, limit_seconds) if timed_out else output.text,
         log=str(output.path.relative_to(context.workspace)),
+        argv=argv(check.command),
     )
 
 

@@ -9,7 +9,9 @@ from collections.abc import Iterable, Mapping
 
 from msgspec.structs import replace
 
-from bridle.loop.checks.run_check import Check, Result, run_check
+from bridle.loop.checks.run_check import run_check
+from bridle.loop.effect_results import CheckResult
+from bridle.loop.effects import OF_GUARD, Check
 from bridle.loop.working_copy.run_context import RunContext
 from bridle.loop.working_copy.run_worktrees import put, read_note, write_note
 from bridle.workspace.git import Git
@@ -36,20 +38,20 @@ def commands(context: RunContext) -> tuple[str, ...]:
     return context.plan.setup or context.settings.setup
 
 
-async def run_setup(context: RunContext, *, task: str) -> Result | None:
+async def run_setup(context: RunContext, *, task: str) -> CheckResult | None:
     """Run the setup; return the result of the command that failed."""
     for number, command in enumerate(commands(context), 1):
         context.say(f"setup: {command}")
         limit = context.settings.setup_seconds
         result = await run_check(
-            context, Check(command, "guard"), task=f"setup-{task}", number=number, limit_seconds=limit
+            context, Check(command=command, owner=OF_GUARD), task=f"setup-{task}", number=number, limit_seconds=limit
         )
         if not result.passed:
             return result
     return None
 
 
-async def set_up(context: RunContext, tree: str, *, task: str) -> Result | None:
+async def set_up(context: RunContext, tree: str, *, task: str) -> CheckResult | None:
     """Run the setup in a worktree with the files of `tree`, unless its key is unchanged.
 
     Its changes to files of the tree are reverted. Files that it adds are noted: they are not part of any task's work.

@@ -1,4 +1,4 @@
-"""The waits of a run: until a usage limit is lifted, or an endpoint has room again. A person can end one early."""
+"""The waits of a run for a usage limit or an overloaded endpoint, which the user can end early."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ OWNER = "loop"
 
 @dataclass(frozen=True)
 class Wait:
-    """A wait until a moment."""
+    """A wait that ends by itself."""
 
     effect_id: str
     until_seconds: float
@@ -25,23 +25,23 @@ class Wait:
 
 
 def current(store: Store) -> Wait | None:
-    """What the run waits for, where it is only the time that must pass."""
-    for effect_id, one in store.standing().pending.items():
-        if one.kind == SLEEP:
+    """Return the wait that is pending, if any."""
+    for effect_id, pending in store.standing().pending.items():
+        if pending.kind == SLEEP:
             task = store.task(effect_id)
-            when = task.get("sleep")
-            target = when.get("targetEpochMs") if isinstance(when, Mapping) else None
+            sleep = task.get("sleep")
+            target = sleep.get("targetEpochMs") if isinstance(sleep, Mapping) else None
             if isinstance(target, int):
                 return Wait(effect_id, target / 1000, str(task.get("title") or "a moment"))
     return None
 
 
-def end(store: Store, nap: Wait) -> bool:
-    """End a wait now; False where it is over already."""
+def end(store: Store, wait: Wait) -> bool:
+    """End a wait now; False where it has already ended."""
     stamp = clock.iso(clock.now())
     try:
         with store.write(OWNER) as writer:
-            writer.resolve(nap.effect_id, Posted(OK, value=None, started_at=stamp, finished_at=stamp))
+            writer.resolve(wait.effect_id, Posted(OK, value=None, started_at=stamp, finished_at=stamp))
     except EffectError:
         return False
     return True

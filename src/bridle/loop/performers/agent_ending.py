@@ -1,28 +1,29 @@
-"""What the end of an agent means: whether it is the task's affair, or the account's, the endpoint's, a person's. Pure.
+"""Classifies how an agent ended: by itself, or because of the account, the endpoint, a crash or a question. Pure.
 
-What the agent's own fields say comes first. Where only words say it, they must be those in which programs speak of
-themselves, and must stand where a program reports its failure: an agent may write about limits as much as it likes.
+The typed fields of the agent's result come first. Where only text tells, it must match a program's own error messages
+and be where a program reports its failure: an agent may write about limits as much as it likes.
 """
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
 
 from bridle.ground import clock
-from bridle.loop import effects
+from bridle.loop import effect_results
 from bridle.run.policy import log_in_remedy
 from bridle.run.runner import Finished
 from bridle.run.watchdog import Watchdog
 from bridle.wire.record.error_category import Category
 from bridle.wire.record.limit_resets import limit_reset_time
 
-# What of an agent's last words is kept for people.
-SAID_CHARACTERS = 2000
-# What ends an agent that has not come to its result.
+# How much of an agent's last message is kept.
+MESSAGE_CHARACTERS = 2000
+# Failures that end an agent before its result.
 DEATHS = (Category.PROCESS, Category.PARSE, Category.TIMEOUT)
-# Of what a program printed that died: it says why at the end.
-_LAST_WORDS_CHARACTERS = 4000
+# How much of the end of a dead program's output is searched for the cause.
+_LAST_OUTPUT_CHARACTERS = 4000
 
 _BILLING = re.compile(
     r"credit balance is too low|insufficient[_ ](?:quota|funds|credits?)|billing[_ ](?:error|hard limit)"
@@ -47,82 +48,92 @@ _TRANSIENT = re.compile(
     r"|econnre|etimedout|enotfound|eai_again|socket hang up|stream disconnected|high demand"
 )
 
-# What is said of an agent that a watchdog ended, with the setting that says when.
+# Which setting ended an agent.
 _ENDED_BY: dict[Watchdog | None, str] = {
-    Watchdog.RUN: "it was ended, since it took longer than `agent_timeout` allows",
-    Watchdog.IDLE: "it was ended, since nothing was heard of it for as long as `idle_timeout` allows",
-    Watchdog.TOOL_IDLE: "it was ended, since its tool said nothing for as long as `tool_idle_timeout` allows",
-    Watchdog.LEAVING: "it was ended, since it had closed its output without a result, and stayed",
+    Watchdog.RUN: "it was stopped because it ran longer than `agent_timeout`",
+    Watchdog.IDLE: "it was stopped because it printed nothing for `idle_timeout`",
+    Watchdog.TOOL_IDLE: "it was stopped because its tool printed nothing for `tool_idle_timeout`",
+    Watchdog.LEAVING: "it was stopped because it closed its output without a result and did not exit",
 }
 
 _PAY = "Add credit, or log in to another account. Then run `bridle resume`."
 
 
-def ending(
+@dataclass(frozen=True)
+class AgentEnding:
+    """How an agent ended; every ending but `ok` has a cause outside the task."""
+
+    ending: str
+    """One of the endings of `effect_results`."""
+    message: str
+    limit_resets_at: str | None = None
+
+
+def classify_ending(
     finished: Finished, *, agent: str, question: str, now: datetime, local: tzinfo = UTC
-) -> dict[str, str | None]:
-    """The ending, what was said, and until when an account is at its limit; none but `ok` is the task's own fault."""
-    what, said = _what(finished, agent, question)
-    resets_at = _resets_at(finished, now, local) if what == effects.LIMIT else None
-    return {"ending": what, "said": said[:SAID_CHARACTERS], "resets_at": resets_at}
+) -> AgentEnding:
+    """Return how an agent ended, its message, and when its usage limit is reset."""
+    ending, message = _ending(finished, agent, question)
+    resets_at = _resets_at(finished, now, local) if ending == effect_results.LIMIT else None
+    return AgentEnding(ending, message[:MESSAGE_CHARACTERS], resets_at)
 
 
-def _what(finished: Finished, agent: str, question: str) -> tuple[str, str]:
+def _ending(finished: Finished, agent: str, question: str) -> tuple[str, str]:
     outcome, record = finished.outcome, finished.record
-    said = outcome.error or ""
+    message = outcome.error or ""
     if finished.unusable is not None:
-        return effects.UNUSABLE, "; ".join(filter(None, (finished.unusable.message, finished.unusable.remedy)))
+        return effect_results.UNUSABLE, ". ".join(filter(None, (finished.unusable.message, finished.unusable.remedy)))
     if outcome.category is Category.BUDGET and not record.results:
-        return effects.BUDGET, said
-    blamed = _by_failure(finished, agent)
+        return effect_results.BUDGET, message
+    blamed = _outside_failure(finished, agent)
     if blamed is not None:
         return blamed
     if question or outcome.category is Category.INTERACTIVE:
-        return effects.QUESTION, said
+        return effect_results.QUESTION, message
     if outcome.run_error and not record.results and outcome.category in DEATHS:
-        # One that gave a result has ended by itself, whatever form its answer has.
-        return effects.CRASHED, _ENDED_BY.get(finished.limit, said)
-    return effects.OK, said
+        # An agent with a result has ended by itself, whatever the form of its answer.
+        return effect_results.CRASHED, _ENDED_BY.get(finished.limit, message)
+    return effect_results.OK, message
 
 
-def _by_failure(finished: Finished, agent: str) -> tuple[str, str] | None:
-    """What a failure is that somebody else than the task is to blame for; None where it is none."""
+def _outside_failure(finished: Finished, agent: str) -> tuple[str, str] | None:
+    """Return the ending of a failure that has a cause outside the task; None for any other."""
     outcome, record = finished.outcome, finished.record
     if not outcome.run_error:
         return None
-    said = str(outcome.error or outcome.reason or "")
-    words = failure_words(finished).lower()
+    message = str(outcome.error or outcome.reason or "")
+    text = failure_text(finished).lower()
     status = record.failure.api_error_status if record.failure is not None else None
-    if status == 402 or _BILLING.search(words):
-        return effects.UNUSABLE, f"{agent}: the account has no credit left ({said}). {_PAY}"
+    if status == 402 or _BILLING.search(text):
+        return effect_results.UNUSABLE, f"{agent}: the account has no credit left ({message}). {_PAY}"
     if outcome.category is Category.USAGE_LIMIT:
-        return effects.LIMIT, said
-    if outcome.category is Category.AUTH or _AUTH.search(words):
-        return effects.UNUSABLE, f"{agent} is not logged in. {log_in_remedy(agent)} Then run `bridle resume`."
-    if _LIMIT.search(words):
-        return effects.LIMIT, said
+        return effect_results.LIMIT, message
+    if outcome.category is Category.AUTH or _AUTH.search(text):
+        return effect_results.UNUSABLE, f"{agent} is not logged in. {log_in_remedy(agent)} Then run `bridle resume`."
+    if _LIMIT.search(text):
+        return effect_results.LIMIT, message
     is_answered = record.failure is not None or outcome.category in (Category.RATE_LIMIT, Category.API)
-    if outcome.category is Category.RATE_LIMIT or (is_answered and _is_transient(status, words)):
-        return effects.TRANSIENT, said
+    if outcome.category is Category.RATE_LIMIT or (is_answered and _is_transient(status, text)):
+        return effect_results.TRANSIENT, message
     return None
 
 
-def failure_words(finished: Finished) -> str:
-    """Where a program reports its failure: the error of its result, or what it printed before it died without one."""
+def failure_text(finished: Finished) -> str:
+    """Return the error of an agent's result, or the end of its output where it died without one."""
     outcome, record = finished.outcome, finished.record
     if record.failure is not None:
         return "\n".join(filter(None, (record.failure.text, outcome.error, record.failure.notice)))
     if record.results or record.tool_uses:
-        return ""  # its words are about its work
+        return ""  # its text is about its work
     last = "\n".join((outcome.error or "", *record.malformed, *record.notices, record.main_thread_text))
-    return last[-_LAST_WORDS_CHARACTERS:]
+    return last[-_LAST_OUTPUT_CHARACTERS:]
 
 
-def _is_transient(status: int | None, words: str) -> bool:
-    return status == 429 or (status is not None and status >= 500) or _TRANSIENT.search(words) is not None
+def _is_transient(status: int | None, text: str) -> bool:
+    return status == 429 or (status is not None and status >= 500) or _TRANSIENT.search(text) is not None
 
 
 def _resets_at(finished: Finished, now: datetime, local: tzinfo) -> str | None:
-    """The moment of the account's own event, else that of the words; None where neither names one to come."""
-    found = limit_reset_time(finished.record.resets_at, failure_words(finished), now=now, local=local)
-    return None if found is None else clock.iso(found)
+    """Return the reset that the account's event or the error text names; None where neither is in the future."""
+    reset = limit_reset_time(finished.record.resets_at, failure_text(finished), now=now, local=local)
+    return None if reset is None else clock.iso(reset)

@@ -1,15 +1,17 @@
-"""The performers that move the branch: prepare, commit, roll back. Each can be repeated: what was done is found."""
+"""Executes `bridle.prepare`, `bridle.commit` and `bridle.rollback`.
+
+Each can be repeated: a second attempt finds what the first one did.
+"""
 
 from __future__ import annotations
-
-from collections.abc import Mapping
-from typing import Any
 
 from bridle.errors import UsageError
 from bridle.loop.checks.fixed_tree import stage_work
 from bridle.loop.checks.setup_commands import set_up
+from bridle.loop.effect_results import CommitResult, PrepareResult, RollbackResult
+from bridle.loop.effects import CommitArgs, MergeArgs, PrepareArgs, RollbackArgs
 from bridle.loop.performers import pre_hooks
-from bridle.loop.process.task_state import UNVERIFIED
+from bridle.loop.process.task_state import Verdict
 from bridle.loop.protection import baseline
 from bridle.loop.working_copy.refs import branch_of
 from bridle.loop.working_copy.run_context import RunContext
@@ -24,79 +26,83 @@ ITERATION = "Bridle-Iteration"
 COST = "Bridle-Cost"
 CHECKS = "Bridle-Checks"
 
-# Commits that are looked at first: those of one iteration, unless its agent commits at every step.
+# Commits that are read first: those of one iteration, unless its agent commits at every step.
 RECENT = 50
 
 
-async def prepare(_args: dict[str, Any], bench: RunContext) -> dict[str, Any]:
-    """Check out the run's branch, which is made where it is not there yet."""
-    exclude_from_git(bench.workspace)
-    git, branch = bench.git, branch_of(bench.run)
+async def prepare(_args: PrepareArgs, context: RunContext) -> PrepareResult:
+    """Check out the run's branch, create it where needed, and record the baseline."""
+    exclude_from_git(context.workspace)
+    git, branch = context.git, branch_of(context.run)
     if await git.branch() != branch:
         exists = await git.object(f"refs/heads/{branch}") is not None
         if not exists:
-            await pre_hooks.before_branch(bench, branch)
-        words = [branch] if exists else ["-b", branch, bench.base]
-        await git.run("-c", "core.hooksPath=/dev/null", "checkout", "--quiet", *words)
+            await pre_hooks.before_branch(context, branch)
+        target = [branch] if exists else ["-b", branch, context.base]
+        await git.run("-c", "core.hooksPath=/dev/null", "checkout", "--quiet", *target)
     failed = None
-    if bench.repository is not None and bench.settings.parallel == 1:  # else each worker has a copy of its own
-        failed = await set_up(bench, await _tree(git, bench.base), task="prepare")
-    start = await baseline.record(bench)
-    value = {"branch": branch, "base": bench.base, "protected": start.lines(), "origin": start.digest}
-    return value if failed is None else value | {"setup": failed.as_json()}
+    if context.repository is not None and context.settings.parallel == 1:  # else each worker has its own worktree
+        failed = await set_up(context, await git.tree_of(context.base), task="prepare")
+    start = await baseline.record(context)
+    return PrepareResult(
+        branch=branch, base=context.base, protected=tuple(start.lines()), origin=start.digest, setup=failed
+    )
 
 
-async def return_to_branch(bench: RunContext) -> None:
-    """Check the run's branch out again where a person has left it; changes are carried over, as git does.
+async def return_to_branch(context: RunContext) -> None:
+    """Check the run's branch out again where the user has left it; git carries uncommitted changes over.
 
-    Working on where they are would take the files that the other branch does not have for deleted.
+    On another branch, files that it does not have would count as deleted.
     """
-    git, branch = bench.git, branch_of(bench.run)
+    git, branch = context.git, branch_of(context.run)
     there = await git.branch()
     if there == branch:
         return
     if await git.object(f"refs/heads/{branch}") is None:
         raise UsageError(
-            f"the branch {branch} of this run is gone",
-            remedy=f"Start a new run; or make it again from its last commit, which `bridle status` names: "
+            f"the branch {branch} of this run does not exist any more",
+            remedy="Start a new run, or restore the branch from its last commit, which `bridle status` shows: "
             f"git branch {branch} COMMIT",
         )
-    if not await _goes_to(git, branch):
+    if not await _check_out(git, branch):
         raise UsageError(
-            f"{there or 'no branch'} is checked out, and this run works on {branch}, where what is changed here "
-            "would be overwritten",
-            remedy=f"Commit or stash it, and then: git checkout {branch} && bridle resume",
+            f"{there or 'no branch'} is checked out, and uncommitted changes prevent a checkout of the run's branch "
+            f"{branch}",
+            remedy=f"Commit or stash them, and then: git checkout {branch} && bridle resume",
         )
-    bench.say(f"{there or 'a commit'} was checked out; now it is {branch} again")
+    context.say(f"{there or 'a commit'} was checked out; switched back to {branch}")
 
 
-async def _goes_to(git: Git, branch: str) -> bool:
-    """Check out a branch with all that is changed; False where git will not, and then nothing has happened."""
-    words = ("-c", "core.hooksPath=/dev/null", "checkout", "--quiet", branch)
-    return (await git.run(*words, accepts=(0, 1, 128)))[0] == 0
+async def _check_out(git: Git, branch: str) -> bool:
+    """Check out a branch with all uncommitted changes; False where git refuses, and then nothing has changed."""
+    arguments = ("-c", "core.hooksPath=/dev/null", "checkout", "--quiet", branch)
+    return (await git.run(*arguments, accepts=(0, 1, 128)))[0] == 0
 
 
-async def keep_branch(bench: RunContext, *, head: str | None = None) -> bool:
-    """Put HEAD back on the run's branch where an agent has left it; the files stay as they are. True where it had."""
-    if bench.worker is not None:
-        return await _keep_apart(bench.git, head)
-    git, branch = bench.git, branch_of(bench.run)
+async def keep_branch(context: RunContext, *, head: str | None = None) -> bool:
+    """Point HEAD at the run's branch again where an agent has left it, and return whether it had.
+
+    The files stay as they are.
+    """
+    if context.worker is not None:
+        return await _keep_detached(context.git, head)
+    git, branch = context.git, branch_of(context.run)
     has_left = await git.branch() != branch
     if has_left:
         if head is not None and await git.object(f"refs/heads/{branch}") is None:
-            await git.run("update-ref", f"refs/heads/{branch}", head)  # it has deleted the branch
-        # Where it has only looked at an older commit, what the branch has besides comes back.
-        if not (head is not None and await _is_below(git, head) and await _goes_to(git, branch)):
+            await git.run("update-ref", f"refs/heads/{branch}", head)  # the agent has deleted the branch
+        # An agent may have checked out an older commit only to read it: then the branch's files come back.
+        if not (head is not None and await _is_below(git, head) and await _check_out(git, branch)):
             await git.run("symbolic-ref", "HEAD", f"refs/heads/{branch}")
     if head is not None and not await _is_above(git, head):
-        # It has taken back, or made anew, commits of tasks that are done.
+        # The agent has reverted or rewritten commits of tasks that are done.
         await git.run("update-ref", "-m", "bridle: an agent had moved it", f"refs/heads/{branch}", head)
         return True
     return has_left
 
 
 async def _is_below(git: Git, head: str) -> bool:
-    """Whether what is checked out is a commit that this one was made on top of."""
+    """Whether the checked-out commit is an ancestor of this one."""
     now = await git.head()
     if now is None:
         return False
@@ -104,7 +110,7 @@ async def _is_below(git: Git, head: str) -> bool:
 
 
 async def _is_above(git: Git, head: str) -> bool:
-    """Whether what is checked out is that commit, or has been made on top of it."""
+    """Whether the checked-out commit is this one or a descendant of it."""
     now = await git.head()
     if now is None or now == head:
         return now == head
@@ -112,8 +118,8 @@ async def _is_above(git: Git, head: str) -> bool:
     return code == 0
 
 
-async def _keep_apart(git: Git, head: str | None) -> bool:
-    """The same in a worker's copy, whose HEAD is on no branch: it stands on the commit that it was given, or above."""
+async def _keep_detached(git: Git, head: str | None) -> bool:
+    """Detach HEAD again in a worker's copy, at the commit that it started from or above it."""
     is_above = head is None or await _is_above(git, head)
     if is_above and await git.branch() is None:
         return False
@@ -123,66 +129,68 @@ async def _keep_apart(git: Git, head: str | None) -> bool:
     return True
 
 
-async def make_commit(args: dict[str, Any], bench: RunContext) -> dict[str, Any]:
-    """One commit for a task, with trailers; one that was made before a crash is found by them."""
-    git = bench.git
-    await keep_branch(bench, head=(args.get("stands") or {}).get("head"))
-    found = await find(git, bench, str(args["task"]), int(args["iteration"]))
-    if found is not None and args.get("tree") in (None, seen := await _tree(git, found)):
-        return {"commit": found, "head": found, "tree": seen, "found": True, "folded": []}
-    said = commit_message(args, bench)
-    refused = await pre_hooks.before_commit(args, bench, branch_of(bench.run), said)
+async def make_commit(args: CommitArgs, context: RunContext) -> CommitResult:
+    """Make one commit for a task, with trailers by which a second attempt finds it."""
+    git = context.git
+    await keep_branch(context, head=args.copy_state.head or None if args.copy_state is not None else None)
+    found = await _find(git, context, args)
+    if found is not None and args.tree in (None, found_tree := await git.tree_of(found)):
+        return CommitResult(commit=found, head=found, tree=found_tree, found=True)
+    message = commit_message(args, context)
+    refused = await pre_hooks.before_commit(args, context, branch_of(context.run), message)
     if refused is not None:
-        return {"commit": None, "refused": refused}
-    staged = await stage_work(bench)  # the person's own untracked files are no part of the work
-    if args.get("tree") not in (None, staged):
-        return {"commit": None, "again": staged}  # not what the checks have seen
-    folded = await _fold_foreign(git, bench, args.get("tip"))
-    made = await commit_index(git, said, tree=staged)
-    head = made or await git.head()  # nothing has changed since the last commit: the verdict stands on that one
-    tree = await _tree(git, head) if head else None
-    return {"commit": made, "head": head, "tree": tree, "found": False, "folded": folded}
+        return CommitResult(refused=refused)
+    staged = await stage_work(context)  # without the user's own untracked files
+    if args.tree not in (None, staged):
+        return CommitResult(again=staged)  # the checks ran on other files
+    folded = await _fold_agent_commits(git, context, args.tip)
+    commit = await commit_index(git, message, tree=staged)
+    head = commit or await git.head()  # nothing has changed since the last commit, which the verdict is about
+    tree = await git.tree_of(head) if head else None
+    return CommitResult(commit=commit, head=head, tree=tree, folded=tuple(folded))
 
 
-async def roll_back(args: dict[str, Any], bench: RunContext) -> dict[str, Any]:
-    """Put everything back as it was before the work; what was there is kept in a snapshot of its own."""
-    git = bench.git
-    wanted = await snapshot.find(git, str(args["snapshot"]))
+async def roll_back(args: RollbackArgs, context: RunContext) -> RollbackResult:
+    """Restore a snapshot; what was there is saved in another one first."""
+    git = context.git
+    wanted = await snapshot.find(git, args.snapshot)
     if wanted is None:
-        raise UsageError(f"the snapshot {args['snapshot']} is gone", remedy="Restore the working copy by hand.")
-    kept = f"{args['snapshot']}-undone-{args['iteration']}"
-    if await snapshot.find(git, kept) is None:  # a second attempt must not overwrite what the first one kept
-        await snapshot.take(git, name=kept, why=f"undone: {args.get('why') or ''}")
+        raise UsageError(
+            f"the snapshot {args.snapshot} does not exist any more", remedy="Restore the working copy manually."
+        )
+    kept = f"{args.snapshot}-undone-{args.iteration}"
+    if await snapshot.find(git, kept) is None:  # a second attempt must not overwrite what the first one saved
+        await snapshot.take(git, name=kept, why=f"undone: {args.why}")
     await snapshot.restore(git, wanted)
-    return {"restored": wanted.commit, "head": wanted.head, "tree": wanted.tree, "kept": kept}
+    return RollbackResult(restored=wanted.commit, head=wanted.head, tree=wanted.tree, kept=kept)
 
 
-async def find(git: Git, bench: RunContext, task: str, iteration: int) -> str | None:
-    """The commit of a task's iteration, by its trailers."""
-    for one in await _recent(git, bench):
-        said = one.trailers
-        if said.get(RUN) == bench.run and said.get(TASK) == _plain(task) and said.get(ITERATION) == str(iteration):
-            return one.commit
+async def _find(git: Git, context: RunContext, args: CommitArgs) -> str | None:
+    """Return the commit of a task's iteration, found by its trailers."""
+    wanted = {RUN: context.run, TASK: " ".join(args.task.split()), ITERATION: str(args.iteration)}
+    for commit in await _recent(git, context):
+        if all(commit.trailers.get(name) == value for name, value in wanted.items()):
+            return commit.commit
     return None
 
 
-async def last_of_run(git: Git, bench: RunContext) -> str | None:
-    """The newest commit that was made for a task of this run; those of agents are passed over."""
-    line = first_parents(await _recent(git, bench))
-    return next((one.commit for one in line if one.trailers.get(RUN) == bench.run), None)
+async def last_of_run(git: Git, context: RunContext) -> str | None:
+    """Return the newest commit that Bridle made for a task of this run."""
+    commits = first_parents(await _recent(git, context))
+    return next((commit.commit for commit in commits if commit.trailers.get(RUN) == context.run), None)
 
 
-async def _recent(git: Git, bench: RunContext) -> list[Listed]:
-    """The newest commits, back to one that was made for a task at least; what came before it is no news."""
-    found = await listed(git, bench.base, limit=RECENT)
-    is_enough = len(found) < RECENT or any(one.trailers.get(RUN) == bench.run for one in first_parents(found))
-    return found if is_enough else await listed(git, bench.base)
+async def _recent(git: Git, context: RunContext) -> list[Listed]:
+    """Return the newest commits, at least back to the last one of a task."""
+    recent = await listed(git, context.base, limit=RECENT)
+    is_enough = len(recent) < RECENT or any(commit.trailers.get(RUN) == context.run for commit in first_parents(recent))
+    return recent if is_enough else await listed(git, context.base)
 
 
-async def _fold_foreign(git: Git, bench: RunContext, tip: str | None) -> list[str]:
-    """Take back the commits that an agent made itself; their work stays, and goes into the task's commit.
+async def _fold_agent_commits(git: Git, context: RunContext, tip: str | None) -> list[str]:
+    """Undo commits that the agent made, and keep their changes for the task's commit.
 
-    What stands above the tip is the agent's whatever it says of itself; where none is given, its trailers are believed.
+    Commits above the tip are the agent's, whatever their trailers say; without a tip the trailers decide.
     """
     if tip is not None:
         if await git.head() == tip:
@@ -191,31 +199,22 @@ async def _fold_foreign(git: Git, bench: RunContext, tip: str | None) -> list[st
         await git.run("reset", "--quiet", "--soft", tip)
         return above
     folded: list[str] = []
-    for one in first_parents(await _recent(git, bench)):
-        if one.trailers.get(RUN) == bench.run:
+    for commit in first_parents(await _recent(git, context)):
+        if commit.trailers.get(RUN) == context.run:
             break
-        folded.append(one.commit)
+        folded.append(commit.commit)
     if folded:
         await git.run("reset", "--quiet", "--soft", f"{folded[-1]}^")
     return folded
 
 
-def commit_message(args: Mapping[str, Any], bench: RunContext) -> str:
-    """What the commit of a task says: its title, and how it was made."""
-    count = int(args.get("checks") or 0)
+def commit_message(args: CommitArgs | MergeArgs, context: RunContext) -> str:
+    """Return the message of a task's commit: its title, and trailers with run, iteration, cost and checks."""
     trailers = {
-        RUN: bench.run,
-        TASK: str(args["task"]),
-        ITERATION: str(args["iteration"]),
-        COST: f"{float(args.get('cost_usd') or 0):.4f} USD",
-        CHECKS: f"{count} passed" if count and args.get("verdict") != UNVERIFIED else "none",
+        RUN: context.run,
+        TASK: args.task,
+        ITERATION: str(args.iteration),
+        COST: f"{args.cost_usd:.4f} USD",
+        CHECKS: f"{args.checks} passed" if args.checks and args.verdict != Verdict.UNVERIFIED else "none",
     }
-    return bench.mask.apply(message(str(args["task"]), "", trailers))
-
-
-def _plain(text: str) -> str:
-    return " ".join(text.split())
-
-
-async def _tree(git: Git, one: str) -> str:
-    return await git.tree_of(one)
+    return context.mask.apply(message(args.task, "", trailers))

@@ -1,6 +1,6 @@
-"""What an iteration used besides its last agent: agents that died and were tried again, or that Bridle did not survive.
+"""What an iteration used besides its last agent: agents that died and were retried, and agents of killed drivers.
 
-Their logs tell. Whatever was killed, and whenever: what was paid for is counted, and counted once.
+It is read from their logs, so that every cost is counted once, whatever was killed and whenever.
 """
 
 from __future__ import annotations
@@ -25,37 +25,37 @@ from bridle.wire.record.record import Tally
 
 @dataclass(frozen=True)
 class InterruptedWork:
-    """What agents did whose iteration nobody has lived to note."""
+    """Cost and time of agents whose iteration has no result."""
 
     cost_usd: float = 0.0
-    at_work: list[tuple[datetime, datetime]] = field(default_factory=list)
-    """From when each of them worked, to its last sign of life."""
+    spans: list[tuple[datetime, datetime]] = field(default_factory=list)
+    """From when to when each of them ran, as far as its log shows."""
 
 
-def cut_off(store: Store, workspaces: Sequence[Path]) -> InterruptedWork:
-    """The agents of iterations that were begun and have no result, by their logs.
+def interrupted_work(store: Store, workspaces: Sequence[Path]) -> InterruptedWork:
+    """Return what the agents of started iterations without a result used, from their logs.
 
-    Who is killed again and again in the midst of one would otherwise never come to a limit.
+    Without it, a run that is killed again and again during an iteration would never reach a limit.
     """
-    cost, at_work = 0.0, []
+    cost, spans = 0.0, []
     for effect in store.state().pending:
-        inputs = store.task(effect.effect_id).get("inputs") if effect.kind == effects.WORK else None
-        if not isinstance(inputs, dict):
+        if effect.kind != effects.WORK:
             continue
-        purpose = effects.work_purpose(str(store.metadata().get("runId")), inputs)
+        args = effects.WorkArgs.from_json(store.task(effect.effect_id).get("inputs"))
+        purpose = effects.work_purpose(str(store.metadata().get("runId")), args)
         since = clock.stamp(datetime.fromisoformat(effect.request.recorded_at))
         for log in (log for workspace in workspaces for log in _logs(workspace / FOLDER, since)):
-            span, found = _at_work(log), _told(log)
-            if span is not None and found is not None and found.meta.purpose == purpose:
-                cost += found.cost.usd or 0.0
-                at_work.append(span)
-    return InterruptedWork(cost, sorted(at_work))
+            span, content = _span(log), _read(log)
+            if span is not None and content is not None and content.meta.purpose == purpose:
+                cost += content.cost.usd or 0.0
+                spans.append(span)
+    return InterruptedWork(cost, sorted(spans))
 
 
-def _at_work(log: Path) -> tuple[datetime, datetime] | None:
-    """From the moment in its name to the last that was written to it; None for a file that is no log of ours.
+def _span(log: Path) -> tuple[datetime, datetime] | None:
+    """Return the time from the moment in a log's name to its last change; None where the name has no moment.
 
-    A log that was copied, or that an agent has touched, may say more: nobody was at work later than now.
+    A log that was copied, or that an agent has touched, may have a later change: it counts only until now.
     """
     try:
         began = datetime.strptime(f"{log.name.partition('Z')[0]}+0000", "%Y%m%dT%H%M%S.%f%z")
@@ -64,21 +64,22 @@ def _at_work(log: Path) -> tuple[datetime, datetime] | None:
         return None
 
 
-def spent_before(asked: Request, log: Path | None, asked_at: str | None) -> Usage:
-    """What agents of this request used since it was first asked for, but for the one of this log."""
+def spent_before(request: Request, log: Path | None, requested_at: str | None) -> Usage:
+    """Return what earlier agents of this iteration used, without the one of this log."""
     spent = Usage()
-    if log is None or asked_at is None:
+    if log is None or requested_at is None:
         return spent
-    for one in _logs(log.parent, clock.stamp(datetime.fromisoformat(asked_at))):
-        found = _told(one) if one != log else None
-        if found is not None and found.meta.purpose == asked.purpose:
-            tokens = found.record.usage if found.record.usage != Tally() else found.record.usage_estimate or Tally()
-            spent.join(Usage(found.cost.usd or 0.0, tokens.input_tokens, tokens.output_tokens))
+    for path in _logs(log.parent, clock.stamp(datetime.fromisoformat(requested_at))):
+        content = _read(path) if path != log else None
+        if content is not None and content.meta.purpose == request.purpose:
+            record = content.record
+            tokens = record.usage if record.usage != Tally() else record.usage_estimate or Tally()
+            spent.add(Usage(content.cost.usd or 0.0, tokens.input_tokens, tokens.output_tokens))
     return spent
 
 
 def _logs(folder: Path, since: str) -> list[Path]:
-    """Their names begin with the moment at which they were made; whatever else an agent put there is left out."""
+    """Return the logs that began since then, by the moment in their names."""
     try:
         with os.scandir(folder) as entries:
             names = [
@@ -87,12 +88,12 @@ def _logs(folder: Path, since: str) -> list[Path]:
                 if entry.name >= since and entry.name.endswith(LOG_SUFFIX) and entry.is_file(follow_symlinks=False)
             ]
     except OSError:
-        return []  # an agent has removed them
+        return []  # an agent has removed the folder
     return [folder / name for name in sorted(names)]
 
 
-def _told(log: Path) -> LoggedRun | None:
-    """What a log tells; None for one that cannot be read, as nobody but an agent makes one."""
+def _read(log: Path) -> LoggedRun | None:
+    """Read a log; None for one that cannot be read, which only an agent can have made."""
     try:
         return read_log(log)
     except (OSError, DiskError):

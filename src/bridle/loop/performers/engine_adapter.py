@@ -1,4 +1,7 @@
-"""Joins the loop's effects to the driver: each is a function of its arguments and the bench."""
+"""Registers the loop's effects with the engine's driver: one table from kind to function.
+
+Arguments are decoded and results are encoded here, and nowhere else in the performers.
+"""
 
 from __future__ import annotations
 
@@ -6,64 +9,90 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
+
 from bridle.engine.drive.performer import Job, Performer, Unperformed, masked
 from bridle.errors import MachineError, RunError, UserError
 from bridle.ground import clock
 from bridle.journal.format.entries import OK, Posted
+from bridle.loop import effects
+from bridle.loop.effect_results import Clock, Result
+from bridle.loop.effects import Arguments
+from bridle.loop.performers import branch, check, merge_work, protect, summarize, work
 from bridle.loop.performers.evidence import evidence
 from bridle.loop.performers.working_copies import Worktrees
-from bridle.loop.process.active_time import CLOCK, clock_of
 from bridle.loop.progress_events import EffectFinished, EffectStarted
+from bridle.loop.user_messages import UserMessageReader
 from bridle.loop.working_copy.run_context import RunContext
 
-Act = Callable[[dict[str, Any], RunContext], Awaitable[dict[str, Any]]]
+Function = Callable[[Any, RunContext], Awaitable[Result]]
+"""Executes an effect with its decoded arguments."""
+
+
+def functions(messages: UserMessageReader) -> Mapping[type[Arguments[Any]], Function]:
+    """Return the function that executes each kind of effect, by the type of its arguments."""
+    return {
+        effects.PrepareArgs: branch.prepare,
+        effects.CheckArgs: check.check,
+        effects.WorkArgs: lambda args, context: work.work(args, context, messages),
+        effects.ProtectArgs: protect.protect,
+        effects.CommitArgs: branch.make_commit,
+        effects.RollbackArgs: branch.roll_back,
+        effects.TakeArgs: merge_work.take,
+        effects.KeepArgs: merge_work.keep,
+        effects.MergeArgs: merge_work.merge,
+        effects.LandArgs: merge_work.land,
+        effects.SummarizeArgs: summarize.summarize,
+    }
+
+
+def performers(messages: UserMessageReader, copies: Worktrees, *, since: str) -> dict[str, Performer]:
+    """Return a performer for each kind, for a driver whose time counts from `since`."""
+    return {
+        arguments.kind: LoopPerformer(arguments, function, copies, since)
+        for arguments, function in functions(messages).items()
+    }
 
 
 @dataclass(frozen=True)
-class BenchPerformer:
-    """Performs one kind of effect at a bench; all of them can be repeated."""
+class LoopPerformer:
+    """Executes one kind of effect; all of them can be repeated."""
 
-    kind: str
-    act: Act
-    places: Worktrees
+    arguments: type[Arguments[Any]]
+    function: Function
+    copies: Worktrees
     since: str
-    """When the driver that it works for counts from."""
+    """When the driver's time begins to count."""
 
     @property
     def may_repeat(self) -> bool:
-        """What was done already is found and not done twice."""
+        """Whether a second attempt is safe: it finds what the first one did."""
         return True
 
     async def perform(self, job: Job) -> Posted | Unperformed:
-        """Do it; its value has no secret in it."""
+        """Execute an effect; no secret is in its result."""
         started = clock.iso(clock.now())
-        inputs = job.task.get("inputs")
-        args = dict(inputs) if isinstance(inputs, Mapping) else {}
-        watch = self.places.bench.watch
-        watch(EffectStarted(self.kind, args))
-        raw, proof = await self._acted(args)
-        value = masked(raw, job.mask)
-        ended = clock.iso(clock.now())
-        value[CLOCK] = clock_of(self.since, ended)
-        watch(EffectFinished(self.kind, args, value))
-        return Posted(OK, value=value, started_at=started, finished_at=ended, metadata=proof or None)
+        args = self.arguments.from_json(job.task.get("inputs"))
+        listener = self.copies.context.watch
+        listener(EffectStarted(args))
+        result, proof = await self._execute(args)
+        finished = clock.iso(clock.now())
+        stamped = msgspec.structs.replace(result, clock=Clock(since=self.since, until=finished))
+        value = masked(stamped.as_json(), job.mask)
+        listener(EffectFinished(args, type(result).from_json(value)))
+        return Posted(OK, value=value, started_at=started, finished_at=finished, metadata=proof or None)
 
-    async def _acted(self, args: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-        """What came of it, and what proves it; what cannot be done now ends the driver, and is done by the next one.
+    async def _execute(self, args: Arguments[Any]) -> tuple[Result, dict[str, Any]]:
+        """Return the result and its evidence. An error ends the driver, and the next driver tries again.
 
-        As a result of the effect it would be in the journal for good, and the run could never go on.
+        Recorded as the result of the effect, it would stay in the journal, and the run could never continue.
         """
         try:
-            bench = await self.places.bench_for(self.kind, args)
-            value = await self.act(args, bench)
-            return value, await evidence(value, bench)
+            context = await self.copies.context_for(args)
+            result = await self.function(args, context)
+            return result, await evidence(result, context)
         except (UserError, RunError) as error:
             raise MachineError(error.message, remedy=error.remedy, payload=error.payload) from error
 
     async def clear(self, job: Job) -> None:
-        """Nothing is left to take away."""
-
-
-def performers(acts: Mapping[str, Act], places: Worktrees, *, since: str) -> dict[str, Performer]:
-    """A performer for each kind, for a driver whose time counts from `since`."""
-    return {kind: BenchPerformer(kind, act, places, since) for kind, act in acts.items()}
+        """Leave everything: there is nothing to clean up."""

@@ -1,4 +1,4 @@
-"""The native hooks that are asked before something is done: `pre-branch` and `pre-commit`. They can refuse it."""
+"""The native hooks `pre-branch` and `pre-commit`, which can refuse a branch or a commit."""
 
 from __future__ import annotations
 
@@ -9,65 +9,69 @@ from typing import Any
 from bridle.engine.hooks.run_hooks import HookResults
 from bridle.errors import UsageError
 from bridle.loop.checks.fixed_tree import work_tree
+from bridle.loop.effects import CommitArgs
 from bridle.loop.working_copy.run_context import RunContext
 from bridle.workspace import snapshot
 
 PRE_BRANCH = "pre-branch"
 PRE_COMMIT = "pre-commit"
 
-# Of what a hook printed: it goes into the next prompt and into the receipt. The end says why.
-SAID_CHARACTERS = 4000
-# Names of files in a payload; a hook that must know more looks for itself.
+# How much of the end of a hook's output goes into the next prompt and the receipt.
+OUTPUT_CHARACTERS = 4000
+# How many file names a payload has at most; a hook that needs all of them asks git.
 FILES = 1000
 
 
-async def before_branch(bench: RunContext, branch: str) -> None:
-    """Ask before the run's branch is made; UsageError where a hook refuses it."""
+async def before_branch(context: RunContext, branch: str) -> None:
+    """Run the hooks before the run's branch is made; raise UsageError where one refuses it."""
     payload = {
         "branch": branch,
-        "base": bench.base,
-        "cameFrom": bench.came_from,
-        "plan": bench.plan.title,
-        "tasks": [task.title for task in bench.plan.tasks],
+        "base": context.base,
+        "cameFrom": context.came_from,
+        "plan": context.plan.title,
+        "tasks": [task.title for task in context.plan.tasks],
     }
-    refused = await _ask(bench, PRE_BRANCH, payload, bench.progress_folder)
+    refused = await _run(context, PRE_BRANCH, payload, context.progress_folder)
     if refused is not None:
-        raise UsageError(f"the branch {branch} was not made: {refused}", remedy="Mend what it says; then resume.")
+        raise UsageError(f"the branch {branch} was not made: {refused}", remedy="Fix that, then run: bridle resume")
 
 
-async def before_commit(args: Mapping[str, Any], bench: RunContext, branch: str, message: str) -> str | None:
-    """Ask before a task's commit is made; gives why not. A hook may change files: checks then run once more."""
-    if bench.hooks is None or not bench.hooks.scripts(PRE_COMMIT):
+async def before_commit(args: CommitArgs, context: RunContext, branch: str, message: str) -> str | None:
+    """Run the hooks before a task's commit is made; return the output of those that refused it.
+
+    A hook may change files: the checks then run once more.
+    """
+    if context.hooks is None or not context.hooks.scripts(PRE_COMMIT):
         return None
-    changed = await snapshot.changes(bench.git, "HEAD", await work_tree(bench))
+    changed = await snapshot.changes(context.git, "HEAD", await work_tree(context))
     payload = {
         "branch": branch,
-        "task": args.get("task"),
-        "iteration": args.get("iteration"),
-        "verdict": args.get("verdict"),
-        "costUsd": args.get("cost_usd"),
+        "task": args.task,
+        "iteration": args.iteration,
+        "verdict": args.verdict,
+        "costUsd": args.cost_usd,
         "message": message,
         "files": [name.encode("utf-8", "surrogateescape").decode("utf-8", "replace") for name in changed[:FILES]],
     }
-    return await _ask(bench, PRE_COMMIT, payload, bench.folder)
+    return await _run(context, PRE_COMMIT, payload, context.folder)
 
 
-async def _ask(bench: RunContext, hook_type: str, payload: Mapping[str, Any], folder: Path) -> str | None:
-    """Run the hooks of a type in a folder; gives what those said that refused."""
-    if bench.hooks is None:
+async def _run(context: RunContext, hook_type: str, payload: Mapping[str, Any], folder: Path) -> str | None:
+    """Run the hooks of a type in a folder; return the output of those that failed."""
+    if context.hooks is None:
         return None
-    told = {"runId": bench.run, "folder": str(folder), **payload}
-    fired = await bench.hooks.fire(hook_type, told, limit_seconds=bench.settings.check_seconds, cwd=folder)
+    document = {"runId": context.run, "folder": str(folder), **payload}
+    fired = await context.hooks.fire(hook_type, document, limit_seconds=context.settings.check_seconds, cwd=folder)
     if fired.trust_warning is not None:
-        bench.say(fired.trust_warning)
-    return _refusal(fired, bench)
+        context.say(fired.trust_warning)
+    return _refusal(fired, context)
 
 
-def _refusal(fired: HookResults, bench: RunContext) -> str | None:
-    said = [
-        f"the hook {one.script.path.name} ({fired.hook_type}) refused it"
-        f" ({one.failure})\n{one.output[-SAID_CHARACTERS:]}".rstrip()
-        for one in fired.results
-        if not one.succeeded
+def _refusal(fired: HookResults, context: RunContext) -> str | None:
+    messages = [
+        f"the hook {hook.script.path.name} ({fired.hook_type}) refused it"
+        f" ({hook.failure})\n{hook.output[-OUTPUT_CHARACTERS:]}".rstrip()
+        for hook in fired.results
+        if not hook.succeeded
     ]
-    return bench.mask.apply("\n\n".join(said)) if said else None
+    return context.mask.apply("\n\n".join(messages)) if messages else None

@@ -1,17 +1,17 @@
-"""The performer of `bridle.protect`: undoes what an agent may not change, and tells what a person should know."""
+"""Executes `bridle.protect`: restores protected files, and reports what the user should look at."""
 
 from __future__ import annotations
 
 import hashlib
 import os
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from bridle.ground import disk
 from bridle.loop.checks.fixed_tree import work_tree
+from bridle.loop.effect_results import FileReport, ProtectResult
+from bridle.loop.effects import ProtectArgs
 from bridle.loop.performers.branch import last_of_run
 from bridle.loop.protection import baseline, file_states, untracked_files
 from bridle.loop.protection.baseline import Baseline
@@ -27,92 +27,97 @@ from bridle.loop.working_copy.run_context import RunContext
 from bridle.workspace import snapshot
 
 UNDONE_FOLDER = "bridle-undone"
-# Files that are read to see what became of tests; an agent that changes more has left no test as it was.
+# How many changed test files are compared; an agent that changes more has rewritten the tests.
 TEST_FILES = 500
 REPOSITORY = "160000"
 # A line of `git status` about a submodule with changed (M) or new (U) files in it.
 _DIRTY_SUBMODULE = re.compile(r"1 .. S.(?:M.|.U) ")
 
 
-async def protect(args: Mapping[str, Any], bench: RunContext) -> dict[str, Any]:
-    """Put back every protected part that was changed; tell what became of tests.
+async def protect(args: ProtectArgs, context: RunContext) -> ProtectResult:
+    """Restore every protected part that was changed, and report weakened tests.
 
-    Done again after a crash, it gives the same answer: what was undone is written down before it is undone.
+    A second attempt after a crash returns the same result: what is undone is written down first.
     """
-    start = baseline.read(bench, digest=args.get("origin"))
-    may_edit = [str(pattern) for pattern in args.get("may_edit") or ()]
-    last = args.get("tip") or await last_of_run(bench.git, bench)
-    last = None if last == bench.base else last
-    versions = await _versions(bench, start, last, str(args.get("snapshot") or ""))
-    conftests = await _conftests(bench, start)
-    wanted = await repairs(bench, start, versions, may_edit, conftests)
-    found = await untracked_files.lost(bench, start.untracked, str(args.get("snapshot") or ""), may_edit)
+    start = baseline.read(context, digest=args.origin)
+    may_edit = list(args.may_edit)
+    last = args.tip or await last_of_run(context.git, context)
+    last = None if last == context.base else last
+    before = args.snapshot or ""
+    versions = await _versions(context, start, last, before)
+    conftests = await _conftests(context, start)
+    wanted = await repairs(context, start, versions, may_edit, conftests)
+    found = await untracked_files.lost(context, start.untracked, before, may_edit)
     mine = [Repair(name, untracked_files.DELETED, None) for name in found.names()] if found is not None else []
-    undone = _noted(bench, args, [*wanted, *mine])
-    apply(bench, wanted)
-    missing = await untracked_files.put_back(bench, found) if found is not None else []
-    tree = await work_tree(bench)
-    changes = await changes_since(bench, last or start.work, tree, leave=start.untracked)
-    taken_out = [one.path for one in changes if one.is_gone and one.path in versions and _is_left(bench, one.path)]
-    taken_out = [path for path in taken_out if not any(matches(pattern, path) for pattern in may_edit)]
-    if taken_out:
-        await bench.git.run("add", "--force", "--", *(f":(literal,top){path}" for path in taken_out))
-        words = "it was taken out of git and hidden from it, and it is protected"
-        undone = _noted(bench, args, [Repair(path, words, None) for path in taken_out])
-        tree = await work_tree(bench)
-        changes = await changes_since(bench, last or start.work, tree, leave=start.untracked)
-    reported = [*await _tests(bench, changes), *await _others(bench, changes)]
+    undone = _noted(context, args, [*wanted, *mine])
+    apply(context, wanted)
+    missing = await untracked_files.put_back(context, found) if found is not None else []
+    tree = await work_tree(context)
+    changes = await changes_since(context, last or start.work, tree, leave=start.untracked)
+    untracked = [change.path for change in changes if change.is_gone and change.path in versions]
+    untracked = [path for path in untracked if _is_left(context, path)]
+    untracked = [path for path in untracked if not any(matches(pattern, path) for pattern in may_edit)]
+    if untracked:
+        await context.git.run("add", "--force", "--", *(f":(literal,top){path}" for path in untracked))
+        reason = "it is protected, but was removed from git and ignored"
+        undone = _noted(context, args, [Repair(path, reason, None) for path in untracked])
+        tree = await work_tree(context)
+        changes = await changes_since(context, last or start.work, tree, leave=start.untracked)
+    reported = [*await _tests(context, changes), *await _others(context, changes)]
     reported += [*missing, *(found.reports() if found is not None else ())]
-    return {
-        "tree": tree,
-        "changed": bool(changes),
-        "undone": undone,
-        "reported": [asdict(report) for report in reported],
-    }
+    return ProtectResult(
+        tree=tree,
+        changed=bool(changes),
+        undone=undone,
+        reported=tuple(FileReport(path=report.path, what=report.what) for report in reported),
+    )
 
 
-async def _versions(bench: RunContext, start: Baseline, last: str | None, before: str) -> dict[str, ExpectedFile]:
-    """Every protected file as it must be: as the run began, or, where a task may edit it, as the last commit has it."""
+async def _versions(context: RunContext, start: Baseline, last: str | None, before: str) -> dict[str, ExpectedFile]:
+    """Return the expected state of every protected file.
+
+    That is the state at the start of the run, or in the last commit where a task may edit the file.
+    """
     versions = {path: ExpectedFile(entry) for path, entry in start.kept.items()}
-    allowed = [pattern for task in bench.plan.tasks for pattern in task.may_edit]
+    allowed = [pattern for task in context.plan.tasks for pattern in task.may_edit]
     edited = [path for path in start.protected.paths if any(matches(pattern, path) for pattern in allowed)]
     if last is not None and edited:
-        for path in await _listed(bench, start.work, edited):
-            versions.pop(path, None)  # deleted by a task that might, unless the commit has it
-        versions |= await _committed(bench, last, edited)
-    if bench.settings.tick:
-        versions |= await _ticked(bench, start, before)
+        for path in await _listed(context, start.work, edited):
+            versions.pop(path, None)  # deleted by a task that may edit it, unless the commit has it
+        versions |= await _committed(context, last, edited)
+    if context.settings.tick:
+        versions |= await _ticked(context, start, before)
     return versions
 
 
-async def _committed(bench: RunContext, commit: str, paths: Sequence[str]) -> dict[str, ExpectedFile]:
-    """These files as a commit has them, with the bytes that a checkout would write."""
-    found = {}
-    for path, mode in (await _listed(bench, commit, paths)).items():
-        _, text = await bench.git.run("cat-file", "--filters", f"{commit}:{path}")
+async def _committed(context: RunContext, commit: str, paths: Sequence[str]) -> dict[str, ExpectedFile]:
+    """Return these files as they are in a commit, with the bytes that a checkout would write."""
+    files = {}
+    for path, mode in (await _listed(context, commit, paths)).items():
+        _, text = await context.git.run("cat-file", "--filters", f"{commit}:{path}")
         data = text.encode("utf-8", "surrogateescape")
-        found[path] = ExpectedFile(Entry(mode, file_states.object_id(data, file_states.digest_of(commit))), data)
-    return found
+        files[path] = ExpectedFile(Entry(mode, file_states.object_id(data, file_states.digest_of(commit))), data)
+    return files
 
 
-async def _listed(bench: RunContext, tree: str, paths: Sequence[str]) -> dict[str, str]:
-    """Those of these files that are in a tree, and their modes."""
-    found = {}
-    for line in await bench.git.names("ls-tree", "-z", "--full-tree", tree, "--", *paths):
+async def _listed(context: RunContext, tree: str, paths: Sequence[str]) -> dict[str, str]:
+    """Return those of these files that are in a tree, and their modes."""
+    modes = {}
+    for line in await context.git.names("ls-tree", "-z", "--full-tree", tree, "--", *paths):
         facts, _, path = line.partition("\t")
         mode, kind, _ = facts.split()
         if kind == "blob":
-            found[path] = mode
-    return found
+            modes[path] = mode
+    return modes
 
 
-async def _ticked(bench: RunContext, start: Baseline, before: str) -> dict[str, ExpectedFile]:
-    """The plan as it was before the iteration: Bridle itself ticks boxes in it."""
+async def _ticked(context: RunContext, start: Baseline, before: str) -> dict[str, ExpectedFile]:
+    """Return the plan as it was before the iteration: Bridle itself ticks boxes in it."""
     plan = next((path for path, why in start.protected.files.items() if why == baseline.THE_PLAN), None)
-    taken = await snapshot.find(bench.git, before) if before and plan is not None else None
+    taken = await snapshot.find(context.git, before) if before and plan is not None else None
     if plan is None or taken is None:
         return {}
-    code, text = await bench.git.run("cat-file", "blob", f"{taken.commit}:{plan}", accepts=(0, 128))
+    code, text = await context.git.run("cat-file", "blob", f"{taken.commit}:{plan}", accepts=(0, 128))
     if code != 0:
         return {}
     data = text.encode("utf-8", "surrogateescape")
@@ -120,68 +125,71 @@ async def _ticked(bench: RunContext, start: Baseline, before: str) -> dict[str, 
     return {plan: ExpectedFile(Entry(mode, file_states.object_id(data, file_states.digest_of(taken.commit))), data)}
 
 
-async def _conftests(bench: RunContext, start: Baseline) -> list[str]:
-    """The files of that name that are there now, in folders that are tested."""
+async def _conftests(context: RunContext, start: Baseline) -> list[str]:
+    """Return the conftest.py files that exist now in tested folders."""
     folders = start.protected.conftest_folders
     if not folders:
         return []
-    words = ("ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", ":(top,glob)**/conftest.py")
-    names = dict.fromkeys(await bench.git.names(*words))
+    arguments = ("ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", ":(top,glob)**/conftest.py")
+    names = dict.fromkeys(await context.git.names(*arguments))
     return [name for name in names if any(not folder or name.startswith(f"{folder}/") for folder in folders)]
 
 
-def _noted(bench: RunContext, args: Mapping[str, Any], wanted: Sequence[Repair]) -> list[dict[str, str]]:
-    """What this effect undoes, in all its attempts, written down before it is done."""
-    key = f"{bench.folder}\0{args.get('task')}\0{args.get('iteration')}".encode("utf-8", "surrogateescape")
-    path = bench.run_folder / UNDONE_FOLDER / f"{hashlib.sha256(key).hexdigest()[:32]}.json"
+def _noted(context: RunContext, args: ProtectArgs, wanted: Sequence[Repair]) -> tuple[FileReport, ...]:
+    """Write down what is about to be undone, and return what all attempts of this effect have undone."""
+    key = f"{context.folder}\0{args.task}\0{args.iteration}".encode("utf-8", "surrogateescape")
+    path = context.run_folder / UNDONE_FOLDER / f"{hashlib.sha256(key).hexdigest()[:32]}.json"
     known = disk.read_json(path)
     noted: dict[str, str] = dict(known) if isinstance(known, dict) else {}
     new = {repair.path: repair.what for repair in wanted if repair.path not in noted}
     if new:
         disk.make_private_folder(path.parent)
         disk.write_json_atomic(path, noted | new)
-    return [{"path": name, "what": what} for name, what in (noted | new).items()]
+    return tuple(FileReport(path=path, what=what) for path, what in (noted | new).items())
 
 
-def _is_left(bench: RunContext, path: str) -> bool:
-    return os.path.lexists(bench.folder / path)
+def _is_left(context: RunContext, path: str) -> bool:
+    return os.path.lexists(context.folder / path)
 
 
-async def _submodules(bench: RunContext) -> list[Report]:
-    """Repositories within, as the commit names them, whose files are not those of any commit."""
-    if not os.path.lexists(bench.folder / ".gitmodules"):
+async def _submodules(context: RunContext) -> list[Report]:
+    """Report submodules with uncommitted changes."""
+    if not os.path.lexists(context.folder / ".gitmodules"):
         return []
-    words = ("status", "--porcelain=v2", "-z", "--untracked-files=no", "--ignore-submodules=none")
-    dirty = [line.split(" ", 8)[8] for line in await bench.git.names(*words) if _DIRTY_SUBMODULE.match(line)]
+    arguments = ("status", "--porcelain=v2", "-z", "--untracked-files=no", "--ignore-submodules=none")
+    dirty = [line.split(" ", 8)[8] for line in await context.git.names(*arguments) if _DIRTY_SUBMODULE.match(line)]
     return [
-        Report(name, "files of this submodule were changed: checks see that, and no commit holds it") for name in dirty
+        Report(name, "files of this submodule were changed: checks see that, but no commit contains it")
+        for name in dirty
     ]
 
 
-async def _tests(bench: RunContext, changes: Sequence[Change]) -> list[Report]:
-    """What became of the tests in the files that were changed."""
-    chosen = [one for one in changes if may_hold_tests(one.path)][:TEST_FILES]
-    texts = await texts_of(bench, {one for change in chosen for one in (change.before, change.after)})
-    before = {one.path: texts[one.before] for one in chosen if one.before in texts}
-    after = {one.path: texts[one.after] for one in chosen if one.after in texts}
+async def _tests(context: RunContext, changes: Sequence[Change]) -> list[Report]:
+    """Report tests that were deleted, skipped, emptied or weakened in the changed files."""
+    chosen = [change for change in changes if may_hold_tests(change.path)][:TEST_FILES]
+    texts = await texts_of(context, {blob for change in chosen for blob in (change.before, change.after)})
+    before = {change.path: texts[change.before] for change in chosen if change.before in texts}
+    after = {change.path: texts[change.after] for change in chosen if change.after in texts}
     return weakened(before, after)
 
 
-async def _others(bench: RunContext, changes: Sequence[Change]) -> list[Report]:
-    """What a check sees and a commit does not hold."""
+async def _others(context: RunContext, changes: Sequence[Change]) -> list[Report]:
+    """Report files that checks see but the commit does not contain."""
     reports = [
-        Report(one.path, "it is a repository of its own: checks see its files, and the commit does not hold them")
-        for one in changes
-        if one.mode == REPOSITORY and one.is_new
+        Report(change.path, "it is a nested git repository: checks see its files, but the commit does not contain them")
+        for change in changes
+        if change.mode == REPOSITORY and change.is_new
     ]
     reports += [
-        Report(one.path, "it is still there, but was taken out of git: checks see it, and the commit does not hold it")
-        for one in changes
-        if one.is_gone and _is_left(bench, one.path) and not (bench.folder / one.path).is_dir()
+        Report(
+            change.path, "it was removed from git but not deleted: checks see it, but the commit does not contain it"
+        )
+        for change in changes
+        if change.is_gone and _is_left(context, change.path) and not (context.folder / change.path).is_dir()
     ]
-    reports += await _submodules(bench)
-    rules = [one for one in changes if Path(one.path).name == ".gitignore" and not one.is_gone]
-    if rules:
-        old = await texts_of(bench, {one.before for one in rules})
-        reports += await hidden_files(bench, {one.path: old.get(one.before, "") for one in rules})
+    reports += await _submodules(context)
+    ignore_files = [change for change in changes if Path(change.path).name == ".gitignore" and not change.is_gone]
+    if ignore_files:
+        old = await texts_of(context, {change.before for change in ignore_files})
+        reports += await hidden_files(context, {change.path: old.get(change.before, "") for change in ignore_files})
     return reports

@@ -14,11 +14,11 @@ from bridle.loop.working_copy.run_worktrees import CountedUsage, read_note, writ
 from bridle.run import budget
 
 
-def fill(bench: RunContext) -> None:
+def fill(context: RunContext) -> None:
     """Before an agent begins: what is spent in the person's workspace is spent in the worktree, too."""
-    if bench.repository is None:
+    if context.repository is None:
         return
-    shared, own = budget.read(bench.repository), budget.read(bench.workspace)
+    shared, own = budget.read(context.repository), budget.read(context.workspace)
     cost_usd, runs = shared.max_cost_usd, shared.max_iterations
     bounded = replace(
         own,
@@ -26,21 +26,21 @@ def fill(bench: RunContext) -> None:
         max_iterations=None if runs is None else own.iterations + max(0, runs - shared.iterations),
     )
     if bounded != own:
-        budget.write(bench.workspace, bounded)
+        budget.write(context.workspace, bounded)
 
 
-def empty(bench: RunContext) -> None:
+def empty(context: RunContext) -> None:
     """After it has ended: count what the worktree has spent and the person's workspace does not know of."""
-    if bench.repository is None:
+    if context.repository is None:
         return
-    own, note = budget.read(bench.workspace), read_note(bench.folder)
+    own, note = budget.read(context.workspace), read_note(context.folder)
     cost_usd = own.total_cost_usd - note.counted.cost_usd
     runs = own.iterations - note.counted.runs
     if runs <= 0:
         return
-    with budget.hold_lock(bench.repository):
-        shared = budget.read(bench.repository)
+    with budget.hold_lock(context.repository):
+        shared = budget.read(context.repository)
         spent = round(shared.total_cost_usd + cost_usd, 6)
-        budget.write(bench.repository, replace(shared, total_cost_usd=spent, iterations=shared.iterations + runs))
+        budget.write(context.repository, replace(shared, total_cost_usd=spent, iterations=shared.iterations + runs))
     counted = CountedUsage(cost_usd=own.total_cost_usd, runs=own.iterations)
-    write_note(bench.folder, msgspec.structs.replace(note, counted=counted))
+    write_note(context.folder, msgspec.structs.replace(note, counted=counted))

@@ -1,9 +1,8 @@
-"""Which working copy an effect is performed in. A worktree that is not there, or was left half made, is made for it."""
+"""Which working copy an effect runs in. A worktree that is missing or incomplete is made again."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +11,7 @@ from msgspec.structs import replace
 from bridle.ground.lock import FileLock
 from bridle.loop import effects
 from bridle.loop.checks.setup_commands import set_up
+from bridle.loop.effects import Arguments, CopyState
 from bridle.loop.performers import pre_hooks
 from bridle.loop.performers.branch import return_to_branch
 from bridle.loop.working_copy.refs import branch_of
@@ -23,55 +23,55 @@ from bridle.workspace.git import Git
 from bridle.workspace.worktree import Worktree
 
 LOCK = "bridle-worktrees.lock"
-# Another Bridle that makes a worktree of a large repository needs no longer.
+# Another Bridle that makes a worktree of a large repository takes no longer.
 LOCK_SECONDS = 300.0
-# These run the setup themselves, and tell how it ended.
-_SET_UP_THEMSELVES = frozenset({effects.PREPARE, effects.TAKE, effects.MERGE})
+# These run the setup themselves, and return how it ended.
+_RUN_SETUP_THEMSELVES = frozenset({effects.PREPARE, effects.TAKE, effects.MERGE})
 
 
 @dataclass(frozen=True)
 class Worktrees:
     """The working copies of one run."""
 
-    bench: RunContext
-    """In the person's own."""
+    context: RunContext
+    """In the user's own working copy."""
     has_worktree: bool
 
-    async def bench_for(self, kind: str, args: Mapping[str, Any]) -> RunContext:
-        """The bench for an effect of that kind with these arguments, in a working copy that is there."""
+    async def context_for(self, args: Arguments[Any]) -> RunContext:
+        """Return the context of the working copy in which an effect runs, which exists from now on."""
         if not self.has_worktree:
-            if kind != effects.PREPARE:
-                await return_to_branch(self.bench)
-            return self.bench
-        made = in_worktree(self.bench, args.get("worker"))
-        if not is_there(made.folder):
-            await _make(made, args.get("stands") or {}, sets_up=kind not in _SET_UP_THEMSELVES)
-        return made
+            if args.kind != effects.PREPARE:
+                await return_to_branch(self.context)
+            return self.context
+        context = in_worktree(self.context, args.worker)
+        if not is_there(context.folder):
+            await _make(context, args.copy_state or CopyState(), runs_setup=args.kind not in _RUN_SETUP_THEMSELVES)
+        return context
 
 
-async def _make(bench: RunContext, stands: Mapping[str, Any], *, sets_up: bool) -> None:
-    """Make a worktree as it stands according to the journal: at a commit, with a task's work on top of it."""
-    head, tree = str(stands.get("head") or bench.base), stands.get("tree")
-    await _add(bench, head)
-    bring_own_check(bench.progress_folder, bench.folder)
-    if sets_up and await set_up(bench, f"{head}^{{tree}}", task="worktree") is not None:
-        bench.say(f"the setup failed in {bench.folder}, which had to be made anew; its checks will tell")
-    if tree is not None:
-        await put(bench, str(tree))
-    write_note(bench.folder, replace(read_note(bench.folder), is_whole=True))
+async def _make(context: RunContext, state: CopyState, *, runs_setup: bool) -> None:
+    """Make a worktree in its recorded state: a commit, with a task's uncommitted work."""
+    head = state.head or context.base
+    await _add(context, head)
+    bring_own_check(context.progress_folder, context.folder)
+    if runs_setup and await set_up(context, f"{head}^{{tree}}", task="worktree") is not None:
+        context.say(f"the worktree {context.folder} was missing and was made again, but its setup failed")
+    if state.tree is not None:
+        await put(context, state.tree)
+    write_note(context.folder, replace(read_note(context.folder), is_whole=True))
 
 
-async def _add(bench: RunContext, head: str) -> None:
-    """A fresh worktree at a commit; the run's own is on its branch."""
-    home = Git(bench.progress_folder, bench.environment)
+async def _add(context: RunContext, head: str) -> None:
+    """Add a fresh worktree at a commit; the run's own is on its branch."""
+    home = Git(context.progress_folder, context.environment)
     path = await home.common_folder() / LOCK
-    lock = await asyncio.to_thread(FileLock.hold, path, holder=f"run {bench.run}", wait_seconds=LOCK_SECONDS)
+    lock = await asyncio.to_thread(FileLock.hold, path, holder=f"run {context.run}", wait_seconds=LOCK_SECONDS)
     try:
-        exclude_from_git(bench.progress_folder)
-        await worktree.remove(home, Worktree(bench.folder.name, bench.folder, None))
-        branch = branch_of(bench.run) if bench.worker is None else None
+        exclude_from_git(context.progress_folder)
+        await worktree.remove(home, Worktree(context.folder.name, context.folder, None))
+        branch = branch_of(context.run) if context.worker is None else None
         if branch is not None and await home.object(f"refs/heads/{branch}") is None:
-            await pre_hooks.before_branch(bench, branch)
-        await worktree.add(home, bench.folder.name, at=head, branch=branch, is_for_an_agent=True)
+            await pre_hooks.before_branch(context, branch)
+        await worktree.add(home, context.folder.name, at=head, branch=branch, is_for_an_agent=True)
     finally:
         lock.release()

@@ -1,4 +1,4 @@
-"""Who of the listed agents can be asked now: the first that is neither at its limit nor unusable. Pure."""
+"""Which of the listed agents is available: the first without a reached limit that is usable. Pure."""
 
 from __future__ import annotations
 
@@ -6,38 +6,38 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-# After the moment at which a limit is lifted; the endpoint's clock and ours are not the same.
+# Added to the moment of a reset, since the endpoint's clock and ours differ.
 AFTER_RESET_SECONDS = 10
-# After an answer that the limit stands though its reset is over: each time that it is asked costs an iteration.
+# Waited after a reset that did not lift the limit: each attempt costs an iteration.
 SOONEST_RESET_SECONDS = 60
-# Where nobody said when: as long as the shortest window of any account.
+# Waited where the reset is unknown: the shortest window of any account.
 UNKNOWN_RESET_SECONDS = 30 * 60
 
 
-def lifted_at(resets_at: object, now: datetime) -> datetime:
-    """When an agent at its limit can be asked again."""
-    if not isinstance(resets_at, str):
+def retry_at(limit_resets_at: str | None, now: datetime) -> datetime:
+    """Return when an agent that reached its limit can be tried again."""
+    if limit_resets_at is None:
         return now + timedelta(seconds=UNKNOWN_RESET_SECONDS)
-    lifted = datetime.fromisoformat(resets_at)
-    if lifted > now:
-        return lifted + timedelta(seconds=AFTER_RESET_SECONDS)
+    reset = datetime.fromisoformat(limit_resets_at)
+    if reset > now:
+        return reset + timedelta(seconds=AFTER_RESET_SECONDS)
     return now + timedelta(seconds=SOONEST_RESET_SECONDS)
 
 
 @dataclass
 class AgentPool:
-    """The agents in the order in which a person named them; the first one that is free works."""
+    """The agents in the order in which the user listed them."""
 
     agents: Sequence[str]
     limited: dict[str, datetime] = field(default_factory=dict)
-    """Agents whose account is used up, and until when."""
+    """Agents whose account reached its limit, and when to try them again."""
     unusable: dict[str, str] = field(default_factory=dict)
-    """Agents that only a person can mend, and what they said."""
+    """Agents that only the user can make usable, and why."""
 
-    def free(self, now: Callable[[], datetime]) -> str | None:
-        """The agent to ask; one whose limit is lifted meanwhile is asked again before those named after it.
+    def available(self, now: Callable[[], datetime]) -> str | None:
+        """Return the first available agent; one whose limit has been reset comes before those listed after it.
 
-        The clock is read only where it matters: each reading is kept in the journal.
+        The clock is read only where the answer depends on it: each reading is recorded in the journal.
         """
         for name in self.agents:
             if name not in self.unusable and (name not in self.limited or self.limited[name] <= now()):
@@ -45,9 +45,9 @@ class AgentPool:
         return None
 
     def next_reset(self) -> datetime | None:
-        """When the first of them is free again; None where time alone frees none."""
+        """Return when the first limit is reset; None where waiting makes no agent available."""
         return min((until for name, until in self.limited.items() if name not in self.unusable), default=None)
 
-    def lift(self, until: datetime) -> None:
-        """That moment was waited for, or a person has cut the wait short: who was to be free then is asked again."""
+    def clear_limits(self, until: datetime) -> None:
+        """Make agents available whose limit is reset by then; also called when the user ends the wait early."""
         self.limited = {name: moment for name, moment in self.limited.items() if moment > until}

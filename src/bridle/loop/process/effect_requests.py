@@ -1,23 +1,43 @@
-"""The effects that the loop asks for, each in the working copy where its task is worked on. A part of its process."""
+"""Requests effects of the loop, each in the working copy of its task, and decodes their results.
+
+A part of the loop's process: results are decoded here and nowhere else in it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeVar
+
+import msgspec
 
 from bridle import define_task
 from bridle.loop import effects
+from bridle.loop.effect_results import (
+    ChecksResult,
+    CopyResult,
+    PauseResult,
+    PrepareResult,
+    ProtectResult,
+    Result,
+    WorkResult,
+)
+from bridle.loop.effects import Arguments, Check, TaskArguments
+from bridle.loop.json_record import JsonRecord
+from bridle.loop.plan.model import Plan
+from bridle.loop.process.active_time import ActiveTime
 from bridle.loop.process.task_state import TaskState
 from bridle.loop.process.workers import Workers
 
-# Of changes that were undone, those that the next prompt names one by one.
+# How many undone changes the next prompt lists one by one.
 SHOWN_CHANGES = 50
 
 # Arguments that explain a decision to an agent or a user; each follows from results that the journal holds.
 _TEXTS = frozenset({"failure", "notes", "reason", "receipt", "why"})
 
+R = TypeVar("R", bound=JsonRecord)
+C = TypeVar("C", bound=CopyResult)
 
-def _effect(kind: str) -> Any:
+
+def _define(kind: str) -> Any:
     return define_task(
         kind,
         lambda args, _task: {"kind": kind, "title": _title(kind, args), "idempotent": True},
@@ -36,66 +56,71 @@ def _title(kind: str, args: dict[str, Any]) -> str:
     )
 
 
-_EFFECTS = {kind: _effect(kind) for kind in (*effects.PERFORMED, effects.PAUSE)}
+_TASKS = {kind: _define(kind) for kind in (*effects.PERFORMED, effects.PAUSE)}
 
 
 class EffectRequests:
-    """Asks for effects, and notes what they tell."""
+    """Requests effects, and notes what their results say about time and working copies."""
 
-    def __init__(self, ctx: Any, crew: Workers, tasks: Mapping[str, Mapping[str, Any]]) -> None:
-        self._ctx, self._crew, self._tasks = ctx, crew, tasks
+    def __init__(self, ctx: Any, workers: Workers, plan: Plan, time: ActiveTime) -> None:
+        self._ctx, self._workers, self._time = ctx, workers, time
+        self._may_edit = {task.title: task.may_edit for task in plan.tasks}
 
-    async def prepare(self) -> dict[str, Any]:
-        """Make the branch, and what else a run needs before its first task."""
-        value: dict[str, Any] = await self._ctx.task(_EFFECTS[effects.PREPARE], {}, label="prepare")
-        return value
+    async def prepare(self) -> PrepareResult:
+        """Make the branch, and whatever else a run needs before its first task."""
+        return await self._request(effects.PrepareArgs(), "prepare")
 
-    async def pause(self, args: dict[str, Any]) -> dict[str, Any]:
-        """Wait for a person; gives what the person said."""
-        said: dict[str, Any] | None = await self._ctx.task(
-            _EFFECTS[effects.PAUSE], args, label=f"paused: {args['reason']}"
-        )
-        return said or {}
+    async def pause(self, args: effects.PauseArgs) -> PauseResult:
+        """Wait until the user resumes the run; return what the user sent."""
+        return await self._request(args, f"paused: {args.reason}")
 
-    async def ask(self, task: TaskState, kind: str, args: dict[str, Any], label: str) -> dict[str, Any]:
-        """An effect for a task, in the working copy where it is worked on."""
-        wanted = {**args, **self._crew.place(task)}
-        value: dict[str, Any] = await self._ctx.task(_EFFECTS[kind], wanted, label=label)
-        self._crew.saw(task, value)
-        return value
+    async def for_task(self, task: TaskState, args: TaskArguments[C], label: str) -> C:
+        """Request an effect in the working copy of a task."""
+        number, state = self._workers.copy_of(task)
+        result = await self._request(msgspec.structs.replace(args, worker=number, copy_state=state), label)
+        self._workers.update_copy(task, result)
+        return result
 
-    async def ask_home(self, kind: str, args: dict[str, Any], label: str | None) -> dict[str, Any]:
-        """An effect for the run as a whole, in its own working copy."""
-        value: dict[str, Any] = await self._ctx.task(_EFFECTS[kind], {**args, **self._crew.home()}, label=label)
-        return value
+    async def for_run(self, args: Arguments[R], label: str | None) -> R:
+        """Request an effect in the run's own working copy."""
+        return await self._request(msgspec.structs.replace(args, copy_state=self._workers.run_copy()), label)
 
-    async def check(self, task: TaskState, when: str, checks: list[dict[str, str]]) -> dict[str, Any]:
+    async def _request(self, args: Arguments[R], label: str | None) -> R:
+        value = await self._ctx.task(_TASKS[args.kind], args.as_json(), label=label)
+        result: Any = args.result.from_json(value)
+        if isinstance(result, Result):
+            self._time.add(result.clock)
+        return result  # type: ignore[no-any-return]  # `result` names the class of R
+
+    async def check(self, task: TaskState, when: str, checks: tuple[Check, ...]) -> ChecksResult:
         """Run these checks."""
-        args = {"task": task.title, "iteration": task.iterations, "when": when, "checks": checks}
-        return await self.ask(task, effects.CHECK, args, f"{task.title}: checks {when}")
+        args = effects.CheckArgs(task=task.title, iteration=task.iterations, when=when, checks=checks)
+        return await self.for_task(task, args, f"{task.title}: checks {when}")
 
-    async def protect(self, task: TaskState, work: dict[str, Any]) -> dict[str, Any]:
-        """Undo what an agent may not change, and note it for the next one."""
-        args = {
-            "task": task.title,
-            "iteration": task.iterations,
-            "snapshot": work.get("snapshot"),
-            "may_edit": list(self._tasks[task.title].get("may_edit") or ()),
-            "tip": self._crew.ground(task),
-        }
-        kept = await self.ask(task, effects.PROTECT, args, f"{task.title}: protect")
-        undone = kept.get("undone") or ()
-        task.undone += [str(one["path"]) for one in undone]
-        task.notes += [f"Your change to {one['path']} was undone: {one['what']}." for one in undone[:SHOWN_CHANGES]]
+    async def protect(self, task: TaskState, work: WorkResult) -> ProtectResult:
+        """Undo changes that an agent may not make, and note them for the next prompt."""
+        args = effects.ProtectArgs(
+            task=task.title,
+            iteration=task.iterations,
+            snapshot=work.snapshot,
+            may_edit=self._may_edit[task.title],
+            tip=self._workers.base_commit(task),
+        )
+        result = await self.for_task(task, args, f"{task.title}: protect")
+        undone = result.undone
+        task.undone += [report.path for report in undone]
+        task.notes += [
+            f"Your change to {report.path} was reverted: {report.what}." for report in undone[:SHOWN_CHANGES]
+        ]
         if len(undone) > SHOWN_CHANGES:
-            task.notes.append(f"{len(undone) - SHOWN_CHANGES} more of your changes to protected files were undone.")
-        task.report(kept.get("reported") or ())
-        return kept
+            task.notes.append(f"{len(undone) - SHOWN_CHANGES} more of your changes to protected files were reverted.")
+        task.report(result.reported)
+        return result
 
-    async def roll_back(self, task: TaskState, snapshot: Any, why: str) -> str:
-        """Take a task's work back; gives the ref that keeps it."""
+    async def roll_back(self, task: TaskState, snapshot: str | None, why: str) -> str:
+        """Restore a snapshot, and return the ref that holds the undone work."""
         if not snapshot:
             return ""
-        args = {"task": task.title, "iteration": task.iterations, "snapshot": snapshot, "why": why}
-        undone = await self.ask(task, effects.ROLLBACK, args, f"{task.title}: roll back")
-        return f"refs/bridle/snapshots/{undone.get('kept')}"
+        args = effects.RollbackArgs(task=task.title, iteration=task.iterations, snapshot=snapshot, why=why)
+        result = await self.for_task(task, args, f"{task.title}: roll back")
+        return f"refs/bridle/snapshots/{result.kept}"

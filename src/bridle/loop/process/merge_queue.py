@@ -1,22 +1,21 @@
-"""How the work of one worker comes to the run: merged one at a time, through the checks, or handed back. Pure.
+"""The merge queue of parallel workers: one task at a time is merged, checked and landed, or rejected.
 
-A part of the loop's process: everything that touches the world is an effect, asked for through the loop.
+A part of the loop's process: everything that touches the world is an effect.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from bridle.loop import effects
+from bridle.loop.effect_results import CheckResult, CommitResult, MergeResult, TakeResult
+from bridle.loop.effects import Check, CommitArgs
 from bridle.loop.process import decisions
-from bridle.loop.process.task_state import UNVERIFIED, TaskState
+from bridle.loop.process.effect_requests import EffectRequests
+from bridle.loop.process.task_state import TaskState, Verdict
 from bridle.loop.process.workers import Workers
-
-Value = dict[str, Any]
-Ask = Callable[[TaskState, str, Value, str], Awaitable[Value]]
 
 
 @dataclass(frozen=True)
@@ -24,136 +23,137 @@ class Landed:
     """The work is on the run's branch."""
 
     commit: str | None
-    """None where everything was there already."""
-    results: list[Value] | None
-    """How the checks ended on that commit; None where they had run on the very same files."""
+    """None where the branch had all of it already."""
+    results: tuple[CheckResult, ...] = ()
+    """The results of the checks on that commit; empty where they had run on the same tree before."""
 
 
 @dataclass(frozen=True)
 class Rejected:
-    """It is not: what stands in its way is a part of the task from now on."""
+    """The work conflicts with the run's branch, or its checks fail together with it."""
 
     reason: str
     tree: str
     failure: str = ""
-    """What checks printed that failed."""
-    results: list[Value] | None = None
+    """The output of the checks that failed."""
+    results: tuple[CheckResult, ...] = ()
     note: str = ""
-    """What the next prompt says."""
+    """For the next prompt."""
 
 
 class MergeQueue:
-    """Where all workers of a run hand in their work; one at a time."""
+    """Merges the work of all workers of a run, one task at a time."""
 
-    def __init__(self, crew: Workers, ask: Ask, ask_home: Callable[[str, Value, str], Awaitable[Value]]) -> None:
-        self._crew, self._ask, self._ask_home = crew, ask, ask_home
-        self._turn = asyncio.Lock()
+    def __init__(self, workers: Workers, requests: EffectRequests) -> None:
+        self._workers, self._requests = workers, requests
+        self._lock = asyncio.Lock()
 
-    async def take(self, task: TaskState) -> str | None:
-        """Make a worker's copy ready for a task; gives why it cannot be."""
-        slot = self._crew.of(task)
-        if slot.is_ready:
+    async def prepare_copy(self, task: TaskState) -> str | None:
+        """Bring the worker's copy to the newest commit, with the task's earlier work; return why that failed."""
+        worker = self._workers.of(task)
+        if worker.is_ready:
             return None
-        args = {"task": task.title, "iteration": task.iterations, "tip": self._crew.tip, "kept": task.kept}
-        slot.landed = self._crew.landed
-        taken = await self._ask(task, effects.TAKE, args, f"{task.title}: take")
-        if taken.get("setup"):
-            return setup_failure(taken["setup"])
-        if taken.get("conflicts"):
+        args = effects.TakeArgs(task=task.title, iteration=task.iterations, tip=self._workers.tip, kept=task.kept)
+        worker.landed = self._workers.landed
+        taken = await self._requests.for_task(task, args, f"{task.title}: take")
+        if taken.setup is not None:
+            return setup_failure(taken.setup)
+        if taken.conflicts:
             task.notes.append(_conflict_note(taken, str(task.kept)))
-        slot.is_ready, task.kept = True, None
+        worker.is_ready, task.kept = True, None
         return None
 
-    async def is_newest(self, task: TaskState) -> bool:
-        """Whether a copy holds all that has landed, with nothing about to; else it is to be taken again."""
-        async with self._turn:
-            slot = self._crew.of(task)
-            slot.is_ready = slot.head == self._crew.tip
-            task.landed = self._crew.landed
-            return slot.is_ready
+    async def is_up_to_date(self, task: TaskState) -> bool:
+        """Whether the task's copy has the newest commit; if not, it is prepared again."""
+        async with self._lock:
+            worker = self._workers.of(task)
+            worker.is_ready = worker.head == self._workers.tip
+            task.landed = self._workers.landed
+            return worker.is_ready
 
     async def keep(self, task: TaskState) -> None:
-        """Keep a task's work where it has to wait for a person; its copy is free for others meanwhile."""
-        args = {"task": task.title, "iteration": task.iterations}
-        task.kept = (await self._ask(task, effects.KEEP, args, f"{task.title}: keep"))["kept"]
-        self._crew.step_aside(task)
+        """Save the work of a task that waits for the user, and free its copy."""
+        args = effects.KeepArgs(task=task.title, iteration=task.iterations)
+        task.kept = (await self._requests.for_task(task, args, f"{task.title}: keep")).kept
+        self._workers.free_copy(task)
 
-    async def hand_in(
-        self, task: TaskState, made: Value, args: Value, checks: Callable[[], list[Value]]
+    async def submit(
+        self, task: TaskState, committed: CommitResult, args: CommitArgs, checks: Callable[[], tuple[Check, ...]]
     ) -> Landed | Rejected:
-        """Put a task's commit on top of what others have landed; nothing moves unless its checks pass there."""
-        async with self._turn:
-            wanted = checks()  # those of tasks that have landed while it waited are among them
-            given = {
-                **{name: args[name] for name in ("task", "iteration", "verdict", "cost_usd")},
-                "checks": 0 if args["verdict"] == UNVERIFIED else len(wanted),
-                "commit": made.get("commit") or self._crew.of(task).head,
-                "tip": self._crew.tip,
-            }
-            merged = await self._ask(task, effects.MERGE, given, f"{task.title}: merge")
-            if merged.get("conflicts"):
+        """Merge a task's commit with the newest one; it lands only if its checks pass there."""
+        async with self._lock:
+            required = checks()  # includes those of tasks that have landed while it waited
+            is_checked = args.verdict != Verdict.UNVERIFIED
+            merge = effects.MergeArgs(
+                task=args.task,
+                iteration=args.iteration,
+                verdict=args.verdict,
+                cost_usd=args.cost_usd,
+                checks=len(required) if is_checked else 0,
+                commit=committed.commit or self._workers.of(task).head,
+                tip=self._workers.tip,
+            )
+            merged = await self._requests.for_task(task, merge, f"{task.title}: merge")
+            if merged.conflicts:
                 return self._conflicting(task, merged)
-            results = None
-            if args["verdict"] != UNVERIFIED and not _was_seen(task, wanted, merged, args.get("tree")):
-                results = await self._judged(task, wanted, merged)
-                if any(one["exit_code"] != 0 for one in results):
-                    return self._red(task, merged, results)
-            if merged.get("commit"):
-                await self._land(task, str(merged["commit"]))
-            task.landed = self._crew.landed
-            return Landed(merged.get("commit"), results)
+            results: tuple[CheckResult, ...] = ()
+            if is_checked and not _was_checked(task, required, merged, args.tree):
+                results = await self._check(task, required, merged)
+                if not all(result.passed for result in results):
+                    return self._checks_failed(task, merged, results)
+            if merged.commit:
+                await self._land(task, merged.commit)
+            task.landed = self._workers.landed
+            return Landed(merged.commit, results)
 
-    async def _judged(self, task: TaskState, wanted: list[Value], merged: Value) -> list[Value]:
-        if merged.get("setup"):
-            return [merged["setup"]]
-        args = {"task": task.title, "iteration": task.iterations, "when": effects.WHEN_MERGED, "checks": wanted}
-        looked = await self._ask(task, effects.CHECK, args, f"{task.title}: checks {effects.WHEN_MERGED}")
-        results: list[Value] = looked["results"]
-        return results
+    async def _check(self, task: TaskState, checks: tuple[Check, ...], merged: MergeResult) -> tuple[CheckResult, ...]:
+        if merged.setup is not None:
+            return (merged.setup,)
+        return (await self._requests.check(task, effects.BEFORE_LANDING, checks)).results
 
     async def _land(self, task: TaskState, commit: str) -> None:
-        args = {"task": task.title, "iteration": task.iterations, "commit": commit, "tip": self._crew.tip}
-        await self._ask_home(effects.LAND, args, f"{task.title}: land")
-        self._crew.tip = commit
-        self._crew.landed += 1
+        args = effects.LandArgs(task=task.title, iteration=task.iterations, commit=commit, tip=self._workers.tip)
+        await self._requests.for_run(args, f"{task.title}: land")
+        self._workers.tip = commit
+        self._workers.landed += 1
 
-    def _conflicting(self, task: TaskState, merged: Value) -> Rejected:
-        """The next iteration begins with what others have done; `take` tells it where its own work is."""
-        task.kept = str(merged["kept"])
-        self._crew.of(task).is_ready = False
-        named = ", ".join(merged["conflicts"])
-        return Rejected(f"it conflicts with what others have done meanwhile in {named}", str(merged["tree"]))
+    def _conflicting(self, task: TaskState, merged: MergeResult) -> Rejected:
+        """Let the next iteration start from the newest commit; `prepare_copy` notes where the task's work is."""
+        task.kept = merged.kept
+        self._workers.of(task).is_ready = False
+        named = ", ".join(merged.conflicts)
+        return Rejected(f"merge conflict with work that has landed since, in {named}", merged.tree or "")
 
-    def _red(self, task: TaskState, merged: Value, results: list[Value]) -> Rejected:
-        task.kept = str(merged["kept"])
-        self._crew.of(task).is_ready = False
-        failing = [str(one["command"]) for one in results if one["exit_code"] != 0]
+    def _checks_failed(self, task: TaskState, merged: MergeResult, results: tuple[CheckResult, ...]) -> Rejected:
+        task.kept = merged.kept
+        self._workers.of(task).is_ready = False
+        failing = [result.command for result in results if not result.passed]
         note = (
-            "Your work passed by itself, and was then put on top of what others have done meanwhile. Together with that"
-            " checks fail; both are in the working copy now."
+            "Your work passed its checks, and was then merged with work of other tasks that has landed since. Together"
+            " they fail the checks; both are in the working copy now."
         )
-        reason = f"together with what others have done meanwhile, checks failed: {'; '.join(failing)}"
-        return Rejected(reason, str(merged["tree"]), decisions.failure_text(results), results, note)
+        reason = f"checks failed after the merge with work that has landed since: {'; '.join(failing)}"
+        return Rejected(reason, merged.tree or "", decisions.failure_text(results), results, note)
 
 
-def setup_failure(failed: Value) -> str:
-    """A setup that failed, in words."""
-    lines = str(failed.get("output") or "").strip().splitlines()
-    said = f": {lines[-1]}" if lines else ""
-    return f"the setup {failed.get('command')!r} failed in the worktree (exit code {failed.get('exit_code')}){said}"
+def setup_failure(failed: CheckResult) -> str:
+    """Describe a setup command that failed."""
+    lines = failed.output.strip().splitlines()
+    last = f": {lines[-1]}" if lines else ""
+    return f"the setup command {failed.command!r} failed in the worktree with exit code {failed.exit_code}{last}"
 
 
-def _was_seen(task: TaskState, wanted: list[Value], merged: Value, tree: str | None) -> bool:
-    """Whether all these checks have passed on these very files already."""
-    ran = {one["command"] for one in task.checks}
-    return not merged.get("setup") and merged["tree"] == tree and all(one["command"] in ran for one in wanted)
+def _was_checked(task: TaskState, required: tuple[Check, ...], merged: MergeResult, tree: str | None) -> bool:
+    """Whether all these checks have already passed on the same tree."""
+    ran = {check.command for check in task.checks}
+    return merged.setup is None and merged.tree == tree and all(check.command in ran for check in required)
 
 
-def _conflict_note(taken: Value, kept: str) -> str:
-    whose = " and ".join(repr(title) for title in taken.get("conflicts_with") or ()) or "others"
+def _conflict_note(taken: TakeResult, kept: str) -> str:
+    others = " and ".join(repr(title) for title in taken.conflicts_with) or "other tasks"
     return (
-        f"Your earlier work on this task could not be merged: {', '.join(taken['conflicts'])} conflicts with what was"
-        f" done meanwhile by {whose}. The working copy holds what the others have done, and nothing of yours. Your work"
-        f" is kept as {kept}: `git diff HEAD...{kept}` shows it, `git show {kept}:PATH` a file of it. Bring into the"
-        " working copy what the task needs of it, in a form that keeps what the others have done."
+        f"Your earlier work on this task could not be merged: {', '.join(taken.conflicts)} conflicts with work of"
+        f" {others} that has landed since. The working copy contains that work, and none of yours. Yours is kept as"
+        f" {kept}: `git diff HEAD...{kept}` shows it, `git show {kept}:PATH` shows a file of it. Apply what the task"
+        " needs of it to the working copy, without undoing the landed work."
     )

@@ -1,4 +1,4 @@
-"""Questions that agents asked: parked until a person answers, while other tasks go on. A part of the loop's process."""
+"""Questions of agents, which wait for the user's answer while other tasks continue. A part of the loop's process."""
 
 from __future__ import annotations
 
@@ -6,35 +6,36 @@ import asyncio
 from typing import Any
 
 from bridle.engine.inbox import ASKS_FOR, BY_POLICY, FREE_TEXT
-from bridle.loop.process.task_state import NEEDS_YOU, PENDING, RunState, TaskState
+from bridle.loop.effect_results import WorkResult
+from bridle.loop.process.task_state import RunState, TaskState, Verdict
 
-# What an agent hears in the place of an answer where a policy answers questions.
-NOBODY_ANSWERS = "Nobody is there to answer. Decide it yourself, and say in your summary what you assumed."
+# The answer that an agent gets where a policy answers questions.
+POLICY_ANSWER = "No user is available to answer. Decide it yourself, and write in your summary what you assumed."
 
 
 class Questions:
-    """Those that wait for their answer, by the title of the task."""
+    """The questions that wait for an answer, by the title of the task."""
 
-    def __init__(self, ctx: Any, ledger: RunState) -> None:
-        self._ctx, self._ledger = ctx, ledger
+    def __init__(self, ctx: Any, state: RunState) -> None:
+        self._ctx, self._state = ctx, state
         self.waiting: dict[str, asyncio.Future[Any]] = {}
 
-    def park(self, task: TaskState, work: dict[str, Any], agent: str) -> None:
-        """The agent asked something: a person answers, and meanwhile the other tasks go on."""
-        question = str(work.get("question") or work.get("said") or "the agent waits for an answer")
-        task.verdict, task.question, task.session_id = NEEDS_YOU, question, work.get("session_id")
-        task.session_agent, task.asked, task.reason = agent, question, "the agent asks"
+    def park(self, task: TaskState, work: WorkResult, agent: str) -> None:
+        """Let a task wait until the user answers its agent's question."""
+        question = work.question or work.message or "the agent waits for an answer"
+        task.verdict, task.question, task.session_id = Verdict.NEEDS_YOU, question, work.session_id
+        task.session_agent, task.last_question, task.reason = agent, question, "the agent asked a question"
         payload = {"question": question, "task": task.title, ASKS_FOR: FREE_TEXT}
         self.waiting[task.title] = self._ctx.breakpoint(payload, label=f"needs-you: {task.title}")
 
-    def hear(self) -> None:
-        """Take the answers that have come; their tasks go on."""
+    def receive_answers(self) -> None:
+        """Reopen the tasks whose answers have arrived."""
         for title, promise in list(self.waiting.items()):
             if promise.done():
                 del self.waiting[title]
                 answer = promise.result()
-                task = self._ledger.tasks[title]
-                words = answer.get("response") if isinstance(answer, dict) else answer
+                text = answer.get("response") if isinstance(answer, dict) else answer
                 if isinstance(answer, dict) and answer.get("respondedBy") == BY_POLICY:
-                    words = NOBODY_ANSWERS
-                task.verdict, task.question, task.answer = PENDING, None, str(words or "")
+                    text = POLICY_ANSWER
+                task = self._state.tasks[title]
+                task.verdict, task.question, task.answer = Verdict.PENDING, None, str(text or "")

@@ -1,111 +1,213 @@
-"""The receipt: what was done, what it cost, whether it may be believed, and how to go on. Pure."""
+"""The receipt: what was done, what it cost, which checks verified it, and how to continue. Pure.
+
+Views, notices and `--json` share this record; its JSON is a public interface.
+"""
 
 from __future__ import annotations
 
 import shlex
 from collections.abc import Collection
-from typing import Any
+from typing import Any, ClassVar
 
-from bridle.loop.process.task_state import (
-    DONE,
-    FAILED,
-    GOOD,
-    GUARD_ONLY,
-    NEEDS_YOU,
-    PENDING,
-    SATISFIED,
-    UNVERIFIED,
-    RunState,
-    TaskState,
-)
+import msgspec
+
+from bridle.loop.effect_results import FileReport, PromptCut
+from bridle.loop.effects import OF_TASK
+from bridle.loop.json_record import JsonRecord
+from bridle.loop.process.task_state import ACCEPTED, VERIFIED, RunState, TaskState, Verdict
+from bridle.loop.run_inputs import RunInputs
 from bridle.loop.settings.limits import Limits
 
-# What was worth its price: work that checks have seen.
-VERIFIED = frozenset({DONE, GUARD_ONLY, SATISFIED})
+
+class CheckReceipt(msgspec.Struct, frozen=True, kw_only=True):
+    """How a check ended that decided about a task."""
+
+    command: str
+    owner: str = msgspec.field(name="of", default=OF_TASK)
+    """`task`, `guard`, or the title of another task."""
+    exit_code: int = 0
+    seconds: float = 0.0
+    output: str = ""
 
 
-def receipt(
-    inputs: dict[str, Any], ledger: RunState, limits: Limits, *, seconds: float, workers: Collection[int] = ()
-) -> dict[str, Any]:
-    """The whole run, for people and programs; `workers` are those that have a worktree by now."""
-    spent, tasks = ledger.spent, list(ledger.tasks.values())
+class IterationCut(PromptCut, frozen=True, kw_only=True):
+    """What was left out of an iteration's prompt."""
+
+    iteration: int
+
+
+class TaskReceipt(JsonRecord, frozen=True, kw_only=True):
+    """The receipt of one task."""
+
+    omitted_if_empty: ClassVar[frozenset[str]] = frozenset(
+        {"undone", "reported", "denials", "folded", "cut", "question"}
+    )
+
+    title: str
+    verdict: Verdict = Verdict.PENDING
+    reason: str = ""
+    iterations: int = 0
+    tries: int = 0
+    checks: tuple[CheckReceipt, ...] = ()
+    commit: str | None = None
+    cost_usd: float = 0.0
+    verified_usd: float = 0.0
+    wasted_usd: float = 0.0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    seconds: float = 0.0
+    undone: tuple[str, ...] = ()
+    """Protected files that were restored."""
+    reported: tuple[FileReport, ...] = ()
+    """What the user should look at."""
+    denials: tuple[str, ...] = ()
+    folded: tuple[str, ...] = ()
+    """Commits of the agent that went into the task's commit."""
+    cut: tuple[IterationCut, ...] = ()
+    effect: str | None = None
+    """The id by which the question is answered."""
+    question: str | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the receipt as JSON values; `effect` is there only with a question."""
+        document = super().as_json()
+        if self.question is None:
+            del document["effect"]
+        return document
+
+
+class Waiting(msgspec.Struct, frozen=True, kw_only=True):
+    """A wait that ends by itself."""
+
+    reason: str = msgspec.field(name="for")
+    until: str
+
+
+class DriverProcess(msgspec.Struct, frozen=True, kw_only=True):
+    """The process that drives the run now."""
+
+    pid: int
+    since: str
+
+
+class Receipt(JsonRecord, frozen=True, kw_only=True):
+    """The receipt of a run."""
+
+    omitted_if_empty: ClassVar[frozenset[str]] = frozenset({"worktree", "stopped", "waiting", "at_work"})
+
+    run: str = ""
+    plan: str = ""
+    """The plan's file, or its title."""
+    branch: str = ""
+    verdict: Verdict = Verdict.PENDING
+    tasks: tuple[TaskReceipt, ...] = ()
+    commits: tuple[str, ...] = ()
+    iterations: int = 0
+    cost_usd: float = 0.0
+    verified_usd: float = 0.0
+    wasted_usd: float = 0.0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    seconds: float = 0.0
+    limits: Limits = Limits()
+    resume: str = ""
+    """The command that continues the run."""
+    worktree: str | None = None
+    undo: str = ""
+    """The commands that remove what the run has made."""
+    merge: str = ""
+    """The commands that merge its branch."""
+    stopped: str | None = None
+    """Why the run does not continue by itself."""
+    waiting: Waiting | None = None
+    at_work: DriverProcess | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the receipt as JSON values."""
+        return super().as_json() | {"tasks": [task.as_json() for task in self.tasks]}
+
+
+def build_receipt(
+    inputs: RunInputs, state: RunState, limits: Limits, *, seconds: float, workers: Collection[int] = ()
+) -> Receipt:
+    """Build the receipt of a run from its inputs and its state; `workers` are those that have a worktree by now."""
+    usage, tasks = state.usage, list(state.tasks.values())
     verified = sum(task.verified_usd for task in tasks)
-    run = str(inputs.get("run") or "")
-    branch, base = str(inputs.get("branch") or ""), str(inputs.get("base") or "")
-    own = [str(folder) for folder in inputs.get("worktrees") or ()]  # that of the run, and of each worker
-    worktrees = [folder for worker, folder in enumerate(own) if not worker or worker in workers]
-    return {
-        "run": run,
-        "plan": inputs["plan"].get("source") or inputs["plan"].get("title"),
-        "branch": branch,
-        "verdict": verdict(tasks),
-        "tasks": [_task(task) for task in tasks],
-        "commits": [task.commit for task in tasks if task.commit],
-        "iterations": ledger.iterations,
-        "cost_usd": round(spent.cost_usd, 6),
-        "verified_usd": round(verified, 6),
-        "wasted_usd": round(max(0.0, spent.cost_usd - verified), 6),
-        "input_tokens": spent.input_tokens,
-        "output_tokens": spent.output_tokens,
-        "seconds": round(seconds, 3),
-        "limits": limits.as_json(),
-        "resume": f"bridle resume {run}",
-        **({"worktree": worktrees[0]} if worktrees else {}),
-        "undo": _undo(inputs, worktrees),
-        "merge": f"git checkout {inputs.get('came_from') or base} && git merge {branch}",
-    }
+    start = inputs.came_from or inputs.base
+    worktrees = [folder for worker, folder in enumerate(inputs.worktrees) if not worker or worker in workers]
+    return Receipt(
+        run=inputs.run,
+        plan=inputs.plan.source or inputs.plan.title,
+        branch=inputs.branch,
+        verdict=verdict(tasks),
+        tasks=tuple(_task(task) for task in tasks),
+        commits=tuple(task.commit for task in tasks if task.commit),
+        iterations=state.iterations,
+        cost_usd=round(usage.cost_usd, 6),
+        verified_usd=round(verified, 6),
+        wasted_usd=round(max(0.0, usage.cost_usd - verified), 6),
+        input_tokens=usage.input_tokens,
+        output_tokens=usage.output_tokens,
+        seconds=round(seconds, 3),
+        limits=limits,
+        resume=f"bridle resume {inputs.run}",
+        worktree=worktrees[0] if worktrees else None,
+        undo=_undo(inputs.branch, start, worktrees),
+        merge=f"git checkout {start} && git merge {inputs.branch}",
+    )
 
 
-def _undo(inputs: dict[str, Any], worktrees: list[str]) -> str:
-    """The commands that take away what the run has left: its worktrees and its branch, or only that."""
-    forget = f"git branch -D {inputs.get('branch') or ''}"
+def _undo(branch: str, start: str, worktrees: list[str]) -> str:
+    """Return the commands that remove the run's branch, and its worktrees where it has some."""
+    delete_branch = f"git branch -D {branch}"
     if not worktrees:
-        return f"git checkout {inputs.get('came_from') or inputs.get('base') or ''} && {forget}"
-    return " && ".join([*(f"git worktree remove -f {shlex.quote(folder)}" for folder in worktrees), forget])
+        return f"git checkout {start} && {delete_branch}"
+    return " && ".join([*(f"git worktree remove -f {shlex.quote(folder)}" for folder in worktrees), delete_branch])
 
 
-def verdict(tasks: list[TaskState]) -> str:
-    """One word for all tasks: the worst of theirs."""
+def verdict(tasks: list[TaskState]) -> Verdict:
+    """Return the verdict of a run: the worst of its tasks'."""
     verdicts = {task.verdict for task in tasks}
     if verdicts <= VERIFIED:
-        return DONE
-    if NEEDS_YOU in verdicts:
-        return NEEDS_YOU
-    if verdicts - GOOD - {PENDING}:
-        return FAILED
-    return PENDING if PENDING in verdicts else UNVERIFIED
+        return Verdict.DONE
+    if Verdict.NEEDS_YOU in verdicts:
+        return Verdict.NEEDS_YOU
+    if verdicts - ACCEPTED - {Verdict.PENDING}:
+        return Verdict.FAILED
+    return Verdict.PENDING if Verdict.PENDING in verdicts else Verdict.UNVERIFIED
 
 
-def exit_code(document: dict[str, Any]) -> int:
-    """What a run that ended with this receipt exits with."""
-    verdicts = {task["verdict"] for task in document["tasks"]}
-    if NEEDS_YOU in verdicts:
-        return 4
-    return 0 if verdicts <= VERIFIED else 1
-
-
-def _task(task: TaskState) -> dict[str, Any]:
-    shown: dict[str, Any] = {
-        "title": task.title,
-        "verdict": task.verdict,
-        "reason": task.reason,
-        "iterations": task.iterations,
-        "tries": task.tries,
-        "checks": [
-            {name: result.get(name) for name in ("command", "of", "exit_code", "seconds", "output")}
-            for result in task.checks
-        ],
-        "commit": task.commit,
-        "cost_usd": round(task.spent.cost_usd, 6),
-        "verified_usd": round(task.verified_usd, 6),
-        "wasted_usd": round(max(0.0, task.spent.cost_usd - task.verified_usd), 6),
-        "input_tokens": task.spent.input_tokens,
-        "output_tokens": task.spent.output_tokens,
-        "seconds": round(task.spent.seconds, 3),
-    }
-    for name in ("undone", "reported", "denials", "folded", "cut"):
-        if listed := getattr(task, name):
-            shown[name] = list(listed)
-    if task.question is not None:
-        shown |= {"effect": task.effect, "question": task.question}
-    return shown
+def _task(task: TaskState) -> TaskReceipt:
+    return TaskReceipt(
+        title=task.title,
+        verdict=task.verdict,
+        reason=task.reason,
+        iterations=task.iterations,
+        tries=task.tries,
+        checks=tuple(
+            CheckReceipt(
+                command=check.command,
+                owner=check.owner,
+                exit_code=check.exit_code,
+                seconds=check.seconds,
+                output=check.output,
+            )
+            for check in task.checks
+        ),
+        commit=task.commit,
+        cost_usd=round(task.usage.cost_usd, 6),
+        verified_usd=round(task.verified_usd, 6),
+        wasted_usd=round(max(0.0, task.usage.cost_usd - task.verified_usd), 6),
+        input_tokens=task.usage.input_tokens,
+        output_tokens=task.usage.output_tokens,
+        seconds=round(task.usage.seconds, 3),
+        undone=tuple(task.undone),
+        reported=tuple(task.reported),
+        denials=tuple(task.denials),
+        folded=tuple(task.folded),
+        cut=tuple(
+            IterationCut(iteration=iteration, section=cut.section, characters=cut.characters, kept=cut.kept)
+            for iteration, cut in task.cut
+        ),
+        question=task.question,
+    )

@@ -2,36 +2,36 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from bridle.loop.process.task_state import DONE, SATISFIED, RunState, TaskState
+from bridle.loop.effects import OF_GUARD, OF_TASK, Check
+from bridle.loop.plan.model import Plan
+from bridle.loop.process.task_state import RunState, TaskState, Verdict
 from bridle.loop.process.workers import Workers
 
-Check = dict[str, str]
 
-
-class Declared:
+class RequiredChecks:
     """The checks of a frozen plan."""
 
-    def __init__(self, plan: dict[str, Any], ledger: RunState, crew: Workers) -> None:
-        self._tasks = {task["title"]: task for task in plan["tasks"]}
-        self._guard: list[Check] = [{"command": command, "of": "guard"} for command in plan.get("guard") or ()]
-        self._ledger, self._crew = ledger, crew
+    def __init__(self, plan: Plan, state: RunState, workers: Workers) -> None:
+        self._commands = {task.title: task.checks for task in plan.tasks}
+        self._guard = tuple(Check(command=command, owner=OF_GUARD) for command in plan.guard)
+        self._state, self._workers = state, workers
 
-    def all(self, task: TaskState, *, everything: bool = False) -> list[Check]:
-        """Everything that must pass for a task: its own, the guard, and those of tasks that are done."""
-        return [*self.own(task), *self._guard, *self._others(task, everything=everything)]
+    def all(self, task: TaskState, *, everything: bool = False) -> tuple[Check, ...]:
+        """Return the task's own checks, the guard, and the checks of done tasks whose work is in its working copy.
 
-    def own(self, task: TaskState) -> list[Check]:
-        """Those that the plan declares for this task."""
-        return [{"command": command, "of": "task"} for command in self._tasks[task.title].get("checks") or ()]
+        With `everything` those of all done tasks.
+        """
+        return (*self.own(task), *self._guard, *self._others(task, everything=everything))
+
+    def own(self, task: TaskState) -> tuple[Check, ...]:
+        """Return the checks that the plan declares for this task."""
+        return tuple(Check(command=command, owner=OF_TASK) for command in self._commands[task.title])
 
     def _others(self, task: TaskState, *, everything: bool) -> list[Check]:
-        """The checks of tasks that are done, where their work is: this one must not break them."""
         return [
-            {"command": command, "of": book.title}
-            for book in self._ledger.tasks.values()
-            if book.title != task.title and book.verdict in (DONE, SATISFIED)
-            if everything or self._crew.has_arrived(book, task)
-            for command in self._tasks[book.title].get("checks") or ()
+            Check(command=command, owner=other.title)
+            for other in self._state.tasks.values()
+            if other.title != task.title and other.verdict in (Verdict.DONE, Verdict.SATISFIED)
+            if everything or self._workers.has_work_of(other, task)
+            for command in self._commands[other.title]
         ]

@@ -1,120 +1,119 @@
-"""The places where tasks are worked on: one, or one for each worker. Pure: what the journal tells of each copy."""
+"""The workers of a run, each with one working copy: a single one, or one for each parallel task. Pure."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
+from bridle.loop.effect_results import CopyResult
+from bridle.loop.effects import CopyState
 from bridle.loop.process import decisions
 from bridle.loop.process.task_state import RunState, TaskState
 
 
 @dataclass
 class Worker:
-    """Room for one task at a time, in one working copy."""
+    """One working copy, and the task that is worked on in it."""
 
-    worker: int | None
-    """Its number; None where there is one place only."""
+    number: int | None
+    """None where there is only one."""
     head: str = ""
-    """The commit that its copy stands on."""
+    """The commit that is checked out in its copy."""
     tree: str | None = None
     """The files in it, where they are not those of the commit."""
     task: str | None = None
-    """Whose work is in it."""
+    """The task whose work is in it."""
     landed: int = 0
-    """How many tasks have landed that are in its copy."""
+    """How many landed tasks its copy contains."""
     is_ready: bool = False
-    """Whether the copy is as that task needs it."""
-    chain: asyncio.Task[None] | None = None
-    """What is being done there."""
+    """Whether the copy is prepared for its task."""
+    step: asyncio.Task[None] | None = None
+    """What is running in it."""
 
 
 class Workers:
-    """All places of a run."""
+    """All workers of a run, and the commits that their copies are at."""
 
     def __init__(self, *, parallel: int, has_worktree: bool, base: str) -> None:
         self.is_parallel = parallel > 1
-        self.slots = (
-            [Worker(number, base) for number in range(1, parallel + 1)] if self.is_parallel else [Worker(None, base)]
-        )
+        numbers = range(1, parallel + 1) if self.is_parallel else (None,)
+        self.all = [Worker(number, base) for number in numbers]
         self.tip = base
-        """The newest commit of the run, on which the next one is put."""
+        """The newest commit of the run."""
         self.landed = 0
         """How many tasks have landed on it."""
-        self.workers: set[int] = set()
-        """Those that have had a task."""
+        self.used: set[int] = set()
+        """The numbers of those that have had a task."""
         self._has_worktree = has_worktree or self.is_parallel
-        self._at: dict[str, Worker] = {}
+        self._of_task: dict[str, Worker] = {}
 
     @property
-    def at_work(self) -> list[Worker]:
-        """The places where something is being done."""
-        return [slot for slot in self.slots if slot.chain is not None]
+    def busy(self) -> list[Worker]:
+        """The workers with a running step."""
+        return [worker for worker in self.all if worker.step is not None]
 
-    def next_task(self, slot: Worker, ledger: RunState) -> TaskState | None:
-        """What to do there: go on with the work that is in it, or begin what nobody else has."""
-        if slot.task is not None and ledger.tasks[slot.task].is_open:
-            return ledger.tasks[slot.task]
-        taken = {one.task for one in self.slots if one.task is not None} if self.is_parallel else set()
-        return decisions.next_task(ledger, taken=taken, worker=slot.worker)
+    def next_task(self, worker: Worker, state: RunState) -> TaskState | None:
+        """Return the task whose work is in the worker's copy if it is open, else the next that no worker has."""
+        if worker.task is not None and state.tasks[worker.task].is_open:
+            return state.tasks[worker.task]
+        taken = {other.task for other in self.all if other.task is not None} if self.is_parallel else set()
+        return decisions.next_task(state, taken=taken, worker=worker.number)
 
-    def begin(self, slot: Worker, task: TaskState) -> None:
-        """A task is worked on there from now on."""
-        if slot.task != task.title:
-            slot.task, slot.is_ready = task.title, False
-        self._at[task.title] = slot
-        task.worker = slot.worker
-        if slot.worker is not None:
-            self.workers.add(slot.worker)
+    def assign(self, worker: Worker, task: TaskState) -> None:
+        """Give a task to a worker."""
+        if worker.task != task.title:
+            worker.task, worker.is_ready = task.title, False
+        self._of_task[task.title] = worker
+        task.worker = worker.number
+        if worker.number is not None:
+            self.used.add(worker.number)
 
-    def ended(self) -> Iterator[asyncio.Task[None]]:
-        """What has come to its end; its place is free again."""
-        for slot in self.at_work:
-            if slot.chain is not None and slot.chain.done():
-                chain, slot.chain = slot.chain, None
-                yield chain
+    def finished_steps(self) -> Iterator[asyncio.Task[None]]:
+        """Yield the steps that have finished; their workers are no longer busy."""
+        for worker in self.busy:
+            if worker.step is not None and worker.step.done():
+                step, worker.step = worker.step, None
+                yield step
 
-    def let_go(self, task: TaskState) -> None:
-        """Nothing of this task is in its copy any more; whoever goes on with it can do so anywhere."""
-        self.step_aside(task)
+    def release(self, task: TaskState) -> None:
+        """Take a task from its worker, whose copy has no work of it any more; any worker may continue it."""
+        self.free_copy(task)
         task.worker = None
 
-    def step_aside(self, task: TaskState) -> None:
-        """Others may use its copy meanwhile; it goes on there, where its conversation is."""
-        slot = self._at.pop(task.title, None)
-        if slot is not None and slot.task == task.title:
-            slot.task = None
+    def free_copy(self, task: TaskState) -> None:
+        """Let other tasks use the copy while this one waits; it continues with the same worker and session."""
+        worker = self._of_task.pop(task.title, None)
+        if worker is not None and worker.task == task.title:
+            worker.task = None
 
     def of(self, task: TaskState) -> Worker:
-        """Where a task is worked on."""
-        return self._at[task.title]
+        """Return the worker of a task."""
+        return self._of_task[task.title]
 
-    def ground(self, task: TaskState) -> str:
-        """The commit that a task's work stands on: whatever is above it, its agent has made."""
+    def base_commit(self, task: TaskState) -> str:
+        """Return the commit that a task's work starts from: later ones in its copy are the agent's."""
         return self.of(task).head if self.is_parallel else self.tip
 
-    def has_arrived(self, other: TaskState, task: TaskState) -> bool:
+    def has_work_of(self, other: TaskState, task: TaskState) -> bool:
         """Whether the work of another task is in the copy where a task is worked on."""
         return not self.is_parallel or other.landed <= self.of(task).landed
 
-    def place(self, task: TaskState) -> dict[str, Any]:
-        """What an effect is told of its copy: whose it is, and what it is like if it has to be made anew."""
+    def copy_of(self, task: TaskState) -> tuple[int | None, CopyState | None]:
+        """Return the worker's number and its copy's state, for the arguments of an effect."""
         if not self._has_worktree:
-            return {}
-        slot = self.of(task)
-        stands = {"head": slot.head, "tree": slot.tree}
-        return {"stands": stands} if slot.worker is None else {"worker": slot.worker, "stands": stands}
+            return None, None
+        worker = self.of(task)
+        return worker.number, CopyState(head=worker.head, tree=worker.tree)
 
-    def home(self) -> dict[str, Any]:
-        """The same of the run's own copy, where no task is worked on in particular."""
+    def run_copy(self) -> CopyState | None:
+        """Return the state of the run's own copy, for effects that belong to no worker."""
         if not self._has_worktree:
-            return {}
-        return {"stands": {"head": self.tip, "tree": None if self.is_parallel else self.slots[0].tree}}
+            return None
+        return CopyState(head=self.tip, tree=None if self.is_parallel else self.all[0].tree)
 
-    def saw(self, task: TaskState, value: Mapping[str, Any]) -> None:
-        """What an effect says that its copy is like now."""
-        slot = self.of(task)
-        slot.head = str(value.get("head") or slot.head)
-        slot.tree = value.get("tree") or slot.tree
+    def update_copy(self, task: TaskState, result: CopyResult) -> None:
+        """Note the state of a task's copy after an effect."""
+        worker = self.of(task)
+        worker.head = result.head or worker.head
+        worker.tree = result.tree or worker.tree

@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from bridle.loop import effects
+from bridle.loop import effect_results, effects
 from bridle.loop.checks.run_check import TIMED_OUT
 from bridle.loop.control.usage_limit_waits import Wait
+from bridle.loop.effect_results import (
+    CheckResult,
+    ChecksResult,
+    CommitResult,
+    LandResult,
+    MergeResult,
+    PrepareResult,
+    ProtectResult,
+    Result,
+    RollbackResult,
+    TakeResult,
+    WorkResult,
+)
+from bridle.loop.effects import Arguments, CheckArgs, RollbackArgs, SummarizeArgs, TakeArgs, WorkArgs, title_of
 from bridle.loop.progress_events import AgentPrinted, EffectFinished, EffectStarted, Progress
 from bridle.views.format_amounts import format_duration, format_time, format_usd
 from bridle.views.terminal.escape_controls import escape_unprintable
@@ -26,6 +40,7 @@ TEXT_CHARACTERS = 200
 # Of a commit's id: enough for git to know it.
 COMMIT_CHARACTERS = 10
 _INDENT = "      "
+_OWN = (effects.OF_TASK, effects.OF_GUARD)
 
 Write = Callable[[Line], None]
 
@@ -56,16 +71,15 @@ class RunPrinter:
 
     def _lines(self, progress: Progress) -> Iterator[Segment]:
         match progress:
-            case EffectStarted(effects.WORK, args):
-                number = self._number(str(args["task"]))
-                yield f"{number} {args['task']}: iteration {args['iteration']} ({args['agent']})", "summary"
-            case EffectStarted(effects.SUMMARIZE, _):
+            case EffectStarted(WorkArgs() as args):
+                yield f"{self._number(args.task)} {args.task}: iteration {args.iteration} ({args.agent})", "summary"
+            case EffectStarted(SummarizeArgs()):
                 yield "summarizing the progress so far", "dim"
             case AgentPrinted(task, event) if self._shows_tools:
                 yield from ((f"{self._prefix(task)}{text}", "dim") for text in self._agent_lines.from_event(event))
-            case EffectFinished(kind, args, value):
-                prefix = self._prefix(args.get("task"))
-                yield from ((f"{prefix}{text}", style) for text, style in _finished(kind, args, value))
+            case EffectFinished(args, result):
+                prefix = self._prefix(title_of(args))
+                yield from ((f"{prefix}{text}", style) for text, style in _finished(args, result))
             case _:
                 return
 
@@ -112,86 +126,83 @@ class AgentLines:
 STRUCTURED_OUTPUT = "StructuredOutput"
 
 
-def _finished(kind: str, args: Mapping[str, Any], value: Mapping[str, Any]) -> Iterator[Segment]:
-    match kind:
-        case effects.PREPARE:
-            yield f"on the branch {value.get('branch')}", "dim"
-        case effects.WORK:
-            yield from _worked(value)
-        case effects.CHECK:
-            yield from _checked(args, value)
-        case effects.PROTECT:
-            for undone in value.get("undone") or ():
-                yield f"restored {undone.get('path')}: {undone.get('what')}", "state.denied"
-            for report in value.get("reported") or ():
-                yield f"note: {report.get('path')}: {report.get('what')}", "state.denied"
-        case effects.COMMIT:
-            yield from _committed(value)
-        case effects.TAKE if value.get("conflicts"):
-            yield f"restarting from the landed work; the earlier work is kept as {args.get('kept')}", "dim"
-        case effects.MERGE if value.get("conflicts"):
-            yield f"merge conflict with landed work: {', '.join(value['conflicts'])}", "state.denied"
-        case effects.LAND:
-            yield f"landed {str(value.get('commit'))[:COMMIT_CHARACTERS]} on {value.get('branch')}", "state.ok"
-        case effects.ROLLBACK:
-            yield f"reverted: {args.get('why')}", "state.denied"
+def _finished(args: Arguments[Any], result: Result) -> Iterator[Segment]:
+    match result:
+        case PrepareResult():
+            yield f"on the branch {result.branch}", "dim"
+        case WorkResult():
+            yield from _worked(result)
+        case ChecksResult():
+            yield from _checked(args, result)
+        case ProtectResult():
+            for undone in result.undone:
+                yield f"restored {undone.path}: {undone.what}", "state.denied"
+            for report in result.reported:
+                yield f"note: {report.path}: {report.what}", "state.denied"
+        case CommitResult():
+            yield from _committed(result)
+        case MergeResult() if result.conflicts:
+            yield f"merge conflict with landed work: {', '.join(result.conflicts)}", "state.denied"
+        case TakeResult() if result.conflicts and isinstance(args, TakeArgs):
+            yield f"restarting from the landed work; the earlier work is kept as {args.kept}", "dim"
+        case LandResult():
+            yield f"landed {result.commit[:COMMIT_CHARACTERS]} on {result.branch}", "state.ok"
+        case RollbackResult() if isinstance(args, RollbackArgs):
+            yield f"reverted: {args.why}", "state.denied"
         case _:
             return
 
 
-def _worked(value: Mapping[str, Any]) -> Iterator[Segment]:
+def _worked(result: WorkResult) -> Iterator[Segment]:
     """Yield how the agent ended; the checks decide whether its work is right."""
-    spent = f"{format_usd(value.get('cost_usd'))}, {format_duration(value.get('seconds'))}"
-    message = " ".join(str(value.get("said") or "no output").split())[:TEXT_CHARACTERS]
-    match value.get("ending"):
-        case effects.LIMIT:
-            until = value.get("resets_at")
-            when = (
-                f", resets {format_time(datetime.fromisoformat(until).timestamp())}" if isinstance(until, str) else ""
-            )
-            yield f"usage limit reached{when} ({spent})", "question"
-        case effects.TRANSIENT:
+    spent = f"{format_usd(result.cost_usd)}, {format_duration(result.seconds)}"
+    message = " ".join((result.message or "no output").split())[:TEXT_CHARACTERS]
+    match result.ending:
+        case effect_results.LIMIT:
+            until = result.limit_resets_at
+            reset = "" if until is None else f", resets {format_time(datetime.fromisoformat(until).timestamp())}"
+            yield f"usage limit reached{reset} ({spent})", "question"
+        case effect_results.TRANSIENT:
             yield f"temporary API error: {message}", "question"
-        case effects.UNUSABLE:
+        case effect_results.UNUSABLE:
             yield f"agent unavailable: {message}", "state.error"
-        case effects.CRASHED:
+        case effect_results.CRASHED:
             yield f"agent crashed: {message} ({spent})", "state.error"
-        case effects.QUESTION:
-            yield f"question: {value.get('question') or message} ({spent})", "question"
+        case effect_results.QUESTION:
+            yield f"question: {result.question or message} ({spent})", "question"
         case _:
-            summary = " ".join(str(value.get("summary") or "–").split())[:TEXT_CHARACTERS]
-            changed = "" if value.get("changed") else ", no changes"
-            yield f"{'reports done' if value.get('done') else 'finished'}: {summary} ({spent}{changed})", ""
-    for denial in value.get("denials") or ():
+            summary = " ".join((result.summary or "–").split())[:TEXT_CHARACTERS]
+            changed = "" if result.changed else ", no changes"
+            yield f"{'reports done' if result.done else 'finished'}: {summary} ({spent}{changed})", ""
+    for denial in result.denials:
         yield f"denied: {denial}", "state.denied"
 
 
-def _checked(args: Mapping[str, Any], value: Mapping[str, Any]) -> Iterator[Segment]:
+def _checked(args: Arguments[Any], result: ChecksResult) -> Iterator[Segment]:
     """Yield each of the task's own checks and the guard; those of other tasks only where one fails."""
-    if args.get("when") == "before":
-        if value.get("passed"):
-            yield f"{args.get('task')}: checks already pass before any work", "state.ok"
+    if isinstance(args, CheckArgs) and args.when == effects.BEFORE_WORK:
+        if result.passed:
+            yield f"{args.task}: checks already pass before any work", "state.ok"
         return
-    results = value.get("results") or []
-    others = [check for check in results if check.get("of") not in ("task", "guard") and check.get("exit_code") == 0]
-    yield from (_check(check) for check in results if check not in others)
+    others = [check for check in result.results if check.owner not in _OWN and check.passed]
+    yield from (_check(check) for check in result.results if check not in others)
     if others:
-        seconds = sum(float(check.get("seconds") or 0) for check in others)
+        seconds = sum(check.seconds for check in others)
         yield f"checks of other tasks passed: {len(others)} ({format_duration(seconds)})", "state.ok"
 
 
-def _check(check: Mapping[str, Any]) -> Segment:
-    code, owner = check.get("exit_code"), check.get("of")
-    result = "passed" if code == 0 else "timed out" if code == TIMED_OUT else f"failed ({code})"
-    of = "" if owner in ("task", "guard") else f" of {owner!r}"
+def _check(check: CheckResult) -> Segment:
+    code = check.exit_code
+    end = "passed" if code == 0 else "timed out" if code == TIMED_OUT else f"failed ({code})"
+    of = "" if check.owner in _OWN else f" of {check.owner!r}"
     style = "state.ok" if code == 0 else "state.error"
-    return f"check{of} {result}: {check.get('command')} ({format_duration(check.get('seconds'))})", style
+    return f"check{of} {end}: {check.command} ({format_duration(check.seconds)})", style
 
 
-def _committed(value: Mapping[str, Any]) -> Iterator[Segment]:
-    if value.get("refused"):
-        yield f"commit rejected: {str(value['refused'])[:TEXT_CHARACTERS]}", "state.error"
-    elif value.get("commit"):
-        yield f"committed {str(value['commit'])[:COMMIT_CHARACTERS]}", "code"
-    if value.get("folded"):
-        yield f"squashed {len(value['folded'])} commits made by the agent", "dim"
+def _committed(result: CommitResult) -> Iterator[Segment]:
+    if result.refused:
+        yield f"commit rejected: {result.refused[:TEXT_CHARACTERS]}", "state.error"
+    elif result.commit:
+        yield f"committed {result.commit[:COMMIT_CHARACTERS]}", "code"
+    if result.folded:
+        yield f"squashed {len(result.folded)} commits made by the agent", "dim"

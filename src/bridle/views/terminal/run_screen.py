@@ -5,13 +5,14 @@ A pure function of the current receipt and the progress since. Nothing here prin
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
-from bridle.loop import effects
 from bridle.loop.control.usage_limit_waits import Wait
+from bridle.loop.effects import LandArgs, title_of
+from bridle.loop.process.receipt import Receipt, TaskReceipt
+from bridle.loop.process.task_state import Verdict
 from bridle.loop.progress_events import AgentPrinted, EffectFinished, EffectStarted, Progress
 from bridle.views.format_amounts import format_clock, format_usd
 from bridle.views.terminal.escape_controls import escape_unprintable
@@ -42,7 +43,7 @@ class RunScreen:
         self._price = price
         self.key = ""
         """The hint that names the key which ends a wait; empty where there is no keyboard."""
-        self._receipt: Mapping[str, Any] = {}
+        self._receipt: Receipt | None = None
         self._wait: Wait | None = None
         self._activities: dict[str | None, TaskActivity] = {}
         """The running effect of each task; under None one that is for no task."""
@@ -54,27 +55,28 @@ class RunScreen:
         """Set the time for which the run was driven before; pauses do not count."""
         self._began = now - elapsed_seconds
 
-    def set_receipt(self, receipt: Mapping[str, Any], wait: Wait | None) -> None:
+    def set_receipt(self, receipt: Receipt, wait: Wait | None) -> None:
         """Set the current receipt, and the wait that the run is in."""
         self._receipt, self._wait = receipt, wait
 
     def add_progress(self, progress: Progress, *, now: float) -> None:
         """Apply a progress event."""
         match progress:
-            case EffectStarted(_, args):
-                self._activities[args.get("task")] = TaskActivity(progress, now, self._agent_lines, self._price)
-                self._last_task.pop(args.get("worker"), None)
-            case EffectFinished(kind, args):
-                self._activities.pop(args.get("task"), None)
-                if "task" in args and kind != effects.LAND:  # landing belongs to no worker
-                    self._last_task[args.get("worker")] = args["task"]
+            case EffectStarted(args):
+                self._activities[title_of(args)] = TaskActivity(progress, now, self._agent_lines, self._price)
+                self._last_task.pop(args.worker, None)
+            case EffectFinished(args):
+                title = title_of(args)
+                self._activities.pop(title, None)
+                if title is not None and not isinstance(args, LandArgs):  # landing belongs to no worker
+                    self._last_task[args.worker] = title
             case AgentPrinted(task, event) if task in self._activities:
                 self._activities[task].add_event(event)
                 self._resets_at = self._activities[task].resets_at or self._resets_at
 
     def lines(self, *, now: float, width: int, height: int) -> list[Line]:
         """Return the screen, at most `height` lines of `width` cells."""
-        tasks = list(self._receipt.get("tasks") or ())
+        tasks = self._receipt.tasks if self._receipt is not None else ()
         room = height - _OTHER_LINES - _ACTIVITY_LINES * max(0, len(self._activities) - 1)
         lines = [BLANK, self._head(tasks, now), *self._tasks(tasks, now, width, max(3, room))]
         lines += [BLANK, self._figures(now)]
@@ -82,16 +84,16 @@ class RunScreen:
             lines.append(self._wait_line(self._wait, now))
         return [_within(line, width, self._mask) for line in lines[:height]]
 
-    def _head(self, tasks: list[Mapping[str, Any]], now: float) -> Line:
-        finished = sum(task["verdict"] not in ("pending", "needs you") for task in tasks)
+    def _head(self, tasks: Sequence[TaskReceipt], now: float) -> Line:
+        finished = sum(task.verdict not in (Verdict.PENDING, Verdict.NEEDS_YOU) for task in tasks)
         return Line(
             (
-                (f"{self._receipt.get('plan') or 'preparing'}", "summary"),
+                ("preparing" if self._receipt is None else self._receipt.plan, "summary"),
                 (f"  {finished} of {len(tasks)} tasks, {format_clock(now - self._began)}", "dim"),
             )
         )
 
-    def _tasks(self, tasks: list[Mapping[str, Any]], now: float, width: int, room: int) -> Iterator[Line]:
+    def _tasks(self, tasks: Sequence[TaskReceipt], now: float, width: int, room: int) -> Iterator[Line]:
         """Yield the tasks around the running ones, and the number of those above and below."""
         current = [index for index, task in enumerate(tasks) if self._is_current(task)]
         first, last = _window(len(tasks), current or [len(tasks)], room)
@@ -101,41 +103,41 @@ class RunScreen:
             yield from self._task(tasks[index], now, width, is_current=index in current)
         if last < len(tasks):
             yield styled_line(f"  … {len(tasks) - last} below", "dim")
-        titles = {task["title"] for task in tasks}
+        titles = {task.title for task in tasks}
         for title, activity in self._activities.items():
             if title not in titles:
                 yield styled_line(f"  {_spinner(now)} {activity.name}", "state.running")
 
-    def _is_current(self, task: Mapping[str, Any]) -> bool:
+    def _is_current(self, task: TaskReceipt) -> bool:
         """Return whether the task is running; between two effects the last task still is."""
-        if task["title"] in self._activities:
+        if task.title in self._activities:
             return True
         is_between = self._wait is None and (None not in self._last_task or not self._activities)
-        return is_between and task["verdict"] == "pending" and task["title"] in self._last_task.values()
+        return is_between and task.verdict == Verdict.PENDING and task.title in self._last_task.values()
 
-    def _task(self, task: Mapping[str, Any], now: float, width: int, *, is_current: bool) -> Iterator[Line]:
-        mark, style = MARKS.get(task["verdict"], FAILED_MARK)
+    def _task(self, task: TaskReceipt, now: float, width: int, *, is_current: bool) -> Iterator[Line]:
+        mark, style = MARKS.get(task.verdict, FAILED_MARK)
         if is_current:
             mark, style = _spinner(now), "state.running"
-        title = _clean(" ".join(str(task["title"]).split()), self._mask)
+        title = _clean(" ".join(task.title.split()), self._mask)
         facts = _task_facts(task, is_current=is_current)
         title = truncate(title, max(12, width - 6 - cell_width(facts)))
         yield Line(((f"  {mark} ", style), (title, "summary" if is_current else ""), (f"  {facts}", "dim")))
         if is_current:
-            activity = self._activities.get(task["title"])
+            activity = self._activities.get(task.title)
             yield from (
                 styled_line(f"      {text}", style) for text, style in (activity.lines(now) if activity else ())
             )
 
     def _figures(self, now: float) -> Line:
         receipt = self._receipt
-        if not receipt:
+        if receipt is None:
             return styled_line("")
-        limits = receipt["limits"]
+        limits = receipt.limits
         parts = [
-            f"iteration {receipt['iterations']} of {limits['max_iterations']}",
-            f"{format_usd(receipt['cost_usd'])} of {limits['max_cost_usd']:g}",
-            f"{format_clock(now - self._began)} of {format_clock(limits['max_seconds'])}",
+            f"iteration {receipt.iterations} of {limits.max_iterations}",
+            f"{format_usd(receipt.cost_usd)} of {limits.max_cost_usd:g}",
+            f"{format_clock(now - self._began)} of {format_clock(limits.max_seconds)}",
         ]
         if self._resets_at is not None and self._resets_at > now:
             parts.append(f"limit resets {_local_time(self._resets_at)}")
@@ -149,14 +151,14 @@ class RunScreen:
         )
 
 
-def _task_facts(task: Mapping[str, Any], *, is_current: bool) -> str:
+def _task_facts(task: TaskReceipt, *, is_current: bool) -> str:
     if is_current:
-        tries = task["tries"]
+        tries = task.tries
         return f"{tries} {'try' if tries == 1 else 'tries'} failed" if tries else ""
-    if task["verdict"] == "pending" and not task["iterations"]:
+    if task.verdict == Verdict.PENDING and not task.iterations:
         return ""
-    cost = f", {format_usd(task['cost_usd'])}" if task["cost_usd"] else ""
-    return f"{task['verdict']}{cost}"
+    cost = f", {format_usd(task.cost_usd)}" if task.cost_usd else ""
+    return f"{task.verdict}{cost}"
 
 
 def _window(count: int, current: Sequence[int], room: int) -> tuple[int, int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from bridle.loop import effects
+from bridle.loop.effects import WorkArgs
 from bridle.loop.progress_events import EffectStarted
 from bridle.views.format_amounts import format_clock, format_usd
 from bridle.views.terminal.run_lines import STRUCTURED_OUTPUT, AgentLines
@@ -45,7 +46,7 @@ class TaskActivity:
     @property
     def name(self) -> str:
         """What the effect does, such as `running the checks`."""
-        return _ACTIONS.get(self._effect.kind, self._effect.kind)
+        return _ACTIONS.get(self._effect.args.kind, self._effect.args.kind)
 
     @property
     def resets_at(self) -> float | None:
@@ -57,7 +58,8 @@ class TaskActivity:
         self._recorder.add(event)
         match event:
             case Assistant():
-                self._usd = self._price(self._recorder.record, str(self._effect.args.get("agent") or ""))
+                agent = self._effect.args.agent if isinstance(self._effect.args, WorkArgs) else ""
+                self._usd = self._price(self._recorder.record, agent)
                 if event.parent_tool_use_id is MAIN:
                     self._add_blocks(event)
             case User():
@@ -70,10 +72,10 @@ class TaskActivity:
     def lines(self, now: float) -> Iterator[tuple[str, str]]:
         """Yield the lines to show, each with the name of its style."""
         elapsed, args = format_clock(now - self._since), self._effect.args
-        if self._effect.kind != effects.WORK:
+        if not isinstance(args, WorkArgs):
             yield f"{self.name}, {elapsed}", ""
             return
-        agent = f"{args.get('agent')}, iteration {args.get('iteration')}, {elapsed}"
+        agent = f"{args.agent}, iteration {args.iteration}, {elapsed}"
         yield (f"{agent}, about {format_usd(self._usd)}" if self._usd else agent), "dim"
         tool = next(reversed(self._tools.values()), None)
         yield (f"> {tool}" if tool else self._last_text or "thinking"), "code" if tool else ""

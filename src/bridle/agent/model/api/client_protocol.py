@@ -1,4 +1,4 @@
-"""The interface of the model's client, which keeps the client itself out of the start."""
+"""Who answers: what a conversation knows of the model's client, so that the client itself can be loaded late."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from bridle.agent.model.api.stream_pieces import AnswerPiece
 
 
 class ModelClient(Protocol):
-    """A client of a model."""
+    """Somebody who asks a model."""
 
-    def answer(self, question: Question) -> AsyncIterator[AnswerPiece]:
-        """Send a question and yield the pieces of its answer; raise ModelFailure if it fails."""
+    def answer(self, ask: Question) -> AsyncIterator[AnswerPiece]:
+        """Ask, and give the pieces of the answer; raises ModelFailure when there is none."""
 
     async def close(self) -> None:
-        """Close all connections."""
+        """Let go of every connection."""

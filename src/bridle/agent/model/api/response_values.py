@@ -1,4 +1,4 @@
-"""Decodes and encodes the JSON of the API, tolerant of what models and tools produce."""
+"""JSON to and from the endpoint: strict where it must be, patient where a model or a tool made the text."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from typing import Any
 
 import msgspec
 
-from bridle.agent.model.api.stream_pieces import UNPARSED, JsonObject
+from bridle.agent.model.api.stream_pieces import UNPARSED
 
 
 def decode_json(data: bytes) -> Any:
-    """Decode JSON; raise ValueError if it is invalid."""
+    """JSON; ValueError if it is none."""
     try:
         return msgspec.json.decode(data)
     except (msgspec.DecodeError, RecursionError) as error:
@@ -18,27 +18,27 @@ def decode_json(data: bytes) -> Any:
 
 
 def encode_json(value: Any) -> bytes:
-    """Encode JSON in UTF-8; unpaired surrogates are replaced."""
+    """JSON in UTF-8, whatever text is in it."""
     try:
         return msgspec.json.encode(value)
     except (UnicodeEncodeError, OverflowError):
         import json
 
-        # An unpaired surrogate in the output of a tool, or a number beyond 64 bits.
+        # Half a character, from a tool whose output was no text, or a number beyond 64 bits.
         return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
 
 
-def parse_tool_input(raw: str) -> JsonObject:
-    """Parse the input of a tool call; invalid input is returned under the key UNPARSED."""
+def parse_tool_input(raw: str) -> dict[str, Any]:
+    """The input of a tool call; what is no JSON object is kept as it stands under one key."""
     try:
         value = msgspec.json.decode(raw)
     except (msgspec.DecodeError, RecursionError, UnicodeEncodeError):
-        value = _parse_leniently(raw)
+        value = _again(raw)
     return value if isinstance(value, dict) else {UNPARSED: {"raw": raw, "len": len(raw)}}
 
 
-def _parse_leniently(raw: str) -> Any:
-    """Parse with the standard library, which accepts escaped unpaired surrogates."""
+def _again(raw: str) -> Any:
+    """The standard library reads what is JSON by the letter: a half character, written as an escape."""
     import json
 
     try:

@@ -1,9 +1,11 @@
-"""Assembles a streamed answer: frames in, pieces out. Pure.
+"""One streamed answer put together: frames in, pieces out.
 
-Unknown kinds of frames, blocks and deltas are passed on as StreamFrame and otherwise ignored.
+Pure. What it does not know (a new kind of frame, block or delta) goes by as a Frame and disturbs nothing.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 from bridle.agent.model.api.response_values import parse_tool_input
 from bridle.agent.model.api.stream_pieces import (
@@ -11,18 +13,17 @@ from bridle.agent.model.api.stream_pieces import (
     AnswerPiece,
     AnswerStarted,
     BlockFinished,
-    JsonObject,
     StreamFrame,
     ThinkingProgress,
 )
 
-# The usual estimate; the endpoint's own count is final.
+# The usual rule of thumb; what counts in the end is the endpoint's own figure.
 CHARACTERS_PER_TOKEN = 4
 
-# A server that does not know these figures at the end sends zeros; then the earlier ones are kept.
+# A server that does not know these figures at the end sends zeros; what it said at the beginning stays true.
 _KEPT_WHEN_ZERO = frozenset({"input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens"})
 
-# Which key of each kind of delta is appended to which key of the block.
+# How each kind of delta adds to its block: which key of the delta is appended to which key of the block.
 _APPENDED = {
     "text_delta": ("text", "text"),
     "thinking_delta": ("thinking", "thinking"),
@@ -36,23 +37,23 @@ class Assembly:
     def __init__(self, request_id: str | None) -> None:
         self._request_id = request_id
         self._open: dict[int, _Block] = {}
-        self._stop: JsonObject = {}
-        self.usage: JsonObject = {}
-        """The usage that the endpoint has reported so far."""
+        self._stop: dict[str, Any] = {}
+        self.usage: dict[str, Any] = {}
+        """What the endpoint has counted so far."""
         self.has_begun = False
         self.has_content = False
-        """Whether any block has started."""
+        """Whether any block has begun."""
         self.has_called = False
         """Whether a tool call is complete."""
         self.has_ended = False
 
     @property
     def is_complete(self) -> bool:
-        """Whether only the last frame is missing: the stop reason is known, and no block is open."""
+        """Whether nothing but the last frame is missing: the reason of its end is known, and no block is open."""
         return bool(self._stop.get("stop_reason")) and not self._open
 
-    def add(self, frame: JsonObject) -> list[AnswerPiece]:
-        """Add one frame and return its pieces."""
+    def take(self, frame: dict[str, Any]) -> list[AnswerPiece]:
+        """Take in one frame, and give what it makes known."""
         kind = frame.get("type")
         if kind == "ping" or self.has_ended:
             return []
@@ -76,7 +77,7 @@ class Assembly:
         return [*before, StreamFrame(frame), *after]
 
     def end(self) -> AnswerFinished:
-        """Return the last piece of a complete answer."""
+        """The answer is complete."""
         self.has_ended = True
         details = self._stop.get("stop_details")
         return AnswerFinished(
@@ -86,17 +87,17 @@ class Assembly:
             stop_details=details if isinstance(details, dict) else None,
         )
 
-    def _begin(self, frame: JsonObject) -> list[AnswerPiece]:
+    def _begin(self, frame: dict[str, Any]) -> list[AnswerPiece]:
         self.has_begun = True
         message = _dict(frame, "message")
         self.usage = _dict(message, "usage")
         return [AnswerStarted({**message, "content": []}, self._request_id)]
 
-    def _start_block(self, frame: JsonObject) -> None:
+    def _start_block(self, frame: dict[str, Any]) -> None:
         self.has_content = True
         self._open[_index(frame)] = _Block(_dict(frame, "content_block"))
 
-    def _add(self, frame: JsonObject) -> list[AnswerPiece]:
+    def _add(self, frame: dict[str, Any]) -> list[AnswerPiece]:
         block = self._open.get(_index(frame))
         return [] if block is None else block.add(_dict(frame, "delta"))
 
@@ -109,20 +110,20 @@ class Assembly:
         return [BlockFinished(index, whole)]
 
     def _close_all(self) -> list[AnswerPiece]:
-        """Finish all blocks; some servers omit the end of the last one."""
+        """Some servers leave out the end of the last block."""
         return [piece for index in sorted(self._open) for piece in self._close(index)]
 
 
 class _Block:
-    """A content block that is being streamed."""
+    """One content block while it grows."""
 
-    def __init__(self, start: JsonObject) -> None:
+    def __init__(self, start: dict[str, Any]) -> None:
         self._block = start
         self._parts: dict[str, list[str]] = {}
         self._input: list[str] = []
         self._thought_tokens = 0
 
-    def add(self, delta: JsonObject) -> list[AnswerPiece]:
+    def add(self, delta: dict[str, Any]) -> list[AnswerPiece]:
         kind = delta.get("type")
         if kind == "input_json_delta":
             self._input.append(_text(delta, "partial_json"))
@@ -137,8 +138,8 @@ class _Block:
                 return self._thought(_signed_tokens("".join(self._parts[target])) - self._thought_tokens)
         return []
 
-    def whole(self) -> JsonObject:
-        """Return the complete block."""
+    def whole(self) -> dict[str, Any]:
+        """The block as it is when complete."""
         grown = {key: _text(self._block, key) + "".join(parts) for key, parts in self._parts.items()}
         block = {**self._block, **grown}
         if any(self._input):
@@ -152,8 +153,8 @@ class _Block:
         return [ThinkingProgress(self._thought_tokens, tokens)]
 
 
-def merge_usage(earlier: JsonObject, later: JsonObject) -> JsonObject:
-    """Merge the usage of `message_delta` into that of `message_start`: its figures are totals."""
+def merge_usage(earlier: dict[str, Any], later: dict[str, Any]) -> dict[str, Any]:
+    """The figures of `message_delta` over those of `message_start`: they are totals, not additions."""
     usage = dict(earlier)
     for key, value in later.items():
         if value is None or (key in _KEPT_WHEN_ZERO and not value and usage.get(key)):
@@ -163,12 +164,12 @@ def merge_usage(earlier: JsonObject, later: JsonObject) -> JsonObject:
 
 
 def _signed_tokens(signature: str) -> int:
-    """Estimate the tokens of thinking that is known only by its signature, the Base64 of all of it."""
+    """About how many tokens a thought has that is shown only by its signature, which is Base64 of all of it."""
     return -(-len(signature) * 3 // (4 * CHARACTERS_PER_TOKEN))
 
 
-def whole_answer(message: JsonObject, request_id: str | None) -> list[AnswerPiece]:
-    """Return the pieces of an answer that was not streamed."""
+def whole_answer(message: dict[str, Any], request_id: str | None) -> list[AnswerPiece]:
+    """The pieces of an answer that came in one document."""
     content = message.get("content")
     blocks = [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
     details = message.get("stop_details")
@@ -184,16 +185,16 @@ def whole_answer(message: JsonObject, request_id: str | None) -> list[AnswerPiec
     ]
 
 
-def _index(frame: JsonObject) -> int:
+def _index(frame: dict[str, Any]) -> int:
     index = frame.get("index")
     return index if isinstance(index, int) else 0
 
 
-def _dict(value: JsonObject, key: str) -> JsonObject:
+def _dict(value: dict[str, Any], key: str) -> dict[str, Any]:
     inner = value.get(key)
     return dict(inner) if isinstance(inner, dict) else {}
 
 
-def _text(value: JsonObject, key: str) -> str:
+def _text(value: dict[str, Any], key: str) -> str:
     inner = value.get(key)
     return inner if isinstance(inner, str) else ""

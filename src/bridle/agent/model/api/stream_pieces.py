@@ -1,4 +1,4 @@
-"""The pieces of an answer, which the model layer yields to the conversation."""
+"""What the model layer tells the conversation while an answer comes in."""
 
 from __future__ import annotations
 
@@ -9,39 +9,36 @@ from msgspec import Struct
 from bridle.agent.model.api.models import Model
 
 UNPARSED = "__unparsedToolInput"
-"""The only key of a tool input that was not a JSON object."""
-
-JsonObject: TypeAlias = dict[str, Any]
-"""An object of the Messages API, as received."""
+"""The only key of a tool input that is not a JSON object."""
 
 
 class StreamFrame(Struct, frozen=True):
-    """One frame of the stream as received; printed as `stream_event`."""
+    """One object of the event stream, as the endpoint sent it (`stream_event` shows it)."""
 
-    data: JsonObject
+    data: dict[str, Any]
 
 
 class AnswerStarted(Struct, frozen=True):
-    """The answer has started: its message without content, with the usage so far."""
+    """The answer has begun: its message without content, with the usage known so far."""
 
-    message: JsonObject
+    message: dict[str, Any]
     request_id: str | None
     final: bool = False
-    """Whether its usage and stop reason are final, because the answer was not streamed."""
+    """Whether usage and stop reason in it are final: the answer came whole, not as a stream."""
 
 
 class BlockFinished(Struct, frozen=True):
-    """A content block is complete. Precedes the StreamFrame that ends the block.
+    """A content block is complete. Comes before the Frame that ends the block.
 
     The input of a tool call that is not JSON is `{"__unparsedToolInput": {"raw": …, "len": …}}`.
     """
 
     index: int
-    block: JsonObject
+    block: dict[str, Any]
 
 
 class ThinkingProgress(Struct, frozen=True):
-    """The estimated thinking tokens of this block so far, and since the last piece."""
+    """About how many tokens the model has thought so far in this block, and how many more since the last one."""
 
     estimated_tokens: int
     delta: int
@@ -52,13 +49,13 @@ class AnswerFinished(Struct, frozen=True):
 
     stop_reason: str | None
     stop_sequence: str | None
-    usage: JsonObject
-    """Final, as counted by the endpoint."""
-    stop_details: JsonObject | None = None
+    usage: dict[str, Any]
+    """Final, as the endpoint counts it."""
+    stop_details: dict[str, Any] | None = None
 
 
 class Retrying(Struct, frozen=True):
-    """The request failed and is retried after a delay; printed as `system/api_retry`."""
+    """The request failed and is tried again after a wait; shown as `system/api_retry`."""
 
     attempt: int
     max_retries: int
@@ -68,35 +65,35 @@ class Retrying(Struct, frozen=True):
 
 
 class AnswerRestarted(Struct, frozen=True):
-    """The stream broke: the answer so far is discarded, and another follows."""
+    """The stream broke off: what came of this answer no longer counts, and another follows."""
 
 
 class AnswerBroken(Struct, frozen=True):
-    """The stream broke after a complete tool call: the answer so far is kept, and nothing follows.
+    """The stream broke off after a tool call was complete: what came stands, and nothing more of this answer comes.
 
-    The call may have started and cannot be undone, so the turn continues with its result. Replaces AnswerFinished.
+    The call may have begun and cannot be taken back, so the turn goes on with its result. Comes in place of Ended.
     """
 
     text: str
-    """The text of the synthetic assistant event."""
+    """What the synthetic assistant event says."""
     error: str
     status: int | None
     request_id: str | None
-    usage: JsonObject
-    """As counted by the endpoint so far."""
+    usage: dict[str, Any]
+    """What the endpoint had counted so far."""
 
 
 class ModelFallback(Struct, frozen=True):
-    """The model failed permanently; this request and all later ones use the fallback model."""
+    """The model was overloaded too often or refused for good; this request and all that follow go to another one."""
 
     original: str
     fallback: str
     model: Model
-    """The fallback model."""
+    """The other one."""
     trigger: str
     """`overloaded` or `last_resort`."""
     content: str
-    """The message for users."""
+    """The same for people."""
 
 
 AnswerPiece: TypeAlias = (

@@ -1,1 +1,1 @@
-"""Bedrock and Vertex through the official client. Imports only `model.api` of the agent."""
+"""The `agent/model/clouds` package."""

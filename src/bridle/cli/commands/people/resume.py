@@ -21,27 +21,27 @@ def command(*, run: str | None, no_hooks: bool, as_json: bool, **flags: Any) -> 
     from bridle.cli.people import loop_runs
     from bridle.journal.stores.file_store import FileStore
     from bridle.loop import user_messages
-    from bridle.loop.control import runs
+    from bridle.loop.control.pauses import end_pause
+    from bridle.loop.effect_results import PauseResult
     from bridle.loop.settings.bridle_toml import read_flags
 
     limits = read_flags(flags)
     folder = loop_runs.find_run(run)
     store = FileStore(folder)
     if limits:
-        user_messages.say(store, user_messages.LIMITS, limits)
+        user_messages.send(store, user_messages.LIMITS, limits)
     if _may_continue(store, has_new_limits=bool(limits)):
-        runs.release(store, {"limits": limits})
+        end_pause(store, PauseResult(limits=limits))
     return asyncio.run(loop_runs.drive(folder, as_json=as_json, with_hooks=not no_hooks))
 
 
 def _may_continue(store: Any, *, has_new_limits: bool) -> bool:
     """Return whether a pause ends: at a limit only with new limits, else if its cause may be gone."""
     from bridle.loop import effects
+    from bridle.loop.control.pauses import pending_pause
 
-    state = store.state()
-    for effect_id, effect in state.standing.pending.items():
-        if effect.kind == effects.PAUSE:
-            why = (store.task(effect_id).get("inputs") or {}).get("why")
-            may_be_gone = (effects.WHY_UNUSABLE, effects.WHY_SETUP, effects.WHY_BUDGET, effects.WHY_USAGE)
-            return why in may_be_gone or (why == effects.WHY_LIMIT and has_new_limits)
-    return False
+    paused = pending_pause(store)
+    if paused is None:
+        return False
+    may_be_gone = (effects.WHY_UNUSABLE, effects.WHY_SETUP, effects.WHY_BUDGET, effects.WHY_USAGE)
+    return paused.why in may_be_gone or (paused.why == effects.WHY_LIMIT and has_new_limits)

@@ -20,23 +20,25 @@ def command(*, task: str, run: str | None, resume: bool, as_json: bool) -> int:
     from bridle.errors import UsageError
     from bridle.journal.stores.file_store import FileStore
     from bridle.loop import user_messages
-    from bridle.loop.control.runs import receipt_with_pause, release
-    from bridle.loop.process.task_state import GOOD
+    from bridle.loop.control.current_state import read_receipt
+    from bridle.loop.control.pauses import end_pause
+    from bridle.loop.effect_results import PauseResult
+    from bridle.loop.process.task_state import ACCEPTED
 
     folder = loop_runs.find_run(run)
-    receipt = asyncio.run(receipt_with_pause(folder))
-    tasks = receipt.get("tasks", [])
-    exact = [entry for entry in tasks if entry["title"] == task]
-    matching = exact or [entry for entry in tasks if task.lower() in entry["title"].lower()]
+    tasks = read_receipt(folder).tasks
+    exact = [entry for entry in tasks if entry.title == task]
+    matching = exact or [entry for entry in tasks if task.lower() in entry.title.lower()]
     if len(matching) != 1:
-        titles = ", ".join(entry["title"] for entry in matching or tasks)
+        titles = ", ".join(entry.title for entry in matching or tasks)
         fault = f"{task!r} matches {len(matching)} tasks" if matching else f"no task {task!r} in this run"
         raise UsageError(fault, remedy=f"Use one of: {titles}")
-    if matching[0]["verdict"] in GOOD:
-        raise UsageError(f"{matching[0]['title']!r} is already {matching[0]['verdict']}", remedy="Nothing was changed.")
-    store, title = FileStore(folder), matching[0]["title"]
-    if not release(store, {"retries": [title]}):
-        user_messages.say(store, user_messages.RETRY, {"task": title})
+    title, verdict = matching[0].title, matching[0].verdict
+    if verdict in ACCEPTED:
+        raise UsageError(f"{title!r} is already {verdict}", remedy="Nothing was changed.")
+    store = FileStore(folder)
+    if not end_pause(store, PauseResult(retries=(title,))):
+        user_messages.send(store, user_messages.RETRY, {"task": title})
     if resume:
         return asyncio.run(loop_runs.drive(folder, as_json=as_json))
     if as_json:

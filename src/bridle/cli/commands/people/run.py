@@ -89,7 +89,9 @@ def command(*, plan: str | None, dry_run: bool, no_hooks: bool, as_json: bool, *
 
 def _show_first_iteration(run_request: RunRequest, *, as_json: bool) -> int:
     """Print the prompt and the command of the first iteration; write nothing."""
-    from bridle.loop.performers.work import request_of
+    import msgspec
+
+    from bridle.loop.performers.work import first_request
     from bridle.loop.process.decisions import first_task
     from bridle.loop.working_copy.run_context import run_context
     from bridle.run.command import build
@@ -104,20 +106,20 @@ def _show_first_iteration(run_request: RunRequest, *, as_json: bool) -> int:
         run_folder=run_request.repository / ".a5c/runs/dry-run",
     )
     task = first_task(run_request.plan)
-    packed, request = request_of(task, {"task": task.title, "iteration": 1}, context)
+    prompt, request = first_request(task, context)
     command_line = build(request, _program(request.agent, environment), environment).argv
     if as_json:
         document = {
             "task": task.title,
-            "prompt": packed.text,
-            "cut": list(packed.cut),
+            "prompt": prompt.text,
+            "cut": msgspec.to_builtins(prompt.cut),
             "agent": request.agent,
             "command": list(command_line),
             "limits": run_request.settings.limits.as_json(),
         }
         click.echo(json.dumps(document, ensure_ascii=False, default=str))
         return 0
-    click.echo(packed.text)
+    click.echo(prompt.text)
     click.echo(f"The command that receives this prompt:\n\n{shlex.join(command_line)}")
     click.echo(f"nothing was started; limits of a run: {run_request.settings.limits.words()}", err=True)
     return 0

@@ -10,17 +10,19 @@ import click
 @click.option("--json", "as_json", is_flag=True, help="Print the receipt as one JSON document on stdout.")
 def command(*, run: str | None, as_json: bool) -> int:
     """Show the receipt of RUN (default: the last run) as it is now. Changes nothing."""
-    import asyncio
+    import msgspec
 
     from bridle.cli.people import loop_runs
     from bridle.engine.drive.driver import find_driver
-    from bridle.loop.control.runs import STOPPED, receipt_with_pause
+    from bridle.loop.control.current_state import read_receipt
+    from bridle.loop.process.receipt import DriverProcess
 
     folder = loop_runs.find_run(run)
     driver = find_driver(folder)
-    document = asyncio.run(receipt_with_pause(folder))
+    receipt = read_receipt(folder)
+    reason = receipt.stopped or ""
     if driver is not None:
-        document["at_work"] = {"pid": driver.pid, "since": driver.since}
-    reason = str(document.get(STOPPED) or "") if driver is None else f"running, process {driver.pid}"
-    loop_runs.show(document, reason, as_json=as_json)
+        receipt = msgspec.structs.replace(receipt, at_work=DriverProcess(pid=driver.pid, since=driver.since))
+        reason = f"running, process {driver.pid}"
+    loop_runs.show(receipt, reason, as_json=as_json)
     return 0

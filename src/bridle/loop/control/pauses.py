@@ -1,0 +1,53 @@
+"""Pauses of a run: which one is pending, and ending it with what the user sent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from bridle.ground import clock
+from bridle.journal.format.entries import OK, Posted
+from bridle.journal.stores.file_store import FileStore
+from bridle.loop import effects
+from bridle.loop.effect_results import PauseResult
+from bridle.loop.effects import PauseArgs
+from bridle.loop.user_messages import UserMessageReader
+
+
+def pending_pause(store: FileStore) -> PauseArgs | None:
+    """Return the arguments of the pause that a run is in; None where it is in none."""
+    for effect_id in _pending(store):
+        return PauseArgs.from_json(store.task(effect_id).get("inputs"))
+    return None
+
+
+def end_pause(store: FileStore, result: PauseResult) -> bool:
+    """Let a paused run continue; False where it is not paused."""
+    stamp = clock.iso(clock.now())
+    paused = list(_pending(store))
+    for effect_id in paused:
+        with store.write("resume") as writer:
+            writer.resolve(effect_id, Posted(OK, value=result.as_json(), started_at=stamp, finished_at=stamp))
+    return bool(paused)
+
+
+def deliver_user_messages(store: FileStore) -> bool:
+    """Let a paused run continue with the limits and retries that the user sent since; False where there are none."""
+    paused = pending_pause(store)
+    if paused is None:
+        return False
+    received = UserMessageReader(store).since(paused.after)
+    if not received.retries and not received.limits:
+        return False
+    result = PauseResult(
+        after=received.after,
+        hints=received.hints,
+        retries=received.retries,
+        retries_at=received.retries_at,
+        limits=received.limits,
+        kept_hints=received.hints,
+    )
+    return end_pause(store, result)
+
+
+def _pending(store: FileStore) -> Iterable[str]:
+    return [effect_id for effect_id, effect in store.standing().pending.items() if effect.kind == effects.PAUSE]
