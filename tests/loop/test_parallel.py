@@ -113,7 +113,7 @@ def test_a_conflict_is_handed_back_with_what_it_conflicts_with_and_where_the_wor
     tried = {task["title"]: (task["iterations"], task["tries"]) for task in document["tasks"]}
     assert tried == {second: (2, 1), history(here, document)[0]: (1, 0)}
     told = of(here, second)[1]["prompt"].split("## Notes on the last iteration")[1].split("\n## ")[0]
-    assert "shared.txt conflicts with what was done meanwhile by" in " ".join(told.split())
+    assert "shared.txt conflicts with work of" in " ".join(told.split())
     assert repr(history(here, document)[0]) in told
     assert sorted(here.git("show", f"{document['branch']}:shared.txt").split()) == ["One", "Two"]
     assert len(document["commits"]) == 2

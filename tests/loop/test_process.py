@@ -130,7 +130,7 @@ def test_a_limit_that_outlasts_the_run_pauses_it_and_later_it_goes_on_with_the_t
     run.work(effect_results.LIMIT, **limit(run, HOUR))
     paused = run.asked(effects.PAUSE)
     assert (paused["why"], paused["exit_code"]) == (effects.WHY_USAGE, 3)
-    assert paused["reason"].endswith("in 1:00:10, and the run has 0:50:00 left; go on after that")
+    assert paused["reason"].endswith("in 1:00:10, but the run has only 0:50:00 left; resume it after that")
     run.now += 2 * HOUR
     run.driver = clock.iso(run.now)
     run.post(effects.PAUSE, {})
