@@ -51,7 +51,7 @@ def test_a_repository_without_files_and_one_without_a_commit_are_refused_in_word
         check=False,
     )
     assert done.returncode == 2
-    assert "is a repository without files" in done.stderr
+    assert "is a bare repository" in done.stderr
     shell(here, "rm -rf .git; git init -q")
     assert "has no commit yet" in refused(here, 2)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from bridle.workspace import read_git_files, ref_lock, snapshot
-from bridle.workspace.commit import commit, first_parents, listed, message
+from bridle.workspace.commit import commit, first_parents, list_commits, message
 from bridle.workspace.git import Git
 from tests.workspace.repositories import git, repository, write
 
@@ -22,8 +22,8 @@ def test_the_commit_the_branch_and_its_tree_are_what_git_says(tmp_path: Path) ->
     repo = repository(tmp_path / "r")
     commit_id = _says(repo.folder, "rev-parse", "HEAD")
     assert read_git_files.head(repo.folder) == commit_id
-    assert read_git_files.checked_out(repo.folder) == "refs/heads/main"
-    assert read_git_files.commit_of(repo.folder, commit_id) == (_says(repo.folder, "rev-parse", "HEAD^{tree}"), ())
+    assert read_git_files.read_head(repo.folder) == "refs/heads/main"
+    assert read_git_files.read_commit(repo.folder, commit_id) == (_says(repo.folder, "rev-parse", "HEAD^{tree}"), ())
 
 
 def test_a_commit_by_itself_is_on_no_branch(tmp_path: Path) -> None:
@@ -57,11 +57,11 @@ def test_packed_commits_and_odd_places_are_left_to_git(tmp_path: Path) -> None:
     repo = repository(tmp_path / "r")
     commit_id, tree = _says(repo.folder, "rev-parse", "HEAD"), _says(repo.folder, "rev-parse", "HEAD^{tree}")
     git(repo.folder, "gc", "-q")
-    with pytest.raises(read_git_files.Unclear):
-        read_git_files.commit_of(repo.folder, commit_id)
+    with pytest.raises(read_git_files.NeedsGit):
+        read_git_files.read_commit(repo.folder, commit_id)
     assert asyncio.run(repo.tree_of(commit_id)) == tree
     for name in ("HEAD", "refs/tags/x", "refs/heads/../x", "refs/worktree/x"):
-        with pytest.raises(read_git_files.Unclear):
+        with pytest.raises(read_git_files.NeedsGit):
             read_git_files.ref(repo.folder, name)
     below = Git(repo.folder / "sub")
     assert asyncio.run(below.head()) == commit_id  # not the top: git looks for it
@@ -100,7 +100,7 @@ def test_a_commit_and_a_ref_that_were_written_are_those_that_git_would_have_writ
         read_git_files.write_ref(folder, "refs/bridle/snapshots/one", made)
         assert _says(folder, "rev-parse", "refs/bridle/snapshots/one") == made
         assert git(folder, "fsck", "--strict") == ""
-        assert read_git_files.commit_of(folder, made) == (tree, (head,))
+        assert read_git_files.read_commit(folder, made) == (tree, (head,))
 
 
 def test_a_ref_that_somebody_holds_and_names_that_lead_elsewhere_are_left_to_git(tmp_path: Path) -> None:
@@ -110,7 +110,7 @@ def test_a_ref_that_somebody_holds_and_names_that_lead_elsewhere_are_left_to_git
     place.mkdir(parents=True)
     (place / "held.lock").touch()
     for name in ("refs/bridle/snapshots/held", "refs/bridle/snapshots", "refs/heads/x", "refs/bridle/../heads/x"):
-        with pytest.raises(read_git_files.Unclear):
+        with pytest.raises(read_git_files.NeedsGit):
             read_git_files.write_ref(repo.folder, name, commit_id)
     assert (place / "held.lock").exists()
 
@@ -134,7 +134,7 @@ def test_a_lock_that_changes_hands_is_waited_for_and_left_alone(tmp_path: Path) 
     lock.touch()
 
     async def another_takes_it() -> None:
-        waiting = asyncio.ensure_future(ref_lock.free(repo, "refs/bridle/snapshots/work"))
+        waiting = asyncio.ensure_future(ref_lock.remove_stale(repo, "refs/bridle/snapshots/work"))
         await asyncio.sleep(0)
         lock.rename(lock.with_name("work"))
         lock.touch()
@@ -218,7 +218,7 @@ def test_a_snapshot_of_what_has_not_changed_is_the_one_before(tmp_path: Path) ->
 def test_commits_are_listed_with_their_trailers_and_merges_are_passed_over(tmp_path: Path) -> None:
     repo = repository(tmp_path / "r")
     base = _says(repo.folder, "rev-parse", "HEAD")
-    assert asyncio.run(listed(repo, base)) == []
+    assert asyncio.run(list_commits(repo, base)) == []
     write(repo.folder, {"one.txt": "1\n"})
     one = asyncio.run(commit(repo, message("one", "", {"Bridle-Run": "r", "Bridle-Task": "t"})))
     git(repo.folder, "checkout", "-q", "-b", "side", base)
@@ -226,7 +226,7 @@ def test_commits_are_listed_with_their_trailers_and_merges_are_passed_over(tmp_p
     side = asyncio.run(commit(repo, message("side")))
     git(repo.folder, "checkout", "-q", "main")
     git(repo.folder, "merge", "-q", "--no-ff", "-m", "merged", "side")
-    found = asyncio.run(listed(repo, base))
+    found = asyncio.run(list_commits(repo, base))
     assert {two.commit for two in found} >= {one, side}
     assert [two.trailers for two in first_parents(found)] == [{}, {"Bridle-Run": "r", "Bridle-Task": "t"}]
-    assert len(asyncio.run(listed(repo, base, limit=1))) == 1
+    assert len(asyncio.run(list_commits(repo, base, limit=1))) == 1

@@ -94,7 +94,7 @@ def test_conflicts_are_reported_and_nothing_is_touched(tmp_path: Path) -> None:
     done = asyncio.run(merge(repo, "other", "m\n"))
     assert isinstance(done, Conflicts)
     assert sorted(done.paths) == ["a.txt", "sub/b.txt"]
-    assert "CONFLICT" in done.said
+    assert "CONFLICT" in done.details
     assert (picture(repo.folder), git(repo.folder, "rev-parse", "HEAD")) == (before, head)
     assert git(repo.folder, "status", "--porcelain").strip() == ""
 
@@ -103,7 +103,7 @@ def test_a_file_in_the_way_stops_a_merge_before_anything(tmp_path: Path) -> None
     repo = two_sides(tmp_path / "r", {}, {"theirs": "t"})
     write(repo.folder, {"theirs": "mine, not committed"})
     head = git(repo.folder, "rev-parse", "HEAD")
-    with pytest.raises(GitError, match="in no commit"):
+    with pytest.raises(GitError, match="would overwrite an untracked file"):
         asyncio.run(merge(repo, "other", "m\n"))
     assert git(repo.folder, "rev-parse", "HEAD") == head
     assert (repo.folder / "theirs").read_text() == "mine, not committed"
@@ -112,7 +112,7 @@ def test_a_file_in_the_way_stops_a_merge_before_anything(tmp_path: Path) -> None
 def test_a_working_copy_with_changes_is_not_merged_into(tmp_path: Path) -> None:
     repo = two_sides(tmp_path / "r", {}, {"theirs": "t"})
     write(repo.folder, {"a.txt": "changed"})
-    with pytest.raises(UsageError, match="not committed"):
+    with pytest.raises(UsageError, match="uncommitted changes"):
         asyncio.run(merge(repo, "other", "m\n"))
     with pytest.raises(UsageError, match="no commit"):
         asyncio.run(merge(repo, "nowhere", "m\n"))
@@ -134,7 +134,7 @@ def test_worktrees_come_and_go_and_those_of_others_stay(tmp_path: Path) -> None:
     assert asyncio.run(worktree.ours(repo)) == []
     assert not one.folder.exists()
     assert (tmp_path / "mine/a.txt").exists()
-    with pytest.raises(UsageError, match="not made by Bridle"):
+    with pytest.raises(UsageError, match="not a worktree of Bridle"):
         asyncio.run(worktree.remove(repo, worktree.Worktree("mine", tmp_path / "mine", "mine")))
 
 

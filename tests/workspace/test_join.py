@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from bridle.workspace import apply_changes, snapshot, worktree
-from bridle.workspace.apply_changes import Finished, Join
+from bridle.workspace.apply_changes import PlannedMerge, Resumed
 from bridle.workspace.git import Git
 from bridle.workspace.merge import Conflicts
 from tests.workspace.repositories import git, index, picture, repository, write
@@ -30,18 +30,18 @@ def lent(repo: Git) -> tuple[Git, snapshot.Snapshot]:
     return asyncio.run(lend())
 
 
-def planned(repo: Git, other: Git, base: snapshot.Snapshot) -> Join | Conflicts:
-    async def look() -> Join | Conflicts:
+def planned(repo: Git, other: Git, base: snapshot.Snapshot) -> PlannedMerge | Conflicts:
+    async def look() -> PlannedMerge | Conflicts:
         theirs = await snapshot.take(other)
         return await apply_changes.plan(repo, base.commit, theirs.tree)
 
     return asyncio.run(look())
 
 
-def joined(repo: Git, other: Git, base: snapshot.Snapshot) -> Join:
+def joined(repo: Git, other: Git, base: snapshot.Snapshot) -> PlannedMerge:
     found = planned(repo, other, base)
-    assert isinstance(found, Join)
-    assert asyncio.run(apply_changes.carry_out(repo, found))
+    assert isinstance(found, PlannedMerge)
+    assert asyncio.run(apply_changes.apply(repo, found))
     return found
 
 
@@ -109,9 +109,9 @@ def test_a_working_copy_that_changed_since_is_left_alone(tmp_path: Path) -> None
     other, base = lent(repo)
     write(other.folder, {"theirs": "t"})
     found = planned(repo, other, base)
-    assert isinstance(found, Join)
+    assert isinstance(found, PlannedMerge)
     write(repo.folder, {"a.txt": "meanwhile"})
-    assert not asyncio.run(apply_changes.carry_out(repo, found))
+    assert not asyncio.run(apply_changes.apply(repo, found))
     assert "theirs" not in picture(repo.folder)
 
 
@@ -161,7 +161,7 @@ def test_a_join_that_was_killed_half_way_is_finished(tmp_path: Path, done: int) 
     write(other.folder, {"many/03.txt/now": "a folder\n", "new/deep": "n\n"})
     (other.folder / "new.txt").unlink()
     found = planned(repo, other, base)
-    assert isinstance(found, Join)
+    assert isinstance(found, PlannedMerge)
     whole = picture(other.folder)
     # What a kill leaves: some files written, one in the midst of it, one taken away and not yet written.
     for name in sorted(MANY)[:done]:
@@ -170,14 +170,14 @@ def test_a_join_that_was_killed_half_way_is_finished(tmp_path: Path, done: int) 
     write(repo.folder, {"many/10.txt": str(changes["many/10.txt"])[:17]})
     (repo.folder / "many/11.txt").unlink()
     write(repo.folder, {"elsewhere.txt": "written by a person since\n"})
-    finished = asyncio.run(apply_changes.finish(repo, found))
+    finished = asyncio.run(apply_changes.resume(repo, found))
     now = picture(repo.folder)
     assert now.pop("elsewhere.txt")[1] == b"written by a person since\n"
     assert {name: value for name, value in now.items() if not name.startswith("ignored/")} == whole
     assert finished is not None
-    assert finished.kept is not None
-    assert git(repo.folder, "show", f"{finished.kept.ref}:many/10.txt") == str(changes["many/10.txt"])[:17]
-    assert asyncio.run(apply_changes.finish(repo, found)) == Finished(None), "doing it twice is fine"
+    assert finished.before is not None
+    assert git(repo.folder, "show", f"{finished.before.ref}:many/10.txt") == str(changes["many/10.txt"])[:17]
+    assert asyncio.run(apply_changes.resume(repo, found)) == Resumed(None), "doing it twice is fine"
     assert picture(repo.folder)["many/00.txt"][1] == str(changes["many/00.txt"]).encode()
 
 
@@ -186,10 +186,10 @@ def test_a_join_is_not_finished_over_what_a_person_wrote_since(tmp_path: Path) -
     other, base = lent(repo)
     write(other.folder, {"a.txt": "theirs\n", "b.txt": "new\n"})
     found = planned(repo, other, base)
-    assert isinstance(found, Join)
+    assert isinstance(found, PlannedMerge)
     write(repo.folder, {"a.txt": "theirs\nand a person's\n"})
     before = picture(repo.folder)
-    assert asyncio.run(apply_changes.finish(repo, found)) is None
+    assert asyncio.run(apply_changes.resume(repo, found)) is None
     assert picture(repo.folder) == before
 
 
@@ -198,9 +198,9 @@ def test_a_join_is_not_finished_on_another_commit(tmp_path: Path) -> None:
     other, base = lent(repo)
     write(other.folder, {"a.txt": "theirs\n"})
     found = planned(repo, other, base)
-    assert isinstance(found, Join)
+    assert isinstance(found, PlannedMerge)
     git(repo.folder, "commit", "-q", "--allow-empty", "-m", "a person's")
-    assert asyncio.run(apply_changes.finish(repo, found)) is None
+    assert asyncio.run(apply_changes.resume(repo, found)) is None
     assert (repo.folder / "a.txt").read_text() == "one\n"
 
 

@@ -1,1 +1,1 @@
-"""The `workspace` layer; see docs/architecture.md."""
+"""A git working copy: worktree, snapshot, restore, commit, merge. Imports only errors and ground."""

@@ -1,4 +1,4 @@
-"""Commits that Bridle makes: everything in the working copy, with trailers that say what it is."""
+"""Commit everything in the working copy, with trailers; list commits with their trailers."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ _KEY = re.compile(r"[A-Za-z][A-Za-z0-9-]*\Z")
 
 
 def message(subject: str, body: str = "", trailers: Mapping[str, str] | None = None) -> str:
-    """A commit's message: one line, what there is to say, and the trailers as the last paragraph."""
+    """Return a commit message: subject, body, and the trailers as the last paragraph."""
     first = " ".join(subject.split()) or "(no subject)"
     parts = [first, body.strip(), "\n".join(_trailer(name, value) for name, value in (trailers or {}).items())]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
 async def commit(git: Git, text: str) -> str | None:
-    """Commit everything that is not ignored; None where nothing has changed."""
+    """Commit everything that is not ignored; return None where nothing has changed."""
     await git.run("add", "-A")
     return await commit_index(git, text)
 
 
 async def commit_index(git: Git, text: str, *, tree: str | None = None) -> str | None:
-    """Commit what is staged, whose tree the caller may know; None where that is nothing new.
+    """Commit the index, whose tree the caller may know; return None where nothing has changed.
 
-    No hook of the repository runs and nothing is signed: both may wait for a person. Nor is the repository tidied up,
-    which git does now and then after a commit.
+    No hook of the repository runs and nothing is signed: both may wait for the user. Git's automatic maintenance is
+    off too.
     """
     head = await git.head()
     staged = tree or await git.text("write-tree")
@@ -39,24 +39,24 @@ async def commit_index(git: Git, text: str, *, tree: str | None = None) -> str |
     flags += ["-c", "maintenance.auto=false", "-c", "gc.auto=0"]
     await git.run(
         *flags, "commit", "--quiet", "--no-verify", "--allow-empty-message", "--cleanup=verbatim", "-F", "-",
-        given=text.encode("utf-8", "surrogateescape"),
+        stdin=text.encode("utf-8", "surrogateescape"),
     )  # fmt: skip
-    made = await git.head()
-    assert made is not None  # noqa: S101  # a commit was made
-    return made
+    commit_id = await git.head()
+    assert commit_id is not None  # noqa: S101  # a commit was made
+    return commit_id
 
 
 @dataclass(frozen=True)
-class Listed:
-    """A commit and what its trailers say; of several with one name the last."""
+class CommitInfo:
+    """A commit and its trailers; of several with one name the last."""
 
     commit: str
     parents: tuple[str, ...]
     trailers: Mapping[str, str]
 
 
-async def listed(git: Git, base: str, *, limit: int | None = None) -> list[Listed]:
-    """The commits that HEAD has and `base` has not, the newest first, by one git; at most so many."""
+async def list_commits(git: Git, base: str, *, limit: int | None = None) -> list[CommitInfo]:
+    """Return the commits of HEAD that are not in `base`, the newest first, with one git."""
     head = await git.head()
     if head is None or head == base:
         return []
@@ -65,30 +65,30 @@ async def listed(git: Git, base: str, *, limit: int | None = None) -> list[Liste
         words = [f"--max-count={limit}"] if limit is not None else []
         form = "--format=%H %P%n%(trailers:only,unfold)%x00"
         text = await git.text("log", "--topo-order", form, *words, "--end-of-options", f"{base}..{head}")
-        git.listings = {(head, base, limit): text}  # nobody asks for that of an older head
-    return [_listed(block.strip("\n")) for block in text.split("\0") if block.strip("\n")]
+        git.listings = {(head, base, limit): text}  # an older head is not listed again
+    return [_parse_commit(block.strip("\n")) for block in text.split("\0") if block.strip("\n")]
 
 
-def first_parents(commits: list[Listed]) -> list[Listed]:
-    """Those of listed commits that stand on the line of first parents."""
-    by_id = {one.commit: one for one in commits}
-    line: list[Listed] = []
-    next_one = commits[0] if commits else None
-    while next_one is not None:
-        line.append(next_one)
-        next_one = by_id.get(next_one.parents[0]) if next_one.parents else None
+def first_parents(commits: list[CommitInfo]) -> list[CommitInfo]:
+    """Return those of the listed commits that are on the line of first parents."""
+    by_id = {info.commit: info for info in commits}
+    line: list[CommitInfo] = []
+    info = commits[0] if commits else None
+    while info is not None:
+        line.append(info)
+        info = by_id.get(info.parents[0]) if info.parents else None
     return line
 
 
-def _listed(block: str) -> Listed:
+def _parse_commit(block: str) -> CommitInfo:
     first, _, rest = block.partition("\n")
     commit, *parents = first.split(" ")
     pairs = (line.partition(": ") for line in rest.splitlines())
-    return Listed(commit, tuple(parents), {name: value for name, colon, value in pairs if colon})
+    return CommitInfo(commit, tuple(parents), {name: value for name, colon, value in pairs if colon})
 
 
 async def trailers_of(git: Git, commit_id: str) -> dict[str, str]:
-    """The trailers of a commit; of several with one name the last."""
+    """Return the trailers of a commit; of several with one name the last."""
     text = await git.text("log", "-1", "--format=%(trailers:only,unfold)", "--end-of-options", commit_id)
     pairs = (line.partition(": ") for line in text.splitlines())
     return {name: value for name, colon, value in pairs if colon}
@@ -96,5 +96,5 @@ async def trailers_of(git: Git, commit_id: str) -> dict[str, str]:
 
 def _trailer(name: str, value: str) -> str:
     if not _KEY.match(name):
-        raise UsageError(f"{name!r} is no name for a trailer", remedy="Use letters, digits and '-'.")
+        raise UsageError(f"a trailer name must be letters, digits and '-', got {name!r}")
     return f"{name}: {' '.join(value.split())}"

@@ -1,4 +1,4 @@
-"""What git is told by its configuration files; git is asked again only when one of them has changed."""
+"""The git configuration, cached: git is run again only when one of its files has changed."""
 
 from __future__ import annotations
 
@@ -9,47 +9,47 @@ from bridle.errors import DiskError
 from bridle.ground import disk
 from bridle.workspace import read_git_files
 
-# Configurations are written by hand. A longer one is none that we keep in memory.
+# Configuration files are written by people. A longer one is not cached.
 _LIMIT_BYTES = 1024 * 1024
-ASK = ("config", "--list", "--show-origin", "-z")
+LIST_CONFIG = ("config", "--list", "--show-origin", "-z")
 
 
 class Config:
-    """The settings of one working copy, as far as they are known."""
+    """The cached settings of one working copy."""
 
     def __init__(self) -> None:
         self._values: dict[str, str] = {}
         self._files: dict[Path, bytes | None] | None = None
-        """Each file that they stand in, or might, and what was in it; None where that cannot be followed."""
+        """Each file that may hold settings, with its content; None where they cannot be cached."""
 
-    def known(self) -> Mapping[str, str] | None:
-        """The settings, where nothing has changed since; else None, and git must be asked."""
+    def cached(self) -> Mapping[str, str] | None:
+        """Return the settings; None where a file has changed and git must be run."""
         if self._files is None:
             return None
         try:
             is_same = all(_content(path) == before for path, before in self._files.items())
-        except read_git_files.Unclear:
+        except read_git_files.NeedsGit:
             return None
         return self._values if is_same else None
 
-    def learn(self, printed: str, folder: Path, environment: Mapping[str, str]) -> Mapping[str, str]:
-        """Take what git printed when it was asked with ASK; of several values of one name the last holds."""
-        fields = printed.split("\0")
+    def update(self, output: str, folder: Path, environment: Mapping[str, str]) -> Mapping[str, str]:
+        """Parse the output of git for LIST_CONFIG; of several values of one name the last counts."""
+        fields = output.split("\0")
         origins, entries = fields[:-1:2], [entry.partition("\n") for entry in fields[1::2]]
         self._values = {name: value for name, _, value in entries}
-        files = {folder / one.removeprefix("file:") for one in origins if one.startswith("file:")}
-        # What another file brings in may depend on more than files, such as the branch that is checked out.
-        is_followed = not any(name.startswith(("include.", "includeif.")) for name in self._values)
+        files = {folder / origin.removeprefix("file:") for origin in origins if origin.startswith("file:")}
+        # An include may depend on more than files, such as the branch that is checked out.
+        is_cacheable = not any(name.startswith(("include.", "includeif.")) for name in self._values)
         try:
-            files.update(_usual(folder, environment))
-            self._files = {path: _content(path) for path in files} if is_followed else None
-        except read_git_files.Unclear:
+            files.update(_default_files(folder, environment))
+            self._files = {path: _content(path) for path in files} if is_cacheable else None
+        except read_git_files.NeedsGit:
             self._files = None
         return self._values
 
 
-def _usual(folder: Path, environment: Mapping[str, str]) -> Iterable[Path]:
-    """Files that git looks for, whether they are there now or not."""
+def _default_files(folder: Path, environment: Mapping[str, str]) -> Iterable[Path]:
+    """Yield the files that git reads, whether they exist or not."""
     own, shared = read_git_files.git_folders(folder)
     yield from (Path(shared) / "config", Path(own) / "config.worktree")
     yield Path(environment.get("GIT_CONFIG_SYSTEM") or "/etc/gitconfig")
@@ -63,10 +63,10 @@ def _usual(folder: Path, environment: Mapping[str, str]) -> Iterable[Path]:
 
 
 def _content(path: Path) -> bytes | None:
-    """What is in a file; None where there is none. One that cannot be read is never what it was."""
+    """Return the content of a file; None where it is missing. Raise NeedsGit where it cannot be read."""
     try:
         return disk.read_bounded(path, _LIMIT_BYTES)
     except DiskError as error:
         if isinstance(error.__cause__, (FileNotFoundError, NotADirectoryError)):
             return None
-        raise read_git_files.Unclear from error
+        raise read_git_files.NeedsGit from error

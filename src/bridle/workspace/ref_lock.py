@@ -1,4 +1,4 @@
-"""The lock on a ref of ours, left by a Bridle or a git that was killed: only whoever drives a run writes its refs."""
+"""Remove the lock file of a Bridle ref that a killed process left. Only a run's driver writes its refs."""
 
 from __future__ import annotations
 
@@ -9,30 +9,30 @@ from bridle.ground import clock
 from bridle.workspace import read_git_files
 from bridle.workspace.git import Git
 
-# Git itself takes the lock for moments, to pack refs. One that is the same after this long has no holder.
+# Git holds the lock for moments, to pack refs. One that is the same after this long is stale.
 WAIT_SECONDS = 2.0
 POLL_SECONDS = 0.05
 
 
-async def free(git: Git, ref: str) -> None:
-    """Remove the lock on a ref of ours that nobody holds any more."""
+async def remove_stale(git: Git, ref: str) -> None:
+    """Remove the lock on a ref if it is stale."""
     try:
-        path = read_git_files.lock_of(git.folder, ref)
-    except read_git_files.Unclear:
-        return  # git keeps its refs in some other way, without such a file
-    found = mark(path)
-    if found is None:
+        path = read_git_files.ref_lock_path(git.folder, ref)
+    except read_git_files.NeedsGit:
+        return  # refs in another format have no such file
+    lock = file_identity(path)
+    if lock is None:
         return
     deadline = clock.monotonic() + WAIT_SECONDS
-    while mark(path) == found:
+    while file_identity(path) == lock:
         if clock.monotonic() > deadline:
             path.unlink(missing_ok=True)
             return
         await asyncio.sleep(POLL_SECONDS)
 
 
-def mark(path: Path) -> tuple[int, int] | None:
-    """What tells one lock from the next of the same name."""
+def file_identity(path: Path) -> tuple[int, int] | None:
+    """Return what tells one file from the next of the same name; None where there is none."""
     try:
         facts = path.lstat()
     except OSError:

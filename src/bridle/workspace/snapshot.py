@@ -1,7 +1,7 @@
-"""A snapshot: everything in a working copy, untracked files and the index included, kept under a ref of our own.
+"""Snapshots of a working copy, with untracked files and the index, under refs of Bridle's own.
 
-Ignored files are in no snapshot and are touched by no restore. Taking one changes neither the files nor the index.
-A repository inside the working copy is kept as the commit it is at, not with its files.
+Ignored files are never part of a snapshot or changed by a restore. Taking one changes neither the files nor the index.
+Of a repository inside the working copy only the commit that is checked out is recorded.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ K = TypeVar("K")
 
 REFS = "refs/bridle/snapshots/"
 
-# Settings under which git looks at the files themselves, whatever the repository has been told to take for granted.
-HONEST = (
+# Settings under which git compares the files themselves, whatever shortcuts the repository has configured.
+NO_SHORTCUTS = (
     *("-c", "core.fsmonitor=false"),
     *("-c", "core.untrackedCache=false"),
     *("-c", "core.ignoreStat=false"),
@@ -35,20 +35,20 @@ HONEST = (
     *("-c", "advice.addEmbeddedRepo=false"),
 )
 
-# What git says about a repository inside the working copy that has nothing to point at yet, and about a file that may
-# not be read, such as one that a container wrote as somebody else.
+# Git's messages for a nested repository without commits, and for a file that cannot be read, such as one that a
+# container wrote as another user.
 _CANNOT_ADD = re.compile(r"error: '(.+?)' does not have a commit checked out|error: unable to index file '(.+?)'")
-# More of them than a slip of the hand explains.
+# More of these paths are not left out but an error.
 _NESTED_LIMIT = 16
 
 _FILTER = re.compile(r"filter\..*\.(?:clean|smudge|process|required)", re.DOTALL)
-# How an index of the second version begins; later ones can hold more.
+# The header of an index of version 2; later versions can hold more.
 _PLAIN_INDEX = b"DIRC\0\0\0\2"
-# As many as a loop goes to and fro between.
-_REMEMBERED = 8
+# A loop alternates between a few.
+_CACHE_SIZE = 8
 
-_OWN_INDEX = re.compile(r"bridle-(\d+)-[0-9a-f]{32}\.index(?:\.lock)?")
-_WHO = {
+_PRIVATE_INDEX = re.compile(r"bridle-(\d+)-[0-9a-f]{32}\.index(?:\.lock)?")
+_AUTHOR = {
     "GIT_AUTHOR_NAME": FALLBACK_NAME,
     "GIT_AUTHOR_EMAIL": FALLBACK_ADDRESS,
     "GIT_COMMITTER_NAME": FALLBACK_NAME,
@@ -58,7 +58,7 @@ _WHO = {
 
 @dataclass(frozen=True)
 class Snapshot:
-    """What a working copy was like."""
+    """The recorded state of a working copy."""
 
     name: str
     commit: str
@@ -70,74 +70,74 @@ class Snapshot:
 
     @property
     def ref(self) -> str:
-        """What keeps it from being collected."""
+        """The ref that keeps it from garbage collection."""
         return REFS + self.name
 
 
 async def take(git: Git, *, name: str | None = None, why: str = "snapshot", since: Snapshot | None = None) -> Snapshot:
-    """Keep everything as it is now; where that is as in the snapshot `since`, that one is given back."""
+    """Record the working copy; return `since` where nothing has changed since that snapshot."""
     name = ids.check_id(name, what="snapshot") if name is not None else ids.new_id()
     head, branch = await git.head(), await git.branch()
-    async with _own_index(git) as own:
-        index_tree = await _staged(git, own)
+    async with _private_index(git) as own:
+        index_tree = await _index_tree(git, own)
         await own.fill(await no_filters(git))
         tree = await own.tree()
     if since is not None and (since.tree, since.index_tree, since.head) == (tree, index_tree, head):
         return since
     index_commit = await commit_tree(git, index_tree, [head] if head else [], "the index")
     commit = await commit_tree(git, tree, [parent for parent in (head, index_commit) if parent], why)
-    await _hold(git, REFS + name, commit)
+    await _write_ref(git, REFS + name, commit)
     return Snapshot(name, commit, tree, index_tree, head, branch)
 
 
-async def _hold(git: Git, ref: str, commit: str) -> None:
-    await ref_lock.free(git, ref)
+async def _write_ref(git: Git, ref: str, commit: str) -> None:
+    await ref_lock.remove_stale(git, ref)
     try:
         if not await git.is_plain():
-            raise read_git_files.Unclear
+            raise read_git_files.NeedsGit
         read_git_files.write_ref(git.folder, ref, commit)
-    except read_git_files.Unclear:
+    except read_git_files.NeedsGit:
         await git.run("update-ref", ref, commit)
 
 
 async def tree_of_all(git: Git, *, as_committed: bool = False) -> str:
-    """The tree of everything in the working copy that is not ignored; see `index_of_all`."""
-    async with _own_index(git) as own:
+    """Return the tree of everything in the working copy that is not ignored; see `index_of_all`."""
+    async with _private_index(git) as own:
         await own.fill([] if as_committed else await no_filters(git))
         return await own.tree()
 
 
 async def tree_of_index(git: Git, variables: Mapping[str, str]) -> str:
-    """The tree of an index of our own, as `index_of_all` gives it."""
-    return await _OwnIndex(git, path := Path(variables["GIT_INDEX_FILE"]), path).tree()
+    """Return the tree of an index that `index_of_all` created."""
+    return await _PrivateIndex(git, path := Path(variables["GIT_INDEX_FILE"]), path).tree()
 
 
 async def staged_tree(git: Git) -> str:
-    """The tree of what is staged."""
-    async with _own_index(git) as own:
+    """Return the tree of the index."""
+    async with _private_index(git) as own:
         return await own.tree()
 
 
 async def find(git: Git, name: str) -> Snapshot | None:
-    """The snapshot of that name; None where there is none."""
+    """Return the snapshot of that name; None where there is none."""
     ids.check_id(name, what="snapshot")
     commit = await git.object(f"{REFS}{name}^{{commit}}")
     if commit is None:
         return None
     *heads, index = await git.parents_of(commit)
-    tree, index_tree = [await git.tree_of(one) for one in (commit, index)]
+    tree, index_tree = [await git.tree_of(parent) for parent in (commit, index)]
     return Snapshot(name, commit, tree, index_tree, heads[0] if heads else None, None)
 
 
 async def restore(git: Git, snapshot: Snapshot, *, moves_head: bool = True) -> None:
-    """Make files and index what they were; with `moves_head`, also the branch that is checked out.
+    """Restore files and index; with `moves_head`, also the branch that is checked out.
 
-    Whatever was there before the restore and is in no commit is gone: take a snapshot first to keep it.
+    Changes that are neither committed nor in a snapshot are lost.
     """
     filters = await no_filters(git)
     if moves_head and snapshot.head is not None and await git.head() != snapshot.head:
         await git.run("update-ref", "-m", "bridle: restore", "HEAD", snapshot.head)
-    # All that is there now counts as tracked for a moment, so that what the snapshot does not have is removed.
+    # Track all files first, so that those that the snapshot does not have are removed.
     await add_all(git, {}, filters)
     await git.run(*filters, "read-tree", "--reset", "-u", snapshot.tree)
     await git.run("read-tree", "--reset", snapshot.index_tree)
@@ -145,19 +145,19 @@ async def restore(git: Git, snapshot: Snapshot, *, moves_head: bool = True) -> N
 
 
 async def changes(git: Git, before: str, after: str) -> list[str]:
-    """The names of files that differ between two trees or commits."""
+    """Return the files that differ between two trees or commits."""
     return await git.names("diff", "--name-only", "--no-renames", "-z", before, after)
 
 
 async def drop(git: Git, snapshot: Snapshot) -> None:
-    """Let it be collected."""
+    """Delete a snapshot."""
     git.commits.clear()
-    await ref_lock.free(git, snapshot.ref)
+    await ref_lock.remove_stale(git, snapshot.ref)
     await git.run("update-ref", "-d", snapshot.ref, snapshot.commit)
 
 
 async def keep_as_branch(git: Git, snapshot: Snapshot, name: str, why: str) -> str:
-    """Put what a snapshot holds on a branch, for a person to look at and to merge; gives the commit."""
+    """Put the files of a snapshot on a branch, for the user to review; return the commit."""
     commit = snapshot.head
     if commit is None or snapshot.tree != await git.tree_of(commit):
         commit = await commit_tree(git, snapshot.tree, [snapshot.head] if snapshot.head else [], why)
@@ -169,65 +169,64 @@ async def keep_as_branch(git: Git, snapshot: Snapshot, name: str, why: str) -> s
 async def index_of_all(
     git: Git, *, as_committed: bool = False, at: Path | None = None
 ) -> AsyncIterator[dict[str, str]]:
-    """An index that nobody else sees, with all files of the working copy in it; gives the variable that names it.
+    """Create a private index of all files of the working copy; yield the variable that selects it.
 
     `as_committed`: with the conversions that a commit makes, so that its tree is that of a commit; else byte for byte.
-    `at`: where to keep it, for a caller who will be back after a crash.
+    `at`: the path of the index, for a caller that resumes after a crash.
     """
-    async with _own_index(git, at=at) as own:
+    async with _private_index(git, at=at) as own:
         await own.fill([] if as_committed else await no_filters(git))
         yield own.variables
 
 
-class _OwnIndex:
-    """A copy of the index that nobody else sees; it becomes a file where git has to be asked about it."""
+class _PrivateIndex:
+    """A private copy of the index; written to a file only when git needs it."""
 
     def __init__(self, git: Git, path: Path, real: Path) -> None:
         self._git = git
         self._path = path
         self._read = _read_index(real)
-        """What is to be copied; None where that is done, or there is nothing."""
+        """The content to copy; None where it is written, or there is no index."""
         data = self._read[0] if self._read is not None else None
         self._digest = _digest(data)
-        """By which its tree is known, if the same index was seen before."""
-        # A file that is only meant to be added is in no tree of the index, and adding it changes nothing that git would
-        # tell: the plain form of an index has no such files.
+        """The key of its tree in the cache."""
+        # An intent-to-add entry is in no tree, and git does not report adding it; version 2 has no such entries.
         self._is_plain = data is not None and data[:8] == _PLAIN_INDEX
         if path == real:
             self._read = None
 
     @property
     def variables(self) -> dict[str, str]:
-        """The variable that makes git work with it."""
+        """The variable that selects this index; writes its file."""
         if self._read is not None:
             (data, facts), self._read = self._read, None
             disk.write_private(self._path, data)
-            # Git trusts what it knows about a file only if the index is younger than the file; a copy that looks
-            # younger than it is would hide a change made in the same second.
+            # Git trusts its cached stat data only if the index is newer than the file; a copy with a newer time would
+            # hide a change made in the same second.
             os.utime(self._path, ns=(facts.st_atime_ns, facts.st_mtime_ns))
         return {"GIT_INDEX_FILE": str(self._path)}
 
     def remove(self) -> None:
-        """Leave nothing of it behind."""
+        """Remove its file."""
         if self._read is None:
             _remove_index(self._path)
 
     async def tree(self) -> str:
-        """Its tree; git is asked only where the same index was not seen before."""
-        known = self._git.trees.get(self._digest) if self._digest is not None else None
-        if known is not None:
-            return known
-        found = await self._git.text("write-tree", variables=self.variables)
+        """Return its tree; run git only for an index that is not cached."""
+        cached = self._git.trees.get(self._digest) if self._digest is not None else None
+        if cached is not None:
+            return cached
+        tree = await self._git.text("write-tree", variables=self.variables)
         if self._digest is not None:
-            _remember(self._git.trees, self._digest, found)
-        return found
+            _cache(self._git.trees, self._digest, tree)
+        return tree
 
     async def fill(self, flags: Sequence[str]) -> None:
-        """Put all files of the working copy into it."""
-        if self._digest is None or self._digest not in self._git.uncovered:
-            is_covering = await _uncover(self._git, self.variables)
-            if self._digest is not None and not is_covering:
-                self._git.uncovered = frozenset({self._digest})
+        """Add all files of the working copy."""
+        if self._digest is None or self._digest not in self._git.unmarked:
+            has_marks = await _clear_assume_unchanged(self._git, self.variables)
+            if self._digest is not None and not has_marks:
+                self._git.unmarked = frozenset({self._digest})
         is_changed = (await _add_all(self._git, self.variables, flags))[1]
         if is_changed or not self._is_plain:
             self._digest = _digest(self._path.read_bytes() if self._path.exists() else None)
@@ -238,11 +237,11 @@ def _digest(data: bytes | None) -> bytes | None:
 
 
 @asynccontextmanager
-async def _own_index(git: Git, *, at: Path | None = None) -> AsyncIterator[_OwnIndex]:
+async def _private_index(git: Git, *, at: Path | None = None) -> AsyncIterator[_PrivateIndex]:
     real = await git.index_path()
     if at is not None:
-        _remove_index(at)  # of one that was killed; its git may have left a lock, and would keep ours out
-    own = _OwnIndex(git, at or own_index_path(real), real)
+        _remove_index(at)  # of a killed process; a lock that its git left would block ours
+    own = _PrivateIndex(git, at or private_index_path(real), real)
     try:
         yield own
     finally:
@@ -255,29 +254,29 @@ def _remove_index(path: Path) -> None:
 
 
 async def add_all(git: Git, variables: Mapping[str, str], flags: Sequence[str] = ()) -> list[str]:
-    """Put all files of the working copy into an index; gives what cannot be: repositories without any commit."""
+    """Add all files of the working copy to an index; return the paths that git cannot add."""
     return (await _add_all(git, variables, flags))[0]
 
 
 async def _add_all(git: Git, variables: Mapping[str, str], flags: Sequence[str]) -> tuple[list[str], bool]:
-    """The same; gives, too, whether anything was not in the index as it is."""
+    """Add all files; also return whether the index was changed."""
     left_out: list[str] = []
     while True:
-        words = ["--", ":/", *(f":(exclude,literal){name}" for name in left_out)] if left_out else []
+        pathspec = ["--", ":/", *(f":(exclude,literal){name}" for name in left_out)] if left_out else []
         try:
-            _, told = await git.run(*flags, *HONEST, "add", "-A", "--verbose", *words, variables=variables)
+            _, output = await git.run(*flags, *NO_SHORTCUTS, "add", "-A", "--verbose", *pathspec, variables=variables)
         except GitError as error:
-            found = [(one[1] or one[2]).rstrip("/") for one in _CANNOT_ADD.finditer(error.message)]
-            new = [name for name in dict.fromkeys(found) if name not in left_out]
+            paths = [(match[1] or match[2]).rstrip("/") for match in _CANNOT_ADD.finditer(error.message)]
+            new = [path for path in dict.fromkeys(paths) if path not in left_out]
             if not new or len(left_out) >= _NESTED_LIMIT:
                 raise
             left_out += new
         else:
-            return left_out, bool(told or left_out)
+            return left_out, bool(output or left_out)
 
 
 def _read_index(real: Path) -> tuple[bytes, os.stat_result] | None:
-    """What git knows about unchanged files is worth keeping: they need not be read again. None where there is none."""
+    """Return the index and its stat data; None where there is none. With it git need not read unchanged files again."""
     try:
         facts = real.stat()
         return real.read_bytes(), facts
@@ -285,66 +284,66 @@ def _read_index(real: Path) -> tuple[bytes, os.stat_result] | None:
         return None
 
 
-async def _uncover(git: Git, variables: Mapping[str, str]) -> bool:
-    """Look at files, too, that the index was told not to look at; whether there are any, and so another look is due.
+async def _clear_assume_unchanged(git: Git, variables: Mapping[str, str]) -> bool:
+    """Clear assume-unchanged and skip-worktree marks; return whether there were any.
 
-    What a sparse checkout leaves out stays out.
+    Files that a sparse checkout leaves out keep theirs.
     """
     marked = [
         (line[0], line[2:])
         for line in await git.names("ls-files", "-v", "-z", variables=variables)
         if line[0] == "S" or line[0].islower()
     ]
-    shown = [name for mark, name in marked if mark not in "Ss" or os.path.lexists(git.folder / name)]
-    if shown:
-        given = b"\0".join(os.fsencode(name) for name in shown)
+    present = [name for mark, name in marked if mark not in "Ss" or os.path.lexists(git.folder / name)]
+    if present:
+        stdin = b"\0".join(os.fsencode(name) for name in present)
         for flag in ("--no-assume-unchanged", "--no-skip-worktree"):
-            await git.run("update-index", flag, "-z", "--stdin", given=given, variables=variables)
+            await git.run("update-index", flag, "-z", "--stdin", stdin=stdin, variables=variables)
     return bool(marked)
 
 
-def _remember(known: dict[K, str], key: K, value: str) -> None:
-    while len(known) >= _REMEMBERED:
-        del known[next(iter(known))]
-    known[key] = value
+def _cache(cache: dict[K, str], key: K, value: str) -> None:
+    while len(cache) >= _CACHE_SIZE:
+        del cache[next(iter(cache))]
+    cache[key] = value
 
 
-def own_index_path(real: Path) -> Path:
-    """A name for an index of our own, which tells whose it is."""
+def private_index_path(real: Path) -> Path:
+    """Return a new path for a private index; its name has our process id."""
     return real.with_name(f"bridle-{os.getpid()}-{ids.new_token()}.index")
 
 
 async def clear_indexes(git: Git) -> None:
-    """Remove the indexes that killed programs of ours left beside the real one."""
+    """Remove the private indexes that killed processes left."""
     folder = (await git.index_path()).parent
     for name in os.listdir(folder):
-        owner = _OWN_INDEX.fullmatch(name)
+        owner = _PRIVATE_INDEX.fullmatch(name)
         entry = census.look(int(owner[1])) if owner is not None else None
         if owner is not None and (entry is None or not entry.is_alive):
             (folder / name).unlink(missing_ok=True)
 
 
 async def commit_tree(git: Git, tree: str, parents: list[str], why: str) -> str:
-    """A commit of ours that is on no branch; the one that was made last time, where it is the same."""
+    """Write a commit that is on no branch; return the cached one where it is the same."""
     key = (tree, *parents, why)
     if key not in git.commits:
-        _remember(git.commits, key, await _commit_tree(git, tree, parents, f"bridle: {why}"))
+        _cache(git.commits, key, await _commit_tree(git, tree, parents, f"bridle: {why}"))
     return git.commits[key]
 
 
 async def _commit_tree(git: Git, tree: str, parents: list[str], text: str) -> str:
-    who = f"{FALLBACK_NAME} <{FALLBACK_ADDRESS}>"
+    author = f"{FALLBACK_NAME} <{FALLBACK_ADDRESS}>"
     try:
         if not await git.is_plain():
-            raise read_git_files.Unclear
-        return read_git_files.write_commit(git.folder, tree, parents, who, int(clock.now().timestamp()), text)
-    except read_git_files.Unclear:
-        words = [word for parent in parents for word in ("-p", parent)]
-        return (await git.text("commit-tree", tree, *words, "-m", text, variables=_WHO)).strip()
+            raise read_git_files.NeedsGit
+        return read_git_files.write_commit(git.folder, tree, parents, author, int(clock.now().timestamp()), text)
+    except read_git_files.NeedsGit:
+        arguments = [argument for parent in parents for argument in ("-p", parent)]
+        return (await git.text("commit-tree", tree, *arguments, "-m", text, variables=_AUTHOR)).strip()
 
 
 async def no_filters(git: Git) -> list[str]:
-    """Flags that make git keep files byte for byte: no conversion of line ends, no filters (large file storage)."""
+    """Return flags that store files byte for byte: no line-ending conversion, no filters such as LFS."""
     flags = ["-c", "core.autocrlf=false", "-c", "core.safecrlf=false", "-c", "advice.addEmbeddedRepo=false"]
     for name in await git.settings():
         if _FILTER.fullmatch(name):
@@ -352,14 +351,14 @@ async def no_filters(git: Git) -> list[str]:
     return flags
 
 
-async def _staged(git: Git, own: _OwnIndex) -> str:
-    """The index as a tree; unmerged entries of a merge under way cannot be one."""
+async def _index_tree(git: Git, own: _PrivateIndex) -> str:
+    """Return the tree of the index; raise GitError for one with unmerged entries."""
     try:
         return await own.tree()
     except GitError as error:
         if not await git.names("diff", "--name-only", "--diff-filter=U", "-z"):
             raise
         raise GitError(
-            f"{git.folder} has a merge or a rebase under way, with conflicts",
-            remedy="Finish it (git merge --continue) or leave it (git merge --abort) first.",
+            f"{git.folder} has an unfinished merge or rebase with conflicts",
+            remedy="Finish it (git merge --continue) or abort it (git merge --abort).",
         ) from error

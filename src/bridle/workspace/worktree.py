@@ -1,4 +1,4 @@
-"""Worktrees: more working copies of one repository, each for one effect. Only those that were made here are removed."""
+"""Worktrees that Bridle adds to a repository, each for one effect. Only these are ever removed."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from bridle.errors import GitError, UsageError
 from bridle.ground import disk, ids
 from bridle.workspace.git import Git, check_branch
 
-# Inside the repository's own folder: out of the way of its files, and gone when it is.
+# In the git folder: apart from the user's files, and removed with the repository.
 FOLDER = "bridle-worktrees"
-# For agents: they refuse, with good reason, to change files below `.git`. The folder ignores itself.
+# For agents: they refuse, with good reason, to change files below `.git`. Its .gitignore excludes it.
 AGENTS_FOLDER = Path(".ralph") / "worktrees"
 
 
 @dataclass(frozen=True)
 class Worktree:
-    """One working copy that was made here."""
+    """A worktree that Bridle added."""
 
     name: str
     folder: Path
@@ -34,50 +34,50 @@ async def add(
     is_empty: bool = False,
     is_for_an_agent: bool = False,
 ) -> Worktree:
-    """Make a working copy at a commit, on a new branch or on none; an empty one waits for a snapshot's files.
+    """Add a worktree at a commit, on a new branch or detached; an empty one has no files yet.
 
-    A branch that is there already is checked out as it is.
+    A branch that exists is checked out as it is.
     """
     ids.check_id(name, what="worktree")
     root = await _agents_root(git) if is_for_an_agent else disk.make_private_folder(await _root(git))
     folder = root / name
     if folder.exists():
-        raise UsageError(f"there is a worktree {name!r} already", remedy=f"Remove {folder}, or choose another name.")
+        raise UsageError(f"the worktree {name!r} already exists", remedy=f"Remove {folder}, or choose another name.")
     commit = await git.object(f"{at}^{{commit}}")
     if commit is None:
-        raise UsageError(f"there is no commit {at!r} to make a worktree of")
+        raise UsageError(f"the start of a worktree must be a commit, got {at!r}")
     await git.run("worktree", "prune")
-    words = ["--no-checkout"] if is_empty else []
+    arguments = ["--no-checkout"] if is_empty else []
     if branch is not None and await git.object(f"refs/heads/{check_branch(branch)}") is not None:
-        words += [str(folder), branch]
+        arguments += [str(folder), branch]
     else:
-        words += ["--detach"] if branch is None else ["-b", branch]
-        words += [str(folder), commit]
-    await git.run("-c", "core.hooksPath=/dev/null", "worktree", "add", "--quiet", *words)
+        arguments += ["--detach"] if branch is None else ["-b", branch]
+        arguments += [str(folder), commit]
+    await git.run("-c", "core.hooksPath=/dev/null", "worktree", "add", "--quiet", *arguments)
     return Worktree(name, folder, branch)
 
 
 async def ours(git: Git) -> list[Worktree]:
-    """The worktrees that were made here and are still there."""
+    """Return the worktrees that Bridle added and that still exist."""
     roots = await _roots(git)
-    found: list[Worktree] = []
+    worktrees: list[Worktree] = []
     for block in (await git.text("worktree", "list", "--porcelain")).split("\n\n"):
         fields = dict(line.partition(" ")[::2] for line in block.splitlines())
         folder = Path(fields.get("worktree", ""))
         if folder.parent in roots:
             branch = fields.get("branch", "").removeprefix("refs/heads/")
-            found.append(Worktree(folder.name, folder, branch or None))
-    return found
+            worktrees.append(Worktree(folder.name, folder, branch or None))
+    return worktrees
 
 
 async def remove(git: Git, worktree: Worktree) -> None:
-    """Take a worktree away with all that is in it; one that was not made here is refused."""
+    """Remove a worktree with all its files; refuse one that Bridle did not add."""
     ids.check_id(worktree.name, what="worktree")
     if worktree.folder not in [root / worktree.name for root in await _roots(git)]:
-        raise UsageError(f"{worktree.folder} was not made by Bridle and is left alone")
-    # Also where it is not there: a git that was killed while it made one leaves it locked, and in the way of the next.
+        raise UsageError(f"{worktree.folder} is not a worktree of Bridle; it was not removed")
+    # Also if it does not exist: a git that was killed while adding one leaves it locked.
     await git.run("worktree", "remove", "--force", "--force", str(worktree.folder), accepts=(0, 128))
-    if worktree.folder.exists():  # git has forgotten it already
+    if worktree.folder.exists():  # no longer registered
         shutil.rmtree(worktree.folder)
     await git.run("worktree", "prune")
 
@@ -87,16 +87,16 @@ async def _roots(git: Git) -> tuple[Path, Path]:
 
 
 async def _root(git: Git) -> Path:
-    """Where all of them are; without links in it, as git itself tells them."""
+    """Return the folder of Bridle's worktrees, without symbolic links, as git prints it."""
     return (await git.common_folder()).resolve() / FOLDER
 
 
 async def _agents_root(git: Git) -> Path:
-    """Where those for agents are: in the working copy, so that what it has and git ignores is found from there."""
+    """Return the folder of worktrees for agents: in the working copy, where ignored files such as venvs are found."""
     root = (await git.top()).resolve() / AGENTS_FOLDER
     for folder in (root, root.parent):
         if folder.is_symlink():
-            raise GitError(f"{folder} is a link, and working copies stay in the repository", remedy=f"Remove {folder}.")
+            raise GitError(f"{folder} is a link; worktrees must stay in the repository", remedy=f"Remove {folder}.")
     disk.make_private_folder(root)
     disk.write_atomic(root / ".gitignore", b"*\n")
     return root

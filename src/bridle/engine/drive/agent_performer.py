@@ -149,7 +149,7 @@ def _delivered(delivery: dict[str, Any], conflicts: Conflicts | None, workspace:
     metadata = {**(delivery["metadata"] or {}), "workspace": workspace}
     if conflicts is None:
         return Posted(OK, value=delivery["value"], metadata=metadata, started_at=started, finished_at=ended)
-    paths = ", ".join(conflicts.paths) or conflicts.said
+    paths = ", ".join(conflicts.paths) or conflicts.details
     error = {
         "name": "WorkspaceConflict",
         "message": f"could not merge the agent's work into the repository: {paths}",

@@ -18,7 +18,7 @@ from bridle.engine.entries.effect_attempts import JOINING
 from bridle.errors import GitError, ProcessError, UsageError
 from bridle.ground import disk, ids
 from bridle.workspace import apply_changes, ref_lock, snapshot, worktree
-from bridle.workspace.apply_changes import Join
+from bridle.workspace.apply_changes import PlannedMerge
 from bridle.workspace.git import Git
 from bridle.workspace.merge import Conflicts
 from bridle.workspace.snapshot import Snapshot
@@ -116,7 +116,7 @@ class AgentWorktrees:
                     return None
                 data = {"effectId": job.effect.effect_id, "attempt": job.attempt}
                 await job.append_entry(JOINING, {**data, "head": plan.head, "ours": plan.ours, "tree": plan.tree})
-                if await apply_changes.carry_out(git, plan):
+                if await apply_changes.apply(git, plan):
                     return None
             return Conflicts((), f"another program keeps writing to {git.folder}")
 
@@ -164,9 +164,11 @@ class AgentWorktrees:
         if joining is None:
             return False
         name = f"{_name(job)}-before"
-        done = await apply_changes.finish(git, Join(joining["head"], joining["ours"], joining["tree"]), name=name)
-        if done is not None and done.kept is not None:
-            branch = await self._keep(name, done.kept, "the state before an interrupted merge was finished")
+        done = await apply_changes.resume(
+            git, PlannedMerge(joining["head"], joining["ours"], joining["tree"]), name=name
+        )
+        if done is not None and done.before is not None:
+            branch = await self._keep(name, done.before, "the state before an interrupted merge was finished")
             self._say(f"{job.name}: an interrupted merge is now finished; the state before is on the branch {branch}")
         return done is not None
 
@@ -215,7 +217,7 @@ async def _drop_refs(git: Git, stem: str) -> None:
     for name, commit in await _refs(git):
         match = _SNAPSHOT_REF.fullmatch(name)
         if match is not None and match[1] == stem:
-            await ref_lock.free(git, snapshot.REFS + name)
+            await ref_lock.remove_stale(git, snapshot.REFS + name)
             await git.run("update-ref", "-d", snapshot.REFS + name, commit)
 
 

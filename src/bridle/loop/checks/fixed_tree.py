@@ -20,7 +20,7 @@ from bridle.ground.lock import FileLock
 from bridle.loop.protection import baseline
 from bridle.loop.working_copy.run_context import RunContext
 from bridle.workspace import snapshot
-from bridle.workspace.snapshot import HONEST, add_all, index_of_all
+from bridle.workspace.snapshot import NO_SHORTCUTS, add_all, index_of_all
 
 # Trees with reverted changes of checks, under the run's id.
 TAKEN_BACK = "refs/bridle/taken-back/"
@@ -85,7 +85,7 @@ async def fixed_tree(context: RunContext) -> AsyncIterator[CheckedTree]:
 
 async def _revert_changes(context: RunContext, files: str, variables: dict[str, str]) -> list[str]:
     """Revert changes since the index was made; return the names."""
-    command = (*HONEST, "ls-files", "-z", "--modified", "--deleted", "--others", "--exclude-standard")
+    command = (*NO_SHORTCUTS, "ls-files", "-z", "--modified", "--deleted", "--others", "--exclude-standard")
     names = await context.git.names(*command, variables=variables)
     if not [name for name in names if not name.endswith("/")]:  # nested repositories do not count
         return []

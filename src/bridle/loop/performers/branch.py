@@ -17,7 +17,7 @@ from bridle.loop.working_copy.refs import branch_of
 from bridle.loop.working_copy.run_context import RunContext
 from bridle.run.logs import exclude_from_git
 from bridle.workspace import snapshot
-from bridle.workspace.commit import Listed, commit_index, first_parents, listed, message
+from bridle.workspace.commit import CommitInfo, commit_index, first_parents, list_commits, message
 from bridle.workspace.git import Git
 
 RUN = "Bridle-Run"
@@ -180,11 +180,11 @@ async def last_of_run(git: Git, context: RunContext) -> str | None:
     return next((commit.commit for commit in commits if commit.trailers.get(RUN) == context.run), None)
 
 
-async def _recent(git: Git, context: RunContext) -> list[Listed]:
+async def _recent(git: Git, context: RunContext) -> list[CommitInfo]:
     """Return the newest commits, at least back to the last one of a task."""
-    recent = await listed(git, context.base, limit=RECENT)
+    recent = await list_commits(git, context.base, limit=RECENT)
     is_enough = len(recent) < RECENT or any(commit.trailers.get(RUN) == context.run for commit in first_parents(recent))
-    return recent if is_enough else await listed(git, context.base)
+    return recent if is_enough else await list_commits(git, context.base)
 
 
 async def _fold_agent_commits(git: Git, context: RunContext, tip: str | None) -> list[str]:

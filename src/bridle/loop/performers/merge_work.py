@@ -108,7 +108,7 @@ async def _commit(args: MergeArgs, context: RunContext, tree: str) -> str:
     flags = [*await context.git.identity(), "-c", "commit.gpgsign=false"]
     message = commit_message(args, context).encode("utf-8", "surrogateescape")
     _, text = await context.git.run(
-        *flags, "commit-tree", tree, "-p", args.tip, "-F", "-", given=message, variables=author
+        *flags, "commit-tree", tree, "-p", args.tip, "-F", "-", stdin=message, variables=author
     )
     return text.strip()
 

@@ -141,7 +141,7 @@ async def write_tree(context: RunContext, variables: Mapping[str, str], untracke
     try:
         await context.git.run("read-tree", whole, variables=own)
         listed = b"".join(os.fsencode(name) + b"\0" for name in untracked)
-        await context.git.run("update-index", "--force-remove", "-z", "--stdin", given=listed, variables=own)
+        await context.git.run("update-index", "--force-remove", "-z", "--stdin", stdin=listed, variables=own)
         return await context.git.text("write-tree", variables=own)
     finally:
         other.unlink(missing_ok=True)
@@ -159,11 +159,11 @@ async def _keep(context: RunContext, paths: list[str]) -> dict[str, Entry]:
             is_link = entry.mode == file_states.LINK
             place = context.folder / path
             data = os.fsencode(os.readlink(place)) if is_link else disk.read_bounded(place, file_states.LIMIT_BYTES)
-            await context.git.run("hash-object", "-w", "--no-filters", "--stdin", given=data)
+            await context.git.run("hash-object", "-w", "--no-filters", "--stdin", stdin=data)
     plain = [path for path, entry in entries.items() if entry.mode != file_states.LINK and "\n" not in path]
     if plain:
         listed = b"".join(os.fsencode(path) + b"\n" for path in plain)
-        await context.git.run("hash-object", "-w", "--no-filters", "--stdin-paths", given=listed)
+        await context.git.run("hash-object", "-w", "--no-filters", "--stdin-paths", stdin=listed)
     await _add_ref(context, entries)
     return entries
 
@@ -174,7 +174,7 @@ async def _add_ref(context: RunContext, entries: Mapping[str, Entry]) -> None:
     own = {"GIT_INDEX_FILE": str(path)}
     lines = (f"{entry.mode} {entry.object}\t".encode() + os.fsencode(name) for name, entry in entries.items())
     try:
-        await context.git.run("update-index", "-z", "--index-info", given=b"\0".join(lines), variables=own)
+        await context.git.run("update-index", "-z", "--index-info", stdin=b"\0".join(lines), variables=own)
         tree = await context.git.text("write-tree", variables=own)
     finally:
         path.unlink(missing_ok=True)

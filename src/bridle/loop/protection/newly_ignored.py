@@ -24,7 +24,7 @@ async def hidden_files(context: RunContext, rules: Mapping[str, str]) -> list[Re
     if not names:
         return []
     stdin = b"".join(name.encode("utf-8", "surrogateescape") + b"\0" for name in names)
-    _, text = await context.git.run("check-ignore", "-v", "-z", "--no-index", "--stdin", given=stdin, accepts=(0, 1))
+    _, text = await context.git.run("check-ignore", "-v", "-z", "--no-index", "--stdin", stdin=stdin, accepts=(0, 1))
     fields = text.split("\0")
     hidden: dict[str, list[str]] = {}
     for source, _line, pattern, name in zip(*[iter(fields)] * 4, strict=False):

@@ -52,7 +52,7 @@ async def texts_of(context: RunContext, objects: Collection[str]) -> dict[str, s
     wanted = sorted(name for name in objects if set(name) != {"0"})
     stdin = "".join(f"{name}\n" for name in wanted).encode()
     form = "%(objectname) %(objecttype) %(objectsize)"
-    _, listed = await context.git.run("cat-file", f"--batch-check={form}", given=stdin) if wanted else (0, "")
+    _, listed = await context.git.run("cat-file", f"--batch-check={form}", stdin=stdin) if wanted else (0, "")
     texts: dict[str, str] = {}
     batch: list[str] = []
     size_bytes = 0
@@ -72,7 +72,7 @@ async def _batch(context: RunContext, objects: Sequence[str]) -> dict[str, str]:
     if not objects:
         return {}
     stdin = "".join(f"{name}\n" for name in objects).encode()
-    _, text = await context.git.run("cat-file", "--batch=%(objectsize)", given=stdin)
+    _, text = await context.git.run("cat-file", "--batch=%(objectsize)", stdin=stdin)
     data = text.encode("utf-8", "surrogateescape")
     texts = {}
     position = 0

@@ -67,7 +67,7 @@ async def put_back(context: RunContext, found: Lost) -> list[Report]:
         await context.git.run("read-tree", found.before.tree, variables=own)
         command = (*await snapshot.no_filters(context.git), "checkout-index", "-q", "-z", "--stdin")
         listed = b"".join(os.fsencode(name) + b"\0" for name in gone)
-        await context.git.run(*command, given=listed, variables=own, accepts=(0, 1, 128))  # 128: a file is in the way
+        await context.git.run(*command, stdin=listed, variables=own, accepts=(0, 1, 128))  # 128: a file is in the way
     finally:
         path.unlink(missing_ok=True)
     missing = [name for name in gone if not os.path.lexists(context.folder / name)]

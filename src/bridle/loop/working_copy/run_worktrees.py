@@ -20,7 +20,7 @@ from bridle.ground.git_folder import git_folder
 from bridle.loop.working_copy.run_context import RunContext
 from bridle.workspace import worktree
 from bridle.workspace.git import Git
-from bridle.workspace.snapshot import HONEST, add_all
+from bridle.workspace.snapshot import NO_SHORTCUTS, add_all
 from bridle.workspace.worktree import AGENTS_FOLDER
 
 NOTE = "bridle-copy.json"
@@ -133,8 +133,8 @@ async def put(context: RunContext, tree: str) -> None:
     kept_files = read_note(context.folder).made
     if kept_files:
         names = b"".join(os.fsencode(name) + b"\0" for name in kept_files)
-        await git.run("update-index", "--force-remove", "-z", "--stdin", given=names)
-    await git.run(*HONEST, "read-tree", "--reset", "-u", tree)
+        await git.run("update-index", "--force-remove", "-z", "--stdin", stdin=names)
+    await git.run(*NO_SHORTCUTS, "read-tree", "--reset", "-u", tree)
     await git.run("read-tree", "HEAD")
     await git.run("update-index", "-q", "--refresh", accepts=(0, 1))
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from bridle.ground import clock
 from bridle.ground.descendants import census
 from bridle.ground.git_folder import find_common_folder, git_folder
-from bridle.workspace.ref_lock import mark
+from bridle.workspace.ref_lock import file_identity
 
 # A running git holds a lock for moments. After this time the lock is stale, or git waits for an editor and its process
 # is found.
@@ -29,7 +29,9 @@ async def clear(folder: Path, *, among_snapshots: bool = False) -> list[str]:
     if not locks:
         return []
     deadline = clock.monotonic() + WAIT_SECONDS
-    while (stale := {path for path, seen in locks.items() if mark(path) == seen}) and clock.monotonic() < deadline:
+    while (
+        stale := {path for path, seen in locks.items() if file_identity(path) == seen}
+    ) and clock.monotonic() < deadline:
         await asyncio.sleep(POLL_SECONDS)
     if not stale or await asyncio.to_thread(_is_git_running, folder):
         return []
@@ -44,7 +46,7 @@ def _locks(folder: Path, *, among_snapshots: bool) -> dict[Path, tuple[int, int]
     skipped = "" if among_snapshots else _SNAPSHOTS
     refs = [] if common is None else [path for top in _REFS for path in _ref_locks(common / top, skipped)]
     paths = [*(place / name for place in places for name in _NAMES), *refs]
-    return {path: seen for path in paths if (seen := mark(path)) is not None}
+    return {path: seen for path in paths if (seen := file_identity(path)) is not None}
 
 
 def _ref_locks(top: Path, skipped: str) -> Iterator[Path]:
