@@ -42,7 +42,7 @@ async def take(args: TakeArgs, context: RunContext) -> TakeResult:
             setup=failed,
             conflicts=merged.paths[:SHOWN_NAMES],
             conflicts_with=await _conflicting_tasks(context, merged, tip, args.kept),
-            message=merged.said,
+            message=merged.details,
         )
     await stand_at(context, tip, merged)
     return TakeResult(head=tip, tree=merged, setup=failed)
@@ -67,7 +67,7 @@ async def merge(args: MergeArgs, context: RunContext) -> MergeResult:
             tree=await git.tree_of(commit),
             conflicts=tree.paths[:SHOWN_NAMES],
             conflicts_with=await _conflicting_tasks(context, tree, tip, commit),
-            message=tree.said,
+            message=tree.details,
         )
     merged = None
     if tree != await git.tree_of(tip):
