@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from tests.parse_cases import CASES_FILE, Case, arguments_of, differences, load_cases, stream_of
-from tests.wire.recordings import FOLDER, NAMES, exit_code_of
-from tests.wire.streams import call, failed, init, printed, result, said
+from tests.wire.fixtures.claude_recordings import FOLDER, NAMES, exit_code_of
+from tests.wire.fixtures.stream_lines import call, failed, init, printed, result, said
 
 BRIDLE = str(Path(sys.executable).parent / "bridle")
 # A hang is a failure, not a wait for ever; a cold start on a busy machine takes a few seconds.

@@ -15,7 +15,7 @@ import pytest
 from bridle.cli.people import notify
 from bridle.errors import UsageError
 from tests.loop.loops import loop
-from tests.views.receipts import receipt, task
+from tests.views.fixtures.sample_receipts import receipt, task
 
 # The library asks for a module that Python is about to drop.
 pytestmark = pytest.mark.filterwarnings("ignore:'imghdr' is deprecated:DeprecationWarning")

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.wire.conversations import RECORDINGS, answers, ends, result, says, text, use
+from tests.wire.fixtures.conversations import RECORDINGS, answers, ends, result, says, text, use
 
 PROGRAM = [sys.executable, "-c", "from bridle.cli.main import main; main()", "show"]
 GOLDEN = Path(__file__).parents[1] / "views" / "golden"

@@ -16,7 +16,7 @@ from bridle.errors import DiskError, InternalError, UsageError
 from bridle.stage.script import load_script
 from bridle.stage.server import Stage, loopback
 from bridle.stage.thread import running
-from tests.stage.raw import PATIENCE_SECONDS, ask, asking, call, opened, read, rest
+from tests.stage.fixtures.raw_client import PATIENCE_SECONDS, ask, asking, call, opened, read, rest
 
 HELLO = load_script({"answers": [{"blocks": ["hello"], "times": "forever"}]})
 

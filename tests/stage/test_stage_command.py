@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from tests.stage.raw import PATIENCE_SECONDS, ask, asking
+from tests.stage.fixtures.raw_client import PATIENCE_SECONDS, ask, asking
 
 PROGRAM = [sys.executable, "-W", "error", "-c", "from bridle.cli.main import main; main()", "stage"]
 

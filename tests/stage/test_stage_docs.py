@@ -23,7 +23,7 @@ from bridle.stage.answers import (
 )
 from bridle.stage.script import load_script
 from bridle.stage.thread import running
-from tests.stage.raw import ask
+from tests.stage.fixtures.raw_client import ask
 
 PAGE = (Path(__file__).parents[2] / "docs" / "stage.md").read_text(encoding="utf-8")
 EXAMPLES = re.findall(r"^```json\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from bridle.wire.events.decode import decode_stream
-from tests.wire.dialects.runs import inspected, read, recorded
-from tests.wire.streams import failed, init, said
+from tests.wire.fixtures.dialect_recordings import inspected, read, recorded
+from tests.wire.fixtures.stream_lines import failed, init, said
 
 
 def test_events_are_those_of_claude_code() -> None:

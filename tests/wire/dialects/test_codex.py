@@ -10,8 +10,8 @@ from bridle.wire.events.blocks import Thinking, ToolUse
 from bridle.wire.events.events import Assistant, Result, User
 from bridle.wire.events.system import ApiRetry
 from bridle.wire.record.outcome import Ending
-from tests.wire.dialects.runs import events_of, inspected
-from tests.wire.streams import Line
+from tests.wire.fixtures.dialect_recordings import events_of, inspected
+from tests.wire.fixtures.stream_lines import Line
 
 THREAD = {"type": "thread.started", "thread_id": "th_1"}
 STARTED = {"type": "turn.started"}

@@ -9,8 +9,8 @@ import pytest
 from bridle.wire.events.blocks import Thinking, ToolResult
 from bridle.wire.events.events import Assistant, User
 from bridle.wire.record.outcome import Ending
-from tests.wire.dialects.runs import events_of, inspected
-from tests.wire.streams import Line
+from tests.wire.fixtures.dialect_recordings import events_of, inspected
+from tests.wire.fixtures.stream_lines import Line
 
 INIT = {"type": "system", "subtype": "init", "session_id": "c1", "model": "m"}
 RESULT = {"type": "result", "subtype": "success", "is_error": False, "result": "all", "session_id": "c1"}

@@ -9,8 +9,8 @@ import pytest
 from bridle.wire.dialects.gemini import Gemini
 from bridle.wire.events.events import Assistant, StreamEvent
 from bridle.wire.record.outcome import Ending
-from tests.wire.dialects.runs import inspected
-from tests.wire.streams import Line, printed
+from tests.wire.fixtures.dialect_recordings import inspected
+from tests.wire.fixtures.stream_lines import Line, printed
 
 INIT = {"type": "init", "session_id": "g1", "model": "m"}
 OK: Line = {"type": "result", "status": "success", "stats": {"input_tokens": 5, "output_tokens": 2}}

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from bridle.wire.record.outcome import Ending
-from tests.wire.dialects.runs import inspected
-from tests.wire.streams import Line
+from tests.wire.fixtures.dialect_recordings import inspected
+from tests.wire.fixtures.stream_lines import Line
 
 
 def line(kind: str, **fields: Any) -> Line:

@@ -15,9 +15,9 @@ from bridle.wire.events.encode import encode
 from bridle.wire.events.events import Assistant, Skipped, StreamEvent
 from bridle.wire.record.error_category import Category
 from tests.sizes import SIZES
-from tests.wire.dialects.runs import DIALECTS, NAMES, agent_of, documented, read, recorded
-from tests.wire.strategies import json_values
-from tests.wire.streams import printed
+from tests.wire.fixtures.dialect_recordings import DIALECTS, NAMES, agent_of, documented, read, recorded
+from tests.wire.fixtures.event_strategies import json_values
+from tests.wire.fixtures.stream_lines import printed
 
 NOTHING_WRONG: dict[str, Any] = {"error": None, "error_category": None, "run_error": False, "warnings": []}
 

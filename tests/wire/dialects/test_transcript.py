@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bridle.wire.transcript.items import AnyItem, Notice, TextItem, Thought, UnknownItem
 from bridle.wire.transcript.transcript import Transcript
-from tests.wire.dialects.runs import agent_of, read, recorded
+from tests.wire.fixtures.dialect_recordings import agent_of, read, recorded
 
 
 def items_of(name: str) -> list[AnyItem]:

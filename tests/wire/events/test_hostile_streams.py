@@ -10,10 +10,10 @@ from bridle.wire.events.events import Malformed, Unknown
 from bridle.wire.record.outcome import NO_EVENTS
 from bridle.wire.transcript.items import Failure, TextItem
 from bridle.wire.transcript.transcript import SHOWN_BLOCKS
-from tests.wire.conversations import answers, calls, ends, result, says, told, use
-from tests.wire.streams import failed, init, inspected, said
-from tests.wire.streams import result as ended
-from tests.wire.streams import text as text_block
+from tests.wire.fixtures.conversations import answers, calls, ends, result, says, told, use
+from tests.wire.fixtures.stream_lines import failed, init, inspected, said
+from tests.wire.fixtures.stream_lines import result as ended
+from tests.wire.fixtures.stream_lines import text as text_block
 
 
 @pytest.mark.parametrize(

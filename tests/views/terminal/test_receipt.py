@@ -9,7 +9,7 @@ import pytest
 from bridle.loop.checks.run_check import TIMED_OUT
 from bridle.views.terminal.receipt import plain_lines
 from bridle.views.terminal.styled_lines import cell_width
-from tests.views.receipts import check, receipt, task
+from tests.views.fixtures.sample_receipts import check, receipt, task
 
 COMMANDS = ("git ", "bridle ", "bridle/")
 

@@ -15,8 +15,8 @@ from bridle.wire.events.decode import decode, decode_stream
 from bridle.wire.events.decode_tolerant import decode_tolerantly
 from bridle.wire.events.events import Assistant, ControlRequest, ControlResponse, Event, Result, StreamEvent, User
 from bridle.wire.events.lines import Lines, Oversize
-from tests.wire.recordings import FOLDER, NAMES, ending_of, recorded
-from tests.wire.streams import inspected_bytes
+from tests.wire.fixtures.claude_recordings import FOLDER, NAMES, ending_of, recorded
+from tests.wire.fixtures.stream_lines import inspected_bytes
 
 GOLDEN = Path(__file__).parent / "golden"
 FACTS_FILE = Path(__file__).parent / "facts.txt"

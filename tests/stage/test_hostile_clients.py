@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from bridle.stage.http import Limits
 from bridle.stage.script import load_script
 from bridle.stage.thread import running
-from tests.stage.raw import ask, asking, opened, rest
+from tests.stage.fixtures.raw_client import ask, asking, opened, rest
 
 HELLO = load_script({"answers": [{"blocks": ["hello"], "times": "forever"}]})
 

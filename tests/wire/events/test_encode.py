@@ -26,8 +26,8 @@ from bridle.wire.events.events import (
     User,
 )
 from bridle.wire.events.system import Init, System
-from tests.wire.recordings import NAMES, recorded
-from tests.wire.strategies import events, known_events, refused_lines, unknown_events
+from tests.wire.fixtures.claude_recordings import NAMES, recorded
+from tests.wire.fixtures.event_strategies import events, known_events, refused_lines, unknown_events
 
 # Claude Code itself writes these in more than one order: failed results put the durations before is_error, replayed
 # messages the session before the parent, failure notices `error` before `request_id`, some system lines the session

@@ -12,9 +12,9 @@ from bridle.views.terminal.run_screen import RunScreen
 from bridle.views.terminal.styled_lines import cell_width
 from bridle.wire.mask import Mask
 from tests.loop.fixtures.progress import finished, started
-from tests.views.receipts import receipt, task
-from tests.views.test_live import answer, assistant, text
-from tests.views.test_run_lines import FOLDER, SECRET, saw, uses
+from tests.views.fixtures.sample_receipts import receipt, task
+from tests.views.terminal.test_event_lines import answer, assistant, text
+from tests.views.terminal.test_run_lines import FOLDER, SECRET, saw, uses
 
 BEGAN = 1_000_000.0
 

@@ -13,7 +13,7 @@ import pytest
 
 from bridle.views.terminal.conversation import PlainView, display_options
 from bridle.wire.mask import Mask
-from tests.wire.conversations import recorded
+from tests.wire.fixtures.conversations import recorded
 
 GOLDEN = Path(__file__).parent / "golden"
 REWRITE = bool(os.environ.get("BRIDLE_REWRITE"))  # read here: tests themselves see no such variable

@@ -15,7 +15,7 @@ from anthropic.types import TextBlock, ThinkingBlock, ToolUseBlock
 from bridle.stage.script import load_script
 from bridle.stage.server import Stage
 from bridle.stage.thread import running
-from tests.stage.raw import PATIENCE_SECONDS
+from tests.stage.fixtures.raw_client import PATIENCE_SECONDS
 
 pytestmark = pytest.mark.real
 

@@ -18,7 +18,7 @@ from bridle.wire.events.decode import decode_stream
 from bridle.wire.mask import Mask
 from bridle.wire.transcript.items import Call
 from bridle.wire.transcript.transcript import Transcript
-from tests.wire.conversations import RECORDINGS
+from tests.wire.fixtures.conversations import RECORDINGS
 
 LINES = [line for path in sorted(RECORDINGS.glob("*.ndjson")) for line in path.read_bytes().splitlines() if line]
 LINES = [line for line in LINES if len(line) < 20_000]

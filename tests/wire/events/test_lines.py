@@ -14,7 +14,7 @@ from bridle.wire.events.decode import Decoder, decode_stream
 from bridle.wire.events.events import Event, Skipped
 from bridle.wire.events.lines import Lines, Oversize, clean
 from tests.sizes import SIZES
-from tests.wire.recordings import NAMES, recorded
+from tests.wire.fixtures.claude_recordings import NAMES, recorded
 
 MEBIBYTE = 1024 * 1024
 CHUNK_SIZES = (1, 2, 3, 7, 64, 4096)

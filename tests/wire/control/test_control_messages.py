@@ -37,8 +37,8 @@ from bridle.wire.events.blocks import Image, Text
 from bridle.wire.events.decode import decode, decode_stream
 from bridle.wire.events.encode import encode
 from bridle.wire.events.events import ControlCancel, ControlRequest, ControlResponse, User
-from tests.wire.recordings import recorded
-from tests.wire.strategies import json_objects, json_values
+from tests.wire.fixtures.claude_recordings import recorded
+from tests.wire.fixtures.event_strategies import json_objects, json_values
 
 EVERY_KIND: list[Asked] = [
     Initialize(hooks={"Stop": [{"matcher": None, "hookCallbackIds": ["hook_0"]}]}, settings={"agents": {}}),

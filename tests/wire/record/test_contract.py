@@ -10,7 +10,7 @@ import pytest
 
 from bridle.wire.record.outcome import Ending, Policy, Rules
 from tests.parse_cases import differences
-from tests.wire.streams import (
+from tests.wire.fixtures.stream_lines import (
     SESSION,
     Line,
     answered,

@@ -15,7 +15,7 @@ from bridle.views.terminal.run_lines import RunPrinter
 from bridle.wire.events.decode import Decoder
 from bridle.wire.mask import Mask
 from tests.loop.fixtures.progress import finished, started
-from tests.views.test_live import assistant, text
+from tests.views.terminal.test_event_lines import assistant, text
 
 SECRET = "hunter2-secret"
 FOLDER = Path("/home/me/shop")

@@ -14,7 +14,7 @@ from bridle.wire.record.outcome import Ending, judge
 from bridle.wire.record.recorder import record_events
 from bridle.wire.record.report import report_document, report_json
 from tests.sizes import SIZES
-from tests.wire.recordings import NAMES, recorded
+from tests.wire.fixtures.claude_recordings import NAMES, recorded
 
 SHARDS = 4  # so that they run side by side
 WINDOW_BYTES = 6_000  # of one recording at a time: most recordings whole, a part of the long ones

@@ -24,7 +24,7 @@ from bridle.wire.transcript.items import (
     TodoList,
     Tokens,
 )
-from tests.wire.conversations import RECORDINGS, calls, kinds, recorded, states
+from tests.wire.fixtures.conversations import RECORDINGS, calls, kinds, recorded, states
 
 
 def change(call: Call) -> tuple[str, str, int, int]:

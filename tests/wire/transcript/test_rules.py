@@ -18,7 +18,20 @@ from bridle.wire.transcript.items import (
 )
 from bridle.wire.transcript.prose_and_code import Code, Prose
 from bridle.wire.transcript.transcript import Transcript
-from tests.wire.conversations import answers, calls, ends, kinds, result, says, states, streams, tell, text, told, use
+from tests.wire.fixtures.conversations import (
+    answers,
+    calls,
+    ends,
+    kinds,
+    result,
+    says,
+    states,
+    streams,
+    tell,
+    text,
+    told,
+    use,
+)
 
 
 def spoken(transcript: Transcript, thread: str | None = None) -> list[str]:

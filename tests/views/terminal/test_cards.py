@@ -15,7 +15,7 @@ from bridle.views.terminal.page import DisplayOptions
 from bridle.views.terminal.styled_lines import cell_width
 from bridle.wire.mask import Mask
 from bridle.wire.transcript.transcript import Transcript
-from tests.wire.conversations import answers, ends, recorded, result, says, tell, text, told, use
+from tests.wire.fixtures.conversations import answers, ends, recorded, result, says, tell, text, told, use
 
 HOSTILE = (
     "\x1b[2J\x1b]0;title\x07\x1b]8;;http://x\x1b\\link\x1b]8;;\x1b\\"
