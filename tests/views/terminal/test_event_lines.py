@@ -10,28 +10,9 @@ from bridle.views.terminal.event_lines import EventPrinter
 from bridle.wire.events.decode import Decoder
 from bridle.wire.mask import Mask
 from bridle.wire.record.record import Record
+from tests.views.fixtures.agent_lines import answer, assistant, call, text
 
 INIT = {"type": "system", "subtype": "init", "session_id": "s", "model": "claude-x", "permissionMode": "default"}
-
-
-def assistant(message_id: str, *blocks: dict[str, Any], tokens: int = 100, **fields: Any) -> dict[str, Any]:
-    usage = {"input_tokens": tokens, "output_tokens": 1}
-    message = {"id": message_id, "role": "assistant", "model": "claude-x", "content": list(blocks), "usage": usage}
-    return {"type": "assistant", "message": message, "parent_tool_use_id": None, "session_id": "s", **fields}
-
-
-def text(words: str) -> dict[str, Any]:
-    return {"type": "text", "text": words}
-
-
-def call(use_id: str, command: str) -> dict[str, Any]:
-    return {"type": "tool_use", "id": use_id, "name": "Bash", "input": {"command": command}}
-
-
-def answer(use_id: str, words: str, *, is_error: bool) -> dict[str, Any]:
-    block = {"type": "tool_result", "tool_use_id": use_id, "content": words, "is_error": is_error}
-    message = {"role": "user", "content": [block]}
-    return {"type": "user", "message": message, "parent_tool_use_id": None, "session_id": "s"}
 
 
 def shown(

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from bridle.loop import effect_results, effects
-from bridle.loop.progress_events import AgentPrinted, EffectFinished, Progress
+from bridle.loop.progress_events import EffectFinished, Progress
 from bridle.views.format_amounts import format_time
 from bridle.views.terminal.run_lines import RunPrinter
-from bridle.wire.events.decode import Decoder
 from bridle.wire.mask import Mask
 from tests.loop.fixtures.progress import finished, started
-from tests.views.terminal.test_event_lines import assistant, text
+from tests.views.fixtures.agent_lines import FOLDER, SECRET, assistant, printed, text, tool_call
 
-SECRET = "hunter2-secret"
-FOLDER = Path("/home/me/shop")
 WORK = {"task": "Rebates", "iteration": 2, "agent": "claude"}
 
 
@@ -34,15 +29,6 @@ def told(*progress: Progress, shows_tools: bool = True) -> list[str]:
     for one in progress:
         printer.print(one)
     return lines
-
-
-def saw(*lines: dict[str, Any]) -> list[Progress]:
-    data = b"".join(json.dumps(line).encode() + b"\n" for line in lines)
-    return [AgentPrinted("Rebates", event) for event in Decoder().feed(data)]
-
-
-def uses(name: str, **given: Any) -> dict[str, Any]:
-    return {"type": "tool_use", "id": f"t-{name}", "name": name, "input": given}
 
 
 def worked(**value: Any) -> EffectFinished:
@@ -71,9 +57,9 @@ def test_an_iteration_begins_with_its_place_in_the_plan_and_its_agent() -> None:
 
 
 def test_tools_and_first_words_are_lines_and_files_are_named_from_the_top() -> None:
-    events = saw(
-        assistant("m1", text("I look.\nAnd more."), uses("Read", file_path="/home/me/shop/till/rebate.py")),
-        assistant("m2", uses("StructuredOutput", summary="never shown twice")),
+    events = printed(
+        assistant("m1", text("I look.\nAnd more."), tool_call("Read", file_path="/home/me/shop/till/rebate.py")),
+        assistant("m2", tool_call("StructuredOutput", summary="never shown twice")),
     )
     assert told(*events) == ["      I look. …", "      > Read till/rebate.py"]
     assert told(*events, shows_tools=False) == []
@@ -147,7 +133,7 @@ def test_commits_undone_changes_and_work_taken_back_are_told() -> None:
 def test_secrets_and_control_characters_of_an_agent_reach_no_line() -> None:
     evil = f"\x1b[2J{SECRET}\u202e"
     lines = told(
-        *saw(assistant("m1", text(evil), uses("Bash", command=evil))),
+        *printed(assistant("m1", text(evil), tool_call("Bash", command=evil))),
         worked(done=True, summary=evil, denials=[evil]),
         checked(result(evil, exit_code=1)),
     )
@@ -171,7 +157,7 @@ def test_where_several_are_worked_on_at_once_each_line_says_of_which_task_it_is(
     conflict = {"conflicts": ["a.py"], "conflicts_with": ["Prices"]}
     for one in (
         started(effects.WORK, WORK),
-        *saw(assistant("m1", uses("Read", file_path=f"{inner}/till/rebate.py"))),
+        *printed(assistant("m1", tool_call("Read", file_path=f"{inner}/till/rebate.py"))),
         worked(done=True, summary="All."),
         finished(effects.MERGE, {"task": "Rebates", "worker": 2}, conflict),
         finished(effects.LAND, {"task": "Prices"}, {"commit": "0123456789abcdef", "branch": "bridle/01j"}),

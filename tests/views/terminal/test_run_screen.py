@@ -12,9 +12,8 @@ from bridle.views.terminal.run_screen import RunScreen
 from bridle.views.terminal.styled_lines import cell_width
 from bridle.wire.mask import Mask
 from tests.loop.fixtures.progress import finished, started
+from tests.views.fixtures.agent_lines import FOLDER, SECRET, answer, assistant, printed, text, tool_call
 from tests.views.fixtures.sample_receipts import receipt, task
-from tests.views.terminal.test_event_lines import answer, assistant, text
-from tests.views.terminal.test_run_lines import FOLDER, SECRET, saw, uses
 
 BEGAN = 1_000_000.0
 
@@ -41,7 +40,7 @@ def test_the_whole_picture_of_an_agent_at_work() -> None:
         iterations=3,
     )
     shown.add_progress(began(), now=BEGAN + 60)
-    for event in saw(assistant("m1", text("I look."), uses("Read", file_path=f"{FOLDER}/till/rebate.py"))):
+    for event in printed(assistant("m1", text("I look."), tool_call("Read", file_path=f"{FOLDER}/till/rebate.py"))):
         shown.add_progress(event, now=BEGAN + 61)
     assert drawn(shown) == [
         "",
@@ -59,7 +58,9 @@ def test_the_whole_picture_of_an_agent_at_work() -> None:
 def test_a_tool_that_has_ended_gives_way_to_the_last_words() -> None:
     shown = screen(task("Rebates", "pending"))
     shown.add_progress(began(), now=BEGAN)
-    events = saw(assistant("m1", text("I look."), uses("Read", file_path="a")), answer("t-Read", "x", is_error=False))
+    events = printed(
+        assistant("m1", text("I look."), tool_call("Read", file_path="a")), answer("t-Read", "x", is_error=False)
+    )
     for event in events:
         shown.add_progress(event, now=BEGAN)
     lines = drawn(shown)
@@ -95,7 +96,7 @@ def test_a_reset_that_the_agent_told_of_is_shown_beside_the_figures() -> None:
     shown = screen(task("Rebates", "pending"))
     shown.add_progress(began(), now=BEGAN)
     info = {"status": "allowed_warning", "resetsAt": 1_000_500, "rateLimitType": "five_hour"}
-    for event in saw({"type": "rate_limit_event", "rate_limit_info": info, "session_id": "s"}):
+    for event in printed({"type": "rate_limit_event", "rate_limit_info": info, "session_id": "s"}):
         shown.add_progress(event, now=BEGAN)
     assert "limit resets " in drawn(shown)[-1]
 
@@ -121,7 +122,7 @@ def test_nothing_of_an_agent_is_wider_than_the_terminal_secret_or_able_to_drive_
     evil = f"\x1b[2J{SECRET}\u202e漢字 " * 40
     shown = screen(task(evil, "pending"), task("B" * 300, "failed", reason=evil))
     shown.add_progress(started(effects.WORK, {"task": evil, "iteration": 1, "agent": evil}), now=BEGAN)
-    for event in saw(assistant("m1", text(evil), uses("Bash", command=evil))):
+    for event in printed(assistant("m1", text(evil), tool_call("Bash", command=evil))):
         shown.add_progress(event, now=BEGAN)
     for width in (20, 40, 79):
         for line in drawn(shown, width=width, height=10):
@@ -138,7 +139,7 @@ def test_several_tasks_at_once_each_show_what_is_done_for_them() -> None:
     shown.add_progress(
         started(effects.WORK, {"task": "Rebates", "iteration": 3, "agent": "codex", "worker": 2}), now=BEGAN + 65
     )
-    for event in saw(assistant("m1", text("I look."), uses("Read", file_path=f"{FOLDER}/till/rebate.py"))):
+    for event in printed(assistant("m1", text("I look."), tool_call("Read", file_path=f"{FOLDER}/till/rebate.py"))):
         shown.add_progress(event, now=BEGAN + 66)
     assert drawn(shown)[2:9] == [
         "  ⠦ Prices",
