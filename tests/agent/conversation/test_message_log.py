@@ -1,0 +1,126 @@
+"""The message log: one message, the same in history, transcript and standard output."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from bridle.agent.conversation.message_log import REJECTED, REJECTED_DETAIL, MessageLog, rejected
+from bridle.agent.conversation.partial_answer import PartialAnswer
+from bridle.agent.conversation.running_calls import RunningCalls
+from bridle.agent.model.api.stream_pieces import AnswerFinished
+from bridle.agent.sessions.api_messages import AnswerHead
+from bridle.agent.sessions.history import load
+from bridle.agent.sessions.session import Session
+from bridle.agent.sessions.transcript_entries import Origin
+from bridle.agent.stdio.event_writer import EventWriter
+from bridle.agent.stdio.output import Output
+from bridle.agent.tools.contract.tool import ToolResult
+from bridle.agent.tools.toolbox import FinishedCall, ToolCall
+from bridle.errors import ModelFailure
+from tests.agent.fixtures.recorded_transcripts import Line, lines_in
+
+LIMIT_SECONDS = 30.0
+ID = "aaaaaaaa-0000-4000-8000-000000000001"
+
+
+class Sinks:
+    """A message log and what its three sinks have received."""
+
+    def __init__(self, folder: Path) -> None:
+        self._reading, self._writing = os.pipe()
+        self._path = folder / "session.jsonl"
+        self.session = Session(Origin(session_id=ID, cwd="/project", version="2.1.197"), self._path)
+        self._output = Output(self._writing)
+        self.log = MessageLog(self.session, EventWriter(self._output, "stream-json", is_verbose=True))
+
+    def lines(self) -> list[Line]:
+        """The message lines of the transcript."""
+        self.session.flush()
+        return [line for line in lines_in(self._path) if "uuid" in line]
+
+    def events(self) -> list[dict[str, Any]]:
+        """The printed events; closes standard output."""
+        self._output.flush(LIMIT_SECONDS)
+        os.close(self._writing)
+        with open(self._reading, "rb") as file:
+            return [json.loads(line) for line in file]
+
+    def resumed(self) -> list[Any]:
+        """The history that the next process reads from the transcript."""
+        self.session.flush()
+        return list(load(self._path).messages)
+
+
+def call(name: str) -> ToolCall:
+    return ToolCall(name, "Skill", {"x": 1}, None)
+
+
+def answer_with(log: MessageLog, *calls: ToolCall) -> PartialAnswer:
+    """An answer of the model that is complete and has these calls."""
+
+    async def run(call: ToolCall) -> FinishedCall:
+        raise AssertionError(f"{call.name} must not run")
+
+    answer = PartialAnswer(RunningCalls(run), AnswerHead(id="m1", model="opus", usage={"input_tokens": 1}))
+    for made in calls:
+        log.answer_block(answer, made.block)
+    answer.ended = AnswerFinished("tool_use", None, {"input_tokens": 1, "output_tokens": 2})
+    log.answer(answer)
+    return answer
+
+
+def test_a_tool_result_is_the_same_message_in_all_three_sinks(tmp_path: Path) -> None:
+    sinks = Sinks(tmp_path)
+    sinks.log.prompt("go", [], permission_mode="default", uuid=None)
+    answer = answer_with(sinks.log, call("a"), call("b"))
+    for name, follow_up in (("b", ()), ("a", ("more",))):
+        result = ToolResult(f"result {name}", detail={"of": name}, follow_up=follow_up)
+        assert sinks.log.tool_result(FinishedCall(call(name), result)) == 1 + len(follow_up)
+    sinks.log.add_results(answer)
+    blocks = [{"tool_use_id": name, "type": "tool_result", "content": f"result {name}"} for name in ("b", "a")]
+    assert sinks.log.messages[-1] == {"role": "user", "content": [*blocks, {"type": "text", "text": "more"}]}
+    assert sinks.resumed()[-1] == sinks.log.messages[-1]
+    lines = [line for line in sinks.lines() if line["type"] == "user"][1:]
+    events = [event for event in sinks.events() if event["type"] == "user"]
+    same = ("uuid", "timestamp", "message")
+    assert [[line[name] for name in same] for line in lines] == [[event[name] for name in same] for event in events]
+    assert [line.get("toolUseResult") for line in lines] == [event.get("tool_use_result") for event in events]
+    assert [event.get("isSynthetic", False) for event in events] == [False, False, True]
+
+
+def test_a_block_has_one_id_in_transcript_and_output_and_the_final_usage_in_the_transcript(tmp_path: Path) -> None:
+    sinks = Sinks(tmp_path)
+    answer_with(sinks.log, call("a"))
+    [line] = sinks.lines()
+    [event] = sinks.events()
+    assert (line["uuid"], line["message"]["content"]) == (event["uuid"], event["message"]["content"])
+    assert (event["message"]["usage"], event["message"]["stop_reason"]) == ({"input_tokens": 1}, None)
+    assert (line["message"]["usage"]["output_tokens"], line["message"]["stop_reason"]) == (2, "tool_use")
+    assert sinks.log.messages == [{"role": "assistant", "content": [call("a").block]}]
+
+
+def test_a_call_without_a_result_is_marked_as_interrupted(tmp_path: Path) -> None:
+    sinks = Sinks(tmp_path)
+    answer = answer_with(sinks.log, call("a"), call("b"))
+    sinks.log.tool_result(rejected(call("a")))
+    sinks.log.add_results(answer)
+    assert [block["content"] for block in sinks.log.messages[-1]["content"] if isinstance(block, dict)] == [
+        REJECTED
+    ] * 2
+    assert [event.get("tool_use_result") for event in sinks.events()][2:] == [REJECTED_DETAIL]
+
+
+def test_an_api_error_is_shown_to_the_user_and_never_sent_to_the_model(tmp_path: Path) -> None:
+    sinks = Sinks(tmp_path)
+    sinks.log.prompt("go", [], permission_mode="default", uuid=None)
+    before = list(sinks.log.messages)
+    sinks.log.api_error(ModelFailure("no", error="server_error", status=500), stop_reason="stop_sequence")
+    line = sinks.lines()[-1]
+    [event] = sinks.events()
+    assert (line["uuid"], line["message"]) == (event["uuid"], event["message"])
+    assert (line["isApiErrorMessage"], event["error"]) == (True, "server_error")
+    assert sinks.log.messages == before
+    assert sinks.resumed() == before
