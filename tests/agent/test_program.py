@@ -84,7 +84,7 @@ def test_a_prompt_of_any_bytes_and_size_is_sent(place: Place) -> None:
         assert place.prompts()[-1] == given.decode("utf-8", "replace")
 
 
-def test_an_argument_that_is_no_text_is_sent_as_far_as_it_is(place: Place) -> None:
+def test_an_argument_that_is_not_utf_8_is_sent_as_far_as_it_is(place: Place) -> None:
     done = place.run("-p", os.fsdecode(b"h\xe9llo"))
     assert (done.returncode, done.stdout) == (0, b"fine\n")
 
@@ -107,14 +107,14 @@ def test_an_argument_that_is_no_text_is_sent_as_far_as_it_is(place: Place) -> No
         (["auth"], "usage: bridle-agent auth"),
     ],
 )
-def test_what_cannot_be_run_is_refused_before_anything_is_asked(place: Place, arguments: list[str], said: str) -> None:
+def test_an_invalid_command_line_is_refused_before_any_request(place: Place, arguments: list[str], said: str) -> None:
     done = place.run(*arguments)
     assert (done.returncode, done.stdout) == (1, b"")
     assert said in done.stderr.decode()
     assert place.prompts() == []
 
 
-def test_a_stream_of_streams_that_are_not_there_ends_with_words(place: Place) -> None:
+def test_missing_standard_streams_end_with_a_message(place: Place) -> None:
     for redirection, said in ((">&- < /dev/null", "Bad file descriptor"), ("> /dev/full < /dev/null", "No space left")):
         done = place.shell(redirection)
         assert done.returncode == 1
@@ -125,7 +125,7 @@ def test_a_stream_of_streams_that_are_not_there_ends_with_words(place: Place) ->
     assert json.loads(done.stdout.splitlines()[-1])["result"] == "fine"
 
 
-def test_a_transcript_that_cannot_be_kept_fails_the_turn_and_says_why(place: Place) -> None:
+def test_a_transcript_that_cannot_be_written_fails_the_turn_with_the_reason(place: Place) -> None:
     (place.home / "file").write_text("x")
     done = place.run("-p", "x", *STREAM, CLAUDE_CONFIG_DIR=str(place.home / "file"))
     result = json.loads(done.stdout.splitlines()[-1])
@@ -134,7 +134,7 @@ def test_a_transcript_that_cannot_be_kept_fails_the_turn_and_says_why(place: Pla
     assert "could not be" in result["errors"][0]
 
 
-def test_a_folder_that_is_gone_is_told(place: Place) -> None:
+def test_a_removed_working_folder_is_reported(place: Place) -> None:
     gone = place.workspace / "gone"
     gone.mkdir()
     done = subprocess.run(
@@ -151,7 +151,7 @@ def test_a_folder_that_is_gone_is_told(place: Place) -> None:
     assert "Traceback" not in done.stderr.decode()
 
 
-def test_the_version_is_one_that_clients_take_and_says_which_program_it_is(place: Place) -> None:
+def test_the_version_is_accepted_by_clients_and_names_the_program(place: Place) -> None:
     for flag in ("--version", "-v"):
         said = place.run(flag).stdout.decode()
         assert said.startswith("2.1.197 (bridle-agent ")
@@ -164,7 +164,7 @@ def test_the_help_names_every_flag(place: Place) -> None:
     assert [name for flag in FLAGS for name in flag.names if name not in said] == []
 
 
-def test_what_is_passed_over_stands_in_the_debug_log_alone(place: Place) -> None:
+def test_ignored_flags_are_named_in_the_debug_log_only(place: Place) -> None:
     log = place.home / "debug.txt"
     done = place.run("-p", "x", "--ide", "--debug-file", str(log))
     assert (done.returncode, done.stderr) == (0, b"")
@@ -186,7 +186,7 @@ def talk(place: Place, *lines: bytes) -> list[dict[str, Any]]:
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
-def test_control_requests_are_answered_and_what_nobody_knows_gets_an_error(place: Place) -> None:
+def test_control_requests_are_answered_and_unknown_ones_get_an_error(place: Place) -> None:
     events = talk(
         place,
         control("1", subtype="initialize", hooks=None, appendSystemPrompt="SHOUT"),

@@ -86,7 +86,7 @@ def test_a_wrong_command_line_is_refused_with_the_right_ones(arguments: tuple[st
     assert "auth login" in done.stderr
 
 
-def test_help_is_given(tmp_path: Path) -> None:
+def test_help_prints_the_usage(tmp_path: Path) -> None:
     done = command(tmp_path, "--help")
     assert (done.returncode, "auth logout" in done.stdout) == (0, True)
 

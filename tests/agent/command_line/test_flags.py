@@ -96,18 +96,18 @@ def test_ignored_flags_are_listed() -> None:
         (["-p", "--max-budget-usd", "nan"], "must be a number above 0"),
     ],
 )
-def test_a_wrong_command_line_is_told(arguments: list[str], message: str) -> None:
+def test_a_wrong_command_line_is_reported(arguments: list[str], message: str) -> None:
     with pytest.raises(UsageError) as caught:
         read(*arguments)
     assert message in caught.value.message
 
 
-def test_a_limit_of_turns_that_is_no_number_is_none() -> None:
+def test_a_turn_limit_that_is_not_a_number_is_ignored() -> None:
     assert read("--max-turns", "zzz").max_turns is None
     assert read("--max-turns", "0").max_turns is None
 
 
-def test_thinking_can_be_turned_off_and_counted() -> None:
+def test_thinking_can_be_disabled_and_limited() -> None:
     assert read("--thinking", "disabled").thinking_tokens == 0
     assert read("--thinking", "adaptive").thinking_tokens is None
     assert read("--max-thinking-tokens", "4096").thinking_tokens == 4096
@@ -156,5 +156,5 @@ KNOWN_COMMAND_LINES = {
 
 
 @pytest.mark.parametrize("program", KNOWN_COMMAND_LINES)
-def test_what_known_programs_pass_is_accepted(program: str) -> None:
+def test_the_command_lines_of_known_clients_are_accepted(program: str) -> None:
     assert read(*KNOWN_COMMAND_LINES[program]).output_format in ("text", "json", "stream-json")

@@ -99,7 +99,7 @@ def compact(
     )
 
 
-def done(outcome: Compacted | NotCompacted) -> Compacted:
+def succeeded(outcome: Compacted | NotCompacted) -> Compacted:
     assert isinstance(outcome, Compacted)
     return outcome
 
@@ -107,14 +107,14 @@ def done(outcome: Compacted | NotCompacted) -> Compacted:
 # When
 
 
-def test_room_is_kept_for_the_summary_and_for_one_more_step() -> None:
+def test_the_threshold_reserves_room_for_the_summary_and_one_more_step() -> None:
     assert threshold(WINDOW) == 200_000 - 20_000 - 13_000
     assert threshold(Window(1_000_000, 64_000)) == 967_000
     assert threshold(Window(200_000, 8_000)) == 179_000
     assert threshold(Window(16_000, 8_000)) == 8_000
 
 
-def test_what_fills_the_window_is_what_the_endpoint_counted_and_what_came_since() -> None:
+def test_used_tokens_are_the_last_usage_and_an_estimate_of_what_came_since() -> None:
     usage = {
         "input_tokens": 1,
         "cache_creation_input_tokens": 20,
@@ -127,7 +127,7 @@ def test_what_fills_the_window_is_what_the_endpoint_counted_and_what_came_since(
     assert used({"input_tokens": None, "output_tokens": True}) == 0
 
 
-def test_a_picture_counts_by_what_it_costs_and_not_by_its_file() -> None:
+def test_an_image_counts_by_its_cost_and_not_by_its_file_size() -> None:
     picture = {"type": "image", "source": {"type": "base64", "data": "x" * 1_000_000}}
     assert estimate([{"role": "user", "content": [picture]}]) == 1600
 
@@ -156,11 +156,11 @@ def test_it_is_due_when_the_window_fills(environment: dict[str, str], tokens: in
     assert Compactor(environment).is_due(tokens, long_talk(), WINDOW) is is_due
 
 
-def test_it_is_not_due_where_settings_turn_it_off() -> None:
+def test_it_is_not_due_if_the_environment_disables_it() -> None:
     assert not Compactor({}, is_on=False).is_due(199_000, long_talk(), WINDOW)
 
 
-def test_it_is_not_due_where_the_conversation_is_not_what_fills_the_window() -> None:
+def test_it_is_not_due_if_instructions_fill_the_window() -> None:
     assert not Compactor({}).is_due(199_000, TALK, WINDOW)
     assert not Compactor({}).is_due(199_000, [user(LONG * 10)], WINDOW)
 
@@ -196,7 +196,7 @@ def test_a_part_in_progress_that_is_too_large_is_summarised_too() -> None:
 
 def test_the_new_conversation_is_the_summary_and_what_stays() -> None:
     model = Model("<analysis>hm</analysis>\n<summary>\nAll of it.\n</summary>")
-    outcome = done(compact(Compactor({}, dropped_tokens=1000), TALK, model, instructions=" keep names "))
+    outcome = succeeded(compact(Compactor({}, dropped_tokens=1000), TALK, model, instructions=" keep names "))
     assert outcome.summary == opening_message("All of it.", "/t.jsonl")
     assert outcome.messages == [user(outcome.summary), assistant("four")]
     assert (outcome.pre_tokens, outcome.post_tokens) == (180_000, estimate(outcome.messages))
@@ -209,7 +209,7 @@ def test_the_new_conversation_is_the_summary_and_what_stays() -> None:
 
 
 def test_a_user_message_that_stays_joins_the_summary() -> None:
-    outcome = done(compact(Compactor({}), [*TALK, user("five")], Model("All of it.")))
+    outcome = succeeded(compact(Compactor({}), [*TALK, user("five")], Model("All of it.")))
     assert [block["text"] for block in blocks_of(outcome.messages[0]["content"])] == [outcome.summary, "five"]
     assert len(outcome.messages) == 1
 
@@ -236,7 +236,7 @@ def test_the_summary_is_found_in_the_answer(answer: str, summary: str) -> None:
 
 
 def test_the_event_has_the_fields_of_claude_code_in_their_order() -> None:
-    outcome = done(compact(Compactor({}), TALK, Model("All of it.")))
+    outcome = succeeded(compact(Compactor({}), TALK, Model("All of it.")))
     event = msgspec.to_builtins(event_metadata(outcome, ["p1", "p2"], "s"))
     assert list(event) == [
         "trigger",
@@ -254,7 +254,7 @@ def test_the_event_has_the_fields_of_claude_code_in_their_order() -> None:
 
 def test_the_line_has_the_fields_of_claude_code_in_their_order() -> None:
     theirs = next(line for line in recorded("compacted.jsonl") if line.get("subtype") == "compact_boundary")
-    ours = transcript_metadata(done(compact(Compactor({}), TALK, Model("All of it."))), ["p"], "s")
+    ours = transcript_metadata(succeeded(compact(Compactor({}), TALK, Model("All of it."))), ["p"], "s")
     assert shape(msgspec.to_builtins(ours)) == shape(theirs["compactMetadata"])
 
 
@@ -266,12 +266,12 @@ def shape(value: Any) -> Any:
 def test_a_summary_in_the_transcript_is_read_back_as_the_new_conversation(tmp_path: Path) -> None:
     place = Place(tmp_path / "config", tmp_path, "2.1.197")
     session = open_session(SessionRequest(), place)
-    say(session, "one", "two")
-    say(session, "three", "four")
-    outcome = done(compact(Compactor({}), TALK, Model("All of it.")))
+    add_exchange(session, "one", "two")
+    add_exchange(session, "three", "four")
+    outcome = succeeded(compact(Compactor({}), TALK, Model("All of it.")))
     recorded_as = record(outcome, session)
     assert recorded_as.preserved == session.last_lines(1)
-    say(session, "five", "six")
+    add_exchange(session, "five", "six")
     path = session.path
     assert path is not None
     session.close()
@@ -282,12 +282,12 @@ def test_a_summary_in_the_transcript_is_read_back_as_the_new_conversation(tmp_pa
     boundary = next(line for line in lines_in(path) if line.get("subtype") == "compact_boundary")
     assert boundary["uuid"] == recorded_as.boundary
     # and a second one counts on
-    second = done(compact(Compactor({}), again.history.messages, Model("More of it.")))
+    second = succeeded(compact(Compactor({}), again.history.messages, Model("More of it.")))
     record(second, again)
     assert len(again.last_lines(9)) == 2
 
 
-def say(session: Session, question: str, answer: str) -> None:
+def add_exchange(session: Session, question: str, answer: str) -> None:
     session.prompt(question, permission_mode="default")
     block = {"type": "text", "text": answer}
     session.assistant(AnswerHead(id=f"m{question}"), [(new_uuid(), block)], request_id=None)
@@ -305,7 +305,7 @@ def say(session: Session, question: str, answer: str) -> None:
         ([user("one"), calls("a"), results("a")], TOO_FEW),
     ],
 )
-def test_what_is_too_short_is_left_alone_and_nobody_is_asked(messages: list[Message], error: str) -> None:
+def test_a_short_conversation_is_not_compacted_and_costs_no_request(messages: list[Message], error: str) -> None:
     model = Model()
     assert compact(Compactor({}), messages, model) == NotCompacted(error)
     assert model.asked == []
@@ -319,10 +319,10 @@ def too_long() -> ModelFailure:
     return ModelFailure("Prompt is too long", error="invalid_request", status=400, terminal_reason="prompt_too_long")
 
 
-def test_a_request_that_is_too_long_itself_is_tried_with_the_newest_part() -> None:
+def test_a_summary_request_that_is_too_long_is_retried_with_the_newest_part() -> None:
     model = Model(too_long(), too_long(), "All of it.")
     messages = [*long_talk(30), user("the newest"), assistant("yes")]
-    outcome = done(compact(Compactor({}), messages, model))
+    outcome = succeeded(compact(Compactor({}), messages, model))
     sizes = [estimate(asked) for asked in model.asked]
     assert sizes[0] > 200_000
     assert sizes[1] < sizes[0] * 0.6
@@ -342,31 +342,31 @@ def test_a_request_that_stays_too_long_is_given_up() -> None:
     assert len(model.asked) == compact_history.TRIES
 
 
-def test_another_failure_is_not_tried_again() -> None:
+def test_another_failure_is_not_retried() -> None:
     failure = ModelFailure("API Error: 401", error="authentication_failed", status=401)
     model = Model(failure, "never asked")
     assert compact(Compactor({}), TALK, model) == NotCompacted("Error during compaction: API Error: 401", failure)
     assert len(model.asked) == 1
 
 
-def test_after_some_failures_in_a_row_it_is_no_longer_due_on_its_own() -> None:
+def test_repeated_failures_disable_automatic_compaction() -> None:
     compactor = Compactor({})
     for _ in range(compact_history.FAILURES_IN_A_ROW):
         assert compactor.is_due(190_000, long_talk(), WINDOW)
         compact(compactor, long_talk(), Model(""))
     assert not compactor.is_due(190_000, long_talk(), WINDOW)
-    by_hand = done(compact(compactor, long_talk(), Model("It still works.")))
+    by_hand = succeeded(compact(compactor, long_talk(), Model("It still works.")))
     assert "It still works." in by_hand.summary
     assert compactor.is_due(190_000, long_talk(), WINDOW)
 
 
-def test_summaries_that_do_not_help_end_by_themselves() -> None:
+def test_summaries_that_do_not_help_disable_automatic_compaction() -> None:
     compactor = Compactor({})
     messages = long_talk()
     rounds = 0
     while compactor.is_due(190_000, messages, WINDOW):
         rounds += 1
-        messages = [*done(compact(compactor, messages, Model(LONG * 20))).messages, *TALK[1:]]
+        messages = [*succeeded(compact(compactor, messages, Model(LONG * 20))).messages, *TALK[1:]]
         assert rounds <= compact_history.FAILURES_IN_A_ROW
     assert rounds == compact_history.FAILURES_IN_A_ROW
 
@@ -412,7 +412,7 @@ _TURNS = st.lists(
 
 
 @given(turns=_TURNS, ends_with_user=st.booleans(), context_tokens=st.integers(50, 5_000), limit=st.integers(1, 2_000))
-def test_whatever_was_said_the_request_and_the_new_conversation_can_be_sent(
+def test_any_conversation_gives_a_valid_request_and_a_valid_new_conversation(
     turns: list[tuple[list[str], list[Block]]], ends_with_user: bool, context_tokens: int, limit: int
 ) -> None:
     said: list[tuple[str, list[Block]]] = []

@@ -43,7 +43,7 @@ async def settle() -> None:
         await asyncio.sleep(0)
 
 
-def test_calls_that_only_look_run_together_and_are_told_as_they_end() -> None:
+def test_concurrent_calls_run_together_and_are_returned_as_they_end() -> None:
     async def scene() -> None:
         gate = Gate()
         calls = RunningCalls(gate)
@@ -61,7 +61,7 @@ def test_calls_that_only_look_run_together_and_are_told_as_they_end() -> None:
     asyncio.run(asyncio.wait_for(scene(), LIMIT_SECONDS))
 
 
-def test_a_call_that_changes_something_waits_for_those_before_it_and_holds_those_after_it() -> None:
+def test_an_exclusive_call_waits_for_those_before_it_and_delays_those_after_it() -> None:
     async def scene() -> None:
         gate = Gate()
         calls = RunningCalls(gate)
@@ -96,7 +96,7 @@ def test_two_changes_keep_the_order_of_the_model() -> None:
     asyncio.run(asyncio.wait_for(scene(), LIMIT_SECONDS))
 
 
-def test_cancelled_calls_have_ended_and_those_that_waited_never_began() -> None:
+def test_cancelled_calls_have_ended_and_waiting_ones_never_start() -> None:
     async def scene() -> None:
         gate = Gate()
         calls = RunningCalls(gate)

@@ -49,7 +49,7 @@ def result(call_id: str, content: Any = "ok") -> list[Line]:
     return [{"type": "tool_result", "tool_use_id": call_id, "content": content}]
 
 
-def said(content: str) -> Line:
+def text_block(content: str) -> Line:
     return {"type": "text", "text": content}
 
 
@@ -65,8 +65,8 @@ def write(path: Path, *lines: Line | bytes) -> Path:
     return path
 
 
-def told(loaded: History) -> list[tuple[str, list[str]]]:
-    """Who said what, in short."""
+def summarise(loaded: History) -> list[tuple[str, list[str]]]:
+    """The roles and texts of a conversation."""
     short = []
     for message in loaded.messages:
         words = [
@@ -102,7 +102,7 @@ def test_a_conversation_of_claude_code_is_read_as_it_was() -> None:
 
 def test_messages_in_mid_turn_skills_and_commands_stay_and_failures_of_the_program_do_not() -> None:
     loaded = load(FOLDER / "conversation.jsonl")
-    assert told(loaded) == [
+    assert summarise(loaded) == [
         ("user", ["first"]),
         ("assistant", ["r1"]),
         ("user", ["second"]),
@@ -133,18 +133,18 @@ def test_messages_in_mid_turn_skills_and_commands_stay_and_failures_of_the_progr
     ]
 
 
-def test_only_what_follows_a_summary_is_read_and_what_it_left_alone_comes_after_it() -> None:
+def test_only_a_summary_its_preserved_lines_and_what_follows_are_read() -> None:
     loaded = load(FOLDER / "compacted.jsonl")
     first = blocks_of(loaded.messages[0]["content"])[0]["text"]
     assert first.startswith("This session is being continued from a previous conversation")
     assert [message["role"] for message in loaded.messages] == ["user", "assistant", "user", "assistant"]
     assert loaded.messages[1]["content"] == text("done")
-    assert loaded.messages[2]["content"][-1] == said("after compact")
+    assert loaded.messages[2]["content"][-1] == text_block("after compact")
     assert loaded.dropped_tokens == 18450
-    assert "one" not in str(told(loaded))[:4]
+    assert "one" not in str(summarise(loaded))[:4]
 
 
-def test_results_of_calls_that_ran_side_by_side_are_all_there(tmp_path: Path) -> None:
+def test_results_of_parallel_calls_are_all_read(tmp_path: Path) -> None:
     lines = recorded("compacted.jsonl")
     before = lines[: next(at for at, line in enumerate(lines) if line.get("subtype") == "compact_boundary")]
     loaded = load(write(tmp_path / "before.jsonl", *before))
@@ -155,9 +155,7 @@ def test_results_of_calls_that_ran_side_by_side_are_all_there(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("name", RECORDED)
-def test_a_transcript_that_is_torn_anywhere_still_gives_a_conversation_that_can_be_sent(
-    name: str, tmp_path: Path
-) -> None:
+def test_a_transcript_cut_anywhere_still_gives_a_valid_conversation(name: str, tmp_path: Path) -> None:
     data = (FOLDER / name).read_bytes()
     for end in range(0, len(data), max(1, len(data) // 300)):
         torn = tmp_path / "torn.jsonl"
@@ -166,9 +164,7 @@ def test_a_transcript_that_is_torn_anywhere_still_gives_a_conversation_that_can_
 
 
 @pytest.mark.parametrize("name", RECORDED)
-def test_a_transcript_that_lacks_any_one_line_still_gives_a_conversation_that_can_be_sent(
-    name: str, tmp_path: Path
-) -> None:
+def test_a_transcript_without_any_one_line_still_gives_a_valid_conversation(name: str, tmp_path: Path) -> None:
     lines = (FOLDER / name).read_bytes().splitlines(keepends=True)
     for missing in range(len(lines)):
         broken = write(tmp_path / "broken.jsonl", *lines[:missing], b"\x00garbage{\n", *lines[missing + 1 :])
@@ -178,19 +174,19 @@ def test_a_transcript_that_lacks_any_one_line_still_gives_a_conversation_that_ca
 # Damage
 
 
-def test_a_line_that_is_lost_does_not_cost_what_came_before_it(tmp_path: Path) -> None:
+def test_a_missing_line_does_not_lose_what_came_before_it(tmp_path: Path) -> None:
     path = write(
         tmp_path / "t.jsonl",
         user("u1", None, "one"),
-        assistant("a1", "u1", said("two"), "m1"),
+        assistant("a1", "u1", text_block("two"), "m1"),
         b'{"type":"user","uuid":"u2","parentUuid":"a1","mess\n',
-        assistant("a2", "u2", said("four"), "m2"),
+        assistant("a2", "u2", text_block("four"), "m2"),
         user("u3", "a2", "five"),
     )
-    assert told(load(path)) == [("user", ["one"]), ("assistant", ["two", "four"]), ("user", ["five"])]
+    assert summarise(load(path)) == [("user", ["one"]), ("assistant", ["two", "four"]), ("user", ["five"])]
 
 
-def test_a_call_that_was_never_answered_is_answered_with_what_is_known(tmp_path: Path) -> None:
+def test_a_call_without_a_result_gets_one_that_says_so(tmp_path: Path) -> None:
     path = write(tmp_path / "t.jsonl", user("u1", None, "one"), assistant("a1", "u1", call("c1")))
     assert load(path).messages[-1] == {
         "role": "user",
@@ -204,7 +200,7 @@ def test_a_call_that_was_never_answered_is_answered_with_what_is_known(tmp_path:
         user("r2", "a2", result("c2"), sourceToolAssistantUUID="a2"),
         user("u2", "r2", "two"),
     )
-    assert told(load(more))[-1] == ("user", ["ok", NO_RESULT, "two"])
+    assert summarise(load(more))[-1] == ("user", ["ok", NO_RESULT, "two"])
 
 
 @pytest.mark.parametrize(
@@ -219,7 +215,7 @@ def test_a_call_that_was_never_answered_is_answered_with_what_is_known(tmp_path:
         assistant("x", "a1", {"type": "thinking", "thinking": "hm"}),
         assistant("x", "a1", {"type": "thinking", "thinking": "hm", "signature": "s"}),
         assistant("x", "a1", {"type": "tool_use", "name": "Bash"}),
-        assistant("x", "a1", said("API Error"), isApiErrorMessage=True),
+        assistant("x", "a1", text_block("API Error"), isApiErrorMessage=True),
         {"type": "user", "uuid": "x", "parentUuid": "a1"},
         {"type": "user", "uuid": "x", "parentUuid": "a1", "message": {"role": "assistant", "content": "no"}},
         {"type": "user", "uuid": 7, "parentUuid": "a1", "message": {"role": "user", "content": "no"}},
@@ -228,12 +224,12 @@ def test_a_call_that_was_never_answered_is_answered_with_what_is_known(tmp_path:
         user("s1", None, "a helper's own words", isSidechain=True),
     ],
 )
-def test_what_cannot_be_sent_is_left_out(line: Line, tmp_path: Path) -> None:
-    before = [user("u1", None, "one"), assistant("a1", "u1", said("two"), "m1")]
+def test_invalid_blocks_are_left_out(line: Line, tmp_path: Path) -> None:
+    before = [user("u1", None, "one"), assistant("a1", "u1", text_block("two"), "m1")]
     path = write(tmp_path / "t.jsonl", *before, line)
-    assert told(load(path)) == [("user", ["one"]), ("assistant", ["two"])]
+    assert summarise(load(path)) == [("user", ["one"]), ("assistant", ["two"])]
     again = write(tmp_path / "again.jsonl", *before, line, user("u2", "x", "three"))
-    assert told(load(again)) == [("user", ["one"]), ("assistant", ["two"]), ("user", ["three"])]
+    assert summarise(load(again)) == [("user", ["one"]), ("assistant", ["two"]), ("user", ["three"])]
 
 
 @pytest.mark.parametrize(
@@ -250,31 +246,31 @@ def test_what_cannot_be_sent_is_left_out(line: Line, tmp_path: Path) -> None:
         b"\x00\n",
     ],
 )
-def test_junk_between_lines_is_passed_over(junk: bytes, tmp_path: Path) -> None:
-    path = write(tmp_path / "t.jsonl", user("u1", None, "one"), junk, assistant("a1", "u1", said("two")), junk)
-    assert told(load(path)) == [("user", ["one"]), ("assistant", ["two"])]
+def test_junk_between_lines_is_ignored(junk: bytes, tmp_path: Path) -> None:
+    path = write(tmp_path / "t.jsonl", user("u1", None, "one"), junk, assistant("a1", "u1", text_block("two")), junk)
+    assert summarise(load(path)) == [("user", ["one"]), ("assistant", ["two"])]
 
 
-def test_half_a_character_becomes_a_question_mark(tmp_path: Path) -> None:
+def test_a_lone_surrogate_becomes_a_question_mark(tmp_path: Path) -> None:
     path = write(tmp_path / "t.jsonl", user("u1", None, "a\ud83d b"))
-    assert told(load(path)) == [("user", ["a? b"])]
+    assert summarise(load(path)) == [("user", ["a? b"])]
 
 
-def test_lines_that_follow_each_other_in_a_circle_end_somewhere(tmp_path: Path) -> None:
-    path = write(tmp_path / "t.jsonl", user("u1", "a1", "one"), assistant("a1", "u1", said("two")))
-    assert told(load(path)) == [("user", ["one"]), ("assistant", ["two"])]
+def test_a_cycle_of_parents_ends(tmp_path: Path) -> None:
+    path = write(tmp_path / "t.jsonl", user("u1", "a1", "one"), assistant("a1", "u1", text_block("two")))
+    assert summarise(load(path)) == [("user", ["one"]), ("assistant", ["two"])]
 
 
 def test_the_branch_that_was_written_last_is_the_conversation(tmp_path: Path) -> None:
     path = write(
         tmp_path / "t.jsonl",
         user("u1", None, "one"),
-        assistant("a1", "u1", said("two"), "m1"),
+        assistant("a1", "u1", text_block("two"), "m1"),
         user("u2", "a1", "left behind"),
-        assistant("a2", "u2", said("left behind too"), "m2"),
+        assistant("a2", "u2", text_block("left behind too"), "m2"),
         user("u3", "a1", "three"),
     )
-    assert told(load(path)) == [("user", ["one"]), ("assistant", ["two"]), ("user", ["three"])]
+    assert summarise(load(path)) == [("user", ["one"]), ("assistant", ["two"]), ("user", ["three"])]
     assert load(path).chain == {"u1", "a1", "u3"}
 
 
@@ -282,43 +278,43 @@ def test_a_conversation_can_be_cut_at_a_line(tmp_path: Path) -> None:
     path = write(
         tmp_path / "t.jsonl",
         user("u1", None, "one"),
-        assistant("a1", "u1", said("two"), "m1"),
+        assistant("a1", "u1", text_block("two"), "m1"),
         user("u2", "a1", "three"),
         assistant("a2", "u2", call("c1"), "m2"),
         user("r1", "a2", result("c1"), sourceToolAssistantUUID="a2"),
     )
     cut = load(path, until="a1")
-    assert (told(cut), cut.leaf) == ([("user", ["one"]), ("assistant", ["two"])], "a1")
-    assert told(load(path, until="a2"))[-1] == ("user", [NO_RESULT])
+    assert (summarise(cut), cut.leaf) == ([("user", ["one"]), ("assistant", ["two"])], "a1")
+    assert summarise(load(path, until="a2"))[-1] == ("user", [NO_RESULT])
     with pytest.raises(NotInTranscript):
         load(path, until="nowhere")
 
 
-def test_what_a_summary_covers_cannot_be_gone_back_to() -> None:
+def test_a_conversation_cannot_be_cut_before_its_summary() -> None:
     covered = recorded("compacted.jsonl")[2]["uuid"]
     with pytest.raises(NotInTranscript):
         load(FOLDER / "compacted.jsonl", until=covered)
 
 
-def test_a_line_that_is_too_long_is_passed_over(tmp_path: Path) -> None:
+def test_a_line_that_is_too_long_is_skipped(tmp_path: Path) -> None:
     long = b'{"type":"user","uuid":"u2","parentUuid":"u1","x":"' + b"x" * read_transcript.LINE_LIMIT_BYTES + b'"}\n'
-    after = (assistant("a1", "u2", said("two")), user("u3", "a1", "three"))
+    after = (assistant("a1", "u2", text_block("two")), user("u3", "a1", "three"))
     path = write(tmp_path / "t.jsonl", user("u1", None, "one"), long, *after)
-    assert told(load(path)) == [("user", ["one"]), ("assistant", ["two"]), ("user", ["three"])]
+    assert summarise(load(path)) == [("user", ["one"]), ("assistant", ["two"]), ("user", ["three"])]
 
 
 def test_a_second_summary_counts_from_its_own_place(tmp_path: Path) -> None:
     path = write(
         tmp_path / "t.jsonl",
         user("u1", None, "one"),
-        assistant("a1", "u1", said("kept"), "m1"),
+        assistant("a1", "u1", text_block("kept"), "m1"),
         boundary("b1", anchor="s1", preserved=["a1"]),
         user("s1", "b1", "first summary"),
         boundary("b2", anchor="s2", preserved=["a1"]),
         user("s2", "b2", "second summary"),
         user("u2", "s2", 'what "compact_boundary" means'),
     )
-    assert told(load(path)) == [
+    assert summarise(load(path)) == [
         ("user", ["second summary"]),
         ("assistant", ["kept"]),
         ("user", ['what "compact_boundary" means']),
@@ -326,7 +322,7 @@ def test_a_second_summary_counts_from_its_own_place(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("beyond", [-2, 0, 1, 9, 17, 18, 30])
-def test_a_summary_is_found_wherever_it_stands(beyond: int, tmp_path: Path) -> None:
+def test_a_summary_is_found_at_any_offset(beyond: int, tmp_path: Path) -> None:
     """The file is searched from its end in parts; the mark may stand across two of them."""
     mark = b'"compact_boundary"'
     head = [user("u1", None, "one"), boundary("b", anchor="s", preserved=[]), user("s", "b", "summary")]
@@ -335,10 +331,10 @@ def test_a_summary_is_found_wherever_it_stands(beyond: int, tmp_path: Path) -> N
     empty = len(json.dumps({"type": "x", "filler": ""})) + 1
     filler = "x" * (1024 * 1024 + beyond - after_mark - empty)
     write(path, *head, {"type": "x", "filler": filler})
-    assert told(load(path)) == [("user", ["summary"])]
+    assert summarise(load(path)) == [("user", ["summary"])]
 
 
-def test_a_transcript_that_cannot_be_read_is_told(tmp_path: Path) -> None:
+def test_an_unreadable_transcript_raises_an_error(tmp_path: Path) -> None:
     with pytest.raises(DiskError, match="cannot read the transcript"):
         load(tmp_path / "missing.jsonl")
 
@@ -353,7 +349,7 @@ def test_a_long_conversation_is_read_in_the_memory_that_its_last_part_needs(tmp_
             file.write(json.dumps(line).encode() + b"\n")
             last = f"u{number}"
         cut = {"type": "system", "subtype": "compact_boundary", "uuid": "b", "parentUuid": None}
-        for line in (cut, user("s", "b", "summary"), assistant("a", "s", said("two"))):
+        for line in (cut, user("s", "b", "summary"), assistant("a", "s", text_block("two"))):
             file.write(json.dumps(line).encode() + b"\n")
     tracemalloc.start()
     try:
@@ -361,7 +357,7 @@ def test_a_long_conversation_is_read_in_the_memory_that_its_last_part_needs(tmp_
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    assert told(loaded) == [("user", ["summary"]), ("assistant", ["two"])]
+    assert summarise(loaded) == [("user", ["summary"]), ("assistant", ["two"])]
     assert path.stat().st_size > 60_000_000
     assert peak < SMALL_BYTES
 
@@ -373,7 +369,7 @@ _BLOCKS = st.one_of(
     st.builds(lambda words: {"type": "text", "text": words}, st.text(max_size=4)),
     st.builds(call, _IDS),
     st.builds(lambda call_id: result(call_id)[0], _IDS),
-    st.builds(lambda call_id: {"type": "tool_result", "tool_use_id": call_id, "content": [said("")]}, _IDS),
+    st.builds(lambda call_id: {"type": "tool_result", "tool_use_id": call_id, "content": [text_block("")]}, _IDS),
     st.sampled_from(
         [{"type": "thinking", "thinking": "x", "signature": "s"}, {"type": "thinking"}, {}, {"type": "image"}]
     ),
@@ -419,9 +415,7 @@ _ANYTHING = st.lists(
 
 
 @given(data=_ANYTHING)
-def test_whatever_stands_in_a_file_what_is_read_can_be_sent(
-    data: bytes, tmp_path_factory: pytest.TempPathFactory
-) -> None:
+def test_any_file_gives_a_valid_conversation(data: bytes, tmp_path_factory: pytest.TempPathFactory) -> None:
     path = tmp_path_factory.getbasetemp() / "anything.jsonl"
     path.write_bytes(data)
     loaded = load(path)

@@ -28,44 +28,44 @@ def place(folder: Path, cwd: Path | None = None) -> Place:
     return Place(folder / "config", work, "2.1.197")
 
 
-def spoken(session: Session, question: str, answer: str) -> None:
+def add_exchange(session: Session, question: str, answer: str) -> None:
     session.prompt(question, permission_mode="default")
     block = {"type": "text", "text": answer}
     session.assistant(AnswerHead(id=f"msg_{question}", model="m"), [(new_uuid(), block)], request_id=None)
     session.flush()
 
 
-def kept(where: Place, question: str = "one", *, wanted: SessionRequest | None = None) -> str:
-    session = open_session(wanted or SessionRequest(), where)
-    spoken(session, question, f"answer to {question}")
+def new_session(where: Place, question: str = "one", *, request: SessionRequest | None = None) -> str:
+    session = open_session(request or SessionRequest(), where)
+    add_exchange(session, question, f"answer to {question}")
     session.close()
     return session.id
 
 
-def resumed(wanted: SessionRequest, where: Place) -> Session:
+def resumed(request: SessionRequest, where: Place) -> Session:
     """A session that was only looked at."""
-    session = open_session(wanted, where)
+    session = open_session(request, where)
     session.close()
     return session
 
 
-def words(session: Session) -> list[str]:
+def texts(session: Session) -> list[str]:
     return [block["text"] for message in session.history.messages for block in blocks_of(message["content"])]
 
 
 # Beginning
 
 
-def test_a_session_is_kept_where_programs_look_for_it_and_for_its_owner_alone(tmp_path: Path) -> None:
+def test_a_transcript_is_where_clients_expect_it_and_private(tmp_path: Path) -> None:
     where = place(tmp_path, tmp_path / "a b.c" / "dé_x")
-    session_id = kept(where)
+    session_id = new_session(where)
     name = "".join(letter if letter.isascii() and letter.isalnum() else "-" for letter in str(where.cwd))
     path = where.config_folder / "projects" / name / f"{session_id}.jsonl"
     assert path.stat().st_mode & 0o777 == 0o600
     assert [entry.name for entry in path.parent.iterdir()] == [path.name]
 
 
-def test_a_folder_name_that_is_too_long_is_cut_and_told_apart() -> None:
+def test_a_long_folder_name_is_cut_and_gets_a_hash() -> None:
     one, other = Path("/" + "x" * 250 + "1"), Path("/" + "x" * 250 + "2")
     names = [project_folder(Path("/c"), path).name for path in (one, other)]
     assert names[0] != names[1]
@@ -74,7 +74,7 @@ def test_a_folder_name_that_is_too_long_is_cut_and_told_apart() -> None:
     assert project_folder(Path("/c"), Path("/" + "y" * 300)).name.rpartition("-")[2] == "j6t6y7"
 
 
-def test_nothing_is_kept_of_a_run_in_which_nothing_was_said(tmp_path: Path) -> None:
+def test_a_run_without_messages_writes_no_transcript(tmp_path: Path) -> None:
     where = place(tmp_path)
     session = open_session(SessionRequest(name="a name"), where)
     session.enqueue("never begun")
@@ -82,9 +82,9 @@ def test_nothing_is_kept_of_a_run_in_which_nothing_was_said(tmp_path: Path) -> N
     assert not project_folder(where.config_folder, where.cwd).exists()
 
 
-def test_the_id_that_was_asked_for_is_used_once(tmp_path: Path) -> None:
+def test_a_session_id_can_be_used_once(tmp_path: Path) -> None:
     where = place(tmp_path)
-    assert kept(where, wanted=SessionRequest(session_id=ID)) == ID
+    assert new_session(where, request=SessionRequest(session_id=ID)) == ID
     with pytest.raises(UsageError, match=f"^Error: Session ID {ID} is already in use\\.$"):
         open_session(SessionRequest(session_id=ID), where)
 
@@ -92,9 +92,9 @@ def test_the_id_that_was_asked_for_is_used_once(tmp_path: Path) -> None:
 def test_two_runs_that_begin_with_one_id_at_once_do_not_share_it(tmp_path: Path) -> None:
     where = place(tmp_path)
     first, second = (open_session(SessionRequest(session_id=ID), where) for _ in range(2))
-    spoken(first, "one", "two")
+    add_exchange(first, "one", "two")
     with pytest.raises(UsageError, match="is already in use"):
-        spoken(second, "other", "words")
+        add_exchange(second, "other", "words")
     assert "other" not in first_text(first)
     assert [entry.suffix for entry in project_folder(where.config_folder, where.cwd).iterdir()] == [".jsonl"]
 
@@ -105,20 +105,20 @@ def first_text(session: Session) -> str:
 
 
 @pytest.mark.parametrize("name", ["foo", "", "../../etc/passwd", ID + "x", ID.replace("-", ""), "g" + ID[1:]])
-def test_an_id_that_is_no_uuid_is_refused(name: str, tmp_path: Path) -> None:
+def test_a_session_id_must_be_a_uuid(name: str, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"^Error: Invalid session ID\. Must be a valid UUID\.$"):
         open_session(SessionRequest(session_id=name), place(tmp_path))
 
 
 def test_a_new_id_for_an_old_session_needs_a_fork(tmp_path: Path) -> None:
-    for wanted in (SessionRequest(session_id=ID, resume=OTHER), SessionRequest(session_id=ID, continues=True)):
+    for request in (SessionRequest(session_id=ID, resume=OTHER), SessionRequest(session_id=ID, continues=True)):
         with pytest.raises(UsageError, match=r"^Error: --session-id can only be used with --continue or --resume if"):
-            open_session(wanted, place(tmp_path))
+            open_session(request, place(tmp_path))
 
 
-def test_a_run_that_keeps_nothing_leaves_nothing(tmp_path: Path) -> None:
+def test_a_run_without_persistence_writes_nothing(tmp_path: Path) -> None:
     where = place(tmp_path)
-    kept(where, wanted=SessionRequest(persists=False))
+    new_session(where, request=SessionRequest(persists=False))
     assert not where.config_folder.exists()
 
 
@@ -133,18 +133,18 @@ def test_the_new_ids_are_uuids_of_the_random_kind() -> None:
 
 def test_a_resumed_session_keeps_its_id_and_appends(tmp_path: Path) -> None:
     where = place(tmp_path)
-    kept(where, "one", wanted=SessionRequest(session_id=ID))
+    new_session(where, "one", request=SessionRequest(session_id=ID))
     session = open_session(SessionRequest(resume=ID), where)
-    assert (session.id, session.is_resumed, words(session)) == (ID, True, ["one", "answer to one"])
-    spoken(session, "two", "three")
+    assert (session.id, session.is_resumed, texts(session)) == (ID, True, ["one", "answer to one"])
+    add_exchange(session, "two", "three")
     session.close()
-    assert words(resumed(SessionRequest(resume=ID), where)) == ["one", "answer to one", "two", "three"]
+    assert texts(resumed(SessionRequest(resume=ID), where)) == ["one", "answer to one", "two", "three"]
 
 
 def test_the_first_line_of_a_resumed_session_follows_the_last_of_the_old(tmp_path: Path) -> None:
     where = place(tmp_path)
-    kept(where, wanted=SessionRequest(session_id=ID))
-    kept(where, wanted=SessionRequest(resume=ID))
+    new_session(where, request=SessionRequest(session_id=ID))
+    new_session(where, request=SessionRequest(resume=ID))
     path = project_folder(where.config_folder, where.cwd) / f"{ID}.jsonl"
     chained = [line for line in lines_in(path) if "parentUuid" in line]
     assert [line["parentUuid"] for line in chained[1:]] == [line["uuid"] for line in chained[:-1]]
@@ -152,7 +152,7 @@ def test_the_first_line_of_a_resumed_session_follows_the_last_of_the_old(tmp_pat
 
 def test_the_newest_session_of_the_folder_is_continued(tmp_path: Path) -> None:
     where = place(tmp_path)
-    first, second = kept(where, "one"), kept(where, "two")
+    first, second = new_session(where, "one"), new_session(where, "two")
     folder = project_folder(where.config_folder, where.cwd)
     os.utime(folder / f"{first}.jsonl", (2_000_000_000, 2_000_000_000))
     os.utime(folder / f"{second}.jsonl", (1_000_000_000, 1_000_000_000))
@@ -161,9 +161,9 @@ def test_the_newest_session_of_the_folder_is_continued(tmp_path: Path) -> None:
     assert resumed(SessionRequest(continues=True), where).id == first
 
 
-def test_where_there_is_nothing_to_continue_a_new_session_begins(tmp_path: Path) -> None:
+def test_without_a_session_to_continue_a_new_one_begins(tmp_path: Path) -> None:
     where = place(tmp_path)
-    kept(where)
+    new_session(where)
     below = place(tmp_path, where.cwd / "src")
     session = open_session(SessionRequest(continues=True), below)
     assert not session.is_resumed
@@ -173,10 +173,10 @@ def test_where_there_is_nothing_to_continue_a_new_session_begins(tmp_path: Path)
 def test_a_session_is_found_from_a_folder_below_in_its_repository_and_stays_in_its_file(tmp_path: Path) -> None:
     top = place(tmp_path)
     (top.cwd / ".git").mkdir()
-    kept(top, wanted=SessionRequest(session_id=ID))
+    new_session(top, request=SessionRequest(session_id=ID))
     below = place(tmp_path, top.cwd / "src" / "deep")
     session = open_session(SessionRequest(resume=ID), below)
-    spoken(session, "two", "three")
+    add_exchange(session, "two", "three")
     session.close()
     assert not project_folder(below.config_folder, below.cwd).exists()
     lines = lines_in(project_folder(top.config_folder, top.cwd) / f"{ID}.jsonl")
@@ -192,8 +192,8 @@ def test_a_session_of_one_worktree_is_found_from_another(tmp_path: Path) -> None
         ["worktree", "add", "-q", "-b", "other", str(tmp_path / "tree")],
     ):
         subprocess.run([*git, *arguments], check=True, timeout=LIMIT_SECONDS)
-    kept(top, wanted=SessionRequest(session_id=ID))
-    kept(place(tmp_path, tmp_path / "tree"), wanted=SessionRequest(session_id=OTHER))
+    new_session(top, request=SessionRequest(session_id=ID))
+    new_session(place(tmp_path, tmp_path / "tree"), request=SessionRequest(session_id=OTHER))
     (tmp_path / "tree" / "src").mkdir()
     assert resumed(SessionRequest(resume=ID), place(tmp_path, tmp_path / "tree" / "src")).id == ID
     assert resumed(SessionRequest(resume=OTHER), top).id == OTHER
@@ -202,25 +202,25 @@ def test_a_session_of_one_worktree_is_found_from_another(tmp_path: Path) -> None
 def test_a_session_of_a_folder_in_between_is_not_found(tmp_path: Path) -> None:
     top = place(tmp_path)
     (top.cwd / ".git").mkdir()
-    kept(place(tmp_path, top.cwd / "src"), wanted=SessionRequest(session_id=ID))
+    new_session(place(tmp_path, top.cwd / "src"), request=SessionRequest(session_id=ID))
     for folder in (top.cwd, top.cwd / "src" / "deep", top.cwd / "lib"):
         with pytest.raises(SessionError, match="No conversation found"):
             open_session(SessionRequest(resume=ID), place(tmp_path, folder))
 
 
 def test_a_session_of_another_folder_is_not_found(tmp_path: Path) -> None:
-    kept(place(tmp_path), wanted=SessionRequest(session_id=ID))
-    for wanted in (ID, OTHER):
+    new_session(place(tmp_path), request=SessionRequest(session_id=ID))
+    for request in (ID, OTHER):
         with pytest.raises(SessionError) as refused:
-            open_session(SessionRequest(resume=wanted), place(tmp_path, tmp_path / "elsewhere"))
-        assert refused.value.message == f"No conversation found with session ID: {wanted}"
-        assert refused.value.payload == wanted
+            open_session(SessionRequest(resume=request), place(tmp_path, tmp_path / "elsewhere"))
+        assert refused.value.message == f"No conversation found with session ID: {request}"
+        assert refused.value.payload == request
 
 
 def test_a_session_can_be_named_and_found_by_its_name(tmp_path: Path) -> None:
     where = place(tmp_path)
-    named = kept(where, wanted=SessionRequest(name="my title"))
-    kept(where)
+    named = new_session(where, request=SessionRequest(name="my title"))
+    new_session(where)
     assert resumed(SessionRequest(resume="my title"), where).id == named
     with pytest.raises(SessionError, match="is not a UUID and does not match any session title"):
         open_session(SessionRequest(resume="another title"), where)
@@ -228,9 +228,9 @@ def test_a_session_can_be_named_and_found_by_its_name(tmp_path: Path) -> None:
         open_session(SessionRequest(resume=""), where)
 
 
-def test_a_name_that_fits_many_sessions_is_refused_with_all_of_them(tmp_path: Path) -> None:
+def test_an_ambiguous_title_is_refused_with_all_matches(tmp_path: Path) -> None:
     where = place(tmp_path)
-    both = [kept(where, wanted=SessionRequest(name="my title")) for _ in range(2)]
+    both = [new_session(where, request=SessionRequest(name="my title")) for _ in range(2)]
     with pytest.raises(SessionError, match='"my title" matches 2 sessions') as refused:
         open_session(SessionRequest(resume="my title"), where)
     assert all(session_id in refused.value.message for session_id in both)
@@ -260,20 +260,20 @@ def test_a_session_of_claude_code_is_resumed(tmp_path: Path) -> None:
 
 def test_a_resumed_session_can_be_cut_at_a_message(tmp_path: Path) -> None:
     where = place(tmp_path)
-    kept(where, "one", wanted=SessionRequest(session_id=ID))
-    kept(where, "two", wanted=SessionRequest(resume=ID))
+    new_session(where, "one", request=SessionRequest(session_id=ID))
+    new_session(where, "two", request=SessionRequest(resume=ID))
     path = project_folder(where.config_folder, where.cwd) / f"{ID}.jsonl"
     answer = next(line for line in lines_in(path) if line["type"] == "assistant")["uuid"]
     session = open_session(SessionRequest(resume=ID, resume_at=answer), where)
-    assert words(session) == ["one", "answer to one"]
-    spoken(session, "three", "four")
+    assert texts(session) == ["one", "answer to one"]
+    add_exchange(session, "three", "four")
     session.close()
-    assert words(resumed(SessionRequest(resume=ID), where)) == ["one", "answer to one", "three", "four"]
+    assert texts(resumed(SessionRequest(resume=ID), where)) == ["one", "answer to one", "three", "four"]
 
 
 def test_a_cut_at_a_message_that_is_not_there_is_refused(tmp_path: Path) -> None:
     where = place(tmp_path)
-    kept(where, wanted=SessionRequest(session_id=ID))
+    new_session(where, request=SessionRequest(session_id=ID))
     with pytest.raises(SessionError) as refused:
         open_session(SessionRequest(resume=ID, resume_at=OTHER), where)
     assert refused.value.message == f"No message found with message.uuid of: {OTHER}"
@@ -282,12 +282,12 @@ def test_a_cut_at_a_message_that_is_not_there_is_refused(tmp_path: Path) -> None
 
 def test_a_fork_is_a_copy_with_an_id_of_its_own(tmp_path: Path) -> None:
     where = place(tmp_path)
-    kept(where, "one", wanted=SessionRequest(session_id=ID, name="my title"))
+    new_session(where, "one", request=SessionRequest(session_id=ID, name="my title"))
     folder = project_folder(where.config_folder, where.cwd)
     before = (folder / f"{ID}.jsonl").read_bytes()
     fork = open_session(SessionRequest(resume=ID, forks=True), where)
     assert not (folder / f"{fork.id}.jsonl").exists()  # a copy that nothing is added to is not made
-    spoken(fork, "two", "three")
+    add_exchange(fork, "two", "three")
     fork.close()
     assert (folder / f"{ID}.jsonl").read_bytes() == before
     lines = lines_in(folder / f"{fork.id}.jsonl")
@@ -295,20 +295,20 @@ def test_a_fork_is_a_copy_with_an_id_of_its_own(tmp_path: Path) -> None:
     chained = [line for line in lines if "parentUuid" in line]
     assert [line["parentUuid"] for line in chained] == [None, *(line["uuid"] for line in chained[:-1])]
     again = resumed(SessionRequest(resume=fork.id), where)
-    assert words(again) == ["one", "answer to one", "two", "three"]
+    assert texts(again) == ["one", "answer to one", "two", "three"]
     assert again.history.title == "my title"
 
 
-def test_a_fork_takes_the_id_that_was_asked_for_unless_it_is_taken(tmp_path: Path) -> None:
+def test_a_fork_takes_the_requested_id_unless_it_is_in_use(tmp_path: Path) -> None:
     where = place(tmp_path)
-    kept(where, wanted=SessionRequest(session_id=ID))
-    kept(where, wanted=SessionRequest(resume=ID, forks=True, session_id=OTHER))
-    assert words(resumed(SessionRequest(resume=OTHER), where)) == ["one", "answer to one"] * 2
+    new_session(where, request=SessionRequest(session_id=ID))
+    new_session(where, request=SessionRequest(resume=ID, forks=True, session_id=OTHER))
+    assert texts(resumed(SessionRequest(resume=OTHER), where)) == ["one", "answer to one"] * 2
     with pytest.raises(UsageError, match="is already in use"):
         open_session(SessionRequest(resume=ID, forks=True, session_id=OTHER), where)
 
 
-def test_a_fork_of_a_summed_up_session_of_claude_code_is_read_back_the_same(tmp_path: Path) -> None:
+def test_a_fork_of_a_compacted_session_of_claude_code_is_read_back_the_same(tmp_path: Path) -> None:
     where = place(tmp_path)
     folder = project_folder(where.config_folder, where.cwd)
     folder.mkdir(parents=True)
@@ -321,14 +321,14 @@ def test_a_fork_of_a_summed_up_session_of_claude_code_is_read_back_the_same(tmp_
     assert len((folder / f"{fork.id}.jsonl").read_bytes()) < len((folder / f"{ID}.jsonl").read_bytes())
 
 
-def test_a_resumed_run_that_keeps_nothing_leaves_the_session_as_it_was(tmp_path: Path) -> None:
+def test_a_resumed_run_without_persistence_does_not_change_the_session(tmp_path: Path) -> None:
     where = place(tmp_path)
-    kept(where, wanted=SessionRequest(session_id=ID))
+    new_session(where, request=SessionRequest(session_id=ID))
     path = project_folder(where.config_folder, where.cwd) / f"{ID}.jsonl"
     before = path.read_bytes()
     session = open_session(SessionRequest(resume=ID, persists=False), where)
-    assert words(session) == ["one", "answer to one"]
-    spoken(session, "two", "three")
+    assert texts(session) == ["one", "answer to one"]
+    add_exchange(session, "two", "three")
     session.close()
     assert path.read_bytes() == before
 
@@ -347,36 +347,36 @@ sys.stdin.read()
 """
 
 
-def test_a_session_that_another_process_writes_is_refused_until_that_one_is_gone(tmp_path: Path) -> None:
+def test_a_session_is_refused_while_another_process_writes_it(tmp_path: Path) -> None:
     where = place(tmp_path)
-    kept(where, wanted=SessionRequest(session_id=ID))
+    new_session(where, request=SessionRequest(session_id=ID))
     argv = [sys.executable, "-c", HOLDER, ID, str(where.config_folder), str(where.cwd)]
     with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
         assert holder.stdout is not None
         assert holder.stdout.readline() == b"held\n"
-        for wanted in (SessionRequest(resume=ID), SessionRequest(continues=True)):
+        for request in (SessionRequest(resume=ID), SessionRequest(continues=True)):
             with pytest.raises(SessionError, match=r"is in use by another process.*--fork-session"):
-                open_session(wanted, where)
+                open_session(request, where)
         fork = open_session(SessionRequest(resume=ID, forks=True), where)
-        assert words(fork) == ["one", "answer to one", "held"]
+        assert texts(fork) == ["one", "answer to one", "held"]
         holder.kill()
         holder.wait(LIMIT_SECONDS)
-    assert words(resumed(SessionRequest(resume=ID), where)) == ["one", "answer to one", "held"]
+    assert texts(resumed(SessionRequest(resume=ID), where)) == ["one", "answer to one", "held"]
 
 
 def test_a_session_that_has_just_begun_has_one_writer_too(tmp_path: Path) -> None:
     where = place(tmp_path)
     first = open_session(SessionRequest(session_id=ID), where)
-    spoken(first, "one", "two")
+    add_exchange(first, "one", "two")
     with pytest.raises(SessionError, match="is in use by another process"):
         open_session(SessionRequest(resume=ID), where)
     first.close()
-    assert words(resumed(SessionRequest(resume=ID), where)) == ["one", "two"]
+    assert texts(resumed(SessionRequest(resume=ID), where)) == ["one", "two"]
 
 
-def test_a_session_that_is_let_go_of_in_time_is_waited_for(tmp_path: Path) -> None:
+def test_a_session_that_is_released_in_time_is_waited_for(tmp_path: Path) -> None:
     where = place(tmp_path)
-    kept(where, wanted=SessionRequest(session_id=ID))
+    new_session(where, request=SessionRequest(session_id=ID))
     argv = [sys.executable, "-c", HOLDER, ID, str(where.config_folder), str(where.cwd)]
     with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
         assert holder.stdout is not None
@@ -384,16 +384,16 @@ def test_a_session_that_is_let_go_of_in_time_is_waited_for(tmp_path: Path) -> No
         assert holder.stdout.readline() == b"held\n"
         holder.stdin.close()  # it ends now, while we wait
         session = resumed(SessionRequest(resume=ID), where)
-    assert words(session)[-1] == "held"
+    assert texts(session)[-1] == "held"
 
 
 # Where
 
 
-def test_the_caller_says_who_it_is(tmp_path: Path) -> None:
+def test_the_entrypoint_comes_from_the_environment(tmp_path: Path) -> None:
     assert open_session_module.entrypoint({"CLAUDE_CODE_ENTRYPOINT": "sdk-py"}) == "sdk-py"
     assert open_session_module.entrypoint({"CLAUDE_CODE_ENTRYPOINT": ""}) == "sdk-cli"
     where = Place(tmp_path / "config", tmp_path, "2.1.197", entrypoint="sdk-ts")
     session = open_session(SessionRequest(), where)
-    spoken(session, "one", "two")
+    add_exchange(session, "one", "two")
     assert json.loads(first_text(session).splitlines()[2])["entrypoint"] == "sdk-ts"

@@ -26,7 +26,7 @@ LIMIT_SECONDS = 60
 ORIGIN = Origin(session_id="aaaaaaaa-0000-4000-8000-000000000001", cwd="/project", version="2.1.197")
 
 
-def begun(folder: Path) -> Session:
+def started_session(folder: Path) -> Session:
     session = Session(ORIGIN, folder / "session.jsonl")
     session.prompt("one", permission_mode="default")
     return session
@@ -52,7 +52,7 @@ def messages_in(path: Path) -> list[Line]:
 
 
 def test_nothing_is_written_before_it_is_flushed_and_everything_after(tmp_path: Path) -> None:
-    session = begun(tmp_path)
+    session = started_session(tmp_path)
     assert not (tmp_path / "session.jsonl").exists()
     session.flush()
     session.note("a nudge")
@@ -62,7 +62,7 @@ def test_nothing_is_written_before_it_is_flushed_and_everything_after(tmp_path: 
 
 
 def test_each_line_follows_the_one_before_it(tmp_path: Path) -> None:
-    session = begun(tmp_path)
+    session = started_session(tmp_path)
     session.note("a nudge")
     session.assistant(AnswerHead(id="m"), [(new_uuid(), {"type": "text", "text": t}) for t in "ab"], request_id="r")
     session.synthetic({"id": "s", "model": "<synthetic>"}, uuid=new_uuid(), error="unknown", status=400)
@@ -72,8 +72,8 @@ def test_each_line_follows_the_one_before_it(tmp_path: Path) -> None:
     assert session.leaf == lines[-1]["uuid"]
 
 
-def test_a_message_is_queued_before_it_is_worked_on_whether_its_coming_was_told_or_not(tmp_path: Path) -> None:
-    session = begun(tmp_path)
+def test_every_message_is_recorded_as_queued_before_its_turn(tmp_path: Path) -> None:
+    session = started_session(tmp_path)
     session.enqueue("two")
     session.note("a nudge")
     session.midturn("two")
@@ -90,7 +90,7 @@ def test_a_message_is_queued_before_it_is_worked_on_whether_its_coming_was_told_
 
 
 def test_an_answer_always_has_an_id_and_a_model(tmp_path: Path) -> None:
-    session = begun(tmp_path)
+    session = started_session(tmp_path)
     session.assistant(AnswerHead(id=None), [(new_uuid(), call("a")), (new_uuid(), call("b"))], request_id=None)
     first, second = (line["message"] for line in written(session)[1:])
     assert first["id"] == second["id"]
@@ -99,7 +99,7 @@ def test_an_answer_always_has_an_id_and_a_model(tmp_path: Path) -> None:
 
 
 def test_a_result_that_comes_before_the_answer_is_complete_is_written_after_it(tmp_path: Path) -> None:
-    session = begun(tmp_path)
+    session = started_session(tmp_path)
     first, second = new_uuid(), new_uuid()
     noted = session.tool_result(result("c1"), detail=None, source=first, timestamp="2026-11-15T00:00:00.000Z")
     assert noted.timestamp == "2026-11-15T00:00:00.000Z"
@@ -113,14 +113,14 @@ def test_a_result_that_comes_before_the_answer_is_complete_is_written_after_it(t
 
 
 def test_a_result_whose_answer_never_came_is_not_written(tmp_path: Path) -> None:
-    session = begun(tmp_path)
+    session = started_session(tmp_path)
     session.tool_result(result("c1"), detail=None, source=new_uuid())
     session.prompt("two", permission_mode="default")
     assert [line["message"]["content"] for line in written(session)] == ["one", "two"]
 
 
-def test_the_last_prompt_is_told_in_one_short_line(tmp_path: Path) -> None:
-    session = begun(tmp_path)
+def test_the_last_prompt_is_recorded_in_one_short_line(tmp_path: Path) -> None:
+    session = started_session(tmp_path)
     session.prompt([{"type": "text", "text": "two\nlines " + "x" * 300}, {"type": "image"}], permission_mode="default")
     session.close()
     session.close()
@@ -130,7 +130,7 @@ def test_the_last_prompt_is_told_in_one_short_line(tmp_path: Path) -> None:
 
 
 def test_lines_of_the_last_messages_are_known(tmp_path: Path) -> None:
-    session = begun(tmp_path)
+    session = started_session(tmp_path)
     first, second = new_uuid(), new_uuid()
     session.assistant(AnswerHead(id="m"), [(first, call("c1")), (second, call("c2"))], request_id=None)
     results = [
@@ -143,7 +143,7 @@ def test_lines_of_the_last_messages_are_known(tmp_path: Path) -> None:
 
 
 def test_saves_that_overlap_write_every_line_once_and_in_order(tmp_path: Path) -> None:
-    session = begun(tmp_path)
+    session = started_session(tmp_path)
 
     async def many() -> None:
         saves = []
@@ -160,7 +160,7 @@ def test_saves_that_overlap_write_every_line_once_and_in_order(tmp_path: Path) -
 
 
 def test_a_save_that_is_cancelled_loses_nothing(tmp_path: Path) -> None:
-    session = begun(tmp_path)
+    session = started_session(tmp_path)
 
     async def cancelled() -> None:
         save = asyncio.ensure_future(session.save())
@@ -174,7 +174,7 @@ def test_a_save_that_is_cancelled_loses_nothing(tmp_path: Path) -> None:
     assert [line["message"]["content"] for line in written(session)] == ["one", "after"]
 
 
-def test_what_could_not_be_written_is_written_by_the_next_one(tmp_path: Path) -> None:
+def test_lines_that_could_not_be_written_are_written_by_the_next_flush(tmp_path: Path) -> None:
     blocked = tmp_path / "blocked"
     blocked.write_text("a file where a folder belongs", "utf-8")
     session = Session(ORIGIN, blocked / "session.jsonl")
@@ -186,7 +186,7 @@ def test_what_could_not_be_written_is_written_by_the_next_one(tmp_path: Path) ->
     assert [line["message"]["content"] for line in written(session)] == ["one", "two"]
 
 
-def test_a_line_that_a_crash_has_torn_stays_apart_from_the_next(tmp_path: Path) -> None:
+def test_an_incomplete_line_after_a_crash_is_separated_from_the_next(tmp_path: Path) -> None:
     place = Place(tmp_path / "config", tmp_path, "2.1.197")
     session = open_session(SessionRequest(), place)
     session.prompt("one", permission_mode="default")
@@ -265,7 +265,7 @@ def killed_after(argv: list[str], lines: int, seconds: float) -> int:
     return int(whole[-1]) if whole else lines - 1
 
 
-def test_a_copy_that_was_killed_in_the_making_is_there_as_a_whole_or_not_at_all(tmp_path: Path) -> None:
+def test_a_fork_that_was_killed_is_complete_or_absent(tmp_path: Path) -> None:
     place = Place(tmp_path / "config", tmp_path, "2.1.197")
     source = open_session(SessionRequest(), place)
     for number in range(200):
@@ -295,8 +295,8 @@ def wait_until_it_writes(folder: Path, session_id: str) -> None:
         time.sleep(0.001)
 
 
-def test_a_session_moves_with_the_work(tmp_path: Path) -> None:
-    session = begun(tmp_path)
+def test_lines_record_the_current_working_folder(tmp_path: Path) -> None:
+    session = started_session(tmp_path)
     session.set_cwd("/project/src")
     session.note("two")
     assert [line["cwd"] for line in written(session)] == ["/project", "/project/src"]

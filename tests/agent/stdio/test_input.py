@@ -46,7 +46,7 @@ def user(content: Any, **more: Any) -> bytes:
         (line({}), None),
     ],
 )
-def test_what_a_line_says(data: bytes, item: Item | None) -> None:
+def test_a_line_is_decoded(data: bytes, item: Item | None) -> None:
     assert read_line(data) == item
 
 
@@ -67,7 +67,7 @@ def test_what_a_line_says(data: bytes, item: Item | None) -> None:
         line({"type": "control_request", "request_id": 1, "request": {}}),
     ],
 )
-def test_what_no_host_may_send_is_unreadable_and_says_why(data: bytes) -> None:
+def test_an_invalid_line_is_unreadable_with_a_reason(data: bytes) -> None:
     item = read_line(data)
     assert isinstance(item, Unreadable)
     assert item.reason
@@ -79,7 +79,7 @@ def test_no_line_raises(data: bytes) -> None:
     read_line(data)
 
 
-def heard(data: bytes) -> Inbox:
+def read_input(data: bytes) -> Inbox:
     """An inbox after everything was read from a pipe that was closed."""
 
     async def hear() -> Inbox:
@@ -99,19 +99,19 @@ def heard(data: bytes) -> Inbox:
 
 
 def test_messages_come_in_order_and_the_last_needs_no_line_end() -> None:
-    inbox = heard(user("one") + b"\n\n" + user("two") + b"\r\n" + user("three"))
+    inbox = read_input(user("one") + b"\n\n" + user("two") + b"\r\n" + user("three"))
     assert [prompt.content for prompt in inbox.messages] == ["one", "two", "three"]
     assert inbox.invalid is None
 
 
-def test_the_first_unreadable_line_is_the_one_that_is_told() -> None:
-    inbox = heard(user("one") + b"\n{first\n{second\n")
+def test_the_first_unreadable_line_is_reported() -> None:
+    inbox = read_input(user("one") + b"\n{first\n{second\n")
     assert inbox.invalid is not None
     assert "{first" in inbox.invalid.reason
     assert [prompt.content for prompt in inbox.messages] == ["one"]
 
 
-def test_messages_that_waited_together_are_one() -> None:
+def test_queued_messages_are_merged() -> None:
     assert merge([Prompt("a", "1"), Prompt("b", "2")]) == Prompt("a\nb", "2")
     block = {"type": "text", "text": "b"}
     assert merge([Prompt("a"), Prompt([block])]).content == [{"type": "text", "text": "a"}, block]

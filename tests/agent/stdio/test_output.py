@@ -24,7 +24,7 @@ def read_to_end(descriptor: int, into: list[bytes]) -> None:
     os.close(descriptor)
 
 
-def test_lines_leave_whole_and_in_order_past_a_pipe_that_is_full() -> None:
+def test_lines_are_written_whole_and_in_order_to_a_full_pipe() -> None:
     reading, writing = os.pipe()
     output = Output(writing)
     for number in range(2000):
@@ -38,7 +38,7 @@ def test_lines_leave_whole_and_in_order_past_a_pipe_that_is_full() -> None:
     assert [json.loads(line)["task_id"] for line in b"".join(chunks).splitlines()] == list(map(str, range(2000)))
 
 
-def test_sending_does_not_wait_for_the_reader_and_says_when_too_much_waits() -> None:
+def test_writing_does_not_wait_for_the_reader_and_reports_a_full_queue() -> None:
     reading, writing = os.pipe()
     output = Output(writing)
     output.write(b"x" * (WAITING_LIMIT_BYTES + 1_000_000) + b"\n")
@@ -53,7 +53,7 @@ def test_sending_does_not_wait_for_the_reader_and_says_when_too_much_waits() -> 
     assert sum(map(len, chunks)) == WAITING_LIMIT_BYTES + 1_000_001
 
 
-def test_a_reader_that_is_gone_is_told_to_the_next_sender() -> None:
+def test_writing_after_the_reader_is_gone_raises() -> None:
     reading, writing = os.pipe()
     os.close(reading)
     output = Output(writing)
@@ -65,7 +65,7 @@ def test_a_reader_that_is_gone_is_told_to_the_next_sender() -> None:
     os.close(writing)
 
 
-def test_a_line_that_would_kill_a_client_is_shortened_and_still_whole() -> None:
+def test_a_line_that_is_too_long_for_a_client_is_shortened_and_still_valid() -> None:
     reading, writing = os.pipe()
     output = Output(writing, line_limit_bytes=SDK_LINE_LIMIT_BYTES)
     event = User(
@@ -88,7 +88,7 @@ def test_a_line_that_would_kill_a_client_is_shortened_and_still_whole() -> None:
     assert shown["message"]["content"][0]["content"].startswith("yyy")
 
 
-def test_what_is_short_is_not_shortened() -> None:
+def test_short_values_are_not_shortened() -> None:
     value = {"a": ["b", 1, None, {"c": "d" * 10}]}
     assert shorten(value, 10) == value
 

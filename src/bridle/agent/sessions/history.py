@@ -95,14 +95,14 @@ class _Reading:
             order = order[: order.index(self._entries[until]) + 1]
         if not order:
             return History(title=self._title)
-        kept = self._with_preserved(_conversation(order))
+        entries = self._with_preserved(_conversation(order))
         return History(
-            messages=as_messages((entry.role, entry.content) for entry in kept if entry.role),
+            messages=as_messages((entry.role, entry.content) for entry in entries if entry.role),
             leaf=order[-1].uuid,
-            lines=tuple((entry.uuid, entry.role) for entry in kept if entry.role),
-            chain=frozenset(entry.uuid for entry in kept),
+            lines=tuple((entry.uuid, entry.role) for entry in entries if entry.role),
+            chain=frozenset(entry.uuid for entry in entries),
             title=self._title,
-            usage=_usage_of(kept),
+            usage=_last_usage(entries),
             dropped_tokens=self._dropped,
         )
 
@@ -113,26 +113,26 @@ class _Reading:
         self._anchor = metadata.preservedMessages.anchorUuid if metadata.preservedMessages is not None else None
         self._entries.clear()
 
-    def _with_preserved(self, kept: list[_Entry]) -> list[_Entry]:
+    def _with_preserved(self, entries: list[_Entry]) -> list[_Entry]:
         """Insert the preserved lines after the summary."""
-        for at, entry in enumerate(kept):
+        for at, entry in enumerate(entries):
             if entry.uuid == self._anchor:
-                return [*kept[: at + 1], *self._preserved, *kept[at + 1 :]]
-        return kept
+                return [*entries[: at + 1], *self._preserved, *entries[at + 1 :]]
+        return entries
 
 
 def _conversation(order: list[_Entry]) -> list[_Entry]:
     """Return the path to the last line, with blocks of the same answers and results of their calls."""
     path = _path(order)
     answers = {entry.message_id for entry in order if entry.uuid in path and entry.message_id}
-    kept: list[_Entry] = []
+    entries: list[_Entry] = []
     held: set[str] = set()
     for entry in order:
         is_part = entry.uuid in path or (entry.message_id is not None and entry.message_id in answers)
         if is_part or (entry.source is not None and entry.source in held):
-            kept.append(entry)
+            entries.append(entry)
             held.add(entry.uuid)
-    return kept
+    return entries
 
 
 def _path(order: list[_Entry]) -> set[str]:
@@ -167,8 +167,8 @@ def _entry(line: Line, uuid: str) -> _Entry:
     return entry
 
 
-def _usage_of(kept: list[_Entry]) -> dict[str, object]:
-    for entry in reversed(kept):
+def _last_usage(entries: list[_Entry]) -> dict[str, object]:
+    for entry in reversed(entries):
         if entry.role == "assistant":
             try:
                 usage = msgspec.json.decode(entry.usage)

@@ -119,8 +119,8 @@ def _fork(request: SessionRequest, place: Place, source: Path) -> Session:
     past = _load(request, source, session_id)
     title = request.name or past.title
     opening = transcript_entries.titles(title, session_id=session_id) if title else []
-    kept = path if request.persists else None
-    return Session(_origin(place, session_id), kept, history=past, opening=opening, copied_from=source)
+    transcript = path if request.persists else None
+    return Session(_origin(place, session_id), transcript, history=past, opening=opening, copied_from=source)
 
 
 def _resume(request: SessionRequest, place: Place, source: Path) -> Session:
@@ -133,8 +133,8 @@ def _resume(request: SessionRequest, place: Place, source: Path) -> Session:
             os.close(fd)
         raise
     opening = transcript_entries.titles(request.name, session_id=session_id) if request.name else []
-    kept = source if request.persists else None
-    return Session(_origin(place, session_id), kept, history=past, opening=opening, fd=fd)
+    transcript = source if request.persists else None
+    return Session(_origin(place, session_id), transcript, history=past, opening=opening, fd=fd)
 
 
 def _load(request: SessionRequest, source: Path, session_id: str) -> History:

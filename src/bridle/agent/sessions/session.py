@@ -210,11 +210,11 @@ class Session:
         )
         self._add(line, mark.uuid, mark.timestamp, None)
         preserved = metadata.preserved_messages.uuids if metadata.preserved_messages else []
-        kept = [line for line in self._lines if line[0] in preserved]
+        preserved_lines = [line for line in self._lines if line[0] in preserved]
         note = self._user_line(summary, self._mark(anchor))
         note.is_visible_in_transcript_only = note.is_compact_summary = True
         line_id = self._add_user(note)
-        self._lines = [(anchor, "user"), *kept]
+        self._lines = [(anchor, "user"), *preserved_lines]
         return line_id
 
     def last_lines(self, messages: int) -> list[str]:
