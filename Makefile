@@ -40,7 +40,7 @@ soak:
 	@$(MAKE) test BRIDLE_SIZES=soak
 
 check: $(INSTALLED) lint
-	@$(BIN)/pytest tests/test_layers.py tests/test_deny_list.py tests/cli/test_docs.py tests/loop/test_docs.py
+	@$(BIN)/pytest tests/test_layers.py tests/test_deny_list.py tests/cli/test_docs.py tests/loop/plan/test_docs.py
 
 lint: $(INSTALLED)
 	@$(BIN)/ruff format --quiet --check --diff

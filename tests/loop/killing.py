@@ -20,7 +20,7 @@ from bridle.loop.effects import CheckArgs, ProtectArgs
 from bridle.loop.performers.check import check
 from bridle.loop.performers.protect import protect
 from bridle.loop.working_copy.run_context import RunContext
-from tests.loop.benches import reopen
+from tests.loop.fixtures.repositories import reopen
 from tests.workspace.repositories import picture
 
 

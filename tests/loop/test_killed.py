@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.loop.benches import Scene, scene
+from tests.loop.fixtures.repositories import Scene, scene
 from tests.sizes import SIZES
 
 ROOT = Path(__file__).parents[2]

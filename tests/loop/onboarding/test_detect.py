@@ -174,6 +174,6 @@ def test_files_that_cannot_be_read_say_nothing(tmp_path: Path) -> None:
 
 
 def test_this_repository_tests_itself_with_make() -> None:
-    found = detect(Path(__file__).parents[2], everything)
+    found = detect(Path(__file__).parents[3], everything)
     assert found.check is not None
     assert found.check.command == "make test"

@@ -14,9 +14,9 @@ from bridle.agent.permissions.bash.wrappers import basename
 from bridle.agent.permissions.decide import decide
 from bridle.agent.permissions.rules.policy import Allowed, Policy
 from bridle.agent.permissions.rules.syntax import Rule
-from tests.agent.permissions.hostile import COMMANDS as ROWS
-from tests.agent.permissions.soup import COMMANDS
-from tests.agent.permissions.stubs import Yard, make_yard
+from tests.agent.permissions.fixtures.hostile_commands import COMMANDS as ROWS
+from tests.agent.permissions.fixtures.random_shell import COMMANDS
+from tests.agent.permissions.fixtures.recording_programs import Yard, make_yard
 from tests.sizes import SIZES
 
 READERS = frozenset(

@@ -12,7 +12,7 @@ import pytest
 from bridle.loop.checks import fresh_checkout
 from bridle.loop.checks.setup_commands import setup_key
 from bridle.workspace.git import Git
-from tests.loop.benches import Scene, scene
+from tests.loop.fixtures.repositories import Scene, scene
 from tests.workspace.repositories import picture
 
 FILES: dict[str, str | bytes] = {
@@ -112,7 +112,7 @@ def test_a_checkout_whose_installed_parts_were_changed_is_made_anew(here: Scene)
     assert here.check("echo spoiled > deps/installed")["passed"]
     assert outputs(here.check("cat deps/installed")) == ["v1\n"]
     assert setups(here) == 2
-    assert any("the setup runs again" in line for line in here.heard)
+    assert any("the setup runs again" in line for line in here.printed)
 
 
 def test_a_setup_that_fails_is_a_check_that_failed_and_is_tried_again(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from bridle.agent.permissions.decide import decide
 from bridle.agent.permissions.rules.policy import MODES, Allowed, Asks, Denied, Policy
 from bridle.agent.permissions.rules.syntax import Rule
-from tests.agent.permissions.soup import COMMANDS
+from tests.agent.permissions.fixtures.random_shell import COMMANDS
 
 ALLOW = (Rule("Bash", "git *"), Rule("Bash", "npm test"), Rule("Edit", "src/**"))
 DENY = (Rule("Bash", "rm *"), Rule("Read", "secrets/**"), Rule("Edit", ".github/**"))

@@ -14,7 +14,7 @@ from bridle.loop.plan.model import Plan, Task
 from bridle.loop.plan.read_plan import read_plan
 from bridle.loop.settings.bridle_toml import load_settings
 
-FOLDER = Path(__file__).parents[1] / "scenarios" / "plans"
+FOLDER = Path(__file__).parents[2] / "scenarios" / "plans"
 SCENARIOS = sorted(FOLDER.glob("*.txt"))
 SECTION = re.compile(r"^=== (.+)\n", re.MULTILINE)
 REWRITE = bool(os.environ.get("BRIDLE_REWRITE"))  # read here: tests themselves see no such variable

@@ -15,7 +15,7 @@ import pytest
 from bridle.errors import InternalError, JournalBroken
 from bridle.loop.protection import baseline
 from bridle.workspace import snapshot
-from tests.loop.benches import Scene, reopen, scene
+from tests.loop.fixtures.repositories import Scene, reopen, scene
 from tests.workspace.repositories import picture
 
 MAKEFILE = """PY = python3

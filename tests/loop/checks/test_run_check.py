@@ -18,7 +18,7 @@ from bridle.loop.checks import fixed_tree
 from bridle.loop.checks.run_check import HEAD_CHARACTERS, LOG_LIMIT_BYTES, TAIL_CHARACTERS, create_output
 from bridle.loop.effects import CheckArgs
 from bridle.wire.mask import MASKED, Mask
-from tests.loop.benches import Scene, scene
+from tests.loop.fixtures.repositories import Scene, scene
 from tests.sizes import SIZES
 from tests.workspace.repositories import index, picture
 
@@ -177,7 +177,7 @@ def test_what_a_check_changes_is_told_and_taken_back(here: Scene) -> None:
     assert {name: one for name, one in after.items() if not name.startswith((".ralph", ".a5c"))} == before_files(before)
     assert index(here.folder) == staged
     assert here.check("true")["tree"] == told["tree"]
-    assert any("a.txt" in line for line in here.heard)
+    assert any("a.txt" in line for line in here.printed)
 
 
 def before_files(found: dict[str, tuple[str, bytes]]) -> dict[str, tuple[str, bytes]]:
@@ -223,14 +223,14 @@ def test_a_change_hidden_from_the_index_is_in_the_tree_all_the_same(here: Scene)
     assert clean != hidden == here.check("true")["tree"]
 
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 def _killed_by_its_check(here: Scene, command: str) -> None:
     """A Bridle of its own that runs a check, which kills it and goes on."""
     args = {"task": "T", "iteration": 1, "checks": [{"command": command, "of": "task"}]}
     code = (
-        "import asyncio, json, sys, os, pathlib; from tests.loop.benches import reopen;"
+        "import asyncio, json, sys, os, pathlib; from tests.loop.fixtures.repositories import reopen;"
         "from bridle.loop.performers.check import check;"
         "os.environ['BRIDLE_TO_KILL'] = str(os.getpid());"
         "asyncio.run(check(json.loads(sys.argv[2]), reopen(pathlib.Path(sys.argv[1])).context))"
@@ -246,7 +246,7 @@ def test_what_was_there_before_a_check_that_was_cut_off_is_put_back(here: Scene)
     told = here.check("cat a.txt work.txt; ls")
     assert told["results"][0]["output"].split() == ["one", "unsaved", "a.txt", "mine.txt", "sub", "work.txt"]
     assert running("sleep", "4324") == []
-    assert any("a check was interrupted" in line for line in here.heard)
+    assert any("a check was interrupted" in line for line in here.printed)
     refs = here.git("for-each-ref", "--format=%(refname)", "refs/bridle/snapshots").split()
     assert "junk\n" in [here.git("show", f"{ref}:junk.txt") for ref in refs]
 

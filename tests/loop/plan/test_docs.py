@@ -17,7 +17,7 @@ from bridle.loop.settings.bridle_toml import load_settings
 from tools.settings_reference import PAGE as SETTINGS_PAGE
 from tools.settings_reference import reference
 
-PLANS = (Path(__file__).parents[2] / "docs" / "plan-format.md").read_text(encoding="utf-8")
+PLANS = (Path(__file__).parents[3] / "docs" / "plan-format.md").read_text(encoding="utf-8")
 
 
 def examples(language: str, page: str = PLANS) -> list[str]:

@@ -7,7 +7,7 @@ import pytest
 from bridle.agent.permissions.decide import decide
 from bridle.agent.permissions.rules.policy import Allowed, Asks, Denied, Policy, Verdict
 from bridle.agent.permissions.rules.syntax import Rule, parse_rule
-from tests.agent.permissions.hostile import ALLOW, ASK, COMMANDS, DENY, FILES, FileRow, Row
+from tests.agent.permissions.fixtures.hostile_commands import ALLOW, ASK, COMMANDS, DENY, FILES, FileRow, Row
 
 SOME = ("Bash(git *)", "Bash(npm test)", "Edit")
 STRICT = ("Bash(git *)", "Bash(python3 *)")

@@ -13,7 +13,7 @@ import pytest
 
 from bridle.loop.protection import untracked_files
 from bridle.workspace import snapshot
-from tests.loop.benches import Scene, scene
+from tests.loop.fixtures.repositories import Scene, scene
 
 MINE: dict[str, str | bytes] = {"notes.txt": "mine\r\n", "drafts/one.md": b"\xff\x00", "drafts/two words.md": "two"}
 
