@@ -21,7 +21,7 @@ from bridle.errors import LockHeld, SessionFileUnusable, StateFolderMissing, Usa
 from bridle.hosts.sessions import session_file
 from bridle.hosts.sessions.frontmatter import FRONTMATTER_LIMIT_BYTES, NUMBER_LIMIT, parse, render
 from bridle.hosts.sessions.session import DEFAULT_MAX_ITERATIONS, Session, SessionFile, moment, new_file, new_session
-from tests.agent.fixtures.unprivileged import nobody
+from tests.agent.fixtures.unprivileged import unprivileged
 
 # A hang is a failure; a cold start on a busy machine takes a few seconds.
 LIMIT_SECONDS = 60
@@ -437,7 +437,7 @@ def test_an_unreadable_file_is_refused_with_the_reason(tmp_path: Path) -> None:
     path.write_text(SAMPLE, encoding="utf-8")
     path.chmod(0)
     _open_the_way_to(tmp_path)
-    with nobody(), pytest.raises(SessionFileUnusable, match="Permission denied") as caught:
+    with unprivileged(), pytest.raises(SessionFileUnusable, match="Permission denied") as caught:
         session_file.read(path)
     assert caught.value.payload == errno.EACCES
 
@@ -450,7 +450,7 @@ def test_a_folder_that_cannot_be_written_leaves_the_file_as_it_was(tmp_path: Pat
     path.chmod(0o644)
     folder.chmod(0o555)
     _open_the_way_to(tmp_path)
-    with nobody():
+    with unprivileged():
         for deed in (
             lambda: session_file.write(new_file(path, new_session(NOW), "")),
             lambda: session_file.changed(path, lambda found: found),

@@ -38,17 +38,17 @@ from tests.agent.fixtures.model_answers import (
     CALL,
     FINE,
     USAGE,
-    Heard,
-    asked,
-    asker,
-    hear,
-    heard_from,
+    CollectedAnswer,
+    ask_stage,
+    client_for,
+    collect,
+    collect_from,
 )
 
 
 def test_an_answer_comes_in_pieces_and_each_block_before_the_frame_that_ends_it() -> None:
     blocks = [{"type": "thinking", "thinking": "x" * 30, "signature": "c2ln"}, "Hello.", CALL]
-    heard, stage = asked({"blocks": blocks, "usage": USAGE, "id": "msg_x"})
+    heard, stage = ask_stage({"blocks": blocks, "usage": USAGE, "id": "msg_x"})
     order = [piece.data["type"] if isinstance(piece, StreamFrame) else type(piece).__name__ for piece in heard.pieces]
     assert order == [
         "AnswerStarted",
@@ -79,19 +79,23 @@ def test_an_answer_comes_in_pieces_and_each_block_before_the_frame_that_ends_it(
     assert done[0].block == {"type": "thinking", "thinking": "x" * 30, "signature": "c2ln"}
     assert done[1].block == {"type": "text", "text": "Hello."}
     assert (done[2].block["name"], done[2].block["input"]) == ("Bash", {"command": "ls"})
-    assert (heard.ended.stop_reason, heard.ended.stop_sequence, heard.ended.stop_details) == ("tool_use", None, None)
+    assert (heard.finished.stop_reason, heard.finished.stop_sequence, heard.finished.stop_details) == (
+        "tool_use",
+        None,
+        None,
+    )
 
 
 def test_the_final_usage_joins_what_was_counted_at_the_beginning_and_at_the_end() -> None:
-    heard, _ = asked({"blocks": ["x"], "usage": {**USAGE, "cache_read_input_tokens": 7}})
-    usage = heard.ended.usage
+    heard, _ = ask_stage({"blocks": ["x"], "usage": {**USAGE, "cache_read_input_tokens": 7}})
+    usage = heard.finished.usage
     assert (usage["input_tokens"], usage["output_tokens"], usage["cache_read_input_tokens"]) == (100, 20, 7)
     assert usage["cache_creation"] == {"ephemeral_5m_input_tokens": 0, "ephemeral_1h_input_tokens": 0}
     assert usage["service_tier"] == "standard"
 
 
 def test_a_request_says_honestly_who_makes_it_and_carries_what_the_endpoint_needs() -> None:
-    _, stage = asked(FINE, model="default", ANTHROPIC_CUSTOM_HEADERS="X-One: 1\n\nx-two:  two words ")
+    _, stage = ask_stage(FINE, model="default", ANTHROPIC_CUSTOM_HEADERS="X-One: 1\n\nx-two:  two words ")
     [request] = stage.requests
     assert (request.method, request.path, request.query) == ("POST", "/v1/messages", "beta=true")
     headers = dict(request.headers)
@@ -112,8 +116,8 @@ def test_a_request_says_honestly_who_makes_it_and_carries_what_the_endpoint_need
 def test_one_connection_serves_many_questions() -> None:
     async def main() -> None:
         async with serving(answering(*[chunked(*text_frames(str(number))) for number in range(5)])) as server:
-            heard = Heard()
-            client = asker(server.url, heard)
+            heard = CollectedAnswer()
+            client = client_for(server.url, heard)
             for _ in range(5):
                 heard.pieces += [piece async for piece in client.answer(question())]
             assert (heard.texts, server.connections) == (["0", "1", "2", "3", "4"], 1)
@@ -126,7 +130,7 @@ def test_one_connection_serves_many_questions() -> None:
 def test_whoever_stops_listening_at_the_end_of_an_answer_keeps_the_connection() -> None:
     async def main() -> None:
         async with serving(answering(*[chunked(*text_frames("x"))] * 3)) as server:
-            client = asker(server.url, Heard())
+            client = client_for(server.url, CollectedAnswer())
             for _ in range(3):
                 async with aclosing(client.answer(question())) as pieces:
                     async for piece in pieces:
@@ -146,8 +150,8 @@ def test_an_answer_is_over_with_its_last_frame_although_the_server_keeps_sending
             await peer.left()
 
         async with serving(play) as server:
-            heard = await hear(server.url)
-            assert (heard.texts, heard.ended.stop_reason) == (["x"], "end_turn")
+            heard = await collect(server.url)
+            assert (heard.texts, heard.finished.stop_reason) == (["x"], "end_turn")
             await server.all_left()
 
     asyncio.run(main())
@@ -167,7 +171,7 @@ def test_an_answer_cut_into_two_parts_at_any_byte_gives_the_same_pieces() -> Non
                 await peer.send(second)
 
         async with serving(play) as server:
-            client = asker(server.url, Heard())
+            client = client_for(server.url, CollectedAnswer())
             expected: list[AnswerPiece] = []
             for cut in range(len(whole)):
                 parts[:] = [whole[:cut], whole[cut:]]
@@ -182,7 +186,7 @@ def test_an_answer_cut_into_two_parts_at_any_byte_gives_the_same_pieces() -> Non
 def test_a_server_that_answers_in_one_document_although_a_stream_was_asked_for_is_understood() -> None:
     async def main() -> None:
         async with serving(answering(ok(message("whole"), request_id="req_7"))) as server:
-            heard = await hear(server.url)
+            heard = await collect(server.url)
             assert (heard.kinds, heard.texts) == (["AnswerStarted", "BlockFinished", "AnswerFinished"], ["whole"])
             assert (heard.only(AnswerStarted)[0].final, heard.only(AnswerStarted)[0].request_id) == (True, "req_7")
 
@@ -191,7 +195,7 @@ def test_a_server_that_answers_in_one_document_although_a_stream_was_asked_for_i
 
 @pytest.mark.parametrize("raw", ['{"command": "ech', "[1, 2]", "7", "{", "nonsense", '{"a": NaN}', "[" * 5000])
 def test_an_input_that_is_no_json_object_is_kept_as_it_stands(raw: str) -> None:
-    heard, _ = asked({"blocks": [{**CALL, "raw_input": raw}]})
+    heard, _ = ask_stage({"blocks": [{**CALL, "raw_input": raw}]})
     [done] = heard.only(BlockFinished)
     assert done.block["input"] == {"__unparsedToolInput": {"raw": raw, "len": len(raw)}}
 
@@ -201,7 +205,7 @@ def test_an_input_that_is_no_json_object_is_kept_as_it_stands(raw: str) -> None:
     [('{"a": "\\ud800"}', {"a": "\ud800"}), ('{"n": 123456789012345678901}', {"n": 123456789012345678901}), ("{}", {})],
 )
 def test_an_input_that_is_json_by_the_letter_is_read(raw: str, value: object) -> None:
-    heard, _ = asked({"blocks": [{**CALL, "raw_input": raw}]})
+    heard, _ = ask_stage({"blocks": [{**CALL, "raw_input": raw}]})
     assert heard.only(BlockFinished)[0].block["input"] == value
 
 
@@ -213,8 +217,8 @@ def test_a_refusal_ends_the_answer_with_its_details() -> None:
             "message_delta", delta={"stop_reason": "refusal", "stop_details": details}, usage={"output_tokens": 2}
         )
         async with serving(answering(chunked(*frames))) as server:
-            heard = await hear(server.url)
-            assert (heard.ended.stop_reason, heard.ended.stop_details) == ("refusal", details)
+            heard = await collect(server.url)
+            assert (heard.finished.stop_reason, heard.finished.stop_details) == ("refusal", details)
 
     asyncio.run(main())
 
@@ -230,7 +234,7 @@ def test_what_nobody_knows_yet_goes_by_and_disturbs_nothing() -> None:
             b'event: ping\ndata: {"type": "ping"}\n\n',
         ]
         async with serving(answering(chunked(*frames))) as server:
-            heard = await hear(server.url)
+            heard = await collect(server.url)
             assert heard.texts == ["fine"]
             kinds = [piece.data["type"] for piece in heard.only(StreamFrame)]
             assert ("new_frame" in kinds, "ping" in kinds) == (True, False)
@@ -247,7 +251,7 @@ def test_whoever_leaves_in_mid_answer_leaves_no_connection(how: str) -> None:
             await peer.left()
 
         async with serving(play) as server:
-            client = asker(server.url, Heard())
+            client = client_for(server.url, CollectedAnswer())
             reached = asyncio.Event()
 
             async def listen() -> None:
@@ -275,8 +279,8 @@ def test_whoever_leaves_in_mid_answer_leaves_no_connection(how: str) -> None:
 def test_cancelling_a_wait_between_tries_leaves_no_connection() -> None:
     async def main() -> None:
         async with serving(answering(status(500), status(500))) as server:
-            heard = Heard()
-            client = asker(server.url, heard)
+            heard = CollectedAnswer()
+            client = client_for(server.url, heard)
             waiting = asyncio.Event()
 
             async def sleep(_: float) -> None:
@@ -309,7 +313,9 @@ def test_a_setting_that_is_wrong_is_named(name: str, value: str) -> None:
     environment = {"ANTHROPIC_BASE_URL": "http://127.0.0.1:9", "ANTHROPIC_API_KEY": "k", name: value}
 
     async def main() -> None:
-        async for _ in asker(environment["ANTHROPIC_BASE_URL"], Heard(), **environment).answer(question()):
+        async for _ in client_for(environment["ANTHROPIC_BASE_URL"], CollectedAnswer(), **environment).answer(
+            question()
+        ):
             pass
 
     with pytest.raises(UsageError, match=name):
@@ -319,7 +325,7 @@ def test_a_setting_that_is_wrong_is_named(name: str, value: str) -> None:
 def test_half_characters_in_the_conversation_are_sent_as_text() -> None:
     half = ({"role": "user", "content": "a\ud800b"}, {"role": "user", "content": json.dumps(10**30)})
     with running(load_script({"answers": [FINE]})) as stage:
-        heard = heard_from(stage.url, question(messages=half))
+        heard = collect_from(stage.url, question(messages=half))
         assert heard.texts == ["fine"]
         assert "a?b" in json.dumps(stage.requests[0].body)
 
@@ -334,5 +340,5 @@ def test_connect_gives_a_client_for_the_plain_endpoint() -> None:
 
 
 def test_an_end_is_the_last_piece() -> None:
-    heard, _ = asked(FINE)
+    heard, _ = ask_stage(FINE)
     assert isinstance(heard.pieces[-1], AnswerFinished)

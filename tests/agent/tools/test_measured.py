@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from bridle.agent.tools.contract.declarations import EDIT, GLOB, GREP, NOTEBOOK_EDIT, READ, WEB_FETCH, WRITE
-from tests.agent.fixtures.file_tool_calls import MEASURED, Desk, at_home, do, lay_out
+from tests.agent.fixtures.file_tool_calls import MEASURED, FileToolCalls, change_file, create_files, in_folder
 from tests.agent.fixtures.shell_session import recorded
 
 FILES = ("Read", "Write", "Edit", "NotebookEdit")
@@ -38,41 +38,41 @@ def test_files_are_shown_and_changed_as_measured(tmp_path: Path, name: str) -> N
     scene = json.loads((MEASURED / f"{name}.json").read_text("utf-8"))
     folder = tmp_path / "workspace"
     folder.mkdir()
-    lay_out(folder, scene["files"])
-    desk = Desk(folder)
+    create_files(folder, scene["files"])
+    desk = FileToolCalls(folder)
     for step in scene["steps"]:
         if "act" in step:
-            do(folder, *step["act"])
+            change_file(folder, *step["act"])
             continue
-        answer = desk.call(step["tool"], **at_home(step["input"], folder))
-        wanted = at_home([step["content"], step["is_error"], step["detail"]], folder)
+        answer = desk.call(step["tool"], **in_folder(step["input"], folder))
+        wanted = in_folder([step["content"], step["is_error"], step["detail"]], folder)
         assert [answer.content, answer.is_error, answer.detail] == wanted, step["input"]
         _same_order(answer.detail, step["detail"])
 
 
 @pytest.mark.parametrize("name", ["02-tools-basic", "23-tool-shapes", "26a-long-lines"])
 def test_files_are_shown_and_changed_as_recorded(tmp_path: Path, name: str) -> None:
-    lay_out(tmp_path, {**WORKPLACE, "wide.txt": {"text": _wide()}, **_as_recorded(name)})
-    desk = Desk(tmp_path)
+    create_files(tmp_path, {**WORKPLACE, "wide.txt": {"text": _wide()}, **_as_recorded(name)})
+    desk = FileToolCalls(tmp_path)
     seen = 0
     for call, block, detail in recorded(name, *FILES):
-        answer = desk.call(call["name"], **at_home(call["input"], tmp_path))
-        assert answer.content == at_home(block["content"], tmp_path), call["input"]
+        answer = desk.call(call["name"], **in_folder(call["input"], tmp_path))
+        assert answer.content == in_folder(block["content"], tmp_path), call["input"]
         assert answer.is_error is block.get("is_error", False)
-        assert answer.detail == at_home(detail, tmp_path)
+        assert answer.detail == in_folder(detail, tmp_path)
         _same_order(answer.detail, detail)
         seen += 1
     assert seen >= 3
 
 
 def test_searches_are_answered_as_recorded(tmp_path: Path) -> None:
-    lay_out(tmp_path, {name: WORKPLACE[name] for name in ("src/app.py", "README.md", "notes.txt")})
+    create_files(tmp_path, {name: WORKPLACE[name] for name in ("src/app.py", "README.md", "notes.txt")})
     subprocess.run(["git", "init", "-q", str(tmp_path)], check=True, timeout=60)
-    desk = Desk(tmp_path)
+    desk = FileToolCalls(tmp_path)
     for call, block, detail in recorded("02b-tools-search", "Glob", "Grep"):
-        answer = desk.call(call["name"], **at_home(call["input"], tmp_path))
-        assert answer.content == at_home(block["content"], tmp_path), call["input"]
-        wanted = at_home(detail, tmp_path)
+        answer = desk.call(call["name"], **in_folder(call["input"], tmp_path))
+        assert answer.content == in_folder(block["content"], tmp_path), call["input"]
+        wanted = in_folder(detail, tmp_path)
         if "durationMs" in wanted:
             wanted["durationMs"] = answer.detail["durationMs"]
         assert answer.detail == wanted

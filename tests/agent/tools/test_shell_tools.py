@@ -7,7 +7,7 @@ from pathlib import Path
 
 from bridle.agent.skills.catalogue import Skills
 from bridle.agent.tools.skill import SkillTool
-from tests.agent.fixtures.shell_session import play, workplace
+from tests.agent.fixtures.shell_session import run_story, shell_session
 
 MEASURED = Path(__file__).parents[1] / "fixtures" / "measured" / "schemas.json"
 
@@ -24,12 +24,12 @@ LATE = (
 
 def test_names_and_schemas_are_those_of_the_real_tools(tmp_path: Path) -> None:
     async def story() -> None:
-        async with workplace(tmp_path) as place:
+        async with shell_session(tmp_path) as place:
             ours = {tool.name: tool for tool in (*place.tools.values(), SkillTool(Skills([]), session_id="s"))}
             assert {name: tool.schema for name, tool in ours.items()} == json.loads(MEASURED.read_text("utf-8"))
             assert all(len(tool.description) > 50 for tool in ours.values())
 
-    play(story)
+    run_story(story)
 
 
 def test_what_runs_commands_is_loaded_with_the_first_one() -> None:

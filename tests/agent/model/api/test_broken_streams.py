@@ -22,20 +22,20 @@ from tests.agent.fixtures.model_answers import (
     FINE,
     LONG,
     USAGE,
-    asked,
+    ask_stage,
+    collect,
     error,
-    hear,
     streams,
 )
 
 
 def test_a_stream_that_breaks_off_is_asked_for_whole_and_only_the_whole_answer_counts() -> None:
     broken = {"kind": "drop_connection", "blocks": [LONG], "after_events": 5, "usage": {"input_tokens": 9}}
-    heard, stage = asked(broken, FINE)
+    heard, stage = ask_stage(broken, FINE)
     assert heard.kinds == ["AnswerStarted", "AnswerRestarted", "AnswerStarted", "BlockFinished", "AnswerFinished"]
     assert streams(stage) == [True, False]
     assert (heard.texts, heard.waits) == (["fine"], [])
-    assert (heard.ended.usage["input_tokens"], heard.ended.usage["output_tokens"]) == (100, 20)
+    assert (heard.finished.usage["input_tokens"], heard.finished.usage["output_tokens"]) == (100, 20)
     last = heard.only(AnswerStarted)[1]
     assert (last.final, last.message["stop_reason"], last.message["usage"]["output_tokens"]) == (True, "end_turn", 20)
 
@@ -59,7 +59,7 @@ def test_blocks_that_started_nothing_do_not_keep_a_broken_answer(first: list[byt
             await peer.send(chunked(*first, *UNFINISHED_CALL, ends=False) if peer.number == 1 else ok(message("fine")))
 
         async with serving(play) as server:
-            heard = await hear(server.url)
+            heard = await collect(server.url)
             assert heard.kinds == [
                 "AnswerStarted",
                 "BlockFinished",
@@ -103,7 +103,7 @@ def test_a_stream_that_breaks_off_after_a_call_leaves_the_call_standing(
     async def main() -> None:
         parts = [*TOOL_FRAMES, *([ending] if ending else [])]
         async with serving(answering(chunked(*parts, ends=ends, request_id="req_1"))) as server:
-            heard = await hear(server.url)
+            heard = await collect(server.url)
             assert heard.kinds == ["AnswerStarted", "BlockFinished", "BlockFinished", "AnswerBroken"]
             [broken] = heard.only(AnswerBroken)
             assert (broken.text, broken.error, broken.status) == (text, kind, None)
@@ -118,9 +118,9 @@ def test_an_answer_that_lacks_only_its_last_frame_is_complete(missing: int) -> N
     async def main() -> None:
         frames = text_frames("done", output_tokens=8)
         async with serving(answering(chunked(*frames[: len(frames) - missing], ends=False))) as server:
-            heard = await hear(server.url)
+            heard = await collect(server.url)
             assert (heard.kinds, heard.texts) == (["AnswerStarted", "BlockFinished", "AnswerFinished"], ["done"])
-            assert (heard.ended.stop_reason, heard.ended.usage["output_tokens"]) == ("end_turn", 8)
+            assert (heard.finished.stop_reason, heard.finished.usage["output_tokens"]) == ("end_turn", 8)
 
     asyncio.run(main())
 
@@ -130,23 +130,23 @@ def test_a_server_that_leaves_out_the_end_of_the_last_block_is_understood() -> N
         frames = text_frames("done")
         del frames[3]
         async with serving(answering(chunked(*frames))) as server:
-            assert (await hear(server.url)).texts == ["done"]
+            assert (await collect(server.url)).texts == ["done"]
 
     asyncio.run(main())
 
 
 def test_an_overload_in_mid_answer_is_asked_for_whole_at_once() -> None:
     broken = {"kind": "overloaded_in_stream", "blocks": [LONG], "after_events": 4, "usage": USAGE}
-    heard, stage = asked(broken, FINE)
+    heard, stage = ask_stage(broken, FINE)
     assert heard.kinds == ["AnswerStarted", "AnswerRestarted", "AnswerStarted", "BlockFinished", "AnswerFinished"]
     assert (streams(stage), heard.waits) == ([True, False], [])
-    assert heard.ended.usage["input_tokens"] == 100
+    assert heard.finished.usage["input_tokens"] == 100
 
 
 @pytest.mark.parametrize("after", [0, 1])
 def test_an_overload_before_any_content_is_waited_for_in_silence(after: int) -> None:
     broken = {"kind": "overloaded_in_stream", "blocks": ["x"], "after_events": after, "times": 2, "usage": USAGE}
-    heard, stage = asked(broken, FINE)
+    heard, stage = ask_stage(broken, FINE)
     assert heard.kinds == [
         *(["AnswerStarted", "AnswerRestarted"] * 2 if after else []),
         "AnswerStarted",
@@ -154,12 +154,12 @@ def test_an_overload_before_any_content_is_waited_for_in_silence(after: int) -> 
         "AnswerFinished",
     ]
     assert (streams(stage), heard.waits) == ([True] * 3, [0.5, 1.0])
-    assert heard.ended.usage["input_tokens"] == 100
+    assert heard.finished.usage["input_tokens"] == 100
 
 
 def test_an_overload_that_stays_at_the_beginning_ends_with_whole_answers() -> None:
     broken = {"kind": "overloaded_in_stream", "blocks": ["x"], "after_events": 1, "times": "forever"}
-    heard, stage = asked(broken, CLAUDE_CODE_MAX_RETRIES="2")
+    heard, stage = ask_stage(broken, CLAUDE_CODE_MAX_RETRIES="2")
     assert streams(stage) == [True] * 3 + [False] * 3
     assert [piece.attempt for piece in heard.only(Retrying)] == [1, 2]
     assert heard.failure is not None
@@ -172,20 +172,20 @@ def test_an_overload_that_stays_at_the_beginning_ends_with_whole_answers() -> No
 @pytest.mark.parametrize("after", [0, 3])
 def test_a_stream_that_is_nonsense_is_asked_for_whole(text: str, after: int) -> None:
     broken = {"kind": "malformed", "text": text, "after_events": after, "blocks": [LONG]}
-    heard, stage = asked(broken, FINE)
+    heard, stage = ask_stage(broken, FINE)
     assert (heard.texts, streams(stage), heard.waits) == (["fine"], [True, False], [])
     assert (AnswerRestarted() in heard.pieces) is bool(after)
 
 
 def test_a_stream_that_stands_still_is_given_up_and_asked_for_whole() -> None:
     broken = {"kind": "hang", "blocks": [LONG], "after_events": 4}
-    heard, stage = asked(broken, FINE, CLAUDE_STREAM_IDLE_TIMEOUT_MS="500")
+    heard, stage = ask_stage(broken, FINE, CLAUDE_STREAM_IDLE_TIMEOUT_MS="500")
     assert (heard.texts, streams(stage)) == (["fine"], [True, False])
     assert AnswerRestarted() in heard.pieces
 
 
 def test_a_server_that_says_nothing_is_asked_again_and_then_given_up() -> None:
-    heard, stage = asked({"kind": "hang", "times": "forever"}, API_TIMEOUT_MS="50", CLAUDE_CODE_MAX_RETRIES="1")
+    heard, stage = ask_stage({"kind": "hang", "times": "forever"}, API_TIMEOUT_MS="50", CLAUDE_CODE_MAX_RETRIES="1")
     assert heard.only(Retrying) == [Retrying(1, 1, 500.0, None, "unknown")]
     assert heard.failure is not None
     assert (heard.failure.text, heard.failure.error, heard.failure.status) == (
@@ -197,7 +197,7 @@ def test_a_server_that_says_nothing_is_asked_again_and_then_given_up() -> None:
 
 
 def test_a_server_that_does_not_stream_is_asked_for_whole_after_a_404() -> None:
-    heard, stage = asked(error(404, times=1), FINE)
+    heard, stage = ask_stage(error(404, times=1), FINE)
     assert (heard.texts, streams(stage), heard.waits) == (["fine"], [True, False], [])
 
 
@@ -206,9 +206,9 @@ def test_an_answer_that_does_not_fit_is_asked_for_with_what_fits() -> None:
         "input length and `max_tokens` exceed context limit: 190000 + 64000 > 200000, "
         "decrease input length or `max_tokens` and try again"
     )
-    heard, stage = asked(error(400, times=1, message=words), FINE)
+    heard, stage = ask_stage(error(400, times=1, message=words), FINE)
     assert [request.body["max_tokens"] for request in stage.requests] == [64000, 9000]
     assert (heard.texts, heard.waits) == (["fine"], [])
-    heard, stage = asked(error(400, message=words))
+    heard, stage = ask_stage(error(400, message=words))
     assert len(stage.requests) == 2
     assert heard.failure is not None

@@ -16,26 +16,26 @@ from tests.agent.fixtures.loopback_server import (
 from tests.agent.fixtures.model_answers import (
     FINE,
     LONG,
-    asked,
+    ask_stage,
+    collect,
+    collect_from,
     error,
-    hear,
-    heard_from,
-    place,
+    host_and_port,
     streams,
 )
 
 
 def test_a_model_in_demand_is_given_up_after_three_overloads_in_a_row() -> None:
-    heard, stage = asked(error(529))
+    heard, stage = ask_stage(error(529))
     assert (len(stage.requests), heard.waits) == (3, [0.5, 1.0])
     assert heard.failure is not None
     assert heard.failure.text == (
         "API Error: Repeated 529 Overloaded errors. The API is at capacity — this is usually temporary. Try again in a "
-        f"moment. If it persists, check your inference gateway ({place(stage)})."
+        f"moment. If it persists, check your inference gateway ({host_and_port(stage)})."
     )
     assert (heard.failure.status, heard.failure.error, heard.failure.request_id) == (None, "server_error", None)
-    assert len(asked(error(529), model="haiku")[1].requests) == 11
-    heard, stage = asked(error(529, times=2), error(500, times=1), error(529, times=2), FINE)
+    assert len(ask_stage(error(529), model="haiku")[1].requests) == 11
+    heard, stage = ask_stage(error(529, times=2), error(500, times=1), error(529, times=2), FINE)
     assert (heard.texts, len(stage.requests)) == (["fine"], 6)
 
 
@@ -91,10 +91,10 @@ PASSING = "This is a server-side issue, usually temporary — try again in a mom
 def test_a_trouble_that_stays_ends_the_turn_in_the_words_that_programs_look_for(
     code: int, said: str, text: str, kind: str, reason: str
 ) -> None:
-    heard, stage = asked(error(code, message=said), CLAUDE_CODE_MAX_RETRIES="0")
+    heard, stage = ask_stage(error(code, message=said), CLAUDE_CODE_MAX_RETRIES="0")
     failure = heard.failure
     assert failure is not None
-    assert failure.text == text.replace("PLACE", place(stage))
+    assert failure.text == text.replace("PLACE", host_and_port(stage))
     assert (failure.status, failure.error, failure.terminal_reason) == (code, kind, reason)
     assert failure.request_id == stage.requests[-1].request_id
 
@@ -103,7 +103,7 @@ def test_a_trouble_that_stays_ends_the_turn_in_the_words_that_programs_look_for(
 def test_an_error_page_that_is_no_document_is_told_on_one_line(body: bytes) -> None:
     async def main() -> str:
         async with serving(answering(status(502, body, "text/html"))) as server:
-            heard = await hear(server.url, CLAUDE_CODE_MAX_RETRIES="0")
+            heard = await collect(server.url, CLAUDE_CODE_MAX_RETRIES="0")
             assert heard.failure is not None
             return heard.failure.text
 
@@ -113,13 +113,13 @@ def test_an_error_page_that_is_no_document_is_told_on_one_line(body: bytes) -> N
 
 
 def test_a_token_that_is_refused_means_not_logged_in() -> None:
-    heard, _ = asked(error(401), ANTHROPIC_API_KEY="", ANTHROPIC_AUTH_TOKEN="t", CLAUDE_CODE_MAX_RETRIES="0")
+    heard, _ = ask_stage(error(401), ANTHROPIC_API_KEY="", ANTHROPIC_AUTH_TOKEN="t", CLAUDE_CODE_MAX_RETRIES="0")
     assert heard.failure is not None
     assert (heard.failure.text, heard.failure.status) == ("Not logged in · Please run /login", 401)
 
 
 def test_without_any_credential_nothing_is_asked() -> None:
-    heard, stage = asked(FINE, ANTHROPIC_API_KEY="")
+    heard, stage = ask_stage(FINE, ANTHROPIC_API_KEY="")
     assert (heard.pieces, stage.requests) == ([], ())
     assert heard.failure is not None
     assert (heard.failure.text, heard.failure.error) == ("Not logged in · Please run /login", "authentication_failed")
@@ -129,7 +129,7 @@ def test_without_any_credential_nothing_is_asked() -> None:
 def test_nobody_who_listens_is_told_after_the_last_try() -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
-        heard = heard_from(f"http://127.0.0.1:{free.getsockname()[1]}", CLAUDE_CODE_MAX_RETRIES="2")
+        heard = collect_from(f"http://127.0.0.1:{free.getsockname()[1]}", CLAUDE_CODE_MAX_RETRIES="2")
     assert [(piece.status, piece.error) for piece in heard.only(Retrying)] == [(None, "unknown")] * 2
     assert heard.failure is not None
     assert heard.failure.text == "API Error: Unable to connect to API (ConnectionRefused)"
@@ -137,10 +137,10 @@ def test_nobody_who_listens_is_told_after_the_last_try() -> None:
 
 
 def test_a_connection_that_always_breaks_is_told() -> None:
-    heard, stage = asked({"kind": "drop_connection", "times": "forever"}, CLAUDE_CODE_MAX_RETRIES="0")
+    heard, stage = ask_stage({"kind": "drop_connection", "times": "forever"}, CLAUDE_CODE_MAX_RETRIES="0")
     assert heard.failure is not None
     assert heard.failure.text == "API Error: Unable to connect to API (ECONNRESET)"
-    heard, stage = asked({"kind": "drop_connection", "blocks": [LONG], "after_events": 4, "times": "forever"})
+    heard, stage = ask_stage({"kind": "drop_connection", "blocks": [LONG], "after_events": 4, "times": "forever"})
     assert heard.failure is not None
     assert heard.failure.text == (
         "API Error: Connection to the API was lost (ECONNRESET). This is usually temporary — try again."
@@ -159,7 +159,7 @@ def test_a_connection_that_always_breaks_is_told() -> None:
     ],
 )
 def test_an_answer_that_is_none_ends_the_turn(body: str, content_type: str, text: str | None) -> None:
-    heard, stage = asked({"kind": "malformed", "text": body, "content_type": content_type, "times": "forever"})
+    heard, stage = ask_stage({"kind": "malformed", "text": body, "content_type": content_type, "times": "forever"})
     assert heard.failure is not None
     assert heard.failure.text == text or heard.failure.text.startswith("API Error: API returned an empty or malformed")
     assert (heard.failure.error, heard.failure.status, heard.waits) == ("unknown", None, [])

@@ -9,7 +9,7 @@ from bridle.agent.model.api.stream_pieces import ModelFallback, Retrying
 from tests.agent.fixtures.model_answers import (
     FINE,
     Answer,
-    asked,
+    ask_stage,
     error,
     models,
     streams,
@@ -29,13 +29,13 @@ from tests.agent.fixtures.model_answers import (
     ],
 )
 def test_a_trouble_that_passes_is_waited_for_and_told(code: int, word: str) -> None:
-    heard, stage = asked(error(code, times=2), FINE)
+    heard, stage = ask_stage(error(code, times=2), FINE)
     assert heard.only(Retrying) == [Retrying(1, 10, 500.0, code, word), Retrying(2, 10, 1000.0, code, word)]
     assert (heard.waits, heard.texts, streams(stage)) == ([0.5, 1.0], ["fine"], [True, True, True])
 
 
 def test_waits_double_up_to_half_a_minute_and_end_after_ten_tries() -> None:
-    heard, stage = asked(error(429))
+    heard, stage = ask_stage(error(429))
     assert heard.waits == [0.5, 1, 2, 4, 8, 16, 32, 32, 32, 32]
     assert [piece.attempt for piece in heard.only(Retrying)] == list(range(1, 11))
     assert len(stage.requests) == 11
@@ -43,48 +43,48 @@ def test_waits_double_up_to_half_a_minute_and_end_after_ten_tries() -> None:
 
 @pytest.mark.parametrize(("told", "waited"), [("3", 3.0), ("1.5", 1.5), ("0", 0.5), ("soon", 0.5), ("-1", 0.5)])
 def test_a_server_that_names_the_wait_gets_exactly_that(told: str, waited: float) -> None:
-    heard, _ = asked(error(429, times=1, headers={"retry-after": told}), FINE)
+    heard, _ = ask_stage(error(429, times=1, headers={"retry-after": told}), FINE)
     assert heard.waits == [waited]
     assert heard.only(Retrying)[0].delay_ms == waited * 1000
 
 
 def test_a_wait_that_is_named_in_milliseconds_or_by_a_date_is_understood() -> None:
-    heard, _ = asked(error(503, times=1, headers={"retry-after-ms": "250"}), FINE)
+    heard, _ = ask_stage(error(503, times=1, headers={"retry-after-ms": "250"}), FINE)
     assert heard.waits == [0.25]
-    heard, _ = asked(error(503, times=1, headers={"retry-after": "Wed, 21 Oct 2015 07:28:00 GMT"}), FINE)
+    heard, _ = ask_stage(error(503, times=1, headers={"retry-after": "Wed, 21 Oct 2015 07:28:00 GMT"}), FINE)
     assert heard.waits == [0.5]
 
 
 def test_a_server_that_names_a_wait_of_many_hours_ends_the_turn() -> None:
-    heard, stage = asked(error(429, headers={"retry-after": "18000"}, message="come back tomorrow"))
+    heard, stage = ask_stage(error(429, headers={"retry-after": "18000"}, message="come back tomorrow"))
     assert (heard.waits, len(stage.requests)) == ([], 1)
     assert heard.failure is not None
     assert heard.failure.text == "API Error: Request rejected (429) · come back tomorrow"
 
 
 def test_what_the_server_says_about_trying_again_counts() -> None:
-    heard, stage = asked(error(500, headers={"x-should-retry": "false"}))
+    heard, stage = ask_stage(error(500, headers={"x-should-retry": "false"}))
     assert (heard.waits, len(stage.requests)) == ([], 1)
-    heard, stage = asked(error(400, times=1, headers={"x-should-retry": "true"}), FINE)
+    heard, stage = ask_stage(error(400, times=1, headers={"x-should-retry": "true"}), FINE)
     assert (heard.only(Retrying), heard.texts) == ([Retrying(1, 10, 500.0, 400, "unknown")], ["fine"])
 
 
 def test_the_number_of_tries_can_be_set() -> None:
-    heard, stage = asked(error(500), CLAUDE_CODE_MAX_RETRIES="3")
+    heard, stage = ask_stage(error(500), CLAUDE_CODE_MAX_RETRIES="3")
     assert [(piece.attempt, piece.max_retries) for piece in heard.only(Retrying)] == [(1, 3), (2, 3), (3, 3)]
     assert len(stage.requests) == 4
-    heard, stage = asked(error(500), CLAUDE_CODE_MAX_RETRIES="0")
+    heard, stage = ask_stage(error(500), CLAUDE_CODE_MAX_RETRIES="0")
     assert (heard.waits, len(stage.requests)) == ([], 1)
 
 
 def test_a_server_that_hangs_up_before_its_answer_is_asked_again() -> None:
-    heard, stage = asked({"kind": "drop_connection"}, FINE)
+    heard, stage = ask_stage({"kind": "drop_connection"}, FINE)
     assert heard.only(Retrying) == [Retrying(1, 10, 500.0, None, "unknown")]
     assert (heard.texts, streams(stage)) == (["fine"], [True, True])
 
 
 def test_another_model_is_asked_after_three_overloads() -> None:
-    heard, stage = asked(error(529, times=3), FINE, fallbacks="sonnet")
+    heard, stage = ask_stage(error(529, times=3), FINE, fallbacks="sonnet")
     assert models(stage) == ["claude-opus-4-8"] * 3 + ["claude-sonnet-5"]
     sonnet = resolve_model("sonnet", {})
     words = "Switched to Sonnet 5 due to high demand for Opus 4.8"
@@ -95,7 +95,7 @@ def test_another_model_is_asked_after_three_overloads() -> None:
 
 
 def test_every_model_of_the_list_has_its_turn_and_the_last_one_all_tries() -> None:
-    heard, stage = asked(error(529), fallbacks="sonnet,haiku", CLAUDE_CODE_MAX_RETRIES="5")
+    heard, stage = ask_stage(error(529), fallbacks="sonnet,haiku", CLAUDE_CODE_MAX_RETRIES="5")
     assert models(stage) == [
         *["claude-opus-4-8"] * 3,
         *["claude-sonnet-5"] * 3,
@@ -108,14 +108,14 @@ def test_every_model_of_the_list_has_its_turn_and_the_last_one_all_tries() -> No
 
 
 def test_another_model_is_asked_at_once_after_a_fault_of_the_server() -> None:
-    heard, stage = asked(error(500, times=1), FINE, fallbacks="sonnet")
+    heard, stage = ask_stage(error(500, times=1), FINE, fallbacks="sonnet")
     assert (models(stage), heard.waits) == (["claude-opus-4-8", "claude-sonnet-5"], [])
     assert heard.only(ModelFallback)[0].trigger == "server_error"
 
 
 @pytest.mark.parametrize(("code", "requests"), [(400, 2), (404, 4)])
 def test_another_model_is_the_last_resort_when_one_is_refused_for_good(code: int, requests: int) -> None:
-    heard, stage = asked(error(code, message="no such thing"), fallbacks="sonnet")
+    heard, stage = ask_stage(error(code, message="no such thing"), fallbacks="sonnet")
     assert len(stage.requests) == requests
     [fell] = heard.only(ModelFallback)
     assert (fell.trigger, fell.model.id) == ("last_resort", "claude-sonnet-5")
@@ -130,19 +130,19 @@ def test_another_model_is_the_last_resort_when_one_is_refused_for_good(code: int
     "answer", [error(403), error(401), error(429), error(413), error(400, message="prompt is too long: 9 > 8")]
 )
 def test_another_model_would_not_help_with_these(answer: Answer) -> None:
-    heard, stage = asked(answer, fallbacks="sonnet", CLAUDE_CODE_MAX_RETRIES="1")
+    heard, stage = ask_stage(answer, fallbacks="sonnet", CLAUDE_CODE_MAX_RETRIES="1")
     assert set(models(stage)) == {"claude-opus-4-8"}
     assert heard.only(ModelFallback) == []
     assert heard.failure is not None
 
 
 def test_a_model_is_not_its_own_substitute() -> None:
-    heard, stage = asked(error(529), fallbacks="opus")
+    heard, stage = ask_stage(error(529), fallbacks="opus")
     assert (heard.only(ModelFallback), len(stage.requests)) == ([], 3)
 
 
 def test_an_overload_inside_streams_leads_to_another_model_too() -> None:
     broken = {"kind": "overloaded_in_stream", "blocks": ["x"], "after_events": 1, "times": 3}
-    heard, stage = asked(broken, FINE, fallbacks="sonnet")
+    heard, stage = ask_stage(broken, FINE, fallbacks="sonnet")
     assert models(stage) == ["claude-opus-4-8"] * 3 + ["claude-sonnet-5"]
     assert heard.only(ModelFallback)[0].trigger == "overloaded"

@@ -38,7 +38,7 @@ from tests.agent.fixtures.loopback_server import (
     text_frames,
 )
 from tests.agent.fixtures.loopback_server import Server as Loopback
-from tests.agent.fixtures.model_answers import Heard
+from tests.agent.fixtures.model_answers import CollectedAnswer
 
 pytestmark = pytest.mark.real
 
@@ -83,9 +83,9 @@ def bedrock_stream(*frames: bytes) -> bytes:
     return ok(eventstream(*frames), "application/vnd.amazon.eventstream")
 
 
-async def hear(environment: dict[str, str], **fields: Any) -> Heard:
+async def hear(environment: dict[str, str], **fields: Any) -> CollectedAnswer:
     """Ask one question through a cloud's client; waits pass at once."""
-    heard = Heard()
+    heard = CollectedAnswer()
 
     async def sleep(seconds: float) -> None:
         if seconds:
@@ -165,8 +165,8 @@ def test_the_pieces_of_a_cloud_are_those_of_the_plain_endpoint() -> None:
         assert heard.kinds == ["AnswerStarted", "BlockFinished", "AnswerFinished"]
         kinds = [piece.data["type"] for piece in heard.only(StreamFrame)]
         assert kinds == [json.loads(one.partition(b"data: ")[2])["type"] for one in frames]
-        assert heard.ended.usage == {"input_tokens": 3, "output_tokens": 9}
-        assert heard.ended.stop_reason == "end_turn"
+        assert heard.finished.usage == {"input_tokens": 3, "output_tokens": 9}
+        assert heard.finished.stop_reason == "end_turn"
 
     asyncio.run(main())
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.agent.fixtures.file_tool_calls import Desk
+from tests.agent.fixtures.file_tool_calls import FileToolCalls
 
 
 def _cell(kind: str, source: str, **more: Any) -> dict[str, Any]:
@@ -18,9 +18,9 @@ def _notebook(*cells: dict[str, Any], minor: int = 5) -> str:
     return json.dumps({"cells": list(cells), "metadata": {}, "nbformat": 4, "nbformat_minor": minor})
 
 
-def _known(folder: Path, text: str) -> Desk:
+def _known(folder: Path, text: str) -> FileToolCalls:
     (folder / "a.ipynb").write_text(text)
-    desk = Desk(folder)
+    desk = FileToolCalls(folder)
     assert not desk.call("Read", file_path="a.ipynb").is_error
     return desk
 
@@ -95,7 +95,7 @@ def test_a_notebook_that_somebody_changed_must_be_read_again(tmp_path: Path) -> 
 )
 def test_what_is_no_notebook_gets_a_clear_answer(tmp_path: Path, text: str) -> None:
     (tmp_path / "a.ipynb").write_text(text)
-    assert Desk(tmp_path).error("Read", file_path="a.ipynb").startswith("Notebook file is not ")
+    assert FileToolCalls(tmp_path).error("Read", file_path="a.ipynb").startswith("Notebook file is not ")
 
 
 def test_a_notebook_with_odd_cells_is_still_shown(tmp_path: Path) -> None:
@@ -111,7 +111,7 @@ def test_a_notebook_with_odd_cells_is_still_shown(tmp_path: Path) -> None:
         {"cell_type": "code", "outputs": [{"output_type": "stream", "text": "z" * 20_000}]},
     ]
     (tmp_path / "a.ipynb").write_text(_notebook(*odd))
-    answer = Desk(tmp_path).call("Read", file_path="a.ipynb")
+    answer = FileToolCalls(tmp_path).call("Read", file_path="a.ipynb")
     assert not answer.is_error
     assert isinstance(answer.content, list)
     assert answer.content[1]["source"] == {"data": "AABB", "media_type": "image/png", "type": "base64"}
@@ -120,7 +120,7 @@ def test_a_notebook_with_odd_cells_is_still_shown(tmp_path: Path) -> None:
 
 def test_a_notebook_that_is_too_long_to_show_is_refused_with_advice(tmp_path: Path) -> None:
     (tmp_path / "a.ipynb").write_text(_notebook(_cell("code", "z" * 400_000, id="c1")))
-    said = Desk(tmp_path).error("Read", file_path="a.ipynb")
+    said = FileToolCalls(tmp_path).error("Read", file_path="a.ipynb")
     assert said.startswith("Notebook content (390.")
     assert "jq" in said
 
@@ -129,6 +129,6 @@ def test_another_language_is_named(tmp_path: Path) -> None:
     notebook = json.loads(_notebook(_cell("code", "x <- 1", id="c1")))
     notebook["metadata"] = {"language_info": {"name": "R"}}
     (tmp_path / "a.ipynb").write_text(json.dumps(notebook))
-    answer = Desk(tmp_path).call("Read", file_path="a.ipynb")
+    answer = FileToolCalls(tmp_path).call("Read", file_path="a.ipynb")
     assert isinstance(answer.content, list)
     assert answer.content[0]["text"] == '<cell id="c1"><language>R</language>x <- 1</cell id="c1">'

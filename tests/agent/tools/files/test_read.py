@@ -9,15 +9,15 @@ from pathlib import Path
 import pytest
 
 from bridle.agent.tools.files.known_files import FileMemory
-from tests.agent.fixtures.file_tool_calls import Desk
-from tests.agent.fixtures.unprivileged import nobody
+from tests.agent.fixtures.file_tool_calls import FileToolCalls
+from tests.agent.fixtures.unprivileged import unprivileged
 
 MEGABYTE = 1024 * 1024
 
 
 def test_a_file_that_was_read_and_has_not_changed_is_not_shown_again(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("x\n")
-    desk = Desk(tmp_path)
+    desk = FileToolCalls(tmp_path)
     assert desk.text("Read", file_path="a.txt") == "1\tx\n2\t"
     assert desk.text("Read", file_path=str(tmp_path / "a.txt")).startswith("Wasted call")
     assert desk.text("Read", file_path="a.txt", limit=1) == "1\tx"
@@ -26,23 +26,23 @@ def test_a_file_that_was_read_and_has_not_changed_is_not_shown_again(tmp_path: P
 
 
 def test_what_was_written_by_a_call_is_shown_when_asked_for(tmp_path: Path) -> None:
-    desk = Desk(tmp_path)
+    desk = FileToolCalls(tmp_path)
     desk.call("Write", file_path="a.txt", content="x\n")
     assert desk.text("Read", file_path="a.txt") == "1\tx\n2\t"
 
 
 def test_a_memory_made_of_an_older_one_knows_the_same(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("x\n")
-    desk = Desk(tmp_path)
+    desk = FileToolCalls(tmp_path)
     desk.call("Read", file_path="a.txt")
-    later = Desk(tmp_path, FileMemory(desk.memory.entries()))
+    later = FileToolCalls(tmp_path, FileMemory(desk.memory.entries()))
     assert not later.call("Edit", file_path="a.txt", old_string="x", new_string="y").is_error
 
 
 def test_a_sparse_file_of_100_megabytes_is_refused_with_advice_and_not_read(tmp_path: Path) -> None:
     with (tmp_path / "large").open("wb") as file:
         file.truncate(100 * MEGABYTE)
-    desk = Desk(tmp_path)
+    desk = FileToolCalls(tmp_path)
     desk.call("Read", file_path="missing")  # what a first call loads
     tracemalloc.start()
     try:
@@ -58,7 +58,7 @@ def test_a_part_of_a_large_file_is_shown_without_holding_the_rest(tmp_path: Path
     with (tmp_path / "large.txt").open("w") as file:
         for number in range(1, 300_001):
             file.write(f"{number} {line}\n")
-    desk = Desk(tmp_path)
+    desk = FileToolCalls(tmp_path)
     desk.call("Read", file_path="missing")
     tracemalloc.start()
     try:
@@ -72,7 +72,7 @@ def test_a_part_of_a_large_file_is_shown_without_holding_the_rest(tmp_path: Path
 
 def test_a_line_of_many_megabytes_is_counted_and_not_held(tmp_path: Path) -> None:
     (tmp_path / "large.txt").write_bytes(b"x" * 40 * MEGABYTE)
-    desk = Desk(tmp_path)
+    desk = FileToolCalls(tmp_path)
     desk.call("Read", file_path="missing")
     tracemalloc.start()
     try:
@@ -90,14 +90,14 @@ def test_a_part_is_the_same_whether_the_file_is_cut_or_scanned(tmp_path: Path, o
     shown = [line.removesuffix("\r") for line in [*lines, ""]]
     first = max(offset - 1, 0)
     wanted = "\n".join(f"{number}\t{line}" for number, line in enumerate(shown[first : first + limit], offset))
-    said = Desk(tmp_path).text("Read", file_path="a.txt", offset=offset, limit=limit)
+    said = FileToolCalls(tmp_path).text("Read", file_path="a.txt", offset=offset, limit=limit)
     assert said == wanted if shown[first : first + limit] not in ([], [""]) else "shorter than the provided" in said
 
 
 def test_a_line_over_the_chunks_of_a_scan_is_whole(tmp_path: Path) -> None:
     lines = ["a" * 700_000, "b" * 90_000, "c" * 700_000, "d" * 90_000]
     (tmp_path / "a.txt").write_text("\n".join(lines))
-    desk = Desk(tmp_path)
+    desk = FileToolCalls(tmp_path)
     assert desk.text("Read", file_path="a.txt", offset=2, limit=1) == f"2\t{lines[1]}"
     assert desk.text("Read", file_path="a.txt", offset=4, limit=5) == f"4\t{lines[3]}"
 
@@ -106,7 +106,7 @@ def test_more_than_a_result_may_hold_is_refused_if_a_limit_was_given_and_else_cu
     (tmp_path / "a.txt").write_text(
         "".join(f"line {number} of this file is here to fill it\n" for number in range(6000))
     )
-    desk = Desk(tmp_path)
+    desk = FileToolCalls(tmp_path)
     said = desk.text("Read", file_path="a.txt")
     assert "showing lines 1-2033 of 6001 total (62722 tokens, cap 25000)" in said
     assert "offset=2034 limit=2033" in said
@@ -117,7 +117,7 @@ def test_more_than_a_result_may_hold_is_refused_if_a_limit_was_given_and_else_cu
 
 def test_the_beginning_of_a_file_with_one_huge_line_is_shown(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("q" * 200_000)
-    answer = Desk(tmp_path).call("Read", file_path="a.txt")
+    answer = FileToolCalls(tmp_path).call("Read", file_path="a.txt")
     assert "showing the first 85000 of 200000 characters (50000 tokens, cap 25000)" in str(answer.content)
     assert answer.detail["file"]["content"] == "q" * 85_000
     assert answer.detail["file"]["truncatedByTokenCap"] is True
@@ -125,7 +125,7 @@ def test_the_beginning_of_a_file_with_one_huge_line_is_shown(tmp_path: Path) -> 
 
 def test_neither_a_pipe_nor_a_device_nor_a_socket_makes_a_call_wait(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
-    desk = Desk(tmp_path)
+    desk = FileToolCalls(tmp_path)
     for path in ("pipe", "/dev/zero", "/dev/tty" if os.path.exists("/dev/tty") else "/dev/null"):
         said = desk.error("Read", file_path=path)
         assert "Cannot read" in said or "ENXIO" in said
@@ -136,7 +136,7 @@ def test_neither_a_pipe_nor_a_device_nor_a_socket_makes_a_call_wait(tmp_path: Pa
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="only Linux has these files")
 def test_a_file_of_the_kernel_is_shown_though_it_says_that_it_is_empty(tmp_path: Path) -> None:
-    desk = Desk(tmp_path)
+    desk = FileToolCalls(tmp_path)
     assert desk.text("Read", file_path="/proc/self/status").startswith("1\tName:\t")
     assert desk.text("Read", file_path="/proc/self/status", offset=1, limit=1).startswith("1\tName:\t")
 
@@ -144,7 +144,7 @@ def test_a_file_of_the_kernel_is_shown_though_it_says_that_it_is_empty(tmp_path:
 def test_a_file_with_bytes_that_are_no_text_is_refused_whatever_its_name(tmp_path: Path) -> None:
     (tmp_path / "program").write_bytes(b"\x7fELF\x02\x01\x01\0\0\0\x80\xff" * 50)
     (tmp_path / "zeros.txt").write_bytes(b"\0" * 100)
-    desk = Desk(tmp_path)
+    desk = FileToolCalls(tmp_path)
     assert "cannot read binary files" in desk.error("Read", file_path="program")
     assert "cannot read binary files" in desk.error("Read", file_path="zeros.txt", limit=1)
     assert "binary .zip file" in desk.error("Read", file_path="not-there.zip")
@@ -153,7 +153,7 @@ def test_a_file_with_bytes_that_are_no_text_is_refused_whatever_its_name(tmp_pat
 def test_a_letter_at_the_edge_of_the_sample_does_not_make_a_text_binary(tmp_path: Path) -> None:
     text = "\0" + "x" * 8190 + "é and more"
     (tmp_path / "a.txt").write_text(text)
-    assert Desk(tmp_path).text("Read", file_path="a.txt") == f"1\t{text}"
+    assert FileToolCalls(tmp_path).text("Read", file_path="a.txt") == f"1\t{text}"
 
 
 @pytest.mark.parametrize(
@@ -170,11 +170,11 @@ def test_a_letter_at_the_edge_of_the_sample_does_not_make_a_text_binary(tmp_path
 )
 def test_a_text_is_shown_in_whatever_encoding_it_is(tmp_path: Path, data: bytes, shown: str | None) -> None:
     (tmp_path / "a.txt").write_bytes(data)
-    answer = Desk(tmp_path).call("Read", file_path="a.txt")
+    answer = FileToolCalls(tmp_path).call("Read", file_path="a.txt")
     assert isinstance(answer.content, str)
     answer.content.encode("utf-8")  # can be sent
     assert shown is None or answer.content == shown
-    part = Desk(tmp_path).call("Read", file_path="a.txt", limit=1).content
+    part = FileToolCalls(tmp_path).call("Read", file_path="a.txt", limit=1).content
     assert shown is None or part == shown.split("\n")[0]
 
 
@@ -182,7 +182,7 @@ def test_hostile_paths_get_a_clear_answer(tmp_path: Path) -> None:
     (tmp_path / "loop").symlink_to("loop")
     (tmp_path / "file").write_text("x")
     (tmp_path / "two\nlines").write_text("found\n")
-    desk = Desk(tmp_path)
+    desk = FileToolCalls(tmp_path)
     assert desk.text("Read", file_path="two\nlines") == "1\tfound\n2\t"
     assert desk.error("Read", file_path="loop").startswith("ELOOP: too many symbolic links encountered")
     assert desk.error("Read", file_path="file/below").startswith("ENOTDIR: not a directory")
@@ -196,9 +196,9 @@ def test_a_forbidden_file_gets_a_clear_answer(tmp_path: Path) -> None:
     path = tmp_path / "secret"
     path.write_text("x")
     path.chmod(0)
-    desk = Desk(tmp_path)
+    desk = FileToolCalls(tmp_path)
     desk.call("Read", file_path="missing")  # what a first call loads
-    with nobody():
+    with unprivileged():
         assert desk.error("Read", file_path=str(path)).startswith("EACCES: permission denied, open '")
 
 
@@ -206,7 +206,7 @@ def test_a_file_that_is_not_there_is_looked_for_nearby(tmp_path: Path) -> None:
     folder = tmp_path / "project"
     folder.mkdir()
     (folder / "app.ts").write_text("x")
-    desk = Desk(folder)
+    desk = FileToolCalls(folder)
     assert desk.error("Read", file_path="app.js").endswith("Did you mean app.ts?")
     assert desk.error("Read", file_path=str(tmp_path / "app.ts")).endswith(f"Did you mean {folder / 'app.ts'}?")
     assert desk.error("Read", file_path="other.js").endswith(f"working directory is {folder}.")
@@ -218,7 +218,7 @@ def test_a_picture_that_the_endpoint_would_refuse_is_refused_here(tmp_path: Path
     (tmp_path / "cut.png").write_bytes(_png(1, 1)[:15])
     (tmp_path / "page.jpg").write_text("<html>")
     (tmp_path / "none.gif").write_text("")
-    desk = Desk(tmp_path)
+    desk = FileToolCalls(tmp_path)
     assert "exceeds the maximum size" in desk.error("Read", file_path="large.png")
     assert "9000 x 1 pixels" in desk.error("Read", file_path="wide.png")
     assert "width and height" in desk.error("Read", file_path="cut.png")
@@ -241,7 +241,7 @@ def test_a_picture_is_told_by_its_content_and_its_size_by_its_head(
 ) -> None:
     assert callable(data)
     (tmp_path / "picture.png").write_bytes(data())
-    answer = Desk(tmp_path).call("Read", file_path="picture.png")
+    answer = FileToolCalls(tmp_path).call("Read", file_path="picture.png")
     assert isinstance(answer.content, list)
     assert answer.content[0]["source"]["media_type"] == f"image/{kind}"
     dimensions = answer.detail["file"]["dimensions"]
@@ -250,7 +250,7 @@ def test_a_picture_is_told_by_its_content_and_its_size_by_its_head(
 
 def test_a_document_follows_the_result_as_a_block(tmp_path: Path) -> None:
     (tmp_path / "a.pdf").write_bytes(b"%PDF-1.4 and so on")
-    answer = Desk(tmp_path).call("Read", file_path="a.pdf")
+    answer = FileToolCalls(tmp_path).call("Read", file_path="a.pdf")
     assert answer.content == f"PDF file read: {tmp_path / 'a.pdf'} (18 bytes)"
     (block,) = answer.follow_up
     assert isinstance(block, dict)
@@ -260,7 +260,7 @@ def test_a_document_follows_the_result_as_a_block(tmp_path: Path) -> None:
 
 def test_single_pages_of_a_document_are_refused_with_a_way_out(tmp_path: Path) -> None:
     (tmp_path / "a.pdf").write_bytes(b"%PDF-1.4")
-    desk = Desk(tmp_path)
+    desk = FileToolCalls(tmp_path)
     assert "pdftotext" in desk.error("Read", file_path="a.pdf", pages="1-3")
     assert "Invalid pages parameter" in desk.error("Read", file_path="a.pdf", pages="three")
 

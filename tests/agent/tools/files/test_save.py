@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from bridle.agent.tools.files.save import Cancelled, ChangedOnDisk, save
-from tests.agent.fixtures.file_tool_calls import left_behind
+from tests.agent.fixtures.file_tool_calls import leftover_files
 
 
 def test_a_file_that_changed_between_the_check_and_the_writing_is_not_written(tmp_path: Path) -> None:
@@ -18,7 +18,7 @@ def test_a_file_that_changed_between_the_check_and_the_writing_is_not_written(tm
     with pytest.raises(ChangedOnDisk):
         save(path, b"ours", expected=checked, cancelled=threading.Event())
     assert path.read_text() == "somebody's"
-    assert left_behind(tmp_path) == []
+    assert leftover_files(tmp_path) == []
 
 
 def test_a_file_that_vanished_between_the_check_and_the_writing_stays_gone(tmp_path: Path) -> None:
@@ -40,7 +40,7 @@ def test_a_file_that_appeared_meanwhile_is_not_overwritten(tmp_path: Path) -> No
     with pytest.raises(ChangedOnDisk):
         save(path, b"ours", expected=None, cancelled=threading.Event())
     assert path.read_text() == "somebody's"
-    assert left_behind(tmp_path) == []
+    assert leftover_files(tmp_path) == []
 
 
 def test_nothing_is_written_for_a_call_that_nobody_waits_for(tmp_path: Path) -> None:
@@ -53,7 +53,7 @@ def test_nothing_is_written_for_a_call_that_nobody_waits_for(tmp_path: Path) -> 
     with pytest.raises(Cancelled):
         save(path, b"ours", expected=path.stat(), cancelled=given_up)
     assert path.read_text() == "old"
-    assert left_behind(tmp_path) == []
+    assert leftover_files(tmp_path) == []
 
 
 def test_the_state_that_is_told_is_the_state_that_is_there(tmp_path: Path) -> None:

@@ -12,16 +12,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.agent.fixtures.file_tool_calls import Desk, do, left_behind
-from tests.agent.fixtures.unprivileged import NOBODY, nobody
+from tests.agent.fixtures.file_tool_calls import FileToolCalls, change_file, leftover_files
+from tests.agent.fixtures.unprivileged import NOBODY_UID, unprivileged
 
 IS_ROOT = os.geteuid() == 0
 
 
-def _known(folder: Path, name: str, data: bytes) -> Desk:
+def _known(folder: Path, name: str, data: bytes) -> FileToolCalls:
     """A desk at which the model has read the file."""
     (folder / name).write_bytes(data)
-    desk = Desk(folder)
+    desk = FileToolCalls(folder)
     assert not desk.call("Read", file_path=name).is_error
     return desk
 
@@ -112,7 +112,7 @@ def test_a_link_stays_a_link_and_what_it_leads_to_is_written(tmp_path: Path) -> 
     (tmp_path / "link.txt").symlink_to("real/target.txt")
     (tmp_path / "folder").symlink_to("real")
     (tmp_path / "dangling").symlink_to("real/new.txt")
-    desk = Desk(tmp_path)
+    desk = FileToolCalls(tmp_path)
     desk.call("Read", file_path="link.txt")
     assert not desk.call("Edit", file_path="link.txt", old_string="one", new_string="two").is_error
     assert not desk.call("Edit", file_path="folder/target.txt", old_string="two", new_string="three").is_error
@@ -145,11 +145,11 @@ def test_a_file_of_somebody_else_stays_theirs(tmp_path: Path) -> None:
 def test_a_new_file_gets_the_usual_mode_and_its_folders(tmp_path: Path) -> None:
     before = os.umask(0o027)
     try:
-        Desk(tmp_path).call("Write", file_path="deep/er/a.txt", content="x")
+        FileToolCalls(tmp_path).call("Write", file_path="deep/er/a.txt", content="x")
     finally:
         os.umask(before)
     assert stat.S_IMODE((tmp_path / "deep" / "er" / "a.txt").stat().st_mode) == 0o640
-    assert left_behind(tmp_path) == []
+    assert leftover_files(tmp_path) == []
 
 
 def test_a_file_that_may_not_be_written_is_left_alone() -> None:
@@ -157,31 +157,31 @@ def test_a_file_that_may_not_be_written_is_left_alone() -> None:
         folder.chmod(0o777)
         desk = _known(folder, "a.txt", b"one\n")
         (folder / "a.txt").chmod(0o444)
-        with nobody():
+        with unprivileged():
             said = desk.error("Edit", file_path="a.txt", old_string="one", new_string="two")
         assert said.startswith("EACCES: permission denied")
         assert (folder / "a.txt").read_text() == "one\n"
-        assert left_behind(folder) == []
+        assert leftover_files(folder) == []
 
 
 @pytest.mark.skipif(not IS_ROOT, reason="only root can make a folder that its own file's owner may not write")
 def test_a_file_in_a_folder_that_takes_no_new_files_is_written_in_place() -> None:
     with _open_folder() as folder:
         desk = _known(folder, "a.txt", b"one and more\n")
-        os.chown(folder / "a.txt", NOBODY, NOBODY)
+        os.chown(folder / "a.txt", NOBODY_UID, NOBODY_UID)
         number = (folder / "a.txt").stat().st_ino
-        with nobody():
+        with unprivileged():
             assert not desk.call("Edit", file_path="a.txt", old_string=" and more", new_string="!").is_error
         assert (folder / "a.txt").read_text() == "one!\n"
         assert (folder / "a.txt").stat().st_ino == number
 
 
 def test_a_folder_that_takes_no_new_files_is_told(tmp_path: Path) -> None:
-    desk = Desk(tmp_path)
+    desk = FileToolCalls(tmp_path)
     desk.call("Write", file_path="first", content="x")
     tmp_path.chmod(0o555)
     try:
-        with nobody():
+        with unprivileged():
             assert "EACCES" in desk.error("Write", file_path=str(tmp_path / "a.txt"), content="x")
     finally:
         tmp_path.chmod(0o755)
@@ -192,11 +192,11 @@ def test_a_folder_that_takes_no_new_files_is_told(tmp_path: Path) -> None:
 def test_a_file_that_somebody_changed_after_it_was_read_must_be_read_again(tmp_path: Path, tool: str) -> None:
     desk = _known(tmp_path, "a.txt", b"one\n")
     arguments = {"old_string": "one", "new_string": "two"} if tool == "Edit" else {"content": "two\n"}
-    do(tmp_path, "append", "a.txt", "more\n")
+    change_file(tmp_path, "append", "a.txt", "more\n")
     assert "File has been modified since read" in desk.error(tool, file_path="a.txt", **arguments)
     assert (tmp_path / "a.txt").read_text() == "one\nmore\n"
     desk.call("Read", file_path="a.txt")
-    do(tmp_path, "touch", "a.txt")
+    change_file(tmp_path, "touch", "a.txt")
     assert not desk.call(tool, file_path="a.txt", **arguments).is_error
 
 
@@ -216,7 +216,7 @@ def test_a_file_that_has_vanished_is_told(tmp_path: Path) -> None:
 
 def test_a_partial_read_is_enough_for_an_edit(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("one\ntwo\nthree\n")
-    desk = Desk(tmp_path)
+    desk = FileToolCalls(tmp_path)
     desk.call("Read", file_path="a.txt", offset=1, limit=1)
     assert not desk.call("Edit", file_path="a.txt", old_string="three", new_string="3").is_error
 
@@ -243,7 +243,7 @@ def test_writes_of_one_file_side_by_side_all_arrive(tmp_path: Path) -> None:
 
     asyncio.run(story())
     assert (tmp_path / "a.txt").read_text() in contents
-    assert left_behind(tmp_path) == []
+    assert leftover_files(tmp_path) == []
 
 
 def test_a_cancelled_edit_leaves_the_old_file_or_the_new_one_and_nothing_else(tmp_path: Path) -> None:
@@ -251,16 +251,16 @@ def test_a_cancelled_edit_leaves_the_old_file_or_the_new_one_and_nothing_else(tm
     outcomes = set()
     for ticks in range(40):
         (tmp_path / "a.txt").write_bytes(old)
-        desk = Desk(tmp_path)
+        desk = FileToolCalls(tmp_path)
         desk.call("Read", file_path="a.txt", offset=9, limit=1)
         asyncio.run(_cancelled_after(desk, ticks))
-        assert left_behind(tmp_path) == []
+        assert leftover_files(tmp_path) == []
         outcomes.add((tmp_path / "a.txt").read_bytes() == new)
         assert (tmp_path / "a.txt").read_bytes() in (old, new)
     assert False in outcomes
 
 
-async def _cancelled_after(desk: Desk, ticks: int) -> None:
+async def _cancelled_after(desk: FileToolCalls, ticks: int) -> None:
     task = asyncio.create_task(desk.calling("Edit", file_path="a.txt", old_string="HERE", new_string="there"))
     for _ in range(ticks):
         await asyncio.sleep(0)
@@ -271,7 +271,7 @@ async def _cancelled_after(desk: Desk, ticks: int) -> None:
 def test_a_file_of_a_megabyte_is_edited_and_one_that_is_too_large_refused(tmp_path: Path) -> None:
     text = "".join(f"line {number} with some words to fill it up\n" for number in range(25_000))
     (tmp_path / "a.txt").write_text(text)
-    desk = Desk(tmp_path)
+    desk = FileToolCalls(tmp_path)
     assert len(text) > 1_000_000
     desk.call("Read", file_path="a.txt", offset=12_000, limit=10)
     answer = desk.call("Edit", file_path="a.txt", old_string="line 12005 with", new_string="LINE 12005 with")
@@ -285,7 +285,7 @@ def test_a_file_of_a_megabyte_is_edited_and_one_that_is_too_large_refused(tmp_pa
 
 
 def test_hostile_paths_and_texts_get_a_clear_answer(tmp_path: Path) -> None:
-    desk = Desk(tmp_path)
+    desk = FileToolCalls(tmp_path)
     assert not desk.call("Write", file_path="two\nlines", content="x").is_error
     assert (tmp_path / "two\nlines").read_text() == "x"
     assert "NUL" in desk.error("Write", file_path="a\0b", content="x")

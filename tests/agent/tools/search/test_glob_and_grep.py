@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from bridle.agent.tools.search.ripgrep import find_ripgrep
-from tests.agent.fixtures.file_tool_calls import Desk, lay_out
+from tests.agent.fixtures.file_tool_calls import FileToolCalls, create_files
 
 PAGED = "[Showing results with pagination ="
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Desk:
+def desk(tmp_path: Path) -> FileToolCalls:
     """A small repository with files of known ages, the later named the younger."""
     folder = tmp_path / "project"
     names = {
@@ -30,14 +30,14 @@ def desk(tmp_path: Path) -> Desk:
         "wide.txt": "y" * 700 + "foo\n",
         "crlf.txt": "foo\r\nx\r\n",
     }
-    lay_out(folder, {name: {"text": text} for name, text in names.items()})
+    create_files(folder, {name: {"text": text} for name, text in names.items()})
     subprocess.run(["git", "init", "-q", str(folder)], check=True, timeout=60)
     for age, name in enumerate(names):
         os.utime(folder / name, (1_000_000 + age, 1_000_000 + age))
-    return Desk(folder, results_folder=tmp_path / "results")
+    return FileToolCalls(folder, results_folder=tmp_path / "results")
 
 
-def test_files_are_found_by_name_the_oldest_first_hidden_and_ignored_ones_too(desk: Desk) -> None:
+def test_files_are_found_by_name_the_oldest_first_hidden_and_ignored_ones_too(desk: FileToolCalls) -> None:
     assert desk.text("Glob", pattern="**/*.py").split("\n") == ["a.py", "src/c.py", ".hidden/e.py", "ignored/g.py"]
     assert desk.text("Glob", pattern="*.py") == desk.text("Glob", pattern="**/*.py")
     assert desk.text("Glob", pattern="{a,b}.py") == "a.py"
@@ -48,14 +48,14 @@ def test_files_are_found_by_name_the_oldest_first_hidden_and_ignored_ones_too(de
     assert desk.call("Glob", pattern="we*").detail["filenames"] == ["we ird\nname.txt"]
 
 
-def test_what_git_keeps_for_itself_is_found_only_when_it_is_named(desk: Desk) -> None:
+def test_what_git_keeps_for_itself_is_found_only_when_it_is_named(desk: FileToolCalls) -> None:
     assert ".git/HEAD" not in desk.text("Glob", pattern="**/*")
     assert ".git/HEAD" in desk.text("Glob", pattern=".git/*")
     assert ".git/HEAD" in desk.text("Glob", pattern="*", path=".git")
 
 
-def test_of_what_must_not_be_read_a_search_tells_nothing(desk: Desk) -> None:
-    blind = Desk(desk.folder, is_hidden=lambda path: "/src/" in path)
+def test_of_what_must_not_be_read_a_search_tells_nothing(desk: FileToolCalls) -> None:
+    blind = FileToolCalls(desk.folder, is_hidden=lambda path: "/src/" in path)
     assert blind.text("Glob", pattern="**/*.py").split("\n") == ["a.py", ".hidden/e.py", "ignored/g.py"]
     for mode in ("files_with_matches", "content", "count"):
         assert "src" in desk.text("Grep", pattern="foo", output_mode=mode)
@@ -67,8 +67,8 @@ def test_of_what_must_not_be_read_a_search_tells_nothing(desk: Desk) -> None:
     assert blind.text("Grep", pattern="foo", path="src/c.py", output_mode="content") == "No matches found"
 
 
-def test_more_files_than_can_be_shown_are_counted(desk: Desk) -> None:
-    lay_out(desk.folder, {f"many/f{number:03}.dat": {"text": ""} for number in range(130)})
+def test_more_files_than_can_be_shown_are_counted(desk: FileToolCalls) -> None:
+    create_files(desk.folder, {f"many/f{number:03}.dat": {"text": ""} for number in range(130)})
     answer = desk.call("Glob", pattern="many/*")
     assert str(answer.content).endswith(
         "(Showing 100 of 130 matching files; 30 more are not listed. Narrow the pattern or path to see the rest.)"
@@ -76,7 +76,7 @@ def test_more_files_than_can_be_shown_are_counted(desk: Desk) -> None:
     assert (answer.detail["numFiles"], answer.detail["totalMatches"], answer.detail["truncated"]) == (100, 130, True)
 
 
-def test_a_search_that_cannot_be_made_says_why(desk: Desk) -> None:
+def test_a_search_that_cannot_be_made_says_why(desk: FileToolCalls) -> None:
     assert "Directory does not exist: nowhere." in desk.error("Glob", pattern="*", path="nowhere")
     assert "Path is not a directory: a.py" in desk.error("Glob", pattern="*", path="a.py")
     assert "unclosed character class" in desk.error("Glob", pattern="[a")
@@ -87,7 +87,7 @@ def test_a_search_that_cannot_be_made_says_why(desk: Desk) -> None:
     assert "NUL" in desk.error("Glob", pattern="a\0b")
 
 
-def test_files_with_matches_come_youngest_first_without_ignored_ones(desk: Desk) -> None:
+def test_files_with_matches_come_youngest_first_without_ignored_ones(desk: FileToolCalls) -> None:
     answer = desk.call("Grep", pattern="foo")
     assert answer.detail["filenames"] == [
         "crlf.txt",
@@ -103,7 +103,7 @@ def test_files_with_matches_come_youngest_first_without_ignored_ones(desk: Desk)
     assert desk.text("Grep", pattern="foo", path="ignored") == "Found 1 file\nignored/g.py"
 
 
-def test_matching_lines_come_file_by_file(desk: Desk) -> None:
+def test_matching_lines_come_file_by_file(desk: FileToolCalls) -> None:
     assert desk.text("Grep", pattern="foo", output_mode="content").split("\n") == [
         ".hidden/e.py:1:foo",
         "a.py:3:foo(2)",
@@ -120,7 +120,7 @@ def test_matching_lines_come_file_by_file(desk: Desk) -> None:
     ]
 
 
-def test_lines_around_a_match_keep_the_whole_path_and_pieces_are_kept_apart(desk: Desk) -> None:
+def test_lines_around_a_match_keep_the_whole_path_and_pieces_are_kept_apart(desk: FileToolCalls) -> None:
     said = desk.text("Grep", pattern="Foo|end$", output_mode="content", glob="*.py", **{"-B": 1})
     assert said.split("\n") == [
         f"{desk.folder}/a.py-1-import a",
@@ -158,11 +158,11 @@ def test_lines_around_a_match_keep_the_whole_path_and_pieces_are_kept_apart(desk
         ({"pattern": "abc", "glob": "!*.py", "path": "src"}, "src/sub/d.txt:2:abc"),
     ],
 )
-def test_the_flags_of_a_search_do_what_they_say(desk: Desk, arguments: dict[str, object], said: str) -> None:
+def test_the_flags_of_a_search_do_what_they_say(desk: FileToolCalls, arguments: dict[str, object], said: str) -> None:
     assert desk.text("Grep", **{"output_mode": "content", **arguments}) == said
 
 
-def test_lines_are_counted_file_by_file(desk: Desk) -> None:
+def test_lines_are_counted_file_by_file(desk: FileToolCalls) -> None:
     said = desk.text("Grep", pattern="foo", output_mode="count", glob="*.txt")
     assert said.split("\n") == [
         "crlf.txt:1",
@@ -179,7 +179,7 @@ def test_lines_are_counted_file_by_file(desk: Desk) -> None:
     assert answer.detail["appliedLimit"] == 1
 
 
-def test_a_long_result_goes_to_a_file_and_its_beginning_to_the_model(desk: Desk, tmp_path: Path) -> None:
+def test_a_long_result_goes_to_a_file_and_its_beginning_to_the_model(desk: FileToolCalls, tmp_path: Path) -> None:
     text = "".join(f"row {number} {'x' * 300}\n" for number in range(600))
     (desk.folder / "rows.txt").write_text(text)
     answer = desk.call("Grep", pattern="row", output_mode="content")
@@ -190,18 +190,18 @@ def test_a_long_result_goes_to_a_file_and_its_beginning_to_the_model(desk: Desk,
     assert kept.stat().st_mode & 0o777 == 0o600
     assert len(said) < 3000
     assert answer.detail["numLines"] == 250
-    unkept = Desk(desk.folder).text("Grep", pattern="row", output_mode="content")
+    unkept = FileToolCalls(desk.folder).text("Grep", pattern="row", output_mode="content")
     assert unkept.startswith("<persisted-output>\nOutput too large (78.4KB). Narrow the search.")
 
 
-def test_settings_of_the_person_at_the_machine_do_not_change_a_search(desk: Desk, tmp_path: Path) -> None:
+def test_settings_of_the_person_at_the_machine_do_not_change_a_search(desk: FileToolCalls, tmp_path: Path) -> None:
     (tmp_path / "rc").write_text("--max-count=1\n--heading\n")
-    other = Desk(desk.folder, environment={"RIPGREP_CONFIG_PATH": str(tmp_path / "rc")})
+    other = FileToolCalls(desk.folder, environment={"RIPGREP_CONFIG_PATH": str(tmp_path / "rc")})
     asked = {"pattern": "foo", "output_mode": "content", "path": "src"}
     assert other.text("Grep", **asked) == desk.text("Grep", **asked)
 
 
-def test_names_that_are_no_text_do_no_harm(desk: Desk) -> None:
+def test_names_that_are_no_text_do_no_harm(desk: FileToolCalls) -> None:
     (desk.folder / os.fsdecode(b"bad\xff.py")).write_bytes(b"foo \xff\xfe bar\n")
     assert "bad\ufffd.py" in desk.text("Glob", pattern="*.py")
     assert "bad\ufffd.py:1:foo \ufffd\ufffd bar" in desk.text("Grep", pattern="foo", output_mode="content")
@@ -210,7 +210,7 @@ def test_names_that_are_no_text_do_no_harm(desk: Desk) -> None:
 
 def test_a_cancelled_search_leaves_no_program_behind(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")  # named outright, ripgrep opens it and waits for somebody to write
-    desk = Desk(tmp_path)
+    desk = FileToolCalls(tmp_path)
 
     async def story() -> None:
         task = asyncio.create_task(desk.calling("Grep", pattern="x", path="pipe"))

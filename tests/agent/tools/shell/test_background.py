@@ -22,7 +22,7 @@ from bridle.agent.tools.shell.background import (
 )
 from bridle.agent.tools.shell.shell import Shell
 from bridle.agent.tools.shell_tools import normalize_arguments
-from tests.agent.fixtures.shell_session import Workplace, play, recorded, until, workplace
+from tests.agent.fixtures.shell_session import ShellSession, recorded, run_story, shell_session, wait_until
 
 
 def started_id(answer: Any) -> str:
@@ -32,10 +32,10 @@ def started_id(answer: Any) -> str:
 
 async def has_printed(output: Path, text: str) -> None:
     """Wait until a task has printed this."""
-    await until(lambda: output.read_text() == text, f"output {text!r}")
+    await wait_until(lambda: output.read_text() == text, f"output {text!r}")
 
 
-async def begin(place: Workplace, command: str, **arguments: Any) -> str:
+async def begin(place: ShellSession, command: str, **arguments: Any) -> str:
     """Start a task and take the news of it."""
     task_id = started_id(await place.bash(command, run_in_background=True, **arguments))
     news = place.background.events.get_nowait()
@@ -46,7 +46,7 @@ async def begin(place: Workplace, command: str, **arguments: Any) -> str:
 
 def test_a_task_goes_through_its_life_as_recorded(tmp_path: Path) -> None:
     async def story() -> None:
-        async with workplace(tmp_path) as place:
+        async with shell_session(tmp_path) as place:
             ours: dict[str, str] = {}
             seen = 0
             for call, block, detail in recorded(
@@ -73,12 +73,12 @@ def test_a_task_goes_through_its_life_as_recorded(tmp_path: Path) -> None:
                 seen += 1
             assert seen == 7
 
-    play(story)
+    run_story(story)
 
 
 def test_news_come_in_order_and_say_how_a_task_ended(tmp_path: Path) -> None:
     async def story() -> None:
-        async with workplace(tmp_path) as place:
+        async with shell_session(tmp_path) as place:
             good = await begin(place, "echo fine", description="good & <nice>")
             ended = await place.background.events.get()
             assert isinstance(ended, TaskFinished)
@@ -100,27 +100,27 @@ def test_news_come_in_order_and_say_how_a_task_ended(tmp_path: Path) -> None:
             assert notification_fields(ended)["status"] == "failed"
             assert not place.background.is_reported(ended.task_id)
 
-    play(story)
+    run_story(story)
 
 
 def test_a_task_that_was_asked_for_is_not_told_again(tmp_path: Path) -> None:
     async def story() -> None:
-        async with workplace(tmp_path) as place:
+        async with shell_session(tmp_path) as place:
             task_id = await begin(place, "echo done")
             await place.call("TaskOutput", task_id=task_id, block=True, timeout=30000)
             assert place.background.is_reported(task_id)
             again = await place.call("TaskOutput", task_id=task_id, block=True, timeout=30000)
             assert again.content == f"<tool_use_error>No task found with ID: {task_id}</tool_use_error>"
 
-    play(story)
+    run_story(story)
 
 
 def test_a_stopped_task_is_gone_with_all_it_started_and_is_reported_stopped(tmp_path: Path) -> None:
     async def story() -> None:
-        async with workplace(tmp_path) as place:
+        async with shell_session(tmp_path) as place:
             command = "setsid sleep 300 & sleep 300 & touch ready; wait"
             task_id = await begin(place, command)
-            await until((place.project / "ready").exists, "start of the task")
+            await wait_until((place.project / "ready").exists, "start of the task")
             answer = await place.call("TaskStop", task_id=task_id)
             assert json.loads(str(answer.content)) == answer.detail
             assert place.processes() == []
@@ -129,26 +129,26 @@ def test_a_stopped_task_is_gone_with_all_it_started_and_is_reported_stopped(tmp_
             assert (ended.status, ended.exit_code) == ("killed", None)
             assert notification_fields(ended) == {"status": "stopped", "output_file": "", "summary": command}
 
-    play(story)
+    run_story(story)
 
 
 def test_a_task_stopped_before_it_was_ever_watched_is_gone_too(tmp_path: Path) -> None:
     async def story() -> None:
-        async with workplace(tmp_path) as place:
+        async with shell_session(tmp_path) as place:
             task = place.background.start("sleep 300", call_id="c", description="d")
             await place.background.stop(task)
             assert place.processes() == []
             assert [type(place.background.events.get_nowait()) for _ in range(2)] == [TaskStarted, TaskFinished]
 
-    play(story)
+    run_story(story)
 
 
 def test_the_output_file_grows_while_the_task_runs_and_is_private(tmp_path: Path) -> None:
     async def story() -> None:
-        async with workplace(tmp_path) as place:
+        async with shell_session(tmp_path) as place:
             task_id = await begin(place, "echo one; until [ -e go ]; do sleep 0.02; done; echo two")
             output = place.outputs / f"{task_id}.output"
-            await until(lambda: output.read_text() == "one\n", "first line in the file")
+            await wait_until(lambda: output.read_text() == "one\n", "first line in the file")
             assert stat.S_IMODE(output.stat().st_mode) == 0o600
             asked = await place.call("TaskOutput", task_id=task_id, block=False, timeout=100)
             assert asked.detail["retrieval_status"] == "not_ready"
@@ -156,14 +156,14 @@ def test_the_output_file_grows_while_the_task_runs_and_is_private(tmp_path: Path
             late = await place.call("TaskOutput", task_id=task_id, block=True, timeout=50)
             assert late.detail["retrieval_status"] == "timeout"
             (place.project / "go").touch()
-            await until(lambda: output.read_text() == "one\ntwo\n", "second line in the file")
+            await wait_until(lambda: output.read_text() == "one\ntwo\n", "second line in the file")
 
-    play(story)
+    run_story(story)
 
 
 def test_of_a_long_output_the_end_is_handed_out_with_the_place_of_the_rest(tmp_path: Path) -> None:
     async def story() -> None:
-        async with workplace(tmp_path) as place:
+        async with shell_session(tmp_path) as place:
             task_id = await begin(place, "seq 1 20000; echo END")
             answer = await place.call("TaskOutput", task_id=task_id, block=True, timeout=30000)
             output = answer.detail["task"]["output"]
@@ -173,23 +173,23 @@ def test_of_a_long_output_the_end_is_handed_out_with_the_place_of_the_rest(tmp_p
             assert len(output) == 32_000
             assert path.read_text().startswith("1\n2\n3\n")
 
-    play(story)
+    run_story(story)
 
 
 def test_a_task_does_not_move_the_shell(tmp_path: Path) -> None:
     async def story() -> None:
-        async with workplace(tmp_path) as place:
+        async with shell_session(tmp_path) as place:
             (place.project / "sub").mkdir()
             task_id = await begin(place, "cd sub")
             await place.call("TaskOutput", task_id=task_id, block=True, timeout=30000)
             assert (await place.bash("pwd")).content == str(place.project)
 
-    play(story)
+    run_story(story)
 
 
 def test_waiting_for_tasks_has_a_limit_and_all_of_them_can_be_stopped(tmp_path: Path) -> None:
     async def story() -> None:
-        async with workplace(tmp_path) as place:
+        async with shell_session(tmp_path) as place:
             assert await place.background.wait_idle(0)
             await begin(place, "sleep 0.05")
             assert await place.background.wait_idle(30)
@@ -201,7 +201,7 @@ def test_waiting_for_tasks_has_a_limit_and_all_of_them_can_be_stopped(tmp_path: 
             assert place.background.running == ()
             assert place.processes() == []
 
-    play(story)
+    run_story(story)
 
 
 def test_a_loop_that_ends_without_being_told_leaves_no_task(tmp_path: Path) -> None:
@@ -211,7 +211,7 @@ def test_a_loop_that_ends_without_being_told_leaves_no_task(tmp_path: Path) -> N
         shell = Shell(tmp_path, environment=dict(os.environ), session_id="s")
         background = BackgroundTasks(shell, tmp_path / "tasks", tail_characters=100)
         background.start("echo $$ > pid.new; mv pid.new pid; sleep 300", call_id="c", description="d")
-        await until((tmp_path / "pid").exists, "start of the task")
+        await wait_until((tmp_path / "pid").exists, "start of the task")
         pids.append(int((tmp_path / "pid").read_text()))
 
     asyncio.run(story())
@@ -220,25 +220,25 @@ def test_a_loop_that_ends_without_being_told_leaves_no_task(tmp_path: Path) -> N
 
 def test_a_task_whose_file_cannot_be_made_runs_all_the_same(tmp_path: Path) -> None:
     async def story() -> None:
-        async with workplace(tmp_path) as place:
+        async with shell_session(tmp_path) as place:
             place.outputs.write_text("in the way")
             answer = await place.bash("echo still here", run_in_background=True)
             assert "cannot be written to a file" in str(answer.content)
             ended = await place.call("TaskOutput", task_id=started_id(answer), block=True, timeout=30000)
             assert ended.detail["task"]["output"] == "still here\n"
 
-    play(story)
+    run_story(story)
 
 
 def test_a_task_that_cannot_start_leaves_no_file(tmp_path: Path) -> None:
     async def story() -> None:
-        async with workplace(tmp_path) as place:
+        async with shell_session(tmp_path) as place:
             answer = await place.bash("echo \0", run_in_background=True)
             assert answer.is_error
             assert list(place.outputs.iterdir()) == []
             assert place.background.events.empty()
 
-    play(story)
+    run_story(story)
 
 
 @pytest.mark.parametrize(
@@ -255,11 +255,11 @@ def test_a_task_that_cannot_start_leaves_no_file(tmp_path: Path) -> None:
 )
 def test_an_unknown_task_is_refused(tmp_path: Path, tool: str, arguments: dict[str, Any], said: str) -> None:
     async def story() -> None:
-        async with workplace(tmp_path) as place:
+        async with shell_session(tmp_path) as place:
             answer = await place.call(tool, **arguments)
             assert (answer.content, answer.detail) == (f"<tool_use_error>{said}</tool_use_error>", f"Error: {said}")
 
-    play(story)
+    run_story(story)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.agent.fixtures.shell_session import HANG_SECONDS, open_files, play, until, workplace
+from tests.agent.fixtures.shell_session import HANG_SECONDS, open_files, run_story, shell_session, wait_until
 from tests.sizes import SIZES
 
 STUBBORN = "trap '' TERM INT HUP; touch ready; setsid sleep 300 & sleep 300 & while :; do sleep 0.05; done"
@@ -20,21 +20,21 @@ STUBBORN = "trap '' TERM INT HUP; touch ready; setsid sleep 300 & sleep 300 & wh
 )
 def test_a_cancelled_command_is_gone_with_all_it_started(tmp_path: Path, command: str) -> None:
     async def story() -> None:
-        async with workplace(tmp_path) as place:
+        async with shell_session(tmp_path) as place:
             task = asyncio.create_task(place.bash(command))
-            await until((place.project / "ready").exists, "start of the command")
+            await wait_until((place.project / "ready").exists, "start of the command")
             task.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await task
             assert place.processes() == []
             assert not place.results.exists() or list(place.results.iterdir()) == []
 
-    play(story)
+    run_story(story)
 
 
 def test_a_command_cancelled_at_any_moment_leaves_nothing(tmp_path: Path) -> None:
     async def story() -> None:
-        async with workplace(tmp_path) as place:
+        async with shell_session(tmp_path) as place:
             await place.bash("true")
             before = open_files()
             for step in range(SIZES.kill_points):
@@ -52,32 +52,32 @@ def test_a_command_cancelled_at_any_moment_leaves_nothing(tmp_path: Path) -> Non
                 assert place.processes() == []
                 assert open_files() == before
 
-    play(story)
+    run_story(story)
 
 
 def test_a_second_cancellation_does_not_cut_the_ending_short(tmp_path: Path) -> None:
     async def story() -> None:
-        async with workplace(tmp_path) as place:
+        async with shell_session(tmp_path) as place:
             task = asyncio.create_task(place.bash(STUBBORN))
-            await until((place.project / "ready").exists, "start of the command")
+            await wait_until((place.project / "ready").exists, "start of the command")
             while not task.done():
                 task.cancel()
                 await asyncio.sleep(0.01)
             assert place.processes() == []
 
-    play(story)
+    run_story(story)
 
 
 def test_the_interrupted_command_has_a_moment_to_clean_up(tmp_path: Path) -> None:
     async def story() -> None:
-        async with workplace(tmp_path) as place:
+        async with shell_session(tmp_path) as place:
             task = asyncio.create_task(place.bash("trap 'rm lock; exit' TERM; touch lock ready; sleep 300 & wait"))
-            await until((place.project / "ready").exists, "start of the command")
+            await wait_until((place.project / "ready").exists, "start of the command")
             task.cancel()
             await asyncio.wait({task})
             assert not (place.project / "lock").exists()
 
-    play(story)
+    run_story(story)
 
 
 KILLED = """
@@ -103,16 +103,16 @@ asyncio.run(main())
 
 def test_a_killed_session_takes_its_commands_with_it(tmp_path: Path) -> None:
     async def story() -> None:
-        async with workplace(tmp_path) as place:
+        async with shell_session(tmp_path) as place:
             variables = {**os.environ, "BRIDLE_TEST_MARK": place.mark}
             session = subprocess.Popen([sys.executable, "-c", KILLED, str(place.project)], env=variables)
-            await until((place.project / "ready").exists, "command in the foreground")
+            await wait_until((place.project / "ready").exists, "command in the foreground")
             assert len(place.processes()) >= 5
             session.send_signal(signal.SIGKILL)
             session.wait(HANG_SECONDS)
-            await until(lambda: not place.processes(), "end of what the session had started")
+            await wait_until(lambda: not place.processes(), "end of what the session had started")
 
-    play(story)
+    run_story(story)
 
 
 WATCHED = """

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from bridle.agent.tools.shell.output_spool import KEPT_LIMIT_BYTES
-from tests.agent.fixtures.shell_session import HANG_SECONDS, play, recorded, workplace
+from tests.agent.fixtures.shell_session import HANG_SECONDS, recorded, run_story, shell_session
 
 GIGABYTE = 1024 * 1024 * 1024
 
@@ -26,7 +26,7 @@ def without_paths(value: Any) -> Any:
 @pytest.mark.parametrize("name", ["27b-bash-output-sizes", "23-tool-shapes"])
 def test_a_long_output_is_shown_and_saved_as_recorded(tmp_path: Path, name: str) -> None:
     async def story() -> None:
-        async with workplace(tmp_path) as place:
+        async with shell_session(tmp_path) as place:
             seen = 0
             for call, block, detail in recorded(name, "Bash"):
                 if "/dev/zero" not in call["input"]["command"] and "seq" not in call["input"]["command"]:
@@ -41,36 +41,36 @@ def test_a_long_output_is_shown_and_saved_as_recorded(tmp_path: Path, name: str)
             assert seen == (8 if name.startswith("27b") else 1)
             assert len(list(place.results.iterdir())) == (5 if name.startswith("27b") else 1)
 
-    play(story)
+    run_story(story)
 
 
 @pytest.mark.parametrize(("size", "is_saved"), [(30_000, False), (30_001, True)])
 def test_the_limit_counts_characters_and_not_bytes(tmp_path: Path, size: int, is_saved: bool) -> None:
     async def story() -> None:
-        async with workplace(tmp_path) as place:
+        async with shell_session(tmp_path) as place:
             answer = await place.bash(f"python3 -c \"print('é' * {size}, end='')\"")
             assert ("persistedOutputPath" in answer.detail) is is_saved
             assert len(answer.detail["stdout"]) == 30_000
             if is_saved:
                 assert Path(answer.detail["persistedOutputPath"]).read_text("utf-8") == "é" * size
 
-    play(story)
+    run_story(story)
 
 
 def test_the_environment_sets_how_much_is_shown(tmp_path: Path) -> None:
     async def story() -> None:
-        async with workplace(tmp_path, BASH_MAX_OUTPUT_LENGTH="100") as place:
+        async with shell_session(tmp_path, BASH_MAX_OUTPUT_LENGTH="100") as place:
             assert (await place.bash("printf %0100d 0")).content == "0" * 100
             answer = await place.bash("printf %0101d 0")
             assert str(answer.content).startswith("<persisted-output>\nOutput too large (101 bytes). Full output saved")
 
-    play(story)
+    run_story(story)
 
 
 @pytest.mark.parametrize("size", [9_988, 9_989, 20_000, 30_000])
 def test_a_failures_output_has_its_middle_cut_out_as_recorded(tmp_path: Path, size: int) -> None:
     async def story() -> None:
-        async with workplace(tmp_path) as place:
+        async with shell_session(tmp_path) as place:
             answer = await place.bash(f"printf 'BEGIN%0{size - 8}dEND' 0; exit 1")
             text = str(answer.content)
             whole = "Exit code 1\nBEGIN" + "0" * (size - 8) + "END"
@@ -81,12 +81,12 @@ def test_a_failures_output_has_its_middle_cut_out_as_recorded(tmp_path: Path, si
                 assert text == f"{whole[:5000]}\n\n... [{cut} characters truncated] ...\n\n{whole[-5000:]}"
             assert answer.detail == f"Error: {text}"
 
-    play(story)
+    run_story(story)
 
 
 def test_a_failure_above_the_limit_shows_its_true_end_and_where_the_rest_is(tmp_path: Path) -> None:
     async def story() -> None:
-        async with workplace(tmp_path) as place:
+        async with shell_session(tmp_path) as place:
             text = str((await place.bash("seq 1 20000; echo THE END; exit 7")).content)
             assert text.startswith("Exit code 7\n1\n2\n")
             assert text.endswith("\n20000\nTHE END")
@@ -96,23 +96,23 @@ def test_a_failure_above_the_limit_shows_its_true_end_and_where_the_rest_is(tmp_
             assert whole.endswith("20000\nTHE END\n")
             assert int(found[1]) == len("Exit code 7\n" + whole.rstrip()) - 10_000
 
-    play(story)
+    run_story(story)
 
 
 def test_binary_output_is_kept_byte_for_byte_in_the_file(tmp_path: Path) -> None:
     async def story() -> None:
-        async with workplace(tmp_path) as place:
+        async with shell_session(tmp_path) as place:
             (place.project / "noise").write_bytes(noise := os.urandom(200_000))
             answer = await place.bash("cat noise")
             assert Path(answer.detail["persistedOutputPath"]).read_bytes() == noise
             assert answer.detail["persistedOutputSize"] == 200_000
 
-    play(story)
+    run_story(story)
 
 
 def test_an_output_that_cannot_be_saved_is_still_told(tmp_path: Path) -> None:
     async def story() -> None:
-        async with workplace(tmp_path) as place:
+        async with shell_session(tmp_path) as place:
             place.results.write_text("in the way")
             answer = await place.bash("seq 1 20000")
             text = str(answer.content)
@@ -120,7 +120,7 @@ def test_an_output_that_cannot_be_saved_is_still_told(tmp_path: Path) -> None:
             assert "\n1\n2\n3\n" in text
             assert not answer.is_error
 
-    play(story)
+    run_story(story)
 
 
 LOUD = """

@@ -6,12 +6,12 @@ import pytest
 
 from bridle.agent.tools.shell.skill_commands import inline_commands
 from bridle.errors import UserError
-from tests.agent.fixtures.shell_session import play, workplace
+from tests.agent.fixtures.shell_session import run_story, shell_session
 
 
 def test_a_command_in_a_skill_runs_only_if_it_may(tmp_path: Path) -> None:
     async def story() -> None:
-        async with workplace(tmp_path) as place:
+        async with shell_session(tmp_path) as place:
             run = inline_commands(place.tools["Bash"], lambda command: "it removes" if "rm" in command else None)
             assert await run("echo inline-out; echo err >&2") == "inline-out\nerr"
             assert await run("true") == ""
@@ -22,4 +22,4 @@ def test_a_command_in_a_skill_runs_only_if_it_may(tmp_path: Path) -> None:
             with pytest.raises(UserError, match=r'^Shell command failed for pattern "!`exit 3`": Exit code 3$'):
                 await run("exit 3")
 
-    play(story)
+    run_story(story)

@@ -12,7 +12,7 @@ import pytest
 
 from bridle.agent.tools.web.allowed_addresses import FetchError, is_public, is_same_site, parse_url, require_public_name
 from bridle.agent.tools.web.html_text import html_text, page_text
-from tests.agent.fixtures.file_tool_calls import Desk
+from tests.agent.fixtures.file_tool_calls import FileToolCalls
 
 PAGE = b"""<!doctype html><html><head><title>T</title><style>x{}</style><script>bad("</p>")</script></head><body>
 <h1>Head</h1><p>Para <b>bold</b>
@@ -84,7 +84,9 @@ def test_the_question_about_a_page_is_answered_by_who_digests_it(tmp_path: Path)
         return "the answer"
 
     with _site() as site:
-        answer = Desk(tmp_path, environment=ALLOWED, digest=digest).call("WebFetch", url=f"{site}/page", prompt="what?")
+        answer = FileToolCalls(tmp_path, environment=ALLOWED, digest=digest).call(
+            "WebFetch", url=f"{site}/page", prompt="what?"
+        )
     assert answer.content == "the answer"
     assert asked == [("what?", READ)]
     del answer.detail["durationMs"]
@@ -112,12 +114,12 @@ def test_the_question_about_a_page_is_answered_by_who_digests_it(tmp_path: Path)
 )
 def test_without_somebody_to_digest_it_the_text_itself_is_the_answer(tmp_path: Path, path: str, said: str) -> None:
     with _site() as site:
-        assert Desk(tmp_path, environment=ALLOWED).text("WebFetch", url=f"{site}/{path}", prompt="x") == said
+        assert FileToolCalls(tmp_path, environment=ALLOWED).text("WebFetch", url=f"{site}/{path}", prompt="x") == said
 
 
 def test_a_long_text_is_clipped(tmp_path: Path) -> None:
     with _site() as site:
-        said = Desk(tmp_path, environment=ALLOWED).text("WebFetch", url=f"{site}/long", prompt="x")
+        said = FileToolCalls(tmp_path, environment=ALLOWED).text("WebFetch", url=f"{site}/long", prompt="x")
     assert said.endswith("\n\n[120000 more characters omitted]")
     assert len(said) < 30_100
 
@@ -125,7 +127,7 @@ def test_a_long_text_is_clipped(tmp_path: Path) -> None:
 @pytest.mark.parametrize("path", ["there", "port"])
 def test_a_redirection_to_another_host_is_told_and_not_followed(tmp_path: Path, path: str) -> None:
     with _site() as site:
-        answer = Desk(tmp_path, environment=ALLOWED).call("WebFetch", url=f"{site}/{path}", prompt="what?")
+        answer = FileToolCalls(tmp_path, environment=ALLOWED).call("WebFetch", url=f"{site}/{path}", prompt="what?")
     said = str(answer.content)
     assert said.startswith("REDIRECT DETECTED: The URL redirects to a different host.\n\nOriginal URL: ")
     assert "Status: 302 Found" in said
@@ -136,7 +138,7 @@ def test_a_redirection_to_another_host_is_told_and_not_followed(tmp_path: Path, 
 
 def test_a_page_that_is_not_there_is_no_error_of_the_call(tmp_path: Path) -> None:
     with _site() as site:
-        answer = Desk(tmp_path, environment=ALLOWED).call("WebFetch", url=f"{site}/gone", prompt="x")
+        answer = FileToolCalls(tmp_path, environment=ALLOWED).call("WebFetch", url=f"{site}/gone", prompt="x")
     assert str(answer.content).startswith("The server returned HTTP 404 Not Found.")
     assert not answer.is_error
     assert (answer.detail["bytes"], answer.detail["code"]) == (0, 404)
@@ -145,9 +147,9 @@ def test_a_page_that_is_not_there_is_no_error_of_the_call(tmp_path: Path) -> Non
 def test_a_download_goes_to_a_file(tmp_path: Path) -> None:
     folder = tmp_path / "results"
     with _site() as site:
-        desk = Desk(tmp_path, environment=ALLOWED, results_folder=folder)
+        desk = FileToolCalls(tmp_path, environment=ALLOWED, results_folder=folder)
         said = desk.text("WebFetch", url=f"{site}/pdf", prompt="x")
-        unkept = Desk(tmp_path, environment=ALLOWED).text("WebFetch", url=f"{site}/pdf", prompt="x")
+        unkept = FileToolCalls(tmp_path, environment=ALLOWED).text("WebFetch", url=f"{site}/pdf", prompt="x")
     (kept,) = folder.iterdir()
     assert said == f"[Binary content (application/pdf, 8 bytes) saved to {kept}]"
     assert kept.suffix == ".pdf"
@@ -167,12 +169,12 @@ def test_a_download_goes_to_a_file(tmp_path: Path) -> None:
 )
 def test_a_page_that_would_do_harm_is_refused(tmp_path: Path, path: str, said: str) -> None:
     with _site() as site:
-        assert said in Desk(tmp_path, environment=ALLOWED).error("WebFetch", url=f"{site}/{path}", prompt="x")
+        assert said in FileToolCalls(tmp_path, environment=ALLOWED).error("WebFetch", url=f"{site}/{path}", prompt="x")
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "[::1]", "0", "127.1", "2130706433", "10.0.0.1"])
 def test_nothing_is_fetched_from_this_machine_or_its_network_unless_it_is_named(tmp_path: Path, host: str) -> None:
-    said = Desk(tmp_path).error("WebFetch", url=f"http://{host}:9/x", prompt="x")
+    said = FileToolCalls(tmp_path).error("WebFetch", url=f"http://{host}:9/x", prompt="x")
     assert "BRIDLE_WEB_PRIVATE_HOSTS" in said or "ENOTFOUND" in said
 
 
@@ -218,7 +220,7 @@ def test_an_address_is_public_only_if_the_whole_internet_could_reach_it(address:
      "file:///etc/passwd", "http://" + "a" * 2000],
 )  # fmt: skip
 def test_what_is_no_address_of_the_web_is_refused(tmp_path: Path, url: str) -> None:
-    said = Desk(tmp_path).error("WebFetch", url=url, prompt="x")
+    said = FileToolCalls(tmp_path).error("WebFetch", url=url, prompt="x")
     assert "Invalid URL" in said
     assert "secret" not in said
 
@@ -250,7 +252,7 @@ def test_a_server_that_says_nothing_can_be_left(tmp_path: Path) -> None:
 
         server = await asyncio.start_server(silent, "127.0.0.1", 0)
         port = server.sockets[0].getsockname()[1]
-        desk = Desk(tmp_path, environment=ALLOWED)
+        desk = FileToolCalls(tmp_path, environment=ALLOWED)
         task = asyncio.create_task(desk.calling("WebFetch", url=f"http://127.0.0.1:{port}/", prompt="x"))
         await asyncio.wait_for(arrived.wait(), 30)
         task.cancel()
