@@ -14,7 +14,7 @@ import pytest
 
 from bridle.engine.drive.driver import LOCK_FILE
 from bridle.ground.lock import FileLock
-from bridle.loop.control.clean_runs import GOING_PREFIX
+from bridle.loop.control.clean_runs import REMOVED_PREFIX
 
 BRIDLE = Path(sys.executable).parent / "bridle"
 LIMIT_SECONDS = 60.0
@@ -167,7 +167,7 @@ def test_a_run_that_somebody_is_at_work_on_is_left_alone(here: Path) -> None:
 
 
 def test_what_a_broken_off_cleaning_left_is_finished(here: Path) -> None:
-    half = here / ".a5c/runs" / f"{GOING_PREFIX}01HALF"
+    half = here / ".a5c/runs" / f"{REMOVED_PREFIX}01HALF"
     half.mkdir(parents=True)
     (half / "run.json").write_text("{}")
     assert bridle("clean", "--yes", cwd=here).returncode == 0

@@ -22,7 +22,7 @@ from bridle.ground.threads import in_thread
 from bridle.journal.format import layout
 from bridle.journal.stores.file_store import FileStore
 from bridle.journal.stores.find_run import LAST, runs_folder
-from bridle.loop.control.announce_agents import introduce
+from bridle.loop.control.announce_agents import describe_agents
 from bridle.loop.control.current_state import read_receipt
 from bridle.loop.control.runs import PROCESS_ID, RunEnd, RunRequest, RunStatus, create, drive_run
 from bridle.loop.plan.tick_boxes import tick
@@ -73,7 +73,7 @@ async def create_run(
     settings, tasks = request.settings, len(request.plan.tasks)
     if settings.notify:
         notify.check_addresses(settings.notify)
-    agents = introduce(settings, request.repository, environment)
+    agents = describe_agents(settings, request.repository, environment)
     for line in agents if introduction is None else introduction:
         say(line)
     if not settings.uses_worktrees:

@@ -1,4 +1,4 @@
-"""Which programs a run will start, and who pays for them: said once, before anything is begun."""
+"""Which programs a run will start, and who pays for them: printed once, before it starts."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from bridle.run.request import Auth, Permission, Request
 from bridle.run.sandbox import detect
 
 
-def introduce(settings: Settings, folder: Path, environment: Mapping[str, str]) -> list[str]:
-    """A line for each agent of the list; AgentError where none of them is there at all."""
+def describe_agents(settings: Settings, folder: Path, environment: Mapping[str, str]) -> list[str]:
+    """Return a line for each listed agent; raise AgentError where none of them is installed."""
     lines: list[str] = []
     missing: list[AgentError] = []
     for name in settings.agents:
@@ -22,12 +22,12 @@ def introduce(settings: Settings, folder: Path, environment: Mapping[str, str]) 
             program = locate(name, environment).path
         except AgentError as error:
             missing.append(error)
-            lines.append(f"{error.message}; {error.remedy}")
+            lines.append(f"{error.message}. {error.remedy}")
             continue
-        asked = Request(prompt="-", cwd=folder, agent=name, auth=Auth(settings.auth))
-        lines.append(f"agent {name} ({program}), auth: {build(asked, program, environment).auth}")
+        request = Request(prompt="-", cwd=folder, agent=name, auth=Auth(settings.auth))
+        lines.append(f"agent {name} ({program}), auth: {build(request, program, environment).auth}")
     if len(missing) == len(settings.agents):
         raise missing[0]
     if settings.permission == Permission.BYPASS:
-        lines.append(f"permissions are bypassed; sandbox: {detect(environment) or 'none was detected'}")
+        lines.append(f"permissions are bypassed; sandbox: {detect(environment) or 'none detected'}")
     return lines

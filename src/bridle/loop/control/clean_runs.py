@@ -1,7 +1,7 @@
-"""Old logs and old runs of a repository: which they are, and how they go. Nothing but these is ever touched.
+"""Finds and removes old logs and old runs of a repository, and nothing else.
 
-A run that somebody is at work on stays, and so do the logs of every run that stays. The worktrees of a run go with it;
-branches and commits are a person's own, whatever made them.
+A run that a driver is running stays, and so do the logs of every run that stays. The worktrees of a run are removed
+with it; branches and commits belong to the user, whatever made them.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from bridle.workspace.git import Git
 
 OWNER = "bridle clean"
 REFS = "refs/bridle/"
-# A run on its way out has this name: it is no run any more, and the next cleaning finishes what was broken off.
-GOING_PREFIX = ".removed-"
+# The name of a run that is being removed: if that is interrupted, the next cleaning finishes it.
+REMOVED_PREFIX = ".removed-"
 
 _LOG_ENDINGS = {
     AGENT_LOGS: (".ndjson", ".stderr", ".times", ".meta.json"),
@@ -36,8 +36,8 @@ _LOG_ENDINGS = {
 
 
 @dataclass(frozen=True)
-class Found:
-    """One thing that is old."""
+class OldItem:
+    """An old log or run."""
 
     path: Path
     changed_at: float
@@ -46,46 +46,46 @@ class Found:
 
 
 @dataclass(frozen=True)
-class Old:
-    """Everything that is old enough to go."""
+class OldItems:
+    """Everything that is old enough to be removed."""
 
-    logs: tuple[Found, ...] = ()
-    runs: tuple[Found, ...] = ()
+    logs: tuple[OldItem, ...] = ()
+    runs: tuple[OldItem, ...] = ()
     leftovers: tuple[Path, ...] = ()
-    """What an earlier cleaning did not finish."""
+    """Runs whose removal was interrupted."""
 
     @property
     def size_bytes(self) -> int:
-        """What they take on the disk, about."""
-        return sum(found.size_bytes for found in (*self.logs, *self.runs))
+        """Their approximate size on the disk."""
+        return sum(item.size_bytes for item in (*self.logs, *self.runs))
 
 
 @dataclass(frozen=True)
 class Cleaned:
-    """What is gone, and what is not."""
+    """What was removed, and what was not."""
 
     logs: int
     runs: tuple[str, ...]
     kept: tuple[str, ...]
-    """Runs that somebody is at work on, in words."""
+    """Runs that a driver is running, each with the lock's message."""
 
 
-def find_old(top: Path, runs: Path, *, before: float) -> Old:
-    """What was last changed before a moment."""
+def find_old(top: Path, runs: Path, *, before: float) -> OldItems:
+    """Find what was last changed before a moment."""
     known = list(_runs(runs))
     old = tuple(run for run in known if run.changed_at < before)
-    spans = [(_began(run.path), run.changed_at) for run in known if run not in old]
+    spans = [(_created(run.path), run.changed_at) for run in known if run not in old]
     logs = tuple(
         log
         for log in _logs(top)
         if log.changed_at < before and not any(began <= log.changed_at <= ended for began, ended in spans)
     )
-    leftovers = tuple(path for path in _entries(runs) if path.name.startswith(GOING_PREFIX) and _is_folder(path))
-    return Old(logs, old, leftovers)
+    leftovers = tuple(path for path in _entries(runs) if path.name.startswith(REMOVED_PREFIX) and _is_folder(path))
+    return OldItems(logs, old, leftovers)
 
 
-async def remove(old: Old, git: Git | None) -> Cleaned:
-    """Remove all of it; a run that is at work by now stays."""
+async def remove(old: OldItems, git: Git | None) -> Cleaned:
+    """Remove old logs and runs; a run that has been started again stays."""
     gone: list[str] = []
     kept: list[str] = []
     for run in old.runs:
@@ -105,26 +105,26 @@ async def remove(old: Old, git: Git | None) -> Cleaned:
     return Cleaned(len(old.logs), tuple(gone), tuple(kept))
 
 
-def _runs(folder: Path) -> Iterator[Found]:
+def _runs(folder: Path) -> Iterator[OldItem]:
     for path in _entries(folder):
         if not path.name.startswith(".") and _is_folder(path) and (path / layout.RUN_FILE).is_file():
             sizes = list(_sizes(path))
-            yield Found(path, max((changed for changed, _ in sizes), default=0.0), sum(size for _, size in sizes))
+            yield OldItem(path, max((changed for changed, _ in sizes), default=0.0), sum(size for _, size in sizes))
 
 
-def _began(run: Path) -> float:
+def _created(run: Path) -> float:
     return os.lstat(run / layout.RUN_FILE).st_mtime
 
 
-def _logs(top: Path) -> Iterator[Found]:
+def _logs(top: Path) -> Iterator[OldItem]:
     for folder, endings in _LOG_ENDINGS.items():
-        # A link in the place of one of our folders leads to somebody else's files.
+        # A symlink that replaces one of our folders leads to files that are not ours.
         if not all(_is_folder(top / part) for part in (folder, *folder.parents[:-1])):
             continue
         for path in _entries(top / folder):
             facts = os.lstat(path)
             if path.name.endswith(endings) and stat.S_ISREG(facts.st_mode):
-                yield Found(path, facts.st_mtime, facts.st_size)
+                yield OldItem(path, facts.st_mtime, facts.st_size)
 
 
 def _entries(folder: Path) -> list[Path]:
@@ -133,11 +133,11 @@ def _entries(folder: Path) -> list[Path]:
     except (FileNotFoundError, NotADirectoryError):
         return []
     except OSError as error:
-        raise DiskError(f"{folder} cannot be read: {error.strerror}") from error
+        raise DiskError(f"cannot read {folder}: {error.strerror}") from error
 
 
 def _sizes(folder: Path) -> Iterator[tuple[float, int]]:
-    """The last change and the size of every file below; links are not followed."""
+    """Yield the last change and the size of every file below, without following symlinks."""
     for place, _, names in os.walk(folder):
         for name in names:
             facts = os.lstat(os.path.join(place, name))
@@ -152,34 +152,34 @@ def _is_folder(path: Path) -> bool:
 
 
 def _remove_run(run: Path) -> None:
-    """Take a run out of the way in one step, with nobody at work on it, and then remove it."""
-    going = run.with_name(f"{GOING_PREFIX}{run.name}")
+    """Rename a run while its locks are held, so that it is gone in one step, and then remove it."""
+    removed = run.with_name(f"{REMOVED_PREFIX}{run.name}")
     with ExitStack() as held:
         held.callback(FileLock.hold(run / DRIVER_LOCK, holder=OWNER).release)
         held.callback(write_lock.take(run, OWNER, wait_seconds=0).release)
         try:
-            os.rename(run, going)
+            os.rename(run, removed)
         except OSError as error:
-            raise DiskError(f"{run} cannot be removed: {error.strerror}", remedy="Remove it by hand.") from error
-    _remove_tree(going)
+            raise DiskError(f"cannot remove {run}: {error.strerror}", remedy="Remove it manually.") from error
+    _remove_tree(removed)
 
 
 def _remove_tree(folder: Path) -> None:
     try:
         shutil.rmtree(folder)
     except OSError as error:
-        raise DiskError(f"{folder} cannot be removed: {error.strerror}", remedy="Remove it by hand.") from error
+        raise DiskError(f"cannot remove {folder}: {error.strerror}", remedy="Remove it manually.") from error
 
 
 def _remove_file(path: Path) -> None:
     try:
         path.unlink(missing_ok=True)
     except OSError as error:
-        raise DiskError(f"{path} cannot be removed: {error.strerror}", remedy="Remove it by hand.") from error
+        raise DiskError(f"cannot remove {path}: {error.strerror}", remedy="Remove it manually.") from error
 
 
 async def _remove_refs(git: Git, runs: Iterable[str]) -> None:
-    """The snapshots of runs that are gone; git removes what they held in its own time."""
+    """Delete the snapshot refs of removed runs; git collects their objects later."""
     text = await git.text("for-each-ref", "--format=%(refname)", REFS)
     names = tuple(run.lower() for run in runs)
     for ref in text.splitlines():

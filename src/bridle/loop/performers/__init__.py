@@ -1,1 +1,1 @@
-"""The `loop/performers` package."""
+"""The functions that execute the loop's effects. They may not import control."""

@@ -1,6 +1,6 @@
-"""The budget of the person's workspace, for agents that work in a worktree, which has a budget of its own.
+"""The budget of the user's workspace, shared with agents in worktrees, each of which has its own budget file.
 
-What is left of the one bounds the other, and what an agent spent is counted in both, once.
+What is left of the shared budget limits the worktree's, and what an agent spends is counted once in both.
 """
 
 from __future__ import annotations
@@ -14,23 +14,23 @@ from bridle.loop.working_copy.run_worktrees import CountedUsage, read_note, writ
 from bridle.run import budget
 
 
-def fill(context: RunContext) -> None:
-    """Before an agent begins: what is spent in the person's workspace is spent in the worktree, too."""
+def limit_worktree(context: RunContext) -> None:
+    """Limit the worktree's budget to what is left of the shared one, before an agent starts."""
     if context.repository is None:
         return
     shared, own = budget.read(context.repository), budget.read(context.workspace)
     cost_usd, runs = shared.max_cost_usd, shared.max_iterations
-    bounded = replace(
+    limited = replace(
         own,
         max_cost_usd=None if cost_usd is None else own.total_cost_usd + max(0.0, cost_usd - shared.total_cost_usd),
         max_iterations=None if runs is None else own.iterations + max(0, runs - shared.iterations),
     )
-    if bounded != own:
-        budget.write(context.workspace, bounded)
+    if limited != own:
+        budget.write(context.workspace, limited)
 
 
-def empty(context: RunContext) -> None:
-    """After it has ended: count what the worktree has spent and the person's workspace does not know of."""
+def add_spent(context: RunContext) -> None:
+    """Add what the worktree has spent to the shared budget, after an agent has ended."""
     if context.repository is None:
         return
     own, note = budget.read(context.workspace), read_note(context.folder)

@@ -129,10 +129,10 @@ def _restore_folders(context: RunContext) -> list[Report]:
 
 async def run_agent(request: Request, context: RunContext, **more: Any) -> Finished:
     """Run an agent; a request that is refused before the start has the ending `unusable`."""
-    shared_budget.fill(context)
+    shared_budget.limit_worktree(context)
     try:
         finished = await run(request, environment=context.environment, say=context.say, **more)
-        shared_budget.empty(context)
+        shared_budget.add_spent(context)
         return finished
     except UsageError as error:
         refusal = AgentNotReady(f"{request.agent} cannot be used: {error.message}", remedy=error.remedy)

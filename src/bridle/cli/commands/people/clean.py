@@ -14,7 +14,7 @@ import click
 from bridle.errors import UsageError
 
 if TYPE_CHECKING:
-    from bridle.loop.control.clean_runs import Old
+    from bridle.loop.control.clean_runs import OldItems
 
 # How many runs are listed before the question.
 _LISTED = 20
@@ -65,7 +65,7 @@ def command(*, keep: str | None, yes: bool, dry_run: bool, as_json: bool) -> int
     return 0
 
 
-def _remove(old: Old, top: Path) -> dict[str, Any]:
+def _remove(old: OldItems, top: Path) -> dict[str, Any]:
     from bridle.loop.control.clean_runs import remove
     from bridle.workspace.git import Git
 
@@ -88,7 +88,7 @@ def _format_counts(document: dict[str, Any]) -> str:
     return f"{_count(logs, 'log')}, {_count(runs, 'run')} and {_count(sessions, 'session file')}"
 
 
-def _listing(old: Old, sessions: int, keep_seconds: float) -> list[str]:
+def _listing(old: OldItems, sessions: int, keep_seconds: float) -> list[str]:
     counts = _format_counts({"logs": len(old.logs), "runs": old.runs, "sessions": sessions})
     lines = [f"older than {_days(keep_seconds)}: {counts}, {old.size_bytes / 1_000_000:.1f} MB"]
     lines += [f"  run {run.path.name}, last changed {_date(run.changed_at)}" for run in old.runs[:_LISTED]]
