@@ -9,6 +9,7 @@ apply to them.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
@@ -64,6 +65,8 @@ _SIMPLE = re.compile(r"[A-Za-z0-9_./ :@%+,=-]+\Z")
 _FUNCTION = re.compile(r"[A-Za-z0-9_-]+\Z")
 
 
+# A Bash call is parsed when it arrives (may it run concurrently?) and once more when it runs (is it permitted?).
+@lru_cache(maxsize=32)
 def read_script(text: str, home: str) -> Script:
     """Parse what bash would run for this text."""
     if len(text) > LIMIT_CHARACTERS:
