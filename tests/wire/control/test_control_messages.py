@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from bridle.wire.control import control_messages
 from bridle.wire.control.requests import (
-    ASKED,
-    Asked,
+    REQUEST_KINDS,
+    AnyRequest,
     HookCall,
     Initialize,
     Interrupt,
@@ -40,7 +40,7 @@ from bridle.wire.events.events import ControlCancel, ControlRequest, ControlResp
 from tests.wire.fixtures.claude_recordings import recorded
 from tests.wire.fixtures.event_strategies import json_objects, json_values
 
-EVERY_KIND: list[Asked] = [
+EVERY_KIND: list[AnyRequest] = [
     Initialize(hooks={"Stop": [{"matcher": None, "hookCallbackIds": ["hook_0"]}]}, settings={"agents": {}}),
     Interrupt(),
     SetModel("claude-sonnet-5"),
@@ -64,7 +64,7 @@ def responses_in(name: str) -> dict[str, ControlResponse]:
 
 
 @pytest.mark.parametrize("asked", EVERY_KIND, ids=lambda asked: type(asked).__name__)
-def test_what_is_asked_reads_back_from_its_line(asked: Asked) -> None:
+def test_what_is_asked_reads_back_from_its_line(asked: AnyRequest) -> None:
     (event,) = decode(encode(asked.to_request("r1")))
     assert isinstance(event, ControlRequest)
     assert event.request_id == "r1"
@@ -72,13 +72,13 @@ def test_what_is_asked_reads_back_from_its_line(asked: Asked) -> None:
 
 
 def test_every_kind_of_request_is_tested_above() -> None:
-    assert {type(asked) for asked in EVERY_KIND} == set(ASKED.values())
+    assert {type(asked) for asked in EVERY_KIND} == set(REQUEST_KINDS.values())
 
 
-@given(st.sampled_from(sorted(ASKED)), json_objects)
+@given(st.sampled_from(sorted(REQUEST_KINDS)), json_objects)
 def test_wrong_types_in_a_request_count_as_not_sent(subtype: str, fields: dict[str, Any]) -> None:
     asked = ControlRequest(request_id="r", request={**fields, "subtype": subtype})
-    assert type(read_request(asked)) is ASKED[subtype]
+    assert type(read_request(asked)) is REQUEST_KINDS[subtype]
 
 
 def test_names_with_values_of_the_wrong_type_give_defaults() -> None:
@@ -193,7 +193,7 @@ def test_any_payload_is_a_decision_and_a_hook_answer(payload: dict[str, Any]) ->
     ("answer", "payload"),
     [
         (HookAnswer(), {}),
-        (HookAnswer(go_on=False, stop_reason="enough"), {"continue": False, "stopReason": "enough"}),
+        (HookAnswer(continues=False, stop_reason="enough"), {"continue": False, "stopReason": "enough"}),
         (HookAnswer(blocks=True, reason="not yet"), {"decision": "block", "reason": "not yet"}),
         (HookAnswer(suppress_output=True, system_message="m"), {"suppressOutput": True, "systemMessage": "m"}),
         (

@@ -6,29 +6,30 @@ The first six go from a host to an agent, the other three from an agent to its h
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from bridle.wire.control.control_messages import request
 from bridle.wire.events.events import ControlRequest
+from bridle.wire.events.loose_json import JsonObject
 
 
 @dataclass(frozen=True, slots=True)
 class Initialize:
     """The host opens the session: the hooks that it answers itself, and settings."""
 
-    hooks: dict[str, Any] = field(default_factory=dict)
-    settings: dict[str, Any] = field(default_factory=dict)
+    hooks: JsonObject = field(default_factory=dict)
+    settings: JsonObject = field(default_factory=dict)
     """Everything else that the host sent, by its name on the wire."""
 
     def to_request(self, request_id: str) -> ControlRequest:
-        """The request that asks for this."""
+        """Build the request."""
         return request(request_id, "initialize", hooks=self.hooks or None, **self.settings)
 
     @classmethod
-    def from_request(cls, asked: ControlRequest) -> Initialize:
-        """Read it from a request."""
-        settings = {name: value for name, value in asked.request.items() if name not in ("subtype", "hooks")}
-        return cls(hooks=_object(asked.request, "hooks"), settings=settings)
+    def from_request(cls, control_request: ControlRequest) -> Initialize:
+        """Parse a request."""
+        settings = {name: value for name, value in control_request.request.items() if name not in ("subtype", "hooks")}
+        return cls(hooks=_object(control_request.request, "hooks"), settings=settings)
 
     @property
     def system_prompt(self) -> str | None:
@@ -52,33 +53,33 @@ class Initialize:
 
 @dataclass(frozen=True, slots=True)
 class Interrupt:
-    """The host wants the turn under way to end."""
+    """The host interrupts the running turn."""
 
     def to_request(self, request_id: str) -> ControlRequest:
-        """The request that asks for this."""
+        """Build the request."""
         return request(request_id, "interrupt")
 
     @classmethod
-    def from_request(cls, _asked: ControlRequest) -> Interrupt:
-        """Read it from a request."""
+    def from_request(cls, _request: ControlRequest) -> Interrupt:
+        """Parse a request."""
         return cls()
 
 
 @dataclass(frozen=True, slots=True)
 class SetModel:
-    """The host changes the model from the next request on; None stands for the default one."""
+    """The host changes the model from the next request on; None for the default one."""
 
     model: object = None
     """As sent: the agent must refuse what is neither a text nor None."""
 
     def to_request(self, request_id: str) -> ControlRequest:
-        """The request that asks for this."""
+        """Build the request."""
         return request(request_id, "set_model", model=self.model)
 
     @classmethod
-    def from_request(cls, asked: ControlRequest) -> SetModel:
-        """Read it from a request."""
-        return cls(model=asked.request.get("model"))
+    def from_request(cls, control_request: ControlRequest) -> SetModel:
+        """Parse a request."""
+        return cls(model=control_request.request.get("model"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,62 +89,62 @@ class SetPermissionMode:
     mode: str = ""
 
     def to_request(self, request_id: str) -> ControlRequest:
-        """The request that asks for this."""
+        """Build the request."""
         return request(request_id, "set_permission_mode", mode=self.mode)
 
     @classmethod
-    def from_request(cls, asked: ControlRequest) -> SetPermissionMode:
-        """Read it from a request."""
-        return cls(mode=_text(asked.request, "mode") or "")
+    def from_request(cls, control_request: ControlRequest) -> SetPermissionMode:
+        """Parse a request."""
+        return cls(mode=_text(control_request.request, "mode") or "")
 
 
 @dataclass(frozen=True, slots=True)
 class SetMaxThinkingTokens:
-    """The host changes how many tokens the model may think; None stands for the default."""
+    """The host changes how many tokens the model may use for thinking; None for the default."""
 
     tokens: object = None
     """As sent: the agent must refuse what is neither an integer from 0 up nor None."""
 
     def to_request(self, request_id: str) -> ControlRequest:
-        """The request that asks for this."""
+        """Build the request."""
         return request(request_id, "set_max_thinking_tokens", max_thinking_tokens=self.tokens)
 
     @classmethod
-    def from_request(cls, asked: ControlRequest) -> SetMaxThinkingTokens:
-        """Read it from a request."""
-        return cls(asked.request.get("max_thinking_tokens"))
+    def from_request(cls, control_request: ControlRequest) -> SetMaxThinkingTokens:
+        """Parse a request."""
+        return cls(control_request.request.get("max_thinking_tokens"))
 
 
 @dataclass(frozen=True, slots=True)
 class McpStatus:
-    """The host asks how the MCP servers are."""
+    """The host asks for the state of the MCP servers."""
 
     def to_request(self, request_id: str) -> ControlRequest:
-        """The request that asks for this."""
+        """Build the request."""
         return request(request_id, "mcp_status")
 
     @classmethod
-    def from_request(cls, _asked: ControlRequest) -> McpStatus:
-        """Read it from a request."""
+    def from_request(cls, _request: ControlRequest) -> McpStatus:
+        """Parse a request."""
         return cls()
 
 
 @dataclass(frozen=True, slots=True)
 class Permission:
-    """The agent asks whether it may use a tool. Answered by Allow or Deny."""
+    """The agent asks whether it may use a tool; the response is Allow or Deny."""
 
     tool_name: str = ""
-    input: dict[str, Any] = field(default_factory=dict)
+    input: JsonObject = field(default_factory=dict)
     tool_use_id: str | None = None
     display_name: str | None = None
     description: str | None = None
-    suggestions: tuple[dict[str, Any], ...] = ()
+    suggestions: tuple[JsonObject, ...] = ()
     blocked_path: str | None = None
     decision_reason: str | None = None
     agent_id: str | None = None
 
     def to_request(self, request_id: str) -> ControlRequest:
-        """The request that asks for this."""
+        """Build the request."""
         sent = {
             "tool_name": self.tool_name,
             "display_name": self.display_name,
@@ -158,9 +159,9 @@ class Permission:
         return request(request_id, "can_use_tool", **_present(sent))
 
     @classmethod
-    def from_request(cls, asked: ControlRequest) -> Permission:
-        """Read it from a request."""
-        sent = asked.request
+    def from_request(cls, control_request: ControlRequest) -> Permission:
+        """Parse a request."""
+        sent = control_request.request
         return cls(
             tool_name=_text(sent, "tool_name") or "",
             input=_object(sent, "input"),
@@ -176,10 +177,10 @@ class Permission:
 
 @dataclass(frozen=True, slots=True)
 class HookCall:
-    """The agent asks the host to run one of the hooks that it announced. Answered by a HookAnswer."""
+    """The agent asks the host to run one of its hooks; the response is a HookAnswer."""
 
     callback_id: str = ""
-    input: dict[str, Any] = field(default_factory=dict)
+    input: JsonObject = field(default_factory=dict)
     tool_use_id: str | None = None
 
     @property
@@ -188,35 +189,35 @@ class HookCall:
         return _text(self.input, "hook_event_name") or ""
 
     def to_request(self, request_id: str) -> ControlRequest:
-        """The request that asks for this."""
+        """Build the request."""
         sent = {"callback_id": self.callback_id, "input": self.input, "tool_use_id": self.tool_use_id}
         return request(request_id, "hook_callback", **_present(sent))
 
     @classmethod
-    def from_request(cls, asked: ControlRequest) -> HookCall:
-        """Read it from a request."""
-        sent = asked.request
+    def from_request(cls, control_request: ControlRequest) -> HookCall:
+        """Parse a request."""
+        sent = control_request.request
         return cls(_text(sent, "callback_id") or "", _object(sent, "input"), _text(sent, "tool_use_id"))
 
 
 @dataclass(frozen=True, slots=True)
 class McpMessage:
-    """The agent speaks to an MCP server that lives inside the host."""
+    """The agent sends a message to an MCP server inside the host."""
 
     server_name: str = ""
-    message: dict[str, Any] = field(default_factory=dict)
+    message: JsonObject = field(default_factory=dict)
 
     def to_request(self, request_id: str) -> ControlRequest:
-        """The request that asks for this."""
+        """Build the request."""
         return request(request_id, "mcp_message", server_name=self.server_name, message=self.message)
 
     @classmethod
-    def from_request(cls, asked: ControlRequest) -> McpMessage:
-        """Read it from a request."""
-        return cls(_text(asked.request, "server_name") or "", _object(asked.request, "message"))
+    def from_request(cls, control_request: ControlRequest) -> McpMessage:
+        """Parse a request."""
+        return cls(_text(control_request.request, "server_name") or "", _object(control_request.request, "message"))
 
 
-Asked: TypeAlias = (
+AnyRequest: TypeAlias = (
     Initialize
     | Interrupt
     | SetModel
@@ -227,7 +228,7 @@ Asked: TypeAlias = (
     | HookCall
     | McpMessage
 )
-ASKED: dict[str, type[Asked]] = {
+REQUEST_KINDS: dict[str, type[AnyRequest]] = {
     "initialize": Initialize,
     "interrupt": Interrupt,
     "set_model": SetModel,
@@ -240,26 +241,26 @@ ASKED: dict[str, type[Asked]] = {
 }
 
 
-def read_request(asked: ControlRequest) -> Asked | None:
-    """What is asked for; None for a subtype that has no value here (answer that with `unsupported`)."""
-    kind = ASKED.get(asked.subtype)
-    return kind.from_request(asked) if kind is not None else None
+def read_request(control_request: ControlRequest) -> AnyRequest | None:
+    """Parse a request; return None for an unknown subtype, which gets the response `unsupported`."""
+    kind = REQUEST_KINDS.get(control_request.subtype)
+    return kind.from_request(control_request) if kind is not None else None
 
 
-def _text(value: dict[str, Any], name: str) -> str | None:
+def _text(value: JsonObject, name: str) -> str | None:
     item = value.get(name)
     return item if isinstance(item, str) else None
 
 
-def _object(value: dict[str, Any], name: str) -> dict[str, Any]:
+def _object(value: JsonObject, name: str) -> JsonObject:
     item = value.get(name)
     return item if isinstance(item, dict) else {}
 
 
-def _objects(value: dict[str, Any], name: str) -> list[dict[str, Any]]:
+def _objects(value: JsonObject, name: str) -> list[JsonObject]:
     items = value.get(name)
     return [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
 
 
-def _present(fields: dict[str, Any]) -> dict[str, Any]:
+def _present(fields: JsonObject) -> JsonObject:
     return {name: value for name, value in fields.items() if value is not None}

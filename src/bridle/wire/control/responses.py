@@ -1,24 +1,26 @@
-"""Answers to control requests that carry a decision: on a tool, and of a hook."""
+"""The payloads of control responses that have a decision: on a tool, and of a hook."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TypeAlias
+
+from bridle.wire.events.loose_json import JsonObject
 
 NO_REASON = "permission was refused without a reason"
 
 
 @dataclass(frozen=True, slots=True)
 class Allow:
-    """The tool may run, with this input where it is not the one that was asked about."""
+    """The tool may run, with a changed input if there is one."""
 
-    updated_input: dict[str, Any] | None = None
-    updated_permissions: tuple[dict[str, Any], ...] = ()
+    updated_input: JsonObject | None = None
+    updated_permissions: tuple[JsonObject, ...] = ()
 
-    def payload(self, asked_input: dict[str, Any]) -> dict[str, Any]:
-        """The answer as it is sent, which always names the input."""
-        chosen = asked_input if self.updated_input is None else self.updated_input
-        sent: dict[str, Any] = {"behavior": "allow", "updatedInput": chosen}
+    def payload(self, requested_input: JsonObject) -> JsonObject:
+        """Return the payload, which always has the input."""
+        final_input = requested_input if self.updated_input is None else self.updated_input
+        sent: JsonObject = {"behavior": "allow", "updatedInput": final_input}
         if self.updated_permissions:
             sent["updatedPermissions"] = list(self.updated_permissions)
         return sent
@@ -31,21 +33,21 @@ class Deny:
     message: str = NO_REASON
     interrupt: bool = False
 
-    def payload(self) -> dict[str, Any]:
-        """The answer as it is sent."""
-        sent: dict[str, Any] = {"behavior": "deny", "message": self.message}
+    def payload(self) -> JsonObject:
+        """Return the payload."""
+        sent: JsonObject = {"behavior": "deny", "message": self.message}
         return {**sent, "interrupt": True} if self.interrupt else sent
 
 
 Decision: TypeAlias = Allow | Deny
 
 
-def read_decision(payload: dict[str, Any]) -> Decision:
-    """The decision in an answer. Only a clear `allow` allows."""
+def read_decision(payload: JsonObject) -> Decision:
+    """Parse a decision; only an explicit `allow` allows."""
     if payload.get("behavior") == "allow":
-        chosen, permissions = payload.get("updatedInput"), payload.get("updatedPermissions")
-        kept = [item for item in permissions if isinstance(item, dict)] if isinstance(permissions, list) else []
-        return Allow(chosen if isinstance(chosen, dict) else None, tuple(kept))
+        updated_input, permissions = payload.get("updatedInput"), payload.get("updatedPermissions")
+        updates = [item for item in permissions if isinstance(item, dict)] if isinstance(permissions, list) else []
+        return Allow(updated_input if isinstance(updated_input, dict) else None, tuple(updates))
     message = payload.get("message")
     return Deny(
         message=message if isinstance(message, str) and message else NO_REASON,
@@ -55,21 +57,21 @@ def read_decision(payload: dict[str, Any]) -> Decision:
 
 @dataclass(frozen=True, slots=True)
 class HookAnswer:
-    """What a hook decided; nothing set means: go on."""
+    """The decision of a hook; by default to continue."""
 
-    go_on: bool = True
+    continues: bool = True
     stop_reason: str | None = None
     suppress_output: bool = False
     system_message: str | None = None
     blocks: bool = False
     reason: str | None = None
-    specific: dict[str, Any] | None = None
-    """What only hooks of this event may say: permissionDecision, updatedInput, additionalContext."""
+    specific: JsonObject | None = None
+    """Fields of this event only: permissionDecision, updatedInput, additionalContext."""
 
-    def payload(self) -> dict[str, Any]:
-        """The answer as it is sent: only what differs from "go on"."""
-        sent: dict[str, Any] = {
-            "continue": None if self.go_on else False,
+    def payload(self) -> JsonObject:
+        """Return the payload: only the fields that differ from the default."""
+        sent: JsonObject = {
+            "continue": None if self.continues else False,
             "stopReason": self.stop_reason,
             "suppressOutput": self.suppress_output or None,
             "systemMessage": self.system_message,
@@ -80,11 +82,11 @@ class HookAnswer:
         return {name: value for name, value in sent.items() if value is not None}
 
 
-def read_hook_answer(payload: dict[str, Any]) -> HookAnswer:
-    """The decision of a hook. Only a clear `false` stops, only a clear `block` blocks."""
+def read_hook_answer(payload: JsonObject) -> HookAnswer:
+    """Parse a hook's decision; only an explicit `false` stops, only an explicit `block` blocks."""
     specific = payload.get("hookSpecificOutput")
     return HookAnswer(
-        go_on=payload.get("continue") is not False,
+        continues=payload.get("continue") is not False,
         stop_reason=_text(payload, "stopReason"),
         suppress_output=payload.get("suppressOutput") is True,
         system_message=_text(payload, "systemMessage"),
@@ -95,11 +97,11 @@ def read_hook_answer(payload: dict[str, Any]) -> HookAnswer:
 
 
 def permission_decision(event: str, decision: str, reason: str | None = None) -> HookAnswer:
-    """A hook's answer before a tool runs: `allow`, `deny` or `ask`."""
-    said: dict[str, Any] = {"hookEventName": event, "permissionDecision": decision}
-    return HookAnswer(specific=said if reason is None else {**said, "permissionDecisionReason": reason})
+    """Build a hook's decision before a tool runs: `allow`, `deny` or `ask`."""
+    specific: JsonObject = {"hookEventName": event, "permissionDecision": decision}
+    return HookAnswer(specific=specific if reason is None else {**specific, "permissionDecisionReason": reason})
 
 
-def _text(payload: dict[str, Any], name: str) -> str | None:
+def _text(payload: JsonObject, name: str) -> str | None:
     item = payload.get(name)
     return item if isinstance(item, str) else None
