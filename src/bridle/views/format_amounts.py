@@ -41,3 +41,8 @@ def format_usd(usd: object) -> str:
     """Format an amount: to the cent above a dollar, to a hundredth of a cent below."""
     value = float(usd) if isinstance(usd, (int, float)) else 0.0
     return f"{value:.2f} USD" if value >= _SMALL_USD else f"{value:.4f} USD"
+
+
+def format_count(number: int, noun: str) -> str:
+    """Format a number with its noun: `1 task`, `1,200 lines`."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import assert_never
 
+from bridle.views.format_amounts import format_count
 from bridle.views.terminal.footer import DENIED, footer_lines
-from bridle.views.terminal.page import DisplayOptions, Page, format_count, format_seconds, omitted_line
+from bridle.views.terminal.page import DisplayOptions, Page, format_seconds, omitted_line
 from bridle.views.terminal.styled_lines import (
     BLANK,
     MIN_WIDTH,

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import UTC, datetime
 
+from bridle.views.format_amounts import format_count
 from bridle.views.terminal.escape_controls import escape_unprintable
 from bridle.wire.events.blocks import Text, ToolResult, ToolUse
 from bridle.wire.events.events import Assistant, Event, Malformed, RateLimit, Result, User
@@ -128,7 +129,7 @@ class EventPrinter:
             return
         self._shown_percent, self._shown_usd = percent, usd
         cost = f", about {usd:.2f} USD" if usd else ""
-        self._status(f"  so far: {_count(record.tool_uses, 'tool call')}, context {percent}%{cost}")
+        self._status(f"  so far: {format_count(record.tool_uses, 'tool call')}, context {percent}%{cost}")
 
     def _rate_limit(self) -> None:
         record = self._recorder.record
@@ -146,7 +147,7 @@ class EventPrinter:
 def status_line(record: Record) -> str:
     """Return turns, tokens, context use and cost so far in one line."""
     parts = [
-        _count(record.num_turns or 0, "turn"),
+        format_count(record.num_turns or 0, "turn"),
         f"{record.usage.input_tokens} in",
         f"{record.usage.output_tokens} out",
     ]
@@ -177,10 +178,6 @@ def _format_time(seconds: int) -> str:
         return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M} UTC"
     except (ValueError, OverflowError, OSError):
         return str(seconds)
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def _in_one_line(text: str) -> str:

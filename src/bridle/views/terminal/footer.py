@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from bridle.views.terminal.page import Page, format_count, format_seconds
+from bridle.views.format_amounts import format_count
+from bridle.views.terminal.page import Page, format_seconds
 from bridle.views.terminal.styled_lines import Line, indent, styled_line, wrap_text
 from bridle.wire.transcript.items import Footer
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from bridle.views.format_amounts import format_count
 from bridle.views.terminal.escape_controls import escape_unprintable
 from bridle.wire.record.outcome import Outcome
 from bridle.wire.record.record import Record
@@ -91,7 +92,7 @@ def _seconds(milliseconds: float | None) -> str:
 
 
 def _count(number: int | None, noun: str) -> str:
-    return "" if number is None else f"{number} {noun}{'' if number == 1 else 's'}"
+    return "" if number is None else format_count(number, noun)
 
 
 def _format_if_known(template: str, value: object) -> str:

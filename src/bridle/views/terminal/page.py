@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from bridle.views.format_amounts import format_count
 from bridle.views.terminal.escape_controls import escape_controls
 from bridle.views.terminal.styled_lines import Line, cell_width, indent, styled_line, truncate, wrap_text
 from bridle.wire.mask import Mask
@@ -67,11 +68,6 @@ def format_seconds(seconds: float) -> str:
     if minutes < 60:
         return f"{minutes} min {rest} s"
     return f"{minutes // 60} h {minutes % 60} min"
-
-
-def format_count(number: int, noun: str) -> str:
-    """Format a number with its noun."""
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def omitted_line(characters: int) -> Iterator[Line]:

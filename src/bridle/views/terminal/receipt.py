@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from bridle.loop.checks.run_check import TIMED_OUT
 from bridle.loop.process.receipt import CheckReceipt, Receipt, TaskReceipt
 from bridle.loop.process.task_state import VERIFIED, Verdict
-from bridle.views.format_amounts import format_duration, format_usd
+from bridle.views.format_amounts import format_count, format_duration, format_usd
 from bridle.views.terminal.escape_controls import escape_unprintable
 from bridle.views.terminal.styled_lines import BLANK, Line, cell_width, styled_line, truncate, wrap_text
 
@@ -63,7 +63,10 @@ def _headline(receipt: Receipt, reason: str) -> tuple[str, str]:
     tasks = receipt.tasks
     verified = sum(task.verdict in VERIFIED for task in tasks)
     detail = reason or ("" if receipt.verdict in VERIFIED else receipt.verdict)
-    return f"{receipt.plan}: {verified} of {_count(len(tasks), 'task')} verified", f" ({detail})" if detail else ""
+    return (
+        f"{receipt.plan}: {verified} of {format_count(len(tasks), 'task')} verified",
+        f" ({detail})" if detail else "",
+    )
 
 
 def _head(receipt: Receipt, reason: str) -> Line:
@@ -78,7 +81,7 @@ def _task(task: TaskReceipt, title_cells: int, width: int) -> Iterator[Line]:
     title = truncate(" ".join(task.title.split()), title_cells)
     figures = ""
     if task.iterations and width >= 4 + title_cells + 2 + _VERDICT_CELLS + 2 + _FIGURES_CELLS:
-        figures = f"{_count(task.iterations, 'iteration'):<14} {format_usd(task.cost_usd):>11}"
+        figures = f"{format_count(task.iterations, 'iteration'):<14} {format_usd(task.cost_usd):>11}"
     yield Line(
         (
             (f"  {mark} ", style),
@@ -110,7 +113,7 @@ def _remarks(task: TaskReceipt) -> Iterator[str]:
     for denial in task.denials:
         yield f"tool call denied: {denial}"
     if task.folded:
-        yield f"squashed {_count(len(task.folded), 'commit')} made by the agent"
+        yield f"squashed {format_count(len(task.folded), 'commit')} made by the agent"
     for cut in task.cut:
         size = f"{cut.kept} of {cut.characters} characters"
         yield f"prompt of iteration {cut.iteration} truncated: {cut.section} ({size})"
@@ -146,7 +149,7 @@ def _output(text: str, width: int) -> Iterator[Line]:
 def _figures(receipt: Receipt) -> Iterator[Line]:
     limits = receipt.limits
     yield styled_line(
-        f"  {receipt.iterations} of {_count(limits.max_iterations, 'iteration')},"
+        f"  {receipt.iterations} of {format_count(limits.max_iterations, 'iteration')},"
         f" {format_duration(receipt.seconds)} of {format_duration(limits.max_seconds)},"
         f" {format_usd(receipt.cost_usd)} of {limits.max_cost_usd:g}"
     )
@@ -161,7 +164,7 @@ def _next_commands(receipt: Receipt) -> Iterator[Line]:
     commits = receipt.commits
     commands: dict[str, str] = {}
     if commits:
-        commands["branch"] = f"{receipt.branch} ({_count(len(commits), 'commit')})"
+        commands["branch"] = f"{receipt.branch} ({format_count(len(commits), 'commit')})"
     if receipt.worktree:
         commands["worktree"] = receipt.worktree
     if commits:
@@ -197,7 +200,3 @@ def _title_cells(tasks: Sequence[TaskReceipt], width: int) -> int:
     room = width - 4 - 2 - _VERDICT_CELLS - 2 - _FIGURES_CELLS
     longest = max((cell_width(" ".join(task.title.split())) for task in tasks), default=0)
     return max(least, min(longest, room, most))
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
