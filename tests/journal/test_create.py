@@ -89,7 +89,7 @@ def test_what_was_not_given_is_not_written_and_what_was_is_in_its_place(tmp_path
 def test_an_id_that_exists_is_refused_and_the_run_stays_as_it_was(tmp_path: Path) -> None:
     run = create(tmp_path / "runs", prompt="the first")
     before = contents(tmp_path)
-    with pytest.raises(RunExists, match="there is a run r already"):
+    with pytest.raises(RunExists, match="the run r already exists"):
         create(tmp_path / "runs", prompt="the second")
     assert contents(tmp_path) == before
     assert FileReader(run).metadata()["prompt"] == "the first"
@@ -151,7 +151,7 @@ def test_doubled_folders_are_taken_for_one(path: str, meant: str) -> None:
 
 def test_a_person_may_give_the_beginning_of_an_id_or_say_last(tmp_path: Path) -> None:
     runs = tmp_path / "runs"
-    with pytest.raises(RunNotFound, match="there is no run in"):
+    with pytest.raises(RunNotFound, match="no runs in"):
         choose_run("last", runs)
     older, newer, last = create(runs, "alpha-1"), create(runs, "alpha-2"), create(runs, "beta")
     for age, run in enumerate((last, newer, older)):
@@ -161,5 +161,5 @@ def test_a_person_may_give_the_beginning_of_an_id_or_say_last(tmp_path: Path) ->
     assert choose_run("alpha-1", runs) == older
     with pytest.raises(RunNotFound, match="could be any of 2 runs: alpha-1, alpha-2"):
         choose_run("alpha", runs)
-    with pytest.raises(RunNotFound, match="there is no run 'gamma'"):
+    with pytest.raises(RunNotFound, match="no run 'gamma'"):
         choose_run("gamma", runs)

@@ -163,5 +163,5 @@ def test_without_a_journal_there_is_nothing_to_repair(tmp_path: Path) -> None:
     run = new_run(tmp_path)
     shutil.rmtree(run / layout.JOURNAL)
     repair.finish_interrupted(run)
-    with pytest.raises(RunNotFound, match="there is no journal"):
+    with pytest.raises(RunNotFound, match="no journal at"):
         repair.plan_repair(run)

@@ -71,9 +71,9 @@ def test_stops_in_a_row_are_counted(words: str, stops: int) -> None:
 @pytest.mark.parametrize(
     ("words", "fault"),
     [
-        ("created ok:a", "resolves the effect a, which nobody asked for"),
+        ("created ok:a", "resolves the effect a, which was not requested"),
         ("created ask:a ok:a error:a", "resolves the effect a a second time"),
-        ("created ask:a ask:a", "asks for the effect a a second time"),
+        ("created ask:a ask:a", "requests the effect a a second time"),
     ],
 )
 def test_an_entry_that_contradicts_an_earlier_one_is_named(words: str, fault: str) -> None:
@@ -98,7 +98,7 @@ def test_a_gap_and_a_repetition_in_the_numbers_are_noticed(seq: int) -> None:
 def test_ids_that_do_not_rise_are_noticed() -> None:
     one, two = ids(2)
     for later in (one, two):
-        with pytest.raises(JournalBroken, match="has an id that does not rise"):
+        with pytest.raises(JournalBroken, match="has an id that is not greater"):
             fold([entry(1, two), entry(2, later)])
 
 
@@ -121,7 +121,7 @@ def test_a_request_that_lacks_a_field_is_named_with_it(field: str, value: object
 def test_a_resolution_is_ok_or_an_error_and_nothing_else(status: object) -> None:
     one, two = ids(2)
     resolved = entry(2, two, "EFFECT_RESOLVED", {"effectId": "a", "status": status})
-    with pytest.raises(JournalBroken, match="which is neither ok nor error"):
+    with pytest.raises(JournalBroken, match="which must be ok or error"):
         fold([entry(1, one, "EFFECT_REQUESTED", request_data("a")), resolved])
 
 

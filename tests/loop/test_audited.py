@@ -142,4 +142,4 @@ def test_a_log_that_was_cleaned_away_is_told_and_is_no_fault(finished: tuple[Loo
     finally:
         shutil.move(tmp_path / "kept", path)
     assert done.returncode == 0
-    assert re.search(rf"(?m)^leftover: {path}: it is gone; journal/\S+ speaks of it$", done.stdout)
+    assert re.search(rf"(?m)^leftover: {path}: it is missing; journal/\S+ refers to it$", done.stdout)

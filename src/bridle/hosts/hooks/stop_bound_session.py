@@ -129,7 +129,7 @@ class BoundStop:
         except DiskError:
             return None  # the payload has the last message too
         # A host may write its transcript some milliseconds after it started the hook (Claude Code 2.1.197 does). If
-        # the transcript goes on after this message and the payload has one, this one is of an earlier turn.
+        # the transcript continues after this message and the payload has one, this one is of an earlier turn.
         is_outdated = message is not None and message.is_answered and self._payload.last_message is not None
         return message.text if message is not None and not is_outdated else None
 

@@ -1,1 +1,1 @@
-"""The `journal/format` package."""
+"""The format of a journal: entries, documents, digests and names. Imports no other package of `journal`."""

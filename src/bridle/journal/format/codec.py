@@ -1,7 +1,7 @@
-"""Between entries and the text of their files: the format's layout, and its checksum.
+"""Encode and decode entries: the layout and the checksum of the format.
 
 The checksum is of the raw text. JavaScript and Python write numbers and escapes differently, so a text is never
-made anew to compare it.
+encoded again for a comparison.
 """
 
 from __future__ import annotations
@@ -21,25 +21,25 @@ _CHECKSUM_LENGTH = len(_CHECKSUM_HEAD) + _CHECKSUM_DIGITS + len(_CHECKSUM_TAIL)
 
 
 class BadText(Exception):
-    """What a file holds is not what should be in it; the message says why."""
+    """The content of a file is invalid; the message says why."""
 
 
 def pretty(value: object) -> bytes:
-    """A JSON document in the format's layout: two spaces, letters as they are, one line end."""
+    """Return JSON in the format's layout: indented by two spaces, not escaped, with a newline."""
     text = quick_json.pretty(value)
     try:
         return (text + "\n").encode()
-    except UnicodeEncodeError:  # a lone surrogate, which the format writes as an escape
+    except UnicodeEncodeError:  # a lone surrogate, which the format escapes
         return (_escape_surrogates(text) + "\n").encode()
 
 
 def compact(value: object) -> str:
-    """A JSON document on one line, in ASCII."""
+    """Return JSON on one line, in ASCII."""
     return quick_json.compact(value)
 
 
 def parse(text: bytes | str) -> object:
-    """A JSON document; what JSON does not know (NaN, Infinity, broken letters) is refused with BadText."""
+    """Parse JSON; raise BadText for NaN, Infinity and invalid UTF-8."""
     try:
         return quick_json.strict(text if isinstance(text, str) else text.decode())
     except (ValueError, RecursionError) as error:
@@ -47,7 +47,7 @@ def parse(text: bytes | str) -> object:
 
 
 def parse_object(text: bytes | str) -> dict[str, object]:
-    """A JSON document that must be an object."""
+    """Parse JSON that must be an object."""
     value = parse(text)
     if not isinstance(value, dict):
         raise BadText("it is not an object")
@@ -55,16 +55,16 @@ def parse_object(text: bytes | str) -> dict[str, object]:
 
 
 def encode(entry_type: str, recorded_at: str, data: Mapping[str, object]) -> bytes:
-    """The text of an entry's file."""
+    """Return the text of an entry's file."""
     try:
         body = pretty({"type": entry_type, "recordedAt": recorded_at, "data": data})
     except (TypeError, ValueError, RecursionError) as error:
-        raise UsageError(f"what should go into the journal is not JSON: {error}", payload=data) from error
+        raise UsageError(f"the data of a journal entry must be JSON: {error}", payload=data) from error
     return body[:-3] + _CHECKSUM_HEAD + sha256(body).encode() + _CHECKSUM_TAIL
 
 
 def decode(seq: int, ulid: str, text: bytes) -> Entry:
-    """The entry that a file's text holds; BadText when it is torn, changed or something else."""
+    """Parse the text of an entry's file; raise BadText if it is incomplete, changed or not an entry."""
     if not text:
         raise BadText("it is empty")
     check(text)
@@ -86,7 +86,7 @@ def check(text: bytes) -> None:
 
 
 def parse_name(name: str) -> tuple[int, str] | None:
-    """The number and the id in the name of an entry's file; None for any other name."""
+    """Return the number and the id in the name of an entry's file; None for any other name."""
     digits, dot, rest = name.partition(".")
     ulid = rest.removesuffix(_SUFFIX)
     is_number = len(digits) >= 6 and digits.isascii() and digits.isdigit()
@@ -96,10 +96,10 @@ def parse_name(name: str) -> tuple[int, str] | None:
 
 
 def bad_file(path: object, fault: str, *, payload: object = None) -> JournalBroken:
-    """The error that names a file of the journal and what is wrong with it."""
+    """Return the error for an invalid file of the journal."""
     return JournalBroken(
-        f"the journal file {path} cannot be used: {fault}",
-        remedy="bridle run:repair-journal RUN sets it aside and keeps a backup.",
+        f"the journal file {path} is invalid: {fault}",
+        remedy="bridle run:repair-journal RUN removes it and keeps a backup.",
         payload=payload,
     )
 

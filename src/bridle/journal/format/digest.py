@@ -1,4 +1,4 @@
-"""SHA-256 without `hashlib`, whose import loads a cryptographic library that a hook has no other use for."""
+"""SHA-256 without `hashlib`, which would load a cryptographic library in every hook."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from types import ModuleType
 
 from bridle.ground.light.quick_path import Path
 
-# Read at once, of a file of any size.
+# The block size for reading files.
 _READ_BYTES = 1024 * 1024
 
 
 def sha256(data: bytes) -> str:
-    """The digest, as hexadecimal digits."""
+    """Return the digest as hexadecimal digits."""
     return str(_sha256(data).hexdigest())
 
 
 def sha256_of_file(path: Path) -> str:
-    """The digest of a file of any size."""
+    """Return the digest of a file of any size."""
     whole = _sha256()
     with path.open("rb") as file:
         while chunk := file.read(_READ_BYTES):
@@ -25,7 +25,7 @@ def sha256_of_file(path: Path) -> str:
 
 
 def _module() -> ModuleType:
-    # The interpreter's own code: in one module since Python 3.12, in another before, in none where it was built so.
+    # The interpreter's built-in module: one name since Python 3.12, another before, missing in some builds.
     for name in ("_sha2", "_sha256"):
         try:
             return __import__(name)

@@ -1,6 +1,6 @@
-"""The format's documents around an effect: task.json, result.json, and the data of the two entries.
+"""The documents of an effect by the format: task.json, result.json, and the data of the two entries.
 
-Pure: values in, values out, in the format's order of keys. Who keeps them where is the store's business.
+Pure: values in, values out, in the format's order of keys. The stores write them.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from bridle.journal.format.key_order import canonical, canonical_object, text_or
 TASK_SCHEMA = "2026.01.tasks-v1"
 RESULT_SCHEMA = "2026.01.results-v1"
 
-# A value whose text is longer than this is kept in a file of its own, by the format's rule.
+# By the format, a longer value is stored in a separate file.
 BLOB_LIMIT_BYTES = 1024 * 1024
 
-# The format keeps these fields of a task only where they are objects.
+# By the format, these fields of a task are kept only if they are objects.
 _OBJECTS_ONLY = ("io", "node", "breakpoint", "orchestratorTask", "sleep", "metadata")
 _TEXT_ONLY = ("title", "description")
 
 
 class Blob:
-    """A value that is too large for its document: its text, and the name of its file."""
+    """A value that is too large for its document: the text and the name of its file."""
 
     __slots__ = ("name", "text")
 
@@ -35,7 +35,7 @@ class Blob:
 
 
 def blob_of(name: str, value: object) -> Blob | None:
-    """The blob for a value, or None when it is small enough to stand in its document."""
+    """Return the blob for a value; None if it is small enough for its document."""
     text = pretty(canonical(value))
     if len(text) <= BLOB_LIMIT_BYTES:
         return None
@@ -43,12 +43,12 @@ def blob_of(name: str, value: object) -> Blob | None:
 
 
 def digest_of(inputs: object) -> str:
-    """A digest of a call's arguments: equal for equal JSON, whatever the order of its keys."""
+    """Return a digest of a call's arguments: equal for equal JSON, regardless of key order."""
     return sha256(quick_json.compact_sorted(inputs).encode())
 
 
 def task_document(request: Request, *, inputs_ref: str | None) -> dict[str, object]:
-    """What task.json says: the definition with sorted keys, then what identifies the effect, then its inputs."""
+    """Return the content of task.json: the definition with sorted keys, the ids of the effect, its inputs."""
     kept = {key: value for key, value in request.definition.items() if _is_kept(key, value)}
     document = canonical_object(kept)
     if "labels" in document:
@@ -60,7 +60,7 @@ def task_document(request: Request, *, inputs_ref: str | None) -> dict[str, obje
 
 
 def requested_data(request: Request, *, task_ref: str, inputs_ref: str | None) -> dict[str, object]:
-    """What EFFECT_REQUESTED says."""
+    """Return the data of EFFECT_REQUESTED."""
     data: dict[str, object] = {
         "effectId": request.effect_id,
         "invocationKey": request.key,
@@ -79,7 +79,7 @@ def requested_data(request: Request, *, task_ref: str, inputs_ref: str | None) -
 def result_document(
     effect: Effect, posted: Posted, *, result_ref: str | None, stdout_ref: str | None, stderr_ref: str | None
 ) -> dict[str, object]:
-    """What result.json says; the value of an `ok` stands in it twice, by the format's rule."""
+    """Return the content of result.json; by the format, the value of an `ok` is in it twice."""
     document: dict[str, object] = {
         "schemaVersion": RESULT_SCHEMA,
         "effectId": effect.effect_id,
@@ -104,7 +104,7 @@ def result_document(
 
 
 def result_of(document: Data) -> Result:
-    """The result that a result.json without a blob holds."""
+    """Return the result in a result.json without a blob."""
     error = document.get("error")
     value = document["result"] if "result" in document else document.get("value")
     return Result(OK if document.get("status") == OK else ERROR, value, error if isinstance(error, dict) else None)
@@ -113,7 +113,7 @@ def result_of(document: Data) -> Result:
 def resolved_data(
     effect_id: str, posted: Posted, *, result_ref: str, stdout_ref: str | None, stderr_ref: str | None
 ) -> dict[str, object]:
-    """What EFFECT_RESOLVED says."""
+    """Return the data of EFFECT_RESOLVED."""
     return _present(
         {
             "effectId": effect_id,
@@ -129,13 +129,13 @@ def resolved_data(
 
 
 def check_posted(posted: Posted) -> None:
-    """Refuse a result that is neither a value nor an error."""
+    """Raise a UsageError for a result that is neither a value nor an error."""
     if posted.status not in (OK, ERROR):
-        raise UsageError(f"a result's status is ok or error, not {posted.status!r}")
+        raise UsageError(f"the status of a result must be ok or error, got {posted.status!r}")
     if posted.status == OK and posted.error is not None:
-        raise UsageError("a result that is ok cannot have an error", remedy="Post it with the status error.")
+        raise UsageError("a result with the status ok must not have an error", remedy="Post it with the status error.")
     if posted.status == ERROR and posted.error is None:
-        raise UsageError("a result that is an error must say which", remedy="Give its name and message.")
+        raise UsageError("a result with the status error must have an error", remedy="Give its name and message.")
 
 
 def _is_kept(key: str, value: object) -> bool:

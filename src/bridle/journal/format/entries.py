@@ -1,7 +1,7 @@
-"""What a journal holds: entries, and the effects that they ask for and resolve.
+"""Entries of a journal, and the effects that they request and resolve.
 
-These values are on the path of every hook, which may not import `dataclasses` (20 ms): they are written out by
-hand and, like every value, never changed once made.
+Every hook imports these values and must not import `dataclasses` (20 ms), so they are plain classes; they are
+immutable all the same.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from bridle.ground.light import quick_json
 from bridle.ground.light.abc_names import Mapping
 
-# The format's own entry types.
+# The entry types of the format.
 RUN_CREATED = "RUN_CREATED"
 EFFECT_REQUESTED = "EFFECT_REQUESTED"
 EFFECT_RESOLVED = "EFFECT_RESOLVED"
@@ -19,14 +19,14 @@ RUN_HALTED = "RUN_HALTED"
 STOP_HOOK_INVOKED = "STOP_HOOK_INVOKED"
 PROCESS_LOG = "PROCESS_LOG"
 OWN_PREFIX = "BRIDLE_"
-"""Entry types of our own begin with this; other implementations pass over them."""
+"""The prefix of Bridle's own entry types, which other implementations ignore."""
 
-# What an effect's state is called in the format's own files.
+# The names of an effect's states in the format.
 REQUESTED = "requested"
 RESOLVED_OK = "resolved_ok"
 RESOLVED_ERROR = "resolved_error"
 
-# How a result was posted.
+# The status of a result.
 OK = "ok"
 ERROR = "error"
 
@@ -34,25 +34,25 @@ Data = Mapping[str, object]
 
 
 class Entry:
-    """One thing that happened in a run, at its place in the order of all."""
+    """One event of a run, with its number."""
 
     __slots__ = ("_data", "recorded_at", "seq", "type", "ulid")
 
     def __init__(self, seq: int, ulid: str, entry_type: str, recorded_at: str, data: Data | bytes) -> None:
         self.seq = seq
-        """1 for the first, without a gap."""
+        """From 1, without gaps."""
         self.ulid = ulid
-        """Its id; each is greater than the one before."""
+        """Its id, greater than the one before."""
         self.type = entry_type
         self.recorded_at = recorded_at
-        """What the writer's clock said, as text; clocks step back, so it orders nothing."""
+        """The writer's time; it does not define the order, since clocks can step back."""
         self._data = data
 
     @property
     def data(self) -> Data:
-        """What happened, in its own fields; given as JSON it is parsed when first looked at, which is mostly never."""
+        """Return the data; JSON text is parsed on first access, which mostly never happens."""
         if isinstance(self._data, bytes):
-            self._data = quick_json.loads(self._data)  # type: ignore[assignment]  # an object, as its writer made sure
+            self._data = quick_json.loads(self._data)  # type: ignore[assignment]  # an object, by its writer
         return self._data  # type: ignore[return-value]  # the same
 
     def __repr__(self) -> str:
@@ -69,7 +69,7 @@ class Entry:
 
 
 class Request:
-    """What a process asks for at one step; it becomes `task.json` and an EFFECT_REQUESTED entry."""
+    """The request of one step of a process; it becomes `task.json` and an EFFECT_REQUESTED entry."""
 
     __slots__ = ("blobs", "definition", "effect_id", "inputs", "key", "kind", "label", "labels", "step_id", "task_id")
 
@@ -88,25 +88,25 @@ class Request:
         blobs: Mapping[str, bytes] | None = None,
     ) -> None:
         self.effect_id = effect_id
-        """A fresh id from the writer, so that the definition can name it."""
+        """A new id from the writer, so that the definition can contain it."""
         self.key = key
-        """`processId:stepId:taskId`: by this a replay finds the effect again."""
+        """`processId:stepId:taskId`, by which a replay finds the effect."""
         self.step_id = step_id
         self.task_id = task_id
         self.kind = kind
         self.label = label
         self.labels = labels
-        """In the order in which they were given."""
+        """In the order of the process."""
         self.definition = definition
-        """The task as the process defined it."""
+        """The definition of the task."""
         self.inputs = inputs
         """The arguments of the call."""
         self.blobs = blobs or {}
-        """Files that the definition refers to: their texts, by their names in the task's folder of blobs."""
+        """The files that the definition refers to, by name in the task's folder of blobs."""
 
 
 class Effect:
-    """One thing that a process asked for, with what the journal says of it."""
+    """One requested effect and its state."""
 
     __slots__ = ("effect_id", "key", "kind", "request", "resolution", "status", "step_id", "task_id")
 
@@ -114,7 +114,7 @@ class Effect:
         self.request = request
         """The EFFECT_REQUESTED entry."""
         self.resolution: Entry | None = None
-        """The EFFECT_RESOLVED entry, once there is one."""
+        """The EFFECT_RESOLVED entry, if resolved."""
         self.status = REQUESTED
         """`requested`, `resolved_ok` or `resolved_error`."""
         self.effect_id = effect_id
@@ -137,7 +137,7 @@ class Effect:
 
 
 class Posted:
-    """The result of an effect as somebody posts it; it becomes `result.json` and an EFFECT_RESOLVED entry."""
+    """A result that is posted; it becomes `result.json` and an EFFECT_RESOLVED entry."""
 
     __slots__ = ("error", "finished_at", "metadata", "started_at", "status", "stderr", "stdout", "value")
 
@@ -156,9 +156,9 @@ class Posted:
         self.status = status
         """`ok` or `error`."""
         self.value = value
-        """What an `ok` gives back: any JSON."""
+        """The value of an `ok`: any JSON."""
         self.error = error
-        """What an `error` is: `name`, `message`, and what else there is."""
+        """The error of an `error`: `name`, `message` and optional fields."""
         self.started_at = started_at
         self.finished_at = finished_at
         self.stdout = stdout
@@ -167,7 +167,7 @@ class Posted:
 
 
 class Output:
-    """What a performed effect printed: the text itself, or where it is kept."""
+    """The output of an effect: the text itself, or a reference to its file."""
 
     __slots__ = ("ref", "text")
 
@@ -177,7 +177,7 @@ class Output:
 
 
 class Result:
-    """The result of a resolved effect, as a process gets it."""
+    """The result of a resolved effect."""
 
     __slots__ = ("error", "status", "value")
 

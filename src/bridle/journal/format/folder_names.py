@@ -1,9 +1,9 @@
-"""The names in a journal's folder, and a mark on the folder by which a change is noticed without listing it.
+"""The file names in a journal's folder, and a modification time that reveals changes without listing it.
 
-Listing twenty thousand names costs more than everything else that a hook does. So each writer sets the folder's time
-of change to a moment of its own choosing, with digits of chance, and notes it in the pack. Whoever adds or removes a
-name after that, Bridle or not, changes that time: as long as it stands, the pack tells all there is. Where the time
-cannot be set or is kept too coarsely there is no mark, and the folder is listed.
+Listing twenty thousand names costs more than everything else in a hook. So each writer sets the folder's modification
+time to a value with random digits and records it in the pack. Any program that adds or removes a name changes that
+time: while it is the same, the pack is complete. Without a mark (the time cannot be set, or is too coarse), the folder
+is listed.
 """
 
 from __future__ import annotations
@@ -21,23 +21,23 @@ from bridle.journal.format.state import file_name
 # The kernel's clock for files ticks every 10 ms at most; file systems with a coarser one get no mark at all.
 SETTLED_NANOSECONDS = 50_000_000
 
-# Listings with a gap in them, each other than the one before: more than any number of writers brings about.
+# Different listings with a gap: more than concurrent writers can cause.
 LISTINGS = 100
 
 _CHANCE = 1_000_000  # nanoseconds of the mark that are chance: less than any clock's error, enough to be unique
 
 Name = tuple[int, str]
-"""The number and the id of an entry, which together are the name of its file."""
+"""The number and the id of an entry, which form the name of its file."""
 
 Mark = tuple[int, int]
-"""The folder itself (its inode), and its time of change in nanoseconds."""
+"""The inode of the folder and its modification time in nanoseconds."""
 
 
 def list_names(journal: Path) -> list[Name]:
-    """Every entry's name, in order; what writers left on their way is passed over, a foreign file is an error.
+    """Return the names of all entries in order; skip temporary files, raise for foreign files.
 
-    A long folder is not listed in one moment: of two entries that are written meanwhile the later may be seen and the
-    earlier not. So a gap is believed only where the next listing is the same.
+    Listing a large folder is not atomic: of two entries written during it, the later may be listed and the earlier
+    not. So a gap counts only if the next listing is the same.
     """
     found = _listing(journal)
     for _ in range(LISTINGS):
@@ -54,25 +54,25 @@ def _listing(journal: Path) -> list[Name]:
     try:
         found = os.listdir(journal)
     except FileNotFoundError as error:
-        raise RunNotFound(f"there is no journal at {journal}", remedy="Check the run's folder.") from error
+        raise RunNotFound(f"no journal at {journal}", remedy="Check the path of the run.") from error
     except OSError as error:
-        raise JournalBroken(f"the journal {journal} cannot be listed: {error.strerror}") from error
+        raise JournalBroken(f"could not list the journal {journal}: {error.strerror}") from error
     return sorted(_names_in(found, journal))
 
 
 def listed(journal: Path) -> list[str]:
-    """The names of all files that claim to be entries, in order of number, good or not."""
+    """Return the names of all files with the name of an entry, valid or not, in order of number."""
     claims = [name for name in os.listdir(journal) if name.endswith(".json") and not name.startswith(".")]
     return sorted(claims, key=lambda name: (_number(name), name))
 
 
 def names_crc(names: Iterable[Name], before: int = 0) -> int:
-    """A checksum of names; that of a longer list goes on from that of a shorter one."""
+    """Return a checksum of names, which can be continued for a longer list."""
     return crc32("".join(file_name(seq, ulid) for seq, ulid in names).encode(), before)
 
 
 def mark_of(journal: Path) -> Mark | None:
-    """The mark that the folder has now."""
+    """Return the present mark of the folder."""
     try:
         found = os.stat(journal)
     except OSError:
@@ -81,12 +81,12 @@ def mark_of(journal: Path) -> Mark | None:
 
 
 def is_settled(mark: Mark) -> bool:
-    """Whether a time that the kernel set is old enough that a later change could not have had the same one."""
+    """Return whether a time is so old that a later change cannot have the same one."""
     return time.time_ns() - mark[1] > SETTLED_NANOSECONDS
 
 
 def set_mark(journal: Path, chance: bytes) -> Mark | None:
-    """Give the folder a mark that nobody else would; None where that cannot be done."""
+    """Set a unique mark on the folder; return None if that is not possible."""
     moment = time.time_ns() // _CHANCE * _CHANCE + int.from_bytes(chance, "big") % _CHANCE
     try:
         os.utime(journal, ns=(moment, moment))

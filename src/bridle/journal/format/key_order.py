@@ -1,7 +1,7 @@
 """The order of keys in the format's files: as `localeCompare` sorts them, integer keys first.
 
-The format's other implementation sorts keys so before it writes; we do the same, so that both write the same bytes.
-ASCII is sorted exactly; other letters come by their base letter, where they have one, else behind all ASCII.
+The other implementation of the format sorts keys this way; Bridle does the same, so that both write the same bytes.
+ASCII is sorted exactly; other letters by their base letter if they have one, else after all ASCII.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ _PRIMARY = {letter: rank for rank, letter in enumerate("\t\n\v\f\r _-,;:!?.'\"()
 _PRIMARY |= {chr(ord("a") + offset): 100 + offset for offset in range(26)}
 _PRIMARY |= {chr(ord("A") + offset): 100 + offset for offset in range(26)}
 _BEHIND_ASCII = 1000
-# JavaScript's objects list such keys first, in the order of their numbers.
+# JavaScript objects list integer keys first, in numeric order.
 _LAST_INDEX = 2**32 - 2
 
 TextKey = tuple[tuple[int, ...], tuple[str, ...], tuple[bool, ...]]
 
 
 def canonical(value: object) -> object:
-    """The same value with the keys of every object in the format's order."""
+    """Return the value with the keys of every object in the format's order."""
     if isinstance(value, dict):
         return canonical_object(value)
     if isinstance(value, (list, tuple)):
@@ -29,15 +29,15 @@ def canonical(value: object) -> object:
 
 
 def canonical_object(value: Mapping[str, object]) -> dict[str, object]:
-    """The same object with its keys, and those of every object in it, in the format's order."""
+    """Return the object with its keys, and those of nested objects, in the format's order."""
     return {key: canonical(value[key]) for key in sorted(value, key=_key_order)}
 
 
 def text_order(text: str) -> TextKey:
-    """Sorts texts by letter, then by accent, then small before large."""
+    """Return a sort key: by letter, then by accent, then lower case first."""
     if not text.isascii():
         return _order_of_any(text)
-    letters = [letter for letter in text if letter in _PRIMARY]  # control characters are passed over
+    letters = [letter for letter in text if letter in _PRIMARY]  # control characters are ignored
     return tuple(map(_PRIMARY.__getitem__, letters)), (), tuple(map(str.isupper, letters))
 
 

@@ -1,14 +1,14 @@
-"""The names in a run's folder: the format's own, and the few that are ours. Constants and nothing else.
+"""The file names in a run's folder, by the format and our own. Constants only.
 
 <runId>/
   run.json  inputs.json  .gitignore
   journal/<seq>.<ULID>.json      one file for each entry
   tasks/<effectId>/              task.json, result.json, stdout.log, stderr.log, blobs/
-  state/                         what can be made again from the rest: state.json, our pack; and output.json
-  blobs/ orphaned/ process/      made empty
-  run.lock                       another implementation's lock, while it holds it
-  bridle.lock                    ours; the kernel's lock is on this file
-  journal.bak.<ms>/              what a repair replaced
+  state/                         caches (state.json, our pack) and output.json
+  blobs/ orphaned/ process/      created empty
+  run.lock                       the lock of another implementation
+  bridle.lock                    our lock, held by flock
+  journal.bak.<ms>/              the backup of a repair
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ PACK_FILE = "bridle.pack"
 DEFAULT_EXPORT = "process"
 PROOF_SALT = "babysitter-completion-secret-v1"
 
-# Fields of our own in the format's entries: the SHA-256 of the file that the entry speaks of.
+# Our own fields in entries of the format: the SHA-256 of the file that the entry refers to.
 TASK_DIGEST = "taskSha256"
 RESULT_DIGEST = "resultSha256"
 OUTPUT_DIGEST = "outputSha256"
 INPUTS_DIGEST = "inputsSha256"
 RUN_DIGEST = "runSha256"
-# In the metadata of a result: files that prove it, as seen from the run's folder, and their SHA-256.
+# In the metadata of a result: the files of its evidence, relative to the run, and their SHA-256.
 EVIDENCE = "evidenceSha256"

@@ -1,4 +1,4 @@
-"""The completion proof: what an agent shows to leave the loop of a run that has completed."""
+"""The completion proof, which an agent gives to end the loop of a completed run."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from bridle.journal.format.digest import sha256
 
 
 def completion_proof(metadata: Mapping[str, object]) -> str:
-    """The proof of a run; one without a proof of its own has the one that the format derives from its id."""
+    """Return the proof of a run; without a recorded one, the format derives it from the id."""
     own = metadata.get("completionProof")
     if isinstance(own, str) and own:
         return own

@@ -1,8 +1,7 @@
-"""Where a run stands: the one fold of a journal, for the engine, the commands, the hooks and the views.
+"""The state of a run: the only fold of a journal, for engine, commands, hooks and views.
 
-`Position` is the part that stays small however long a run gets: it needs the pending effects only. `State` knows
-every effect. Both are made of nothing but entries, in order; an entry that cannot follow the ones before it raises
-JournalBroken.
+`Position` is the part of constant size: it has only the pending effects. `State` has every effect. Both are computed
+from entries in order; an entry that cannot follow the ones before it raises JournalBroken.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ _ENDS = {RUN_COMPLETED: COMPLETED, RUN_FAILED: FAILED, RUN_HALTED: HALTED}
 
 
 class Pending:
-    """An effect that waits for its result: its kind, and the entry that asked for it."""
+    """A pending effect: its kind and the entry of its request."""
 
     __slots__ = ("kind", "seq", "ulid")
 
@@ -48,7 +47,7 @@ class Pending:
 
 
 class Position:
-    """Where a run stands, in a size that does not grow with what lies behind it."""
+    """The summary of a run's state, of constant size."""
 
     __slots__ = ("end", "pending", "seq", "stops", "ulid")
 
@@ -58,26 +57,26 @@ class Position:
         self.ulid = ""
         """Its id."""
         self.end: str | None = None
-        """`completed`, `failed` or `halted`, while that is what the run is."""
+        """`completed`, `failed` or `halted`; None while the run continues."""
         self.pending: dict[str, Pending] = {}
-        """By effect id, in the order in which they were asked for."""
+        """By effect id, in the order of requests."""
         self.stops = 0
-        """How many STOP_HOOK_INVOKED entries the journal ends with, nothing else between them."""
+        """How many STOP_HOOK_INVOKED entries in a row the journal ends with."""
 
     @property
     def state(self) -> str:
-        """`created`, `waiting`, `completed`, `failed` or `halted`."""
+        """Return `created`, `waiting`, `completed`, `failed` or `halted`."""
         return self.end or (WAITING if self.pending else CREATED)
 
     def pending_by_kind(self) -> dict[str, int]:
-        """How many effects of each kind wait, kinds in the order in which they first appear."""
+        """Return the number of pending effects of each kind, kinds in order of appearance."""
         counts: dict[str, int] = {}
         for effect in self.pending.values():
             counts[effect.kind] = counts.get(effect.kind, 0) + 1
         return counts
 
     def apply(self, entry: Entry) -> None:
-        """Take the next entry in."""
+        """Apply the next entry."""
         if entry.type == EFFECT_REQUESTED:
             self.request(entry, text_field(entry, "effectId"), _kind(entry))
         elif entry.type == EFFECT_RESOLVED:
@@ -86,20 +85,20 @@ class Position:
             self.note(entry)
 
     def request(self, entry: Entry, effect_id: str, kind: str) -> None:
-        """Take in an entry that asks for an effect."""
+        """Apply an entry that requests an effect."""
         self._go_on(entry)
-        self.end = None  # a run that asks for something is alive, whatever stood before
+        self.end = None  # a run with a new request continues, whatever its state before
         self.pending[effect_id] = Pending(kind, entry.seq, entry.ulid)
 
     def resolve(self, entry: Entry, effect_id: str) -> None:
-        """Take in an entry that resolves an effect."""
+        """Apply an entry that resolves an effect."""
         if effect_id not in self.pending:
             raise broken(entry, f"resolves the effect {effect_id}, which was not pending")
         self._go_on(entry)
         del self.pending[effect_id]
 
     def note(self, entry: Entry) -> None:
-        """Take in any other entry."""
+        """Apply any other entry."""
         stops = self.stops + 1 if entry.type == STOP_HOOK_INVOKED else 0
         self._go_on(entry)
         self.stops = stops
@@ -109,16 +108,16 @@ class Position:
         if entry.seq != self.seq + 1:
             raise broken(entry, f"is out of sequence (expected {self.seq + 1}, found {entry.seq})")
         if entry.ulid <= self.ulid:
-            raise broken(entry, f"has an id that does not rise ({entry.ulid} after {self.ulid})")
+            raise broken(entry, f"has an id that is not greater than the one before ({entry.ulid} after {self.ulid})")
         self.seq, self.ulid, self.stops = entry.seq, entry.ulid, 0
 
 
 UNKNOWN_KIND = "unknown"
-"""The kind of an effect whose entry names none."""
+"""The kind of an effect whose entry has none."""
 
 
 class State:
-    """Everything that a journal says of its run."""
+    """The full state of a run."""
 
     __slots__ = (
         *("by_key", "created", "effects", "ended", "last", "notes", "resolved", "resolved_before", "rounds"),
@@ -128,19 +127,19 @@ class State:
     def __init__(self) -> None:
         self.standing = Position()
         self.effects: dict[str, Effect] = {}
-        """By effect id, in the order in which they were asked for."""
+        """By effect id, in the order of requests."""
         self.by_key: dict[str, Effect] = {}
         """By invocation key."""
         self.resolved: list[Effect] = []
-        """In the order in which they were resolved."""
+        """In the order of resolution."""
         self.rounds = 0
-        """How often something was asked for after something else had been resolved, the first time included."""
+        """How often requests followed a resolution, including the first requests."""
         self.resolved_before = 0
-        """How many were resolved when something was last asked for."""
+        """How many effects were resolved at the last request."""
         self.notes: list[Entry] = []
-        """The entries of our own types and the words of the process, in order."""
+        """The entries of Bridle's own types and the log messages of the process, in order."""
         self.ended: Entry | None = None
-        """The newest entry that ended the run, whether or not it is alive again."""
+        """The newest entry that ended the run, even if it continued after it."""
         self.created: Entry | None = None
         """The first RUN_CREATED entry."""
         self.last: Entry | None = None
@@ -148,11 +147,11 @@ class State:
 
     @property
     def pending(self) -> list[Effect]:
-        """The effects that wait for a result, in the order in which they were asked for."""
+        """Return the pending effects, in the order of requests."""
         return [self.effects[effect_id] for effect_id in self.standing.pending]
 
     def apply(self, entry: Entry) -> None:
-        """Take the next entry in; one that cannot follow leaves the state as it was."""
+        """Apply the next entry; an invalid one leaves the state unchanged."""
         if entry.type == EFFECT_REQUESTED:
             self.request(requested_effect(entry))
         elif entry.type == EFFECT_RESOLVED:
@@ -161,10 +160,10 @@ class State:
             self.note(entry)
 
     def request(self, effect: Effect) -> None:
-        """Take in an effect that was asked for."""
+        """Apply the request of an effect."""
         entry, effect_id = effect.request, effect.effect_id
         if effect_id in self.effects:
-            raise broken(entry, f"asks for the effect {effect_id} a second time")
+            raise broken(entry, f"requests the effect {effect_id} a second time")
         if effect.key in self.by_key:
             raise broken(entry, f"uses the invocation key {effect.key!r} a second time")
         self.standing.request(entry, effect_id, effect.kind)
@@ -174,21 +173,21 @@ class State:
         self.last = entry
 
     def resolve(self, entry: Entry, effect_id: str, status: object) -> None:
-        """Take in the entry that resolves an effect."""
+        """Apply the resolution of an effect."""
         effect = self.effects.get(effect_id)
         if effect is None:
-            raise broken(entry, f"resolves the effect {effect_id}, which nobody asked for")
+            raise broken(entry, f"resolves the effect {effect_id}, which was not requested")
         if effect.resolution is not None:
             raise broken(entry, f"resolves the effect {effect_id} a second time")
         if status not in (OK, ERROR):
-            raise broken(entry, f"has the status {status!r}, which is neither ok nor error")
+            raise broken(entry, f"has the status {status!r}, which must be ok or error")
         self.standing.resolve(entry, effect_id)
         effect.resolution, effect.status = entry, RESOLVED_OK if status == OK else RESOLVED_ERROR
         self.resolved.append(effect)
         self.last = entry
 
     def note(self, entry: Entry) -> None:
-        """Take in any other entry."""
+        """Apply any other entry."""
         self.standing.note(entry)
         if entry.type.startswith(OWN_PREFIX) or entry.type == PROCESS_LOG:
             self.notes.append(entry)
@@ -200,7 +199,7 @@ class State:
 
 
 def fold(entries: Iterable[Entry]) -> State:
-    """The state after these entries, from the first on."""
+    """Return the state after these entries."""
     state = State()
     for entry in entries:
         state.apply(entry)
@@ -208,10 +207,10 @@ def fold(entries: Iterable[Entry]) -> State:
 
 
 def requested_effect(entry: Entry) -> Effect:
-    """The effect that an EFFECT_REQUESTED entry asks for."""
+    """Return the effect of an EFFECT_REQUESTED entry."""
     get = entry.data.get
     effect_id, key, step_id, task_id = get("effectId"), get("invocationKey"), get("stepId"), get("taskId")
-    # Written out, as a fold of a long run spends most of its time here; who lacks a field is told which.
+    # Without helper calls, since a fold of a long run spends most of its time here.
     if not (effect_id and key and step_id and task_id and isinstance(effect_id, str) and isinstance(key, str)):
         effect_id, key = text_field(entry, "effectId"), text_field(entry, "invocationKey")
     if not (step_id and task_id and isinstance(step_id, str) and isinstance(task_id, str)):
@@ -221,7 +220,7 @@ def requested_effect(entry: Entry) -> Effect:
 
 
 def text_field(entry: Entry, name: str) -> str:
-    """A field that must hold text."""
+    """Return a field that must be a string."""
     value = entry.data.get(name)
     if not isinstance(value, str) or not value:
         raise broken(entry, f"has no {name}")
@@ -234,14 +233,14 @@ def _kind(entry: Entry) -> str:
 
 
 def broken(entry: Entry, fault: str) -> JournalBroken:
-    """The error for an entry that cannot be where it is."""
+    """Return the error for an invalid entry."""
     return JournalBroken(
         f"journal entry {file_name(entry.seq, entry.ulid)} {fault}",
-        remedy="bridle run:repair-journal RUN sets it aside and keeps a backup.",
+        remedy="bridle run:repair-journal RUN removes it and keeps a backup.",
         payload=entry,
     )
 
 
 def file_name(seq: int, ulid: str) -> str:
-    """What the file of an entry is called."""
+    """Return the name of an entry's file."""
     return f"{seq:06d}.{ulid}.json"

@@ -1,7 +1,7 @@
-"""Ids that sort by the time of their making and always rise, whatever the clock does.
+"""ULIDs: ids that sort by creation time and always increase, even if the clock steps back.
 
-A ULID is 26 letters of Crockford's alphabet for 128 bits: 48 of milliseconds, 80 of chance. Letters sort as the
-numbers do, so the text itself can be compared.
+A ULID is 26 letters of Crockford's alphabet for 128 bits: 48 of milliseconds, 80 random. The text sorts as the
+number does.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ RANDOM_BYTES = 10
 _VALUES = {letter: value for value, letter in enumerate(ALPHABET)}
 _LETTERS = frozenset(ALPHABET)
 _LAST = (1 << 128) - 1
-# A step behind an id whose time lies ahead of the clock is this long at most: two ids cannot be guessed from one
-# another, and 2**48 of them fit into one millisecond.
+# The largest random step after an id that is ahead of the clock: ids cannot be guessed from one another, and 2**48 of
+# them fit into one millisecond.
 _STEP_BITS = 32
 
 
 def next_ulid(previous: str, *, now_ms: int, random: bytes) -> str:
-    """A ULID greater than the previous one: of this moment, or just behind it where the clock is not later.
+    """Return a ULID greater than the previous one: of the present time, or just after it if the clock is behind.
 
     The clock may have stepped back, or the run may come from a machine whose clock is ahead.
     """
@@ -34,14 +34,14 @@ def next_ulid(previous: str, *, now_ms: int, random: bytes) -> str:
     step = 1 + (int.from_bytes(random[:RANDOM_BYTES], "big") & ((1 << _STEP_BITS) - 1))
     if number + step > _LAST:
         raise JournalBroken(
-            f"no id can follow {previous}: it is among the last that there are",
-            remedy="bridle run:repair-journal RUN gives every entry a new id.",
+            f"no id can follow {previous}: it is one of the largest",
+            remedy="bridle run:repair-journal RUN assigns new ids.",
         )
     return _text(number + step)
 
 
 def is_ulid(text: str) -> bool:
-    """Whether this is a ULID as we write them."""
+    """Return whether the text is a ULID in our form."""
     return len(text) == LENGTH and text[0] <= "7" and _LETTERS.issuperset(text)
 
 

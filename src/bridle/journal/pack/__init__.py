@@ -1,1 +1,1 @@
-"""The `journal/pack` package."""
+"""The pack, a cache of a journal in one file. May import `format`; hooks import it."""

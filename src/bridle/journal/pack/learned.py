@@ -1,4 +1,4 @@
-"""What a reader learned from files of their own and the pack should know next time."""
+"""Values that a reader read from separate files, for the pack to include."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from bridle.journal.pack import write_pack
 
 
 class Learned:
-    """Values of results and digests of inputs that were read from files of their own."""
+    """Values of results and digests of inputs that were read from separate files."""
 
     __slots__ = ("digests", "values")
 
@@ -17,11 +17,11 @@ class Learned:
 
     @property
     def count(self) -> int:
-        """How many there are."""
+        """Return how many there are."""
         return len(self.values) + len(self.digests)
 
     def line_of(self, entry: Entry) -> bytes:
-        """The line of an entry that asks for an effect or resolves it; what stands in it is learned no more."""
+        """Return the line of an entry with its value or digest, and forget these."""
         effect_id = str(entry.data["effectId"])
         if entry.type == EFFECT_REQUESTED:
             return write_pack.entry_line(entry, digest=self.digests.pop(effect_id, None))
@@ -29,6 +29,6 @@ class Learned:
         return write_pack.entry_line(entry, value=self.values.pop(effect_id, None), has_value=has_value)
 
     def lines(self) -> list[bytes]:
-        """Lines of their own for the rest."""
+        """Return separate lines for the rest."""
         values = [write_pack.value_line(effect_id, value) for effect_id, value in self.values.items()]
         return values + [write_pack.digest_line(effect_id, digest) for effect_id, digest in self.digests.items()]

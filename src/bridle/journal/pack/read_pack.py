@@ -1,6 +1,6 @@
-"""Reads the pack: its end, for where a run stands, or all of it.
+"""Read the pack: its end, for the summary of a run, or all of it.
 
-Whatever is wrong with it, it is no error: what cannot be used is read from the journal instead.
+A faulty pack is not an error: the journal is read instead.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from bridle.journal.pack.write_pack import End, Seal
 Load = Callable[[int, str], Entry]
 """Reads an entry's own file."""
 
-# Between an entry's fields and its data; JSON on one line has none.
+# The separator of an entry's fields and data; it does not occur in JSON on one line.
 _TAB = b"\t"
 
-# Garbage can look like anything: these are what reading it may raise.
+# The errors that reading garbage may raise.
 _GARBAGE = (OSError, codec.BadText, JournalBroken, ValueError, TypeError, KeyError, IndexError, AttributeError)
 
 
 class Tail:
-    """Where the run stands, from the end of the pack."""
+    """The summary of a run, from the end of the pack."""
 
     __slots__ = ("end", "seal", "standing")
 
@@ -39,7 +39,7 @@ class Tail:
 
 
 class Packed:
-    """Everything that the pack holds, up to the first line that is not whole."""
+    """The content of the pack, up to the first incomplete line."""
 
     __slots__ = ("digests", "end", "entries", "seal", "state", "values")
 
@@ -49,13 +49,13 @@ class Packed:
         self.values: dict[str, object] = {}
         self.digests: dict[str, str] = {}
         self.seal: Seal | None = None
-        """The last line, when that is a seal."""
+        """The last line, if it is a seal."""
         self.end: End | None = None
-        """Where the whole lines end; None where the pack cannot grow and has to be written anew."""
+        """The offset where the complete lines end; None if the pack must be rewritten."""
 
 
 def read_tail(path: Path, load: Load) -> Tail | None:
-    """Where the run stands; None where the end of the pack cannot be used."""
+    """Return the summary of the run; None if the end of the pack is invalid."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
     except OSError:
@@ -63,13 +63,13 @@ def read_tail(path: Path, load: Load) -> Tail | None:
     try:
         return _read_tail(fd, load)
     except _GARBAGE:
-        return None  # garbage of whatever kind: the journal is read instead
+        return None  # garbage: the journal is read instead
     finally:
         os.close(fd)
 
 
 def read_all(path: Path, load: Load) -> Packed:
-    """Everything in the pack that is whole; nothing where it is missing or garbage."""
+    """Return the valid content of the pack; empty if it is missing or garbage."""
     packed = Packed()
     try:
         with open(path, "rb") as file:
@@ -81,9 +81,9 @@ def read_all(path: Path, load: Load) -> Packed:
 
 
 def read_more(path: Path, packed: Packed, known: End, load: Load) -> bool:
-    """Take in what was appended to the pack since it ended there; False where it is not that pack, or not whole.
+    """Read what was appended to the pack since then; return False if it is another pack, or incomplete.
 
-    Its seal vouches for everything before it, so that what was read once need not be read again.
+    Its seal contains the checksum of everything before it, so that earlier lines need not be read again.
     """
     try:
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
@@ -144,7 +144,7 @@ def _read_tail(fd: int, load: Load) -> Tail:
 
 
 def _stand(standing: Position, record: object, data: bytes, load: Load) -> None:
-    """Take one line into the standing."""
+    """Apply one line to the summary."""
     match record:
         case ["q", int(seq), str(ulid), str(at), str(effect_id), _, _, _, str(kind), _]:
             standing.request(Entry(seq, ulid, EFFECT_REQUESTED, at, data), effect_id, kind)
@@ -158,7 +158,7 @@ def _stand(standing: Position, record: object, data: bytes, load: Load) -> None:
 
 def _read_lines(text: bytes, packed: Packed, load: Load) -> None:
     parts = [body.partition(_TAB) for body in _sealed_texts(text, packed) or _whole_texts(text)]
-    # One call for all lines: parsing them one by one takes twice as long.
+    # One call for all lines, which takes half the time of parsing them one by one.
     records = codec.parse(b"[" + b",".join([part[0] for part in parts]) + b"]")
     if not isinstance(records, list) or not records or write_pack.standing_of(records[0]).seq != 0:
         raise codec.BadText("it does not begin at the beginning")
@@ -167,7 +167,7 @@ def _read_lines(text: bytes, packed: Packed, load: Load) -> None:
 
 
 def _take(record: list, data: bytes, packed: Packed, load: Load) -> None:  # type: ignore[type-arg]  # any JSON
-    """Take one line in; its checksum says that we wrote it, so its fields are what they should be."""
+    """Apply one line; its checksum is valid, so its fields are too."""
     tag, state = record[0], packed.state
     if tag == "q":
         entry = Entry(record[1], record[2], EFFECT_REQUESTED, record[3], data)
@@ -195,7 +195,7 @@ def _take(record: list, data: bytes, packed: Packed, load: Load) -> None:  # typ
 
 
 def _sealed_texts(text: bytes, packed: Packed) -> list[bytes] | None:
-    """The texts of all lines when the last one is a seal that vouches for the rest; None when it does not."""
+    """Return all lines if the last one is a seal with their checksum, else None."""
     head, _, last = text[:-1].rpartition(b"\n")
     try:
         seal = write_pack.seal_of(codec.parse(write_pack.text_of(last)))
@@ -212,7 +212,7 @@ def _sealed_texts(text: bytes, packed: Packed) -> list[bytes] | None:
 
 
 def _whole_texts(text: bytes) -> list[bytes]:
-    """The texts of the lines up to the first that is torn."""
+    """Return the lines up to the first incomplete one."""
     texts: list[bytes] = []
     for line in text.split(b"\n")[:-1]:
         body = line[write_pack.PREFIX_BYTES :]

@@ -1,25 +1,23 @@
-"""The pack: a run's journal in one file, so that a long run costs what a short one does. A cache, never the truth.
+"""The pack: a cache of a run's journal in one file, so that a long run costs as much as a short one.
 
 It is a log of lines, each with a checksum of its own:
 
-    ["c", version, seq, ulid, end, stops, {effectId: [kind, seq, ulid]}]   a checkpoint: the standing at this place
-    ["q", seq, ulid, at, effectId, key, stepId, taskId, kind, digest]      an entry that asks for an effect, with the
+    ["c", version, seq, ulid, end, stops, {effectId: [kind, seq, ulid]}]   a checkpoint: the summary at this point
+    ["q", seq, ulid, at, effectId, key, stepId, taskId, kind, digest]      an entry that requests an effect, with the
                                                                            digest of its inputs or null
-    ["r", seq, ulid, at, effectId, status, value?]                         one that resolves it, with the value where
-                                                                           that is small
+    ["r", seq, ulid, at, effectId, status, value?]                         one that resolves it, with a small value
     ["e", seq, ulid, at, type]                                             any other entry
-    ["l", seq, ulid]                                                       an entry too large to stand here
-    ["x", effectId, value] ["d", effectId, digest]                         a value, a digest, learned later
-    ["s", seq, namesCrc, inode, time, checkpoint, crc]                     a seal: the folder as the pack knows it,
-                                                                           where the last checkpoint begins, and the
-                                                                           checksum of all that stands before
+    ["l", seq, ulid]                                                       an entry that is too large
+    ["x", effectId, value] ["d", effectId, digest]                         a value, a digest, read later
+    ["s", seq, namesCrc, inode, time, checkpoint, crc]                     a seal: the known state of the folder, the
+                                                                           offset of the last checkpoint, and the
+                                                                           checksum of everything before
 
-Behind an entry's fields comes, after a tab, its whole data: nobody who only wants to know where things stand has to
-parse it.
+After an entry's fields come a tab and its data, which a reader of the summary need not parse.
 
-The last line is a seal, so its end tells a reader where to begin: where a run stands is in the lines since the last
-checkpoint, however long the file is. Lines are only ever appended. A line that was torn, lost or overwritten does not
-match its checksum: what stands before it is used, what comes after is read from the journal again.
+The last line is a seal with the offset of the last checkpoint, so a reader of the summary reads only the lines from
+there, whatever the size of the file. Lines are only appended. A line that was cut, lost or overwritten does not match
+its checksum: the lines before it are used, the rest is read from the journal. The journal is the source of truth.
 """
 
 from __future__ import annotations
@@ -34,12 +32,12 @@ from bridle.journal.format.state import Pending, Position, requested_effect
 
 VERSION = 2
 
-# Longer lines would make the end of the file slow to read; such an entry is read from its own file.
+# Longer lines would make the end of the file slow to read; such an entry is read from its file.
 LINE_LIMIT_BYTES = 64 * 1024
-# A result up to this long stands beside its entry. It is parsed in any case; this saves opening its file.
+# A result up to this long is stored with its entry, which saves opening its file.
 VALUE_LIMIT_BYTES = 16 * 1024
-# Reading this much costs a fraction of a millisecond. A checkpoint comes when more than this, and more than the last
-# checkpoint itself, stands behind it: so checkpoints are at most half of the file.
+# Reading this much takes a fraction of a millisecond. A checkpoint is written after more than this, and more than the
+# size of the last checkpoint: so checkpoints are at most half of the file.
 CHECKPOINT_AFTER_BYTES = 8 * 1024
 # A seal is shorter than this.
 SEAL_LIMIT_BYTES = 256
@@ -49,7 +47,7 @@ PREFIX_BYTES = 9
 
 
 class Seal:
-    """What the pack says of the journal's folder, at the end of a writer's turn."""
+    """The state of the journal's folder when a writer released its lock."""
 
     __slots__ = ("checkpoint", "crc", "mark", "names_crc", "seq")
 
@@ -58,13 +56,13 @@ class Seal:
         self.names_crc = names_crc
         self.mark = mark
         self.checkpoint = checkpoint
-        """Where the last checkpoint begins."""
+        """The offset of the last checkpoint."""
         self.crc = crc
         """The checksum of everything before the seal."""
 
 
 class End:
-    """Where a pack ends, for whoever lets it grow."""
+    """The end of a pack, for appending to it."""
 
     __slots__ = ("checkpoint", "checkpoint_bytes", "crc", "size")
 
@@ -77,7 +75,7 @@ class End:
 
 
 def entry_line(entry: Entry, *, value: object = None, has_value: bool = False, digest: str | None = None) -> bytes:
-    """The line of an entry, with the value of its result or the digest of its inputs where they are known."""
+    """Return the line of an entry, with the value of its result or the digest of its inputs if known."""
     place, data = [entry.seq, entry.ulid, entry.recorded_at], entry.data
     if entry.type == EFFECT_REQUESTED:
         effect = requested_effect(entry)
@@ -93,30 +91,30 @@ def entry_line(entry: Entry, *, value: object = None, has_value: bool = False, d
 
 
 def value_line(effect_id: str, value: object) -> bytes:
-    """A line for a value that was read from its own file; empty where it is too large to stand here."""
+    """Return a line for a value that was read from its file; empty if it is too large."""
     line = _line(["x", effect_id, value])
     return line if len(line) <= VALUE_LIMIT_BYTES else b""
 
 
 def digest_line(effect_id: str, digest: str) -> bytes:
-    """A line for a digest that was made from its own file."""
+    """Return a line for a digest that was computed from a file."""
     return _line(["d", effect_id, digest])
 
 
 def checkpoint_line(standing: Position) -> bytes:
-    """The line from which a reader can begin."""
+    """Return a checkpoint, the line from which a reader can start."""
     pending = {effect_id: [item.kind, item.seq, item.ulid] for effect_id, item in standing.pending.items()}
     return _line(["c", VERSION, standing.seq, standing.ulid, standing.end, standing.stops, pending])
 
 
 def seal_line(seal: Seal) -> bytes:
-    """The last line of a writer's turn."""
+    """Return the last line of a write."""
     inode, moment = seal.mark or (0, 0)
     return _line(["s", seal.seq, seal.names_crc, inode, moment, seal.checkpoint, seal.crc])
 
 
 def text_of(line: bytes) -> bytes:
-    """What a line says; BadText where it does not match its checksum."""
+    """Parse a line; raise BadText if its checksum does not match."""
     text = line[PREFIX_BYTES:]
     if line[:PREFIX_BYTES] != b"%08x " % crc32(text):
         raise codec.BadText("the line does not match its checksum")
@@ -124,7 +122,7 @@ def text_of(line: bytes) -> bytes:
 
 
 def standing_of(record: object) -> Position:
-    """The standing that a checkpoint holds."""
+    """Return the summary in a checkpoint."""
     match record:
         case ["c", 2, int(seq), str(ulid), None | str() as end, int(stops), dict(pending)]:
             standing = Position()
@@ -145,7 +143,7 @@ def _pending(record: dict[str, object]) -> Iterator[tuple[str, Pending]]:
 
 
 def seal_of(record: object) -> Seal:
-    """The seal that a line holds."""
+    """Return the seal in a line."""
     match record:
         case ["s", int(seq), int(names_crc), int(inode), int(moment), int(checkpoint), int(crc)]:
             return Seal(seq, names_crc, (inode, moment) if moment else None, checkpoint, crc)

@@ -1,1 +1,1 @@
-"""The `journal/stores` package."""
+"""Stores of a journal, in files and in memory. May import `format` and `pack`; hooks import it."""

@@ -1,4 +1,4 @@
-"""A new run's folder, made as a whole: it appears under its name complete, or not at all."""
+"""Create the folder of a run atomically: it appears complete, or not at all."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from bridle.journal.stores.effect_files import make_durable
 
 
 class NewRun:
-    """What a run is created with."""
+    """The parameters of a new run."""
 
     __slots__ = (
         "code_digest",
@@ -58,16 +58,16 @@ class NewRun:
         self.revision = revision
         self.prompt = prompt
         self.harness = harness
-        """The program that the run is driven from, where it is."""
+        """The host that the run is driven from, if any."""
         self.has_inputs = has_inputs
         self.inputs = inputs
         self.is_interactive = is_interactive
         self.code_digest = code_digest
-        """SHA-256 of the file, so that the first iteration knows whether it was changed."""
+        """SHA-256 of the file, by which the first iteration detects a change."""
 
 
 def create_run(runs: Path, new: NewRun, *, proof: str, ulid: str, created_at: str) -> Path:
-    """Make the folder of a new run; RunExists where one of that id is there."""
+    """Create the folder of a new run; raise RunExists if the id is taken."""
     run = runs / ids.check_id(new.run_id, what="the run id")
     if os.path.lexists(run):
         raise _exists(run)
@@ -77,7 +77,7 @@ def create_run(runs: Path, new: NewRun, *, proof: str, ulid: str, created_at: st
         _fill(unfinished, run, new, proof=proof, ulid=ulid, created_at=created_at)
         _name(unfinished, run)
     except BaseException:
-        import shutil  # brings compression libraries along, for a folder that was hardly ever begun
+        import shutil  # imports compression libraries, needed only after a failure
 
         shutil.rmtree(unfinished, ignore_errors=True)
         raise
@@ -86,7 +86,7 @@ def create_run(runs: Path, new: NewRun, *, proof: str, ulid: str, created_at: st
 
 
 def undo_run(run: Path) -> None:
-    """Take back a run that was just made and that nobody has heard of: it is gone at once, whatever interrupts us."""
+    """Remove a run that was just created, atomically."""
     aside = disk.temporary_name(run.parent)
     disk.move(run, aside)
     import shutil  # see above
@@ -96,7 +96,7 @@ def undo_run(run: Path) -> None:
 
 
 def entrypoint(new: NewRun, run: Path) -> dict[str, str]:
-    """Where the process is, as seen from the run's folder."""
+    """Return the process file, relative to the run's folder, and its function."""
     path = new.process_id if new.entry is None else Path(os.path.relpath(new.entry, run)).as_posix()
     return {"importPath": path, "exportName": new.export}
 
@@ -112,7 +112,7 @@ def _fill(folder: Path, run: Path, new: NewRun, *, proof: str, ulid: str, create
             data[layout.INPUTS_DIGEST] = sha256(documents[layout.INPUTS_FILE])
         documents[f"{layout.JOURNAL}/{file_name(1, ulid)}"] = codec.encode(RUN_CREATED, created_at, data)
     except (TypeError, ValueError) as error:
-        raise UsageError(f"what the run should be created with is not JSON: {error}") from error
+        raise UsageError(f"the parameters of a run must be JSON: {error}") from error
     disk.make_private_folder(folder)
     for name in layout.FOLDERS:
         disk.make_private_folder(folder / name)
@@ -128,7 +128,7 @@ def _name(folder: Path, run: Path) -> None:
     except OSError as error:
         if os.path.lexists(run):
             raise _exists(run) from error
-        raise DiskError(f"{run} could not be made: {error.strerror}", payload=error.errno) from error
+        raise DiskError(f"could not create {run}: {error.strerror}", payload=error.errno) from error
 
 
 def _metadata(new: NewRun, entry: dict[str, str], *, proof: str, created_at: str) -> dict[str, object]:
@@ -165,6 +165,6 @@ def _created_data(new: NewRun, metadata: dict[str, object]) -> dict[str, object]
 
 def _exists(run: Path) -> RunExists:
     return RunExists(
-        f"there is a run {run.name} already, at {run}",
-        remedy="Leave --run-id out to get a fresh one, or choose another.",
+        f"the run {run.name} already exists: {run}",
+        remedy="Omit --run-id to get a new id, or choose another one.",
     )

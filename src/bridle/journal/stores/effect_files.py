@@ -1,7 +1,6 @@
-"""The files of one effect: task.json, result.json, what it printed, and values too large for either.
+"""The files of one effect: task.json, result.json, its output, and values too large for either.
 
-All of them are on disk before the entry that speaks of them. A crash in between leaves files that no entry names,
-which nobody reads.
+All of them are on disk before the entry that refers to them. A crash in between leaves files that are never read.
 """
 
 from __future__ import annotations
@@ -15,12 +14,12 @@ from bridle.journal.format import codec, documents, layout
 from bridle.journal.format.digest import sha256
 from bridle.journal.format.entries import ERROR, OK, Effect, Output, Posted, Request, Result
 
-# A blob is one value that an agent produced. A larger one is no result but a mistake.
+# A blob is one value that an agent produced; a larger one is a mistake.
 FILE_LIMIT_BYTES = 1024 * 1024 * 1024
 
 
 class Kept:
-    """Where the files of a task or a result are, as the entry names them."""
+    """References to the files of a task or a result, for the entry."""
 
     __slots__ = ("inputs_ref", "ref", "sha256", "stderr_ref", "stdout_ref")
 
@@ -35,7 +34,7 @@ class Kept:
     ) -> None:
         self.ref = ref
         self.sha256 = sha256(text)
-        """Of the document: the entry carries it, so that a change to the file is found."""
+        """The digest of the document; the entry contains it, so that a change is detected."""
         self.inputs_ref = inputs_ref
         self.stdout_ref = stdout_ref
         self.stderr_ref = stderr_ref
@@ -48,7 +47,7 @@ class TaskFiles:
         self._run = run
 
     def keep_task(self, request: Request) -> Kept:
-        """Write task.json, and before it what it refers to: its own blobs, and one for inputs too large for it."""
+        """Write the blobs of a task, then task.json."""
         for name, text in request.blobs.items():
             self._write(request.effect_id, f"{layout.BLOBS}/{ids.check_id(name, what='the blob name')}", text)
         inputs_ref = self._keep_blob(request.effect_id, "inputs", request.inputs)
@@ -57,7 +56,7 @@ class TaskFiles:
         return Kept(ref, text, inputs_ref=inputs_ref)
 
     def keep_result(self, effect: Effect, posted: Posted) -> Kept:
-        """Write result.json, what was printed, and a blob where the value is too large."""
+        """Write the output, a blob for a large value, and result.json."""
         effect_id = effect.effect_id
         result_ref = self._keep_blob(effect_id, "result", posted.value) if posted.status == OK else None
         stdout_ref = self._keep_output(effect_id, "stdout.log", posted.stdout)
@@ -70,7 +69,7 @@ class TaskFiles:
         return Kept(ref, text, stdout_ref=stdout_ref, stderr_ref=stderr_ref)
 
     def task(self, effect_id: str) -> dict[str, object]:
-        """What task.json says, with its inputs where they are in a blob."""
+        """Return the content of task.json, with inputs from a blob."""
         document = self.read_object(self.path(effect_id) / layout.TASK_FILE)
         ref = document.get("inputsRef")
         if "inputs" not in document and isinstance(ref, str):
@@ -78,7 +77,7 @@ class TaskFiles:
         return document
 
     def result(self, effect: Effect) -> Result:
-        """The result of a resolved effect, from its files."""
+        """Return the result of a resolved effect from its files."""
         resolution = effect.resolution
         if resolution is None:
             raise JournalBroken(f"effect {effect.effect_id} has no result yet")
@@ -96,11 +95,11 @@ class TaskFiles:
         return documents.result_of(document)
 
     def path(self, effect_id: str) -> Path:
-        """The folder of an effect; an id that could lead elsewhere is refused."""
+        """Return the folder of an effect; raise for an id that is not safe in a path."""
         return self._run / layout.TASKS / ids.check_id(effect_id, what="the effect id")
 
     def read(self, path: Path) -> object:
-        """Any JSON in a file of the run; JournalBroken names the file where there is none."""
+        """Read JSON from a file of the run; raise JournalBroken if that fails."""
         try:
             return codec.parse(disk.read_bounded(path, FILE_LIMIT_BYTES))
         except DiskError as error:
@@ -109,7 +108,7 @@ class TaskFiles:
             raise _unusable(path, str(error)) from error
 
     def read_object(self, path: Path) -> dict[str, object]:
-        """The same, where it must be an object."""
+        """Read a JSON object from a file of the run."""
         value = self.read(path)
         if not isinstance(value, dict):
             raise _unusable(path, "it is not an object")
@@ -134,7 +133,7 @@ class TaskFiles:
         return self.read(self._inside(ref))
 
     def _inside(self, ref: str) -> Path:
-        """A path that a document names; it may not lead out of the run."""
+        """Return a path that a document names; it must be inside the run."""
         path = self._run / ref
         if os.path.isabs(ref) or ".." in path.relative_to(self._run).parts:
             raise _unusable(path, "the reference leads out of the run")
@@ -142,7 +141,7 @@ class TaskFiles:
 
 
 def make_durable(folder: Path) -> None:
-    """Make a folder, and those above it that are missing, so that they survive a power cut."""
+    """Create a folder and its missing parents durably."""
     missing = []
     while not folder.is_dir():
         missing.append(folder)
@@ -154,6 +153,6 @@ def make_durable(folder: Path) -> None:
 
 def _unusable(path: Path, fault: str) -> JournalBroken:
     return JournalBroken(
-        f"the file {path} of this run cannot be used: {fault}",
-        remedy="Put a good copy in its place; bridle audit RUN lists everything that is wrong.",
+        f"the file {path} of this run is invalid: {fault}",
+        remedy="Restore it from a backup; bridle audit RUN lists all faults.",
     )

@@ -1,7 +1,6 @@
-"""A run's folder, read: the format's layout, one file for each entry, and the pack beside it.
+"""The reader of a run's folder: one file for each entry, and the pack beside them.
 
-The side that writes is `files`. Every entry that is read is verified, except those that
-the pack vouches for.
+`file_store` is the writing side. Every entry is verified when it is read, except those in the pack.
 """
 
 from __future__ import annotations
@@ -22,19 +21,19 @@ from bridle.journal.stores.effect_files import TaskFiles
 from bridle.journal.stores.post_rules import check_key
 from bridle.journal.stores.view import Place, View
 
-# A reader that had to read this many entries one by one writes the pack for the next one, where it may. Fewer are
-# read before a person notices, and a folder that one only looks into stays as it is.
+# A reader that had to read this many entries one by one writes the pack for the next reader. Fewer are read quickly
+# enough, and a folder that is only inspected stays unchanged.
 WORTH_PACKING_ENTRIES = 100
 
-# Entries are small; what a process or an agent put into one may be large, but not this large.
+# Entries are small; the data of a process or an agent may be large, but not this large.
 ENTRY_LIMIT_BYTES = 256 * 1024 * 1024
 
 
 class FileReader:
-    """One run, in its folder, for those who only read.
+    """One run in its folder, read-only.
 
-    `keeps`: what was read is kept for the next look, which then costs what is new. The state that was given out goes on
-    with it: for somebody who looks at it again and again, and never at an old one.
+    With `keeps`, the view is kept and the next call reads only what is new. It updates the same State object, so the
+    caller must not rely on an old one.
     """
 
     def __init__(self, run: Path, *, keeps: bool = False) -> None:
@@ -51,23 +50,23 @@ class FileReader:
         self._learned = Learned()
 
     def metadata(self) -> Mapping[str, object]:
-        """What run.json says; RunNotFound where there is none."""
+        """Return the content of run.json; raise RunNotFound if it is missing."""
         if self._metadata is None:
             if not os.path.lexists(self.run / layout.RUN_FILE):
                 raise RunNotFound(
-                    f"there is no run at {self.run}: it has no {layout.RUN_FILE}",
-                    remedy="Give the run's folder, or its id together with --runs-dir.",
+                    f"no run at {self.run}: {layout.RUN_FILE} is missing",
+                    remedy="Pass the run's folder, or its id with --runs-dir.",
                 )
             self._metadata = self.tasks.read_object(self.run / layout.RUN_FILE)
         return self._metadata
 
     def inputs(self) -> object:
-        """What the run was created with; None when it has no inputs."""
+        """Return the inputs of the run; None without inputs."""
         path = self.run / layout.INPUTS_FILE
         return self.tasks.read(path) if os.path.lexists(path) else None
 
     def entries(self, *, after: int = 0) -> Iterator[Entry]:
-        """The entries behind that number, each read from its file and verified."""
+        """Yield the entries after that number, each read from its file and verified."""
         for expected, (seq, ulid) in enumerate(folder_names.list_names(self.place.journal)[after:], after + 1):
             entry = self.load(seq, ulid)
             if seq != expected:
@@ -75,8 +74,8 @@ class FileReader:
             yield entry
 
     def load(self, seq: int, ulid: str) -> Entry:
-        """One entry, from its own file."""
-        path = f"{self._journal}/{file_name(seq, ulid)}"  # a Path would take as long to make as the file to read
+        """Read one entry from its file."""
+        path = f"{self._journal}/{file_name(seq, ulid)}"  # creating a Path would take as long as reading the file
         try:
             return codec.decode(seq, ulid, disk.read_bounded(path, ENTRY_LIMIT_BYTES))
         except DiskError as error:
@@ -85,7 +84,7 @@ class FileReader:
             raise codec.bad_file(path, str(error)) from error
 
     def standing(self) -> Position:
-        """Where the run stands; costs the same for a long run as for a short one."""
+        """Return the summary of the run's state, at constant cost."""
         self.metadata()
         view = self.kept_view() or View.of_standing(self.place)
         self._leave_pack(view)
@@ -93,7 +92,7 @@ class FileReader:
         return view.standing
 
     def state(self) -> State:
-        """Everything that the journal says."""
+        """Return the full state of the run."""
         self.metadata()
         view = self.kept_view() or View.of_state(self.place)
         self.remember(view.packed)
@@ -102,24 +101,24 @@ class FileReader:
         return view.state
 
     def kept_view(self) -> View | None:
-        """The view of the last look, brought up to date, for one user at a time; None where there is none."""
+        """Return the kept view, updated, for one caller at a time; None without one."""
         try:
-            view = self._kept.pop()  # taken away at once: another thread must not go on with the same
+            view = self._kept.pop()  # removed at once: another thread must not use the same view
         except IndexError:
             return None
         return view if view.go_on() else None
 
     def keep_view(self, view: View) -> None:
-        """Keep a view for the next look, where that is wanted."""
+        """Keep a view for the next call, if enabled."""
         if self._keeps and view.can_go_on:
             self._kept[:] = [view]
 
     def task(self, effect_id: str) -> Mapping[str, object]:
-        """What task.json of that effect says, its inputs with it."""
+        """Return the content of an effect's task.json with its inputs."""
         return self.tasks.task(effect_id)
 
     def inputs_digest(self, effect: Effect) -> str:
-        """The digest of the arguments that an effect was asked for with; see `documents.digest_of`."""
+        """Return the digest of an effect's arguments; see `documents.digest_of`."""
         digest = self._digests.get(effect.effect_id)
         if digest is None:
             digest = documents.digest_of(self.task(effect.effect_id).get("inputs"))
@@ -128,7 +127,7 @@ class FileReader:
         return digest
 
     def result(self, effect: Effect) -> Result:
-        """The result of a resolved effect; what it holds is not to be changed."""
+        """Return the result of a resolved effect; the caller must not modify it."""
         if effect.effect_id in self._values:
             return Result(OK, self._values[effect.effect_id], None)
         result = self.tasks.result(effect)
@@ -138,11 +137,11 @@ class FileReader:
         return result
 
     def output(self) -> object:
-        """What the process of a completed run returned."""
+        """Return the output of a completed run."""
         return self.tasks.read(self.run / layout.OUTPUT_REF)
 
     def pending_effect(self, standing: Position, effect_id: str, *, key: str | None = None) -> Effect | None:
-        """An effect that waits for its result, from the one entry that asked for it; None where it does not wait."""
+        """Return a pending effect, read from the entry of its request; None if it is not pending."""
         pending = standing.pending.get(effect_id)
         if pending is None:
             return None
@@ -151,17 +150,17 @@ class FileReader:
         return effect
 
     def remember(self, packed: read_pack.Packed) -> None:
-        """Take over what the pack knows of results and inputs; what was known before may have been repaired away."""
+        """Replace the known values by those of the pack; a repair may have invalidated the old ones."""
         if packed is not self._remembered:
             self._remembered, self._values, self._digests = packed, packed.values, packed.digests
 
     def take_learned(self) -> Learned:
-        """What was read from files of their own since this was last asked for."""
+        """Return the values that were read from separate files since the last call."""
         learned, self._learned = self._learned, Learned()
         return learned
 
     def _leave_pack(self, view: View) -> None:
-        """Write down for the next reader what took long to read, unless somebody else is at work."""
+        """Write the pack for the next reader, unless the run is locked."""
         if len(view.lacking) < WORTH_PACKING_ENTRIES:
             return
         try:
@@ -169,14 +168,14 @@ class FileReader:
         except (LockHeld, DiskError):
             return
         with lock:
-            # Where the last writer died the mark is not enough, and its note is gone once we let the lock go.
+            # If the last writer died, the mark is not sufficient, and its record is lost once we release the lock.
             if view.is_current() if lock.predecessor is None else view.catch_up():
                 grow_quietly(view)
 
 
 def grow_quietly(view: View) -> None:
-    """Let the pack grow where that can be done."""
+    """Extend the pack if possible."""
     try:
         view.grow_pack()
     except (OSError, DiskError):
-        pass  # a cache that cannot be written is one that the next reader does without
+        pass  # the next reader works without the cache

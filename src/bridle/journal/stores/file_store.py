@@ -1,4 +1,4 @@
-"""The store in a folder: what `reader` reads, and the one way to write it. Nothing else writes journals.
+"""The store in a folder: `file_reader` plus the only code that writes journals.
 
 An entry is durable before the call returns: written to a file beside the journal, synced, renamed into it, the folder
 synced.
@@ -38,21 +38,21 @@ from bridle.journal.stores.view import View
 # The same as `store.TURN_WAIT_SECONDS`, whose module imports more than a hook can afford.
 TURN_WAIT_SECONDS = 10.0
 
-# The format's own cache names every effect, so it costs more the longer a run gets. It is kept up to date for the
-# beginning of a run and written again at its end; in between other implementations see that it is old.
+# The format's cache lists every effect, so its cost grows with the run. It is updated at the start of a run and written
+# again at its end; in between other implementations detect that it is outdated.
 SNAPSHOT_LIMIT_ENTRIES = 100
 
 
 class FileStore(FileReader):
-    """One run, in its folder."""
+    """One run in its folder."""
 
     def write(self, owner: str, *, wait_seconds: float = TURN_WAIT_SECONDS) -> FileTurn:
-        """Take the turn, waiting for it; LockHeld names who has it when the wait is over."""
+        """Return a writer under the run's lock; raise LockHeld with the holder after the wait."""
         return FileTurn(self, owner, wait_seconds)
 
 
 class FileTurn:
-    """One turn at writing: the lock is held between entering and leaving."""
+    """The run's lock, held inside the `with` block."""
 
     def __init__(self, store: FileStore, owner: str, wait_seconds: float) -> None:
         self._store = store
@@ -61,7 +61,7 @@ class FileTurn:
         self._held: tuple[FileLock, FileWriter] | None = None
 
     def __enter__(self) -> FileWriter:
-        self._store.metadata()  # a folder that is no run is refused before anything is made in it
+        self._store.metadata()  # raises for a folder that is not a run, before anything is written to it
         lock = write_lock.take(self._store.run, self._owner, wait_seconds=self._wait_seconds)
         try:
             writer = FileWriter(self._store, is_after_a_crash=lock.predecessor is not None)
@@ -88,7 +88,7 @@ class FileWriter:
         self._store = store
         if is_after_a_crash:
             _clear_leftovers(store.run)
-        # Where the last writer died, whether its entry came to be is seen in the folder, not in the mark.
+        # If the last writer died, only the folder shows whether its entry was written, not the mark.
         kept = None if is_after_a_crash else store.kept_view()
         self._view = kept or View.of_standing(store.place, trusts_mark=not is_after_a_crash)
         self.epoch = self._view.standing.seq + 1
@@ -100,18 +100,18 @@ class FileWriter:
 
     @property
     def standing(self) -> Position:
-        """Where the run stands now."""
+        """Return the present summary of the run."""
         return self._view.standing
 
     @property
     def state(self) -> State:
-        """Everything, as it is now."""
+        """Return the present state of the run."""
         state = self._view.state
         self._store.remember(self._view.packed)
         return state
 
     def new_id(self) -> str:
-        """A fresh ULID, greater than every id in the journal and every one that this writer gave out."""
+        """Return a new ULID, greater than every id in the journal and every id of this writer."""
         latest = max(self._last_id, self.standing.ulid)
         self._last_id = next_ulid(latest, now_ms=time.time_ns() // 1_000_000, random=os.urandom(RANDOM_BYTES))
         return self._last_id
@@ -146,7 +146,7 @@ class FileWriter:
         return self._append(EFFECT_RESOLVED, data, value=posted.value, has_value=posted.status == OK)
 
     def keep_output(self, value: object) -> str:
-        """Write what the process returned; gives the reference that RUN_COMPLETED carries."""
+        """Write the output of the process; return the reference for RUN_COMPLETED."""
         path, text = self._store.run / layout.OUTPUT_REF, codec.pretty(value)
         disk.make_private_folder(path.parent)
         disk.write_atomic(path, text)
@@ -154,12 +154,12 @@ class FileWriter:
         return layout.OUTPUT_REF
 
     def rebuild(self) -> State:
-        """Read every entry from its own file and verify it; the pack is written anew at the end of the turn."""
+        """Read and verify every entry; the pack is rewritten when the lock is released."""
         self._view = View.of_files(self._store.place)
         return self._view.state
 
     def end(self) -> None:
-        """The turn is over: the caches learn what happened in it."""
+        """Update the caches before the lock is released."""
         self._is_over = True
         if self._has_failed:
             return
@@ -170,7 +170,7 @@ class FileWriter:
         self._store.keep_view(self._view)
 
     def _is_worth_a_snapshot(self, last_type: str) -> bool:
-        if last_type == STOP_HOOK_INVOKED:  # changes nothing that stands there, and a hook is to be quick
+        if last_type == STOP_HOOK_INVOKED:  # changes nothing in it, and a hook must be fast
             return False
         return self.standing.end is not None or self.standing.seq <= SNAPSHOT_LIMIT_ENTRIES
 
@@ -184,10 +184,10 @@ class FileWriter:
         digest: str | None = None,
     ) -> Entry:
         if self._is_over or self._has_failed:
-            raise InternalError("a writer whose turn is over, or that has failed, cannot append")
+            raise InternalError("a writer that has released its lock or has failed cannot append")
         text = codec.encode(entry_type, iso(time.time_ns()), self._with_harness(data))
         temporary = disk.temporary_name(self._store.run)
-        self._has_failed = True  # until the entry is durable: a writer that failed does not know where it stands
+        self._has_failed = True  # until the entry is durable: after a failure the state is unknown
         try:
             disk.write_new(temporary, text)
             entry = self._place(temporary, text)
@@ -200,7 +200,7 @@ class FileWriter:
         return entry
 
     def _place(self, temporary: Path, text: bytes) -> Entry:
-        """Move a written entry to its place in the order."""
+        """Rename a written entry to its final name."""
         view, journal = self._view, self._store.place.journal
         self._look_again()
         entry = codec.decode(view.standing.seq + 1, self.new_id(), text)
@@ -212,9 +212,9 @@ class FileWriter:
         return entry
 
     def _look_again(self) -> None:
-        """Take in what others may have added without the lock: other implementations have hooks that do."""
+        """Read entries that hooks of other implementations may have added without the lock."""
         if not self._view.is_current() and not self._view.catch_up():
-            raise JournalBroken(f"the journal {self._store.place.journal} was replaced while it was written to")
+            raise JournalBroken(f"the journal {self._store.place.journal} was replaced during a write")
 
     def _write_snapshot(self, last_type: str) -> None:
         from bridle.journal.stores import state_file
@@ -223,10 +223,10 @@ class FileWriter:
         try:
             state_file.write_snapshot(self._store.run, self.state, saved_at=iso(time.time_ns()), reason=reason)
         except DiskError:
-            pass  # the same as for the pack: nobody needs it
+            pass  # a cache, as the pack
 
     def _with_harness(self, data: Mapping[str, object]) -> Mapping[str, object]:
-        """The format puts the harness of the run in front of every entry's data."""
+        """Return the data with the run's harness in front, by the format."""
         harness = self._store.metadata().get("harness")
         if not isinstance(harness, str) or not harness.strip() or "harness" in data:
             return data
@@ -234,7 +234,7 @@ class FileWriter:
 
 
 def _clear_leftovers(run: Path) -> None:
-    """Remove what a killed writer left on its way to the journal."""
+    """Remove the temporary files of killed writers."""
     for name in os.listdir(run):
         if name.startswith(disk.TEMPORARY_PREFIX) and name.endswith(disk.TEMPORARY_SUFFIX):
             (run / name).unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""Which run is meant: its folder, its id, the beginning of its id, or the last one made."""
+"""Find a run by its folder, its id, a prefix of its id, or `last`."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ _DOUBLED_FOLDER = r"(/\.a5c)(?:/\.a5c)+(?=/)"
 
 
 def runs_folder(flag: str | None, environment: Mapping[str, str]) -> Path:
-    """The folder that runs are in."""
+    """Return the folder of runs."""
     return Path(collapse(os.path.abspath(flag or environment.get(layout.RUNS_FOLDER_VARIABLE) or layout.RUNS_FOLDER)))
 
 
 def run_folder(argument: str, runs: Path) -> Path:
-    """The folder that an agent or a hook means: a path, or an id in the folder of runs; it need not exist."""
+    """Return the folder of a run for agents and hooks: a path, or an id; it need not exist."""
     if not argument:
-        raise UsageError("the run is missing", remedy="Give its folder or its id.")
+        raise UsageError("RUN is missing", remedy="Pass its folder or its id.")
     if os.path.isabs(argument):
         return Path(collapse(os.path.normpath(argument)))
     inside, here = collapse(os.path.join(runs, argument)), collapse(os.path.abspath(argument))
-    # `.a5c/runs/x` given where `.a5c/runs` is the folder of runs: the path from here, not the folder twice.
+    # `.a5c/runs/x` while `.a5c/runs` is the folder of runs: a path from here, not an id in it.
     is_path_from_here = here == str(runs) or here.startswith(f"{runs}/")
     return Path(here if is_path_from_here or (not os.path.exists(inside) and os.path.exists(here)) else inside)
 
 
 def choose_run(argument: str, runs: Path) -> Path:
-    """The folder that a person means, who may also give the beginning of an id, or `last`."""
+    """Return the folder of a run for users: also a prefix of an id, or `last`."""
     exact = run_folder(argument, runs)
     if (exact / layout.RUN_FILE).is_file():
         return exact
@@ -41,8 +41,8 @@ def choose_run(argument: str, runs: Path) -> Path:
     if argument == LAST:
         if not known:
             raise RunNotFound(
-                f"there is no run in {runs}",
-                remedy="`bridle run PLAN.md` begins one; `bridle run:create` makes one of another process.",
+                f"no runs in {runs}",
+                remedy="Start one with: bridle run PLAN.md",
             )
         return known[-1]
     matching = [run for run in known if run.name.startswith(argument)]
@@ -50,15 +50,15 @@ def choose_run(argument: str, runs: Path) -> Path:
         return matching[0]
     if matching:
         names = ", ".join(sorted(run.name for run in matching[:5]))
-        raise RunNotFound(f"{argument!r} could be any of {len(matching)} runs: {names}", remedy="Give more of the id.")
-    raise RunNotFound(f"there is no run {argument!r} in {runs}", remedy="Give its folder, its id, or `last`.")
+        raise RunNotFound(f"{argument!r} could be any of {len(matching)} runs: {names}", remedy="Pass more of the id.")
+    raise RunNotFound(f"no run {argument!r} in {runs}", remedy="Pass its folder, its id, or `last`.")
 
 
 def collapse(path: str) -> str:
-    """A path in which agents doubled the folder of runs, as it was meant."""
+    """Return the path with a doubled folder of runs, a common mistake of agents, collapsed."""
     if path.count(".a5c") < 2:
         return path
-    import re  # late: hardly a path has it, and every hook comes by here
+    import re  # imported late: few paths need it, and every hook runs this
 
     return re.sub(_DOUBLED_FOLDER, r"\1", re.sub(_DOUBLED, r"\1", path))
 

@@ -1,4 +1,4 @@
-"""A store that lives in memory: for tests and rehearsals, with the same promises but for the disk's."""
+"""A store in memory, for tests: the same guarantees except durability."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from bridle.journal.stores.store import TURN_WAIT_SECONDS
 
 
 class MemoryStore:
-    """One run, for as long as this object lives."""
+    """One run in memory."""
 
     def __init__(self, metadata: Mapping[str, object], inputs: object = None) -> None:
         self._metadata = metadata
@@ -73,7 +73,7 @@ class MemoryStore:
     @contextmanager
     def write(self, owner: str, *, wait_seconds: float = TURN_WAIT_SECONDS) -> Iterator[MemoryWriter]:
         if not self._turn.acquire(timeout=wait_seconds):
-            raise LockHeld(f"{self._owner} is writing to this run", remedy="Wait until it is done.")
+            raise LockHeld(f"{self._owner} is writing to this run", remedy="Try again when it has finished.")
         try:
             self._owner = owner
             self._epoch += 1
@@ -87,7 +87,7 @@ class MemoryStore:
 
 
 class MemoryWriter:
-    """One turn at writing to a store in memory."""
+    """The writer of a store in memory."""
 
     def __init__(self, store: MemoryStore, epoch: int) -> None:
         self.epoch = epoch
@@ -107,7 +107,7 @@ class MemoryWriter:
 
     def append(self, entry_type: str, data: Mapping[str, object]) -> Entry:
         if self.is_over:
-            raise InternalError("a writer whose turn is over cannot append")
+            raise InternalError("a writer that has released its lock cannot append")
         ulid = self.new_id()
         text = codec.encode(entry_type, iso(time.time_ns()), data)
         entry = codec.decode(self.standing.seq + 1, ulid, text)

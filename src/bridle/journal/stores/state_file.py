@@ -1,4 +1,4 @@
-"""state/state.json: the format's own cache, for other implementations. We write it and never read it."""
+"""state/state.json, the format's cache for other implementations. Bridle writes it and never reads it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _REASONS = {
 
 
 def reason_after(entry_type: str) -> str | None:
-    """Why the file is written, after an entry of that type."""
+    """Return why the file is written after an entry of that type."""
     return _REASONS.get(entry_type)
 
 
@@ -28,7 +28,7 @@ def write_snapshot(run: Path, state: State, *, saved_at: str, reason: str | None
 
 
 def snapshot(state: State, saved_at: str, reason: str | None) -> dict[str, object]:
-    """What state.json says."""
+    """Return the content of state.json."""
     standing = state.standing
     return {
         "schemaVersion": layout.STATE_SCHEMA,

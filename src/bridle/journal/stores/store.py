@@ -1,16 +1,15 @@
-"""What every store of a journal promises; one conformance suite holds all of them to it.
+"""The interface of a journal's store; one conformance suite tests every implementation.
 
-One store is one run. Anybody may read at any time. Only a writer appends, and there is one writer at a time:
+One store is one run. Reading is always possible. Only a writer appends, and there is one writer at a time:
 
-- What a writer's call returned is durable. A crash at any moment leaves the calls that returned, all of them, and
-  at most the one that was under way, whole or not at all.
-- Entries are numbered 1, 2, 3 without a gap and their ids rise, whatever the clock does.
-- A reader sees whole entries only, verified, and always a beginning of the journal.
-- A writer's epoch is never smaller than that of a writer before it, and greater once that one has appended. A store
-  whose lock can be lost while its holder still runs (a lease in a database) refuses the append of a writer when a
-  greater epoch has been given out. Where the kernel holds the lock no writer outlives its turn, and the number only
-  tells turns apart.
-- A writer that is done, or was refused, has left nothing half done.
+- A writer's call is durable when it returns. After a crash all calls that returned are recorded, and the interrupted
+  one completely or not at all.
+- Entries are numbered 1, 2, 3 without a gap and their ids increase, whatever the clock does.
+- A reader gets complete, verified entries, always a prefix of the journal.
+- A writer's epoch is never smaller than that of an earlier writer, and greater once that one has appended. A store
+  whose lock can be lost while its holder still runs (a lease in a database) rejects the append of a writer after a
+  greater epoch was assigned. With a kernel lock no writer outlives its lock, and the epoch only distinguishes writers.
+- A writer that has finished or failed leaves nothing half written.
 """
 
 from __future__ import annotations
@@ -22,31 +21,31 @@ from typing import Protocol
 from bridle.journal.format.entries import Effect, Entry, Posted, Request, Result
 from bridle.journal.format.state import Position, State
 
-# A writer holds its turn for the time of one command, some seconds at most; who has not got it after this long
-# is told who is in the way. The format's other implementation waits as long.
+# A writer holds the lock for one command, some seconds at most. After this long the error names the holder. The other
+# implementation of the format waits as long.
 TURN_WAIT_SECONDS = 10.0
 
 
 class Writer(Protocol):
-    """One turn at writing; it ends with the `with` block."""
+    """A writer, which holds the lock until the end of the `with` block."""
 
     @property
     def epoch(self) -> int:
-        """Never smaller than that of a writer before, and greater once that one has appended."""
+        """Return the epoch, greater than that of an earlier writer that has appended."""
         ...
 
     @property
     def state(self) -> State:
-        """Everything, as it is now: this writer's own entries included."""
+        """Return the present state, including this writer's entries."""
         ...
 
     @property
     def standing(self) -> Position:
-        """The small part of it, which costs the same for a long run as for a short one."""
+        """Return the summary of the state, at constant cost."""
         ...
 
     def new_id(self) -> str:
-        """A fresh ULID, greater than every id in the journal and every one that this writer gave out."""
+        """Return a new ULID, greater than every id in the journal and every id of this writer."""
         ...
 
     def append(self, entry_type: str, data: Mapping[str, object]) -> Entry:
@@ -54,61 +53,60 @@ class Writer(Protocol):
         ...
 
     def request(self, request: Request) -> Entry:
-        """Keep the task, then append EFFECT_REQUESTED."""
+        """Store the task, then append EFFECT_REQUESTED."""
         ...
 
     def resolve(self, effect_id: str, posted: Posted, *, key: str | None = None) -> Entry:
-        """Keep the result, then append EFFECT_RESOLVED.
+        """Store the result, then append EFFECT_RESOLVED.
 
-        An effect that does not exist or is resolved already, and a key that is not its own, are refused with an
-        EffectError and nothing changes.
+        Raise an EffectError for an unknown or resolved effect and for a wrong key; nothing is written then.
         """
         ...
 
     def keep_output(self, value: object) -> str:
-        """Keep what the process returned; gives the reference that RUN_COMPLETED carries."""
+        """Store the output of the process; return the reference for RUN_COMPLETED."""
         ...
 
 
 class Store(Protocol):
-    """One run: its journal, its tasks and results, what it was created with."""
+    """One run: its journal, tasks, results and inputs."""
 
     def metadata(self) -> Mapping[str, object]:
-        """What `run.json` says."""
+        """Return the content of `run.json`."""
         ...
 
     def inputs(self) -> object:
-        """What the run was created with; None when it has no inputs."""
+        """Return the inputs of the run; None without inputs."""
         ...
 
     def entries(self, *, after: int = 0) -> Iterator[Entry]:
-        """The entries behind that number, verified, in order."""
+        """Yield the entries after that number in order, verified."""
         ...
 
     def standing(self) -> Position:
-        """Where the run stands; costs the same for a long run as for a short one."""
+        """Return the summary of the run's state, at constant cost."""
         ...
 
     def state(self) -> State:
-        """Everything that the journal says."""
+        """Return the full state of the run."""
         ...
 
     def task(self, effect_id: str) -> Mapping[str, object]:
-        """What `task.json` of that effect says, its inputs with it."""
+        """Return the content of an effect's `task.json` with its inputs."""
         ...
 
     def inputs_digest(self, effect: Effect) -> str:
-        """The digest of the arguments that an effect was asked for with; see `digest_of`."""
+        """Return the digest of an effect's arguments; see `digest_of`."""
         ...
 
     def result(self, effect: Effect) -> Result:
-        """The result of a resolved effect."""
+        """Return the result of a resolved effect."""
         ...
 
     def output(self) -> object:
-        """What the process of a completed run returned."""
+        """Return the output of a completed run."""
         ...
 
     def write(self, owner: str, *, wait_seconds: float = TURN_WAIT_SECONDS) -> AbstractContextManager[Writer]:
-        """Take the turn, waiting for it; LockHeld names who has it when the wait is over."""
+        """Return a writer under the run's lock; raise LockHeld with the holder after the wait."""
         ...

@@ -1,7 +1,7 @@
-"""What is known of a journal in a folder: from the pack as far as it goes, from the entries' files beyond it.
+"""A view of a journal in a folder: from the pack as far as it goes, then from the entries' files.
 
-A view knows the standing, or the whole state once that is asked for. It also knows what the pack lacks, so that
-whoever holds the run's lock can let the pack grow by it.
+A view has the summary, and the full state on demand. It also has the entries that the pack lacks, so that the holder
+of the run's lock can extend the pack.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from bridle.journal.pack.learned import Learned
 
 
 class Place:
-    """Where a run's journal and its pack are, and how an entry's file is read."""
+    """The paths of a run's journal and pack, and the function that reads an entry's file."""
 
     __slots__ = ("journal", "load", "pack")
 
@@ -33,7 +33,7 @@ class Place:
 
 
 class View:
-    """A journal as it was when it was looked at, and as it goes on from there."""
+    """A journal as of one listing, which can be updated."""
 
     def __init__(self, place: Place) -> None:
         self._place = place
@@ -41,22 +41,22 @@ class View:
         self._standing = Position()
         self._names_crc = 0
         self._mark: folder_names.Mark | None = None
-        """What the folder looked like when it held what is known, and nothing else."""
+        """The mark of the folder at the last listing."""
         self._is_our_mark = False
-        """Whether a writer set that mark, so that nobody can have changed the folder without changing it."""
+        """Whether a writer set that mark, so that any change of the folder changes it."""
         self._end: write_pack.End | None = None
-        """Where the pack ends; None when it has to be written anew."""
+        """The end of the pack; None if it must be rewritten."""
         self.packed = read_pack.Packed()
-        """What the pack knows beside the entries, where all of it was read."""
+        """The pack's content, if all of it was read."""
         self.lacking: list[Entry] = []
-        """The entries that the pack lacks."""
+        """The entries that are not in the pack."""
         self._lines_of: dict[int, bytes] = {}
-        """Lines that say more of an entry than the entry itself does, by its number."""
+        """Lines with an entry's value or digest, by its number."""
         self._learned = Learned()
 
     @classmethod
     def of_standing(cls, place: Place, *, trusts_mark: bool = True) -> View:
-        """What is needed to know where the run stands: the end of the pack, and the entries behind it."""
+        """Read the summary: the end of the pack and the entries after it."""
         tail = read_pack.read_tail(place.pack, place.load)
         if tail is None:
             return cls.of_state(place)
@@ -69,9 +69,9 @@ class View:
 
     @classmethod
     def of_state(cls, place: Place) -> View:
-        """Everything."""
-        # A long run makes a hundred thousand objects here and none of them is garbage: looking for some while they
-        # are made takes a quarter of the time.
+        """Read the full state."""
+        # A long run creates a hundred thousand objects here, none of them garbage; collecting would take a quarter of
+        # the time.
         was_collecting = gc.isenabled()
         gc.disable()
         try:
@@ -85,16 +85,16 @@ class View:
 
     @classmethod
     def of_files(cls, place: Place) -> View:
-        """Everything, from the entries' own files alone."""
+        """Read the full state from the entries' files only."""
         view = cls(place)
         view._state = State()
         view.catch_up()
         return view
 
     def go_on(self) -> bool:
-        """Take in what happened since this view was last used, at the cost of what is new; False where it cannot.
+        """Read only what is new since the last use; return False if that is not possible.
 
-        Only for a view that knows everything and that the pack has caught up with; when it fails it is of no use.
+        Only for a view with the full state and a complete pack; after a failure the view is unusable.
         """
         if self._end is None or self._state is None or self.lacking:
             return False
@@ -110,23 +110,23 @@ class View:
 
     @property
     def can_go_on(self) -> bool:
-        """Whether the view may be kept for the next look: it knows everything, and so does the pack."""
+        """Return whether the view may be kept: it is complete, and so is the pack."""
         return self._state is self.packed.state and self._end is not None and not self.lacking
 
     @property
     def standing(self) -> Position:
-        """Where the run stands."""
+        """Return the summary of the run's state."""
         return self._standing if self._state is None else self._state.standing
 
     @property
     def state(self) -> State:
-        """Everything; read when it is first asked for."""
+        """Return the full state, read on first use."""
         if self._state is None:
             whole, known = View.of_state(self._place), self.standing
             if (whole.standing.seq, whole.standing.ulid) != (known.seq, known.ulid):
                 raise JournalBroken(
-                    f"the journal {self._place.journal} changed while it was read",
-                    remedy="Somebody writes to it without its lock. Run the command again.",
+                    f"the journal {self._place.journal} changed during reading",
+                    remedy="Another program writes to it without its lock. Run the command again.",
                 )
             self._state, self.packed, self.lacking, self._end = whole.state, whole.packed, whole.lacking, whole._end
             if whole._mark != self._mark:
@@ -134,12 +134,12 @@ class View:
         return self._state
 
     def is_current(self) -> bool:
-        """Whether nobody has touched the folder since."""
+        """Return whether the folder is unchanged since the last listing."""
         return self._mark is not None and self._mark == folder_names.mark_of(self._place.journal)
 
     def catch_up(self) -> bool:
-        """Read the entries that are not known yet; False when those that are known are not the folder's."""
-        # Looked at before the names are: a change in between is then noticed by whoever looks next.
+        """Read new entries; return False if the known ones are not those of the folder."""
+        # The mark is read before the names: the next reader then notices a change in between.
         self._mark, self._is_our_mark = folder_names.mark_of(self._place.journal), False
         found = folder_names.list_names(self._place.journal)
         known = self.standing.seq
@@ -150,7 +150,7 @@ class View:
         return True
 
     def take(self, entry: Entry) -> None:
-        """Go on by one entry."""
+        """Apply one entry."""
         if self._state is not None:
             self._state.apply(entry)
         else:
@@ -159,27 +159,27 @@ class View:
         self.lacking.append(entry)
 
     def note(self, entry: Entry, line: bytes) -> None:
-        """Let the pack say more of an entry than the entry itself does."""
+        """Add the value or digest of an entry to the pack."""
         self._lines_of[entry.seq] = line
 
     def learn(self, learned: Learned) -> None:
-        """Let the pack know values and digests that were read from files of their own."""
+        """Add values and digests that were read from separate files to the pack."""
         self._learned = learned
 
     def set_mark(self, *, looked: folder_names.Mark | None) -> None:
-        """Mark the folder as known, unless somebody has touched it since it was looked at."""
+        """Set a mark on the folder, unless it has changed since the listing."""
         journal = self._place.journal
         is_untouched = looked is not None and looked == folder_names.mark_of(journal)
         self._mark = folder_names.set_mark(journal, os.urandom(4)) if is_untouched else None
         self._is_our_mark = self._mark is not None
 
     def grow_pack(self) -> None:
-        """Let the pack say what is known. Only the holder of the run's lock may."""
+        """Write the pack. Only for the holder of the run's lock."""
         if not self._is_our_mark and self._mark is not None and folder_names.is_settled(self._mark):
             self.set_mark(looked=self._mark)
         elif not self.lacking and not self._learned.count:
-            return  # nothing that the next reader would gain by
-        # Values in lines of their own are slower to read than beside their entries: many of them are put there.
+            return  # no gain for the next reader
+        # Values in separate lines are slower to read than with their entries: many of them cause a rewrite.
         new = self.lacking
         if self._end is None or 0 < len(self.packed.entries) < 4 * self._learned.count:
             self._write_pack()
@@ -204,7 +204,7 @@ class View:
         return True
 
     def _write_pack(self) -> None:
-        """Write it anew: every entry, with what is known of its value and its inputs beside it."""
+        """Rewrite the pack: every entry with its known value or digest."""
         disk.make_private_folder(self._place.pack.parent)
         head = write_pack.checkpoint_line(Position())
         end = write_pack.End(size=len(head), crc=crc32(head), checkpoint=0, checkpoint_bytes=len(head))
@@ -217,7 +217,7 @@ class View:
         more, grown = self._lines(end)
         fd = os.open(self._place.pack, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW)
         try:
-            is_same = os.fstat(fd).st_size == end.size  # else somebody has put another in its place
+            is_same = os.fstat(fd).st_size == end.size  # else it was replaced
             if is_same:
                 disk.write_all(fd, more)
             self._end = grown if is_same else None
@@ -225,7 +225,7 @@ class View:
             os.close(fd)
 
     def _lines(self, end: write_pack.End) -> tuple[bytes, write_pack.End]:
-        """What comes next: what lacks, a checkpoint if it is time, the seal; and where the pack ends then."""
+        """Return the next lines (missing entries, a checkpoint if due, the seal) and the new end."""
         text = b"".join([self._line_of(entry) for entry in self.lacking] + self._learned.lines())
         checkpoint, checkpoint_bytes = end.checkpoint, end.checkpoint_bytes
         behind = end.size + len(text) - checkpoint - checkpoint_bytes
@@ -243,7 +243,7 @@ class View:
         return text + seal, grown
 
     def _line_of(self, entry: Entry) -> bytes:
-        """The line of an entry, with what was learned about it."""
+        """Return the line of an entry with its learned value or digest."""
         line = self._lines_of.get(entry.seq)
         if line is None and self._learned.count and entry.type in (EFFECT_REQUESTED, EFFECT_RESOLVED):
             return self._learned.line_of(entry)

@@ -1,8 +1,7 @@
-"""A writer's turn at a run: our own lock, and respect for the lock of another implementation.
+"""The write lock of a run: our own lock, and respect for the lock of another implementation.
 
-Ours is the kernel's, on a file of our own: whoever dies, however it dies, has let it go. The other one is a file
-that names a process: while that process lives it is waited for; left by a dead one, empty or garbage, it means
-nothing and is passed over.
+Ours is a kernel lock on a file, which a dying process always releases. The other one is a file that names a process:
+it is respected while that process lives, and ignored if the process is dead or the file is empty or garbage.
 """
 
 from __future__ import annotations
@@ -16,17 +15,17 @@ from bridle.ground.light.quick_path import Path
 from bridle.ground.lock import FileLock
 from bridle.journal.format import codec, layout
 
-# A turn lasts some milliseconds. Who asks this often gets it soon, and the others no later for it.
+# A lock is held for some milliseconds, so polling this often gets it soon.
 ASK_AGAIN_SECONDS = 0.005
 
-# The other implementation's lock file is three short fields.
+# The lock file of the other implementation has three short fields.
 FOREIGN_LOCK_LIMIT_BYTES = 4096
 
 
 def take(run: Path, owner: str, *, wait_seconds: float) -> FileLock:
-    """Hold the run's lock, with no other implementation at work; LockHeld names who was in the way."""
+    """Take the run's lock while no other implementation holds its own; raise LockHeld with the holder."""
     deadline = time.monotonic() + wait_seconds
-    _wait_for_others(run, deadline)  # before ours is taken: who is refused here has not even made a lock file
+    _wait_for_others(run, deadline)  # before taking ours: a failure here creates no lock file
     left = max(0.0, deadline - time.monotonic())
     path = run / layout.LOCK_FILE
     lock = FileLock.hold(path, holder=owner, wait_seconds=left, ask_again_seconds=ASK_AGAIN_SECONDS)
@@ -39,7 +38,7 @@ def take(run: Path, owner: str, *, wait_seconds: float) -> FileLock:
 
 
 def is_alive(pid: int) -> bool:
-    """Whether a process of that number runs; our own number in an old file is a dead process's, used again."""
+    """Return whether a process runs; our own number in an old file is a reused one."""
     if pid <= 0 or pid == os.getpid():
         return False
     try:
@@ -47,7 +46,7 @@ def is_alive(pid: int) -> bool:
     except (ProcessLookupError, OverflowError):
         return False
     except PermissionError:
-        return True  # somebody else's
+        return True  # of another user
     return True
 
 
@@ -56,14 +55,14 @@ def _wait_for_others(run: Path, deadline: float) -> None:
     while (note := _read_foreign(path)) is not None and is_alive(note[0]):
         if time.monotonic() >= deadline:
             raise LockHeld(
-                f"{path} is held by process {note[0]} ({note[1]}), which is not Bridle's and is still running",
-                remedy="Wait until it is done, or stop it and run again.",
+                f"{path} is held by process {note[0]} ({note[1]}), another program that is still running",
+                remedy="Wait until it ends or stop it, then try again.",
             )
         time.sleep(ASK_AGAIN_SECONDS)
 
 
 def _read_foreign(path: Path) -> tuple[int, str] | None:
-    """The process and the owner that another implementation's lock names; None where it names nobody."""
+    """Return the process and the owner in another implementation's lock; None if it names none."""
     if not os.path.lexists(path):
         return None
     try:

@@ -1,1 +1,1 @@
-"""The `journal/upkeep` package."""
+"""Audit and repair of a journal. No hook imports it."""

@@ -1,7 +1,7 @@
-"""Looks at every file of a run: is it there, is it whole, does it say what the others say. Changes nothing.
+"""Check every file of a run: present, valid and consistent with the others. Changes nothing.
 
-What is wrong names its file. What was merely left behind, by a writer that was killed or by another implementation, is
-named too and is no fault.
+Each fault names its file. Files that a killed writer or another implementation left are reported as leftovers, not as
+faults.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ _SAME = (("effectId", "effectId"), ("taskId", "taskId"), ("invocationKey", "invo
 
 
 class Finding:
-    """One file, and what is to be said of it."""
+    """A finding about one file."""
 
     __slots__ = ("fault", "file")
 
     def __init__(self, file: str, fault: str) -> None:
         self.file = file
-        """From the run's folder."""
+        """Relative to the run's folder."""
         self.fault = fault
 
 
 class Report:
-    """What an audit found."""
+    """The report of an audit."""
 
     __slots__ = ("effects", "entries", "files", "leftovers", "wrong")
 
@@ -56,7 +56,7 @@ class Report:
 
 
 def audit(run: Path) -> Report:
-    """Look at a run; RunNotFound where there is none."""
+    """Audit a run; raise RunNotFound if it does not exist."""
     return _Audit(run).report
 
 
@@ -91,17 +91,17 @@ class _Audit:
         self.report.files += 1
         if metadata.get("layoutVersion") != layout.LAYOUT_VERSION:
             self._wrong(
-                layout.RUN_FILE, f"its layout is {metadata.get('layoutVersion')!r}, not {layout.LAYOUT_VERSION!r}"
+                layout.RUN_FILE, f"its layout must be {layout.LAYOUT_VERSION!r}, got {metadata.get('layoutVersion')!r}"
             )
         return metadata
 
     def _journal(self) -> None:
-        """Every file that claims to be an entry, in order; after a fault the rest is looked at all the same."""
+        """Check every file with the name of an entry in order; continue after a fault."""
         journal = self._run / layout.JOURNAL
         try:
             claims = folder_names.listed(journal)
         except OSError as error:
-            self._wrong(layout.JOURNAL, f"it cannot be listed: {error.strerror}")
+            self._wrong(layout.JOURNAL, f"could not list it: {error.strerror}")
             return
         for name in claims:
             entry = self._entry(journal / name)
@@ -123,7 +123,7 @@ class _Audit:
         if seq != last_seq + 1:
             self._wrong(file, f"it is out of sequence (expected {last_seq + 1}, found {seq})")
         if ulid <= last_ulid:
-            self._wrong(file, f"its id does not rise ({ulid} after {last_ulid})")
+            self._wrong(file, f"its id is not greater than the one before ({ulid} after {last_ulid})")
         try:
             text = disk.read_bounded(path, ENTRY_LIMIT_BYTES)
             self.report.files += 1
@@ -133,7 +133,7 @@ class _Audit:
             return None
 
     def _renumbered(self, entry: Entry) -> Entry:
-        """The entry as it would stand if those before it were in order: their faults are told already."""
+        """Return the entry as if those before it were valid: their faults are already reported."""
         last = self._state.standing
         ulid = entry.ulid if entry.ulid > last.ulid else next_ulid(last.ulid, now_ms=0, random=bytes(10))
         return Entry(last.seq + 1, ulid, entry.type, entry.recorded_at, entry.data)
@@ -141,11 +141,11 @@ class _Audit:
     def _ends(self, metadata: Mapping[str, object]) -> None:
         created, ended = self._state.created, self._state.ended
         if self._entries and self._entries[0].type != RUN_CREATED:
-            self._wrong(_name(self._entries[0]), f"the first entry is {self._entries[0].type} and not {RUN_CREATED}")
+            self._wrong(_name(self._entries[0]), f"the first entry must be {RUN_CREATED}, got {self._entries[0].type}")
         if created is not None:
             self._unchanged(layout.RUN_FILE, created, layout.RUN_DIGEST)
             if metadata and created.data.get("runId") != metadata.get("runId"):
-                self._wrong(layout.RUN_FILE, f"it is of the run {metadata.get('runId')}, the journal of another")
+                self._wrong(layout.RUN_FILE, f"it is of the run {metadata.get('runId')}, but the journal is of another")
             self._document(created, "inputsRef", layout.INPUTS_DIGEST)
         if ended is not None and ended.type == RUN_COMPLETED:
             self._document(ended, "outputRef", layout.OUTPUT_DIGEST)
@@ -205,7 +205,7 @@ class _Audit:
             self._wrong(where, "its result and its value, which are the same by the format, differ")
 
     def _printed(self, document: Mapping[str, object]) -> None:
-        """What a command printed, where whoever ran it noted its digest."""
+        """Check the output of a command by its recorded digest."""
         metadata = document.get("metadata")
         for name in ("stdout", "stderr"):
             ref = _text(document.get(f"{name}Ref"))
@@ -214,20 +214,20 @@ class _Audit:
                 self._wrong(ref, "it was changed after it was written")
 
     def _evidence(self, document: Mapping[str, object], entry: str) -> None:
-        """Prompts and logs that a result was made from, where whoever performed it noted their digests."""
+        """Check the prompts and logs of a result by their recorded digests."""
         metadata = document.get("metadata")
         noted = metadata.get(layout.EVIDENCE) if isinstance(metadata, dict) else None
         for name, digest in noted.items() if isinstance(noted, dict) else ():
             path = self._run / str(name)
             if path.is_symlink() or not path.is_file():
-                self.report.leftovers.append(Finding(name, f"it is gone; {entry} speaks of it"))
+                self.report.leftovers.append(Finding(name, f"it is missing; {entry} refers to it"))
                 continue
             self.report.files += 1
             if sha256_of_file(path) != digest:
                 self._wrong(name, f"it was changed after {entry} was written")
 
     def _blobs(self, effect: Effect) -> None:
-        """The name of a blob tells what must be in it."""
+        """Check a blob by the digest in its name."""
         folder = self._run / layout.TASKS / effect.effect_id / layout.BLOBS
         for name in sorted(os.listdir(folder)) if folder.is_dir() else ():
             digest = _DIGEST_IN_NAME.search(name)
@@ -251,24 +251,24 @@ class _Audit:
     ) -> None:
         for own, other in fields:
             if other in data and document.get(own) != data[other]:
-                self._wrong(where, f"its {own} is {document.get(own)!r}, and {data[other]!r} in the journal")
+                self._wrong(where, f"its {own} is {document.get(own)!r}, but {data[other]!r} in the journal")
 
     # ---- the cache
 
     def _pack(self) -> None:
-        """What the cache says that commands answer by: it must be what the files say."""
+        """Check that the pack, which commands read, matches the files."""
         path = self._run / layout.STATE / layout.PACK_FILE
         if not path.exists():
             return
         packed, file = read_pack.read_all(path, self._reader.load), self._shown(path)
         self.report.files += 1
-        remedy = "bridle run:rebuild-state RUN makes it anew"
+        remedy = "bridle run:rebuild-state RUN rebuilds it"
         if packed.seal is not None and packed.entries != self._entries[: len(packed.entries)]:
-            self._wrong(file, f"it does not say what the journal says; {remedy}")
+            self._wrong(file, f"it differs from the journal; {remedy}")
             return
         for effect_id, value in packed.values.items():
             if self._differs(effect_id, value):
-                self._wrong(file, f"its result of effect {effect_id} is not the one in its file; {remedy}")
+                self._wrong(file, f"its result of effect {effect_id} differs from the file; {remedy}")
         for effect_id, digest in packed.digests.items():
             effect = self._state.effects.get(effect_id)
             if effect is None:
@@ -276,9 +276,9 @@ class _Audit:
             try:
                 found = documents.digest_of(self._reader.tasks.task(effect_id).get("inputs"))
             except JournalBroken:
-                continue  # told already
+                continue  # already reported
             if found != digest:
-                self._wrong(file, f"its digest of the inputs of effect {effect_id} is not that of its file; {remedy}")
+                self._wrong(file, f"its digest of the inputs of effect {effect_id} differs from the file; {remedy}")
 
     def _differs(self, effect_id: str, value: object) -> bool:
         effect = self._state.effects.get(effect_id)
@@ -287,9 +287,9 @@ class _Audit:
         try:
             return self._reader.tasks.result(effect).value != value
         except JournalBroken:
-            return False  # told already
+            return False  # already reported
 
-    # ---- what nobody speaks of
+    # ---- unreferenced files
 
     def _leftovers(self) -> None:
         for path in self._odd_files():
@@ -330,7 +330,7 @@ class _Audit:
         return value
 
     def _unchanged(self, ref: str, entry: Entry, field: str) -> None:
-        """Compare a file with the digest that an entry carries of it; the format's other writers give none."""
+        """Compare a file with its digest in an entry; other writers of the format record none."""
         written = entry.data.get(field)
         if written is not None and self._digest(ref) not in (None, written):
             self._wrong(ref, f"it was changed after {_name(entry)} was written")
@@ -340,7 +340,7 @@ class _Audit:
         try:
             return None if path is None else sha256(disk.read_bounded(path, FILE_LIMIT_BYTES))
         except DiskError:
-            return None  # that it cannot be read is told already
+            return None  # already reported as unreadable
 
     def _exists(self, ref: str) -> None:
         path = self._inside(ref)

@@ -1,8 +1,8 @@
-"""Mends a journal that cannot be read, keeping what stood there as a backup.
+"""Repair a journal that cannot be read, with a backup of the old one.
 
-What is kept are the entries that are whole and can follow one another, with the text they have; a number or an id
-changes only where it must. The repaired journal takes the place of the broken one in a single step where the kernel
-can exchange two names, else in two; a repair that was killed between the two is finished by the next.
+Valid entries that can follow one another are kept with their text; a number or an id changes only if necessary. The
+repaired journal replaces the broken one in one step if the kernel can exchange two names, else in two; the next repair
+completes one that was killed between the two.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _REPAIRED_PREFIX = "journal.repaired."
 
 
 class Dropped:
-    """A file that does not come into the repaired journal, and why."""
+    """A file that is dropped from the repaired journal, and why."""
 
     __slots__ = ("fault", "name", "sort")
 
@@ -31,19 +31,19 @@ class Dropped:
         self.name = name
         self.fault = fault
         self.sort = sort
-        """`corrupt`, `requested`, `resolved`, or `leftover` for what never was an entry."""
+        """`corrupt`, `requested`, `resolved`, or `leftover` for a file that was never an entry."""
 
 
 class Plan:
-    """What a repair would do."""
+    """The plan of a repair."""
 
     __slots__ = ("dropped", "files", "kept")
 
     def __init__(self) -> None:
         self.files: list[str] = []
-        """The names that claim to be entries, as they are."""
+        """The present names of entries."""
         self.kept: list[tuple[str, str]] = []
-        """The name each kept file has, and the one it gets."""
+        """The old and the new name of each kept file."""
         self.dropped: list[Dropped] = []
 
     @property
@@ -51,15 +51,15 @@ class Plan:
         return bool(self.dropped) or any(old != new for old, new in self.kept)
 
     def count(self, sort: str) -> int:
-        """How many files are dropped for being of that sort."""
+        """Return how many files are dropped for that reason."""
         return sum(item.sort == sort for item in self.dropped)
 
 
 def plan_repair(run: Path) -> Plan:
-    """Look at every file of the journal and decide what to keep."""
+    """Read every file of the journal and decide which to keep."""
     journal, plan, state = run / layout.JOURNAL, Plan(), State()
     if not journal.is_dir():
-        raise RunNotFound(f"there is no journal at {journal}", remedy="Check the run's folder.")
+        raise RunNotFound(f"no journal at {journal}", remedy="Check the path of the run.")
     plan.files = folder_names.listed(journal)
     for name in plan.files:
         try:
@@ -81,7 +81,7 @@ def plan_repair(run: Path) -> Plan:
 
 
 def carry_out(run: Path, plan: Plan) -> Path:
-    """Put the repaired journal in the place of the broken one; gives the backup. Only under the run's lock."""
+    """Replace the journal by the repaired one and return the backup. Only under the run's lock."""
     journal, moment = run / layout.JOURNAL, time.time_ns() // 1_000_000
     repaired, backup = run / f"{_REPAIRED_PREFIX}{moment}", run / f"{layout.BACKUP_PREFIX}{moment}"
     disk.make_private_folder(repaired)
@@ -100,7 +100,7 @@ def carry_out(run: Path, plan: Plan) -> Path:
 
 
 def finish_interrupted(run: Path) -> None:
-    """Where a repair was killed between its two steps, the journal is under the name of its backup: put it back."""
+    """Restore the journal after a repair that was killed between its two renames."""
     journal = run / layout.JOURNAL
     backups = sorted(name for name in os.listdir(run) if name.startswith(layout.BACKUP_PREFIX))
     if not os.path.lexists(journal) and backups:
@@ -109,7 +109,7 @@ def finish_interrupted(run: Path) -> None:
 
 
 def _next_id(name: str, state: State) -> str:
-    """The id that the file has, where it can stay, else one that follows."""
+    """Return the id of the file if it is valid, else a new one."""
     parsed, latest = codec.parse_name(name), state.standing.ulid
     if parsed is not None and parsed[1] > latest:
         return parsed[1]
@@ -122,7 +122,7 @@ def _sort(entry: Entry) -> str:
 
 
 def _exchange(one: Path, other: Path) -> bool:
-    """Exchange two names in one step; False where the kernel or the file system cannot."""
+    """Exchange two names atomically; return False if the kernel or the file system cannot."""
     import ctypes
 
     try:
