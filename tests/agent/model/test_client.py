@@ -127,7 +127,7 @@ def test_one_connection_serves_many_questions() -> None:
     asyncio.run(main())
 
 
-def test_whoever_stops_listening_at_the_end_of_an_answer_keeps_the_connection() -> None:
+def test_a_caller_that_stops_at_the_end_of_an_answer_keeps_the_connection() -> None:
     async def main() -> None:
         async with serving(answering(*[chunked(*text_frames("x"))] * 3)) as server:
             client = client_for(server.url, CollectedAnswer())
@@ -194,7 +194,7 @@ def test_a_server_that_answers_in_one_document_although_a_stream_was_asked_for_i
 
 
 @pytest.mark.parametrize("raw", ['{"command": "ech', "[1, 2]", "7", "{", "nonsense", '{"a": NaN}', "[" * 5000])
-def test_an_input_that_is_no_json_object_is_kept_as_it_stands(raw: str) -> None:
+def test_an_input_that_is_not_a_json_object_is_kept_unparsed(raw: str) -> None:
     heard, _ = ask_stage({"blocks": [{**CALL, "raw_input": raw}]})
     [done] = heard.only(BlockFinished)
     assert done.block["input"] == {"__unparsedToolInput": {"raw": raw, "len": len(raw)}}
@@ -223,7 +223,7 @@ def test_a_refusal_ends_the_answer_with_its_details() -> None:
     asyncio.run(main())
 
 
-def test_what_nobody_knows_yet_goes_by_and_disturbs_nothing() -> None:
+def test_unknown_frames_are_passed_on_and_ignored() -> None:
     async def main() -> None:
         frames = text_frames("fine")
         frames[2:2] = [
@@ -243,7 +243,7 @@ def test_what_nobody_knows_yet_goes_by_and_disturbs_nothing() -> None:
 
 
 @pytest.mark.parametrize("how", ["cancel", "close", "failure"])
-def test_whoever_leaves_in_mid_answer_leaves_no_connection(how: str) -> None:
+def test_a_caller_that_stops_during_an_answer_leaves_no_connection(how: str) -> None:
     async def main() -> None:
         async def play(peer: Peer, server: Loopback) -> None:
             await peer.request()

@@ -221,7 +221,7 @@ def test_logout_leaves_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["{}", '{"kind": "x", "token": "t"}', '{"kind": "key", "token": 7}', "[]", "no json"])
-def test_a_file_that_holds_no_token_is_told(text: str, tmp_path: Path) -> None:
+def test_a_file_without_a_token_is_an_error(text: str, tmp_path: Path) -> None:
     stored_token.store(tmp_path, "a-token")
     [file] = tmp_path.iterdir()
     file.write_text(text)

@@ -93,7 +93,7 @@ def test_a_folder_outside_of_any_repository_tells_nothing_of_git(tmp_path: Path)
     assert not found.machine.is_repository
 
 
-def test_git_is_left_alone_where_nobody_wants_to_know(tmp_path: Path) -> None:
+def test_git_does_not_run_unless_requested(tmp_path: Path) -> None:
     top = repository(tmp_path)
     wanted = scope(top)
     assert (

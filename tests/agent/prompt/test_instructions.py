@@ -169,7 +169,7 @@ def test_what_is_an_import_and_what_is_not(text: str, names: list[str]) -> None:
     assert list(imports(text)) == names
 
 
-def test_remarks_are_for_people_but_stay_inside_code(tree: Tree) -> None:
+def test_comments_are_removed_except_inside_code(tree: Tree) -> None:
     tree.write("above/repo/CLAUDE.md", "one\n<!-- a\nremark -->\ntwo\n```\n<!-- code -->\n```\n")
     assert tree.found() == [("above/repo/CLAUDE.md", "one\ntwo\n```\n<!-- code -->\n```")]
 

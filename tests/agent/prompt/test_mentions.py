@@ -43,7 +43,7 @@ def test_files_inside_the_folders_go_along_and_nothing_else(project: Path, text:
     assert names(text, project) == found
 
 
-def test_a_file_is_told_with_its_place_and_numbered_lines(project: Path) -> None:
+def test_a_mentioned_file_has_its_path_and_numbered_lines(project: Path) -> None:
     (one,) = read_mentions("@note.txt", project, [])
     place = os.path.realpath(project / "note.txt")
     assert one.text == f"The file {place}, mentioned in the message:\n1\tone\n2\ttwo\n3\t"

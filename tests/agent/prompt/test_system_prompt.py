@@ -56,7 +56,7 @@ def test_an_empty_prompt_of_the_caller_is_no_prompt() -> None:
     assert blocks(PromptOverrides(replaced_by="", append="Only this.")) == ["Only this."]
 
 
-def test_what_is_appended_stands_between_our_words_and_the_facts() -> None:
+def test_the_appended_text_is_between_the_prompt_and_the_environment() -> None:
     ours, appended, facts = blocks(PromptOverrides(append="Speak French."))
     assert (ours, appended) == (blocks()[0], "Speak French.")
     assert facts.startswith("# Environment")
@@ -93,7 +93,7 @@ def test_a_prompt_comes_from_a_file_or_from_the_command_line(tmp_path: Path) -> 
         ),
     ],
 )
-def test_a_prompt_that_cannot_be_had_is_told(
+def test_a_prompt_that_cannot_be_read_is_an_error(
     flag: str, text: str | None, file: str, message: str, tmp_path: Path
 ) -> None:
     with pytest.raises(UsageError) as refused:

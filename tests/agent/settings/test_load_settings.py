@@ -84,7 +84,7 @@ def test_of_two_files_with_one_setting_the_nearer_one_counts(place: Place) -> No
     assert place.load(extra='{"model": "flag"}').model == "managed"
 
 
-def test_the_rest_is_kept_as_it_stands(place: Place) -> None:
+def test_other_keys_are_kept_unchanged(place: Place) -> None:
     hooks = {"Stop": [{"hooks": [{"type": "command", "command": "x"}]}]}
     place.write("user", {"hooks": hooks, "apiKeyHelper": "key", "statusLine": {"a": 1}})
     place.write("project", {"hooks": {}})
@@ -210,7 +210,7 @@ def test_folders_are_resolved(place: Place) -> None:
         "\ud800".encode("utf-8", "surrogatepass").decode("latin-1"),
     ],
 )
-def test_a_file_that_is_no_object_is_told_and_left_out(place: Place, content: str) -> None:
+def test_a_file_that_is_not_an_object_is_skipped_with_a_warning(place: Place, content: str) -> None:
     place.write("user", content)
     place.write("local", allow("A"))
     settings = place.load()
@@ -225,7 +225,7 @@ def test_an_empty_file_is_no_fault(place: Place, content: str) -> None:
     assert place.load().warnings == ()
 
 
-def test_what_is_no_plain_file_is_told_and_left_out(place: Place) -> None:
+def test_a_path_that_is_not_a_regular_file_is_skipped_with_a_warning(place: Place) -> None:
     place.files["user"].mkdir()
     os.mkfifo(place.files["project"])
     place.files["local"].symlink_to(place.files["local"])
@@ -258,7 +258,7 @@ def test_what_is_no_plain_file_is_told_and_left_out(place: Place) -> None:
         ({"hooks": []}, "'hooks' of the user settings: it must be an object"),
     ],
 )
-def test_a_setting_of_the_wrong_kind_is_told_and_left_out_alone(
+def test_only_a_setting_of_the_wrong_type_is_skipped_with_a_warning(
     place: Place, content: dict[str, Any], told: str
 ) -> None:
     place.write("user", {"apiKeyHelper": "kept", **content})

@@ -159,7 +159,7 @@ def test_arguments_are_put_in_as_measured(home: Home, args: str | None, filled: 
     }
 
 
-def test_arguments_that_nobody_asks_for_stand_at_the_end(home: Home) -> None:
+def test_unused_arguments_are_appended(home: Home) -> None:
     home.put("project/.claude/commands/nofm.md", "First.\nSecond.\n")
     skills = home.discover()
     assert call(skills, "nofm", " x y ").follow_up == ("First.\nSecond.\n\n\nARGUMENTS: x y",)
@@ -269,7 +269,7 @@ def test_what_cannot_be_launched_is_refused(home: Home, name: str, said: str) ->
     assert answer.content == f"<tool_use_error>{said}</tool_use_error>"
 
 
-def test_a_skill_that_begins_is_told_to_whoever_wants_to_know(home: Home) -> None:
+def test_the_launch_of_a_skill_is_reported(home: Home) -> None:
     home.skill("g", FILLED)
     begun: list[tuple[str, ...]] = []
     call(home.discover(), "g", on_launch=lambda skill: begun.append(skill.allowed_tools))
@@ -286,7 +286,7 @@ def test_a_skill_that_vanished_is_a_clear_failure(home: Home) -> None:
     assert meant("/greet", skills) == LocalAnswer(str(answer.content), is_error=True)
 
 
-def test_commands_in_a_skill_run_only_if_somebody_runs_them(home: Home) -> None:
+def test_inline_commands_run_only_with_a_runner(home: Home) -> None:
     home.put("project/.claude/commands/c.md", "before !`echo $1` and !`date` after\n")
     skills = home.discover()
 
@@ -433,7 +433,7 @@ def test_a_huge_document_is_listed_and_refused_and_a_huge_tree_is_cut(home: Home
     assert "larger than" in str(answer.content)
 
 
-def test_a_document_that_cannot_be_read_is_told_and_no_error(home: Home) -> None:
+def test_a_document_that_cannot_be_read_is_a_warning(home: Home) -> None:
     path = home.skill("secret", GREET)
     path.unlink()
     path.symlink_to("/proc/self/mem")  # a regular file whose first byte nobody can read, not even root

@@ -28,7 +28,7 @@ def _name(case: dict[str, Any]) -> str:
 
 
 @pytest.mark.parametrize("case", WRONG, ids=_name)
-def test_what_is_wrong_is_told_as_measured(case: dict[str, Any]) -> None:
+def test_issues_are_reported_as_measured(case: dict[str, Any]) -> None:
     answer = validate_arguments(case["tool"], SCHEMAS[case["tool"]], case["input"])
     assert isinstance(answer, ToolResult)
     assert (answer.content, answer.detail, answer.is_error) == (case["content"], case["detail"], True)

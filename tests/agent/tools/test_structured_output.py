@@ -46,7 +46,7 @@ def test_what_fits_or_nearly_fits_is_taken(data: Any, value: Any) -> None:
         ([], "root: must be object"),
     ],
 )
-def test_a_misfit_is_told_with_its_place(data: Any, problem: str) -> None:
+def test_a_mismatch_is_reported_with_its_path(data: Any, problem: str) -> None:
     assert Schema.parse(SCHEMA).match(data).problem == f"Output does not match required schema: {problem}"
 
 

@@ -177,7 +177,7 @@ def test_a_stream_that_is_nonsense_is_asked_for_whole(text: str, after: int) -> 
     assert (AnswerRestarted() in heard.pieces) is bool(after)
 
 
-def test_a_stream_that_stands_still_is_given_up_and_asked_for_whole() -> None:
+def test_a_stalled_stream_is_requested_again_without_streaming() -> None:
     broken = {"kind": "hang", "blocks": [LONG], "after_events": 4}
     heard, stage = ask_stage(broken, FINE, CLAUDE_STREAM_IDLE_TIMEOUT_MS="500")
     assert (heard.texts, streams(stage)) == (["fine"], [True, False])

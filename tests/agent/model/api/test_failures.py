@@ -88,7 +88,7 @@ PASSING = "This is a server-side issue, usually temporary — try again in a mom
         ),
     ],
 )
-def test_a_trouble_that_stays_ends_the_turn_in_the_words_that_programs_look_for(
+def test_a_permanent_error_ends_the_turn_with_the_text_that_programs_match(
     code: int, said: str, text: str, kind: str, reason: str
 ) -> None:
     heard, stage = ask_stage(error(code, message=said), CLAUDE_CODE_MAX_RETRIES="0")
@@ -100,7 +100,7 @@ def test_a_trouble_that_stays_ends_the_turn_in_the_words_that_programs_look_for(
 
 
 @pytest.mark.parametrize("body", [b"<html>\n  <h1>Bad   Gateway</h1></html>", b"", b"{", b'{"error": 7}', b"\xff\xfe"])
-def test_an_error_page_that_is_no_document_is_told_on_one_line(body: bytes) -> None:
+def test_an_error_page_that_is_not_json_is_reported_on_one_line(body: bytes) -> None:
     async def main() -> str:
         async with serving(answering(status(502, body, "text/html"))) as server:
             heard = await collect(server.url, CLAUDE_CODE_MAX_RETRIES="0")
@@ -126,7 +126,7 @@ def test_without_any_credential_nothing_is_asked() -> None:
     assert heard.failure.status is None
 
 
-def test_nobody_who_listens_is_told_after_the_last_try() -> None:
+def test_a_closed_port_is_reported_after_the_last_retry() -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         heard = collect_from(f"http://127.0.0.1:{free.getsockname()[1]}", CLAUDE_CODE_MAX_RETRIES="2")
@@ -136,7 +136,7 @@ def test_nobody_who_listens_is_told_after_the_last_try() -> None:
     assert (heard.failure.status, heard.failure.error) == (None, "server_error")
 
 
-def test_a_connection_that_always_breaks_is_told() -> None:
+def test_a_connection_that_always_breaks_is_an_error() -> None:
     heard, stage = ask_stage({"kind": "drop_connection", "times": "forever"}, CLAUDE_CODE_MAX_RETRIES="0")
     assert heard.failure is not None
     assert heard.failure.text == "API Error: Unable to connect to API (ECONNRESET)"

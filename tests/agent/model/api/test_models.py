@@ -167,7 +167,7 @@ def test_effort_is_sent_as_the_model_takes_it(name: str, sent: tuple[str | None,
     assert tuple(effort_for(resolve_model(name, {}), effort, {}) for effort in EFFORTS) == sent
 
 
-def test_effort_that_nobody_chose_is_the_models_own() -> None:
+def test_the_default_effort_is_the_models_own() -> None:
     assert effort_for(resolve_model("opus", {}), None, {}) == "high"
     assert effort_for(resolve_model("claude-opus-4-7", {}), None, {}) == "xhigh"
     assert effort_for(resolve_model("opus", {}), None, {"CLAUDE_CODE_EFFORT_LEVEL": "low"}) == "low"
@@ -198,7 +198,7 @@ def test_every_alias_means_a_model_of_the_table() -> None:
         ("claude-", "claude-"),
     ],
 )
-def test_a_model_is_called_by_its_name_in_words(name: str, words: str) -> None:
+def test_a_model_has_a_display_name(name: str, words: str) -> None:
     assert display_name(name) == words
 
 

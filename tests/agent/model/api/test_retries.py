@@ -28,7 +28,7 @@ from tests.agent.fixtures.model_answers import (
         (529, "overloaded"),
     ],
 )
-def test_a_trouble_that_passes_is_waited_for_and_told(code: int, word: str) -> None:
+def test_a_temporary_error_is_retried_and_reported(code: int, word: str) -> None:
     heard, stage = ask_stage(error(code, times=2), FINE)
     assert heard.only(Retrying) == [Retrying(1, 10, 500.0, code, word), Retrying(2, 10, 1000.0, code, word)]
     assert (heard.waits, heard.texts, streams(stage)) == ([0.5, 1.0], ["fine"], [True, True, True])

@@ -205,7 +205,7 @@ def test_vertex_is_asked_in_its_shape() -> None:
     asyncio.run(main())
 
 
-def test_trouble_of_a_cloud_is_answered_like_that_of_the_plain_endpoint() -> None:
+def test_errors_of_a_cloud_are_handled_like_those_of_the_http_endpoint() -> None:
     async def main() -> None:
         document = json.dumps({"type": "error", "error": {"type": "rate_limit_error", "message": "slow down"}}).encode()
         answers = (
@@ -255,7 +255,7 @@ def test_a_stream_of_a_cloud_that_breaks_off_is_asked_for_whole() -> None:
     asyncio.run(main())
 
 
-def test_a_cloud_that_does_not_listen_is_told() -> None:
+def test_an_unreachable_cloud_is_an_error() -> None:
     environment = {**VERTEX, "ANTHROPIC_VERTEX_BASE_URL": "http://127.0.0.1:9", "CLAUDE_CODE_MAX_RETRIES": "1"}
     heard = asyncio.run(hear(environment))
     assert [(piece.status, piece.error) for piece in heard.only(Retrying)] == [(None, "unknown")]
@@ -298,7 +298,7 @@ def test_a_cloud_is_chosen_only_when_it_is_asked_for() -> None:
     assert clients.selected_cloud({"CLAUDE_CODE_USE_BEDROCK": "1"}) == "bedrock"
 
 
-def test_without_the_official_client_the_way_to_get_it_is_told() -> None:
+def test_without_the_official_client_the_remedy_is_to_install_it() -> None:
     code = (
         "import sys; sys.modules['anthropic'] = None\n"
         "from bridle.agent.model.client import connect\n"

@@ -163,7 +163,7 @@ def test_what_a_server_sends_unasked_is_not_taken_for_the_next_answer() -> None:
     asyncio.run(main())
 
 
-def test_refused_reset_cut_and_garbled_are_told_apart() -> None:
+def test_refused_reset_cut_and_garbled_are_distinguished() -> None:
     async def hangs_up(peer: Peer, server: Loopback) -> None:
         await peer.request()
 
@@ -206,7 +206,7 @@ def test_a_head_without_end_is_refused() -> None:
     asyncio.run(main())
 
 
-def test_a_name_that_nobody_has_is_unreachable() -> None:
+def test_an_unknown_name_is_unreachable() -> None:
     error = asyncio.run(trouble(client("http://no-such-host.invalid")))
     assert (error.kind, "no-such-host.invalid" in error.message) == ("unreachable", True)
 
@@ -235,7 +235,7 @@ def test_every_wait_has_its_limit(where: str) -> None:
     asyncio.run(main())
 
 
-def test_a_body_that_nobody_reads_waits_in_the_network_and_not_in_memory() -> None:
+def test_an_unread_body_waits_in_the_network_and_not_in_memory() -> None:
     sent = 0
 
     async def floods(peer: Peer, server: Loopback) -> None:
@@ -308,7 +308,7 @@ def test_a_secure_server_whose_authority_is_named_is_spoken_to() -> None:
     asyncio.run(main())
 
 
-def test_a_secure_server_that_nobody_vouches_for_is_refused_with_a_remedy() -> None:
+def test_an_untrusted_certificate_is_rejected_with_a_remedy() -> None:
     async def main() -> None:
         async with serving(answering(ok(b"x")), tls=True) as server:
             error = await trouble(client(f"https://localhost:{server.port}"))
@@ -329,7 +329,7 @@ def test_a_certificate_for_another_name_is_refused() -> None:
 
 
 @pytest.mark.parametrize("name", ["SSL_CERT_FILE", "NODE_EXTRA_CA_CERTS", "CLAUDE_CODE_CLIENT_CERT"])
-def test_a_certificate_file_that_is_none_is_told_with_its_variable(name: str, tmp_path: Path) -> None:
+def test_an_invalid_certificate_file_is_reported_with_its_variable(name: str, tmp_path: Path) -> None:
     (tmp_path / "bad.pem").write_text("no certificate")
     for path in (tmp_path / "bad.pem", tmp_path / "missing.pem"):
         with pytest.raises(UsageError, match=name):
@@ -441,7 +441,7 @@ def test_a_plain_request_is_given_to_the_proxy_whole() -> None:
     asyncio.run(main())
 
 
-def test_a_proxy_that_refuses_or_is_not_there_is_told() -> None:
+def test_a_proxy_that_refuses_or_is_missing_is_an_error() -> None:
     async def main() -> None:
         async with serving(relaying) as proxy:
             environment = {"HTTPS_PROXY": f"http://127.0.0.1:{proxy.port}", "SSL_CERT_FILE": str(AUTHORITY)}

@@ -39,7 +39,7 @@ def test_a_patch_of_two_long_texts_with_little_in_common_is_still_right() -> Non
     assert _applied(old, structured_patch(old, new)) == new
 
 
-def test_a_patch_that_nobody_could_read_is_not_made() -> None:
+def test_a_huge_patch_is_not_made() -> None:
     assert structured_patch("a\n" * 15_000, "b\n" * 15_000) == []
 
 

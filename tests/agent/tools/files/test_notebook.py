@@ -81,7 +81,7 @@ def test_a_cell_of_another_kind_has_what_that_kind_has(tmp_path: Path) -> None:
     assert (second["outputs"], second["execution_count"]) == ([], None)
 
 
-def test_a_notebook_that_somebody_changed_must_be_read_again(tmp_path: Path) -> None:
+def test_a_notebook_that_was_changed_must_be_read_again(tmp_path: Path) -> None:
     desk = _known(tmp_path, _notebook(_cell("code", "1", id="c1")))
     (tmp_path / "a.ipynb").write_text(_notebook(_cell("code", "other", id="c1")))
     said = desk.error("NotebookEdit", notebook_path="a.ipynb", cell_id="c1", new_source="2")

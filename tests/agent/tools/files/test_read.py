@@ -236,7 +236,7 @@ def test_a_picture_that_the_endpoint_would_refuse_is_refused_here(tmp_path: Path
         (lambda: b"RIFF\0\0\0\0WEBPVP8 \x0a\0\0\0\0\0\0\x9d\x01\x2a\x03\0\x05\0", "webp", (3, 5)),
     ],
 )
-def test_a_picture_is_told_by_its_content_and_its_size_by_its_head(
+def test_an_image_is_recognized_by_its_content_and_its_size_read_from_its_header(
     tmp_path: Path, data: object, kind: str, size: tuple[int, int]
 ) -> None:
     assert callable(data)

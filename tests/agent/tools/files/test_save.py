@@ -34,7 +34,7 @@ def test_a_file_that_vanished_between_the_check_and_the_writing_stays_gone(tmp_p
     assert path.read_text() == "old"
 
 
-def test_a_file_that_appeared_meanwhile_is_not_overwritten(tmp_path: Path) -> None:
+def test_a_file_created_in_between_is_not_overwritten(tmp_path: Path) -> None:
     path = tmp_path / "a"
     path.write_text("somebody's")
     with pytest.raises(ChangedOnDisk):
@@ -43,7 +43,7 @@ def test_a_file_that_appeared_meanwhile_is_not_overwritten(tmp_path: Path) -> No
     assert leftover_files(tmp_path) == []
 
 
-def test_nothing_is_written_for_a_call_that_nobody_waits_for(tmp_path: Path) -> None:
+def test_nothing_is_written_for_a_cancelled_call(tmp_path: Path) -> None:
     given_up = threading.Event()
     given_up.set()
     path = tmp_path / "a"
@@ -56,7 +56,7 @@ def test_nothing_is_written_for_a_call_that_nobody_waits_for(tmp_path: Path) -> 
     assert leftover_files(tmp_path) == []
 
 
-def test_the_state_that_is_told_is_the_state_that_is_there(tmp_path: Path) -> None:
+def test_the_returned_state_is_the_state_on_disk(tmp_path: Path) -> None:
     path = tmp_path / "a"
     state = save(path, b"one", expected=None, cancelled=threading.Event())
     assert (state.st_mtime_ns, state.st_size) == (path.stat().st_mtime_ns, 3)

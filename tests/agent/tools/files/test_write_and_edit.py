@@ -134,7 +134,7 @@ def test_mode_and_extended_attributes_stay(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not IS_ROOT, reason="only root may give a file away")
-def test_a_file_of_somebody_else_stays_theirs(tmp_path: Path) -> None:
+def test_a_file_of_another_user_keeps_its_owner(tmp_path: Path) -> None:
     desk = _known(tmp_path, "a.txt", b"one\n")
     os.chown(tmp_path / "a.txt", 12345, 54321)
     desk.call("Edit", file_path="a.txt", old_string="one", new_string="two")
@@ -176,7 +176,7 @@ def test_a_file_in_a_folder_that_takes_no_new_files_is_written_in_place() -> Non
         assert (folder / "a.txt").stat().st_ino == number
 
 
-def test_a_folder_that_takes_no_new_files_is_told(tmp_path: Path) -> None:
+def test_a_directory_that_takes_no_new_files_is_an_error(tmp_path: Path) -> None:
     desk = FileToolCalls(tmp_path)
     desk.call("Write", file_path="first", content="x")
     tmp_path.chmod(0o555)
@@ -189,7 +189,7 @@ def test_a_folder_that_takes_no_new_files_is_told(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("tool", ["Edit", "Write"])
-def test_a_file_that_somebody_changed_after_it_was_read_must_be_read_again(tmp_path: Path, tool: str) -> None:
+def test_a_file_that_was_changed_after_it_was_read_must_be_read_again(tmp_path: Path, tool: str) -> None:
     desk = _known(tmp_path, "a.txt", b"one\n")
     arguments = {"old_string": "one", "new_string": "two"} if tool == "Edit" else {"content": "two\n"}
     change_file(tmp_path, "append", "a.txt", "more\n")
@@ -207,7 +207,7 @@ def test_a_file_that_was_replaced_by_another_of_the_same_size_must_be_read_again
     assert "File has been modified since read" in desk.error("Write", file_path="a.txt", content="x")
 
 
-def test_a_file_that_has_vanished_is_told(tmp_path: Path) -> None:
+def test_a_file_that_has_vanished_is_an_error(tmp_path: Path) -> None:
     desk = _known(tmp_path, "a.txt", b"one\n")
     (tmp_path / "a.txt").unlink()
     assert "File does not exist." in desk.error("Edit", file_path="a.txt", old_string="one", new_string="two")

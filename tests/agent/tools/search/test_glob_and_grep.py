@@ -194,7 +194,7 @@ def test_a_long_result_goes_to_a_file_and_its_beginning_to_the_model(desk: FileT
     assert unkept.startswith("<persisted-output>\nOutput too large (78.4KB). Narrow the search.")
 
 
-def test_settings_of_the_person_at_the_machine_do_not_change_a_search(desk: FileToolCalls, tmp_path: Path) -> None:
+def test_the_users_ripgrep_configuration_does_not_change_a_search(desk: FileToolCalls, tmp_path: Path) -> None:
     (tmp_path / "rc").write_text("--max-count=1\n--heading\n")
     other = FileToolCalls(desk.folder, environment={"RIPGREP_CONFIG_PATH": str(tmp_path / "rc")})
     asked = {"pattern": "foo", "output_mode": "content", "path": "src"}

@@ -103,7 +103,7 @@ def test_news_come_in_order_and_say_how_a_task_ended(tmp_path: Path) -> None:
     run_story(story)
 
 
-def test_a_task_that_was_asked_for_is_not_told_again(tmp_path: Path) -> None:
+def test_a_task_that_was_returned_is_not_reported_again(tmp_path: Path) -> None:
     async def story() -> None:
         async with shell_session(tmp_path) as place:
             task_id = await begin(place, "echo done")
@@ -204,7 +204,7 @@ def test_waiting_for_tasks_has_a_limit_and_all_of_them_can_be_stopped(tmp_path: 
     run_story(story)
 
 
-def test_a_loop_that_ends_without_being_told_leaves_no_task(tmp_path: Path) -> None:
+def test_an_event_loop_that_ends_without_notice_leaves_no_task(tmp_path: Path) -> None:
     pids: list[int] = []
 
     async def story() -> None:

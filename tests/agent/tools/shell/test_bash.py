@@ -74,7 +74,7 @@ def test_a_command_that_fails_does_not_move_the_next_one(tmp_path: Path) -> None
     run_story(story)
 
 
-def test_leaving_the_working_folders_is_told_and_undone(tmp_path: Path) -> None:
+def test_leaving_the_allowed_directories_is_reported_and_reverted(tmp_path: Path) -> None:
     async def story() -> None:
         async with shell_session(tmp_path) as place:
             (place.project / "sub").mkdir()
@@ -194,7 +194,7 @@ def test_an_exit_code_is_the_shells(tmp_path: Path, command: str, code: int | No
 
 
 @pytest.mark.parametrize("command", ["echo \0", "echo \ud800"])
-def test_what_no_process_can_be_given_is_refused_in_words(tmp_path: Path, command: str) -> None:
+def test_a_command_that_no_process_can_take_is_an_error(tmp_path: Path, command: str) -> None:
     async def story() -> None:
         async with shell_session(tmp_path) as place:
             answer = await place.bash(command)

@@ -110,7 +110,7 @@ def test_binary_output_is_kept_byte_for_byte_in_the_file(tmp_path: Path) -> None
     run_story(story)
 
 
-def test_an_output_that_cannot_be_saved_is_still_told(tmp_path: Path) -> None:
+def test_an_output_that_cannot_be_saved_is_still_returned(tmp_path: Path) -> None:
     async def story() -> None:
         async with shell_session(tmp_path) as place:
             place.results.write_text("in the way")

@@ -33,7 +33,7 @@ def test_any_cut_of_the_bytes_is_the_same_output(
     assert path.exists() is not spool.is_held
 
 
-def test_what_is_beyond_the_cap_is_counted_and_said(tmp_path: Path) -> None:
+def test_bytes_beyond_the_limit_are_counted_and_reported(tmp_path: Path) -> None:
     spool = filled(tmp_path / "f", b"0123456789" * 30, step=7, hold=20, keep=100)
     spool.close()
     assert (tmp_path / "f").read_bytes() == b"0123456789" * 10 + b"\n[200 more bytes were printed and not stored]\n"

@@ -112,7 +112,7 @@ def test_the_question_about_a_page_is_answered_by_who_digests_it(tmp_path: Path)
         ("a b/ü", "/a%20b/%C3%BC"),
     ],
 )
-def test_without_somebody_to_digest_it_the_text_itself_is_the_answer(tmp_path: Path, path: str, said: str) -> None:
+def test_without_a_digest_the_text_itself_is_the_answer(tmp_path: Path, path: str, said: str) -> None:
     with _site() as site:
         assert FileToolCalls(tmp_path, environment=ALLOWED).text("WebFetch", url=f"{site}/{path}", prompt="x") == said
 
@@ -125,7 +125,7 @@ def test_a_long_text_is_clipped(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", ["there", "port"])
-def test_a_redirection_to_another_host_is_told_and_not_followed(tmp_path: Path, path: str) -> None:
+def test_a_redirect_to_another_host_is_reported_and_not_followed(tmp_path: Path, path: str) -> None:
     with _site() as site:
         answer = FileToolCalls(tmp_path, environment=ALLOWED).call("WebFetch", url=f"{site}/{path}", prompt="what?")
     said = str(answer.content)
