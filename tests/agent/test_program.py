@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,8 +15,8 @@ import pytest
 from bridle.stage.script import load_script
 from bridle.stage.server import Stage
 from bridle.stage.thread import running
+from tests.fixtures.bridle_program import BRIDLE_AGENT as AGENT
 
-AGENT = Path(sys.executable).parent / "bridle-agent"
 STREAM = ["--output-format", "stream-json", "--verbose"]
 LIMIT_SECONDS = 60
 

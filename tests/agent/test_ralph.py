@@ -10,7 +10,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -23,6 +22,7 @@ import pytest
 from bridle.stage.script import load_script
 from bridle.stage.server import Stage
 from bridle.stage.thread import running
+from tests.fixtures.bridle_program import BRIDLE_AGENT as AGENT
 from tests.real.scene import calls, offered, processes_with, says, user_texts, wait_for
 
 SCHEMA = '{"type":"object","properties":{"summary":{"type":"string"}},"required":["summary"]}'
@@ -40,7 +40,6 @@ CORRECTION = 'You must use the StructuredOutput tool. Return: {"summary": "what 
 MAX_CORRECTIONS = 3
 # An exit takes a tenth of a second; this is a hang.
 LIMIT_SECONDS = 60.0
-AGENT = Path(sys.executable).parent / "bridle-agent"
 
 DONE = calls("StructuredOutput", summary="DONE")
 SLEEP = calls("Bash", command="touch started; sleep 9000")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,9 +12,9 @@ import psutil
 
 from bridle.stage.script import load_script
 from bridle.stage.server import Stage
+from tests.fixtures.bridle_program import BRIDLE_AGENT as AGENT
 from tests.sizes import SIZES
 
-AGENT = Path(sys.executable).parent / "bridle-agent"
 TURNS = SIZES.turns_in_one_process
 # By now every module is imported, every pool is filled and the heap has its shape.
 WARM_TURNS = 100

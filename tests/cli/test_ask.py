@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import signal
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Any
 import pytest
 
 from bridle.run.budget import budget_file
+from tests.fixtures.bridle_program import BRIDLE
 from tests.parse_cases import CASES_FILE, OUR_CASES_FILE, Case, differences, load_cases, stream_of
 from tests.run.agents import (
     HANG_SECONDS,
@@ -30,8 +30,6 @@ from tests.run.agents import (
     says,
 )
 from tests.run.runs import SCHEMA, logs_of, meta_of
-
-BRIDLE = str(Path(sys.executable).with_name("bridle"))
 
 # Every field that programs may rely on: those of `inspect`, and those of a live run.
 FIELDS = (
@@ -51,7 +49,7 @@ LIVE_ONLY = (
 
 
 def ask(agent: Agent, cwd: Path, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    command = [BRIDLE, "ask", "--cwd", str(cwd), *arguments]
+    command = [str(BRIDLE), "ask", "--cwd", str(cwd), *arguments]
     environment = agent.environment(**variables)
     return subprocess.run(
         command, env=environment, capture_output=True, text=True, timeout=2 * HANG_SECONDS, check=False
@@ -65,7 +63,9 @@ def ask_json(agent: Agent, cwd: Path, *arguments: str) -> tuple[int, dict[str, A
 
 
 def inspect(log: str) -> dict[str, Any]:
-    done = subprocess.run([BRIDLE, "inspect", log, "--json"], capture_output=True, timeout=HANG_SECONDS, check=True)
+    done = subprocess.run(
+        [str(BRIDLE), "inspect", log, "--json"], capture_output=True, timeout=HANG_SECONDS, check=True
+    )
     document: dict[str, Any] = json.loads(done.stdout)
     return document
 
@@ -73,7 +73,7 @@ def inspect(log: str) -> dict[str, Any]:
 @contextmanager
 def asking(agent: Agent, cwd: Path, *arguments: str) -> Iterator[subprocess.Popen[str]]:
     """A `bridle ask` under way, whose agent has a daemon."""
-    command = [BRIDLE, "ask", "--cwd", str(cwd), *arguments, "hello"]
+    command = [str(BRIDLE), "ask", "--cwd", str(cwd), *arguments, "hello"]
     pipe = subprocess.PIPE
     with subprocess.Popen(command, env=agent.environment(), stdout=pipe, stderr=pipe, text=True) as started:
         try:
@@ -138,7 +138,7 @@ def test_options_reach_the_agent(tmp_path: Path) -> None:
 
 def test_the_prompt_may_come_from_stdin(tmp_path: Path) -> None:
     agent = happy().install(tmp_path / "bin")
-    command = [BRIDLE, "ask", "--cwd", str(tmp_path), "-"]
+    command = [str(BRIDLE), "ask", "--cwd", str(tmp_path), "-"]
     subprocess.run(command, env=agent.environment(), input="grüße\n".encode(), capture_output=True, check=True)
     assert agent.starts[0]["argv"][-1] == "grüße\n"
     done = subprocess.run(command, env=agent.environment(), input=b"\xff", capture_output=True, check=False)

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 
 from bridle.run.budget import budget_file
 from bridle.run.sessions import session_file
+from tests.fixtures.bridle_program import BRIDLE, run_bridle
 from tests.run.agents import Agent, Script, all_dead, eventually, happy, init, result, says
 from tests.run.runs import logs_of
 from tests.sizes import SIZES
 
-BRIDLE = str(Path(sys.executable).with_name("bridle"))
 # Longer than a run of this agent takes on a loaded machine: the moments lie before, within and after it.
 SPAN_SECONDS = 1.2
 HANG_SECONDS = 60
@@ -21,7 +20,7 @@ HANG_SECONDS = 60
 
 def run_for(seconds: float, agent: Agent, cwd: Path) -> int:
     """Start a run and kill it after so long; its exit code, which is that of the signal unless it was faster."""
-    command = [BRIDLE, "ask", "--cwd", str(cwd), "hello"]
+    command = [str(BRIDLE), "ask", "--cwd", str(cwd), "hello"]
     quiet = subprocess.DEVNULL
     with subprocess.Popen(command, env=agent.environment(), stdout=quiet, stderr=quiet) as started:
         try:
@@ -40,14 +39,8 @@ def test_killed_at_any_moment_it_leaves_nothing_running_and_nothing_torn(tmp_pat
 
     assert set(codes) <= {0, -9}, "a run after a killed one works"
     assert all(whole.startswith(log.read_text()) for log in logs_of(tmp_path))
-    finished = subprocess.run(
-        [BRIDLE, "ask", "--cwd", str(tmp_path), "hello"],
-        env=happy().install(tmp_path / "bin", "last").environment(),
-        capture_output=True,
-        text=True,
-        timeout=HANG_SECONDS,
-        check=False,
-    )
+    environment = happy().install(tmp_path / "bin", "last").environment()
+    finished = run_bridle("ask", "--cwd", str(tmp_path), "hello", environment=environment)
     assert (finished.returncode, finished.stdout) == (0, "done\n")
     budget = json.loads(budget_file(tmp_path).read_bytes())
     assert codes.count(0) < budget["iterations"] <= len(agent.starts) + 1

@@ -6,7 +6,6 @@ import json
 import os
 import pty
 import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -15,23 +14,11 @@ import pytest
 from bridle.engine.drive.driver import LOCK_FILE
 from bridle.ground.lock import FileLock
 from bridle.loop.control.clean_runs import REMOVED_PREFIX
+from tests.fixtures.bridle_program import BRIDLE, LIMIT_SECONDS
+from tests.fixtures.bridle_program import run_bridle as bridle
 
-BRIDLE = Path(sys.executable).parent / "bridle"
-LIMIT_SECONDS = 60.0
 DAY = 86400.0
 OLD = 40 * DAY
-
-
-def bridle(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [str(BRIDLE), *arguments],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        cwd=cwd,
-        timeout=LIMIT_SECONDS,
-        check=False,
-    )
 
 
 def git(folder: Path, *words: str) -> str:

@@ -16,8 +16,8 @@ from bridle.cli.demo.demo_script import UNEXPECTED, script
 from bridle.cli.demo.sample import FILES
 from bridle.stage.script import load_script
 from bridle.stage.thread import running
+from tests.fixtures.bridle_program import BRIDLE, BRIDLE_AGENT, run_bridle
 
-BRIDLE = Path(sys.executable).parent / "bridle"
 # It takes ten seconds on a quiet machine, and must be over in a minute; this is for one that is very busy.
 LIMIT_SECONDS = 240.0
 pytestmark = pytest.mark.xdist_group("demo")  # one demo for all of them
@@ -25,15 +25,7 @@ TITLES = ["Prices as people write them", "Count what is in the basket", "Rebates
 
 
 def bridle(*arguments: str, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [str(BRIDLE), *arguments],
-        capture_output=True,
-        text=True,
-        cwd=cwd,
-        env=os.environ | environment,
-        timeout=LIMIT_SECONDS,
-        check=False,
-    )
+    return run_bridle(*arguments, cwd=cwd, limit_seconds=LIMIT_SECONDS, variables=environment)
 
 
 def git(folder: Path, *words: str) -> str:
@@ -161,7 +153,7 @@ def test_the_script_refuses_a_repository_that_is_not_the_sample(tmp_path: Path) 
     with running(load_script(script(tmp_path / "till"))) as stage:
         done = subprocess.run(
             [
-                str(BRIDLE.parent / "bridle-agent"),
+                str(BRIDLE_AGENT),
                 *("-p", "--output-format", "json", "--tools=Read,Edit,Bash", "--allowedTools=Read,Edit,Bash"),
                 "## Task\n\n**Prices as people write them**",
             ],

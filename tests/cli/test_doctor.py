@@ -14,9 +14,7 @@ from bridle.engine.hooks import trust
 from bridle.hosts.install import locations
 from bridle.hosts.install.install import install
 from bridle.hosts.install.render_plugin import PACKAGE, Origin
-
-BRIDLE = str(Path(sys.executable).with_name("bridle"))
-LIMIT_SECONDS = 60
+from tests.fixtures.bridle_program import BRIDLE, LIMIT_SECONDS, run_bridle
 
 
 def program(folder: Path, name: str, says: str, code: int = 0) -> None:
@@ -30,15 +28,7 @@ def doctor(folder: Path, *arguments: str, path: Path | None = None, **variables:
     environment = {**os.environ, **variables}
     if path is not None:
         environment["PATH"] = f"{path}:/usr/bin:/bin"
-    done = subprocess.run(
-        [BRIDLE, "doctor", "--json", *arguments],
-        cwd=folder,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=LIMIT_SECONDS,
-        check=False,
-    )
+    done = run_bridle("doctor", "--json", *arguments, cwd=folder, environment=environment)
     return done.returncode, json.loads(done.stdout)
 
 
@@ -112,7 +102,7 @@ def test_a_home_that_others_may_read_is_named(tmp_path: Path) -> None:
 
 def test_a_person_reads_one_line_for_each_part(tmp_path: Path) -> None:
     done = subprocess.run(
-        [BRIDLE, "doctor"], cwd=tmp_path, capture_output=True, text=True, timeout=LIMIT_SECONDS, check=False
+        [str(BRIDLE), "doctor"], cwd=tmp_path, capture_output=True, text=True, timeout=LIMIT_SECONDS, check=False
     )
     assert done.returncode == 1
     assert done.stdout.splitlines()[-1] == "something is missing"

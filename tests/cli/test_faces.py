@@ -16,7 +16,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.loop.loops import BRIDLE, LIMIT_SECONDS, Loop, loop
+from tests.fixtures.bridle_program import BRIDLE
+from tests.loop.loops import LIMIT_SECONDS, Loop, loop
 
 PLAN = "# Two\n\n## One\nCheck: `test -f one`\n\n## Two\nCheck: `test -f two`\n"
 WORKS = "open(task.lower(), 'w').close()"

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +12,7 @@ import pytest
 
 from bridle.loop.plan.read_plan import read_plan
 from bridle.loop.settings.bridle_toml import load_settings
+from tests.fixtures.bridle_program import run_bridle
 
 # A hang is a failure; a cold start on a busy machine takes a few seconds.
 LIMIT_SECONDS = 60
@@ -29,11 +28,7 @@ def repository(tmp_path: Path) -> Path:
 
 
 def init(folder: Path, *arguments: str, path: str | None = None) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-c", "from bridle.cli.main import main; main()", "init", *arguments]
-    environment = dict(os.environ) if path is None else {**os.environ, "PATH": path}
-    return subprocess.run(
-        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=LIMIT_SECONDS, check=False
-    )
+    return run_bridle("init", *arguments, cwd=folder, variables={} if path is None else {"PATH": path})
 
 
 def document(folder: Path, *arguments: str) -> dict[str, Any]:

@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
+from tests.fixtures.bridle_program import BRIDLE
 from tests.parse_cases import CASES_FILE, Case, arguments_of, differences, load_cases, stream_of
 from tests.wire.fixtures.claude_recordings import FOLDER, NAMES, exit_code_of
 from tests.wire.fixtures.stream_lines import call, failed, init, printed, result, said
 
-BRIDLE = str(Path(sys.executable).parent / "bridle")
 # A hang is a failure, not a wait for ever; a cold start on a busy machine takes a few seconds.
 LIMIT_SECONDS = 60
 MEBIBYTE = 1024 * 1024
@@ -25,7 +25,7 @@ GOOD = printed([init(claude_code_version="2.1.9"), said("Hello"), result("Hello"
 
 def inspect(*arguments: str, stdin: bytes = b"", **environment: str) -> subprocess.CompletedProcess[bytes]:
     return subprocess.run(
-        [BRIDLE, "inspect", *arguments],
+        [str(BRIDLE), "inspect", *arguments],
         input=stdin,
         capture_output=True,
         timeout=LIMIT_SECONDS,

@@ -3,85 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from bridle.journal.stores.file_reader import FileReader
 from bridle.journal.stores.file_store import FileStore
-from tests.journal.deeds import new_run
+from tests.cli.fixtures.machine_commands import PROCESS, bridle, create, waiting_run
 from tests.journal.made import long_run
 from tests.journal.samples import NAMES, contents, sample
 from tests.journal.steps import a_request
-
-BRIDLE = Path(sys.executable).parent / "bridle"
-# A hang is a failure; a cold start on a busy machine takes a few seconds.
-LIMIT_SECONDS = 60
-
-PROCESS = """
-from bridle import define_task
-
-add = define_task("add", lambda args, task: {"kind": "agent", "title": "Add"})
-
-
-async def process(inputs, ctx):
-    return await ctx.task(add, {"a": 1})
-
-
-async def other(inputs, ctx):
-    return None
-"""
-
-
-@dataclass(frozen=True)
-class Done:
-    """How a command ended."""
-
-    code: int
-    stdout: str
-    stderr: str
-
-    @property
-    def document(self) -> dict[str, Any]:
-        """What it printed with --json."""
-        found: dict[str, Any] = json.loads(self.stdout)
-        return found
-
-    @property
-    def error(self) -> str:
-        """The code of its error, which is one document on stderr and nothing on stdout."""
-        assert (self.code, self.stdout) == (1, "")
-        return str(json.loads(self.stderr)["error"])
-
-
-def bridle(*arguments: object, cwd: Path | None = None, stdin: str = "", **environment: str) -> Done:
-    """Run a command to its end."""
-    done = subprocess.run(
-        [str(BRIDLE), *map(str, arguments)],
-        input=stdin,
-        capture_output=True,
-        text=True,
-        timeout=LIMIT_SECONDS,
-        cwd=cwd,
-        env=os.environ | environment,
-        check=False,
-    )
-    return Done(done.returncode, done.stdout, done.stderr)
-
-
-def waiting_run(folder: Path, **request: Any) -> tuple[Path, str]:
-    """A run with one effect that waits, and its id."""
-    run = new_run(folder)
-    with FileStore(run).write("test") as writer:
-        effect_id = writer.new_id()
-        writer.request(a_request(effect_id, 9, **request))
-    return run, effect_id
-
 
 # run:create
 
@@ -91,11 +22,6 @@ def project(tmp_path: Path) -> Path:
     """A folder with a process in it."""
     (tmp_path / "process.py").write_text(PROCESS, encoding="utf-8")
     return tmp_path
-
-
-def create(project: Path, *arguments: object, **options: Any) -> Done:
-    base = ("run:create", "--process-id", "demo/add", "--entry", "./process.py#process", "--json")
-    return bridle(*base, *arguments, cwd=project, **options)
 
 
 def test_a_run_is_created_and_where_it_is_is_told(project: Path) -> None:

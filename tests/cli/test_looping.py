@@ -6,7 +6,8 @@ import json
 import subprocess
 from pathlib import Path
 
-from tests.loop.loops import BRIDLE, LIMIT_SECONDS, Loop, loop
+from tests.fixtures.bridle_program import BRIDLE
+from tests.loop.loops import LIMIT_SECONDS, Loop, loop
 from tests.run.agents import eventually
 
 PLAN = "# T\n\n## One\nCheck: `test -f one`\n"

@@ -13,10 +13,8 @@ import pytest
 
 from bridle import __version__
 from bridle.cli import command_table, exit_codes
-
-PROGRAMS = Path(sys.executable).parent
-# A hang is a failure, not a wait for ever; a cold start on a busy machine takes a few seconds.
-LIMIT_SECONDS = 60
+from tests.fixtures.bridle_program import BRIDLE, BRIDLE_AGENT, LIMIT_SECONDS
+from tests.fixtures.bridle_program import run_bridle as bridle
 
 # The real dispatcher with one more row in its table: `sample`, whose module the test has written.
 WITH_SAMPLE = """
@@ -26,11 +24,6 @@ sample.module = "sample"
 command_table.COMMANDS["sample"] = sample
 main.main()
 """
-
-
-def bridle(*arguments: str, program: str = "bridle") -> subprocess.CompletedProcess[str]:
-    """Run an installed program to its end."""
-    return _run([str(PROGRAMS / program), *arguments], {})
 
 
 def sample(folder: Path, body: str, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -81,7 +74,7 @@ def test_a_command_that_is_not_built_says_so_and_exits_2(name: str) -> None:
 
 
 def test_the_agent_program_is_the_agent_command() -> None:
-    program, command = bridle("--version", program="bridle-agent"), bridle("agent", "--version")
+    program, command = _run([str(BRIDLE_AGENT), "--version"], {}), bridle("agent", "--version")
     assert (program.returncode, program.stdout, program.stderr) == (command.returncode, command.stdout, command.stderr)
     assert program.returncode == 0
     assert program.stdout.strip()
@@ -241,7 +234,7 @@ def test_a_stream_that_the_caller_closed_is_a_failure_with_words(
 ) -> None:
     (tmp_path / "log").write_text('{"type":"result","result":"done"}\n', encoding="utf-8")
     log = str(tmp_path / "log") if "<" not in closed else "-"
-    done = _run(["sh", "-c", f'exec "$0" "$@" {closed}', str(PROGRAMS / "bridle"), command, log], {})
+    done = _run(["sh", "-c", f'exec "$0" "$@" {closed}', str(BRIDLE), command, log], {})
     assert (done.returncode, done.stdout) == (code, "")
     assert words in done.stderr
     assert "bug in Bridle" not in done.stderr
@@ -249,7 +242,7 @@ def test_a_stream_that_the_caller_closed_is_a_failure_with_words(
 
 @pytest.mark.parametrize("command", ["inspect", "show"])
 def test_words_for_people_never_go_to_stdout_when_stderr_is_closed(command: str) -> None:
-    done = _run(["sh", "-c", 'exec "$0" "$@" 2>&-', str(PROGRAMS / "bridle"), command, "no-such-file"], {})
+    done = _run(["sh", "-c", 'exec "$0" "$@" 2>&-', str(BRIDLE), command, "no-such-file"], {})
     assert (done.returncode, done.stdout, done.stderr) == (2, "", "")
 
 

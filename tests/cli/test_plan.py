@@ -7,7 +7,6 @@ import os
 import pty
 import select
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -22,9 +21,9 @@ from bridle.loop.settings.model import Settings
 from bridle.stage.script import load_script
 from bridle.stage.server import Stage
 from bridle.stage.thread import running
+from tests.fixtures.bridle_program import BRIDLE, BRIDLE_AGENT
 from tests.real.scene import Answer, calls, says
 
-BRIDLE = Path(sys.executable).parent / "bridle"
 # Each turn is an agent start of a second or two; this is a hang.
 LIMIT_SECONDS = 120.0
 PLAN = """\
@@ -64,7 +63,7 @@ class Place:
         )
 
     def environment(self, **more: str) -> dict[str, str]:
-        agent = {"BRIDLE_CLAUDE": str(BRIDLE.parent / "bridle-agent")}
+        agent = {"BRIDLE_CLAUDE": str(BRIDLE_AGENT)}
         endpoint = {"ANTHROPIC_BASE_URL": self.stage.url, "ANTHROPIC_API_KEY": "dummy-key-000"}
         return os.environ | agent | endpoint | more
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,17 +12,9 @@ import pytest
 
 from bridle.journal.stores.file_store import FileStore
 from tests.engine.runs import PROOF, Bench
-
-BRIDLE = Path(sys.executable).parent / "bridle"
-# A hang is a failure; a start on a busy machine takes a few seconds.
-LIMIT_SECONDS = 60
+from tests.fixtures.bridle_program import run_bridle as bridle
 
 ONE = "async def process(inputs, ctx):\n    return await ctx.task(step, {'n': 1})\n"
-
-
-def bridle(*words: object, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    command = [str(BRIDLE), *map(str, words)]
-    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=LIMIT_SECONDS, check=False)
 
 
 def document(done: subprocess.CompletedProcess[str]) -> dict[str, Any]:

@@ -8,15 +8,15 @@ import pty
 import select
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
 
+from tests.fixtures.bridle_program import BRIDLE
 from tests.wire.fixtures.conversations import RECORDINGS, answers, ends, result, says, text, use
 
-PROGRAM = [sys.executable, "-c", "from bridle.cli.main import main; main()", "show"]
+PROGRAM = [str(BRIDLE), "show"]
 GOLDEN = Path(__file__).parents[1] / "views" / "golden"
 # A process that has not answered by then hangs: starting takes well under a second on an idle machine.
 LIMIT_SECONDS = 60

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import subprocess
-import sys
 import textwrap
 import time
 from collections.abc import Callable, Mapping
@@ -21,10 +20,10 @@ from bridle.journal.stores.create import NewRun, create_run
 from bridle.journal.stores.file_reader import FileReader
 from bridle.journal.stores.file_store import FileStore
 from tests.engine.runs import PROOF, STAMP
+from tests.fixtures.bridle_program import BRIDLE, run_bridle
 from tests.run.agents import Agent, Script, init, result, says
 from tests.workspace.repositories import git, repository
 
-BRIDLE = str(Path(sys.executable).with_name("bridle"))
 # A hang is a failure; a drive with a dozen git commands on a busy machine takes many seconds.
 LIMIT_SECONDS = 120
 
@@ -88,22 +87,14 @@ class Drive:
         return asyncio.run(main())
 
     def bridle(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        """A command of Bridle in the repository, to its end."""
-        return subprocess.run(
-            [BRIDLE, *arguments],
-            cwd=self.folder,
-            env=self.environment,
-            capture_output=True,
-            text=True,
-            timeout=LIMIT_SECONDS,
-            check=False,
-        )
+        """Run a command in the repository to its end."""
+        return run_bridle(*arguments, cwd=self.folder, environment=self.environment, limit_seconds=LIMIT_SECONDS)
 
     def start(self, *arguments: str) -> subprocess.Popen[str]:
         """The same, not waited for."""
         pipe = subprocess.PIPE
         return subprocess.Popen(
-            [BRIDLE, *arguments], cwd=self.folder, env=self.environment, stdout=pipe, stderr=pipe, text=True
+            [str(BRIDLE), *arguments], cwd=self.folder, env=self.environment, stdout=pipe, stderr=pipe, text=True
         )
 
     def entries(self) -> list[Entry]:

@@ -16,6 +16,7 @@ import pytest
 from bridle.journal.stores.file_reader import FileReader
 from bridle.journal.stores.file_store import FileStore
 from tests.engine.runs import Bench
+from tests.fixtures.bridle_program import BRIDLE
 from tests.sizes import SIZES
 
 Report = Callable[[str, object], None]
@@ -181,7 +182,7 @@ def test_killed_while_a_hook_of_the_process_runs_the_hook_runs_again(tmp_path: P
     hook = Path(os.environ["XDG_CONFIG_HOME"]) / "babysitter" / "hooks" / "custom" / "a.sh"
     hook.write_text(f"{HOOK}kill -9 $PPID\n")
     done = subprocess.run(
-        [str(Path(sys.executable).parent / "bridle"), "run:iterate", str(bench.run)],
+        [str(BRIDLE), "run:iterate", str(bench.run)],
         capture_output=True,
         timeout=LIMIT_SECONDS,
         check=False,

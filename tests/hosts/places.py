@@ -10,7 +10,7 @@ from bridle.hosts.sessions import session_file
 from bridle.hosts.sessions.session import Session, SessionFile, new_file
 from bridle.journal.stores.create import NewRun, create_run
 from bridle.journal.stores.file_store import FileStore
-from tests.cli.test_journal_commands import Done, bridle
+from tests.cli.fixtures.machine_commands import CommandResult, bridle
 from tests.journal.steps import MOMENT, a_request, ids
 
 SINCE = "2026-03-02T10:00:00Z"
@@ -24,7 +24,7 @@ class Place:
         self.state = folder / "state"
         self.runs = folder / ".a5c" / "runs"
 
-    def session(self, command: str, *words: object, **environment: str) -> Done:
+    def session(self, command: str, *words: object, **environment: str) -> CommandResult:
         """Run a command about the session s1."""
         base = (f"session:{command}", "--session-id", "s1", "--state-dir", self.state, "--json")
         return bridle(*base, *words, cwd=self.folder, **environment)
@@ -57,7 +57,7 @@ def a_session(**fields: Any) -> Session:
     return Session(**{"active": True, "iteration": 3, "started_at": SINCE, "last_iteration_at": SINCE, **fields})
 
 
-def refusal(done: Done) -> dict[str, Any]:
+def refusal(done: CommandResult) -> dict[str, Any]:
     """The document on stderr of a command that was refused."""
     assert (done.code, done.stdout) == (1, ""), done
     found: dict[str, Any] = json.loads(done.stderr.splitlines()[-1])

@@ -17,7 +17,8 @@ from bridle.hosts.sessions import binding
 from bridle.hosts.sessions.binding import BindRequest
 from bridle.hosts.sessions.session import Session, SessionFile, new_file, new_session
 from bridle.journal.stores.file_reader import FileReader
-from tests.cli.test_journal_commands import Done, bridle
+from tests.cli.fixtures.machine_commands import CommandResult, bridle
+from tests.fixtures.bridle_program import BRIDLE
 from tests.hosts.places import SINCE, Place, a_session, refusal
 
 # A hang is a failure; a cold start on a busy machine takes a few seconds.
@@ -32,12 +33,12 @@ def place(tmp_path: Path) -> Place:
     return Place(tmp_path)
 
 
-def create(place: Place, *words: object, **environment: str) -> Done:
+def create(place: Place, *words: object, **environment: str) -> CommandResult:
     base = ("run:create", "--process-id", "demo", "--entry", "./process.py#process", "--run-id", "new", "--json")
     return bridle(*base, *words, cwd=place.folder, **environment)
 
 
-def bind(place: Place, *words: object, **environment: str) -> Done:
+def bind(place: Place, *words: object, **environment: str) -> CommandResult:
     """Create the run `new` with the session s1."""
     flags = ("--harness", "claude-code", "--session-id", "s1", "--state-dir", place.state)
     return create(place, *flags, *words, **environment)
@@ -425,7 +426,7 @@ def test_of_several_runs_for_one_session_one_is_made(place: Place) -> None:
     flags = ("--harness", "claude-code", "--session-id", "s1", "--state-dir", str(place.state))
     children = [
         subprocess.Popen(
-            [str(Path(sys.executable).parent / "bridle"), *words, *flags, "--run-id", f"run-{number}"],
+            [str(BRIDLE), *words, *flags, "--run-id", f"run-{number}"],
             cwd=place.folder,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,

@@ -35,8 +35,8 @@ from bridle.hosts.install.render_plugin import (
     render,
 )
 from bridle.hosts.sessions.session_file import PLUGIN_STATE
+from tests.fixtures.bridle_program import run_bridle
 
-BRIDLE = Path(sys.executable).parent / "bridle"
 # A hang is a failure; a cold start on a busy machine takes a few seconds.
 LIMIT_SECONDS = 60
 KILLS = 8
@@ -56,15 +56,7 @@ def digest(data: bytes) -> str:
 
 
 def bridle(*words: str, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [BRIDLE, *words],
-        cwd=cwd,
-        env={**os.environ, **environment},
-        capture_output=True,
-        text=True,
-        timeout=LIMIT_SECONDS,
-        check=False,
-    )
+    return run_bridle(*words, cwd=cwd, variables=environment, limit_seconds=LIMIT_SECONDS)
 
 
 def document(done: subprocess.CompletedProcess[str]) -> dict[str, Any]:

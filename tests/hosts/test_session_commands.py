@@ -11,7 +11,7 @@ import pytest
 
 from bridle.hosts.sessions import session_file
 from bridle.hosts.sessions.session import new_file
-from tests.cli.test_journal_commands import bridle
+from tests.cli.fixtures.machine_commands import bridle
 from tests.hosts.places import SINCE, Place, a_session, refusal
 
 STATE_FIELDS = ["active", "iteration", "maxIterations", "runId", "startedAt", "lastIterationAt", "iterationTimes"]

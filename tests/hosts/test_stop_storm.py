@@ -19,12 +19,12 @@ from bridle.hosts.sessions import session_file
 from bridle.journal.format import layout
 from bridle.journal.format.state import COMPLETED, fold
 from bridle.journal.stores.file_store import FileStore
+from tests.fixtures.bridle_program import BRIDLE
 from tests.hosts.hooking import HOOK, LIMIT_SECONDS, PROOF, Project, entries, extend, feed, session_of, stops
 
 Report = Callable[[str, object], None]
 
 ROOT = Path(__file__).parents[2]
-BRIDLE = str(Path(sys.executable).parent / "bridle")
 HOOKS = 16
 POSTS = 8
 
@@ -105,7 +105,7 @@ def test_sixteen_hooks_beside_those_who_post_lose_nothing(tmp_path: Path, record
     for number in range(HOOKS):
         hooks.append(project.start())
         if number < POSTS:
-            post = [BRIDLE, "task:post", str(run), names[number], *words]
+            post = [str(BRIDLE), "task:post", str(run), names[number], *words]
             posts.append(
                 subprocess.Popen(post, env=project.environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
             )

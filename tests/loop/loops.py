@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-BRIDLE = Path(sys.executable).parent / "bridle"
+from tests.fixtures.bridle_program import run_bridle
+
 # One iteration takes half a second; this is a hang.
 LIMIT_SECONDS = 120.0
 
@@ -50,17 +51,9 @@ class Loop:
     """Where the agent is, and what it noted."""
 
     def bridle(self, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-        """Any command in the repository, to its end."""
-        return subprocess.run(
-            [str(BRIDLE), *arguments],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            cwd=self.folder,
-            env=self.environment(**environment),
-            timeout=LIMIT_SECONDS,
-            check=False,
-        )
+        """Run a command in the repository to its end."""
+        variables = self.environment(**environment)
+        return run_bridle(*arguments, cwd=self.folder, environment=variables, limit_seconds=LIMIT_SECONDS)
 
     def environment(self, **more: str) -> dict[str, str]:
         """With the agent in the place of Claude Code."""

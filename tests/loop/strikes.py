@@ -14,7 +14,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
-from tests.loop.loops import BRIDLE, LIMIT_SECONDS, Loop
+from tests.fixtures.bridle_program import BRIDLE
+from tests.loop.loops import LIMIT_SECONDS, Loop
 
 MARK = "BRIDLE_UNDER_FIRE"
 # Moments that are in no effect: while a new Bridle finds its way, and between the end of one effect and the next.

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.loop.loops import BRIDLE, LIMIT_SECONDS, Loop, loop
+from tests.fixtures.bridle_program import BRIDLE
+from tests.loop.loops import LIMIT_SECONDS, Loop, loop
 from tests.loop.test_run import ONE, WORKS, agrees, receipt, refused, run, verdicts
 
 MERGE = (

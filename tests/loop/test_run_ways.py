@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.loop.loops import BRIDLE, LIMIT_SECONDS, loop
+from tests.fixtures.bridle_program import BRIDLE
+from tests.loop.loops import LIMIT_SECONDS, loop
 from tests.loop.test_run import ONE, TWO, WORKS, agrees, receipt, run, trailers, verdicts
 from tests.run.agents import all_dead, eventually
 

@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from tests.loop.loops import BRIDLE, LIMIT_SECONDS, Loop, loop
+from tests.fixtures.bridle_program import BRIDLE
+from tests.loop.loops import LIMIT_SECONDS, Loop, loop
 from tests.loop.test_run import ONE, TWO, WORKS, agrees, receipt, run, trailers, verdicts
 from tests.run.agents import all_dead, eventually
 from tests.workspace.repositories import picture

@@ -6,7 +6,6 @@ import contextlib
 import json
 import os
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -16,9 +15,9 @@ from typing import Any
 from bridle.stage.script import load_script
 from bridle.stage.server import Stage
 from bridle.stage.thread import running
+from tests.fixtures.bridle_program import run_bridle
 from tests.real.parts import claude_program
 
-BRIDLE = Path(sys.executable).parent / "bridle"
 KEY = "sk-dummy-4f1e9c77a2"  # nobody checks it but a scripted 401; its letters must turn up nowhere else
 # A start takes one to four seconds, and no script here waits longer than fifteen: this is a hang.
 LIMIT_SECONDS = 120.0
@@ -83,17 +82,15 @@ class Scene:
         return self.bridle("ask", "--json", *arguments, stdin=stdin, **environment)
 
     def bridle(self, *arguments: str, stdin: str | None = None, **environment: str) -> Asked:
-        """Any command of Bridle in the workspace, to its end."""
-        done = subprocess.run(
-            [str(BRIDLE), *arguments],
-            input=(stdin or "").encode(),
-            capture_output=True,
+        """Run a command in the workspace to its end."""
+        done = run_bridle(
+            *arguments,
             cwd=self.workspace,
-            env=self.environment(**environment),
-            timeout=LIMIT_SECONDS,
-            check=False,
+            stdin=stdin or "",
+            environment=self.environment(**environment),
+            limit_seconds=LIMIT_SECONDS,
         )
-        return Asked(done.returncode, done.stdout.decode(), done.stderr.decode())
+        return Asked(done.returncode, done.stdout, done.stderr)
 
     def inspect(self, log: Path) -> dict[str, Any]:
         """What `bridle inspect` makes of a log."""

@@ -21,8 +21,9 @@ from bridle.agent.sessions.api_messages import NO_RESULT, AnswerHead, blocks_of
 from bridle.agent.sessions.open_session import Place, SessionRequest, open_session
 from bridle.agent.sessions.session import Session, new_uuid
 from tests.agent.fixtures.recorded_transcripts import comparable, lines_in
+from tests.fixtures.bridle_program import BRIDLE
 from tests.real.parts import claude_program
-from tests.real.scene import BRIDLE, LIMIT_SECONDS, Scene, calls, processes_with, says, scene
+from tests.real.scene import LIMIT_SECONDS, Scene, calls, processes_with, says, scene
 
 pytestmark = pytest.mark.real
 

@@ -12,7 +12,7 @@ import pytest
 
 from bridle.journal.stores.file_reader import FileReader
 from bridle.journal.stores.file_store import FileStore
-from tests.cli.test_journal_commands import bridle, create
+from tests.cli.fixtures.machine_commands import bridle, create
 from tests.journal.made import long_run
 from tests.journal.steps import a_request, failure, ok
 from tests.real.parts import babysitter_program

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from bridle.hosts.sessions import session_file
-from tests.cli.test_journal_commands import bridle
+from tests.cli.fixtures.machine_commands import bridle
 from tests.hosts.places import SINCE, Place, a_session
 from tests.real.parts import babysitter_program
 from tests.real.test_babysitter import babysitter

@@ -7,7 +7,6 @@ import os
 import re
 import shlex
 import subprocess
-import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ import pytest
 from bridle.hosts.sessions import session_file
 from bridle.journal.format.entries import STOP_HOOK_INVOKED
 from bridle.journal.stores.file_reader import FileReader
+from tests.fixtures.bridle_program import BRIDLE
 from tests.real.parts import codex_program
 from tests.real.responses_stage import Move, ResponsesStage, execute, playing, say
 
@@ -24,7 +24,6 @@ pytestmark = pytest.mark.real
 
 # It starts in a second and each of its steps takes some tenths; a busy machine may take a minute.
 LIMIT_SECONDS = 180
-BRIDLE = Path(sys.executable).parent / "bridle"
 
 PROCESS = """
 from bridle import define_task

@@ -6,11 +6,11 @@ import os
 import re
 import shlex
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from tests.fixtures.bridle_program import BRIDLE
 from tests.real.parts import claude_program
 from tests.real.plugged import Plugged
 from tests.real.scene import LIMIT_SECONDS, says, scene
@@ -30,7 +30,7 @@ def lines() -> list[str]:
 def programs(folder: Path) -> Path:
     """`bridle`, and a `claude` that greets where the page leaves it to a person to say something."""
     folder.mkdir()
-    (folder / "bridle").symlink_to(Path(sys.executable).with_name("bridle"))
+    (folder / "bridle").symlink_to(BRIDLE)
     claude, greeting = shlex.quote(str(claude_program())), shlex.quote(GREETING)
     script = f'#!/bin/sh\ncase "$1" in plugin|-p) exec {claude} "$@";; esac\nexec {claude} -p {greeting} "$@"\n'
     (folder / "claude").write_text(script)

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.fixtures.bridle_program import BRIDLE_AGENT as AGENT
 from tests.real.parts import claude_program
 from tests.real.side_by_side.catalogue import scenarios
 from tests.real.side_by_side.compare import differences, shape
@@ -16,7 +17,6 @@ from tests.real.side_by_side.listed import Listed, listed, unlisted, vanished
 from tests.real.side_by_side.normalise import NUMBERS, VERSIONS, WORDS
 from tests.real.side_by_side.play import Seen, kind_of, play
 from tests.real.side_by_side.scenario import Scenario
-from tests.real.side_by_side.test_side_by_side import AGENT
 
 # In one worker: the programs are run once for all of these tests.
 pytestmark = [pytest.mark.real, pytest.mark.xdist_group("side-by-side mutations")]

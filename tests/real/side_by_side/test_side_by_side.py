@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import pytest
 
+from tests.fixtures.bridle_program import BRIDLE_AGENT as AGENT
 from tests.real.parts import claude_program
 from tests.real.side_by_side.catalogue import scenarios
 from tests.real.side_by_side.compare import differences, shape
 from tests.real.side_by_side.listed import listed, unlisted, vanished
 from tests.real.side_by_side.play import play
 
-AGENT = Path(sys.executable).parent / "bridle-agent"
 SCENARIOS = scenarios()
 # One of each sort: tools one after the other, tools at once, several turns, several starts.
 WITH_ITSELF = ("editing files", "tools side by side", "two turns", "a session is copied")
