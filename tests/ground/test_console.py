@@ -11,11 +11,11 @@ import pytest
 
 from bridle.errors import ProcessError
 from bridle.ground.children import light_child
-from bridle.ground.children.light_child import Console
+from bridle.ground.children.light_child import LightChild
 from bridle.ground.children.spawn import Spawn, SpawnFailure
 from bridle.ground.descendants import terminate
 from bridle.ground.ids import new_token
-from bridle.ground.threads import in_thread, undisturbed
+from bridle.ground.threads import in_thread, wait_uncancelled
 
 # A test that takes longer than this has hung.
 HANG_SECONDS = 60
@@ -29,7 +29,7 @@ def play(story: Callable[[], Awaitable[None]]) -> None:
     asyncio.run(main())
 
 
-def begin(script: str, chunks: list[bytes], *, token: str | None = None, keep: tuple[int, ...] = ()) -> Console:
+def begin(script: str, chunks: list[bytes], *, token: str | None = None, keep: tuple[int, ...] = ()) -> LightChild:
     spawn = Spawn(("/bin/sh", "-c", script), Path.cwd(), dict(os.environ), token or new_token())
     return light_child.start(spawn, on_chunk=chunks.append, keep=keep)
 
@@ -39,8 +39,8 @@ def test_both_outputs_come_in_the_order_they_were_printed() -> None:
         chunks: list[bytes] = []
         one = begin("echo a; echo b >&2; echo c; exit 5", chunks)
         assert await one.wait(HANG_SECONDS) == 5
-        await one.settle(limit_seconds=HANG_SECONDS)
-        assert one.let_go()
+        await one.drain(limit_seconds=HANG_SECONDS)
+        assert one.release()
         assert b"".join(chunks) == b"a\nb\nc\n"
 
     play(story)
@@ -67,13 +67,13 @@ def test_what_holds_the_output_does_not_hold_the_command_and_is_not_broken() -> 
         one = begin(f'{sys.executable} -c "{code}" & echo begun', chunks, token=token, keep=(theirs,))
         os.close(theirs)
         assert await one.wait(HANG_SECONDS) == 0
-        await one.settle(limit_seconds=0.05)
-        assert not one.let_go()
+        await one.drain(limit_seconds=0.05)
+        assert not one.release()
         assert b"".join(chunks) == b"begun\n"
         assert await asyncio.to_thread(os.read, ours, 10) == b"done"
         os.close(ours)
         assert b"".join(chunks) == b"begun\n"
-        while not one.is_silent:
+        while not one.is_output_closed:
             await asyncio.sleep(0.01)
         terminate.end_all(token, None, grace_seconds=0)
 
@@ -103,9 +103,9 @@ def test_a_tap_that_breaks_is_remembered_and_the_output_goes_on_flowing() -> Non
         spawn = Spawn(("/bin/sh", "-c", "seq 100000"), Path.cwd(), dict(os.environ), new_token())
         one = light_child.start(spawn, on_chunk=tap)
         assert await one.wait(HANG_SECONDS) == 0
-        await one.settle(limit_seconds=HANG_SECONDS)
+        await one.drain(limit_seconds=HANG_SECONDS)
         assert isinstance(one.tap_error, ValueError)
-        assert one.let_go()
+        assert one.release()
 
     play(story)
 
@@ -129,9 +129,9 @@ def test_the_end_is_noticed_where_the_system_does_not_tell_it(monkeypatch: pytes
         chunks: list[bytes] = []
         one = begin("sleep 0.1; echo late", chunks)
         assert await one.wait(HANG_SECONDS) == 0
-        await one.settle(limit_seconds=HANG_SECONDS)
+        await one.drain(limit_seconds=HANG_SECONDS)
         assert b"".join(chunks) == b"late\n"
-        assert one.let_go()
+        assert one.release()
         other = begin("sleep 300", chunks)
         await other.end(grace_seconds=0)
         assert other.exit_code == -9
@@ -149,7 +149,7 @@ def test_a_wait_for_a_thread_is_not_cut_short_by_a_cancellation() -> None:
             ended.append("work")
             return "done"
 
-        waiting = asyncio.create_task(_kept(undisturbed(in_thread(work, name="work")), ended))
+        waiting = asyncio.create_task(_kept(wait_uncancelled(in_thread(work, name="work")), ended))
         await asyncio.sleep(0)
         for _ in range(3):
             waiting.cancel()
@@ -175,6 +175,6 @@ def test_what_a_thread_raises_is_raised_where_it_is_waited_for() -> None:
             raise ValueError("broken")
 
         with pytest.raises(ValueError, match="broken"):
-            await undisturbed(in_thread(work, name="work"))
+            await wait_uncancelled(in_thread(work, name="work"))
 
     play(story)

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from bridle.ground.descendants import census, terminate
 from bridle.ground.descendants.census import TOKEN_VARIABLE, Census, Entry
-from bridle.ground.descendants.terminate import Victim
+from bridle.ground.descendants.terminate import ProcessRef
 from bridle.ground.ids import new_token
 
 # A test that waits longer than this for a process to come or go has failed.
@@ -46,7 +46,7 @@ def eventually(claim: Callable[[], bool]) -> None:
 
 
 def is_alive(pid: int) -> bool:
-    entry = census.look(pid)
+    entry = census.find_process(pid)
     return entry is not None and entry.is_alive
 
 
@@ -72,7 +72,7 @@ def agent_with_daemon(folder: Path, token: str) -> Iterator[tuple[subprocess.Pop
                 os.kill(daemon, signal.SIGKILL)
 
 
-def pids(victims: list[Victim]) -> set[int]:
+def pids(victims: list[ProcessRef]) -> set[int]:
     return {victim.pid for victim in victims}
 
 
@@ -97,7 +97,7 @@ def test_a_process_without_the_token_is_found_below_the_root() -> None:
     ) as root:
         assert root.stdout is not None
         bare = int(root.stdout.readline())
-        eventually(lambda: (entry := census.look(bare)) is not None and entry.name == "sleep")
+        eventually(lambda: (entry := census.find_process(bare)) is not None and entry.name == "sleep")
         assert census.take()[bare].tokens == ()
         assert pids(terminate.end_all(token, root.pid, grace_seconds=5)) >= {root.pid, bare}
         eventually(lambda: not is_alive(bare))
@@ -156,7 +156,7 @@ def test_one_empty_look_is_enough_only_where_nothing_that_could_be_of_the_run_wa
 def test_a_look_tells_of_those_that_show_no_environment() -> None:
     with process("sleep", "600") as plain, subprocess.Popen(["sleep", "600"], env={}) as bare:
         try:
-            eventually(lambda: (entry := census.look(bare.pid)) is not None and entry.name == "sleep")
+            eventually(lambda: (entry := census.find_process(bare.pid)) is not None and entry.name == "sleep")
             assert bare.pid in census.take().unread
             assert plain.pid not in census.take().unread
         finally:
@@ -166,20 +166,20 @@ def test_a_look_tells_of_those_that_show_no_environment() -> None:
 def test_a_zombie_does_not_count_as_alive() -> None:
     token = new_token()
     with process("true", **{TOKEN_VARIABLE: token}) as done:
-        eventually(lambda: (entry := census.look(done.pid)) is not None and not entry.is_alive)
+        eventually(lambda: (entry := census.find_process(done.pid)) is not None and not entry.is_alive)
         assert terminate.find(token, done.pid) == []
         assert terminate.end_all(token, done.pid, grace_seconds=5) == []
 
 
 def test_a_reused_pid_is_never_signalled() -> None:
     with process("sleep", "600") as stranger:
-        entry = census.look(stranger.pid)
+        entry = census.find_process(stranger.pid)
         assert entry is not None
-        earlier = Victim(stranger.pid, entry.create_time - 1, "gone long ago")
+        earlier = ProcessRef(stranger.pid, entry.create_time - 1, "gone long ago")
         terminate.signal_all([earlier], signal.SIGKILL)
         assert terminate.end_all(new_token(), None, grace_seconds=0, known=[earlier]) == []
         assert is_alive(stranger.pid)
-        same = Victim(stranger.pid, entry.create_time, "sleep")
+        same = ProcessRef(stranger.pid, entry.create_time, "sleep")
         assert terminate.end_all(new_token(), None, grace_seconds=0, known=[same]) == [same]
         assert stranger.wait(HANG_SECONDS) == -signal.SIGKILL
 
@@ -187,14 +187,14 @@ def test_a_reused_pid_is_never_signalled() -> None:
 def test_signalling_one_that_is_gone_is_no_error() -> None:
     with process("true") as done:
         done.wait(HANG_SECONDS)
-    terminate.signal_all([Victim(done.pid, 1.0, "true")], signal.SIGKILL)
+    terminate.signal_all([ProcessRef(done.pid, 1.0, "true")], signal.SIGKILL)
 
 
 def test_we_and_our_ancestors_are_spared_even_with_the_token_in_our_environment() -> None:
     token = new_token()
     code = (
-        "import sys, os\nfrom bridle.ground import descendants\n"
-        "assert descendants.end_all(sys.argv[1], os.getppid(), grace_seconds=0) == []\nprint('alive')"
+        "import sys, os\nfrom bridle.ground.descendants import terminate\n"
+        "assert terminate.end_all(sys.argv[1], os.getppid(), grace_seconds=0) == []\nprint('alive')"
     )
     # The shell is the parent and has the token too; the second command keeps it from replacing itself.
     command = ["sh", "-c", '"$0" -c "$1" "$2"; echo parent alive', sys.executable, code, token]
@@ -208,8 +208,8 @@ def test_a_name_with_parentheses_and_spaces_is_read_right(tmp_path: Path) -> Non
     program = tmp_path / "a) R 1 (b"
     program.symlink_to("/bin/sleep")
     with process(str(program), "600") as odd:
-        eventually(lambda: (entry := census.look(odd.pid)) is not None and entry.name == "a) R 1 (b")
-        entry = census.look(odd.pid)
+        eventually(lambda: (entry := census.find_process(odd.pid)) is not None and entry.name == "a) R 1 (b")
+        entry = census.find_process(odd.pid)
         assert entry is not None
         assert entry.parent == os.getpid()
 
@@ -233,8 +233,8 @@ def test_the_portable_census_finds_the_same_process_and_token() -> None:
     code = (
         "import sys, os, psutil; sys.platform = 'elsewhere'\n"
         "del os.pidfd_open\n"
-        "from bridle.ground import descendants\n"
-        "print([victim.pid for victim in descendants.end_all(sys.argv[1], None, grace_seconds=5)])"
+        "from bridle.ground.descendants import terminate\n"
+        "print([victim.pid for victim in terminate.end_all(sys.argv[1], None, grace_seconds=5)])"
     )
     with process("sleep", "600", **{TOKEN_VARIABLE: token}) as one:
         command = [sys.executable, "-c", code, token]

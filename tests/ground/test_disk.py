@@ -137,7 +137,7 @@ def test_every_new_folder_is_private_and_an_old_one_keeps_its_mode(tmp_path: Pat
 def test_a_file_in_the_place_of_a_folder_is_told(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"")
     for path in (tmp_path / "file", tmp_path / "file" / "below"):
-        with pytest.raises(DiskError, match="could not be made"):
+        with pytest.raises(DiskError, match="could not be created"):
             disk.make_private_folder(path)
 
 

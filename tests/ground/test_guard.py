@@ -51,7 +51,7 @@ def eventually(claim: Callable[[], bool]) -> None:
 
 
 def is_alive(pid: int) -> bool:
-    entry = census.look(pid)
+    entry = census.find_process(pid)
     return entry is not None and entry.is_alive
 
 
@@ -216,6 +216,6 @@ sys.stdin.readline()
 
 
 def test_dropping_what_was_never_added_starts_no_keeper() -> None:
-    use = "keeper_client.drop('x'); assert keeper_client._guard._keeper is None"
+    use = "keeper_client.drop('x'); assert keeper_client._client._keeper is None"
     code = f"from bridle.ground.descendants import keeper_client; {use}"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

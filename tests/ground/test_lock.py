@@ -124,7 +124,7 @@ def test_a_lock_that_outlives_us_is_free_when_it_is_released(tmp_path: Path) -> 
     path = tmp_path / "lock"
     for _ in range(3):
         with FileLock.hold(path, holder="me") as lock:
-            lock.outlive_us()
+            lock.hold_until_agents_end()
             with pytest.raises(LockHeld, match="held by me"):
                 FileLock.hold(path, holder="other")
     FileLock.hold(path, holder="other").release()
@@ -143,7 +143,7 @@ def test_a_holder_that_left_no_note_is_still_refused_clearly(tmp_path: Path) -> 
     path = tmp_path / "lock"
     with FileLock.hold(path, holder="me"):
         path.write_bytes(b"{torn")
-        with pytest.raises(LockHeld, match="has not left its name"):
+        with pytest.raises(LockHeld, match="is locked by an unknown process"):
             FileLock.hold(path, holder="other")
 
 

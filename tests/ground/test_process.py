@@ -76,7 +76,7 @@ async def line_of(child: Child) -> bytes:
 
 
 def is_alive(pid: int) -> bool:
-    entry = census.look(pid)
+    entry = census.find_process(pid)
     return entry is not None and entry.is_alive
 
 
@@ -294,7 +294,7 @@ def test_a_child_that_closes_its_output_and_lives_on_is_read_to_the_end_and_stop
         try:
             assert await read_all(child) == b"bye\n"
             assert await child.wait(0.05) is None
-            await child.stop(patience=QUICK)
+            await child.stop(timeouts=QUICK)
             assert child.exit_code == -signal.SIGINT
         finally:
             await child.close()
@@ -323,8 +323,8 @@ def test_stopping_a_child_fails_a_write_that_is_under_way() -> None:
         try:
             await line_of(child)
             writing = asyncio.ensure_future(child.write(b"x" * 1_000_000))
-            await until(lambda: child._inlet is not None and child._inlet._waiter is not None)
-            await child.stop(patience=QUICK)
+            await until(lambda: child._stdin is not None and child._stdin._waiter is not None)
+            await child.stop(timeouts=QUICK)
             with pytest.raises(ProcessError, match="closed while a message"):
                 await writing
             assert child.exit_code == -signal.SIGINT
@@ -412,7 +412,7 @@ def test_stop_ends_the_reading_at_once_though_an_outsider_holds_the_output() -> 
         try:
             stranger = int(await line_of(child))
             assert terminate.find(child._token, child.pid) != []
-            await child.stop(patience=QUICK)
+            await child.stop(timeouts=QUICK)
             # Without a stop it would be listened to for that long.
             async with asyncio.timeout(output_pump.CHATTER_SECONDS - 1):
                 await read_all(child)
@@ -449,7 +449,7 @@ def test_stop_goes_in_steps_and_a_polite_child_sees_the_first_one() -> None:
         child = await child_process.start(python(polite, talk=True))
         try:
             assert await line_of(child) == b"up\n"
-            await child.stop(patience=StopTimeouts(stdin_seconds=HANG_SECONDS))
+            await child.stop(timeouts=StopTimeouts(stdin_seconds=HANG_SECONDS))
             assert await read_all(child) == b"eof\n"
             assert child.exit_code == 5
         finally:
@@ -474,7 +474,7 @@ def test_each_further_step_ends_a_child_that_ignores_the_one_before(ignored: lis
         child = await child_process.start(python(code, *ignored))
         try:
             await line_of(child)
-            await child.stop(patience=QUICK)
+            await child.stop(timeouts=QUICK)
             assert child.exit_code == -end
         finally:
             await child.close()
@@ -486,7 +486,7 @@ def test_a_step_that_is_left_out_is_not_taken() -> None:
     async def story() -> None:
         child = await child_process.start(spawn("sleep", "600"))
         try:
-            await child.stop(patience=StopTimeouts(interrupt_seconds=None, terminate_seconds=HANG_SECONDS))
+            await child.stop(timeouts=StopTimeouts(interrupt_seconds=None, terminate_seconds=HANG_SECONDS))
             assert child.exit_code == -signal.SIGTERM
         finally:
             await child.close()
@@ -501,7 +501,7 @@ def test_stop_takes_along_what_lost_both_its_token_and_its_parent_while_stopping
         child = await child_process.start(spawn("sh", "-c", script))
         try:
             bare = int(await line_of(child))
-            await child.stop(patience=QUICK)
+            await child.stop(timeouts=QUICK)
             assert not is_alive(bare)
         finally:
             await child.close()
@@ -517,7 +517,7 @@ def test_what_was_printed_before_the_stop_can_still_be_read_after_it() -> None:
         child = await child_process.start(python(code), on_chunk=tapped.append)
         try:
             await until(lambda: child.stderr_tail == b"up")
-            await child.stop(patience=QUICK)
+            await child.stop(timeouts=QUICK)
             assert await read_all(child) == b"x" * 200_000
             assert len(b"".join(tapped)) == 200_000
         finally:
@@ -584,7 +584,7 @@ def test_many_children_side_by_side_lose_nothing_and_leave_nothing() -> None:
                     output += await child.read() or b""
                 assert output == b"".join(b"%d %d\n" % (number, line) for line in range(50))
                 await child.wait(HANG_SECONDS)
-                await child.stop(patience=QUICK)
+                await child.stop(timeouts=QUICK)
             finally:
                 await child.close()
             return child
@@ -649,7 +649,7 @@ def test_a_child_started_without_input_cannot_be_written_to() -> None:
     async def story() -> None:
         child = await child_process.start(spawn("true"))
         try:
-            with pytest.raises(ProcessError, match="without an input"):
+            with pytest.raises(ProcessError, match="without a stdin"):
                 await child.write(b"x")
         finally:
             await child.close()
@@ -670,7 +670,7 @@ async def main():
     child = await process.start(asked)
     try:
         print(await child.read(), await child.wait(30))
-        await child.stop(patience=process.StopTimeouts())
+        await child.stop(timeouts=process.StopTimeouts())
         print(await child.read())
     finally:
         await child.close()
@@ -712,7 +712,7 @@ async def main():
         await process.start(process.Spawn(("sleep", "600"), Path("/"), os.environ, sys.argv[1]))
     except Exception as error:
         print(error)
-    print(descendants.find(sys.argv[1], None), guard._guard._lines)
+    print(descendants.find(sys.argv[1], None), guard._client._lines)
 asyncio.run(main())
 """
     command = [sys.executable, "-W", "error", "-c", script, new_token()]

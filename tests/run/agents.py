@@ -308,7 +308,7 @@ def happy(text: str = "done") -> Script:
 
 def is_alive(pid: int) -> bool:
     """Whether there is a living process with this pid."""
-    entry = census.look(pid)
+    entry = census.find_process(pid)
     return entry is not None and entry.is_alive
 
 

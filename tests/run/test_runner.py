@@ -461,7 +461,7 @@ def test_one_line_says_which_program_mode_task_and_auth(tmp_path: Path) -> None:
     [
         ({"prompt": "  "}, "the prompt is empty"),
         ({"resume": "../x"}, "session id"),
-        ({"prompt": "a\0b"}, "cannot be passed on"),
+        ({"prompt": "a\0b"}, "is not valid"),
         ({"system_prompt": "x" * 200_000}, "arguments are too long"),
         ({"agent": "nobody"}, "nobody"),
     ],

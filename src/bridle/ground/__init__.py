@@ -1,1 +1,1 @@
-"""The `ground` layer; see docs/architecture.md."""
+"""The operating system: processes, files, locks, clock, ids. Imports only errors."""

@@ -6,49 +6,49 @@ import os
 
 from bridle.errors import UsageError
 
-# Room for any id that programs hand out (UUID, ULID, a slug) and short enough to read in a message.
+# Enough for any id (UUID, ULID, a slug), and short enough for a message.
 ID_LIMIT_CHARACTERS = 128
 
-# A file name may have 255 bytes on common file systems; the rest is for what we put around the id.
+# A file name may have 255 bytes on common file systems; the rest is for prefixes and suffixes.
 ID_LIMIT_BYTES = 200
 
-# Letters that change how the text around them is shown or split (control, format, line ends) or cannot be
-# encoded at all (lone surrogates): none of them belongs into a file name.
+# Characters that change how text is displayed or split (control, format, line ends) or cannot be encoded (lone
+# surrogates).
 _REFUSED_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 
 
 def new_id() -> str:
-    """Make an id that sorts by the time of its making (a ULID)."""
+    """Return a new id that sorts by time (a ULID)."""
     from ulid_transform import ulid_now
 
     return ulid_now()
 
 
 def new_token() -> str:
-    """Make a secret that nobody can guess: 32 hexadecimal digits."""
+    """Return a random secret of 32 hexadecimal digits."""
     return os.urandom(16).hex()  # what `secrets` does, without its imports
 
 
 def check_id(text: str, *, what: str) -> str:
-    """Return the id unchanged, or refuse it with a UsageError that says what is wrong with it."""
+    """Return the id unchanged; raise UsageError where it is not safe."""
     fault = _fault(text)
     if fault is None:
         return text
     shown = ascii(text if len(text) <= ID_LIMIT_CHARACTERS else text[:ID_LIMIT_CHARACTERS] + "…")
     raise UsageError(
-        f"{what} {shown} cannot be used: it {fault}",
-        remedy="Use letters, digits, '.', '_' and '-', and begin with a letter or a digit.",
+        f"{what} {shown} is not valid: it {fault}",
+        remedy="Use letters, digits, '.', '_' and '-', starting with a letter or a digit.",
     )
 
 
 def is_id(text: str) -> bool:
-    """Whether it can be used as one."""
+    """Return whether the text is a safe id."""
     return _fault(text) is None
 
 
 def safe_name(text: str, *, limit: int = 60) -> str:
-    """Turn any text into a part of a file name; different texts may give the same name."""
-    import re  # late, like the next: ids are checked in every hook, and names are made in none
+    """Turn any text into a part of a file name; different texts may have the same name."""
+    import re  # late, as the next one: hooks check ids but make no names
     import unicodedata
 
     plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode("ascii")
@@ -63,9 +63,9 @@ def _fault(text: str) -> str | None:
     if len(text) > ID_LIMIT_CHARACTERS:
         return f"is longer than {ID_LIMIT_CHARACTERS} characters"
     if not text.isascii() and _has_refused_letter(text):
-        return "has a control character or one that cannot be shown"
+        return "has a control character, or one that cannot be printed"
     if text.isascii() and not text.isprintable():
-        return "has a control character or one that cannot be shown"
+        return "has a control character, or one that cannot be printed"
     if len(text.encode("utf-8")) > ID_LIMIT_BYTES:
         return f"is longer than {ID_LIMIT_BYTES} bytes"
     if "/" in text or "\\" in text:
@@ -73,13 +73,13 @@ def _fault(text: str) -> str | None:
     if ".." in text:
         return "has '..' in it"
     if text[0] in ".-":
-        return "begins with a dot or a dash"
+        return "starts with a dot or a dash"
     if text != text.strip():
-        return "begins or ends with a space"
+        return "starts or ends with a space"
     return None
 
 
 def _has_refused_letter(text: str) -> bool:
-    import unicodedata  # ids are ASCII; who has another one can wait for it
+    import unicodedata  # late: nearly all ids are ASCII
 
     return any(unicodedata.category(letter) in _REFUSED_CATEGORIES for letter in text)

@@ -1,4 +1,4 @@
-"""A lock that the kernel holds for us: when its holder dies, however it dies, the lock is free."""
+"""A file lock that the kernel releases when its holder dies."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from bridle.ground import disk
 from bridle.ground.light import moments, quick_json
 from bridle.ground.light.quick_path import Path
 
-# How often a waiting caller asks again: soon enough for a person, rare enough to cost nothing.
-ASK_AGAIN_SECONDS = 0.05
+# The interval at which a waiting caller tries again.
+POLL_SECONDS = 0.05
 
-# The note about the holder is one short line; anything longer was not written by us.
+# The holder's note is one short line; anything longer is not one.
 NOTE_LIMIT_BYTES = 4096
 
 
 class Holder:
-    """Who has the lock, as it wrote down itself; written by hand, since every hook imports this module."""
+    """The holder of a lock, from its note. Not a dataclass, since every hook imports this module."""
 
     __slots__ = ("name", "pid", "since", "work")
 
@@ -29,34 +29,31 @@ class Holder:
         self.name = name
         self.since = since
         self.work = work
-        """What it had under way, in its own words."""
+        """What it was doing, in a form that only it defines."""
 
 
 class FileLock:
-    """A lock that is held; leaving the `with` block lets it go."""
+    """A held lock; leaving the `with` block releases it."""
 
     def __init__(self, path: Path, fd: int, holder: str) -> None:
         self.path = path
         self.predecessor: Holder | None = None
-        """The last holder, where it died and left its note: its work was never finished."""
+        """The last holder, if it died without releasing the lock."""
         self._holder = holder
         self._fd = fd
         self._is_shared = False
 
     @classmethod
-    def hold(
-        cls, path: Path, *, holder: str, wait_seconds: float = 0, ask_again_seconds: float = ASK_AGAIN_SECONDS
-    ) -> FileLock:
-        """Take the lock, or raise LockHeld with the holder's name once the wait is over.
+    def hold(cls, path: Path, *, holder: str, wait_seconds: float = 0, poll_seconds: float = POLL_SECONDS) -> FileLock:
+        """Take the lock, or raise LockHeld with the holder's name after the wait.
 
-        It blocks the calling thread while it waits. The file stays for ever: deleting it would let two
-        processes lock two files of the same name.
+        Blocks the calling thread. The file is never deleted: two processes could lock two files of the same name.
         """
         deadline = time.monotonic() + wait_seconds
-        while (fd := _try(path)) is None:
+        while (fd := _try_lock(path)) is None:
             if time.monotonic() >= deadline:
-                raise _refusal(path)
-            time.sleep(ask_again_seconds)
+                raise _lock_held(path)
+            time.sleep(poll_seconds)
         lock = cls(path, fd, holder)
         try:
             lock.predecessor = _read_holder(path)
@@ -68,11 +65,11 @@ class FileLock:
 
     @staticmethod
     def holder_of(path: Path) -> Holder | None:
-        """Who holds a lock now, without taking it: the note of one that died over its work stays. None: nobody."""
+        """Return the holder of a lock without taking it; None where it is free."""
         try:
             fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
         except OSError:
-            return None  # there is none, or none that could be held
+            return None  # missing, or not a lock file
         try:
             fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except OSError:
@@ -81,31 +78,31 @@ class FileLock:
             os.close(fd)
         return None
 
-    def outlive_us(self) -> None:
-        """From now on, if we are killed, the lock stays locked until all our agents are gone."""
-        from bridle.ground.descendants import keeper_client  # brings subprocess along, which a lock alone does not need
+    def hold_until_agents_end(self) -> None:
+        """If we are killed from now on, keep the lock until all our agents have ended."""
+        from bridle.ground.descendants import keeper_client  # late: imports subprocess
 
         keeper_client.share_lock(self._fd)
         self._is_shared = True
 
     def note_work(self, work: str | None) -> None:
-        """Write down what is under way, for whoever holds the lock next if we die over it."""
+        """Write a note about the work in progress, for the next holder if we die."""
         if not stat.S_ISREG(os.fstat(self._fd).st_mode):
-            raise DiskError(f"the lock {self.path} is not a regular file", remedy="Move it out of the way.")
+            raise DiskError(f"the lock {self.path} is not a regular file", remedy="Move it.")
         note = {"pid": os.getpid(), "holder": self._holder, "since": moments.iso(time.time_ns()), "work": work}
-        # One write that covers the old note: whoever is killed here leaves the old one or the new one.
+        # One write over the old note: a kill leaves the old one or the new one.
         line = quick_json.compact(note).encode().ljust(os.fstat(self._fd).st_size - 1) + b"\n"
         os.lseek(self._fd, 0, os.SEEK_SET)
         disk.write_all(self._fd, line)
 
     def release(self) -> None:
-        """Let the lock go; doing it twice is fine."""
+        """Release the lock; a second call does nothing."""
         fd, self._fd = self._fd, -1
         if fd < 0:
             return
         try:
-            os.ftruncate(fd, 0)  # the note is for those who are refused: nobody is, from here on
-            fcntl.flock(fd, fcntl.LOCK_UN)  # closing is not enough where the keeper holds it too
+            os.ftruncate(fd, 0)  # the note is for waiting processes
+            fcntl.flock(fd, fcntl.LOCK_UN)  # closing is not enough if the keeper has it too
         finally:
             self._unshare(fd)
             os.close(fd)
@@ -123,8 +120,8 @@ class FileLock:
         self.release()
 
 
-def _try(path: Path) -> int | None:
-    """Return a locked descriptor of the file that stands at the path now, or None when it is held."""
+def _try_lock(path: Path) -> int | None:
+    """Return a locked descriptor of the file that is at the path now; None where it is held."""
     flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
     while True:
         try:
@@ -149,7 +146,7 @@ def _try(path: Path) -> int | None:
                 remedy="Use a folder on a local disk; this file system may not support locks.",
                 payload=error.errno,
             ) from error
-        os.close(fd)  # somebody removed or replaced the file since we opened it: take the new one
+        os.close(fd)  # the file was removed or replaced since we opened it: lock the new one
 
 
 def _is_current(path: Path, fd: int) -> bool:
@@ -159,16 +156,16 @@ def _is_current(path: Path, fd: int) -> bool:
         return False
 
 
-def _refusal(path: Path) -> LockHeld:
+def _lock_held(path: Path) -> LockHeld:
     holder = _read_holder(path)
     if holder is None:
         return LockHeld(
-            f"{path} is locked by another process that has not left its name",
-            remedy="Try again in a moment, or find it with: fuser " + str(path),
+            f"{path} is locked by an unknown process",
+            remedy=f"Try again in a moment, or find it with: fuser {path}",
         )
     return LockHeld(
         f"{path} is held by {holder.name} (process {holder.pid}, since {holder.since})",
-        remedy="Wait until it is done or stop that process; the lock is free as soon as it ends.",
+        remedy="Wait until it is done, or stop that process.",
         payload=holder,
     )
 
@@ -176,7 +173,7 @@ def _refusal(path: Path) -> LockHeld:
 def _read_holder(path: Path) -> Holder | None:
     try:
         text = disk.read_bounded(path, NOTE_LIMIT_BYTES)
-        note = quick_json.loads(text) if text else None  # nearly always empty: the last holder ended well
+        note = quick_json.loads(text) if text else None  # nearly always empty: released
         if not isinstance(note, dict):
             return None
         work = note.get("work")
@@ -187,4 +184,4 @@ def _read_holder(path: Path) -> Holder | None:
             work=work if isinstance(work, str) else None,
         )
     except (DiskError, ValueError, KeyError, TypeError, AttributeError):
-        return None  # the holder is between taking the lock and writing its note
+        return None  # the holder has not written its note yet

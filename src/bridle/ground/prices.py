@@ -1,7 +1,7 @@
-"""What a number of tokens costs, from price lists that come with the program; nothing is fetched.
+"""The cost of tokens, from price lists in the package; nothing is downloaded.
 
-A short list of our own, made from a library's, answers for the models of every day at once. The library answers for
-all others; it takes a quarter of a second and tens of megabytes to import.
+A short list, generated from a library's, has the common models. All others come from the library, which takes a quarter
+of a second and tens of megabytes to import.
 """
 
 from __future__ import annotations
@@ -24,23 +24,22 @@ def cost_usd(
     input_includes_cached: bool,
     provider: str | None = None,
 ) -> float | None:
-    """Return the cost in US dollars, or None when no price list knows the model.
+    """Return the cost in US dollars; None where no list has the model.
 
-    `cache_write_tokens` are those kept for five minutes, `cache_write_1h_tokens` those kept for an hour.
-    `input_includes_cached` says how the agent counts: whether its input tokens already hold the cached ones.
-    Ask once for each request to the model: some models charge more for every token of a large request, so the
-    tokens of many requests added up would look like one that is too large.
+    `cache_write_tokens` are cached for five minutes, `cache_write_1h_tokens` for an hour. `input_includes_cached`:
+    whether the agent counts cached tokens as input tokens. Call it once for each request: some models charge more for
+    large requests, so the sum of many would look like a large one.
     """
     cached = cache_read_tokens + cache_write_tokens + cache_write_1h_tokens
-    # An agent that counts cached tokens in may round them apart; the list refuses parts above the whole.
+    # With cached tokens included, rounding may make the parts larger than the whole, which the library rejects.
     whole = max(input_tokens, cached) if input_includes_cached else input_tokens + cached
     name = _bare(model)
     if provider in (None, _OWN_PROVIDER):
-        steps = _own_steps(name)
+        steps = _listed_prices(name)
         if steps is not None:
             plain = whole - cached
             counts = (plain, output_tokens, cache_read_tokens, cache_write_tokens, cache_write_1h_tokens)
-            return _added_up(steps, whole, counts)
+            return _total(steps, whole, counts)
     return _from_library(
         name,
         input_tokens=whole,
@@ -53,12 +52,12 @@ def cost_usd(
 
 
 def _bare(model: str) -> str:
-    """Leave out what names the size of the window and not the model: `claude-opus-4-7[1m]`."""
+    """Remove the context window from a model name: `claude-opus-4-7[1m]`."""
     return model.split("[", 1)[0].strip()
 
 
-def _own_steps(name: str) -> tuple[tuple[int, tuple[int, ...]], ...] | None:
-    """The prices of the short list, for the model itself or for one of its dates."""
+def _listed_prices(name: str) -> tuple[tuple[int, tuple[int, ...]], ...] | None:
+    """Return the prices of the short list for a model, with or without a date in its name."""
     from bridle.ground.price_list import PRICES
 
     start, date = name[: -_DATE_DIGITS - 1], name[-_DATE_DIGITS:]
@@ -66,8 +65,8 @@ def _own_steps(name: str) -> tuple[tuple[int, tuple[int, ...]], ...] | None:
     return PRICES.get(start if is_dated else name)
 
 
-def _added_up(steps: tuple[tuple[int, tuple[int, ...]], ...], whole: int, counts: tuple[int, ...]) -> float:
-    """Whole numbers until the last moment: the same figure as the library's, which counts in decimals."""
+def _total(steps: tuple[tuple[int, tuple[int, ...]], ...], whole: int, counts: tuple[int, ...]) -> float:
+    """Add up in integers: the result equals that of the library, which uses decimals."""
     reached = [prices for start, prices in steps if start == 0 or whole > start]
     return sum(count * price for count, price in zip(counts, reached[-1], strict=True)) / _UNITS_PER_DOLLAR
 

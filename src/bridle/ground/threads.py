@@ -1,4 +1,4 @@
-"""Work that blocks, done in a thread, and a wait for it that nothing cuts short."""
+"""Run blocking work in a thread, and wait for it even if the waiting task is cancelled."""
 
 from __future__ import annotations
 
@@ -13,37 +13,37 @@ from typing import TypeVar
 T = TypeVar("T")
 V = TypeVar("V")
 
-# A thread costs more to start than most of what is given to it: one that is done waits a moment for more.
+# Starting a thread costs more than most of the work: an idle one waits this long for more.
 IDLE_SECONDS = 1.0
-IDLE_NAME = "waiting for work"
+IDLE_NAME = "idle"
 
 Work = tuple[Callable[[], Callable[[], None]], str]
-"""Does the work and gives what delivers its result; and what it is called."""
+"""A function that does the work and returns one that delivers its result; and a name."""
 
 _idle: list[SimpleQueue[Work]] = []
-os.register_at_fork(after_in_child=_idle.clear)  # its threads are the parent's alone
+os.register_at_fork(after_in_child=_idle.clear)  # a fork has none of the parent's threads
 
 
 def in_thread(work: Callable[[], T], *, name: str) -> asyncio.Future[T]:
-    """Run work that blocks in a thread that does nothing else meanwhile.
+    """Run blocking work in a thread of its own.
 
-    Not in asyncio's pool: its few threads would make a hundred agents wait for each other's graces. What comes
-    back is a future and not a task, so that the end of the loop cannot cancel the work.
+    Not in asyncio's pool: with its few threads a hundred agents would wait for each other. The result is a future and
+    not a task, so that the end of the event loop cannot cancel the work.
     """
     loop = asyncio.get_running_loop()
     future: asyncio.Future[T] = loop.create_future()
 
     def run() -> Callable[[], None]:
         try:
-            result = Context().run(work)  # what it sets is nothing to whoever has the thread next
-        except BaseException as error:  # noqa: BLE001  # it is raised where the future is awaited
+            result = Context().run(work)  # variables that it sets must not leak into the next work
+        except BaseException as error:  # noqa: BLE001  # raised where the future is awaited
             fault = error
             return lambda: _post(loop, _fail, future, fault)
         return lambda: _post(loop, _settle, future, result)
 
     try:
         _hand_over((run, name))
-    except RuntimeError:  # no room for another thread: the loop has to wait, but nothing is left behind
+    except RuntimeError:  # no more threads: block the event loop, but lose no work
         run()()
     return future
 
@@ -57,30 +57,30 @@ def _hand_over(work: Work) -> None:
         inbox.put(work)
 
 
-def _serve(given: Work) -> None:
-    """Do one piece of work after another, until there is none for a while."""
+def _serve(item: Work) -> None:
+    """Do work until there is none for IDLE_SECONDS."""
     inbox: SimpleQueue[Work] = SimpleQueue()
     thread = threading.current_thread()
     while True:
-        work, thread.name = given
+        work, thread.name = item
         deliver = work()
         thread.name = IDLE_NAME
-        _idle.append(inbox)  # before whoever waits for the result is told: they may have more
+        _idle.append(inbox)  # before the result is delivered: its receiver may have more work
         deliver()
-        del given, work, deliver  # a result is not kept longer than it is wanted
+        del item, work, deliver  # do not keep the result alive
         try:
-            given = inbox.get(timeout=IDLE_SECONDS)
+            item = inbox.get(timeout=IDLE_SECONDS)
         except Empty:
             try:
                 _idle.remove(inbox)
             except ValueError:
-                given = inbox.get()  # somebody has just chosen this one
+                item = inbox.get()  # this thread was chosen just now
             else:
                 return
 
 
-async def undisturbed(future: asyncio.Future[T]) -> T:
-    """Wait for it to the end; a cancellation that comes meanwhile is raised only then."""
+async def wait_uncancelled(future: asyncio.Future[T]) -> T:
+    """Wait for a future to the end; raise a cancellation only after it."""
     cancelled: asyncio.CancelledError | None = None
     while not future.done():
         try:
@@ -102,7 +102,7 @@ def _post(
     try:
         loop.call_soon_threadsafe(deliver, future, value)
     except RuntimeError:
-        pass  # the loop is closed: nobody waits for the result any more
+        pass  # the loop is closed
 
 
 def _settle(future: asyncio.Future[T], result: T) -> None:

@@ -130,7 +130,7 @@ class Attempt:
                     yield events
             await self._wait_for_exit(child)
         except BaseException:
-            await child.stop(patience=StopTimeouts())
+            await child.stop(timeouts=StopTimeouts())
             await self._last_events(child, decoder)
             raise
         finally:
@@ -158,7 +158,7 @@ class Attempt:
                 return
             await self._reply(child, events)
         # What the agent prints while it is stopped belongs to the run: the log has it too.
-        await child.stop(patience=LEAVING if self.ended_by_us else STOPPING)
+        await child.stop(timeouts=LEAVING if self.ended_by_us else STOPPING)
         yield await self._last_events(child, decoder)
 
     async def _last_events(self, child: Child, decoder: StreamDecoder) -> list[Event]:
@@ -180,7 +180,7 @@ class Attempt:
             limit = self._exit_limit()
             if await child.wait(max(limit.at - clock.monotonic(), 0.0)) is None:
                 self._reach(limit)
-                await child.stop(patience=LEAVING)
+                await child.stop(timeouts=LEAVING)
         if self.schema is not None and self.fault is None and self.record.failure is None and self.record.results:
             self._check_schema(self.schema)
 

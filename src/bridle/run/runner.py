@@ -121,7 +121,7 @@ class AgentRun:
                 return
             command = build(request, program.path, environment)
             if lock is not None:
-                lock.outlive_us()
+                lock.hold_until_agents_end()
             async with aclosing(self._attempts(program, command, schema, budget)) as batches:
                 async for events in batches:
                     yield events
@@ -375,5 +375,5 @@ def _other_folder(reported: str | None, requested: Path) -> str | None:
 
 
 def _is_alive(pid: int) -> bool:
-    found = census.look(pid)
+    found = census.find_process(pid)
     return found is not None and found.is_alive

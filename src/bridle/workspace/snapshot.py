@@ -318,7 +318,7 @@ async def clear_indexes(git: Git) -> None:
     folder = (await git.index_path()).parent
     for name in os.listdir(folder):
         owner = _PRIVATE_INDEX.fullmatch(name)
-        entry = census.look(int(owner[1])) if owner is not None else None
+        entry = census.find_process(int(owner[1])) if owner is not None else None
         if owner is not None and (entry is None or not entry.is_alive):
             (folder / name).unlink(missing_ok=True)
 

@@ -179,7 +179,7 @@ def test_lines_that_could_not_be_written_are_written_by_the_next_flush(tmp_path:
     blocked.write_text("a file where a folder belongs", "utf-8")
     session = Session(ORIGIN, blocked / "session.jsonl")
     session.prompt("one", permission_mode="default")
-    with pytest.raises(DiskError, match="could not be made"):
+    with pytest.raises(DiskError, match="could not be created"):
         session.flush()
     blocked.unlink()
     session.note("two")

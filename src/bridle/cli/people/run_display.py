@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Protocol, Self
 from bridle.cli.people.keyboard import keys
 from bridle.errors import Error
 from bridle.ground import clock
-from bridle.ground.threads import in_thread, undisturbed
+from bridle.ground.threads import in_thread, wait_uncancelled
 from bridle.journal.stores.file_store import FileStore
 from bridle.loop.control import usage_limit_waits
 from bridle.loop.control.current_state import replay_receipt
@@ -185,7 +185,9 @@ class LiveDisplay:
         try:
             seq = self._store.standing().seq
             if seq != self._seen and started >= self._next_read:
-                receipt = await undisturbed(in_thread(lambda: replay_receipt(self._store), name="replaying the run"))
+                receipt = await wait_uncancelled(
+                    in_thread(lambda: replay_receipt(self._store), name="replaying the run")
+                )
                 if self._seen < 0:
                     self._screen.set_elapsed(receipt.seconds, now=clock.now().timestamp())
                 self._screen.set_receipt(receipt, usage_limit_waits.current(self._store))

@@ -32,7 +32,7 @@ from bridle.errors import EffectResolved, Error, LockHeld, RunError, UsageError
 from bridle.ground import clock
 from bridle.ground.descendants import census
 from bridle.ground.lock import FileLock, Holder
-from bridle.ground.threads import in_thread, undisturbed
+from bridle.ground.threads import in_thread, wait_uncancelled
 from bridle.journal.stores.store import Store
 from bridle.wire.mask import Mask, secret_values
 
@@ -148,7 +148,7 @@ class Driver:
         self._store.metadata()  # raises for a folder that is not a run, before anything is written to it
         lock = await self._lock()
         try:
-            lock.outlive_us()
+            lock.hold_until_agents_end()
             state = self._open_store().state()  # of a separate store, which is not kept
             self._attempts = effect_attempts.read(state)
             if lock.predecessor is not None:
@@ -156,7 +156,7 @@ class Driver:
                 await self._worktrees.sweep({effect.effect_id for effect in state.resolved})
             return await self._run()
         finally:
-            await undisturbed(asyncio.ensure_future(self._effects.cancel_all()))
+            await wait_uncancelled(asyncio.ensure_future(self._effects.cancel_all()))
             self._engine.close()
             lock.release()
 
@@ -179,7 +179,7 @@ class Driver:
         def hold() -> FileLock:
             return FileLock.hold(self._folder / LOCK_FILE, holder="bridle drive", wait_seconds=seconds)
 
-        return await undisturbed(in_thread(hold, name="waiting for the driver's lock"))
+        return await wait_uncancelled(in_thread(hold, name="waiting for the driver's lock"))
 
     async def _run(self) -> DriveResult:
         deadline = clock.monotonic() + self._options.limit_seconds
@@ -205,7 +205,7 @@ class Driver:
     async def _iterate(self) -> Iteration:
         """Run one iteration; if the process cannot continue, let running effects finish first."""
         try:
-            report = await undisturbed(in_thread(self._engine.iterate, name="iterating"))
+            report = await wait_uncancelled(in_thread(self._engine.iterate, name="iterating"))
         except Error:
             await self._effects.drain()
             raise
@@ -268,7 +268,7 @@ class Driver:
             inbox.answer(self._store, effect_id, text, approved=approved, by=inbox.BY_POLICY)
 
         try:
-            await undisturbed(in_thread(answer, name="answering a breakpoint"))
+            await wait_uncancelled(in_thread(answer, name="answering a breakpoint"))
         except EffectResolved:
             return True  # the user was faster
         self._say(f"breakpoint {action.effect.label or effect_id}: {text}")
@@ -378,5 +378,5 @@ def _ids(report: Iteration) -> set[str]:
 
 
 def _is_alive(pid: int) -> bool:
-    process = census.look(pid)
+    process = census.find_process(pid)
     return process is not None and process.is_alive

@@ -15,7 +15,7 @@ from bridle.engine.hooks.run_hooks import Hooks
 from bridle.engine.iterate.iteration_report import Action
 from bridle.errors import EffectError, Error, RunError, UserError
 from bridle.ground import clock
-from bridle.ground.threads import in_thread, undisturbed
+from bridle.ground.threads import in_thread, wait_uncancelled
 from bridle.journal.format.entries import Entry, Posted
 from bridle.journal.stores.store import Store
 from bridle.wire.mask import Mask
@@ -136,7 +136,7 @@ class RunningEffects:
             with self._store.write(OWNER) as writer:
                 writer.append(entry_type, data)
 
-        await undisturbed(in_thread(append, name="writing to the journal"))
+        await wait_uncancelled(in_thread(append, name="writing to the journal"))
 
     def _collect(self) -> None:
         """Remove the effects that have ended and keep their errors."""
@@ -190,7 +190,7 @@ class RunningEffects:
                 return writer.resolve(job.effect.effect_id, posted)
 
         try:
-            entry = await undisturbed(in_thread(post, name="writing to the journal"))
+            entry = await wait_uncancelled(in_thread(post, name="writing to the journal"))
         except EffectError as error:  # another program has posted a result first: that one counts
             self._say(f"{job.name}: {error.message}")
             return

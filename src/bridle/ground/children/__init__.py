@@ -1,1 +1,1 @@
-"""The `ground/children` package."""
+"""Child processes: start, read, write, wait, stop. May import descendants; nothing in light imports it."""

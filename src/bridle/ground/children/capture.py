@@ -93,7 +93,7 @@ async def _run(child: Child, stdin: bytes | None, limit_seconds: float, *, waits
         writing.cancel()
         try:
             if not is_over:
-                await child.stop(patience=StopTimeouts())
+                await child.stop(timeouts=StopTimeouts())
                 await asyncio.wait({reading}, timeout=DRAIN_SECONDS)
         finally:
             reading.cancel()

@@ -1,4 +1,4 @@
-"""A child process: started, read to its end, talked to, and ended with everything it has started."""
+"""A child process: start it, read and write, wait, and end it with all its descendants."""
 
 from __future__ import annotations
 
@@ -15,42 +15,42 @@ from bridle.ground.children.output_pump import Pump, Tap
 from bridle.ground.children.spawn import Spawn, SpawnFailure, launch
 from bridle.ground.children.stdin import WRITE_LIMIT_SECONDS, ChildInput
 from bridle.ground.descendants import census, keeper_client, terminate
-from bridle.ground.descendants.terminate import Victim
-from bridle.ground.threads import in_thread, undisturbed
+from bridle.ground.descendants.terminate import ProcessRef
+from bridle.ground.threads import in_thread, wait_uncancelled
 
 __all__ = ["Child", "Spawn", "SpawnFailure", "StopTimeouts", "start"]
 
 T = TypeVar("T")
 
-# A killed child is gone at once unless the kernel holds it, say for a network disk that does not answer.
+# A killed child ends at once unless the kernel holds it, for instance on a network disk that does not respond.
 KILL_SECONDS = 5.0
 
-# The last bytes of a pipe take moments to log; only a disk that hangs takes longer.
+# The last bytes of a pipe are logged in moments; only a disk that hangs takes longer.
 LEAVE_SECONDS = 5.0
 
 
 @dataclass(frozen=True)
 class StopTimeouts:
-    """How long each step of stopping may take before the next one; None leaves the step out.
+    """The time for each step of stopping a child; None skips the step.
 
-    With these numbers everything ends within two seconds, as a person who presses Ctrl-C expects.
+    With the defaults everything ends within two seconds, as a user who presses Ctrl-C expects.
     """
 
     stdin_seconds: float | None = 0.3
-    """After closing its standard input, if we talk to it."""
+    """After closing its stdin, if that is a pipe."""
     interrupt_seconds: float | None = 0.6
     """After SIGINT. An agent that saves its work on it takes about 0.3 seconds."""
     terminate_seconds: float | None = 0.3
     """After SIGTERM. SIGKILL follows."""
     descendants_seconds: float = 0.3
-    """After SIGTERM to what the child has left behind. SIGKILL follows."""
+    """After SIGTERM to its descendants. SIGKILL follows."""
 
 
 async def start(spawn: Spawn, *, on_chunk: Tap | None = None, on_stderr: Tap | None = None) -> Child:
-    """Start a child; ProcessError with a SpawnFailure says why it could not be.
+    """Start a child; raise ProcessError with a SpawnFailure where it cannot be started.
 
-    The taps are called in a thread with every chunk of standard output and standard error, before anybody else
-    sees it. The caller must `close` the child in a `finally`.
+    The callbacks are called in a thread with every chunk of stdout and stderr, before it can be read. The caller must
+    `close` the child in a `finally`.
     """
     # Before the child exists: if we are killed in between, the keeper finds it by its token.
     keeper_client.add(spawn.token)
@@ -61,12 +61,12 @@ async def start(spawn: Spawn, *, on_chunk: Tap | None = None, on_stderr: Tap | N
         raise
     try:
         child = Child(spawn, process, on_chunk, on_stderr)
-    except BaseException:  # no descriptor left, or no memory: there is no Child yet to end it
+    except BaseException:  # out of descriptors or memory: there is no Child yet to end it
         _discard(process)
         keeper_client.drop(spawn.token)
         raise
     try:
-        child._begin()
+        child._start()
     except BaseException:
         await child.close()
         raise
@@ -74,7 +74,7 @@ async def start(spawn: Spawn, *, on_chunk: Tap | None = None, on_stderr: Tap | N
 
 
 class Child:
-    """A child process and all that it starts; made by `start`."""
+    """A child process and its descendants; see `start`."""
 
     def __init__(
         self, spawn: Spawn, process: subprocess.Popen[bytes], on_chunk: Tap | None, on_stderr: Tap | None
@@ -85,24 +85,24 @@ class Child:
         self._loop = asyncio.get_running_loop()
         self._exited = asyncio.Event()
         self._watch = ExitWatch(process)
-        self._inlet = ChildInput(process.stdin) if process.stdin is not None else None
-        self._known: set[Victim] = set()
-        self._is_alone = False
+        self._stdin = ChildInput(process.stdin) if process.stdin is not None else None
+        self._known: set[ProcessRef] = set()
+        self._has_no_descendants = False
         self._closing: asyncio.Future[None] | None = None
-        assert process.stdout is not None  # noqa: S101  # for the type checker: launch asks for both
-        assert process.stderr is not None  # noqa: S101  # for the type checker: launch asks for both
+        assert process.stdout is not None  # noqa: S101  # for the type checker: both are pipes
+        assert process.stderr is not None  # noqa: S101  # for the type checker: both are pipes
         self._pump = Pump(
             stdout_fd=process.stdout.fileno(),
             stderr_fd=process.stderr.fileno(),
             watch=self._watch,
             on_chunk=on_chunk,
             on_stderr=on_stderr,
-            on_exit=self._tell_exit,
+            on_exit=self._on_exit,
         )
 
     @property
     def exit_code(self) -> int | None:
-        """The exit code, or minus the number of the signal that ended it; None while it lives."""
+        """The exit code, or minus the number of the signal that ended it; None while it runs."""
         return self._watch.exit_code
 
     @property
@@ -112,29 +112,29 @@ class Child:
 
     @property
     def tap_error(self) -> Exception | None:
-        """The first error of a tap, whether or not `read` has raised it yet; that tap got nothing after it."""
+        """The first error of a callback, also if `read` has not raised it yet; that callback is not called again."""
         return self._pump.tap_error
 
     async def read(self) -> bytes | None:
-        """Return the next piece of standard output, as large as there is; None at its end.
+        """Return the available bytes of standard output; None at its end.
 
-        A tap's error is raised here, once; the bytes that follow can still be read.
+        The error of a callback is raised here, once; the bytes after it can still be read.
         """
         return await self._pump.handoff.take()
 
     async def write(self, data: bytes, *, limit_seconds: float = WRITE_LIMIT_SECONDS) -> None:
-        """Write to standard input; ProcessError when the child does not read it or no longer can."""
-        if self._inlet is None:
-            raise ProcessError("this child was started without an input", remedy="Start it with talk=True.")
-        await self._inlet.write(data, limit_seconds=limit_seconds)
+        """Write to standard input; raise ProcessError where the child does not read it."""
+        if self._stdin is None:
+            raise ProcessError("the child was started without a stdin", remedy="Start it with talk=True.")
+        await self._stdin.write(data, limit_seconds=limit_seconds)
 
     async def close_stdin(self) -> None:
-        """Tell the child that no more input will come."""
-        if self._inlet is not None:
-            self._inlet.close()
+        """Close the child's standard input."""
+        if self._stdin is not None:
+            self._stdin.close()
 
     async def wait(self, timeout_seconds: float | None) -> int | None:
-        """Wait for the end of the child itself and return its exit code; None when the time is over."""
+        """Wait for the exit of the child itself and return its exit code; None at the timeout."""
         try:
             async with asyncio.timeout(timeout_seconds):
                 await self._exited.wait()
@@ -143,7 +143,7 @@ class Child:
         return self.exit_code
 
     async def drain(self, *, limit_seconds: float) -> None:
-        """Read standard output to its end for the tap alone; at the limit what is there is taken for all."""
+        """Read standard output to its end, for the callback alone; stop at the limit."""
         try:
             async with asyncio.timeout(limit_seconds):
                 while await self.read() is not None:
@@ -151,29 +151,29 @@ class Child:
         except TimeoutError:
             self._pump.finish()
 
-    async def stop(self, *, patience: StopTimeouts) -> None:
-        """End the child in steps, then everything it has started; what it has printed can still be read."""
-        for step, seconds in self._steps(patience):
+    async def stop(self, *, timeouts: StopTimeouts) -> None:
+        """End the child in steps, then its descendants; its output can still be read."""
+        for step, seconds in self._steps(timeouts):
             if self.exit_code is not None:
                 break
-            # Once the child is gone its children have no parent to find them by.
-            await self._remember()
+            # Once the child has ended, its children cannot be found by their parent.
+            await self._find_descendants()
             step()
             await self.wait(seconds)
-        await _ending(lambda: self._end_descendants(patience.descendants_seconds))
+        await _ending(lambda: self._end_descendants(timeouts.descendants_seconds))
         self._pump.finish()
 
     async def close(self) -> None:
-        """Leave no process, no thread and no open file behind; also when the caller is cancelled meanwhile."""
+        """End all processes, the thread and close all files; not interrupted by a cancellation."""
         if self._closing is None:
             await self.close_stdin()
             self._closing = _ending(self._close_now)
-        await undisturbed(self._closing)
+        await wait_uncancelled(self._closing)
 
-    def _begin(self) -> None:
-        found = census.look(self.pid)
-        if found is not None:
-            keeper_client.add(self._token, self.pid, found.create_time)
+    def _start(self) -> None:
+        entry = census.find_process(self.pid)
+        if entry is not None:
+            keeper_client.add(self._token, self.pid, entry.create_time)
         try:
             self._pump.start()
         except RuntimeError as error:
@@ -182,32 +182,32 @@ class Child:
                 remedy="Run fewer agents at once, or raise the limit on processes (ulimit -u).",
             ) from error
 
-    def _tell_exit(self) -> None:
+    def _on_exit(self) -> None:
         try:
             self._loop.call_soon_threadsafe(self._exited.set)
         except RuntimeError:
-            pass  # the loop is closed: nobody waits any more
+            pass  # the loop is closed
 
-    def _steps(self, patience: StopTimeouts) -> list[tuple[Callable[[], None], float]]:
+    def _steps(self, timeouts: StopTimeouts) -> list[tuple[Callable[[], None], float]]:
         steps: list[tuple[Callable[[], None], float | None]] = [
-            (self._inlet.close if self._inlet else _nothing, patience.stdin_seconds if self._inlet else None),
-            (lambda: self._watch.signal(signal.SIGINT), patience.interrupt_seconds),
-            (lambda: self._watch.signal(signal.SIGTERM), patience.terminate_seconds),
+            (self._stdin.close if self._stdin else _nothing, timeouts.stdin_seconds if self._stdin else None),
+            (lambda: self._watch.signal(signal.SIGINT), timeouts.interrupt_seconds),
+            (lambda: self._watch.signal(signal.SIGTERM), timeouts.terminate_seconds),
             (lambda: self._watch.signal(signal.SIGKILL), KILL_SECONDS),
         ]
         return [(step, seconds) for step, seconds in steps if seconds is not None]
 
-    async def _remember(self) -> None:
+    async def _find_descendants(self) -> None:
         self._known.update(await _ending(lambda: terminate.find(self._token, self._watch.root_pid, known=self._known)))
 
     def _end_descendants(self, grace_seconds: float) -> None:
         terminate.end_all(self._token, self._watch.root_pid, grace_seconds=grace_seconds, known=frozenset(self._known))
-        self._is_alone = True
+        self._has_no_descendants = True
 
     def _close_now(self) -> None:
-        """Runs in a thread, so that nothing in the event loop can interrupt it."""
+        """Close in a thread, where no cancellation can interrupt it."""
         try:
-            if not self._is_alone:
+            if not self._has_no_descendants:
                 self._end_descendants(0)
         finally:
             is_reaped = self._watch.reap(limit_seconds=KILL_SECONDS)
@@ -218,7 +218,7 @@ class Child:
                 keeper_client.drop(self._token)
         if not has_left:
             raise ProcessError(
-                f"the log of process {self.pid} still waits for its disk",
+                f"the log of process {self.pid} could not be written to the end",
                 remedy="Check the disk that holds the log.",
             )
 
@@ -230,14 +230,14 @@ class Child:
 
 
 def _discard(process: subprocess.Popen[bytes]) -> None:
-    """End a process that has only just begun, and give back what it holds here."""
+    """Kill a process that was just started, and close its pipes."""
     process.kill()
     with process:  # closes its pipes and reaps it
         pass
 
 
 def _nothing() -> None:
-    """Stand in for a step that a child without input does not have."""
+    """Do nothing: a child without a stdin skips this step."""
 
 
 def _ending(work: Callable[[], T]) -> asyncio.Future[T]:

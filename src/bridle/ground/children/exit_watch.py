@@ -1,4 +1,4 @@
-"""The end of one child: noticed without reaping it, so that its pid stays its own until we are done with it."""
+"""Detect the exit of a child without reaping it, so that its pid is not reused too early."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ import subprocess
 import threading
 import time
 
-# The system had already thrown the exit code away (SIGCHLD was ignored when Bridle was started).
+# The system had discarded the exit code (SIGCHLD was ignored when Bridle was started).
 UNKNOWN_EXIT_CODE = 255
 
-# How often the last look at a killed child is repeated.
-LOOK_SECONDS = 0.01
+# The interval at which a killed child is polled.
+POLL_SECONDS = 0.01
 
 
 class ExitWatch:
-    """Knows whether a child has ended, and with which code; a signal's number is negative."""
+    """The exit state of a child; the number of a signal is negative."""
 
     def __init__(self, process: subprocess.Popen[bytes]) -> None:
         self._process = process
@@ -24,9 +24,9 @@ class ExitWatch:
         self._is_reaped = False
         self.exit_code: int | None = None
         self.fd = _open_handle(process.pid)
-        """Readable once the child has ended; None where the system has no such thing."""
+        """A pidfd, readable once the child has ended; None where the system has none."""
 
-    def look(self) -> int | None:
+    def poll(self) -> int | None:
         """Return the exit code if the child has ended."""
         with self._lock:
             if self.exit_code is None:
@@ -41,34 +41,34 @@ class ExitWatch:
             try:
                 os.kill(self._process.pid, sig)
             except (ProcessLookupError, PermissionError):
-                pass  # gone; or it has become another user's, and ending it fails by name in the last step
+                pass  # ended; or now of another user, and then the last step reports it
 
     @property
     def root_pid(self) -> int | None:
-        """The child's pid for as long as it cannot be somebody else's."""
+        """The child's pid until it is reaped; None after."""
         return None if self._is_reaped else self._process.pid
 
     def reap(self, *, limit_seconds: float) -> bool:
-        """Take the child off the process table; False when it has not ended within the limit."""
+        """Reap the child; return False where it has not ended within the limit."""
         deadline = time.monotonic() + limit_seconds
-        while self.look() is None:
+        while self.poll() is None:
             if time.monotonic() >= deadline:
                 return False
-            time.sleep(LOOK_SECONDS)
+            time.sleep(POLL_SECONDS)
         with self._lock:
             self._is_reaped = True
-            self._process.wait()  # it has ended: this does not wait
+            self._process.wait()  # returns at once: it has ended
         return True
 
     def close(self) -> None:
-        """Give the descriptor back."""
+        """Close the descriptor."""
         if self.fd is not None:
             os.close(self.fd)
             self.fd = None
 
     def _peek(self) -> int | None:
         if not hasattr(os, "waitid"):
-            # This reaps the child; from then on its pid must not be used any more.
+            # This reaps the child; after it the pid must not be used.
             code = self._process.poll()
             self._is_reaped = code is not None
             return code

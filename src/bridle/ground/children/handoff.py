@@ -1,4 +1,4 @@
-"""Chunks of bytes on their way from a reading thread to one reader in the event loop, bounded in bytes."""
+"""A bounded queue of bytes from a reading thread to one reader in the event loop."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ class Handoff:
 
     @property
     def size_bytes(self) -> int:
-        """How many bytes wait to be taken."""
+        """The number of bytes in the queue."""
         return self._size_bytes
 
     @property
     def is_full(self) -> bool:
-        """Whether the thread must not put any more for now."""
+        """Whether the thread must wait before it puts more."""
         return self._size_bytes >= self._limit_bytes
 
     def put(self, chunks: list[bytes]) -> None:
-        """Hand over chunks, in the thread."""
+        """Add chunks. Called in the thread."""
         with self._lock:
             if self._is_abandoned or not chunks:
                 return
@@ -45,25 +45,25 @@ class Handoff:
             self._wake()
 
     def fail(self, error: Exception) -> None:
-        """Have the next call of `take` raise this error; the first of several wins."""
+        """Make the next `take` raise this error; of several the first."""
         with self._lock:
             self._error = self._error or error
             self._wake()
 
     def end(self) -> None:
-        """Say that no more will be put."""
+        """Mark the end of the data."""
         with self._lock:
             self._is_ended = True
             self._wake()
 
     def abandon(self) -> None:
-        """Drop what waits and whatever is put from now on: nobody will take it."""
+        """Drop the queue and all later data."""
         with self._lock:
             self._is_abandoned = True
             self._chunks, self._size_bytes = [], 0
 
     async def take(self) -> bytes | None:
-        """Return all bytes that wait, as one piece; None at the end."""
+        """Return all bytes in the queue; None at the end."""
         while True:
             with self._lock:
                 if (error := self._error) is not None:
@@ -76,7 +76,7 @@ class Handoff:
                 if self._is_ended:
                     return None
                 if self._waiter is not None and not self._waiter.done():
-                    raise InternalError("two readers wait for the output of one child")
+                    raise InternalError("two readers of the output of one child")
                 waiter = self._waiter = self._loop.create_future()
             await waiter
         if was_full:
@@ -84,14 +84,14 @@ class Handoff:
         return chunks[0] if len(chunks) == 1 else b"".join(chunks)
 
     def _wake(self) -> None:
-        """Wake the reader if it waits: once for all that is put until it runs."""
+        """Wake the reader if it waits; once for all that is added until it runs."""
         waiter, self._waiter = self._waiter, None
         if waiter is None:
             return
         try:
             self._loop.call_soon_threadsafe(_settle, waiter)
         except RuntimeError:
-            pass  # the loop is closed, and its reader with it
+            pass  # the loop is closed
 
 
 def _settle(waiter: asyncio.Future[None]) -> None:

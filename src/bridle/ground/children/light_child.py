@@ -1,7 +1,7 @@
-"""A command whose two outputs are one stream, read in the event loop.
+"""A command whose stdout and stderr are one stream, read in the event loop.
 
-Lighter than a Child, for commands that come one after the other by the thousand: no thread, and no search for
-descendants when it ends by itself. What it leaves running stays until it is ended by the token it carries.
+Cheaper than a Child, for thousands of commands one after the other: without a thread, and without a search for
+descendants when it exits by itself. Background processes that it leaves run until they are ended by the token.
 """
 
 from __future__ import annotations
@@ -15,41 +15,41 @@ from bridle.ground.children.exit_watch import ExitWatch
 from bridle.ground.children.output_pump import READ_BYTES, Tap
 from bridle.ground.children.spawn import Spawn, launch
 from bridle.ground.descendants import terminate
-from bridle.ground.threads import in_thread, undisturbed
+from bridle.ground.threads import in_thread, wait_uncancelled
 
-# A command that prints without pause must not keep the event loop from everything else.
+# A command that prints without pause must not block the event loop.
 READS_IN_A_ROW = 4
 
-# What a pipe can hold on the systems we know, unless a program enlarges it: all that an ended command can have left.
+# The size of a pipe, unless a program enlarges it: all that an ended command can have left in it.
 PIPE_BYTES = 1024 * 1024
 
-# A program that chatters on after its command is over is listened to this often, so that it cannot keep us busy.
-LISTEN_SECONDS = 0.02
+# Output of background processes after the command has ended is read at this interval.
+DROP_SECONDS = 0.02
 
-# Where the system cannot tell us about the command's end, we look this often.
-LOOK_SECONDS = 0.02
+# The interval at which the command is polled where the system has no pidfd.
+POLL_SECONDS = 0.02
 
-# A killed command is gone at once unless the kernel holds it, say for a network disk that does not answer.
+# A killed command ends at once unless the kernel holds it, for instance on a network disk that does not respond.
 KILL_SECONDS = 5.0
 
 
-def start(spawn: Spawn, *, on_chunk: Tap, keep: Collection[int] = ()) -> Console:
-    """Start a command in the running event loop; ProcessError says why it could not be.
+def start(spawn: Spawn, *, on_chunk: Tap, keep: Collection[int] = ()) -> LightChild:
+    """Start a command in the running event loop; raise ProcessError where it cannot be started.
 
-    The tap gets every chunk of output, in the loop. The caller ends with `let_go` or `end`.
+    The callback receives each chunk of output, in the loop. The caller must call `release` or `end`.
     """
     process = launch(spawn, merge=True, keep=keep)
     try:
-        return Console(spawn.token, process, on_chunk)
-    except BaseException:  # no descriptor left, or no memory: there is nobody yet to end it
+        return LightChild(spawn.token, process, on_chunk)
+    except BaseException:  # out of descriptors or memory
         process.kill()
         with process:  # closes its pipe and reaps it
             pass
         raise
 
 
-class Console:
-    """A command under way; made by `start`."""
+class LightChild:
+    """A running command; see `start`."""
 
     def __init__(self, token: str, process: subprocess.Popen[bytes], on_chunk: Tap) -> None:
         assert process.stdout is not None  # noqa: S101  # for the type checker: launch asks for it
@@ -61,14 +61,14 @@ class Console:
         self._loop = asyncio.get_running_loop()
         self._watch = ExitWatch(process)
         self._exited = asyncio.Event()
-        self._silent = asyncio.Event()
+        self._output_closed = asyncio.Event()
         self._ending: asyncio.Future[None] | None = None
         os.set_blocking(self._pipe.fileno(), False)
         self._loop.add_reader(self._pipe.fileno(), self._read)
         if self._watch.fd is not None:
-            self._loop.add_reader(self._watch.fd, self._look)
+            self._loop.add_reader(self._watch.fd, self._poll)
         else:
-            self._loop.call_later(LOOK_SECONDS, self._look)
+            self._loop.call_later(POLL_SECONDS, self._poll)
 
     @property
     def exit_code(self) -> int | None:
@@ -76,12 +76,12 @@ class Console:
         return self._watch.exit_code
 
     @property
-    def is_silent(self) -> bool:
-        """Whether nothing can print to it any more."""
+    def is_output_closed(self) -> bool:
+        """Whether its output is closed."""
         return self._pipe.closed
 
     async def wait(self, timeout_seconds: float | None) -> int | None:
-        """Wait for the end of the command itself and return its exit code; None when the time is over."""
+        """Wait for the command itself and return its exit code; None at the timeout."""
         try:
             async with asyncio.timeout(timeout_seconds):
                 await self._exited.wait()
@@ -89,31 +89,31 @@ class Console:
             return None
         return self.exit_code
 
-    async def settle(self, *, limit_seconds: float) -> None:
-        """Take the last output of a command that has ended; what it left running does not hold us for longer."""
+    async def drain(self, *, limit_seconds: float) -> None:
+        """Read the rest of the output; at the limit, what is in the pipe."""
         try:
             async with asyncio.timeout(limit_seconds):
-                await self._silent.wait()
+                await self._output_closed.wait()
         except TimeoutError:
             self._read(limit_bytes=PIPE_BYTES)
 
-    def let_go(self) -> bool:
-        """Reap a command that has ended; True when nothing holds its output any more.
+    def release(self) -> bool:
+        """Reap a command that has ended; return True where its output is closed.
 
-        Otherwise what still comes is read and dropped, so that whatever prints it is neither held up nor broken.
+        Otherwise further output is read and dropped, so that background processes neither block nor fail.
         """
         self._on_chunk = None
         self._watch.reap(limit_seconds=0)
-        self._forget_watch()
-        self._listen_again()
-        return self.is_silent
+        self._close_watch()
+        self._add_dropper()
+        return self.is_output_closed
 
     async def end(self, *, grace_seconds: float) -> None:
-        """End the command with everything it has started; also when the caller is cancelled meanwhile."""
+        """End the command with all its descendants; not interrupted by a cancellation."""
         if self._ending is None:
             self._ending = in_thread(lambda: self._end_now(grace_seconds), name="ending a command")
         try:
-            await undisturbed(self._ending)
+            await wait_uncancelled(self._ending)
         finally:
             if self.exit_code is not None:
                 self._exited.set()
@@ -121,9 +121,9 @@ class Console:
             self.close()
 
     def close(self) -> None:
-        """Give the descriptors back; whoever still prints gets an error for it."""
+        """Close the descriptors; processes that still print get an error."""
         self._on_chunk = None
-        self._forget_watch()
+        self._close_watch()
         self._close_pipe()
 
     def _end_now(self, grace_seconds: float) -> None:
@@ -142,36 +142,36 @@ class Console:
             if not chunk:
                 self._close_pipe()
             got += len(chunk)
-            self._give(chunk)
+            self._pass_on(chunk)
 
-    def _listen(self) -> None:
-        """Read what nobody wants any more, a little at a time."""
+    def _drop_output(self) -> None:
+        """Read and drop output, a little at a time."""
         self._loop.remove_reader(self._pipe.fileno())
         self._read()
         if not self._pipe.closed:
-            self._loop.call_later(LISTEN_SECONDS, self._listen_again)
+            self._loop.call_later(DROP_SECONDS, self._add_dropper)
 
-    def _listen_again(self) -> None:
+    def _add_dropper(self) -> None:
         if not self._pipe.closed:
-            self._loop.add_reader(self._pipe.fileno(), self._listen)
+            self._loop.add_reader(self._pipe.fileno(), self._drop_output)
 
-    def _give(self, chunk: bytes) -> None:
+    def _pass_on(self, chunk: bytes) -> None:
         if not chunk or self._on_chunk is None or self.tap_error is not None:
             return
         try:
             self._on_chunk(chunk)
-        except Exception as error:  # noqa: BLE001  # it is told to whoever waits; the output must go on flowing
+        except Exception as error:  # noqa: BLE001  # reported by tap_error; the output must be read on
             self.tap_error = error
 
-    def _look(self) -> None:
-        if self._watch.look() is not None:
+    def _poll(self) -> None:
+        if self._watch.poll() is not None:
             self._exited.set()
             if self._watch.fd is not None:
                 self._loop.remove_reader(self._watch.fd)
         elif self._watch.fd is None and self._ending is None:
-            self._loop.call_later(LOOK_SECONDS, self._look)
+            self._loop.call_later(POLL_SECONDS, self._poll)
 
-    def _forget_watch(self) -> None:
+    def _close_watch(self) -> None:
         if self._watch.fd is not None:
             self._loop.remove_reader(self._watch.fd)
             self._watch.close()
@@ -180,4 +180,4 @@ class Console:
         if not self._pipe.closed:
             self._loop.remove_reader(self._pipe.fileno())
             self._pipe.close()
-        self._silent.set()
+        self._output_closed.set()

@@ -1,7 +1,7 @@
-"""The thread that empties a child's output: to the taps first, then, as room allows, to the reader.
+"""The thread that reads a child's output: to the callbacks first, then, as room allows, to the reader.
 
-It never stops reading standard error, and standard output only while the reader is behind. A child's child
-that keeps a pipe open after the child has ended does not keep the thread.
+It never stops reading standard error, and pauses standard output only while the reader is behind. A process that keeps
+a pipe open after the child has ended does not keep the thread.
 """
 
 from __future__ import annotations
@@ -22,41 +22,41 @@ from bridle.ground.children.wakeup import Wakeup
 
 Tap = Callable[[bytes], None]
 
-# A loud standard output must not keep us from standard error for long.
+# So that much output on stdout does not delay stderr for long.
 READS_IN_A_ROW = 16
 
 # Measured: larger reads cost more, because memory above 128 KiB is mapped anew for each of them.
 READ_BYTES = 64 * 1024
 
-# The kernel's default of 64 KiB makes a loud child wait for each read. 256 KiB for each of a hundred agents stays
-# below the 64 MiB that Linux grants a user; above that every new pipe of the user would shrink to two pages.
+# With the kernel's default of 64 KiB a child that prints much waits for each read. 256 KiB for each of a hundred agents
+# is below the 64 MiB that Linux grants a user; above that every new pipe of the user would have two pages.
 PIPE_BYTES = 256 * 1024
 
-# What waits for the reader, at most, and one full pipe more: enough to keep a parser busy, little for 100 agents.
+# The limit of bytes that wait for the reader: enough to keep a parser busy, little for 100 agents.
 HANDOFF_LIMIT_BYTES = 1024 * 1024
 
-# The end of standard error is what people are shown when an agent fails; this is several hundred lines.
+# Shown when an agent fails; several hundred lines.
 STDERR_TAIL_BYTES = 64 * 1024
 
-# After the child's end its own bytes are already in the pipe. This is for a helper that outlives it a little.
+# After the child's exit its own bytes are in the pipe. This is for a helper process that exits a little later.
 SILENCE_SECONDS = 2.0
 
-# A background server may chatter for ever on a pipe it inherited: that is not the agent's output any more.
+# A background server may print for ever to a pipe that it inherited: that is not the agent's output any more.
 CHATTER_SECONDS = 5.0
 
-# A child that writes line by line would wake us for each line. While it is that loud we let lines collect for
-# this long: nobody can see the delay, and it saves most of the work.
+# A child that writes line by line would wake us for each line. While it prints that much, lines are collected for this
+# long: the delay is not visible, and it saves most of the work.
 COLLECT_SECONDS = 0.002
 
 # Only short reads are worth collecting.
 COLLECT_BELOW_BYTES = READ_BYTES // 4
 
-# Where the system cannot tell us about the child's end, we look this often.
-LOOK_SECONDS = 0.05
+# The interval at which the child is polled where the system has no pidfd.
+POLL_SECONDS = 0.05
 
 
 class Pump:
-    """Reads a child's two output pipes until both are at their end and the child too."""
+    """Reads a child's two output pipes until both are closed and the child has exited."""
 
     def __init__(
         self,
@@ -68,9 +68,9 @@ class Pump:
         on_stderr: Tap | None,
         on_exit: Callable[[], None],
     ) -> None:
-        """`on_exit` is called in the thread, once, when the child has ended."""
-        self._bell = Wakeup()
-        self.handoff = Handoff(limit_bytes=HANDOFF_LIMIT_BYTES, on_room=self._bell.ring)
+        """`on_exit` is called in the thread, once, when the child has exited."""
+        self._wakeup = Wakeup()
+        self.handoff = Handoff(limit_bytes=HANDOFF_LIMIT_BYTES, on_room=self._wakeup.wake)
         self.tap_error: Exception | None = None
         self._watch = watch
         self._on_exit = on_exit
@@ -91,16 +91,16 @@ class Pump:
         return bytes(self._tail[-STDERR_TAIL_BYTES:])
 
     def start(self) -> None:
-        """Begin to read."""
+        """Start the thread."""
         self._thread.start()
 
     def finish(self) -> None:
-        """Read what is in the pipes now and take that for the end: all writers that matter are gone."""
+        """Read what is in the pipes now and take that for the end: the child and its descendants have ended."""
         self._must_finish = True
-        self._bell.ring()
+        self._wakeup.wake()
 
     def leave(self, *, limit_seconds: float) -> bool:
-        """End the thread; what is in the pipes still reaches the taps. False when a tap blocks it."""
+        """End the thread; what is in the pipes still reaches the callbacks. Return False where a callback blocks it."""
         self.handoff.abandon()
         self._must_leave = True
         self.finish()
@@ -108,28 +108,28 @@ class Pump:
             self._thread.join(limit_seconds)
         if self._thread.is_alive():
             return False
-        self._bell.close()
+        self._wakeup.close()
         return True
 
     def _run(self) -> None:
         try:
             while not self._is_done():
-                self._turn()
+                self._step()
         finally:
             self.handoff.end()
-            if self._exit_at is None:  # whoever still waits for the exit must not wait for ever
-                self._look_for_exit()
+            if self._exit_at is None:  # so that no one waits for the exit for ever
+                self._check_exit()
 
     def _is_done(self) -> bool:
         is_read = self._stdout.is_ended and self._stderr.is_ended
         return is_read and (self._exit_at is not None or self._must_leave)
 
-    def _turn(self) -> None:
+    def _step(self) -> None:
         ready = self._wait()
-        if self._bell.fileno() in ready:
-            self._bell.clear()
+        if self._wakeup.fileno() in ready:
+            self._wakeup.clear()
         if self._exit_at is None and (self._watch.fd is None or self._watch.fd in ready):
-            self._look_for_exit()
+            self._check_exit()
         if self._must_finish and not self._is_finishing:
             self._is_finishing = True
             self._count_down()
@@ -144,7 +144,7 @@ class Pump:
 
     def _wait(self) -> set[int]:
         poll = select.poll()
-        poll.register(self._bell.fileno(), select.POLLIN)
+        poll.register(self._wakeup.fileno(), select.POLLIN)
         if self._exit_at is None and self._watch.fd is not None:
             poll.register(self._watch.fd, select.POLLIN)
         if not self._stderr.is_ended:
@@ -158,7 +158,7 @@ class Pump:
             return 0
         if self._exit_at is not None:
             return SILENCE_SECONDS * 1000 / 4
-        return None if self._watch.fd is not None else LOOK_SECONDS * 1000
+        return None if self._watch.fd is not None else POLL_SECONDS * 1000
 
     def _has_unread(self) -> bool:
         return not self._stderr.is_ended or not (self._stdout.is_ended or self._is_paused())
@@ -166,8 +166,8 @@ class Pump:
     def _is_paused(self) -> bool:
         return self.handoff.is_full and not self._stdout.is_ended
 
-    def _look_for_exit(self) -> None:
-        if self._watch.look() is None:
+    def _check_exit(self) -> None:
+        if self._watch.poll() is None:
             return
         self._exit_at = self._quiet_since = time.monotonic()
         self._count_down()
@@ -189,11 +189,11 @@ class Pump:
             chunk = stream.read()
             if chunk:
                 got += len(chunk)
-                self._give(stream, chunk)
+                self._pass_on(stream, chunk)
                 chunks.append(chunk)
             if len(chunk) < READ_BYTES or got >= PIPE_BYTES:
                 break
-        # What the pipe held is handed over at once: each time that the reader wakes costs as much as decoding 10 KB.
+        # Handed over at once: each wakeup of the reader costs as much as decoding 10 KB.
         self.handoff.put(chunks)
         if stream.is_ended:
             self.handoff.end()
@@ -205,25 +205,25 @@ class Pump:
             return 0
         chunk = stream.read()
         if chunk:
-            self._give(stream, chunk)
+            self._pass_on(stream, chunk)
             self._tail += chunk
             if len(self._tail) > 4 * STDERR_TAIL_BYTES:
                 del self._tail[:-STDERR_TAIL_BYTES]
         return len(chunk)
 
-    def _give(self, stream: _Stream, chunk: bytes) -> None:
+    def _pass_on(self, stream: _Stream, chunk: bytes) -> None:
         if stream.tap is None:
             return
         try:
             stream.tap(chunk)
-        except Exception as error:  # noqa: BLE001  # the tap is the caller's; its error goes to the caller's read
-            # A log with a hole in it would be worse than one that ends: the tap gets nothing more.
+        except Exception as error:  # noqa: BLE001  # the caller's callback; its error is raised by the caller's read
+            # A log with a gap would be worse than one that ends: the callback gets nothing more.
             stream.tap = None
             self.tap_error = self.tap_error or error
             self.handoff.fail(error)
 
     def _cut(self, now: float) -> None:
-        """Stop listening to what only outsiders still hold open."""
+        """End the streams that only background processes still hold open."""
         has_exited = self._exit_at is not None
         is_silent = has_exited and now - self._quiet_since >= SILENCE_SECONDS
         is_late = self._exit_at is not None and now - self._exit_at >= CHATTER_SECONDS
@@ -245,12 +245,12 @@ class _Stream:
         self.tap = tap
         self.is_ended = False
         self.owed_bytes: int | None = None
-        """What was in the pipe when the child ended and has not been read yet; None before."""
+        """The bytes that were in the pipe at the child's exit and are not read yet; None before."""
         os.set_blocking(fd, False)
         _widen(fd)
 
     def read(self) -> bytes:
-        """Read once; empty when there is nothing now, or nothing more."""
+        """Read once; return b"" where there is nothing to read."""
         try:
             chunk = os.read(self.fd, READ_BYTES)
         except BlockingIOError:
@@ -263,7 +263,7 @@ class _Stream:
         return chunk
 
     def count_down(self) -> None:
-        """From here on only what is in the pipe now is owed to the reader."""
+        """Note how much is in the pipe now: the rest is not the child's."""
         waiting = array.array("i", [0])
         fcntl.ioctl(self.fd, termios.FIONREAD, waiting)
         self.owed_bytes = waiting[0]
@@ -275,4 +275,4 @@ def _widen(fd: int) -> None:
     try:
         fcntl.fcntl(fd, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
     except OSError:
-        pass  # the user has no room for larger pipes left: the usual size is only slower
+        pass  # the user's limit for pipes is reached: the default size is only slower

@@ -1,4 +1,4 @@
-"""Start a child process; every way in which that can fail is told apart."""
+"""Start a child process, with an error that names the cause where that fails."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ class Spawn:
     argv: tuple[str, ...]
     cwd: Path
     environment: Mapping[str, str]
-    """The whole environment; nothing is inherited besides."""
+    """The whole environment; nothing else is inherited."""
     token: str
-    """One for each child: whatever carries it is ended with the child."""
+    """A token of this child alone: all processes with it are ended with the child."""
     talk: bool = False
     """Whether we write to its standard input, which is /dev/null otherwise."""
 
 
 @dataclass(frozen=True)
 class SpawnFailure:
-    """The payload of the ProcessError: what could not be used, and the system's number for it."""
+    """The payload of the ProcessError: the cause, and the errno."""
 
     about: Literal["program", "interpreter", "folder", "arguments", "machine"]
     errno: int | None
@@ -40,10 +40,10 @@ class SpawnFailure:
 def launch(spawn: Spawn, *, merge: bool = False, keep: Collection[int] = ()) -> subprocess.Popen[bytes]:
     """Start the child in a session of its own, with its token in its environment.
 
-    With `merge`, both its outputs are one pipe, in the order in which it prints; `keep` are descriptors it inherits.
+    With `merge` stdout and stderr are one pipe; `keep` are descriptors that it inherits.
     """
     if not re.fullmatch(r"[A-Za-z0-9_-]+", spawn.token):
-        raise UsageError(f"run token {spawn.token!r} cannot be used", remedy="Use one made by new_token.")
+        raise UsageError(f"a run token must be letters, digits, '_' and '-', got {spawn.token!r}")
     try:
         return subprocess.Popen(
             list(spawn.argv),
@@ -58,11 +58,11 @@ def launch(spawn: Spawn, *, merge: bool = False, keep: Collection[int] = ()) -> 
         )
     except OSError as error:
         raise _explain(spawn, error) from error
-    except ValueError as error:  # a NUL or a lone surrogate, which no system call can carry
+    except ValueError as error:  # a NUL or a lone surrogate
         program = spawn.argv[0] if spawn.argv else ""
         raise ProcessError(
-            f"{program} could not be started: an argument or a variable cannot be passed on: {error}",
-            remedy="Take characters that are not text (NUL, broken Unicode) out of the prompt and the settings.",
+            f"{program} could not be started: an argument or a variable is not valid: {error}",
+            remedy="Remove NUL characters and broken Unicode from the prompt and the settings.",
             payload=SpawnFailure("arguments", None),
         ) from error
 
@@ -75,10 +75,10 @@ def _with_token(spawn: Spawn) -> dict[str, str]:
 
 def _explain(spawn: Spawn, error: OSError) -> ProcessError:
     program, number = spawn.argv[0], error.errno or 0
-    about, what, remedy = _cause(spawn, number, str(error.filename or ""))
+    about, message, remedy = _cause(spawn, number, str(error.filename or ""))
     reason = error.strerror or str(error)
     return ProcessError(
-        f"{program} could not be started: {what} ({reason})",
+        f"{program} could not be started: {message} ({reason})",
         remedy=remedy,
         payload=SpawnFailure(about, error.errno),
     )
@@ -91,16 +91,16 @@ def _cause(spawn: Spawn, number: int, filename: str) -> tuple[_About, str, str]:
     if filename == str(spawn.cwd) and filename != spawn.argv[0]:
         return "folder", f"its working folder {spawn.cwd} cannot be used", "Check that the folder exists."
     if number == errno.ENOENT:
-        import shutil  # it takes long to import, and this is the only use
+        import shutil  # slow to import, and only used here
 
         found = shutil.which(spawn.argv[0], path=spawn.environment.get("PATH", os.defpath))
         if found is None:
             return "program", "there is no such program", "Install it, or check its name and PATH."
-        return "interpreter", f"the first line of {found} names a program that is missing", "Install that one."
+        return "interpreter", f"the interpreter in the first line of {found} is missing", "Install it."
     if number in (errno.EACCES, errno.EPERM, errno.ENOTDIR):
-        return "program", "it may not be run", "Check that it is a program and executable (chmod +x)."
+        return "program", "it is not executable", "Check that it is a program, and run: chmod +x"
     if number == errno.ENOEXEC:
-        return "program", "it is not a program for this machine", "Install the one for this machine."
+        return "program", "it is not a program for this machine", "Install the one for this architecture."
     if number == errno.E2BIG:
         return "arguments", "its arguments are too long", "Pass the prompt through standard input or a file."
-    return "machine", "the system has no room for another process", "Check ulimit -u, ulimit -n and memory."
+    return "machine", "the system cannot start another process", "Check ulimit -u, ulimit -n and memory."

@@ -1,4 +1,4 @@
-"""A child's standard input: writes that cannot hang, from the event loop alone."""
+"""Write to a child's standard input from the event loop, with a time limit."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import IO
 
 from bridle.errors import ProcessError
 
-# An agent reads its input within moments even while it works; one that does not for this long never will.
+# An agent reads its input within moments even while it works.
 WRITE_LIMIT_SECONDS = 30.0
 
 
 class ChildInput:
-    """The writing end of a pipe into a child."""
+    """The write end of the pipe to a child's stdin."""
 
     def __init__(self, pipe: IO[bytes]) -> None:
         self._pipe = pipe
@@ -23,22 +23,22 @@ class ChildInput:
         os.set_blocking(pipe.fileno(), False)
 
     async def write(self, data: bytes, *, limit_seconds: float) -> None:
-        """Write all of it, or raise ProcessError and close: half a message leaves the input unusable."""
+        """Write all data; on a failure raise ProcessError and close, since half a message makes the input unusable."""
         async with self._order:
             try:
-                async with asyncio.timeout(limit_seconds) as patience:
-                    await self._write(memoryview(data), patience, limit_seconds)
+                async with asyncio.timeout(limit_seconds) as timeout:
+                    await self._write(memoryview(data), timeout, limit_seconds)
             except TimeoutError as error:
                 self.close()
                 raise ProcessError(
                     f"the child has not read its input for {limit_seconds:g} seconds",
-                    remedy="The program may not expect input, or hangs; stop it and look at its log.",
+                    remedy="The program may not expect input, or hang; stop it and read its log.",
                 ) from error
             except OSError as error:
                 self.close()
                 raise ProcessError(
                     f"the child no longer reads its input: {error.strerror}",
-                    remedy="It has ended or closed its input; its exit code and standard error say why.",
+                    remedy="It has exited or closed its input; see its exit code and standard error.",
                     payload=error.errno,
                 ) from error
             except asyncio.CancelledError:
@@ -46,7 +46,7 @@ class ChildInput:
                 raise
 
     def close(self) -> None:
-        """Close the pipe; a write under way fails."""
+        """Close the pipe; a write in progress fails."""
         if self._pipe.closed:
             return
         if self._waiter is not None and not self._waiter.done():
@@ -54,18 +54,18 @@ class ChildInput:
             self._waiter.set_exception(BrokenPipeError(0, "it was closed while a message was being written"))
         self._pipe.close()
 
-    async def _write(self, view: memoryview, patience: asyncio.Timeout, limit_seconds: float) -> None:
+    async def _write(self, view: memoryview, timeout: asyncio.Timeout, limit_seconds: float) -> None:
         while view:
             if self._pipe.closed:
                 raise BrokenPipeError(0, "it is closed")
             try:
                 view = view[os.write(self._pipe.fileno(), view) :]
             except BlockingIOError:
-                await self._room()
-                # It reads, if slowly: the limit is on silence, and that a long message takes long is no fault.
-                patience.reschedule(self._loop.time() + limit_seconds)
+                await self._wait_writable()
+                # It reads, if slowly: the limit is on the time without progress.
+                timeout.reschedule(self._loop.time() + limit_seconds)
 
-    async def _room(self) -> None:
+    async def _wait_writable(self) -> None:
         fd = self._pipe.fileno()
         waiter = self._waiter = self._loop.create_future()
         self._loop.add_writer(fd, _settle, waiter)

@@ -1,4 +1,4 @@
-"""A bell that wakes a thread out of its wait for descriptors."""
+"""Wake a thread that polls descriptors."""
 
 from __future__ import annotations
 
@@ -6,39 +6,39 @@ import os
 
 
 class Wakeup:
-    """Rung from any thread, heard by a poll of its descriptor."""
+    """A descriptor that any thread can make readable."""
 
     def __init__(self) -> None:
-        # An event descriptor is one descriptor where a pipe takes two: it counts with a hundred agents.
+        # An eventfd is one descriptor where a pipe takes two: that matters with a hundred agents.
         if hasattr(os, "eventfd"):
-            self._heard = self._rung = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
+            self._read_fd = self._write_fd = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
         else:
-            self._heard, self._rung = os.pipe()
-            os.set_blocking(self._heard, False)
-            os.set_blocking(self._rung, False)
+            self._read_fd, self._write_fd = os.pipe()
+            os.set_blocking(self._read_fd, False)
+            os.set_blocking(self._write_fd, False)
 
     def fileno(self) -> int:
-        """Return the descriptor that becomes readable when the bell is rung."""
-        return self._heard
+        """Return the descriptor that becomes readable on `wake`."""
+        return self._read_fd
 
-    def ring(self) -> None:
-        """Wake the listener; harmless when nobody listens any more."""
-        if self._rung < 0:
+    def wake(self) -> None:
+        """Wake the thread; does nothing after `close`."""
+        if self._write_fd < 0:
             return
         try:
-            os.write(self._rung, (1).to_bytes(8, "little"))
+            os.write(self._write_fd, (1).to_bytes(8, "little"))
         except BlockingIOError:
-            pass  # it has been rung so often that it cannot be missed
+            pass  # already readable
 
     def clear(self) -> None:
-        """Make the bell silent again."""
+        """Reset it."""
         try:
-            os.read(self._heard, 4096)
+            os.read(self._read_fd, 4096)
         except BlockingIOError:
             pass
 
     def close(self) -> None:
-        """Give the descriptors back."""
-        for fd in {self._heard, self._rung} - {-1}:
+        """Close the descriptors."""
+        for fd in {self._read_fd, self._write_fd} - {-1}:
             os.close(fd)
-        self._heard = self._rung = -1
+        self._read_fd = self._write_fd = -1

@@ -1,1 +1,1 @@
-"""The `ground/descendants` package."""
+"""Find and end everything that a child started, also if Bridle is killed. Must not import children."""

@@ -1,4 +1,4 @@
-"""Every process of this machine, as seen at one moment.
+"""List all processes of this machine.
 
 Standard library only on Linux: the keeper runs this file in a Python without installed packages.
 """
@@ -10,8 +10,8 @@ import sys
 import threading
 from dataclasses import dataclass
 
-# Carried by every agent and inherited by what it starts. A run inside a run appends its own token after a
-# colon, so that the outer run still recognises what the inner one started.
+# In the environment of every agent and its descendants. A run inside a run appends its own token after a colon, so
+# that the outer run still finds what the inner one started.
 TOKEN_VARIABLE = "BRIDLE_RUN_TOKEN"  # noqa: S105  # a name, not a secret
 
 TOKEN_SEPARATOR = ":"  # noqa: S105  # a colon, not a secret
@@ -21,13 +21,13 @@ _MARK = TOKEN_VARIABLE.encode() + b"="
 # PF_KTHREAD in the kernel's include/linux/sched.h: a thread of the kernel, with no environment.
 _KERNEL_THREAD = 0x00200000
 
-# One read takes the whole environment of nearly every process; larger ones take more reads.
+# One read gets the whole environment of nearly every process.
 _READ_BYTES = 128 * 1024
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One process. `create_time` tells it from a later process with the same pid and means nothing else."""
+    """One process. `create_time` only tells it from a later process with the same pid."""
 
     pid: int
     parent: int
@@ -38,33 +38,33 @@ class Entry:
 
 
 class Census(dict[int, Entry]):
-    """The processes by their numbers."""
+    """The processes by pid."""
 
     def __init__(self) -> None:
         super().__init__()
         self.has_missed = True
-        """Whether a process ended between being listed and being looked at: it may have started another unseen."""
+        """Whether a process ended before it was read: it may have started another that is not listed."""
         self.unread: frozenset[int] = frozenset()
-        """Those that live but show no environment, as for a moment during an exec."""
+        """Living processes without a readable environment, as during an exec."""
 
 
 def take() -> Census:
-    """Look at every process now; callers that ask at the same time share one look."""
-    return _desk.take()
+    """List all processes now; concurrent callers share one census."""
+    return _shared.take()
 
 
-def look(pid: int) -> Entry | None:
-    """Look at one process, without its tokens; None when there is none."""
+def find_process(pid: int) -> Entry | None:
+    """Return one process, without its tokens; None where there is none."""
     if not _HAS_PROC:
-        return _look_portably(pid)
+        return _find_portably(pid)
     found = _read_stat(pid)
     return found and found[0]
 
 
-class _Desk:
-    """Answers many askers with few censuses: each gets one that began after it had asked.
+class _SharedCensus:
+    """Shares one census among concurrent callers: each gets one that began after its call.
 
-    A hundred agents that end together would otherwise each read the whole of /proc, several times.
+    A hundred agents that end together would otherwise each read all of /proc several times.
     """
 
     def __init__(self) -> None:
@@ -100,7 +100,7 @@ class _Desk:
 
 
 _HAS_PROC = sys.platform == "linux"
-_desk = _Desk()
+_shared = _SharedCensus()
 
 
 def _take_from_proc() -> Census:
@@ -116,7 +116,7 @@ def _take_from_proc() -> Census:
             has_missed = True
             continue
         entry, owner, has_environment = found
-        # Others' environments cannot be read, except by root, whose agents may have changed their user.
+        # Environments of other users cannot be read, except by root, whose agents may have changed their user.
         if has_environment and (owner == user or user == 0):
             tokens = _read_tokens(entry.pid)
             if tokens is None:
@@ -137,15 +137,15 @@ def _read_stat(pid: int) -> tuple[Entry, int, bool] | None:
     try:
         owner = os.fstat(fd).st_uid
         text = os.read(fd, 4096)
-    except OSError:  # it ended between opening and reading
+    except OSError:  # ended between open and read
         return None
     finally:
         os.close(fd)
-    # The name stands in parentheses and may itself hold spaces and parentheses.
+    # The name is in parentheses and may contain spaces and parentheses.
     head, _, tail = text.rpartition(b") ")
     fields = tail.split()
     state, parent, flags, threads, created = fields[0], fields[1], fields[6], fields[17], fields[19]
-    # A process whose first thread has ended looks like a zombie while its other threads go on.
+    # A process whose main thread has ended looks like a zombie while its other threads run.
     is_alive = state not in (b"Z", b"X") or int(threads) > 1
     name = head.partition(b" (")[2].decode("utf-8", "replace")
     entry = Entry(pid, int(parent), float(created), name, is_alive, ())
@@ -153,7 +153,7 @@ def _read_stat(pid: int) -> tuple[Entry, int, bool] | None:
 
 
 def _read_tokens(pid: int) -> tuple[str, ...] | None:
-    """The tokens in its environment; None where that is empty or cannot be read."""
+    """Return the tokens in its environment; None where that is empty or cannot be read."""
     try:
         fd = os.open(f"/proc/{pid}/environ", os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
@@ -192,12 +192,12 @@ def _take_portably() -> Census:
                     fields = (entry.pid, entry.parent, entry.create_time, entry.name, entry.is_alive)
                     entry = Entry(*fields, _split(value))
         except (psutil.Error, OSError):
-            pass  # it ended, or hides its environment: the tree may still lead to it
+            pass  # ended, or its environment is hidden: it may still be found by its parents
         entries[entry.pid] = entry
     return entries
 
 
-def _look_portably(pid: int) -> Entry | None:
+def _find_portably(pid: int) -> Entry | None:
     import psutil
 
     try:

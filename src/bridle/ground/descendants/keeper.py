@@ -1,13 +1,13 @@
-"""The keeper: a small process that outlives Bridle by a moment and ends the agents it left behind.
+"""The keeper: a small process that ends the agents of a Bridle that was killed.
 
-It reads lines from its standard input, a socket whose other end only Bridle holds:
+It reads lines from its standard input, a socket whose other end only Bridle has:
 
     add <token> <pid> <create time>     an agent to end if Bridle dies (pid 0: not known yet)
-    drop <token>                        that agent is gone
-    lock <name>                         a lock comes with this line, as a descriptor: held until the keeper ends
-    unlock <name>                       that lock was let go
+    drop <token>                        the agent has ended
+    lock <name>                         a lock, whose descriptor comes with this line: held until the keeper ends
+    unlock <name>                       the lock was released
 
-The end of the input means that Bridle is gone, however it went. Run as a program, by path, in a Python without
+The end of the input means that Bridle has ended. Run as a program, by path, in a Python without
 installed packages; standard library and this package's own light modules only.
 """
 
@@ -18,45 +18,45 @@ import signal
 import socket
 import sys
 
-# Time for an agent to write down its session; nobody is left to wait for more.
+# Time for an agent to save its session.
 GRACE_SECONDS = 1.0
 
 READ_BYTES = 65536
-DESCRIPTORS = 64  # as many as one read may bring; Bridle sends one at a time
+DESCRIPTORS = 64  # of one read; Bridle sends one at a time
 
 
 def main() -> int:
     """Serve until the input ends, then end what is still registered."""
     for sig in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(sig, signal.SIG_IGN)
-    # At the end of the path, so that no installed package can stand in for a module of the standard library.
+    # At the end of the path, so that no installed package can shadow the standard library.
     folder = os.path.abspath(__file__)
     for _ in range(4):  # ground/descendants of the package bridle
         folder = os.path.dirname(folder)
     sys.path.append(folder)
-    # Imported before anything can go wrong: while Bridle is being replaced its files may be missing.
+    # Imported now: during an upgrade of Bridle its files may be missing later.
     from bridle.errors import ProcessError
     from bridle.ground.descendants import terminate
 
-    agents: dict[str, terminate.Victim] = {}
+    agents: dict[str, terminate.ProcessRef] = {}
     locks: dict[str, int] = {}
-    came: list[int] = []
+    received: list[int] = []
     bridle = socket.socket(fileno=0)
     rest = b""
     while True:
         chunk, descriptors, _, _ = socket.recv_fds(bridle, READ_BYTES, DESCRIPTORS)
         if not chunk:
             break
-        came += descriptors  # each of them comes with its line or before it
+        received += descriptors  # each arrives with its line or before it
         *lines, rest = (rest + chunk).split(b"\n")
         for line in lines:
             match line.decode("ascii", "replace").split():
                 case ["add", token, pid, created]:
-                    agents[token] = terminate.Victim(int(pid), float(created), "agent")
+                    agents[token] = terminate.ProcessRef(int(pid), float(created), "agent")
                 case ["drop", token]:
                     agents.pop(token, None)
                 case ["lock", name]:
-                    locks[name] = came.pop(0)
+                    locks[name] = received.pop(0)
                 case ["unlock", name] if name in locks:
                     os.close(locks.pop(name))
     if not agents:
@@ -64,7 +64,7 @@ def main() -> int:
     try:
         terminate.end_many(tuple(agents), grace_seconds=GRACE_SECONDS, known=tuple(agents.values()))
     except ProcessError:
-        return 1  # Bridle is gone: there is nobody to tell
+        return 1  # there is no process to report it to
     return 0
 
 

@@ -1,7 +1,7 @@
-"""Bridle's side of the keeper: one for the whole process, started with the first agent.
+"""The client of the keeper: one for the whole process, started with the first agent.
 
-If Bridle is killed, the kernel closes the socket to the keeper, and the keeper ends all agents still registered.
-Locks that it was given stay locked until then, so that nobody starts an agent beside one that is about to end.
+If Bridle is killed, the kernel closes the socket to the keeper, and the keeper ends all registered agents. It holds
+shared locks until then, so that no agent is started beside one that is about to end.
 """
 
 from __future__ import annotations
@@ -17,34 +17,34 @@ from pathlib import Path
 
 from bridle.errors import ProcessError
 
-# The keeper has nothing to do at a normal end but to notice it; this is for a loaded machine.
+# At a normal end the keeper exits at once; this is for a loaded machine.
 LEAVE_SECONDS = 2.0
 
-# A keeper that died (say, to the kernel's hunt for memory) is replaced; more than this is a broken machine.
+# A keeper that died, for instance out of memory, is restarted this often.
 START_LIMIT = 3
 
 
 def add(token: str, pid: int = 0, create_time: float = 0) -> None:
-    """Have the agent with this token ended if we die; call it before the agent starts, and again with its pid."""
-    _guard.add(token, f"add {token} {pid} {create_time}\n".encode("ascii"))
+    """Register an agent, to be ended if we die; call before it starts, and again with its pid."""
+    _client.add(token, f"add {token} {pid} {create_time}\n".encode("ascii"))
 
 
 def drop(token: str) -> None:
-    """Forget an agent that is gone."""
-    _guard.drop(token)
+    """Unregister an agent that has ended."""
+    _client.drop(token)
 
 
 def share_lock(fd: int) -> None:
-    """Have a lock stay locked, if we die, until all agents are gone."""
-    _guard.share(fd)
+    """Keep a lock, if we die, until all agents have ended."""
+    _client.share(fd)
 
 
 def unshare_lock(fd: int) -> None:
-    """Forget a lock that is let go; call it before the descriptor is closed."""
-    _guard.unshare(fd)
+    """Stop sharing a lock; call before its descriptor is closed."""
+    _client.unshare(fd)
 
 
-class _Guard:
+class _KeeperClient:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._lines: dict[str, bytes] = {}
@@ -74,7 +74,7 @@ class _Guard:
                 self._send(f"unlock {fd}\n".encode("ascii"))
 
     def _send(self, line: bytes, fd: int | None = None) -> None:
-        if self._keeper is not None and self._keeper.tell(line, fd):
+        if self._keeper is not None and self._keeper.send(line, fd):
             return
         for _ in range(START_LIMIT):
             self._dismiss(self._keeper)
@@ -83,16 +83,16 @@ class _Guard:
                 return
             self._keeper = keeper = _start_keeper()
             self._hook()
-            if self._tell_all(keeper):
+            if self._send_all(keeper):
                 return
         raise ProcessError(
-            "the keeper, which ends agents if Bridle is killed, does not stay alive",
-            remedy=f"Try it by hand: {sys.executable} -I -S {_PROGRAM} </dev/null",
+            "the keeper, which ends agents if Bridle is killed, exits at its start",
+            remedy=f"Run it to see why: {sys.executable} -I -S {_PROGRAM} </dev/null",
         )
 
-    def _tell_all(self, keeper: _Keeper) -> bool:
-        knows_locks = all(keeper.tell(_lock_line(fd), fd) for fd in self._locks)
-        return knows_locks and all(keeper.tell(line) for line in self._lines.values())
+    def _send_all(self, keeper: _Keeper) -> bool:
+        has_locks = all(keeper.send(_lock_line(fd), fd) for fd in self._locks)
+        return has_locks and all(keeper.send(line) for line in self._lines.values())
 
     def _hook(self) -> None:
         if not self._is_hooked:
@@ -106,24 +106,24 @@ class _Guard:
             self._dismiss(keeper, seconds=LEAVE_SECONDS)
 
     def _forget(self) -> None:
-        """In a fork of Bridle: the agents are the parent's, and an open socket here would hide its death."""
+        """Reset in a fork: the agents are the parent's, and an open socket here would hide its death."""
         self._lock = threading.Lock()
         self._lines, self._locks = {}, set()
         keeper, self._keeper = self._keeper, None
         if keeper is not None:
             keeper.line.close()
-            keeper.process.returncode = 0  # not our child: nothing to wait for, nothing to warn about
+            keeper.process.returncode = 0  # not our child: do not wait, do not warn
 
     def _dismiss(self, keeper: _Keeper | None, *, seconds: float = 0) -> None:
         if keeper is None:
             return
         if not seconds:
-            keeper.process.kill()  # it does not read any more: its agents are about to be given to another one
+            keeper.process.kill()  # it does not read any more; its agents will be registered with another one
         keeper.line.close()
         try:
             keeper.process.wait(timeout=seconds or LEAVE_SECONDS)
         except subprocess.TimeoutExpired:
-            keeper.process.returncode = 0  # it is still ending agents that were never closed, and leaves by itself
+            keeper.process.returncode = 0  # it is still ending agents, and exits by itself
 
 
 @dataclass(frozen=True)
@@ -131,8 +131,8 @@ class _Keeper:
     process: subprocess.Popen[bytes]
     line: socket.socket
 
-    def tell(self, line: bytes, fd: int | None = None) -> bool:
-        """Send a line, and a descriptor with it; False when the keeper does not listen any more."""
+    def send(self, line: bytes, fd: int | None = None) -> bool:
+        """Send a line, and a descriptor with it; return False where the keeper does not read any more."""
         try:
             if fd is not None:
                 return socket.send_fds(self.line, [line], [fd]) == len(line)
@@ -142,7 +142,7 @@ class _Keeper:
 
 
 _PROGRAM = Path(__file__).with_name("keeper.py")
-_guard = _Guard()
+_client = _KeeperClient()
 
 
 def _lock_line(fd: int) -> bytes:
@@ -150,7 +150,7 @@ def _lock_line(fd: int) -> bytes:
 
 
 def _start_keeper() -> _Keeper:
-    # -S saves its start the search for packages; elsewhere than on Linux it needs one of them.
+    # -S skips the search for packages; only on Linux none is needed.
     flags = ["-I", "-S"] if sys.platform == "linux" else ["-I"]
     ours, theirs = socket.socketpair()
     try:
@@ -160,7 +160,7 @@ def _start_keeper() -> _Keeper:
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             cwd="/",
-            # Nothing of ours, above all no token; only what this Python may need to find its libraries.
+            # Without our variables, above all the token; only those that Python needs to find its libraries.
             env={name: value for name, value in os.environ.items() if name.startswith(("LD_", "DYLD_"))},
             start_new_session=True,
         )
@@ -173,5 +173,5 @@ def _start_keeper() -> _Keeper:
         ) from error
     finally:
         theirs.close()
-    ours.settimeout(0)  # never wait: a stopped keeper must not stop us
+    ours.settimeout(0)  # never block on a stopped keeper
     return _Keeper(keeper, ours)

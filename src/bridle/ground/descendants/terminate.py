@@ -1,7 +1,6 @@
-"""Find and end everything that a run has started: the process tree, and whatever carries the run's token.
+"""Find and end everything that a run has started: its process tree, and all processes with the run's token.
 
-The tree alone is not enough: an agent's shell commands have sessions of their own, and a daemon leaves the
-tree for good. The token alone is not enough either: a program may be started with an empty environment.
+The tree is not enough: a daemon leaves it. The token is not enough: a program may be started with an empty environment.
 """
 
 from __future__ import annotations
@@ -16,39 +15,39 @@ from bridle.errors import ProcessError
 from bridle.ground.descendants import census
 from bridle.ground.descendants.census import TOKEN_VARIABLE, Census, Entry
 
-__all__ = ["TOKEN_VARIABLE", "Victim", "end_all", "end_many", "find", "is_conclusive", "select", "signal_all"]
+__all__ = ["TOKEN_VARIABLE", "ProcessRef", "end_all", "end_many", "find", "is_conclusive", "select", "signal_all"]
 
-# A process that forks while we look can slip through one sweep. This many let a busy build end, and stop us
-# within seconds where something forks faster than it can be ended.
+# A process that forks during a sweep can be missed. This many end a busy build, and give up within seconds on
+# something that forks faster than it can be killed.
 SWEEP_LIMIT = 50
 
-# One empty sweep proves little where anything was in motion: see `is_conclusive`.
+# One empty sweep is not always proof: see `is_conclusive`.
 CALM_SWEEPS = 2
 
-# Long enough for an exec to be over, short enough not to be felt at the end of each run.
+# Long enough for an exec, short enough for the end of each run.
 SWEEP_PAUSE_SECONDS = 0.01
 
-# After SIGKILL a process is gone in microseconds unless the kernel holds it; this is for a loaded machine.
+# After SIGKILL a process ends in microseconds unless the kernel holds it; this is for a loaded machine.
 # With SWEEP_LIMIT it bounds the wait for a process that cannot die.
 KILL_WAIT_SECONDS = 0.2
 
-# How often we look whether a process that was asked to end has done so.
-LOOK_SECONDS = 0.01
+# The interval at which a signalled process is checked.
+POLL_SECONDS = 0.01
 
 
 @dataclass(frozen=True, slots=True)
-class Victim:
-    """A process to end; `create_time` makes sure that a later process with its pid is never meant."""
+class ProcessRef:
+    """A process; `create_time` tells it from a later one with the same pid."""
 
     pid: int
     create_time: float
     name: str
 
 
-def find(token: str, root_pid: int | None, *, known: Collection[Victim] = ()) -> list[Victim]:
-    """Find the living processes of a run: those with its token, its root and `known` ones, and all below them.
+def find(token: str, root_pid: int | None, *, known: Collection[ProcessRef] = ()) -> list[ProcessRef]:
+    """Return the living processes of a run: those with its token, its root, the `known` ones, and their descendants.
 
-    The caller vouches for `root_pid`: it is a child that has not been reaped, so nobody else has its pid.
+    `root_pid` must be a child that has not been reaped, so that its pid is not reused.
     """
     roots = () if root_pid is None else (root_pid,)
     return select(census.take(), {token}, roots=roots, known=known, ourselves=os.getpid())
@@ -59,19 +58,19 @@ def select(
     tokens: Collection[str],
     *,
     roots: Iterable[int],
-    known: Collection[Victim],
+    known: Collection[ProcessRef],
     ourselves: int,
-) -> list[Victim]:
-    """Choose from a census what belongs to the tokens; never `ourselves` or an ancestor. Pure."""
+) -> list[ProcessRef]:
+    """Select the processes of the tokens from a census; never `ourselves` or an ancestor. Pure."""
     spared = _line_of(entries, ourselves)
     wanted = frozenset(tokens)
     todo = [entry.pid for entry in entries.values() if not wanted.isdisjoint(entry.tokens)]
     todo += [pid for pid in roots if pid in entries]
-    todo += [one.pid for one in known if _is_same(entries.get(one.pid), one)]
+    todo += [process.pid for process in known if _is_same(entries.get(process.pid), process)]
     children: dict[int, list[int]] = {}
     for entry in entries.values():
         children.setdefault(entry.parent, []).append(entry.pid)
-    chosen: dict[int, Victim] = {}
+    chosen: dict[int, ProcessRef] = {}
     seen: set[int] = set()
     while todo:
         pid = todo.pop()
@@ -81,23 +80,25 @@ def select(
         todo += children.get(pid, ())
         entry = entries[pid]
         if entry.is_alive:
-            chosen[pid] = Victim(pid, entry.create_time, entry.name)
+            chosen[pid] = ProcessRef(pid, entry.create_time, entry.name)
     return list(chosen.values())
 
 
-def signal_all(victims: Iterable[Victim], sig: signal.Signals) -> None:
-    """Send a signal to those that are still the processes they were when they were found."""
-    for victim in victims:
+def signal_all(processes: Iterable[ProcessRef], sig: signal.Signals) -> None:
+    """Send a signal to the processes that still exist."""
+    for process in processes:
         try:
-            _signal(victim, sig)
+            _signal(process, sig)
         except (ProcessLookupError, PermissionError):
-            pass  # gone already; or not ours to signal, and then end_all names it as a survivor
+            pass  # ended; or without permission, and then end_all reports it
 
 
-def end_all(token: str, root_pid: int | None, *, grace_seconds: float, known: Collection[Victim] = ()) -> list[Victim]:
-    """End every process of a run and return those that had to be ended; see `find` for the arguments.
+def end_all(
+    token: str, root_pid: int | None, *, grace_seconds: float, known: Collection[ProcessRef] = ()
+) -> list[ProcessRef]:
+    """End all processes of a run and return them; see `find` for the arguments.
 
-    SIGTERM first, SIGKILL once the grace is over. ProcessError names what survives even that.
+    SIGTERM first, SIGKILL after the grace. ProcessError names those that survive.
     """
     roots = () if root_pid is None else (root_pid,)
     return end_many((token,), roots=roots, grace_seconds=grace_seconds, known=known)
@@ -108,19 +109,19 @@ def end_many(
     *,
     roots: Collection[int] = (),
     grace_seconds: float,
-    known: Collection[Victim] = (),
-) -> list[Victim]:
-    """End every process of several runs at once."""
+    known: Collection[ProcessRef] = (),
+) -> list[ProcessRef]:
+    """End all processes of several runs."""
     deadline = time.monotonic() + grace_seconds
-    ended: dict[Victim, None] = {}
+    ended: dict[ProcessRef, None] = {}
     calm = 0
-    victims: list[Victim] = []
+    processes: list[ProcessRef] = []
     starts = _starts_of_ended(roots)
     for _ in range(SWEEP_LIMIT):
         remembered = {*known, *ended}
         entries = census.take()
-        victims = select(entries, tokens, roots=roots, known=remembered, ourselves=os.getpid())
-        if not victims:
+        processes = select(entries, tokens, roots=roots, known=remembered, ourselves=os.getpid())
+        if not processes:
             calm += 1
             if calm == CALM_SWEEPS or (not ended and is_conclusive(entries, starts)):
                 return list(ended)
@@ -129,29 +130,29 @@ def end_many(
         calm = 0
         patience = deadline - time.monotonic()
         if patience > 0:
-            fresh = [victim for victim in victims if victim not in ended]
+            fresh = [process for process in processes if process not in ended]
             signal_all(fresh, signal.SIGTERM)
-            signal_all(fresh, signal.SIGCONT)  # one that is stopped hears SIGTERM only when it goes on
+            signal_all(fresh, signal.SIGCONT)  # a stopped process handles SIGTERM only when it continues
         else:
-            signal_all(victims, signal.SIGKILL)
-        ended.update(dict.fromkeys(victims))
-        _wait_gone(victims, patience if patience > 0 else KILL_WAIT_SECONDS)
-    raise _survivors(victims)
+            signal_all(processes, signal.SIGKILL)
+        ended.update(dict.fromkeys(processes))
+        _wait_gone(processes, patience if patience > 0 else KILL_WAIT_SECONDS)
+    raise _survivors(processes)
 
 
 def _starts_of_ended(roots: Collection[int]) -> dict[int, float] | None:
-    """When these processes began, all of which have ended; None where one has not, or is not known."""
-    found = [census.look(pid) for pid in roots]
+    """Return the start times of these processes; None unless all have ended and are still listed."""
+    found = [census.find_process(pid) for pid in roots]
     entries = [entry for entry in found if entry is not None and not entry.is_alive]
     return {entry.pid: entry.create_time for entry in entries} if found and len(entries) == len(found) else None
 
 
 def is_conclusive(entries: Census, starts: Mapping[int, float] | None) -> bool:
-    """Whether one look that found nothing of a run is enough. Pure.
+    """Return whether one census without a process of the run is proof that none is left. Pure.
 
-    The roots had ended before it. What they left was listed then, unless its own parent ended while we looked: such a
-    parent had been listed, and was gone or a zombie when its turn came. And whoever is in an exec shows no environment
-    for a moment. Where none of these is to be seen among processes that are no older than the roots, nothing is left.
+    The roots had ended before it. A process that they left is in the census, unless its parent ended during it: then
+    that parent was missed or a zombie. And during an exec a process shows no environment. Where no process that is
+    younger than the roots is one of these, nothing is left.
     """
     if starts is None or entries.has_missed:
         return False
@@ -161,7 +162,7 @@ def is_conclusive(entries: Census, starts: Mapping[int, float] | None) -> bool:
 
 
 def _line_of(entries: Mapping[int, Entry], pid: int) -> set[int]:
-    """Return a process, its parent, and so on up; and the first process of the machine in any case."""
+    """Return a process and its ancestors, always with pid 0 and 1."""
     line = {0, 1}
     while pid not in line:
         line.add(pid)
@@ -169,19 +170,19 @@ def _line_of(entries: Mapping[int, Entry], pid: int) -> set[int]:
     return line
 
 
-def _is_same(entry: Entry | None, victim: Victim) -> bool:
-    return entry is not None and entry.create_time == victim.create_time
+def _is_same(entry: Entry | None, process: ProcessRef) -> bool:
+    return entry is not None and entry.create_time == process.create_time
 
 
-def _signal(victim: Victim, sig: signal.Signals) -> None:
-    # With a descriptor of the process the pid cannot change its owner between the look and the signal.
-    # Without one (not Linux, or an old kernel) the gap between the two is a few microseconds.
-    handle = _open_handle(victim.pid)
+def _signal(process: ProcessRef, sig: signal.Signals) -> None:
+    # With a pidfd the pid cannot be reused between the check and the signal. Without one (not Linux, or an old
+    # kernel) there is a gap of a few microseconds.
+    handle = _open_handle(process.pid)
     try:
-        if not _is_same(census.look(victim.pid), victim):
+        if not _is_same(census.find_process(process.pid), process):
             return
         if handle is None:
-            os.kill(victim.pid, sig)
+            os.kill(process.pid, sig)
         else:
             signal.pidfd_send_signal(handle, sig)
     finally:
@@ -200,24 +201,24 @@ def _open_handle(pid: int) -> int | None:
         return None
 
 
-def _wait_gone(victims: Iterable[Victim], seconds: float) -> None:
+def _wait_gone(processes: Iterable[ProcessRef], seconds: float) -> None:
     deadline = time.monotonic() + seconds
-    left = list(victims)
-    while left := [victim for victim in left if _is_alive(victim)]:
+    left = list(processes)
+    while left := [process for process in left if _is_alive(process)]:
         if time.monotonic() >= deadline:
             return
-        time.sleep(LOOK_SECONDS)
+        time.sleep(POLL_SECONDS)
 
 
-def _is_alive(victim: Victim) -> bool:
-    entry = census.look(victim.pid)
-    return entry is not None and _is_same(entry, victim) and entry.is_alive
+def _is_alive(process: ProcessRef) -> bool:
+    entry = census.find_process(process.pid)
+    return entry is not None and _is_same(entry, process) and entry.is_alive
 
 
-def _survivors(victims: list[Victim]) -> ProcessError:
-    names = ", ".join(f"{victim.name} ({victim.pid})" for victim in victims) or "new ones all the time"
+def _survivors(processes: list[ProcessRef]) -> ProcessError:
+    names = ", ".join(f"{process.name} ({process.pid})" for process in processes) or "they fork too fast"
     return ProcessError(
         f"processes of the run could not be ended: {names}",
-        remedy="Look at them with ps; one that waits for a broken disk ends only when the disk answers.",
-        payload=tuple(victims),
+        remedy="Check them with ps; a process that waits for a disk ends only when the disk responds.",
+        payload=tuple(processes),
     )

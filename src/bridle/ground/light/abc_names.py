@@ -1,6 +1,6 @@
-"""What annotations speak of, for modules that hooks import: `collections.abc` would bring all of `collections` along.
+"""The names of `collections.abc` for annotations in hooks, without importing `collections`.
 
-These are the very same names; the interpreter itself keeps them in a module of its own, which is loaded at every start.
+The interpreter has these classes in a module that is loaded at every start.
 """
 
 from __future__ import annotations

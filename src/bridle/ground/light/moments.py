@@ -1,4 +1,4 @@
-"""Moments as text without `datetime`, whose import costs more than a hook's whole arithmetic."""
+"""Times as text without `datetime`, which is slow to import."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import time
 
 
 def iso(nanoseconds: int) -> str:
-    """A moment since the epoch, in UTC with milliseconds: `2026-11-15T02:46:55.123Z`."""
+    """Format nanoseconds since the epoch: `2026-11-15T02:46:55.123Z`."""
     seconds, rest = divmod(nanoseconds, 1_000_000_000)
     moment = time.gmtime(seconds)
     day = f"{moment.tm_year:04d}-{moment.tm_mon:02d}-{moment.tm_mday:02d}"
@@ -15,7 +15,7 @@ def iso(nanoseconds: int) -> str:
 
 
 def epoch_seconds(text: str) -> int | None:
-    """The moment that `2026-11-15T02:46:55Z` names, in whole seconds since the epoch; None for any other form."""
+    """Parse `2026-11-15T02:46:55Z` to seconds since the epoch; return None for any other form."""
     day, _, clock = text.removesuffix("Z").partition("T")
     numbers = [*day.split("-"), *clock.partition(".")[0].split(":")]
     if not text.endswith("Z") or len(numbers) != 6 or not all(_is_number(number) for number in numbers):
@@ -31,7 +31,7 @@ def _is_number(text: str) -> bool:
 
 
 def _days(year: int, month: int, date: int) -> int:
-    """Days since the epoch; a year begins in March here, so that the leap day is its last."""
+    """Return days since the epoch; a year starts in March here, so that the leap day is its last."""
     months = (month + 9) % 12
     year -= month <= 2
     return year * 365 + year // 4 - year // 100 + year // 400 + (months * 153 + 2) // 5 + date - 1 - 719_468

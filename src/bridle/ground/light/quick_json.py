@@ -1,7 +1,7 @@
-"""JSON without the module `json`, whose import brings regular expressions along: more than a hook's whole work.
+"""JSON without importing `json`, which imports regular expressions and takes longer than all of a hook.
 
-The interpreter's own scanner and encoder, which `json` uses too, are called here without it. Whatever they do not take,
-and every error, is left to `json`: the answer is the same in all cases, a test compares them.
+Calls the C scanner and encoder that `json` uses. What they do not support, and every error, is left to `json`: the
+result is always the same; a test compares them.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ _INDENT = "  "
 
 
 def loads(text: str | bytes) -> object:
-    """What `json.loads` gives."""
-    found = _quickly(_SCAN, text)
+    """Parse as `json.loads` does."""
+    found = _scan_fast(_SCAN, text)
     if found is not _NOTHING:
         return found
     import json
@@ -28,8 +28,8 @@ def loads(text: str | bytes) -> object:
 
 
 def strict(text: str | bytes) -> object:
-    """The same for what every implementation calls JSON: NaN and Infinity are refused with a ValueError."""
-    found = _quickly(_STRICT_SCAN, text)
+    """Parse strict JSON: NaN and Infinity raise ValueError."""
+    found = _scan_fast(_STRICT_SCAN, text)
     if found is not _NOTHING:
         return found
     import json
@@ -38,11 +38,11 @@ def strict(text: str | bytes) -> object:
 
 
 def pretty(value: object) -> str:
-    """A document for people: two spaces, letters as they are; NaN is refused with a ValueError."""
+    """Encode with an indent of two spaces, without ASCII escapes; NaN raises ValueError."""
     if _QUOTE is not None:
         parts: list[str] = []
         try:
-            _lay_out(value, "\n", parts.append, _QUOTE)
+            _write_value(value, "\n", parts.append, _QUOTE)
             return "".join(parts)
         except (_NotPlain, RecursionError):
             pass
@@ -52,7 +52,7 @@ def pretty(value: object) -> str:
 
 
 def compact(value: object) -> str:
-    """A document on one line, in ASCII; NaN is refused with a ValueError."""
+    """Encode on one line, in ASCII; NaN raises ValueError."""
     if _MAKE_ENCODER is not None:
         encode = _MAKE_ENCODER({}, _refuse_value, _QUOTE_ASCII, None, ":", ",", *_AS_GIVEN)
         return "".join(encode(value, 0))
@@ -62,7 +62,7 @@ def compact(value: object) -> str:
 
 
 def compact_sorted(value: object) -> str:
-    """The same, equal for equal documents: the keys of objects are sorted."""
+    """Encode on one line with sorted keys: equal for equal documents."""
     if _SORTED is not None:
         return "".join(_SORTED(value, 0))
     import json
@@ -71,11 +71,11 @@ def compact_sorted(value: object) -> str:
 
 
 class _NotPlain(Exception):
-    """A value, or a key, of a type that the plain way does not write."""
+    """A value or a key of a type that is left to `json`."""
 
 
 class _Rules:
-    """What the interpreter's scanner wants to know, as `json` tells it."""
+    """The options that the C scanner reads."""
 
     strict = True
     object_hook = None
@@ -102,69 +102,69 @@ def _refuse_value(value: object) -> object:
     raise TypeError(f"Object of type {type(value).__name__} is not JSON serializable")
 
 
-def _quickly(scan: Scan | None, text: str | bytes) -> object:
-    """The value, or _NOTHING where `json` must say what is wrong."""
+def _scan_fast(scan: Scan | None, text: str | bytes) -> object:
+    """Return the value; _NOTHING where `json` must raise the error."""
     if scan is None:
         return _NOTHING
     try:
         plain = (text if isinstance(text, str) else text.decode()).strip(_WHITESPACE)
         value, end = scan(plain, 0)
     except (StopIteration, ValueError, RecursionError, SystemError):
-        # SystemError: before Python 3.12 the scanner cannot say what is wrong while `json` is not loaded.
+        # SystemError: before Python 3.12 the scanner cannot raise its error while `json` is not loaded.
         return _NOTHING
     return value if end == len(plain) else _NOTHING
 
 
-def _lay_out(value: object, newline: str, say: Callable[[str], None], quote: Callable[[str], str]) -> None:
+def _write_value(value: object, newline: str, write: Callable[[str], None], quote: Callable[[str], str]) -> None:
     kind = type(value)
     if kind is str:
-        say(quote(value))  # type: ignore[arg-type]  # its type was just looked at, which a checker cannot see
+        write(quote(value))  # type: ignore[arg-type]  # its type was just checked
     elif kind is dict:
-        _lay_out_object(value, newline, say, quote)  # type: ignore[arg-type]  # the same
+        _write_object(value, newline, write, quote)  # type: ignore[arg-type]  # the same
     elif kind is list or kind is tuple:
-        _lay_out_list(value, newline, say, quote)  # type: ignore[arg-type]  # the same
+        _write_list(value, newline, write, quote)  # type: ignore[arg-type]  # the same
     elif value is None:
-        say("null")
+        write("null")
     elif kind is bool:
-        say("true" if value else "false")
+        write("true" if value else "false")
     elif kind is int or (kind is float and value - value == 0):  # type: ignore[operator]  # not NaN, not infinite
-        say(repr(value))
+        write(repr(value))
     else:
         raise _NotPlain
 
 
-def _lay_out_object(
-    value: dict[object, object], newline: str, say: Callable[[str], None], quote: Callable[[str], str]
+def _write_object(
+    value: dict[object, object], newline: str, write: Callable[[str], None], quote: Callable[[str], str]
 ) -> None:
     if not value:
-        say("{}")
+        write("{}")
         return
     inner = newline + _INDENT
     before = "{" + inner
     for key, item in value.items():
         if type(key) is not str:
             raise _NotPlain
-        say(before)
-        say(quote(key))
-        say(": ")
-        _lay_out(item, inner, say, quote)
+        write(before)
+        write(quote(key))
+        write(": ")
+        _write_value(item, inner, write, quote)
         before = "," + inner
-    say(newline + "}")
+    write(newline + "}")
 
 
-def _lay_out_list(
-    value: list[object] | tuple[object, ...], newline: str, say: Callable[[str], None], quote: Callable[[str], str]
+def _write_list(
+    value: list[object] | tuple[object, ...], newline: str, write: Callable[[str], None], quote: Callable[[str], str]
 ) -> None:
     if not value:
-        say("[]")
+        write("[]")
         return
     inner = newline + _INDENT
     before = "[" + inner
     for item in value:
-        say(before)
-        _lay_out(item, inner, say, quote)
+        write(before)
+        _write_value(item, inner, write, quote)
         before = "," + inner
-    say(newline + "]")
+    write(newline + "]")
 
 
 _SCAN: Scan | None = None
@@ -173,7 +173,7 @@ _SORTED: Encode | None = None
 _MAKE_ENCODER: Callable[..., Encode] | None = None
 _QUOTE: Callable[[str], str] | None = None
 _QUOTE_ASCII: Callable[[str], str] | None = None
-# A debug build ends the process where the scanner cannot say what is wrong.
+# In a debug build the scanner aborts the process where it cannot raise its error.
 if not hasattr(sys, "gettotalrefcount"):
     try:
         import _json
@@ -182,7 +182,7 @@ if not hasattr(sys, "gettotalrefcount"):
         _STRICT_SCAN = _json.make_scanner(_Rules(_refuse_constant))  # type: ignore[arg-type]  # the same
         _QUOTE, _QUOTE_ASCII = _json.encode_basestring, _json.encode_basestring_ascii
         _MAKE_ENCODER = _json.make_encoder
-        # Made once: making an encoder takes four times as long as using it.
+        # Created once: that takes four times as long as using it.
         _SORTED = _json.make_encoder(None, _refuse_value, _QUOTE_ASCII, None, ":", ",", *_BY_KEY)
     except (ImportError, AttributeError, TypeError):
-        pass  # an interpreter without them, or with others: `json` knows what to do there
+        pass  # another interpreter: use `json`

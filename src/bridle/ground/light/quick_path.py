@@ -1,7 +1,7 @@
-"""Paths for programs that start many times a minute, whose work takes less time than importing `pathlib` does.
+"""Paths for hooks, whose work takes less time than importing `pathlib`.
 
-`Path` is pathlib's own wherever that is loaded already, which is everywhere but in a hook. In a hook it is a
-`QuickPath`: it joins, names and becomes text; asked for anything else it turns into pathlib's and is as good as that.
+`Path` is pathlib's where that is loaded already, which is everywhere but in a hook. In a hook it is `QuickPath`, which
+joins and names; any other attribute is that of a pathlib path.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ import sys
 
 __all__ = ["Path", "QuickPath"]
 
-TYPE_CHECKING = False  # `typing` is as heavy; type checkers know the name
+TYPE_CHECKING = False  # `typing` is slow to import; type checkers know the name
 
 
 class QuickPath:
-    """A path that joins and names; never changed once made."""
+    """An immutable path with a few of pathlib's methods."""
 
     __slots__ = ("_text",)
 

@@ -28,7 +28,7 @@ def take(run: Path, owner: str, *, wait_seconds: float) -> FileLock:
     _wait_for_others(run, deadline)  # before taking ours: a failure here creates no lock file
     left = max(0.0, deadline - time.monotonic())
     path = run / layout.LOCK_FILE
-    lock = FileLock.hold(path, holder=owner, wait_seconds=left, ask_again_seconds=ASK_AGAIN_SECONDS)
+    lock = FileLock.hold(path, holder=owner, wait_seconds=left, poll_seconds=ASK_AGAIN_SECONDS)
     try:
         _wait_for_others(run, deadline)
     except BaseException:

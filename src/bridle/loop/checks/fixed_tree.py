@@ -65,7 +65,7 @@ async def fixed_tree(context: RunContext) -> AsyncIterator[CheckedTree]:
         FileLock.hold, stem.with_suffix(".lock"), holder=f"checks of {context.run}", wait_seconds=LOCK_SECONDS
     )
     try:
-        lock.outlive_us()
+        lock.hold_until_agents_end()
         await _revert_interrupted(context, stem)
         start = baseline.find(context)
         untracked = start.untracked if start is not None else ()

@@ -58,7 +58,7 @@ async def checkout(context: RunContext, tree: str, *, task: str) -> AsyncIterato
     key = setup_key(commands(context), await listing(context.git, tree))
     name, lock = _take_slot(root, key)
     try:
-        lock.outlive_us()
+        lock.hold_until_agents_end()
         copy = Worktree(name, root / name, None)
         inside = context.in_working_copy(copy.folder).with_variables(
             moved(context.environment, context.folder, copy.folder)

@@ -14,7 +14,7 @@ from bridle.engine.drive.driver import LIMIT, UNUSABLE, DriveOptions, DriveResul
 from bridle.engine.hooks.run_hooks import Hooks
 from bridle.errors import LockHeld, UsageError
 from bridle.ground import clock, ids
-from bridle.ground.threads import in_thread, undisturbed
+from bridle.ground.threads import in_thread, wait_uncancelled
 from bridle.journal.stores.create import NewRun, create_run
 from bridle.journal.stores.file_store import FileStore
 from bridle.loop import effects
@@ -218,7 +218,7 @@ async def drive_run(
 
 
 async def _replayed_receipt(store: FileStore) -> Receipt:
-    return await undisturbed(in_thread(lambda: current_state.replay_receipt(store), name="replaying the run"))
+    return await wait_uncancelled(in_thread(lambda: current_state.replay_receipt(store), name="replaying the run"))
 
 
 async def _context(run: Path, inputs: RunInputs, environment: Mapping[str, str], say: Say) -> RunContext:

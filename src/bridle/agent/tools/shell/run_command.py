@@ -11,10 +11,10 @@ from bridle.agent.tools.shell.output_spool import OutputSpool
 from bridle.agent.tools.shell.running_command import CommandEnd
 from bridle.errors import ProcessError
 from bridle.ground.children import light_child
-from bridle.ground.children.light_child import Console
+from bridle.ground.children.light_child import LightChild
 from bridle.ground.children.spawn import Spawn
 from bridle.ground.descendants import keeper_client, terminate
-from bridle.ground.threads import in_thread, undisturbed
+from bridle.ground.threads import in_thread, wait_uncancelled
 
 # The output of a finished command is already in the pipe. This is for filters it did not wait for (`> >(tee log)`).
 DRAIN_SECONDS = 0.05
@@ -35,7 +35,7 @@ async def end_leftovers(token: str) -> None:
         work = in_thread(
             lambda: terminate.end_all(token, None, grace_seconds=END_GRACE_SECONDS), name="ending what commands left"
         )
-        await undisturbed(work)
+        await wait_uncancelled(work)
     finally:
         keeper_client.drop(token)
 
@@ -54,7 +54,7 @@ class Command:
         tokens: tuple[str, str],
         preamble: str,
         on_folder: Callable[[str], bool],
-        on_left: Callable[[Console], None],
+        on_left: Callable[[LightChild], None],
     ) -> None:
         """Start it with two tokens: the session's and its own.
 
@@ -85,10 +85,10 @@ class Command:
 
     async def finish(self, *, moves: bool) -> CommandEnd:
         """Read the last output of an ended command and, with `moves`, the directory it ended in."""
-        await self._console.settle(limit_seconds=DRAIN_SECONDS)
+        await self._console.drain(limit_seconds=DRAIN_SECONDS)
         folder = self._read_note()
         code = self._console.exit_code
-        if not self._console.let_go():
+        if not self._console.release():
             self._on_left(self._console)
         self.spool.close()
         assert code is not None  # noqa: S101  # for the type checker: the command has ended

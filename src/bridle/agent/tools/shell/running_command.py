@@ -39,7 +39,7 @@ class LeftoverOutput(Protocol):
     """The output of an ended command that processes it left running still hold open."""
 
     @property
-    def is_silent(self) -> bool:
+    def is_output_closed(self) -> bool:
         """Whether no process can write to it any more."""
 
     def close(self) -> None:

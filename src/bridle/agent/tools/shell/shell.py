@@ -77,7 +77,7 @@ class Shell:
 
     def _keep(self, left: LeftoverOutput) -> None:
         """Keep reading the output of leftover processes until it is closed or the session ends."""
-        self._left = [output for output in self._left if not output.is_silent]
+        self._left = [output for output in self._left if not output.is_output_closed]
         self._left.append(left)
 
     def _move(self, folder: str) -> bool:
