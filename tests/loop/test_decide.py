@@ -163,9 +163,9 @@ def test_other_bounds_change_only_what_they_name() -> None:
 
 
 def test_bounds_are_shown_in_words() -> None:
-    assert Limits().words() == "at most 50 iterations, 5 tries a task, 8 hours, 20 USD"
+    assert Limits().describe() == "at most 50 iterations, 5 tries a task, 8 hours, 20 USD"
     one = Limits(max_iterations=1, tries=1, max_seconds=3600.0, max_cost_usd=0.5)
-    assert one.words() == "at most 1 iteration, 1 try a task, 1 hour, 0.5 USD"
+    assert one.describe() == "at most 1 iteration, 1 try a task, 1 hour, 0.5 USD"
 
 
 @pytest.mark.parametrize(
@@ -176,7 +176,7 @@ def test_bounds_are_shown_in_words() -> None:
     ],
 )
 def test_a_bound_of_time_is_shown_in_the_largest_whole_unit(seconds: float, words: str) -> None:
-    assert f", {words}, " in Limits(max_seconds=seconds).words()
+    assert f", {words}, " in Limits(max_seconds=seconds).describe()
 
 
 @pytest.mark.parametrize(

@@ -231,16 +231,16 @@ def _killed_by_its_check(here: Scene, command: str) -> None:
     args = {"task": "T", "iteration": 1, "checks": [{"command": command, "of": "task"}]}
     code = (
         "import asyncio, json, sys, os, pathlib; from tests.loop.fixtures.repositories import reopen;"
-        "from bridle.loop.performers.check import check;"
+        "from bridle.loop.effects import CheckArgs; from bridle.loop.performers.check import check;"
         "os.environ['BRIDLE_TO_KILL'] = str(os.getpid());"
-        "asyncio.run(check(json.loads(sys.argv[2]), reopen(pathlib.Path(sys.argv[1])).context))"
+        "asyncio.run(check(CheckArgs.from_json(json.loads(sys.argv[2])), reopen(pathlib.Path(sys.argv[1])).context))"
     )
     words = [sys.executable, "-c", code, str(here.folder), json.dumps(args)]
     done = subprocess.run(words, cwd=ROOT, capture_output=True, timeout=120, check=False)
     assert done.returncode == -9, done.stderr.decode()
 
 
-def test_what_was_there_before_a_check_that_was_cut_off_is_put_back(here: Scene) -> None:
+def test_the_tree_before_an_interrupted_check_is_restored(here: Scene) -> None:
     here.write({"work.txt": "unsaved\n"})
     _killed_by_its_check(here, "rm a.txt work.txt; echo junk > junk.txt; kill -9 $BRIDLE_TO_KILL; sleep 4324")
     told = here.check("cat a.txt work.txt; ls")

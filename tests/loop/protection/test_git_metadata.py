@@ -95,8 +95,8 @@ def test_the_commit_of_an_earlier_task_stays_what_it_is(tmp_path: Path, moves: s
 def test_where_nothing_was_done_nothing_is_told(tmp_path: Path) -> None:
     here = loop(tmp_path, ONE, WORKS)
     assert reports(run(here, 0)) == {}
-    assert git_metadata.look(here.folder) == git_metadata.look(here.folder)
+    assert git_metadata.read_metadata(here.folder) == git_metadata.read_metadata(here.folder)
 
 
 def test_a_folder_that_is_no_repository_has_nothing_to_see(tmp_path: Path) -> None:
-    assert git_metadata.look(tmp_path) == git_metadata.Seen(None, {}, {})
+    assert git_metadata.read_metadata(tmp_path) == git_metadata.GitMetadata(None, {}, {})

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bridle.loop.protection.suites.read_suite import may_hold_tests, suite_of
-from bridle.loop.protection.weakened_tests import weakened
+from bridle.loop.protection.weakened_tests import find_weakened
 
 PYTHON = """import pytest
 
@@ -137,12 +137,12 @@ def test_what_became_of_a_test_is_told(path: str, text: str, old: str, new: str,
     assert old in text
     assert may_hold_tests(path)
     assert suite_of(path, text).by_name
-    assert [report.what for report in weakened({path: text}, {path: text.replace(old, new, 1)})] == said
+    assert [report.what for report in find_weakened({path: text}, {path: text.replace(old, new, 1)})] == said
 
 
 def test_a_file_that_is_deleted_is_told_with_its_tests() -> None:
     many = "".join(f"def test_{n}():\n    assert f({n})\n" for n in range(8))
-    reports = weakened({"tests/test_a.py": many, "tests/empty.py": ""}, {})
+    reports = find_weakened({"tests/test_a.py": many, "tests/empty.py": ""}, {})
     assert [(report.path, report.what) for report in reports] == [
         ("tests/test_a.py", "it was deleted with 8 tests (test_0, test_1, test_2, test_3, test_4 and 3 more)")
     ]
@@ -150,13 +150,13 @@ def test_a_file_that_is_deleted_is_told_with_its_tests() -> None:
 
 def test_a_test_that_was_moved_is_still_there() -> None:
     half, rest = PYTHON[: PYTHON.index("class")], PYTHON[PYTHON.index("class") :]
-    assert weakened({"tests/test_a.py": PYTHON}, {"tests/test_a.py": half, "tests/test_b.py": rest}) == []
-    assert weakened({"tests/test_a.py": PYTHON}, {"tests/unit/test_a.py": PYTHON}) == []
+    assert find_weakened({"tests/test_a.py": PYTHON}, {"tests/test_a.py": half, "tests/test_b.py": rest}) == []
+    assert find_weakened({"tests/test_a.py": PYTHON}, {"tests/unit/test_a.py": PYTHON}) == []
 
 
 def test_of_two_tests_of_one_name_one_may_not_go_unseen() -> None:
     twice = SCRIPT + SCRIPT
-    assert [one.what for one in weakened({"a.test.js": twice}, {"a.test.js": SCRIPT})] == [
+    assert [one.what for one in find_weakened({"a.test.js": twice}, {"a.test.js": SCRIPT})] == [
         "3 tests (sums #2, adds #2, subtracts #2) deleted"
     ]
 
@@ -186,4 +186,4 @@ def test_where_tests_may_be(path: str, expected: bool) -> None:
 )
 @given(text=st.text(alphabet="ab#[]@(){}'\"\n\t :=>testifdxoln.*/", max_size=80))
 def test_any_text_can_be_read(path: str, text: str) -> None:
-    assert weakened({path: text}, {path: text}) == []
+    assert find_weakened({path: text}, {path: text}) == []

@@ -30,8 +30,8 @@ from bridle.loop.process.receipt import Receipt
 from bridle.loop.process.task_state import VERIFIED
 from bridle.loop.run_inputs import read_inputs
 from bridle.loop.settings.bridle_toml import load_settings
-from bridle.loop.working_copy.run_lock import check_free, occupied
-from bridle.loop.working_copy.run_worktrees import folder_of
+from bridle.loop.working_copy.run_lock import check_unlocked, hold_working_copy
+from bridle.loop.working_copy.run_worktrees import worktree_folder
 from bridle.views.terminal import receipt as receipts
 from bridle.views.terminal.escape_controls import escape_unprintable
 
@@ -77,12 +77,12 @@ async def create_run(
     for line in agents if introduction is None else introduction:
         say(line)
     if not settings.uses_worktrees:
-        check_free(request.repository)
+        check_unlocked(request.repository)
     run = await create(request, _runs_of(request.repository, environment), environment)
-    say(f"run {run.name}: {tasks} {'task' if tasks == 1 else 'tasks'}; {settings.limits.words()}")
+    say(f"run {run.name}: {tasks} {'task' if tasks == 1 else 'tasks'}; {settings.limits.describe()}")
     if settings.uses_worktrees:
         at_once = f", {settings.parallel} tasks at once" if settings.parallel > 1 else ""
-        say(f"working in {folder_of(request.repository, run.name)}{at_once}; your working copy is not touched")
+        say(f"working in {worktree_folder(request.repository, run.name)}{at_once}; your working copy is not touched")
     if resume is not None:
         say(f"Ctrl-C is safe: `{resume}` continues the run")
     return run
@@ -183,4 +183,4 @@ def _working_copy(run: Path) -> AbstractAsyncContextManager[None]:
     inputs = read_inputs(store.inputs())
     if store.standing().end == COMPLETED or inputs is None or inputs.settings.uses_worktrees:
         return nullcontext()
-    return occupied(Path(inputs.repository), run.name)
+    return hold_working_copy(Path(inputs.repository), run.name)

@@ -21,7 +21,7 @@ from bridle.ground.lock import FileLock
 from bridle.loop.checks.setup_commands import commands, listing, run_setup, setup_key
 from bridle.loop.effect_results import CheckResult
 from bridle.loop.working_copy.run_context import RunContext
-from bridle.loop.working_copy.run_worktrees import bring_own_check, moved
+from bridle.loop.working_copy.run_worktrees import copy_user_check, redirect_variables
 from bridle.workspace import snapshot, worktree
 from bridle.workspace.git import Git
 from bridle.workspace.worktree import FOLDER, Worktree
@@ -61,12 +61,12 @@ async def checkout(context: RunContext, tree: str, *, task: str) -> AsyncIterato
         lock.hold_until_agents_end()
         copy = Worktree(name, root / name, None)
         inside = context.in_working_copy(copy.folder).with_variables(
-            moved(context.environment, context.folder, copy.folder)
+            redirect_variables(context.environment, context.folder, copy.folder)
         )
         failed = None
         if not await _reuse(context, copy, tree):
             failed = await _create(context, inside, copy, tree, task)
-        bring_own_check(context.workspace, copy.folder)
+        copy_user_check(context.workspace, copy.folder)
         yield Checkout(inside, failed)
         await _remove_old(context, root, name)
     finally:

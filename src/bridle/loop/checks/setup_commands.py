@@ -13,7 +13,7 @@ from bridle.loop.checks.run_check import run_check
 from bridle.loop.effect_results import CheckResult
 from bridle.loop.effects import OF_GUARD, Check
 from bridle.loop.working_copy.run_context import RunContext
-from bridle.loop.working_copy.run_worktrees import put, read_note, write_note
+from bridle.loop.working_copy.run_worktrees import read_note, restore_tree, write_note
 from bridle.workspace.git import Git
 
 LOCK_FILES = frozenset(
@@ -51,7 +51,7 @@ async def run_setup(context: RunContext, *, task: str) -> CheckResult | None:
     return None
 
 
-async def set_up(context: RunContext, tree: str, *, task: str) -> CheckResult | None:
+async def ensure_setup(context: RunContext, tree: str, *, task: str) -> CheckResult | None:
     """Run the setup in a worktree with the files of `tree`, unless its key is unchanged.
 
     Its changes to files of the tree are reverted. Files that it adds are noted: they are not part of any task's work.
@@ -68,7 +68,7 @@ async def set_up(context: RunContext, tree: str, *, task: str) -> CheckResult | 
     names = await context.git.names("ls-files", "-z", "--others", "--exclude-standard")
     made = tuple(name for name in names if not name.endswith("/"))
     write_note(context.folder, replace(note, setup=key, made=made))
-    await put(context, tree)
+    await restore_tree(context, tree)
     return None
 
 

@@ -31,9 +31,9 @@ from bridle.loop.run_inputs import RunInputs, read_inputs
 from bridle.loop.settings.model import Settings
 from bridle.loop.user_messages import UserMessageReader
 from bridle.loop.working_copy import stale_git_locks
-from bridle.loop.working_copy.refs import branch_of
+from bridle.loop.working_copy.refs import run_branch
 from bridle.loop.working_copy.run_context import RunContext, run_context, with_direnv
-from bridle.loop.working_copy.run_worktrees import folder_of
+from bridle.loop.working_copy.run_worktrees import worktree_folder
 from bridle.workspace import snapshot
 from bridle.workspace.git import Git
 
@@ -137,7 +137,7 @@ async def create(request: RunRequest, runs: Path, environment: Mapping[str, str]
         run=run_id,
         repository=str(request.repository),
         base=request.base,
-        branch=branch_of(run_id),
+        branch=run_branch(run_id),
         came_from=request.came_from,
         plan=request.plan,
         settings=request.settings,
@@ -160,7 +160,10 @@ def _worktrees(request: RunRequest, run_id: str) -> tuple[str, ...]:
         return ()
     parallel = request.settings.parallel
     workers = range(1, parallel + 1) if parallel > 1 else ()
-    folders = [folder_of(request.repository, run_id), *(folder_of(request.repository, run_id, n) for n in workers)]
+    folders = [
+        worktree_folder(request.repository, run_id),
+        *(worktree_folder(request.repository, run_id, n) for n in workers),
+    ]
     return tuple(str(folder) for folder in folders)
 
 

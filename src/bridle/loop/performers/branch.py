@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from bridle.errors import UsageError
 from bridle.loop.checks.fixed_tree import stage_work
-from bridle.loop.checks.setup_commands import set_up
+from bridle.loop.checks.setup_commands import ensure_setup
 from bridle.loop.effect_results import CommitResult, PrepareResult, RollbackResult
 from bridle.loop.effects import CommitArgs, MergeArgs, PrepareArgs, RollbackArgs
 from bridle.loop.performers import pre_hooks
 from bridle.loop.process.task_state import Verdict
 from bridle.loop.protection import baseline
-from bridle.loop.working_copy.refs import branch_of
+from bridle.loop.working_copy.refs import run_branch
 from bridle.loop.working_copy.run_context import RunContext
 from bridle.run.logs import exclude_from_git
 from bridle.workspace import snapshot
@@ -33,7 +33,7 @@ RECENT = 50
 async def prepare(_args: PrepareArgs, context: RunContext) -> PrepareResult:
     """Check out the run's branch, create it where needed, and record the baseline."""
     exclude_from_git(context.workspace)
-    git, branch = context.git, branch_of(context.run)
+    git, branch = context.git, run_branch(context.run)
     if await git.branch() != branch:
         exists = await git.object(f"refs/heads/{branch}") is not None
         if not exists:
@@ -42,7 +42,7 @@ async def prepare(_args: PrepareArgs, context: RunContext) -> PrepareResult:
         await git.run("-c", "core.hooksPath=/dev/null", "checkout", "--quiet", *target)
     failed = None
     if context.repository is not None and context.settings.parallel == 1:  # else each worker has its own worktree
-        failed = await set_up(context, await git.tree_of(context.base), task="prepare")
+        failed = await ensure_setup(context, await git.tree_of(context.base), task="prepare")
     start = await baseline.record(context)
     return PrepareResult(
         branch=branch, base=context.base, protected=tuple(start.lines()), origin=start.digest, setup=failed
@@ -54,7 +54,7 @@ async def return_to_branch(context: RunContext) -> None:
 
     On another branch, files that it does not have would count as deleted.
     """
-    git, branch = context.git, branch_of(context.run)
+    git, branch = context.git, run_branch(context.run)
     there = await git.branch()
     if there == branch:
         return
@@ -86,7 +86,7 @@ async def keep_branch(context: RunContext, *, head: str | None = None) -> bool:
     """
     if context.worker is not None:
         return await _keep_detached(context.git, head)
-    git, branch = context.git, branch_of(context.run)
+    git, branch = context.git, run_branch(context.run)
     has_left = await git.branch() != branch
     if has_left:
         if head is not None and await git.object(f"refs/heads/{branch}") is None:
@@ -137,7 +137,7 @@ async def make_commit(args: CommitArgs, context: RunContext) -> CommitResult:
     if found is not None and args.tree in (None, found_tree := await git.tree_of(found)):
         return CommitResult(commit=found, head=found, tree=found_tree, found=True)
     message = commit_message(args, context)
-    refused = await pre_hooks.before_commit(args, context, branch_of(context.run), message)
+    refused = await pre_hooks.before_commit(args, context, run_branch(context.run), message)
     if refused is not None:
         return CommitResult(refused=refused)
     staged = await stage_work(context)  # without the user's own untracked files

@@ -11,13 +11,13 @@ Each can be repeated: it starts from what is in its arguments, and only `land` m
 from __future__ import annotations
 
 from bridle.loop.checks.fixed_tree import work_tree
-from bridle.loop.checks.setup_commands import set_up
+from bridle.loop.checks.setup_commands import ensure_setup
 from bridle.loop.effect_results import KeepResult, LandResult, MergeResult, TakeResult
 from bridle.loop.effects import KeepArgs, LandArgs, MergeArgs, TakeArgs
 from bridle.loop.performers.branch import commit_message, keep_branch
-from bridle.loop.working_copy.refs import KEPT, branch_of, kept_ref
+from bridle.loop.working_copy.refs import KEPT, kept_ref, run_branch
 from bridle.loop.working_copy.run_context import RunContext
-from bridle.loop.working_copy.run_worktrees import stand_at
+from bridle.loop.working_copy.run_worktrees import check_out
 from bridle.workspace import snapshot
 from bridle.workspace.git import Git
 from bridle.workspace.merge import Conflicts, merged_tree
@@ -29,9 +29,9 @@ SHOWN_NAMES = 50
 async def take(args: TakeArgs, context: RunContext) -> TakeResult:
     """Prepare a worker's copy for a task."""
     git, tip = context.git, args.tip
-    await stand_at(context, tip)
+    await check_out(context, tip)
     tree = await git.tree_of(tip)
-    failed = await set_up(context, tree, task=args.task)
+    failed = await ensure_setup(context, tree, task=args.task)
     if args.kept is None:
         return TakeResult(head=tip, tree=tree, setup=failed)
     merged = await merged_tree(git, tip, args.kept)
@@ -44,7 +44,7 @@ async def take(args: TakeArgs, context: RunContext) -> TakeResult:
             conflicts_with=await _conflicting_tasks(context, merged, tip, args.kept),
             message=merged.details,
         )
-    await stand_at(context, tip, merged)
+    await check_out(context, tip, merged)
     return TakeResult(head=tip, tree=merged, setup=failed)
 
 
@@ -73,15 +73,15 @@ async def merge(args: MergeArgs, context: RunContext) -> MergeResult:
     if tree != await git.tree_of(tip):
         merged = commit if await _is_child_of(git, commit, tip) else await _commit(args, context, tree)
     head = merged or tip
-    await stand_at(context, head)
-    failed = await set_up(context, tree, task=args.task)
+    await check_out(context, head)
+    failed = await ensure_setup(context, tree, task=args.task)
     kept = await _hold(context, args, head)
     return MergeResult(commit=merged, head=head, tree=tree, kept=kept, setup=failed)
 
 
 async def land(args: LandArgs, context: RunContext) -> LandResult:
     """Move the run's branch and the files of its own copy; anything else found there is saved first."""
-    git, branch = context.git, branch_of(context.run)
+    git, branch = context.git, run_branch(context.run)
     now = await git.object(f"refs/heads/{branch}")
     if now is not None and now not in (args.commit, args.tip):
         ref = f"{KEPT}{context.run.lower()}/moved-{now}"

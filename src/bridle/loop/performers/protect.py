@@ -16,12 +16,12 @@ from bridle.loop.performers.branch import last_of_run
 from bridle.loop.protection import baseline, file_states, untracked_files
 from bridle.loop.protection.baseline import Baseline
 from bridle.loop.protection.file_states import Entry
-from bridle.loop.protection.newly_ignored import hidden_files
+from bridle.loop.protection.newly_ignored import newly_ignored_files
 from bridle.loop.protection.repairs import ExpectedFile, Repair, apply, repairs
 from bridle.loop.protection.reports import Report
 from bridle.loop.protection.suites.read_suite import may_hold_tests
 from bridle.loop.protection.tree_changes import Change, changes_since, texts_of
-from bridle.loop.protection.weakened_tests import weakened
+from bridle.loop.protection.weakened_tests import find_weakened
 from bridle.loop.text.path_patterns import matches
 from bridle.loop.working_copy.run_context import RunContext
 from bridle.workspace import snapshot
@@ -47,11 +47,11 @@ async def protect(args: ProtectArgs, context: RunContext) -> ProtectResult:
     versions = await _versions(context, start, last, before)
     conftests = await _conftests(context, start)
     wanted = await repairs(context, start, versions, may_edit, conftests)
-    found = await untracked_files.lost(context, start.untracked, before, may_edit)
+    found = await untracked_files.find_lost(context, start.untracked, before, may_edit)
     mine = [Repair(name, untracked_files.DELETED, None) for name in found.names()] if found is not None else []
     undone = _noted(context, args, [*wanted, *mine])
     apply(context, wanted)
-    missing = await untracked_files.put_back(context, found) if found is not None else []
+    missing = await untracked_files.restore(context, found) if found is not None else []
     tree = await work_tree(context)
     changes = await changes_since(context, last or start.work, tree, leave=start.untracked)
     untracked = [change.path for change in changes if change.is_gone and change.path in versions]
@@ -170,7 +170,7 @@ async def _tests(context: RunContext, changes: Sequence[Change]) -> list[Report]
     texts = await texts_of(context, {blob for change in chosen for blob in (change.before, change.after)})
     before = {change.path: texts[change.before] for change in chosen if change.before in texts}
     after = {change.path: texts[change.after] for change in chosen if change.after in texts}
-    return weakened(before, after)
+    return find_weakened(before, after)
 
 
 async def _others(context: RunContext, changes: Sequence[Change]) -> list[Report]:
@@ -191,5 +191,7 @@ async def _others(context: RunContext, changes: Sequence[Change]) -> list[Report
     ignore_files = [change for change in changes if Path(change.path).name == ".gitignore" and not change.is_gone]
     if ignore_files:
         old = await texts_of(context, {change.before for change in ignore_files})
-        reports += await hidden_files(context, {change.path: old.get(change.before, "") for change in ignore_files})
+        reports += await newly_ignored_files(
+            context, {change.path: old.get(change.before, "") for change in ignore_files}
+        )
     return reports

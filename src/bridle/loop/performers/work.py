@@ -24,7 +24,7 @@ from bridle.loop.protection.repairs import OUR_FOLDERS
 from bridle.loop.protection.reports import Report
 from bridle.loop.user_messages import UserMessageReader
 from bridle.loop.working_copy import stale_git_locks
-from bridle.loop.working_copy.refs import slug_of
+from bridle.loop.working_copy.refs import task_slug
 from bridle.loop.working_copy.run_context import RunContext
 from bridle.run.budget import Cost
 from bridle.run.command import CLAUDE_LIKE
@@ -50,7 +50,7 @@ DENIALS = 20
 async def work(args: WorkArgs, context: RunContext, messages: UserMessageReader) -> WorkResult:
     """Run one agent on a task; every way in which it can end is a result."""
     task = context.plan.task(args.task)
-    git_before = git_metadata.look(context.folder, context.progress_folder)
+    git_before = git_metadata.read_metadata(context.folder, context.progress_folder)
     if git_before.folder is None:
         raise GitError(
             f"{context.folder} is not a git repository any more",
@@ -67,19 +67,19 @@ async def work(args: WorkArgs, context: RunContext, messages: UserMessageReader)
         on_event=lambda event: context.watch(AgentPrinted(task.title, event)),
         is_announced=False,  # the program and who pays are announced once, before the first iteration
     )
-    git_after = git_metadata.look(context.folder, context.progress_folder)
+    git_after = git_metadata.read_metadata(context.folder, context.progress_folder)
     if git_after.folder is None:
         raise GitError(
             f"the agent deleted .git in {context.folder}",
             remedy="Restore it from a backup. The agent's log shows what it did. Nothing more is started.",
         )
-    git_changes = [*_restore_folders(context), *git_metadata.put_files_back(git_before, git_after)]
+    git_changes = [*_restore_folders(context), *git_metadata.restore_files(git_before, git_after)]
     for name in await stale_git_locks.clear(context.folder):
         context.say(f"removed .git/{name}, which a git process of the agent had left")
     has_left = await branch.keep_branch(context, head=before.head)
     if has_left or git_after.refs != git_before.refs:
-        git_after = git_metadata.look(context.folder, context.progress_folder)
-        git_changes += await git_metadata.put_refs_back(context.git, git_before, git_after, context.came_from)
+        git_after = git_metadata.read_metadata(context.folder, context.progress_folder)
+        git_changes += await git_metadata.restore_refs(context.git, git_before, git_after, context.came_from)
     after = await snapshot.take(context.git, name=f"{before.name}-after", why="after an iteration", since=before)
     answer = _answer(finished)
     ending = classify_ending(
@@ -150,7 +150,7 @@ def first_request(task: Task, context: RunContext) -> tuple[iteration_prompt.Pro
 
 async def _snapshot(context: RunContext, args: WorkArgs) -> Snapshot:
     """Take a snapshot before the iteration, or find the one of an interrupted attempt."""
-    name = f"{context.run.lower()}-{slug_of(args.task)}-{args.iteration}"
+    name = f"{context.run.lower()}-{task_slug(args.task)}-{args.iteration}"
     found = await snapshot.find(context.git, name)
     return found or await snapshot.take(context.git, name=name, why="before an iteration")
 
@@ -188,7 +188,7 @@ def _agents_file(folder: Path) -> str | None:
 
 def _save_prompt(context: RunContext, args: WorkArgs, text: str) -> Path:
     folder = disk.make_private_folder(context.run_folder / PROMPTS)
-    path = folder / f"{slug_of(args.task)}-{args.iteration}.md"
+    path = folder / f"{task_slug(args.task)}-{args.iteration}.md"
     disk.write_atomic(path, text.encode("utf-8", "surrogateescape"))
     return path
 

@@ -10,13 +10,20 @@ from msgspec.structs import replace
 
 from bridle.ground.lock import FileLock
 from bridle.loop import effects
-from bridle.loop.checks.setup_commands import set_up
+from bridle.loop.checks.setup_commands import ensure_setup
 from bridle.loop.effects import Arguments, CopyState
 from bridle.loop.performers import pre_hooks
 from bridle.loop.performers.branch import return_to_branch
-from bridle.loop.working_copy.refs import branch_of
+from bridle.loop.working_copy.refs import run_branch
 from bridle.loop.working_copy.run_context import RunContext
-from bridle.loop.working_copy.run_worktrees import bring_own_check, in_worktree, is_there, put, read_note, write_note
+from bridle.loop.working_copy.run_worktrees import (
+    copy_user_check,
+    in_worktree,
+    is_complete,
+    read_note,
+    restore_tree,
+    write_note,
+)
 from bridle.run.logs import exclude_from_git
 from bridle.workspace import worktree
 from bridle.workspace.git import Git
@@ -44,7 +51,7 @@ class Worktrees:
                 await return_to_branch(self.context)
             return self.context
         context = in_worktree(self.context, args.worker)
-        if not is_there(context.folder):
+        if not is_complete(context.folder):
             await _make(context, args.copy_state or CopyState(), runs_setup=args.kind not in _RUN_SETUP_THEMSELVES)
         return context
 
@@ -53,11 +60,11 @@ async def _make(context: RunContext, state: CopyState, *, runs_setup: bool) -> N
     """Make a worktree in its recorded state: a commit, with a task's uncommitted work."""
     head = state.head or context.base
     await _add(context, head)
-    bring_own_check(context.progress_folder, context.folder)
-    if runs_setup and await set_up(context, f"{head}^{{tree}}", task="worktree") is not None:
+    copy_user_check(context.progress_folder, context.folder)
+    if runs_setup and await ensure_setup(context, f"{head}^{{tree}}", task="worktree") is not None:
         context.say(f"the worktree {context.folder} was missing and was made again, but its setup failed")
     if state.tree is not None:
-        await put(context, state.tree)
+        await restore_tree(context, state.tree)
     write_note(context.folder, replace(read_note(context.folder), is_whole=True))
 
 
@@ -69,7 +76,7 @@ async def _add(context: RunContext, head: str) -> None:
     try:
         exclude_from_git(context.progress_folder)
         await worktree.remove(home, Worktree(context.folder.name, context.folder, None))
-        branch = branch_of(context.run) if context.worker is None else None
+        branch = run_branch(context.run) if context.worker is None else None
         if branch is not None and await home.object(f"refs/heads/{branch}") is None:
             await pre_hooks.before_branch(context, branch)
         await worktree.add(home, context.folder.name, at=head, branch=branch, is_for_an_agent=True)

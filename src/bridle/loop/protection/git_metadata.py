@@ -38,7 +38,7 @@ _SAMPLE = ".sample"
 
 
 @dataclass(frozen=True)
-class Seen:
+class GitMetadata:
     """The metadata at one moment."""
 
     folder: Path | None
@@ -48,15 +48,15 @@ class Seen:
     refs: Mapping[str, str]
 
 
-def look(folder: Path, repository: Path | None = None) -> Seen:
+def read_metadata(folder: Path, repository: Path | None = None) -> GitMetadata:
     """Read the current metadata without starting git. Native hooks are those of `repository`."""
     place = find_common_folder(folder)
     if place is None:
-        return Seen(None, {}, {})
+        return GitMetadata(None, {}, {})
     hooks = (f"hooks/{name}" for name in _names(place / "hooks")[:HOOKS_LIMIT] if not name.endswith(_SAMPLE))
     native = _native(repository or folder)
     files = {name: file for name in (*_FILES, *hooks, *native) if (file := _file(place / name)) is not None}
-    return Seen(place, files, dict(_refs(place)))
+    return GitMetadata(place, files, dict(_refs(place)))
 
 
 def _native(repository: Path) -> list[str]:
@@ -65,7 +65,7 @@ def _native(repository: Path) -> list[str]:
     return [f"{top}/{kind}/{name}" for kind in _names(Path(top)) for name in _names(Path(top, kind))][:HOOKS_LIMIT]
 
 
-def put_files_back(before: Seen, now: Seen) -> list[Report]:
+def restore_files(before: GitMetadata, now: GitMetadata) -> list[Report]:
     """Restore settings, ignore rules and hooks; report what was changed."""
     reports: list[Report] = []
     for name in sorted({*before.files, *now.files}) if before.folder is not None else ():
@@ -78,7 +78,7 @@ def put_files_back(before: Seen, now: Seen) -> list[Report]:
     return reports
 
 
-async def put_refs_back(git: Git, before: Seen, now: Seen, came_from: str | None) -> list[Report]:
+async def restore_refs(git: Git, before: GitMetadata, now: GitMetadata, came_from: str | None) -> list[Report]:
     """Restore branches and tags where allowed; report all that changed."""
     changed = [name for name in sorted({*before.refs, *now.refs}) if before.refs.get(name) != now.refs.get(name)]
     reports = [await _ref(git, before, now, name, came_from) for name in changed[:SHOWN]]
@@ -98,7 +98,7 @@ def _write(path: Path, was: tuple[int, bytes] | None) -> None:
         disk.write_atomic(path, was[1], mode=stat.S_IMODE(was[0]))
 
 
-async def _ref(git: Git, before: Seen, now: Seen, name: str, came_from: str | None) -> Report:
+async def _ref(git: Git, before: GitMetadata, now: GitMetadata, name: str, came_from: str | None) -> Report:
     was, is_now = before.refs.get(name), now.refs.get(name)
     short = name.removeprefix(HEADS)
     if was is None:

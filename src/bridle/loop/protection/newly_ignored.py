@@ -17,7 +17,7 @@ _GENERATED = re.compile(
 _SHOWN = 5
 
 
-async def hidden_files(context: RunContext, rules: Mapping[str, str]) -> list[Report]:
+async def newly_ignored_files(context: RunContext, rules: Mapping[str, str]) -> list[Report]:
     """Report what each of these .gitignore files hides that its earlier text, given here, did not."""
     listed = await context.git.names("ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory")
     names = [name for name in listed if not _GENERATED.search(name)]

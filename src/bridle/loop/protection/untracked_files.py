@@ -23,7 +23,7 @@ SHOWN = 20
 
 
 @dataclass(frozen=True)
-class Lost:
+class LostFiles:
     """Untracked files that an iteration deleted or changed."""
 
     before: Snapshot
@@ -41,7 +41,9 @@ class Lost:
         return [Report(name, message.format(self.before.ref, name)) for name in self.changed[:SHOWN]]
 
 
-async def lost(context: RunContext, untracked: Sequence[str], before: str, may_edit: Sequence[str]) -> Lost | None:
+async def find_lost(
+    context: RunContext, untracked: Sequence[str], before: str, may_edit: Sequence[str]
+) -> LostFiles | None:
     """Compare the snapshots around an iteration; return None if these files are unchanged."""
     if not untracked or not before:
         return None
@@ -53,10 +55,10 @@ async def lost(context: RunContext, untracked: Sequence[str], before: str, may_e
     changes = [change for change in await changes_since(context, first.tree, last.tree, leave=()) if change.path in own]
     deleted = tuple(change.path for change in changes if change.is_gone)
     changed = tuple(change.path for change in changes if not change.is_gone and not change.is_new)
-    return Lost(first, deleted, changed) if changes else None
+    return LostFiles(first, deleted, changed) if changes else None
 
 
-async def put_back(context: RunContext, found: Lost) -> list[Report]:
+async def restore(context: RunContext, found: LostFiles) -> list[Report]:
     """Restore the deleted files, except where a new file exists; report those that failed."""
     gone = [name for name in found.deleted if not os.path.lexists(context.folder / name)]
     if not gone:

@@ -12,7 +12,7 @@ from bridle.loop.protection.suites.suite import Suite
 _SHOWN = 5
 
 
-def weakened(before: Mapping[str, str], after: Mapping[str, str]) -> list[Report]:
+def find_weakened(before: Mapping[str, str], after: Mapping[str, str]) -> list[Report]:
     """Report tests that were weakened between two states of files. A moved test is not reported."""
     now = {path: suite_of(path, text) for path, text in after.items()}
     everywhere = {_plain(name) for suite in now.values() for name in suite.by_name}

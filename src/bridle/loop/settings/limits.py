@@ -1,4 +1,4 @@
-"""The bounds of a run: there is always one, and the run stops before it is passed. Pure."""
+"""The limits of a run and their defaults. Pure."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ COST_USD = 20.0
 
 @dataclass(frozen=True)
 class Limits:
-    """What a run may use."""
+    """What a run may use; it stops before a limit is exceeded."""
 
     max_iterations: int = ITERATIONS
     max_seconds: float = SECONDS
@@ -21,16 +21,16 @@ class Limits:
     tries: int = TRIES
 
     def as_json(self) -> dict[str, Any]:
-        """For the journal and the receipt."""
+        """Return the JSON for the journal and the receipt."""
         return asdict(self)
 
     def changed(self, values: dict[str, Any]) -> Limits:
-        """The same with what `resume` was given."""
+        """Return the limits with the values that `resume` was given."""
         known = {name: value for name, value in values.items() if name in asdict(self) and value is not None}
         return Limits(**{**asdict(self), **known})
 
-    def words(self) -> str:
-        """For people, before the start."""
+    def describe(self) -> str:
+        """Describe the limits for the user, before the start."""
         return (
             f"at most {_count(self.max_iterations, 'iteration', 'iterations')}, "
             f"{_count(self.tries, 'try', 'tries')} a task, "
@@ -39,12 +39,12 @@ class Limits:
 
 
 def _time(seconds: float) -> str:
-    """In the largest unit that it is a whole number of."""
-    for size, one in ((3600, "hour"), (60, "minute")):
+    """Format seconds in the largest unit that divides them."""
+    for size, unit in ((3600, "hour"), (60, "minute")):
         if seconds >= size and seconds % size == 0:
-            return _count(int(seconds // size), one, f"{one}s")
+            return _count(int(seconds // size), unit, f"{unit}s")
     return f"{seconds:g} {'second' if seconds == 1 else 'seconds'}"
 
 
-def _count(number: int, one: str, more: str) -> str:
-    return f"{number} {one if number == 1 else more}"
+def _count(number: int, singular: str, plural: str) -> str:
+    return f"{number} {singular if number == 1 else plural}"

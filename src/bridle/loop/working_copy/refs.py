@@ -10,12 +10,12 @@ from bridle.workspace.git import check_branch
 KEPT = "refs/bridle/kept/"
 
 
-def branch_of(run: str) -> str:
+def run_branch(run: str) -> str:
     """Return the branch of a run."""
     return check_branch(f"bridle/{run.lower()}")
 
 
-def slug_of(task: str) -> str:
+def task_slug(task: str) -> str:
     """Return a unique name of a task for files and refs."""
     digest = hashlib.sha256(task.encode("utf-8", "surrogateescape")).hexdigest()[:8]
     return f"{ids.safe_name(task, limit=40).lower()}-{digest}"
@@ -23,4 +23,4 @@ def slug_of(task: str) -> str:
 
 def kept_ref(run: str, task: str, iteration: int) -> str:
     """Return the ref that keeps a task's work while no working copy has it."""
-    return f"{KEPT}{ids.check_id(run.lower(), what='run')}/{slug_of(task)}-{iteration}"
+    return f"{KEPT}{ids.check_id(run.lower(), what='run')}/{task_slug(task)}-{iteration}"

@@ -17,7 +17,7 @@ LOCK_SECONDS = 2.0
 
 
 @asynccontextmanager
-async def occupied(repository: Path, run: str) -> AsyncIterator[None]:
+async def hold_working_copy(repository: Path, run: str) -> AsyncIterator[None]:
     """Hold the lock for a run. Raises UsageError that names its holder."""
     lock = await asyncio.to_thread(_hold, repository, run)
     try:
@@ -26,7 +26,7 @@ async def occupied(repository: Path, run: str) -> AsyncIterator[None]:
         lock.release()
 
 
-def check_free(repository: Path) -> None:
+def check_unlocked(repository: Path) -> None:
     """Check that no run holds the lock. Raises UsageError that names its holder."""
     _hold(repository, "").release()
 

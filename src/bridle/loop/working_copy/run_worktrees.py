@@ -61,19 +61,19 @@ class WorktreeNote(msgspec.Struct, frozen=True):
     counted: CountedUsage = CountedUsage()
 
 
-def name_of(run: str, worker: int | None = None) -> str:
+def worktree_name(run: str, worker: int | None = None) -> str:
     """Return the name of a run's worktree."""
     return run.lower() if worker is None else f"{run.lower()}-{worker}"
 
 
-def folder_of(repository: Path, run: str, worker: int | None = None) -> Path:
+def worktree_folder(repository: Path, run: str, worker: int | None = None) -> Path:
     """Return the folder of a run's worktree."""
-    return repository.resolve() / AGENTS_FOLDER / name_of(run, worker)
+    return repository.resolve() / AGENTS_FOLDER / worktree_name(run, worker)
 
 
 def in_worktree(context: RunContext, worker: int | None = None) -> RunContext:
     """Return the context for a worktree of the run, which need not exist yet."""
-    folder = folder_of(context.folder, context.run, worker)
+    folder = worktree_folder(context.folder, context.run, worker)
     path = context.plan.path
     if path is not None and Path(path).is_relative_to(context.folder):
         path = str(folder / Path(path).relative_to(context.folder))
@@ -87,7 +87,7 @@ def in_worktree(context: RunContext, worker: int | None = None) -> RunContext:
     )
     return inside.with_variables(
         {
-            **moved(
+            **redirect_variables(
                 {name: context.environment[name] for name in _PATHS if name in context.environment},
                 context.folder,
                 folder,
@@ -97,7 +97,7 @@ def in_worktree(context: RunContext, worker: int | None = None) -> RunContext:
     )
 
 
-def is_there(folder: Path) -> bool:
+def is_complete(folder: Path) -> bool:
     """Whether a worktree exists and was made completely."""
     return read_note(folder).is_whole
 
@@ -120,13 +120,13 @@ def write_note(folder: Path, note: WorktreeNote) -> None:
     disk.write_json_atomic(path, msgspec.to_builtins(note))
 
 
-async def stand_at(context: RunContext, head: str, tree: str | None = None) -> None:
+async def check_out(context: RunContext, head: str, tree: str | None = None) -> None:
     """Check out a commit in a worker's worktree, detached, with the files of `tree` on top."""
     await context.git.run("update-ref", "--no-deref", "-m", "bridle: a worker's copy", "HEAD", head)
-    await put(context, tree or f"{head}^{{tree}}")
+    await restore_tree(context, tree or f"{head}^{{tree}}")
 
 
-async def put(context: RunContext, tree: str) -> None:
+async def restore_tree(context: RunContext, tree: str) -> None:
     """Make the files those of a tree and the index that of HEAD. Ignored files stay, other files are removed."""
     git = context.git
     await add_all(git, {})
@@ -150,7 +150,7 @@ async def remove_all(git: Git, runs: Sequence[str]) -> list[str]:
     return removed
 
 
-def bring_own_check(repository: Path, folder: Path) -> None:
+def copy_user_check(repository: Path, folder: Path) -> None:
     """Copy the user's own check, which is usually not committed, into a worktree."""
     source, target = repository / _OWN_CHECK, folder / _OWN_CHECK
     if source.is_file() and not source.is_symlink() and not os.path.lexists(target):
@@ -159,7 +159,7 @@ def bring_own_check(repository: Path, folder: Path) -> None:
         disk.write_atomic(target, disk.read_bounded(source, _CHECK_LIMIT_BYTES), mode=mode)
 
 
-def moved(variables: Mapping[str, str], folder: Path, copy: Path) -> dict[str, str | None]:
+def redirect_variables(variables: Mapping[str, str], folder: Path, copy: Path) -> dict[str, str | None]:
     """Return the variables with paths into `folder`, changed to lead into `copy`."""
     changed: dict[str, str | None] = {}
     for name, value in variables.items():

@@ -121,7 +121,7 @@ def _show_first_iteration(run_request: RunRequest, *, as_json: bool) -> int:
         return 0
     click.echo(prompt.text)
     click.echo(f"The command that receives this prompt:\n\n{shlex.join(command_line)}")
-    click.echo(f"nothing was started; limits of a run: {run_request.settings.limits.words()}", err=True)
+    click.echo(f"nothing was started; limits of a run: {run_request.settings.limits.describe()}", err=True)
     return 0
 
 
