@@ -53,7 +53,7 @@ def test_the_cases_of_the_contract(case: Case, tmp_path: Path) -> None:
 def test_a_recording_gives_its_golden_document(name: str) -> None:
     stderr = FOLDER / f"{name}.stderr"
     arguments = ["--stderr", str(stderr)] if stderr.exists() else []
-    golden = Path(__file__).parents[1] / "wire" / "golden" / f"{name}.json"
+    golden = Path(__file__).parents[1] / "wire" / "record" / "golden" / f"{name}.json"
     found = document(str(FOLDER / f"{name}.ndjson"), "--exit-code", str(exit_code_of(name)), *arguments)
     assert found == json.loads(golden.read_text(encoding="utf-8"))
 

@@ -17,7 +17,7 @@ from tests.fixtures.bridle_program import BRIDLE
 from tests.wire.fixtures.conversations import RECORDINGS, answers, ends, result, says, text, use
 
 PROGRAM = [str(BRIDLE), "show"]
-GOLDEN = Path(__file__).parents[1] / "views" / "golden"
+GOLDEN = Path(__file__).parents[1] / "views" / "terminal" / "golden"
 # A process that has not answered by then hangs: starting takes well under a second on an idle machine.
 LIMIT_SECONDS = 60
 
