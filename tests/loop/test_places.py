@@ -35,7 +35,7 @@ def test_what_is_under_way_is_not_torn_apart(tmp_path: Path, command: str, word:
     here = loop(tmp_path, ONE, WORKS)
     shell(here, command)
     before = here.git("status", "--porcelain=v2", "--branch")
-    assert f"a {word} is under way" in refused(here, 2)
+    assert f"a {word} is in progress" in refused(here, 2)
     assert here.git("status", "--porcelain=v2", "--branch") == before
 
 
@@ -127,7 +127,7 @@ def test_files_of_a_submodule_that_no_commit_holds_are_told(tmp_path: Path) -> N
         " && git commit -q -m sub",
     )
     (task,) = run(here, 0)["tasks"]
-    assert "no commit holds it" in {one["path"]: one["what"] for one in task["reported"]}["sub"]
+    assert "no commit contains it" in {one["path"]: one["what"] for one in task["reported"]}["sub"]
 
 
 def test_line_ends_that_git_converts_are_no_change(tmp_path: Path) -> None:
