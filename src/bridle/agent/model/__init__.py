@@ -1,1 +1,1 @@
-"""The model: requests to a Messages API endpoint and what comes back, piece by piece."""
+"""The model: requests to a Messages API endpoint and the pieces of its answers. May not import `tools`."""

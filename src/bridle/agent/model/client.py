@@ -1,4 +1,4 @@
-"""Asks the model: one question, however often it takes, and the pieces of the answer as they come."""
+"""The client of the model: sends a question, retries it, and yields the pieces of the answer."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Sleep = Callable[[float], Awaitable[None]]
 
 
 def connect(keys: Keys | None, environment: Mapping[str, str]) -> ModelClient:
-    """The client for the endpoint that the environment names."""
+    """Return the client for the endpoint that the environment names."""
     from bridle.agent.model.clouds import clients
 
     cloud = clients.selected_cloud(environment)
@@ -29,7 +29,7 @@ def connect(keys: Keys | None, environment: Mapping[str, str]) -> ModelClient:
 
 
 class RetryingClient:
-    """Asks an endpoint."""
+    """A client that retries failed requests."""
 
     def __init__(
         self,
@@ -44,19 +44,19 @@ class RetryingClient:
         self._sleep = sleep
         self._chance = chance
 
-    async def answer(self, ask: Question) -> AsyncGenerator[AnswerPiece, None]:
-        """Ask, and give the pieces of the answer; raises ModelFailure when there is none."""
-        course = Attempts(ask, self._endpoint, self._max_retries, self._chance)
-        while not course.is_over:
-            async with aclosing(course.request()) as pieces:
+    async def answer(self, question: Question) -> AsyncGenerator[AnswerPiece, None]:
+        """Send a question and yield the pieces of its answer; raise ModelFailure if it fails."""
+        attempts = Attempts(question, self._endpoint, self._max_retries, self._chance)
+        while not attempts.is_over:
+            async with aclosing(attempts.request()) as pieces:
                 async for piece in pieces:
                     yield piece
-            for piece in course.verdict():
+            for piece in attempts.decide():
                 yield piece
-            if course.refused_credential:
+            if attempts.refused_credential:
                 await self._endpoint.refuse_credential()
-            await self._sleep(course.delay_seconds)
+            await self._sleep(attempts.delay_seconds)
 
     async def close(self) -> None:
-        """Let go of every connection."""
+        """Close all connections."""
         await self._endpoint.close()

@@ -64,7 +64,7 @@ def test_an_event_without_end_is_refused_before_it_fills_the_memory() -> None:
     reader = Reader(limit_bytes=10_000)
     for _ in range(9):
         assert reader.feed(b"data: " + b"x" * 1000) == []
-    with pytest.raises(NetworkError, match="more than 10000 bytes") as caught:
+    with pytest.raises(NetworkError, match="larger than 10000 bytes") as caught:
         reader.feed(b"data: " + b"x" * 1000)
     assert caught.value.kind == "garbled"
 

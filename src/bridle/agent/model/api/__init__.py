@@ -1,1 +1,1 @@
-"""The `agent/model/api` package."""
+"""The Messages API: requests, streamed answers, errors, retries and costs. Imports only `model.http` of the agent."""

@@ -1,4 +1,4 @@
-"""Who answers: what a conversation knows of the model's client, so that the client itself can be loaded late."""
+"""The interface of the model's client, which keeps the client itself out of the start."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from bridle.agent.model.api.stream_pieces import AnswerPiece
 
 
 class ModelClient(Protocol):
-    """Somebody who asks a model."""
+    """A client of a model."""
 
-    def answer(self, ask: Question) -> AsyncIterator[AnswerPiece]:
-        """Ask, and give the pieces of the answer; raises ModelFailure when there is none."""
+    def answer(self, question: Question) -> AsyncIterator[AnswerPiece]:
+        """Send a question and yield the pieces of its answer; raise ModelFailure if it fails."""
 
     async def close(self) -> None:
-        """Let go of every connection."""
+        """Close all connections."""

@@ -1,4 +1,4 @@
-"""What a conversation has cost so far: `total_cost_usd` and `modelUsage` of a result."""
+"""The cost of a conversation so far: `total_cost_usd` and `modelUsage` of a result."""
 
 from __future__ import annotations
 
@@ -10,15 +10,40 @@ from msgspec import Struct
 from bridle.agent.model.api.models import Model
 from bridle.ground.prices import cost_usd
 
-# What one search by the endpoint's own tool costs with every model: ten dollars for a thousand.
+# The price of one search by the endpoint's own tool, with every model: ten dollars per thousand.
 SEARCH_USD = 0.01
-# A model that no price list knows is counted as this one, as measured: a limit of dollars should end a run too early
-# rather than never.
+# The price of an unknown model is that of this one, as in Claude Code: a cost limit should rather end a run too early
+# than never.
 STAND_IN = "claude-opus-4-8"
 
 
-class _Use(Struct):
-    """The figures of one model."""
+class Usage(Struct, frozen=True):
+    """The `usage` of one answer."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cache_read_tokens: int = 0
+    cache_write_tokens: int = 0
+    cache_write_1h_tokens: int = 0
+    """The part of `cache_write_tokens` that is cached for an hour."""
+    searches: int = 0
+
+    @classmethod
+    def parse(cls, usage: Mapping[str, Any]) -> Usage:
+        """Parse the `usage` of the API; anything that is not a positive integer counts as 0."""
+        written = _count(usage, "cache_creation_input_tokens")
+        return cls(
+            input_tokens=_count(usage, "input_tokens"),
+            output_tokens=_count(usage, "output_tokens"),
+            cache_read_tokens=_count(usage, "cache_read_input_tokens"),
+            cache_write_tokens=written,
+            cache_write_1h_tokens=min(_count(usage.get("cache_creation"), "ephemeral_1h_input_tokens"), written),
+            searches=_count(usage.get("server_tool_use"), "web_search_requests"),
+        )
+
+
+class _ModelTotal(Struct):
+    """The usage and cost of one model."""
 
     model: Model
     input_tokens: int = 0
@@ -30,74 +55,70 @@ class _Use(Struct):
 
 
 class CostLedger:
-    """The figures of every model that was asked, added up over a process."""
+    """The usage and cost of every model that this process has used."""
 
     def __init__(self) -> None:
-        self._uses: dict[str, _Use] = {}
+        self._totals: dict[str, _ModelTotal] = {}
 
     @property
     def total_usd(self) -> float:
-        """What everything has cost."""
-        return sum(use.usd for use in self._uses.values())
+        """The cost of all answers."""
+        return sum(total.usd for total in self._totals.values())
 
     def add(self, model: Model, usage: Mapping[str, Any]) -> float:
-        """Count one answer; tell what it cost."""
-        use = self._uses.setdefault(model.shown, _Use(model))
-        usd = answer_cost_usd(model.id, usage)
-        use.input_tokens += _count(usage, "input_tokens")
-        use.output_tokens += _count(usage, "output_tokens")
-        use.cache_read_tokens += _count(usage, "cache_read_input_tokens")
-        use.cache_write_tokens += _count(usage, "cache_creation_input_tokens")
-        use.searches += _searches(usage)
-        use.usd += usd
+        """Add the usage of one answer and return its cost."""
+        total = self._totals.setdefault(model.shown, _ModelTotal(model))
+        counts = Usage.parse(usage)
+        usd = _usage_cost_usd(model.id, counts)
+        total.input_tokens += counts.input_tokens
+        total.output_tokens += counts.output_tokens
+        total.cache_read_tokens += counts.cache_read_tokens
+        total.cache_write_tokens += counts.cache_write_tokens
+        total.searches += counts.searches
+        total.usd += usd
         return usd
 
     def model_usage(self) -> dict[str, dict[str, Any]]:
-        """The `modelUsage` of a result."""
+        """Return the `modelUsage` of a result."""
         return {
-            shown: {
-                "inputTokens": use.input_tokens,
-                "outputTokens": use.output_tokens,
-                "cacheReadInputTokens": use.cache_read_tokens,
-                "cacheCreationInputTokens": use.cache_write_tokens,
-                "webSearchRequests": use.searches,
-                "costUSD": use.usd,
-                "contextWindow": use.model.context_window,
-                "maxOutputTokens": use.model.max_output_tokens,
+            name: {
+                "inputTokens": total.input_tokens,
+                "outputTokens": total.output_tokens,
+                "cacheReadInputTokens": total.cache_read_tokens,
+                "cacheCreationInputTokens": total.cache_write_tokens,
+                "webSearchRequests": total.searches,
+                "costUSD": total.usd,
+                "contextWindow": total.model.context_window,
+                "maxOutputTokens": total.model.max_output_tokens,
             }
-            for shown, use in self._uses.items()
+            for name, total in self._totals.items()
         }
 
 
 def answer_cost_usd(model_id: str, usage: Mapping[str, Any]) -> float:
-    """What one answer cost, from the usage that came with it."""
-    usd = _priced(model_id, usage)
+    """Return the cost of one answer from its `usage`."""
+    return _usage_cost_usd(model_id, Usage.parse(usage))
+
+
+def _usage_cost_usd(model_id: str, usage: Usage) -> float:
+    usd = _price(model_id, usage)
     if usd is None:
-        usd = _priced(STAND_IN, usage) or 0.0
-    return usd + SEARCH_USD * _searches(usage)
+        usd = _price(STAND_IN, usage) or 0.0
+    return usd + SEARCH_USD * usage.searches
 
 
-def _priced(model_id: str, usage: Mapping[str, Any]) -> float | None:
-    written = _count(usage, "cache_creation_input_tokens")
-    parts = usage.get("cache_creation")
-    for_an_hour = min(_count(parts, "ephemeral_1h_input_tokens") if isinstance(parts, Mapping) else 0, written)
+def _price(model_id: str, usage: Usage) -> float | None:
     return cost_usd(
         model_id,
-        input_tokens=_count(usage, "input_tokens"),
-        output_tokens=_count(usage, "output_tokens"),
-        cache_read_tokens=_count(usage, "cache_read_input_tokens"),
-        cache_write_tokens=written - for_an_hour,
-        cache_write_1h_tokens=for_an_hour,
+        input_tokens=usage.input_tokens,
+        output_tokens=usage.output_tokens,
+        cache_read_tokens=usage.cache_read_tokens,
+        cache_write_tokens=usage.cache_write_tokens - usage.cache_write_1h_tokens,
+        cache_write_1h_tokens=usage.cache_write_1h_tokens,
         input_includes_cached=False,
     )
 
 
-def _searches(usage: Mapping[str, Any]) -> int:
-    tools = usage.get("server_tool_use")
-    return _count(tools, "web_search_requests") if isinstance(tools, Mapping) else 0
-
-
-def _count(usage: Mapping[str, Any], key: str) -> int:
-    """A number of tokens; whatever else an endpoint sends there counts as none."""
-    value = usage.get(key)
+def _count(usage: object, key: str) -> int:
+    value = usage.get(key) if isinstance(usage, Mapping) else None
     return value if isinstance(value, int) and value > 0 else 0

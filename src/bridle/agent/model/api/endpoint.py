@@ -1,10 +1,10 @@
-"""One request to an endpoint of the Messages API over plain HTTP: its frames, its whole answer, or its trouble."""
+"""One request to an endpoint of the Messages API over HTTP: frames, a whole message, or an error."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import AsyncGenerator, Mapping
-from typing import Any, Protocol
+from typing import Protocol
 
 from msgspec import Struct
 
@@ -14,6 +14,7 @@ from bridle.agent.model.api.models import Model
 from bridle.agent.model.api.question import Question
 from bridle.agent.model.api.request_errors import RequestError, endpoint_error, from_network, from_status
 from bridle.agent.model.api.response_values import decode_json, encode_json
+from bridle.agent.model.api.stream_pieces import JsonObject
 from bridle.agent.model.http.address import Address, parse_address
 from bridle.agent.model.http.http_client import (
     HEADERS_SECONDS,
@@ -27,14 +28,14 @@ from bridle.errors import NetworkError, UsageError
 
 DEFAULT_URL = "https://api.anthropic.com"
 PATH = "/v1/messages?beta=true"
-# An error document has a few hundred bytes; a proxy's error page may have more, and nobody reads it whole.
+# An error document has a few hundred bytes; the error page of a proxy may be larger and is not needed completely.
 ERROR_LIMIT_BYTES = 256 * 1024
 # An answer of 128,000 tokens has about half a megabyte.
 ANSWER_LIMIT_BYTES = 64 * 1024 * 1024
 
 
 class StreamOpened(Struct, frozen=True):
-    """The endpoint has begun to answer."""
+    """The endpoint has started to answer."""
 
     request_id: str | None
 
@@ -42,38 +43,38 @@ class StreamOpened(Struct, frozen=True):
 class WholeMessage(Struct, frozen=True):
     """A complete answer in one document."""
 
-    message: dict[str, Any]
+    message: JsonObject
     request_id: str | None
 
 
 class Endpoint(Protocol):
-    """Somebody who takes one request; raises EndpointError with a Trouble when it gives no answer."""
+    """An endpoint of the Messages API; raises EndpointError with a RequestError if a request fails."""
 
     @property
     def where(self) -> str:
-        """What people are told to look at when it does not work."""
+        """Host and port, for error messages."""
 
     @property
     def has_key(self) -> bool:
-        """Whether requests are made with a key, and not with the token of a login."""
+        """Whether requests use an API key rather than a login token."""
 
     def stream(
-        self, ask: Question, model: Model, max_tokens: int | None
-    ) -> AsyncGenerator[StreamOpened | WholeMessage | dict[str, Any], None]:
-        """Ask for a stream: first Opened, then frames; or a Whole from a server that does not stream."""
+        self, question: Question, model: Model, max_tokens: int | None
+    ) -> AsyncGenerator[StreamOpened | WholeMessage | JsonObject, None]:
+        """Request a stream: StreamOpened, then frames; or a WholeMessage from a server that does not stream."""
 
-    async def whole(self, ask: Question, model: Model, max_tokens: int | None) -> WholeMessage:
-        """Ask for the answer in one document."""
+    async def whole(self, question: Question, model: Model, max_tokens: int | None) -> WholeMessage:
+        """Request the answer in one document."""
 
     async def refuse_credential(self) -> None:
-        """The credential was not accepted: get another one if there is any."""
+        """Replace a rejected credential if possible."""
 
     async def close(self) -> None:
-        """Let go of every connection."""
+        """Close all connections."""
 
 
 class HttpEndpoint:
-    """An endpoint that is spoken to directly."""
+    """An endpoint that is reached over HTTP."""
 
     def __init__(self, keys: Keys, environment: Mapping[str, str]) -> None:
         self._keys = keys
@@ -88,15 +89,15 @@ class HttpEndpoint:
 
     @property
     def has_key(self) -> bool:
-        """Whether requests are made with a key."""
+        """Whether requests use an API key."""
         return self._keys.has_key
 
     async def stream(
-        self, ask: Question, model: Model, max_tokens: int | None
-    ) -> AsyncGenerator[StreamOpened | WholeMessage | dict[str, Any], None]:
-        """Ask for a stream."""
+        self, question: Question, model: Model, max_tokens: int | None
+    ) -> AsyncGenerator[StreamOpened | WholeMessage | JsonObject, None]:
+        """Request a stream."""
         try:
-            async with await self._request(ask, model, max_tokens, stream=True) as response:
+            async with await self._request(question, model, max_tokens, stream=True) as response:
                 await _check(response)
                 request_id = response.headers.get("request-id")
                 if "json" in response.headers.get("content-type", ""):
@@ -109,39 +110,39 @@ class HttpEndpoint:
                         frame = _frame(data)
                         yield frame
                         if frame.get("type") == "message_stop":
-                            return  # without waiting for the end of the body: the connection is kept
+                            return  # without waiting for the end of the body: the connection is reused
                 for data in reader.finish():
                     yield _frame(data)
         except NetworkError as error:
             raise endpoint_error(from_network(error)) from error
 
-    async def whole(self, ask: Question, model: Model, max_tokens: int | None) -> WholeMessage:
-        """Ask for the answer in one document."""
+    async def whole(self, question: Question, model: Model, max_tokens: int | None) -> WholeMessage:
+        """Request the answer in one document."""
         try:
-            async with await self._request(ask, model, max_tokens, stream=False) as response:
+            async with await self._request(question, model, max_tokens, stream=False) as response:
                 await _check(response)
                 return await _document(response)
         except NetworkError as error:
             raise endpoint_error(from_network(error)) from error
 
     async def refuse_credential(self) -> None:
-        """Let the helper print another key."""
+        """Get another key from the helper."""
         await self._keys.refuse()
 
     async def close(self) -> None:
-        """Let go of every connection."""
+        """Close all connections."""
         self._server.close()
 
-    async def _request(self, ask: Question, model: Model, max_tokens: int | None, *, stream: bool) -> HttpExchange:
+    async def _request(self, question: Question, model: Model, max_tokens: int | None, *, stream: bool) -> HttpExchange:
         credential = await self._keys.current()
         names = request_body.beta_names(model, credential.betas, self._environment)
-        headers = request_body.build_headers(names, credential.headers, ask.session_id, self._environment)
-        body = request_body.build_body(ask, model, self._environment, stream=stream, max_tokens=max_tokens)
+        headers = request_body.build_headers(names, credential.headers, question.session_id, self._environment)
+        body = request_body.build_body(question, model, self._environment, stream=stream, max_tokens=max_tokens)
         return self._server.request("POST", self._address.path + PATH, headers, encode_json(body))
 
 
 async def _check(response: HttpResponse) -> None:
-    """Go on with a good answer only."""
+    """Raise EndpointError unless the status is 200."""
     if response.status == 200:
         return
     try:
@@ -155,7 +156,7 @@ async def _check(response: HttpResponse) -> None:
     raise endpoint_error(from_status(response.status, response.headers, document, text, now=time.time()))
 
 
-def _frame(data: bytes) -> dict[str, Any]:
+def _frame(data: bytes) -> JsonObject:
     try:
         frame = decode_json(data)
     except ValueError as error:
@@ -166,7 +167,7 @@ def _frame(data: bytes) -> dict[str, Any]:
 
 
 async def _document(response: HttpResponse) -> WholeMessage:
-    """A message in one document."""
+    """Read a message in one document."""
     request_id = response.headers.get("request-id")
     data = await response.read(ANSWER_LIMIT_BYTES)
     try:
@@ -185,13 +186,13 @@ def _address(environment: Mapping[str, str]) -> Address:
     try:
         return parse_address(url)
     except UsageError as error:
-        raise UsageError(f"ANTHROPIC_BASE_URL cannot be used: {error.message}") from error
+        raise UsageError(f"ANTHROPIC_BASE_URL is invalid: {error.message}") from error
 
 
 def timeouts_from_environment(environment: Mapping[str, str]) -> Timeouts:
-    """How long each step of a request may take, as the environment says."""
+    """Return the timeouts of a request from the environment."""
     whole = _seconds("API_TIMEOUT_MS", environment)
-    # Whoever waits longer for the first word has a slow server, and it is slow between the words too.
+    # A server that is slow to start an answer is also slow between its frames.
     idle = _seconds("CLAUDE_STREAM_IDLE_TIMEOUT_MS", environment) or max(IDLE_SECONDS, whole or 0.0)
     return Timeouts(headers_seconds=whole or HEADERS_SECONDS, idle_seconds=idle)
 

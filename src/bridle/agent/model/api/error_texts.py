@@ -1,6 +1,6 @@
-"""The words and kinds under which a turn ends when the model gave no answer. Pure.
+"""The texts and error kinds of turns that end without an answer. Pure.
 
-Programs look for these texts, so they have the measured form.
+Programs match these texts, so they are those of Claude Code.
 """
 
 from __future__ import annotations
@@ -18,39 +18,39 @@ _NO_ANSWER = (
     "check for a proxy or gateway intercepting the request"
 )
 _LOST = "API Error: Connection to the API was lost (ECONNRESET). This is usually temporary — try again."
-# What Bun, under the program whose texts these are, calls the ways in which there is no connection.
+# The names of connection errors in Bun, which Claude Code runs on.
 _CONNECTION = {"refused": "ConnectionRefused", "unreachable": "FailedToOpenSocket", "reset": "ECONNRESET"}
 _OFFICIAL = "api.anthropic.com"
 
 
 class RequestContext(Struct, frozen=True):
-    """What the words depend on besides the trouble."""
+    """What the texts depend on besides the error."""
 
     where: str
     """Host and port of the endpoint."""
     model_shown: str
     has_key: bool
-    """Whether a key was sent, and not a token of a login."""
+    """Whether requests use an API key rather than a login token."""
 
 
 def not_logged_in() -> ModelFailure:
-    """There is nothing to show to the endpoint."""
+    """Return the failure for missing credentials."""
     return ModelFailure(NOT_LOGGED_IN, error="authentication_failed")
 
 
 def model_refused(stop_details: object, request_id: str | None) -> ModelFailure:
-    """The model would not answer."""
-    text = "API Error: The model refused this request. Put it in other words in a new session, or choose another model."
+    """Return the failure for a refusal of the model."""
+    text = "API Error: The model refused this request. Rephrase it in a new session, or choose another model."
     if request_id is not None:
         text += f"\n\nRequest ID: {request_id}"
     return ModelFailure(text, error="invalid_request", request_id=request_id, payload=stop_details)
 
 
-def retry_error(trouble: RequestError) -> str:
-    """What `system/api_retry` calls it."""
-    if trouble.is_overload:
+def retry_error(error: RequestError) -> str:
+    """Return the error name that `system/api_retry` reports."""
+    if error.is_overload:
         return "overloaded"
-    match trouble.status:
+    match error.status:
         case 401:
             return "authentication_failed"
         case 429:
@@ -58,106 +58,104 @@ def retry_error(trouble: RequestError) -> str:
         case 408 | 409:
             return "server_error"
         case _:
-            return "server_error" if trouble.is_server_fault else "unknown"
+            return "server_error" if error.is_server_fault else "unknown"
 
 
-def overloaded_too_often(situation: RequestContext) -> ModelFailure:
-    """The model said too often that it is overloaded."""
+def overloaded_too_often(context: RequestContext) -> ModelFailure:
+    """Return the failure for repeated overload errors."""
     return ModelFailure(
         "API Error: Repeated 529 Overloaded errors. The API is at capacity — this is usually temporary. "
-        f"Try again in a moment. {_if_it_persists(situation.where)}",
+        f"Try again in a moment. {_if_it_persists(context.where)}",
         error="server_error",
         payload=OVERLOADED_ATTEMPTS,
     )
 
 
-def request_failure(trouble: RequestError, situation: RequestContext) -> ModelFailure:
-    """The end of a turn whose request failed for good."""
-    text, error, reason = _told(trouble, situation)
+def request_failure(error: RequestError, context: RequestContext) -> ModelFailure:
+    """Return the failure of a turn whose request cannot be retried."""
+    text, kind, reason = _describe(error, context)
     return ModelFailure(
         text,
-        error=error,
-        status=trouble.status,
-        request_id=trouble.request_id,
+        error=kind,
+        status=error.status,
+        request_id=error.request_id,
         terminal_reason=reason,
-        payload=trouble,
+        payload=error,
     )
 
 
-def after_blocks(trouble: RequestError) -> tuple[str, str]:
-    """The text and the kind of trouble that came when a tool had been called already."""
-    match trouble.kind:
+def after_blocks(error: RequestError) -> tuple[str, str]:
+    """Return text and kind of an error after a tool was already called."""
+    match error.kind:
         case "stream":
-            return f"API Error: {trouble.message}", "unknown"
+            return f"API Error: {error.message}", "unknown"
         case "not_json" | "garbled":
             return _NOT_JSON, "unknown"
     return _CUT_AFTER_BLOCKS, "server_error"
 
 
-def is_too_long(trouble: RequestError) -> bool:
-    """Whether the conversation does not fit into the model's window."""
-    return trouble.status in (400, 413) and "prompt is too long" in trouble.message.lower()
+def is_too_long(error: RequestError) -> bool:
+    """Whether the conversation exceeds the context window."""
+    return error.status in (400, 413) and "prompt is too long" in error.message.lower()
 
 
-def _told(trouble: RequestError, situation: RequestContext) -> tuple[str, str, str]:
-    """The text, the kind, and the reason of the turn's end."""
-    if trouble.status is None:
-        return (*_connection(trouble), "completed")
-    if is_too_long(trouble):
-        size = (
-            trouble.message[len("prompt is too long") :].lstrip(": ") if _names_it_first(trouble) else trouble.message
-        )
+def _describe(error: RequestError, context: RequestContext) -> tuple[str, str, str]:
+    """Return the text, the kind, and the terminal reason."""
+    if error.status is None:
+        return (*_connection(error), "completed")
+    if is_too_long(error):
+        size = error.message[len("prompt is too long") :].lstrip(": ") if _starts_with_limit(error) else error.message
         return f"Prompt is too long · {size}".rstrip("· "), "invalid_request", "prompt_too_long"
-    if trouble.status == 413:
+    if error.status == 413:
         return "Request too large (max 32MB). Try with a smaller file.", "invalid_request", "image_error"
-    return (*_status(trouble, situation), "completed")
+    return (*_status(error, context), "completed")
 
 
-def _names_it_first(trouble: RequestError) -> bool:
-    return trouble.message.lower().startswith("prompt is too long")
+def _starts_with_limit(error: RequestError) -> bool:
+    return error.message.lower().startswith("prompt is too long")
 
 
-def _status(trouble: RequestError, situation: RequestContext) -> tuple[str, str]:
-    said = f"API Error: {trouble.status} {trouble.message}"
-    match trouble.status:
+def _status(error: RequestError, context: RequestContext) -> tuple[str, str]:
+    text = f"API Error: {error.status} {error.message}"
+    match error.status:
         case 401:
-            text = "Invalid API key · Fix external API key" if situation.has_key else NOT_LOGGED_IN
-            return text, "authentication_failed"
+            invalid = "Invalid API key · Fix external API key" if context.has_key else NOT_LOGGED_IN
+            return invalid, "authentication_failed"
         case 403:
-            return f"Failed to authenticate. {said}", "authentication_failed"
+            return f"Failed to authenticate. {text}", "authentication_failed"
         case 404:
-            text = (
-                f"There's an issue with the selected model ({situation.model_shown}). It may not exist or you may not "
+            missing = (
+                f"There's an issue with the selected model ({context.model_shown}). It may not exist or you may not "
                 "have access to it. Run --model to pick a different model."
             )
-            return text, "model_not_found"
+            return missing, "model_not_found"
         case 429:
-            return f"API Error: Request rejected (429) · {trouble.message}", "rate_limit"
-        case 400 if "credit balance is too low" in trouble.message.lower():
+            return f"API Error: Request rejected (429) · {error.message}", "rate_limit"
+        case 400 if "credit balance is too low" in error.message.lower():
             return "Credit balance is too low", "billing_error"
-    if not trouble.is_server_fault:
-        return said, "unknown"
-    passing = "This is a server-side issue, usually temporary — try again in a moment."
-    return f"{said}. {passing} {_if_it_persists(situation.where)}", "server_error"
+    if not error.is_server_fault:
+        return text, "unknown"
+    temporary = "This is a server-side issue, usually temporary — try again in a moment."
+    return f"{text}. {temporary} {_if_it_persists(context.where)}", "server_error"
 
 
-def _connection(trouble: RequestError) -> tuple[str, str]:
-    match trouble.kind:
+def _connection(error: RequestError) -> tuple[str, str]:
+    match error.kind:
         case "slow":
             return "Request timed out", "server_error"
         case "cut":
             return _LOST, "server_error"
         case "credential":
-            return f"API Error: {trouble.message}", "authentication_failed"
+            return f"API Error: {error.message}", "authentication_failed"
         case "not_json":
             return _NOT_JSON, "unknown"
         case "garbled":
             return _NO_ANSWER, "unknown"
         case "stream":
-            return f"API Error: {trouble.message}", "unknown"
+            return f"API Error: {error.message}", "unknown"
         case kind if kind in _CONNECTION:
             return f"API Error: Unable to connect to API ({_CONNECTION[kind]})", "server_error"
-    return f"API Error: Unable to connect to API ({trouble.message})", "server_error"
+    return f"API Error: Unable to connect to API ({error.message})", "server_error"
 
 
 def _if_it_persists(where: str) -> str:

@@ -1,6 +1,6 @@
-"""Which model a name means, and how each model is asked. The one table of names and sizes.
+"""Resolves model names, and knows the parameters of each model. The only table of names and sizes.
 
-Measured with Claude Code 2.1.197. A name that is not in the table goes to the endpoint as it stands.
+Measured with Claude Code 2.1.197. A name that is not in the table is sent to the endpoint unchanged.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 WIDE = "[1m]"
-"""The end of a name that asks for the large context window."""
+"""The suffix of a name that requests the large context window."""
 WIDE_WINDOW = 1_000_000
 WINDOW = 200_000
 
@@ -25,50 +25,50 @@ EFFORTS = ("low", "medium", "high", "xhigh", "max")
 
 
 class Thinking(Enum):
-    """How a model is told to think."""
+    """How thinking is configured for a model."""
 
     ADAPTIVE = "adaptive"
-    """It decides itself; a number of tokens only turns it off (0)."""
+    """The model decides; a number of tokens only turns it off (0)."""
     BUDGET = "budget"
-    """It gets a number of tokens."""
+    """The model gets a token budget."""
     NONE = "none"
-    """It cannot."""
+    """The model cannot think."""
 
 
 class ModelKind(Struct, frozen=True):
-    """What is known about the models whose names begin alike."""
+    """The parameters of the models whose names share a prefix."""
 
     max_output_tokens: int
-    """What is asked for unless the environment says otherwise."""
+    """The default of `max_tokens`."""
     output_ceiling: int
-    """The most that the endpoint takes."""
+    """The maximum that the endpoint accepts."""
     thinking: Thinking
     effort: str | None
-    """What is sent when nobody chose; None: the model takes no effort."""
+    """The default effort; None if the model does not support it."""
     top_efforts: tuple[str, ...] = ()
-    """Which of the efforts above `high` it takes; another is sent as `high`."""
+    """The supported efforts above `high`; others are sent as `high`."""
     takes_system_messages: bool = False
     """Whether a message inside the conversation may have the role `system`."""
 
 
 class Model(Struct, frozen=True):
-    """One model, as it is sent and shown."""
+    """A model, as it is sent and shown."""
 
     id: str
-    """What the request names."""
+    """The `model` of the request."""
     shown: str
-    """What `init` and `modelUsage` name: the id, with `[1m]` when the window is wide."""
+    """The name in `init` and `modelUsage`: the id, with `[1m]` for the large window."""
     betas: tuple[str, ...]
     context_window: int
     max_output_tokens: int
-    """What `modelUsage` shows."""
+    """As shown in `modelUsage`."""
     max_tokens: int
-    """What the request asks for: the environment may have lowered or raised it."""
+    """As requested; the environment may lower or raise it."""
     kind: ModelKind
 
     @property
     def thinking(self) -> Thinking:
-        """How it is told to think."""
+        """How thinking is configured."""
         return self.kind.thinking
 
     @property
@@ -78,7 +78,7 @@ class Model(Struct, frozen=True):
 
 
 class Alias(Struct, frozen=True):
-    """A short name, and the variables that say what it means instead of the table."""
+    """The model of a short name, and the variables that override it."""
 
     id: str
     variables: tuple[str, ...]
@@ -99,14 +99,14 @@ ALIASES: dict[str, Alias] = {
     "default": replace(_OPUS, wide=True),
 }
 SMALL = Alias(_HAIKU.id, ("ANTHROPIC_SMALL_FAST_MODEL", "ANTHROPIC_DEFAULT_HAIKU_MODEL"))
-"""What small side tasks are given to."""
+"""The model for small side tasks."""
 
 _ABOVE_HIGH = ("xhigh", "max")
 _NEW = ModelKind(64_000, 128_000, Thinking.ADAPTIVE, "high", _ABOVE_HIGH, takes_system_messages=True)
 _CLASSIC = ModelKind(32_000, 64_000, Thinking.BUDGET, None)
 _OLD = ModelKind(8_192, 8_192, Thinking.NONE, None)
 
-# The longest beginning that fits counts.
+# By prefix; the longest match wins.
 KINDS: dict[str, ModelKind] = {
     "claude-opus-4-8": _NEW,
     "claude-sonnet-5": _NEW,
@@ -122,15 +122,15 @@ KINDS: dict[str, ModelKind] = {
     "claude-3": _OLD,
 }
 UNKNOWN = ModelKind(32_000, 128_000, Thinking.ADAPTIVE, "high", _ABOVE_HIGH, takes_system_messages=True)
-"""How a model that is not in the table is asked."""
+"""The parameters of a model that is not in the table."""
 
 
 def resolve_model(name: str | None, environment: Mapping[str, str], *, setting: str | None = None) -> Model:
-    """Find the model that a name means; without one, the environment's, then the settings', then the default."""
-    asked = name or environment.get("ANTHROPIC_MODEL") or setting or "default"
-    asked = asked.strip()
-    wide = asked.lower().endswith(WIDE)
-    bare = asked[: -len(WIDE)] if wide else asked
+    """Resolve a name; without one use the environment's, then the settings', then the default model."""
+    requested = name or environment.get("ANTHROPIC_MODEL") or setting or "default"
+    requested = requested.strip()
+    wide = requested.lower().endswith(WIDE)
+    bare = requested[: -len(WIDE)] if wide else requested
     alias = ALIASES.get(bare.lower())
     if alias is None:
         return _model(bare, environment, wide=wide)
@@ -138,33 +138,33 @@ def resolve_model(name: str | None, environment: Mapping[str, str], *, setting: 
 
 
 def small_model(environment: Mapping[str, str]) -> Model:
-    """The model for small side tasks."""
+    """Return the model for small side tasks."""
     return _model(_id(SMALL, environment), environment, wide=False)
 
 
 def display_name(name: str) -> str:
-    """A model's id for people: `claude-opus-4-8` is Opus 4.8; an id that is not of this form stays as it is."""
+    """Return the display name of a model id: Opus 4.8 for `claude-opus-4-8`; other forms are unchanged."""
     family, *rest = name.removeprefix("claude-").split("-")
-    numbers = [part for part in rest if part.isdigit() and len(part) < 3]  # a date is no part of the version
+    numbers = [part for part in rest if part.isdigit() and len(part) < 3]  # a date is not part of the version
     if not name.startswith("claude-") or not family.isalpha() or not numbers:
         return name
     return f"{family.capitalize()} {'.'.join(numbers)}"
 
 
-def effort_for(model: Model, asked: str | None, environment: Mapping[str, str]) -> str | None:
-    """What the request says about effort; None if this model is told nothing."""
+def effort_for(model: Model, requested: str | None, environment: Mapping[str, str]) -> str | None:
+    """Return the effort of the request; None if it has none for this model."""
     if model.kind.effort is None:
         return None
-    wish = asked or environment.get("CLAUDE_CODE_EFFORT_LEVEL") or ""
-    if wish not in EFFORTS:
+    effort = requested or environment.get("CLAUDE_CODE_EFFORT_LEVEL") or ""
+    if effort not in EFFORTS:
         return model.kind.effort
-    return wish if wish not in _ABOVE_HIGH or wish in model.kind.top_efforts else "high"
+    return effort if effort not in _ABOVE_HIGH or effort in model.kind.top_efforts else "high"
 
 
 def thinking_for(model: Model, tokens: int | None, environment: Mapping[str, str]) -> dict[str, object] | None:
-    """The request's `thinking`; None if this model is told nothing.
+    """Return the `thinking` of the request; None if it has none for this model.
 
-    Of the number in `MAX_THINKING_TOKENS` the beginning counts, and no number at all turns thinking off.
+    Leading digits of `MAX_THINKING_TOKENS` count; a value without digits turns thinking off.
     """
     if model.thinking is Thinking.NONE:
         return None
@@ -174,8 +174,8 @@ def thinking_for(model: Model, tokens: int | None, environment: Mapping[str, str
         return {"type": "disabled"}
     if model.thinking is Thinking.ADAPTIVE:
         return {"type": "adaptive"}
-    most = model.max_tokens - 1
-    return {"type": "enabled", "budget_tokens": most if tokens is None else min(tokens, most)}
+    limit = model.max_tokens - 1
+    return {"type": "enabled", "budget_tokens": limit if tokens is None else min(tokens, limit)}
 
 
 def _id(alias: Alias, environment: Mapping[str, str]) -> str:
@@ -186,14 +186,14 @@ def _may_be_wide(environment: Mapping[str, str]) -> bool:
     return environment.get("CLAUDE_CODE_DISABLE_1M_CONTEXT", "").lower() not in ("1", "true", "yes", "on")
 
 
-def _model(meant: str, environment: Mapping[str, str], *, wide: bool) -> Model:
-    """The model of an id; a variable may have named one with the wide window."""
-    name = meant.removesuffix(WIDE)
-    wide = (wide or name != meant) and _may_be_wide(environment)
-    kind = _kind(name)
+def _model(name: str, environment: Mapping[str, str], *, wide: bool) -> Model:
+    """Return the model of an id, which may have the suffix for the large window."""
+    bare = name.removesuffix(WIDE)
+    wide = (wide or bare != name) and _may_be_wide(environment)
+    kind = _kind(bare)
     return Model(
-        id=name,
-        shown=name + WIDE if wide else name,
+        id=bare,
+        shown=bare + WIDE if wide else bare,
         betas=tuple(_betas(kind, wide=wide)),
         context_window=WIDE_WINDOW if wide else WINDOW,
         max_output_tokens=kind.max_output_tokens,
@@ -203,11 +203,11 @@ def _model(meant: str, environment: Mapping[str, str], *, wide: bool) -> Model:
 
 
 def _kind(name: str) -> ModelKind:
-    # The clouds put a region, a vendor and a version around the same name.
+    # The clouds add a region, a vendor and a version to the name.
     start = name.find("claude-")
     bare = name[start:] if start > 0 else name
-    fitting = [prefix for prefix in KINDS if bare.startswith(prefix)]
-    return KINDS[max(fitting, key=len)] if fitting else UNKNOWN
+    prefixes = [prefix for prefix in KINDS if bare.startswith(prefix)]
+    return KINDS[max(prefixes, key=len)] if prefixes else UNKNOWN
 
 
 def _betas(kind: ModelKind, *, wide: bool) -> list[str]:
@@ -220,17 +220,17 @@ def _betas(kind: ModelKind, *, wide: bool) -> list[str]:
 
 
 def _max_tokens(kind: ModelKind, environment: Mapping[str, str]) -> int:
-    wish = _whole_number(environment.get("CLAUDE_CODE_MAX_OUTPUT_TOKENS", ""))
-    return min(wish, kind.output_ceiling) if wish else kind.max_output_tokens
+    limit = _leading_number(environment.get("CLAUDE_CODE_MAX_OUTPUT_TOKENS", ""))
+    return min(limit, kind.output_ceiling) if limit else kind.max_output_tokens
 
 
 def _tokens(text: str | None) -> int | None:
-    """The number that a text begins with; 0 if it begins with none."""
-    return None if not text or not text.strip() else _whole_number(text) or 0
+    """Return the leading number of a text; 0 if there is none, None for an empty text."""
+    return None if not text or not text.strip() else _leading_number(text) or 0
 
 
-def _whole_number(text: str) -> int | None:
-    """The digits at the beginning; None if there are none."""
+def _leading_number(text: str) -> int | None:
+    """Return the number of the leading digits; None if there are none."""
     stripped = text.strip()
     digits = stripped[: len(stripped) - len(stripped.lstrip("0123456789"))]
     return int(digits) if digits else None

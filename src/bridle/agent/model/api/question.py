@@ -1,4 +1,4 @@
-"""One question to the model."""
+"""A question to the model."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ class Message(TypedDict):
 
 
 class Question(Struct, frozen=True):
-    """What is sent: the conversation so far, the tools, and how to think about it.
+    """The conversation so far, the tools, and the parameters of a request.
 
-    Messages may have the role `system` whatever the model: where it does not take them, they are sent as reminders
-    in the user's. No block needs a caching mark; they are set when the request is made.
+    Messages may have the role `system` with every model: where the API does not accept it, they are sent as reminders
+    in the user's messages. Cache marks are added when the request is built.
     """
 
     model: Model
@@ -34,11 +34,11 @@ class Question(Struct, frozen=True):
     system: tuple[Block, ...] = ()
     tools: tuple[Block, ...] = ()
     thinking_tokens: int | None = None
-    """What a flag or a control request said; None leaves it to the environment and the model."""
+    """From a flag or a control request; None leaves it to the environment and the model."""
     effort: str | None = None
     max_tokens: int | None = None
-    """None: what the model's entry and the environment say."""
-    tool_choice: dict[str, Any] | None = None
+    """None for the default of the model and the environment."""
+    tool_choice: Block | None = None
     fallbacks: tuple[Model, ...] = ()
-    """Who is asked, in this order, when the model is overloaded or refused for good."""
+    """Models that are used, in this order, if the model is overloaded or fails permanently."""
     session_id: str | None = None

@@ -1,24 +1,23 @@
-"""One question from the first request to its answer: what each request gave, and what is done about its trouble.
+"""The requests of one question until it is answered: retries, fallbacks, and requests without streaming.
 
-What is done about each trouble, as measured:
+How each error is handled, as in Claude Code:
 
-    refused, reset before an answer,   waited for and tried again, told as Retrying
+    refused, reset before an answer,   retried after a delay, reported as Retrying
     slow, 401, 408, 409, 429, 5xx
-    529                                the same; a model in demand is given up after three in a row
-    404                                asked once more for a whole answer, for servers that do not stream
-    any other status                   the end
-    an error event before content      waited for in silence, three times; then a whole answer is asked for
-    the stream breaks, or is no JSON   Restarted, and a whole answer is asked for; what came is not counted
-    the same after a tool was called   Broken: the call has begun and cannot be taken back
-    max_tokens does not fit            asked again with what fits
-    with another model at hand         it is asked after three 529, a 5xx, or a refusal that lies with the model
+    529                                the same; a model in high demand fails after three in a row
+    404                                requested once without streaming, for servers that do not stream
+    any other status                   fails
+    an error event before content      retried silently, three times; then requested without streaming
+    the stream breaks or is not JSON   AnswerRestarted, then requested without streaming; its usage is not counted
+    the same after a tool call         AnswerBroken: the call has started and cannot be undone
+    max_tokens does not fit            requested again with what fits
+    with a fallback model              used after three 529, a 5xx, or an error that depends on the model
 """
 
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
-from typing import Any
 
 from msgspec.structs import replace
 
@@ -32,35 +31,43 @@ from bridle.agent.model.api.request_errors import (
     RequestError,
     delay_seconds,
     endpoint_error,
+    error_fields,
     fitting_max_tokens,
     is_retried,
     request_error_of,
 )
 from bridle.agent.model.api.stream_assembly import Assembly, whole_answer
-from bridle.agent.model.api.stream_pieces import AnswerBroken, AnswerPiece, AnswerRestarted, ModelFallback, Retrying
+from bridle.agent.model.api.stream_pieces import (
+    AnswerBroken,
+    AnswerPiece,
+    AnswerRestarted,
+    JsonObject,
+    ModelFallback,
+    Retrying,
+)
 from bridle.errors import EndpointError, ModelFailure
 
-# So often a stream that begins with an error is asked for again before a whole answer is asked for instead.
+# How often a stream that starts with an error is requested before a request without streaming.
 STREAM_ATTEMPTS = 3
 
-# With these the fault lies with the request's sender or its place in a queue, and not with the model.
+# Statuses that do not depend on the model.
 _SAME_FOR_EVERY_MODEL = frozenset({401, 403, 413, 429})
 
 
 class Attempts:
-    """`request`, then `verdict`, then a wait of `delay_seconds`, again and again until `is_over`."""
+    """Call `request`, then `decide`, then wait `delay_seconds`; repeat until `is_over`."""
 
-    def __init__(self, ask: Question, endpoint: Endpoint, retries: int, chance: Callable[[], float]) -> None:
-        self._ask = ask
+    def __init__(self, question: Question, endpoint: Endpoint, retries: int, chance: Callable[[], float]) -> None:
+        self._question = question
         self._endpoint = endpoint
         self._retries = retries
         self._chance = chance
-        self._others = [model for model in ask.fallbacks if model.id != ask.model.id]
+        self._others = [model for model in question.fallbacks if model.id != question.model.id]
         self._has_fallen_back = False
         self._assembly: Assembly | None = None
-        self._trouble: RequestError | None = None
+        self._error: RequestError | None = None
         self._request_id: str | None = None
-        self._model = ask.model
+        self._model = question.model
         self._max_tokens: int | None = None
         self._streams = True
         self._attempt = 1
@@ -71,13 +78,13 @@ class Attempts:
 
     @property
     def refused_credential(self) -> bool:
-        """Whether the last request was refused for its key or token."""
-        return self._trouble is not None and self._trouble.status == 401
+        """Whether the last request was rejected for its credential."""
+        return self._error is not None and self._error.status == 401
 
     async def request(self) -> AsyncGenerator[AnswerPiece, None]:
-        """Make one request; what it gives is told, what went wrong is kept for the verdict."""
+        """Make one request and yield its pieces; an error is kept for `decide`."""
         self._assembly = None
-        self._trouble = None
+        self._error = None
         self.delay_seconds = 0.0
         pieces = self._stream() if self._streams else self._whole()
         try:
@@ -85,33 +92,33 @@ class Attempts:
                 async for piece in pieces:
                     yield piece
         except EndpointError as error:
-            self._trouble = request_error_of(error)
+            self._error = request_error_of(error)
         else:
             self.is_over = True
 
-    def verdict(self) -> list[AnswerPiece]:
-        """Decide what follows; raises ModelFailure when nothing does."""
-        if self._trouble is None:
+    def decide(self) -> list[AnswerPiece]:
+        """Prepare the next request; raise ModelFailure if there is none."""
+        if self._error is None:
             return []
-        if self._trouble.kind in ("stream", "cut", "not_json", "garbled"):
-            return self._broke_off(self._trouble)
-        if self._trouble.kind == "slow" and self._assembly is not None:
-            return self._broke_off(self._trouble)
-        return self._failed(self._trouble)
+        if self._error.kind in ("stream", "cut", "not_json", "garbled"):
+            return self._stream_failed(self._error)
+        if self._error.kind == "slow" and self._assembly is not None:
+            return self._stream_failed(self._error)
+        return self._request_failed(self._error)
 
     async def _whole(self) -> AsyncGenerator[AnswerPiece, None]:
-        whole = await self._endpoint.whole(self._ask, self._model, self._max_tokens)
+        whole = await self._endpoint.whole(self._question, self._model, self._max_tokens)
         for piece in whole_answer(whole.message, whole.request_id):
             yield piece
 
     async def _stream(self) -> AsyncGenerator[AnswerPiece, None]:
-        frames = self._endpoint.stream(self._ask, self._model, self._max_tokens)
+        frames = self._endpoint.stream(self._question, self._model, self._max_tokens)
         last: list[AnswerPiece] = []
         async with aclosing(frames):
             async for frame in frames:
-                pieces = self._taken(frame)
+                pieces = self._handle(frame)
                 if self._assembly is None or self._assembly.has_ended:
-                    last = pieces  # told when the connection has been given back
+                    last = pieces  # yielded after the connection was released
                     continue
                 for piece in pieces:
                     yield piece
@@ -121,7 +128,7 @@ class Attempts:
         for piece in last:
             yield piece
 
-    def _taken(self, frame: StreamOpened | WholeMessage | dict[str, Any]) -> list[AnswerPiece]:
+    def _handle(self, frame: StreamOpened | WholeMessage | JsonObject) -> list[AnswerPiece]:
         if isinstance(frame, WholeMessage):
             return whole_answer(frame.message, frame.request_id)
         if isinstance(frame, StreamOpened):
@@ -134,85 +141,85 @@ class Attempts:
             raise endpoint_error(_stream_error(frame, self._request_id))
         if not self._assembly.has_begun and kind not in ("message_start", "ping"):
             raise endpoint_error(RequestError("garbled", f"the stream begins with {kind!r}"))
-        return self._assembly.take(frame)
+        return self._assembly.add(frame)
 
-    def _broke_off(self, trouble: RequestError) -> list[AnswerPiece]:
-        """An answer had begun, or something else than an answer came."""
+    def _stream_failed(self, error: RequestError) -> list[AnswerPiece]:
+        """Handle an answer that broke off or was not an answer."""
         assembly = self._assembly
         if not self._streams:
-            raise self._failure(replace(trouble, request_id=trouble.request_id or self._request_id))
+            raise self._failure(replace(error, request_id=error.request_id or self._request_id))
         if assembly is not None and assembly.is_complete:
             self.is_over = True
             return [assembly.end()]
         if assembly is not None and assembly.has_called:
             self.is_over = True
-            return [self._broken(trouble, assembly)]
+            return [self._broken(error, assembly)]
         restarted: list[AnswerPiece] = [AnswerRestarted()] if assembly is not None and assembly.has_begun else []
-        if trouble.kind != "stream" or assembly is None or assembly.has_content:
-            self._ask_for_whole()
+        if error.kind != "stream" or assembly is None or assembly.has_content:
+            self._request_whole()
             return restarted
-        return [*restarted, *self._began_with_error(trouble)]
+        return [*restarted, *self._started_with_error(error)]
 
-    def _began_with_error(self, trouble: RequestError) -> list[AnswerPiece]:
+    def _started_with_error(self, error: RequestError) -> list[AnswerPiece]:
         self._stream_faults += 1
         if self._stream_faults < STREAM_ATTEMPTS:
-            self.delay_seconds = delay_seconds(self._stream_faults, trouble, self._chance())
+            self.delay_seconds = delay_seconds(self._stream_faults, error, self._chance())
             return []
         if self._others:
-            return self._fall_back("overloaded", trouble)
-        self._ask_for_whole()
+            return self._fall_back("overloaded", error)
+        self._request_whole()
         return []
 
-    def _failed(self, trouble: RequestError) -> list[AnswerPiece]:
-        """The request was refused, or did not reach anybody."""
-        fitting = fitting_max_tokens(trouble)
+    def _request_failed(self, error: RequestError) -> list[AnswerPiece]:
+        """Handle a request that was rejected or did not reach the server."""
+        fitting = fitting_max_tokens(error)
         if fitting is not None and self._max_tokens is None:
             self._max_tokens = fitting
             return []
-        if trouble.status == 404 and self._streams:
-            self._ask_for_whole()
+        if error.status == 404 and self._streams:
+            self._request_whole()
             return []
-        self._overloads = self._overloads + 1 if trouble.is_overload else 0
-        trigger = self._trigger(trouble)
+        self._overloads = self._overloads + 1 if error.is_overload else 0
+        trigger = self._trigger(error)
         if trigger is not None:
-            return self._fall_back(trigger, trouble)
-        if self._overloads >= OVERLOADED_ATTEMPTS and self._is_given_up_early:
-            raise error_texts.overloaded_too_often(self._situation)
-        if not is_retried(trouble) or self._attempt > self._retries:
-            raise self._failure(trouble)
-        return [self._retry(trouble)]
+            return self._fall_back(trigger, error)
+        if self._overloads >= OVERLOADED_ATTEMPTS and self._fails_when_overloaded:
+            raise error_texts.overloaded_too_often(self._context)
+        if not is_retried(error) or self._attempt > self._retries:
+            raise self._failure(error)
+        return [self._retry(error)]
 
-    def _trigger(self, trouble: RequestError) -> str | None:
-        """Why another model is asked now; None: it is not."""
+    def _trigger(self, error: RequestError) -> str | None:
+        """Return why the fallback model is used now; None if it is not."""
         if not self._others:
             return None
-        if trouble.is_overload:
+        if error.is_overload:
             return "overloaded" if self._overloads >= OVERLOADED_ATTEMPTS else None
-        if trouble.is_server_fault:
+        if error.is_server_fault:
             return "server_error"
-        final = trouble.status is not None and not is_retried(trouble) and not error_texts.is_too_long(trouble)
-        return "last_resort" if final and trouble.status not in _SAME_FOR_EVERY_MODEL else None
+        final = error.status is not None and not is_retried(error) and not error_texts.is_too_long(error)
+        return "last_resort" if final and error.status not in _SAME_FOR_EVERY_MODEL else None
 
     @property
-    def _is_given_up_early(self) -> bool:
-        """Measured: of the models in demand, and of those only the one that was asked for, and only as a stream."""
+    def _fails_when_overloaded(self) -> bool:
+        """Whether repeated overload is final: for the requested Opus model and streams only, as in Claude Code."""
         return self._streams and not self._has_fallen_back and "opus" in self._model.id
 
-    def _retry(self, trouble: RequestError) -> Retrying:
-        self.delay_seconds = delay_seconds(self._attempt, trouble, self._chance())
+    def _retry(self, error: RequestError) -> Retrying:
+        self.delay_seconds = delay_seconds(self._attempt, error, self._chance())
         attempt = self._attempt
         self._attempt += 1
-        word = error_texts.retry_error(trouble)
-        return Retrying(attempt, self._retries, self.delay_seconds * 1000, trouble.status, word)
+        name = error_texts.retry_error(error)
+        return Retrying(attempt, self._retries, self.delay_seconds * 1000, error.status, name)
 
-    def _fall_back(self, trigger: str, trouble: RequestError) -> list[AnswerPiece]:
+    def _fall_back(self, trigger: str, error: RequestError) -> list[AnswerPiece]:
         before, after = self._model, self._others.pop(0)
         self._has_fallen_back = True
         self._start_with(after)
         content = f"Switched to {display_name(after.id)} "
         if trigger == "last_resort":
-            said = f"{trouble.status} {trouble.raw or trouble.message}"
-            content += f"because {display_name(before.id)} returned an error that could not be retried ({said})"
+            reason = f"{error.status} {error.raw or error.message}"
+            content += f"because {display_name(before.id)} returned an error that could not be retried ({reason})"
         else:
             content += f"due to high demand for {display_name(before.id)}"
         return [ModelFallback(before.id, after.id, after, trigger, content)]
@@ -225,31 +232,23 @@ class Attempts:
         self._overloads = 0
         self._stream_faults = 0
 
-    def _ask_for_whole(self) -> None:
+    def _request_whole(self) -> None:
         self._streams = False
         self._attempt = 1
         self._overloads = 0
 
-    def _broken(self, trouble: RequestError, assembly: Assembly) -> AnswerBroken:
-        text, error = error_texts.after_blocks(trouble)
-        return AnswerBroken(text, error, trouble.status, trouble.request_id, assembly.usage)
+    def _broken(self, error: RequestError, assembly: Assembly) -> AnswerBroken:
+        text, kind = error_texts.after_blocks(error)
+        return AnswerBroken(text, kind, error.status, error.request_id, assembly.usage)
 
-    def _failure(self, trouble: RequestError) -> ModelFailure:
-        return error_texts.request_failure(trouble, self._situation)
+    def _failure(self, error: RequestError) -> ModelFailure:
+        return error_texts.request_failure(error, self._context)
 
     @property
-    def _situation(self) -> RequestContext:
+    def _context(self) -> RequestContext:
         return RequestContext(self._endpoint.where, self._model.shown, self._endpoint.has_key)
 
 
-def _stream_error(frame: dict[str, Any], request_id: str | None) -> RequestError:
-    error = frame.get("error")
-    inner = error if isinstance(error, dict) else {}
-    message = inner.get("message")
-    kind = inner.get("type")
-    return RequestError(
-        "stream",
-        message if isinstance(message, str) and message else "an error event in the stream",
-        type=kind if isinstance(kind, str) else None,
-        request_id=request_id,
-    )
+def _stream_error(frame: JsonObject, request_id: str | None) -> RequestError:
+    kind, message = error_fields(frame)
+    return RequestError("stream", message or "an error event in the stream", type=kind, request_id=request_id)

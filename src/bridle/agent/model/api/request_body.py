@@ -1,4 +1,4 @@
-"""The body and the headers of a request. Pure."""
+"""Builds the body and headers of a request. Pure."""
 
 from __future__ import annotations
 
@@ -8,31 +8,32 @@ from typing import Any
 from bridle import __version__
 from bridle.agent.model.api.models import Model, effort_for, thinking_for
 from bridle.agent.model.api.question import Block, Message, Question
+from bridle.agent.model.api.stream_pieces import JsonObject
 from bridle.errors import UsageError
 
 API_VERSION = "2023-06-01"
 
-_MARK = {"cache_control": {"type": "ephemeral"}}
-# These blocks take no caching mark.
+_CACHE_MARK = {"cache_control": {"type": "ephemeral"}}
+# Blocks that may not have a cache mark.
 _UNMARKED = frozenset({"thinking", "redacted_thinking"})
 
 
 def build_body(
-    ask: Question, model: Model, environment: Mapping[str, str], *, stream: bool, max_tokens: int | None = None
-) -> dict[str, Any]:
-    """The request to one model; `max_tokens` is what a first try has taught."""
-    messages = list(ask.messages) if model.takes_system_messages else _without_system(ask.messages)
-    limit = max_tokens or ask.max_tokens or model.max_tokens
-    thinking = None if _is_forced(ask.tool_choice) else thinking_for(model, ask.thinking_tokens, environment)
-    effort = effort_for(model, ask.effort, environment)
+    question: Question, model: Model, environment: Mapping[str, str], *, stream: bool, max_tokens: int | None = None
+) -> JsonObject:
+    """Return the body for one model; `max_tokens` overrides the question's after an error."""
+    messages = list(question.messages) if model.takes_system_messages else _without_system(question.messages)
+    limit = max_tokens or question.max_tokens or model.max_tokens
+    thinking = None if _is_forced(question.tool_choice) else thinking_for(model, question.thinking_tokens, environment)
+    effort = effort_for(model, question.effort, environment)
     cached = not _is_on(environment.get("DISABLE_PROMPT_CACHING"))
     return {
         "model": model.id,
         "max_tokens": limit,
-        **({"system": _marked_last(ask.system, cached=cached)} if ask.system else {}),
+        **({"system": _marked_last(question.system, cached=cached)} if question.system else {}),
         "messages": _marked_newest(messages) if cached else messages,
-        **({"tools": _marked_last(ask.tools, cached=cached and not ask.system)} if ask.tools else {}),
-        **({"tool_choice": ask.tool_choice} if ask.tool_choice is not None and ask.tools else {}),
+        **({"tools": _marked_last(question.tools, cached=cached and not question.system)} if question.tools else {}),
+        **({"tool_choice": question.tool_choice} if question.tool_choice is not None and question.tools else {}),
         **({"thinking": _within(thinking, limit)} if thinking is not None else {}),
         **({"output_config": {"effort": effort}} if effort is not None else {}),
         **({"stream": True} if stream else {}),
@@ -40,7 +41,7 @@ def build_body(
 
 
 def beta_names(model: Model, more: Iterable[str], environment: Mapping[str, str]) -> tuple[str, ...]:
-    """Every beta that a request names, each once."""
+    """Return the betas of a request without duplicates."""
     own = environment.get("ANTHROPIC_BETAS", "").split(",")
     return tuple(dict.fromkeys(name for name in (*model.betas, *more, *map(str.strip, own)) if name))
 
@@ -51,7 +52,7 @@ def build_headers(
     session_id: str | None,
     environment: Mapping[str, str],
 ) -> dict[str, str]:
-    """The headers of a request; those of ANTHROPIC_CUSTOM_HEADERS win."""
+    """Return the headers of a request; ANTHROPIC_CUSTOM_HEADERS take precedence."""
     joined = ",".join(betas)
     named = {
         "accept": "application/json",
@@ -67,25 +68,25 @@ def build_headers(
 
 
 def custom_headers(environment: Mapping[str, str]) -> dict[str, str]:
-    """The headers of ANTHROPIC_CUSTOM_HEADERS, one `Name: value` a line."""
-    found: dict[str, str] = {}
+    """Parse ANTHROPIC_CUSTOM_HEADERS, one `Name: value` per line."""
+    custom: dict[str, str] = {}
     for line in environment.get("ANTHROPIC_CUSTOM_HEADERS", "").splitlines():
         name, colon, value = line.partition(":")
         if not line.strip():
             continue
         if not colon or not name.strip():
-            raise UsageError("ANTHROPIC_CUSTOM_HEADERS has a line that is not `Name: value`")
-        found[name.strip().lower()] = value.strip()
-    return found
+            raise UsageError("each line of ANTHROPIC_CUSTOM_HEADERS must be `Name: value`")
+        custom[name.strip().lower()] = value.strip()
+    return custom
 
 
 def _is_forced(tool_choice: Mapping[str, Any] | None) -> bool:
-    """A model that must call a tool may not think first: the endpoint refuses both together."""
+    """Whether a tool call is forced, which the API does not allow with thinking."""
     return tool_choice is not None and tool_choice.get("type") in ("any", "tool")
 
 
 def _within(thinking: dict[str, object], limit: int) -> dict[str, object]:
-    """The budget is a part of the answer's tokens, and the answer needs one too."""
+    """Limit the thinking budget to `max_tokens`, of which it is a part."""
     budget = thinking.get("budget_tokens")
     return thinking if not isinstance(budget, int) else {**thinking, "budget_tokens": min(budget, limit - 1)}
 
@@ -93,13 +94,13 @@ def _within(thinking: dict[str, object], limit: int) -> dict[str, object]:
 def _marked_last(blocks: tuple[Block, ...], *, cached: bool) -> list[Block]:
     if not cached:
         return list(blocks)
-    return [*blocks[:-1], {**blocks[-1], **_MARK}]
+    return [*blocks[:-1], {**blocks[-1], **_CACHE_MARK}]
 
 
 def _marked_newest(messages: list[Message]) -> list[Message]:
-    """Mark the newest of the user's messages and the one before: what was cached last time is found again.
+    """Mark the last two user messages, so that the cache of the last request is used.
 
-    With the mark on the system prompt that makes three of the four that the endpoint takes.
+    With the mark on the system prompt these are three of the four that the API allows.
     """
     marked = list(messages)
     left = 2
@@ -111,28 +112,28 @@ def _marked_newest(messages: list[Message]) -> list[Message]:
 
 
 def _marked_message(message: Message) -> Message | None:
-    """The message with a mark on its last block that takes one; None if there is no such block."""
+    """Return the message with a mark on its last possible block; None if there is none."""
     content = message.get("content")
     if isinstance(content, str):
-        return {**message, "content": [{"type": "text", "text": content, **_MARK}]} if content else None
+        return {**message, "content": [{"type": "text", "text": content, **_CACHE_MARK}]} if content else None
     for index in range(len(content) - 1, -1, -1):
         block = content[index]
         if block.get("type") not in _UNMARKED and block.get("text") != "":
-            return {**message, "content": [*content[:index], {**block, **_MARK}, *content[index + 1 :]]}
+            return {**message, "content": [*content[:index], {**block, **_CACHE_MARK}, *content[index + 1 :]]}
     return None
 
 
 def _without_system(messages: Iterable[Message]) -> list[Message]:
-    """Messages of the program become reminders in the user's; neighbours of one role become one message."""
+    """Turn system messages into reminders of the user, and join adjacent user messages."""
     joined: list[Message] = []
     for message in messages:
-        told = _as_reminder(message) if message.get("role") == "system" else message
-        if joined and joined[-1].get("role") == told.get("role") == "user":
-            blocks = [*_blocks(joined[-1]), *_blocks(told)]
-            # The results of tool calls must come first.
+        sent = _as_reminder(message) if message.get("role") == "system" else message
+        if joined and joined[-1].get("role") == sent.get("role") == "user":
+            blocks = [*_blocks(joined[-1]), *_blocks(sent)]
+            # Tool results must come first.
             joined[-1] = {**joined[-1], "content": sorted(blocks, key=lambda block: block["type"] != "tool_result")}
         else:
-            joined.append(told)
+            joined.append(sent)
     return joined
 
 

@@ -1,4 +1,4 @@
-"""What went wrong with one request, and whether and when it is tried again. Pure."""
+"""Why one request failed, and whether and when it is retried. Pure."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from msgspec import Struct
 
 from bridle.errors import EndpointError, NetworkError
 
-# Twice the last wait each time, as measured: 0.5, 1, 2, 4, 8, 16, 32, 32, … seconds, and up to a quarter more so that
-# many clients do not come back at the same moment.
+# Exponential backoff as in Claude Code: 0.5, 1, 2, 4, 8, 16, 32, 32, … seconds, and up to a quarter more so that
+# clients do not retry at the same moment.
 FIRST_DELAY_SECONDS = 0.5
 LONGEST_DELAY_SECONDS = 32.0
 JITTER = 0.25
-# Ten tries take three minutes; an overload or a restart of the endpoint is over by then, or will take hours.
+# Ten retries take three minutes; an overload or a restart of the endpoint is over by then, or takes hours.
 MAX_RETRIES = 10
-# A server that names a longer wait than this means "not now": the run ends instead of standing still.
+# With a longer `retry-after` the run ends instead of waiting.
 LONGEST_RETRY_AFTER_SECONDS = 3600.0
-# So often a model that is known to be in demand is asked again after it said that it is overloaded.
+# How often a model in high demand may be overloaded before the request fails.
 OVERLOADED_ATTEMPTS = 3
 
-# The endpoint's count of the prompt and the next one may differ by a little.
+# The endpoint's token counts of the same prompt may differ slightly.
 SPARE_TOKENS = 1000
-# An answer shorter than this is no use; the conversation must become shorter instead.
+# With less room than this the conversation must be compacted instead.
 LEAST_TOKENS = 3000
 
 OVERLOADED = 529
@@ -31,59 +31,56 @@ _RETRIED = frozenset({401, 408, 409, 429})
 
 
 class RequestError(Struct, frozen=True):
-    """Why one request gave no answer."""
+    """Why one request failed."""
 
     kind: str
     """`status`, `stream` (an error event inside the stream), `garbled`, or the kind of a NetworkError."""
     message: str
     status: int | None = None
     type: str | None = None
-    """The endpoint's own word for it, as `overloaded_error`."""
+    """The endpoint's error type, such as `overloaded_error`."""
     request_id: str | None = None
     retry_after_seconds: float | None = None
     should_retry: bool | None = None
-    """What the server itself says about trying again."""
+    """What the server says about retrying."""
     raw: str = ""
-    """The error document as it came."""
+    """The error document as received."""
 
     @property
     def is_overload(self) -> bool:
-        """Whether the model has too much to do."""
+        """Whether the model is overloaded."""
         return self.status == OVERLOADED or self.type == "overloaded_error"
 
     @property
     def is_server_fault(self) -> bool:
-        """Whether another try, or another model, may fare better."""
+        """Whether a retry, or another model, may succeed."""
         return self.status is not None and self.status >= 500
 
 
 def request_error_of(error: EndpointError) -> RequestError:
-    """What an EndpointError carries."""
+    """Return the RequestError of an EndpointError."""
     assert isinstance(error.payload, RequestError)  # noqa: S101  # for the type checker: `endpoint_error` makes them
     return error.payload
 
 
-def endpoint_error(trouble: RequestError) -> EndpointError:
-    """The exception that carries a Trouble to whoever decides about it."""
-    return EndpointError(trouble.message, payload=trouble)
+def endpoint_error(error: RequestError) -> EndpointError:
+    """Return an exception that carries the error."""
+    return EndpointError(error.message, payload=error)
 
 
 def from_network(error: NetworkError) -> RequestError:
-    """A connection that could not be made, or broke."""
+    """Return the error for a failed connection."""
     return RequestError(error.kind, error.message)
 
 
 def from_status(status: int, headers: Mapping[str, str], document: Any, text: str, *, now: float) -> RequestError:
-    """An error status, with the endpoint's document about it if it is one."""
-    error = document.get("error") if isinstance(document, dict) else None
-    inner = error if isinstance(error, dict) else {}
-    message = inner.get("message")
-    kind = inner.get("type")
+    """Return the error for a status, with the details of the endpoint's error document."""
+    kind, message = error_fields(document)
     return RequestError(
         kind="status",
-        message=message if isinstance(message, str) and message else _short(text) or f"status {status}",
+        message=message or _short(text) or f"status {status}",
         status=status,
-        type=kind if isinstance(kind, str) else None,
+        type=kind,
         request_id=headers.get("request-id"),
         retry_after_seconds=_retry_after(headers, now),
         should_retry={"true": True, "false": False}.get(headers.get("x-should-retry", "")),
@@ -91,50 +88,57 @@ def from_status(status: int, headers: Mapping[str, str], document: Any, text: st
     )
 
 
-def is_retried(trouble: RequestError) -> bool:
+def error_fields(document: Any) -> tuple[str | None, str]:
+    """Return type and message of an error document; None and empty if it has none."""
+    error = document.get("error") if isinstance(document, dict) else None
+    kind, message = (error.get("type"), error.get("message")) if isinstance(error, dict) else (None, None)
+    return kind if isinstance(kind, str) else None, message if isinstance(message, str) else ""
+
+
+def is_retried(error: RequestError) -> bool:
     """Whether the same request may succeed later."""
-    if trouble.retry_after_seconds is not None and trouble.retry_after_seconds > LONGEST_RETRY_AFTER_SECONDS:
+    if error.retry_after_seconds is not None and error.retry_after_seconds > LONGEST_RETRY_AFTER_SECONDS:
         return False
-    if trouble.should_retry is not None:
-        return trouble.should_retry
-    if trouble.status is not None:
-        return trouble.status in _RETRIED or trouble.status >= 500
-    return trouble.kind in ("refused", "unreachable", "reset", "slow", "proxy")
+    if error.should_retry is not None:
+        return error.should_retry
+    if error.status is not None:
+        return error.status in _RETRIED or error.status >= 500
+    return error.kind in ("refused", "unreachable", "reset", "slow", "proxy")
 
 
-def delay_seconds(attempt: int, trouble: RequestError, chance: float) -> float:
-    """How long to wait before the try after this attempt (the first is 1); `chance` is between 0 and 1."""
-    if trouble.retry_after_seconds:
-        return trouble.retry_after_seconds
-    doublings = min(attempt - 1, 16)  # far above the longest delay, and a number that stays small
+def delay_seconds(attempt: int, error: RequestError, chance: float) -> float:
+    """Return the delay before the retry after this attempt (the first is 1); `chance` is between 0 and 1."""
+    if error.retry_after_seconds:
+        return error.retry_after_seconds
+    doublings = min(attempt - 1, 16)  # far above the longest delay, without huge numbers
     base = min(FIRST_DELAY_SECONDS * float(1 << doublings), LONGEST_DELAY_SECONDS)
     return base * (1 + JITTER * chance)
 
 
-def fitting_max_tokens(trouble: RequestError) -> int | None:
-    """How many tokens an answer may have, when the endpoint says that prompt and answer do not fit together.
+def fitting_max_tokens(error: RequestError) -> int | None:
+    """Return the `max_tokens` that fits, if the endpoint says that prompt and answer exceed the window.
 
-    It says so in the words "… exceed context limit: 190000 + 64000 > 200000, …".
+    Its message is "… exceed context limit: 190000 + 64000 > 200000, …".
     """
-    _, found, rest = trouble.message.partition("exceed context limit:")
-    if trouble.status != 400 or not found:
+    _, marker, rest = error.message.partition("exceed context limit:")
+    if error.status != 400 or not marker:
         return None
     numbers = [int(word) for word in rest.replace(",", " ").split() if word.isascii() and word.isdigit()]
     if len(numbers) < 3:
         return None
-    prompt, _asked, window = numbers[:3]
+    prompt, _requested, window = numbers[:3]
     left = window - prompt - SPARE_TOKENS
     return left if left >= LEAST_TOKENS else None
 
 
 def max_retries(environment: Mapping[str, str]) -> int:
-    """How often a request is tried again."""
+    """Return how often a request is retried."""
     text = environment.get("CLAUDE_CODE_MAX_RETRIES", "").strip()
     return int(text) if text.isascii() and text.isdigit() else MAX_RETRIES
 
 
 def _retry_after(headers: Mapping[str, str], now: float) -> float | None:
-    """Seconds until the server wants to be asked again; None if it does not say so in any known way."""
+    """Return the seconds of the `retry-after` headers; None if there are none."""
     milliseconds = _number(headers.get("retry-after-ms"))
     if milliseconds is not None:
         return milliseconds / 1000
@@ -159,5 +163,5 @@ def _number(text: str | None) -> float | None:
 
 
 def _short(text: str) -> str:
-    """The beginning of an error page, on one line."""
+    """Return the beginning of an error page on one line."""
     return " ".join(text[:2000].split())[:500]

@@ -1,4 +1,4 @@
-"""JSON to and from the endpoint: strict where it must be, patient where a model or a tool made the text."""
+"""Decodes and encodes the JSON of the API, tolerant of what models and tools produce."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from typing import Any
 
 import msgspec
 
-from bridle.agent.model.api.stream_pieces import UNPARSED
+from bridle.agent.model.api.stream_pieces import UNPARSED, JsonObject
 
 
 def decode_json(data: bytes) -> Any:
-    """JSON; ValueError if it is none."""
+    """Decode JSON; raise ValueError if it is invalid."""
     try:
         return msgspec.json.decode(data)
     except (msgspec.DecodeError, RecursionError) as error:
@@ -18,27 +18,27 @@ def decode_json(data: bytes) -> Any:
 
 
 def encode_json(value: Any) -> bytes:
-    """JSON in UTF-8, whatever text is in it."""
+    """Encode JSON in UTF-8; unpaired surrogates are replaced."""
     try:
         return msgspec.json.encode(value)
     except (UnicodeEncodeError, OverflowError):
         import json
 
-        # Half a character, from a tool whose output was no text, or a number beyond 64 bits.
+        # An unpaired surrogate in the output of a tool, or a number beyond 64 bits.
         return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
 
 
-def parse_tool_input(raw: str) -> dict[str, Any]:
-    """The input of a tool call; what is no JSON object is kept as it stands under one key."""
+def parse_tool_input(raw: str) -> JsonObject:
+    """Parse the input of a tool call; invalid input is returned under the key UNPARSED."""
     try:
         value = msgspec.json.decode(raw)
     except (msgspec.DecodeError, RecursionError, UnicodeEncodeError):
-        value = _again(raw)
+        value = _parse_leniently(raw)
     return value if isinstance(value, dict) else {UNPARSED: {"raw": raw, "len": len(raw)}}
 
 
-def _again(raw: str) -> Any:
-    """The standard library reads what is JSON by the letter: a half character, written as an escape."""
+def _parse_leniently(raw: str) -> Any:
+    """Parse with the standard library, which accepts escaped unpaired surrogates."""
     import json
 
     try:

@@ -1,35 +1,35 @@
-"""Server-sent events out of bytes, however they are cut.
+"""Parses server-sent events from chunks of bytes.
 
-Comments, unknown fields and events without data are left out, as the standard says.
+Comments, unknown fields and events without data are ignored, as the standard requires.
 """
 
 from __future__ import annotations
 
 from bridle.errors import NetworkError
 
-# One event holds at most a whole block; an answer of 128,000 tokens is under a megabyte.
+# An event has at most a whole block; an answer of 128,000 tokens is below a megabyte.
 EVENT_LIMIT_BYTES = 64 * 1024 * 1024
 
 _MARK = b"\xef\xbb\xbf"
 
 
 class Reader:
-    """Takes chunks, gives the data of each complete event."""
+    """A parser that returns the data of each complete event."""
 
     def __init__(self, limit_bytes: int = EVENT_LIMIT_BYTES) -> None:
         self._limit_bytes = limit_bytes
         self._parts: list[bytes] = []
-        """The line that is not complete yet."""
+        """The incomplete line."""
         self._data: list[bytes] = []
-        """The data lines of the event that is not complete yet."""
+        """The data lines of the incomplete event."""
         self._held_bytes = 0
         self._after_return = False
         self._is_first = True
 
     def feed(self, chunk: bytes) -> list[bytes]:
-        """Take in bytes; give the data of every event that they complete."""
+        """Add bytes; return the data of every event that they complete."""
         if self._after_return and chunk:
-            chunk = chunk.removeprefix(b"\n")  # the second half of a line's end whose first half came before
+            chunk = chunk.removeprefix(b"\n")  # the rest of a CRLF
             self._after_return = False
         events: list[bytes] = []
         for piece in chunk.splitlines(keepends=True):
@@ -39,12 +39,12 @@ class Reader:
             else:
                 self._parts.append(piece)
             if self._held_bytes > self._limit_bytes:
-                raise NetworkError(f"an event has more than {self._limit_bytes} bytes", kind="garbled")
+                raise NetworkError(f"an event is larger than {self._limit_bytes} bytes", kind="garbled")
         self._after_return = chunk.endswith(b"\r") or (self._after_return and not chunk)
         return events
 
     def finish(self) -> list[bytes]:
-        """The stream has ended: give the last event if only the empty line after it is missing."""
+        """Return the last event of an ended stream if only the empty line after it is missing."""
         events: list[bytes] = []
         if self._parts:
             self._end_line(b"", events)

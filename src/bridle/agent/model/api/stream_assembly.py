@@ -1,11 +1,9 @@
-"""One streamed answer put together: frames in, pieces out.
+"""Assembles a streamed answer: frames in, pieces out. Pure.
 
-Pure. What it does not know (a new kind of frame, block or delta) goes by as a Frame and disturbs nothing.
+Unknown kinds of frames, blocks and deltas are passed on as StreamFrame and otherwise ignored.
 """
 
 from __future__ import annotations
-
-from typing import Any
 
 from bridle.agent.model.api.response_values import parse_tool_input
 from bridle.agent.model.api.stream_pieces import (
@@ -13,17 +11,18 @@ from bridle.agent.model.api.stream_pieces import (
     AnswerPiece,
     AnswerStarted,
     BlockFinished,
+    JsonObject,
     StreamFrame,
     ThinkingProgress,
 )
 
-# The usual rule of thumb; what counts in the end is the endpoint's own figure.
+# The usual estimate; the endpoint's own count is final.
 CHARACTERS_PER_TOKEN = 4
 
-# A server that does not know these figures at the end sends zeros; what it said at the beginning stays true.
+# A server that does not know these figures at the end sends zeros; then the earlier ones are kept.
 _KEPT_WHEN_ZERO = frozenset({"input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens"})
 
-# How each kind of delta adds to its block: which key of the delta is appended to which key of the block.
+# Which key of each kind of delta is appended to which key of the block.
 _APPENDED = {
     "text_delta": ("text", "text"),
     "thinking_delta": ("thinking", "thinking"),
@@ -37,23 +36,23 @@ class Assembly:
     def __init__(self, request_id: str | None) -> None:
         self._request_id = request_id
         self._open: dict[int, _Block] = {}
-        self._stop: dict[str, Any] = {}
-        self.usage: dict[str, Any] = {}
-        """What the endpoint has counted so far."""
+        self._stop: JsonObject = {}
+        self.usage: JsonObject = {}
+        """The usage that the endpoint has reported so far."""
         self.has_begun = False
         self.has_content = False
-        """Whether any block has begun."""
+        """Whether any block has started."""
         self.has_called = False
         """Whether a tool call is complete."""
         self.has_ended = False
 
     @property
     def is_complete(self) -> bool:
-        """Whether nothing but the last frame is missing: the reason of its end is known, and no block is open."""
+        """Whether only the last frame is missing: the stop reason is known, and no block is open."""
         return bool(self._stop.get("stop_reason")) and not self._open
 
-    def take(self, frame: dict[str, Any]) -> list[AnswerPiece]:
-        """Take in one frame, and give what it makes known."""
+    def add(self, frame: JsonObject) -> list[AnswerPiece]:
+        """Add one frame and return its pieces."""
         kind = frame.get("type")
         if kind == "ping" or self.has_ended:
             return []
@@ -77,7 +76,7 @@ class Assembly:
         return [*before, StreamFrame(frame), *after]
 
     def end(self) -> AnswerFinished:
-        """The answer is complete."""
+        """Return the last piece of a complete answer."""
         self.has_ended = True
         details = self._stop.get("stop_details")
         return AnswerFinished(
@@ -87,17 +86,17 @@ class Assembly:
             stop_details=details if isinstance(details, dict) else None,
         )
 
-    def _begin(self, frame: dict[str, Any]) -> list[AnswerPiece]:
+    def _begin(self, frame: JsonObject) -> list[AnswerPiece]:
         self.has_begun = True
         message = _dict(frame, "message")
         self.usage = _dict(message, "usage")
         return [AnswerStarted({**message, "content": []}, self._request_id)]
 
-    def _start_block(self, frame: dict[str, Any]) -> None:
+    def _start_block(self, frame: JsonObject) -> None:
         self.has_content = True
         self._open[_index(frame)] = _Block(_dict(frame, "content_block"))
 
-    def _add(self, frame: dict[str, Any]) -> list[AnswerPiece]:
+    def _add(self, frame: JsonObject) -> list[AnswerPiece]:
         block = self._open.get(_index(frame))
         return [] if block is None else block.add(_dict(frame, "delta"))
 
@@ -110,20 +109,20 @@ class Assembly:
         return [BlockFinished(index, whole)]
 
     def _close_all(self) -> list[AnswerPiece]:
-        """Some servers leave out the end of the last block."""
+        """Finish all blocks; some servers omit the end of the last one."""
         return [piece for index in sorted(self._open) for piece in self._close(index)]
 
 
 class _Block:
-    """One content block while it grows."""
+    """A content block that is being streamed."""
 
-    def __init__(self, start: dict[str, Any]) -> None:
+    def __init__(self, start: JsonObject) -> None:
         self._block = start
         self._parts: dict[str, list[str]] = {}
         self._input: list[str] = []
         self._thought_tokens = 0
 
-    def add(self, delta: dict[str, Any]) -> list[AnswerPiece]:
+    def add(self, delta: JsonObject) -> list[AnswerPiece]:
         kind = delta.get("type")
         if kind == "input_json_delta":
             self._input.append(_text(delta, "partial_json"))
@@ -138,8 +137,8 @@ class _Block:
                 return self._thought(_signed_tokens("".join(self._parts[target])) - self._thought_tokens)
         return []
 
-    def whole(self) -> dict[str, Any]:
-        """The block as it is when complete."""
+    def whole(self) -> JsonObject:
+        """Return the complete block."""
         grown = {key: _text(self._block, key) + "".join(parts) for key, parts in self._parts.items()}
         block = {**self._block, **grown}
         if any(self._input):
@@ -153,8 +152,8 @@ class _Block:
         return [ThinkingProgress(self._thought_tokens, tokens)]
 
 
-def merge_usage(earlier: dict[str, Any], later: dict[str, Any]) -> dict[str, Any]:
-    """The figures of `message_delta` over those of `message_start`: they are totals, not additions."""
+def merge_usage(earlier: JsonObject, later: JsonObject) -> JsonObject:
+    """Merge the usage of `message_delta` into that of `message_start`: its figures are totals."""
     usage = dict(earlier)
     for key, value in later.items():
         if value is None or (key in _KEPT_WHEN_ZERO and not value and usage.get(key)):
@@ -164,12 +163,12 @@ def merge_usage(earlier: dict[str, Any], later: dict[str, Any]) -> dict[str, Any
 
 
 def _signed_tokens(signature: str) -> int:
-    """About how many tokens a thought has that is shown only by its signature, which is Base64 of all of it."""
+    """Estimate the tokens of thinking that is known only by its signature, the Base64 of all of it."""
     return -(-len(signature) * 3 // (4 * CHARACTERS_PER_TOKEN))
 
 
-def whole_answer(message: dict[str, Any], request_id: str | None) -> list[AnswerPiece]:
-    """The pieces of an answer that came in one document."""
+def whole_answer(message: JsonObject, request_id: str | None) -> list[AnswerPiece]:
+    """Return the pieces of an answer that was not streamed."""
     content = message.get("content")
     blocks = [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
     details = message.get("stop_details")
@@ -185,16 +184,16 @@ def whole_answer(message: dict[str, Any], request_id: str | None) -> list[Answer
     ]
 
 
-def _index(frame: dict[str, Any]) -> int:
+def _index(frame: JsonObject) -> int:
     index = frame.get("index")
     return index if isinstance(index, int) else 0
 
 
-def _dict(value: dict[str, Any], key: str) -> dict[str, Any]:
+def _dict(value: JsonObject, key: str) -> JsonObject:
     inner = value.get(key)
     return dict(inner) if isinstance(inner, dict) else {}
 
 
-def _text(value: dict[str, Any], key: str) -> str:
+def _text(value: JsonObject, key: str) -> str:
     inner = value.get(key)
     return inner if isinstance(inner, str) else ""

@@ -1,4 +1,4 @@
-"""What the model layer tells the conversation while an answer comes in."""
+"""The pieces of an answer, which the model layer yields to the conversation."""
 
 from __future__ import annotations
 
@@ -9,36 +9,39 @@ from msgspec import Struct
 from bridle.agent.model.api.models import Model
 
 UNPARSED = "__unparsedToolInput"
-"""The only key of a tool input that is not a JSON object."""
+"""The only key of a tool input that was not a JSON object."""
+
+JsonObject: TypeAlias = dict[str, Any]
+"""An object of the Messages API, as received."""
 
 
 class StreamFrame(Struct, frozen=True):
-    """One object of the event stream, as the endpoint sent it (`stream_event` shows it)."""
+    """One frame of the stream as received; printed as `stream_event`."""
 
-    data: dict[str, Any]
+    data: JsonObject
 
 
 class AnswerStarted(Struct, frozen=True):
-    """The answer has begun: its message without content, with the usage known so far."""
+    """The answer has started: its message without content, with the usage so far."""
 
-    message: dict[str, Any]
+    message: JsonObject
     request_id: str | None
     final: bool = False
-    """Whether usage and stop reason in it are final: the answer came whole, not as a stream."""
+    """Whether its usage and stop reason are final, because the answer was not streamed."""
 
 
 class BlockFinished(Struct, frozen=True):
-    """A content block is complete. Comes before the Frame that ends the block.
+    """A content block is complete. Precedes the StreamFrame that ends the block.
 
     The input of a tool call that is not JSON is `{"__unparsedToolInput": {"raw": …, "len": …}}`.
     """
 
     index: int
-    block: dict[str, Any]
+    block: JsonObject
 
 
 class ThinkingProgress(Struct, frozen=True):
-    """About how many tokens the model has thought so far in this block, and how many more since the last one."""
+    """The estimated thinking tokens of this block so far, and since the last piece."""
 
     estimated_tokens: int
     delta: int
@@ -49,13 +52,13 @@ class AnswerFinished(Struct, frozen=True):
 
     stop_reason: str | None
     stop_sequence: str | None
-    usage: dict[str, Any]
-    """Final, as the endpoint counts it."""
-    stop_details: dict[str, Any] | None = None
+    usage: JsonObject
+    """Final, as counted by the endpoint."""
+    stop_details: JsonObject | None = None
 
 
 class Retrying(Struct, frozen=True):
-    """The request failed and is tried again after a wait; shown as `system/api_retry`."""
+    """The request failed and is retried after a delay; printed as `system/api_retry`."""
 
     attempt: int
     max_retries: int
@@ -65,35 +68,35 @@ class Retrying(Struct, frozen=True):
 
 
 class AnswerRestarted(Struct, frozen=True):
-    """The stream broke off: what came of this answer no longer counts, and another follows."""
+    """The stream broke: the answer so far is discarded, and another follows."""
 
 
 class AnswerBroken(Struct, frozen=True):
-    """The stream broke off after a tool call was complete: what came stands, and nothing more of this answer comes.
+    """The stream broke after a complete tool call: the answer so far is kept, and nothing follows.
 
-    The call may have begun and cannot be taken back, so the turn goes on with its result. Comes in place of Ended.
+    The call may have started and cannot be undone, so the turn continues with its result. Replaces AnswerFinished.
     """
 
     text: str
-    """What the synthetic assistant event says."""
+    """The text of the synthetic assistant event."""
     error: str
     status: int | None
     request_id: str | None
-    usage: dict[str, Any]
-    """What the endpoint had counted so far."""
+    usage: JsonObject
+    """As counted by the endpoint so far."""
 
 
 class ModelFallback(Struct, frozen=True):
-    """The model was overloaded too often or refused for good; this request and all that follow go to another one."""
+    """The model failed permanently; this request and all later ones use the fallback model."""
 
     original: str
     fallback: str
     model: Model
-    """The other one."""
+    """The fallback model."""
     trigger: str
     """`overloaded` or `last_resort`."""
     content: str
-    """The same for people."""
+    """The message for users."""
 
 
 AnswerPiece: TypeAlias = (

@@ -1,1 +1,1 @@
-"""The `agent/model/clouds` package."""
+"""Bedrock and Vertex through the official client. Imports only `model.api` of the agent."""

@@ -1,6 +1,6 @@
-"""Bedrock and Vertex, through the official client's own classes; it is imported only when one of them is asked for.
+"""Bedrock and Vertex through the official client, which is imported only for them.
 
-What the clouds themselves do with a request cannot be tried without an account; its shape and its signature can.
+Tests cover the form and the signature of requests; the clouds themselves need an account.
 """
 
 from __future__ import annotations
@@ -16,26 +16,26 @@ from bridle.agent.model.api.endpoint import Endpoint, StreamOpened, WholeMessage
 from bridle.agent.model.api.models import BETA_SYSTEM_MESSAGES, Model
 from bridle.agent.model.api.question import Question
 from bridle.agent.model.api.request_errors import RequestError, endpoint_error, from_status
+from bridle.agent.model.api.stream_pieces import JsonObject
 from bridle.agent.model.clouds.model_ids import bedrock_id, vertex_id
 from bridle.errors import AgentNotReady, UsageError
 
 PATH = "/v1/messages?beta=true"
 DEFAULT_AWS_REGION = "us-east-1"
 
-# The form of requests and answers that each cloud has documented for it, and that is read here. The official client
-# would name its own newest one.
+# The documented API versions of the clouds. The official client would send its own newest one.
 _VERSIONS = {"bedrock": "bedrock-2023-05-31", "vertex": "vertex-2023-10-16"}
 _CLOUDS = {"bedrock": "CLAUDE_CODE_USE_BEDROCK", "vertex": "CLAUDE_CODE_USE_VERTEX"}
-_NO_TOKEN = "none"  # noqa: S105  # it says that a gateway adds the real one
+_NO_TOKEN = "none"  # noqa: S105  # a placeholder: a gateway adds the real one
 
 
 def selected_cloud(environment: Mapping[str, str]) -> str | None:
-    """Which cloud the environment asks for; None: none."""
+    """Return the cloud that the environment selects; None for none."""
     return next((cloud for cloud, name in _CLOUDS.items() if _is_on(environment, name)), None)
 
 
 def cloud_endpoint(cloud: str, environment: Mapping[str, str]) -> Endpoint:
-    """The endpoint of a cloud."""
+    """Return the endpoint of a cloud."""
     try:
         import anthropic
     except ImportError as error:
@@ -43,14 +43,14 @@ def cloud_endpoint(cloud: str, environment: Mapping[str, str]) -> Endpoint:
         raise AgentNotReady(message, remedy="Run: pip install 'bridle[cloud]'") from error
     seconds = timeouts_from_environment(environment)
     timeout = anthropic.Timeout(seconds.headers_seconds, connect=seconds.connect_seconds, read=seconds.idle_seconds)
-    # Retries are ours, so that each one is told.
+    # We retry ourselves, so that each retry is reported.
     shared: dict[str, Any] = {"timeout": timeout, "max_retries": 0}
     make = _bedrock if cloud == "bedrock" else _vertex
     return CloudEndpoint(*make(anthropic, environment, shared), _VERSIONS[cloud], environment)
 
 
 class CloudEndpoint:
-    """A cloud, spoken to through the official client."""
+    """A cloud that is reached through the official client."""
 
     has_key = True
 
@@ -69,15 +69,15 @@ class CloudEndpoint:
         return netloc.decode()
 
     async def stream(
-        self, ask: Question, model: Model, max_tokens: int | None
-    ) -> AsyncGenerator[StreamOpened | WholeMessage | dict[str, Any], None]:
-        """Ask for a stream."""
+        self, question: Question, model: Model, max_tokens: int | None
+    ) -> AsyncGenerator[StreamOpened | WholeMessage | JsonObject, None]:
+        """Request a stream."""
         import anthropic
 
         has_begun = False
         try:
             async with await self._post(
-                ask, model, max_tokens, stream=True, stream_cls=anthropic.AsyncStream[object]
+                question, model, max_tokens, stream=True, stream_cls=anthropic.AsyncStream[object]
             ) as frames:
                 yield StreamOpened(frames.response.headers.get("request-id"))
                 async for frame in frames:
@@ -85,41 +85,41 @@ class CloudEndpoint:
                     if isinstance(frame, dict):
                         yield frame
         except Exception as error:
-            if (trouble := _trouble(error, has_begun=has_begun)) is None:
+            if (failure := _request_error(error, has_begun=has_begun)) is None:
                 raise
-            raise endpoint_error(trouble) from error
+            raise endpoint_error(failure) from error
 
-    async def whole(self, ask: Question, model: Model, max_tokens: int | None) -> WholeMessage:
-        """Ask for the answer in one document."""
+    async def whole(self, question: Question, model: Model, max_tokens: int | None) -> WholeMessage:
+        """Request the answer in one document."""
         try:
-            message = await self._post(ask, model, max_tokens, stream=False)
+            message = await self._post(question, model, max_tokens, stream=False)
         except Exception as error:
-            if (trouble := _trouble(error, has_begun=False)) is None:
+            if (failure := _request_error(error, has_begun=False)) is None:
                 raise
-            raise endpoint_error(trouble) from error
+            raise endpoint_error(failure) from error
         if not isinstance(message, dict) or not isinstance(message.get("content"), list):
             raise endpoint_error(RequestError("garbled", "the answer is not a message"))
         return WholeMessage(message, None)
 
     async def refuse_credential(self) -> None:
-        """The cloud's own client looks for new credentials by itself."""
+        """Do nothing: the official client renews its credentials."""
 
     async def close(self) -> None:
-        """Let go of every connection."""
+        """Close all connections."""
         await self._client.close()
 
-    async def _post(self, ask: Question, model: Model, max_tokens: int | None, **how: Any) -> Any:
+    async def _post(self, question: Question, model: Model, max_tokens: int | None, **how: Any) -> Any:
         sent = _for_cloud(model, self._model_id)
-        body = request_body.build_body(ask, sent, self._environment, stream=how["stream"], max_tokens=max_tokens)
+        body = request_body.build_body(question, sent, self._environment, stream=how["stream"], max_tokens=max_tokens)
         names = request_body.beta_names(sent, (), self._environment)
-        headers = request_body.build_headers(names, (), ask.session_id, self._environment)
-        del headers["anthropic-version"]  # the body names the cloud's own
+        headers = request_body.build_headers(names, (), question.session_id, self._environment)
+        del headers["anthropic-version"]  # the body has the cloud's own
         body["anthropic_version"] = self._version
         return await self._client.post(PATH, cast_to=object, body=body, options={"headers": headers}, **how)
 
 
 def _for_cloud(model: Model, model_id: Callable[[str], str]) -> Model:
-    """The same model, under the cloud's name, without what only the plain endpoint is known to take."""
+    """Return the model with the cloud's id, without features that only the Anthropic API supports."""
     return replace(
         model,
         id=model_id(model.id),
@@ -135,14 +135,14 @@ def _bedrock(
     token = environment.get("AWS_BEARER_TOKEN_BEDROCK")
     if _is_on(environment, "CLAUDE_CODE_SKIP_BEDROCK_AUTH"):
         token = token or _NO_TOKEN
-    who: dict[str, Any] = {"api_key": token} if token else _aws_credentials(environment)
+    credentials: dict[str, str] = {"api_key": token} if token else _aws_credentials(environment)
     url = environment.get("ANTHROPIC_BEDROCK_BASE_URL") or None
-    client = anthropic.AsyncAnthropicBedrock(aws_region=region, base_url=url, **who, **shared)
+    client = anthropic.AsyncAnthropicBedrock(aws_region=region, base_url=url, **credentials, **shared)
     return client, lambda name: bedrock_id(name, region)
 
 
 def _aws_credentials(environment: Mapping[str, str]) -> dict[str, str]:
-    """What the environment says; what it does not say the client finds in the usual places."""
+    """Return the credentials of the environment; the client finds others in the usual places."""
     names = {
         "aws_access_key": "AWS_ACCESS_KEY_ID",
         "aws_secret_key": "AWS_SECRET_ACCESS_KEY",
@@ -166,8 +166,8 @@ def _vertex(anthropic: Any, environment: Mapping[str, str], shared: dict[str, An
     return client, vertex_id
 
 
-def _trouble(error: Exception, *, has_begun: bool) -> RequestError | None:
-    """The trouble that an exception of the official client, or of the libraries below it, stands for."""
+def _request_error(error: Exception, *, has_begun: bool) -> RequestError | None:
+    """Return the RequestError for an exception of the official client or its libraries."""
     import anthropic
 
     if isinstance(error, anthropic.APIStatusError):
@@ -178,7 +178,7 @@ def _trouble(error: Exception, *, has_begun: bool) -> RequestError | None:
         return RequestError(_connection_kind(error), str(error.__cause__ or error))
     library = type(error).__module__.partition(".")[0]
     if library in ("httpx", "httpx2", "httpcore", "httpcore2"):
-        return RequestError("cut" if has_begun else "reset", str(error) or "the connection broke")
+        return RequestError("cut" if has_begun else "reset", str(error) or "the connection was lost")
     if library in ("botocore", "boto3", "google") or "credential" in str(error).lower():
         return RequestError("credential", f"no credentials for the cloud: {error}")
     return RequestError("not_json", f"the answer is not JSON: {error}") if isinstance(error, ValueError) else None
@@ -186,13 +186,13 @@ def _trouble(error: Exception, *, has_begun: bool) -> RequestError | None:
 
 def _from_status(error: Any) -> RequestError:
     headers = {name.lower(): value for name, value in error.response.headers.items()}
-    trouble = from_status(error.status_code, headers, error.body, str(error.message), now=time.time())
-    # With a good status it is an error event inside the stream.
-    return replace(trouble, kind="stream", status=None) if error.status_code < 400 else trouble
+    failure = from_status(error.status_code, headers, error.body, str(error.message), now=time.time())
+    # With a status below 400 it is an error event in the stream.
+    return replace(failure, kind="stream", status=None) if error.status_code < 400 else failure
 
 
 def _connection_kind(error: Exception) -> str:
-    """The kind of NetworkError that a chain of causes stands for."""
+    """Return the kind of NetworkError of an exception and its causes."""
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, ConnectionRefusedError):

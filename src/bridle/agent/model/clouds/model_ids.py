@@ -1,27 +1,27 @@
-"""What the clouds call a model. A name that already is a cloud's own passes as it is."""
+"""The model ids of the clouds. An id of a cloud is returned unchanged."""
 
 from __future__ import annotations
 
-# Of the models without a date in their names, those that Bedrock gave a version.
+# Models without a date in their names that have a version at Bedrock.
 _BEDROCK_VERSIONED = frozenset({"claude-opus-4-6"})
 _DATE_DIGITS = 8
 
 
 def bedrock_id(name: str, region: str) -> str:
-    """The inference profile of a model, for the part of the world that a region lies in."""
+    """Return the inference profile of a model for a region."""
     if not name.startswith("claude-") or ":" in name:
         return name
     version = "-v1:0" if _date(name) else "-v1" if name in _BEDROCK_VERSIONED else ""
-    return f"{_part_of_world(region)}.anthropic.{name}{version}"
+    return f"{_geography(region)}.anthropic.{name}{version}"
 
 
 def vertex_id(name: str) -> str:
-    """A model with its date set off as Vertex does it."""
+    """Return the Vertex id of a model, with `@` before its date."""
     date = _date(name)
     return f"{name[: -len(date) - 1]}@{date}" if name.startswith("claude-") and date else name
 
 
-def _part_of_world(region: str) -> str:
+def _geography(region: str) -> str:
     if region.startswith("us-gov-"):
         return "us-gov"
     first = region.partition("-")[0]

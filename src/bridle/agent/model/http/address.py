@@ -1,4 +1,4 @@
-"""The address of an endpoint or a proxy, taken apart once."""
+"""Parses the address of an endpoint or a proxy."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ class Address(Struct, frozen=True):
     """A name or a bare IP address; IPv6 without brackets."""
     port: int
     path: str
-    """Without a slash at its end."""
+    """Without a trailing slash."""
     credentials: str = ""
     """`user:password`, decoded."""
 
     @property
     def is_secure(self) -> bool:
-        """Whether TLS is spoken there."""
+        """Whether it uses TLS."""
         return self.scheme == "https"
 
     @property
     def authority(self) -> str:
-        """Host and port as CONNECT names them."""
+        """Host and port, as in CONNECT."""
         return f"{self._host}:{self.port}"
 
     @property
     def netloc(self) -> str:
-        """Host, and the port unless it is the scheme's own: what `Host` says."""
+        """Host and non-default port, as in the Host header."""
         return self._host if self.port == _PORTS[self.scheme] else self.authority
 
     @property
@@ -42,31 +42,31 @@ class Address(Struct, frozen=True):
 
 
 def parse_address(url: str) -> Address:
-    """Take an address apart; UsageError says what is wrong with it."""
+    """Parse an address; raise UsageError if it is invalid."""
     scheme, separator, rest = url.strip().partition("://")
     scheme = scheme.lower()
     if not separator or scheme not in _PORTS:
-        raise UsageError(f"{url!r} is not an http or https address")
+        raise UsageError(f"the address must be an http or https URL, got {url!r}")
     rest = rest.partition("#")[0].partition("?")[0]
-    place, _, path = rest.partition("/")
-    credentials, _, place = place.rpartition("@")
-    host, port = _host_and_port(place, url)
+    netloc, _, path = rest.partition("/")
+    credentials, _, netloc = netloc.rpartition("@")
+    host, port = _host_and_port(netloc, url)
     if not host or any(letter.isspace() or not letter.isprintable() for letter in url.strip()):
-        raise UsageError(f"{url!r} is not an http or https address")
+        raise UsageError(f"the address must be an http or https URL, got {url!r}")
     path = f"/{path}".rstrip("/")
     return Address(scheme, host, port or _PORTS[scheme], path, _decoded(credentials))
 
 
-def _host_and_port(place: str, url: str) -> tuple[str, int | None]:
-    if place.startswith("["):
-        host, _, rest = place[1:].partition("]")
+def _host_and_port(netloc: str, url: str) -> tuple[str, int | None]:
+    if netloc.startswith("["):
+        host, _, rest = netloc[1:].partition("]")
         port = rest.removeprefix(":")
     else:
-        host, _, port = place.partition(":")
+        host, _, port = netloc.partition(":")
     if not port:
         return host, None
     if not port.isascii() or not port.isdigit() or not 0 < int(port) < 65536:
-        raise UsageError(f"{url!r} has no port between 1 and 65535")
+        raise UsageError(f"the port must be between 1 and 65535, got {url!r}")
     return host, int(port)
 
 

@@ -1,4 +1,4 @@
-"""HTTP/1.1 to one server, by asyncio and h11: one request at a time on a connection, which is kept for the next."""
+"""An HTTP/1.1 client for one server, on asyncio and h11, that reuses its connections."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from bridle.agent.model.http.proxy import Proxy, proxy_for, tunnel
 from bridle.agent.model.http.socket import Connection, connection_error, open_connection
 from bridle.errors import NetworkError, UsageError
 
-# A host that answers at all does so in a second; thirty are for a bad line, and then the next try begins.
+# A reachable host answers within a second; thirty allow for a bad network before the next retry.
 CONNECT_SECONDS = 30.0
-# What the endpoint's own clients wait for the first word; a large answer that is not streamed takes minutes.
+# As long as the official clients wait; a large answer without streaming takes minutes.
 HEADERS_SECONDS = 600.0
-# A stream carries a ping every few seconds; a local server may read a long prompt in silence first.
+# A stream has a ping every few seconds; a local server may process a long prompt first.
 IDLE_SECONDS = 300.0
 
 
 class Timeouts(Struct, frozen=True):
-    """How long each step of a request may take."""
+    """The timeouts of the steps of a request."""
 
     connect_seconds: float = CONNECT_SECONDS
     headers_seconds: float = HEADERS_SECONDS
@@ -31,20 +31,20 @@ class Timeouts(Struct, frozen=True):
 
 
 class HttpResponse:
-    """The head of an answer, and its body as it comes."""
+    """A response: status, headers, and the body as it arrives."""
 
-    def __init__(self, line: HttpConnection, head: h11.Response, idle_seconds: float) -> None:
-        self._line = line
+    def __init__(self, connection: HttpConnection, head: h11.Response, idle_seconds: float) -> None:
+        self._connection = connection
         self._idle_seconds = idle_seconds
         self.status = head.status_code
         self.headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in head.headers}
 
     async def next(self) -> bytes | None:
-        """The next piece of the body; None at its end."""
-        return await self._line.body(self._idle_seconds)
+        """Return the next part of the body; None at its end."""
+        return await self._connection.body(self._idle_seconds)
 
     async def read(self, limit_bytes: int) -> bytes:
-        """The whole body; what is above the limit is left out."""
+        """Return the body up to the limit."""
         parts: list[bytes] = []
         size = 0
         while size < limit_bytes and (data := await self.next()) is not None:
@@ -54,7 +54,7 @@ class HttpResponse:
 
 
 class HttpClient:
-    """Requests to one address. Only one at a time: a second waits for nobody, it gets a connection of its own."""
+    """A client for one address; concurrent requests use separate connections."""
 
     def __init__(self, address: Address, environment: Mapping[str, str], limits: Timeouts | None = None) -> None:
         self._address = address
@@ -62,10 +62,10 @@ class HttpClient:
         self._limits = limits or Timeouts()
         self._proxy = proxy_for(address, environment)
         self._tls: ssl.SSLContext | None = None
-        self._kept: list[HttpConnection] = []
+        self._idle: list[HttpConnection] = []
 
     def request(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> HttpExchange:
-        """One request, as a context: the connection is kept or closed at its end, whatever happens inside."""
+        """Return one request as a context manager, which reuses or closes the connection at its end."""
         target = path
         named = [("host", self._address.netloc), *headers.items(), ("content-length", str(len(body)))]
         if self._proxy is not None and not self._address.is_secure:
@@ -75,32 +75,32 @@ class HttpClient:
         try:
             request = h11.Request(method=method, target=target, headers=named)
         except (h11.LocalProtocolError, UnicodeEncodeError):
-            # The library's message holds the header, and the header may be a key.
-            remedy = "Look for line ends and unusual letters in ANTHROPIC_API_KEY, _AUTH_TOKEN and _CUSTOM_HEADERS."
-            raise UsageError("a header of the request cannot be sent", remedy=remedy) from None
+            # The library's message contains the header, which may be a key.
+            remedy = "Check ANTHROPIC_API_KEY, _AUTH_TOKEN and _CUSTOM_HEADERS for line breaks and non-ASCII text."
+            raise UsageError("a request header is invalid", remedy=remedy) from None
         return HttpExchange(self, request, body)
 
     def close(self) -> None:
-        """Let go of every kept connection."""
-        while self._kept:
-            self._kept.pop().close()
+        """Close all idle connections."""
+        while self._idle:
+            self._idle.pop().close()
 
-    async def line(self) -> HttpConnection:
-        """A connection that is free: a kept one, or a new one."""
-        while self._kept:
-            line = self._kept.pop()
-            if await line.is_ready():
-                return line
-            line.close()
+    async def acquire(self) -> HttpConnection:
+        """Return an idle connection, or a new one."""
+        while self._idle:
+            connection = self._idle.pop()
+            if await connection.is_ready():
+                return connection
+            connection.close()
         return HttpConnection(await self._connect())
 
-    def keep(self, line: HttpConnection) -> None:
-        """Take back a connection whose answer has been read."""
-        self._kept.append(line)
+    def release(self, connection: HttpConnection) -> None:
+        """Keep a connection for the next request."""
+        self._idle.append(connection)
 
     @property
     def limits(self) -> Timeouts:
-        """How long each step may take."""
+        """The timeouts of a request."""
         return self._limits
 
     async def _connect(self) -> Connection:
@@ -135,13 +135,13 @@ class HttpClient:
 
 
 class HttpExchange:
-    """One request and its answer."""
+    """One request and its response."""
 
     def __init__(self, server: HttpClient, request: h11.Request, body: bytes) -> None:
         self._server = server
         self._request = request
         self._body = body
-        self._line: HttpConnection | None = None
+        self._connection: HttpConnection | None = None
 
     async def __aenter__(self) -> HttpResponse:
         try:
@@ -150,32 +150,32 @@ class HttpExchange:
             self._drop()
             raise
 
-    async def __aexit__(self, *trouble: object) -> None:
-        line = self._line
-        if line is None:
+    async def __aexit__(self, *error: object) -> None:
+        connection = self._connection
+        if connection is None:
             return
-        self._line = None
-        if trouble[0] is None and line.can_be_kept:
-            self._server.keep(line)
+        self._connection = None
+        if error[0] is None and connection.can_be_kept:
+            self._server.release(connection)
         else:
-            line.close()
+            connection.close()
 
     async def _begin(self) -> HttpResponse:
         while True:
-            line = self._line = await self._server.line()
-            was_used = line.was_used
+            connection = self._connection = await self._server.acquire()
+            was_used = connection.was_used
             try:
-                head = await line.send(self._request, self._body, self._server.limits.headers_seconds)
+                head = await connection.send(self._request, self._body, self._server.limits.headers_seconds)
             except NetworkError as error:
-                # The server may have ended a kept connection at the moment we used it. Nothing of an answer came,
-                # so the request is made again on a new one.
+                # The server may have closed an idle connection at this moment. No part of a response was received, so
+                # the request is sent again on a new connection.
                 if error.kind != "reset" or not was_used:
                     raise
                 self._drop()
                 continue
-            return HttpResponse(line, head, self._server.limits.idle_seconds)
+            return HttpResponse(connection, head, self._server.limits.idle_seconds)
 
     def _drop(self) -> None:
-        if self._line is not None:
-            self._line.close()
-            self._line = None
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None

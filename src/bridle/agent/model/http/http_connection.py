@@ -1,4 +1,4 @@
-"""One connection and the HTTP/1.1 that is spoken on it: a request, its answer, and then the next."""
+"""HTTP/1.1 on one connection: one request and response after the other."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ import h11
 from bridle.agent.model.http.socket import Connection
 from bridle.errors import NetworkError
 
-# A request of 32 MB, the most that the endpoint takes, on a slow line.
+# For a request of 32 MB, the maximum of the endpoint, on a slow network.
 SEND_SECONDS = 120.0
-# The last bytes of a complete answer are on their way already; a connection that lacks them is not worth a wait.
+# The last bytes of a complete response are already on their way; otherwise a new connection is faster.
 ENDING_SECONDS = 1.0
-# Servers end an idle connection after a minute or more; one that is older is likely to be gone when it is used.
+# Servers close idle connections after a minute or more.
 KEEP_SECONDS = 50.0
-# Far above what servers send (a few kilobytes).
+# Servers send a few kilobytes.
 HEAD_BYTES = 256 * 1024
 
 
 class HttpConnection:
-    """A connection and where its HTTP stands."""
+    """A connection and its HTTP state."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
@@ -33,11 +33,11 @@ class HttpConnection:
 
     @property
     def can_be_kept(self) -> bool:
-        """Whether another request can follow when the rest of this answer has come."""
+        """Whether it can be reused after the rest of this response."""
         return self._connection.is_open and self._http.their_state in (h11.SEND_BODY, h11.DONE)
 
     async def is_ready(self) -> bool:
-        """Whether a kept connection can take a request: it is young, still there, and its last answer complete."""
+        """Whether an idle connection can be reused: it is recent, open, and its last response is complete."""
         if not self._connection.is_open or self._loop.time() - self._idle_since > KEEP_SECONDS:
             return False
         try:
@@ -55,7 +55,7 @@ class HttpConnection:
         return self._connection.is_open
 
     async def send(self, request: h11.Request, body: bytes, seconds: float) -> h11.Response:
-        """Send a request, and wait for the head of its answer."""
+        """Send a request and wait for the response headers."""
         self.was_used = True
         self._has_begun = False
         parts = (self._http.send(request), self._http.send(h11.Data(body)), self._http.send(h11.EndOfMessage()))
@@ -68,10 +68,10 @@ class HttpConnection:
                         self._has_begun = True
                         return event
         except TimeoutError as error:
-            raise NetworkError(f"no answer for {seconds:g} seconds", kind="slow") from error
+            raise NetworkError(f"no response for {seconds:g} seconds", kind="slow") from error
 
     async def body(self, seconds: float) -> bytes | None:
-        """The next piece of the body; None at its end."""
+        """Return the next part of the body; None at its end."""
         event = await self._event(seconds)
         if isinstance(event, h11.Data):
             return bytes(event.data)
@@ -79,7 +79,7 @@ class HttpConnection:
         return None
 
     def close(self) -> None:
-        """Let go of the connection."""
+        """Close the connection."""
         self._connection.close()
 
     async def _event(self, seconds: float) -> h11.Event:
@@ -92,17 +92,17 @@ class HttpConnection:
             raise self._fault(error) from error
         except NetworkError as error:
             if error.kind == "reset" and self._has_begun:
-                raise NetworkError("the connection broke in the middle of the answer", kind="cut") from error
+                raise NetworkError("the connection was lost during the response", kind="cut") from error
             raise
         if event is h11.PAUSED or isinstance(event, h11.ConnectionClosed):
-            raise NetworkError("the server ended the connection without an answer", kind="reset")
-        assert not isinstance(event, type)  # noqa: S101  # for the type checker: both sentinels were handled above
+            raise NetworkError("the server closed the connection without a response", kind="reset")
+        assert not isinstance(event, type)  # noqa: S101  # for the type checker: both sentinels are handled above
         return event
 
     def _fault(self, error: h11.RemoteProtocolError) -> NetworkError:
-        """What h11 did not like: bytes that are not HTTP, or an end where none may be."""
+        """Return the error for a protocol violation: not HTTP, or an unexpected end."""
         if not self._is_over:
-            return NetworkError(f"the answer is not HTTP: {error}", kind="garbled")
+            return NetworkError(f"the response is not HTTP: {error}", kind="garbled")
         if self._has_begun:
-            return NetworkError("the connection broke in the middle of the answer", kind="cut")
-        return NetworkError("the server ended the connection without an answer", kind="reset")
+            return NetworkError("the connection was lost during the response", kind="cut")
+        return NetworkError("the server closed the connection without a response", kind="reset")

@@ -1,4 +1,4 @@
-"""Which proxy leads to a host, as the usual variables say, and the way through it."""
+"""Finds the proxy of a host in the usual variables, and opens tunnels through it."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from bridle.errors import NetworkError, UsageError
 
 
 class Proxy(Struct, frozen=True):
-    """A proxy and what it wants to know of us."""
+    """A proxy and its credentials."""
 
     address: Address
     authorization: str | None
 
 
 def proxy_for(target: Address, environment: Mapping[str, str]) -> Proxy | None:
-    """The proxy for an address; None: go straight there."""
+    """Return the proxy for an address; None for a direct connection."""
     variable = "HTTPS_PROXY" if target.is_secure else "HTTP_PROXY"
     url = _either(variable, environment) or _either("ALL_PROXY", environment)
     if not url or _is_excepted(target, _either("NO_PROXY", environment)):
@@ -30,12 +30,12 @@ def proxy_for(target: Address, environment: Mapping[str, str]) -> Proxy | None:
     try:
         address = parse_address(url if "://" in url else f"http://{url}")
     except UsageError as error:
-        raise UsageError(f"{variable} names no proxy that can be used: {error.message}") from error
+        raise UsageError(f"{variable} is not a usable proxy: {error.message}") from error
     return Proxy(address, _authorization(address))
 
 
 async def tunnel(connection: Connection, target: Address, authorization: str | None, seconds: float) -> None:
-    """Ask a proxy for a way through."""
+    """Open a tunnel through a proxy."""
     http = h11.Connection(h11.CLIENT, max_incomplete_event_size=HEAD_BYTES)
     headers = [("host", target.authority)]
     if authorization is not None:
@@ -46,15 +46,15 @@ async def tunnel(connection: Connection, target: Address, authorization: str | N
             if event is h11.NEED_DATA:
                 http.receive_data(await connection.read(seconds))
             elif not isinstance(event, h11.InformationalResponse):
-                raise NetworkError("the proxy ended the connection", kind="proxy")
+                raise NetworkError("the proxy closed the connection", kind="proxy")
     except h11.RemoteProtocolError as error:
         raise NetworkError(f"the proxy does not speak HTTP: {error}", kind="proxy") from error
     if event.status_code // 100 != 2:
-        raise NetworkError(f"the proxy refused a way to {target.authority}: {event.status_code}", kind="proxy")
+        raise NetworkError(f"the proxy refused to connect to {target.authority}: {event.status_code}", kind="proxy")
 
 
 def _either(name: str, environment: Mapping[str, str]) -> str:
-    # The small letters came first and win where both are set.
+    # The lowercase names are older and take precedence.
     return environment.get(name.lower()) or environment.get(name) or ""
 
 
@@ -70,7 +70,7 @@ def _is_excepted(target: Address, exceptions: str) -> bool:
 
 
 def _covers(entry: str, target: Address) -> bool:
-    """Whether one entry of NO_PROXY means this host: a name, a domain, an address, a network, with or without port."""
+    """Whether an entry of NO_PROXY (name, domain, address or network, with or without port) covers the host."""
     host = target.host.lower()
     if "/" in entry:
         return _is_within(host, entry)

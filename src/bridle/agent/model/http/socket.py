@@ -1,15 +1,15 @@
-"""Bytes to and from one server: over TCP, TLS, or through a proxy. Every wait has a limit.
+"""A connection to one server over TCP or TLS. Every wait has a timeout.
 
-The kinds of NetworkError, so that a caller can tell them apart:
+The kinds of NetworkError:
 
-    refused      nobody listens there
-    unreachable  the name is unknown, or there is no way to the host
-    reset        the connection ended before anything of an answer came
-    cut          it ended in the middle of an answer
-    slow         a limit of time was over
-    tls          the server's certificate, or the handshake, was not good
-    proxy        the proxy did not let us through
-    garbled      what came is not HTTP
+    refused      the port is closed
+    unreachable  the name is unknown, or there is no route to the host
+    reset        the connection was closed before any part of a response
+    cut          it was closed during a response
+    slow         a timeout expired
+    tls          the certificate or the handshake failed
+    proxy        the proxy refused the connection
+    garbled      the data is not HTTP
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from collections.abc import Callable
 
 from bridle.errors import NetworkError
 
-# More than this is not taken in before somebody reads it: the answer waits in the network instead of in memory.
+# Reading from the network pauses when this much is unread.
 READ_AHEAD_BYTES = 1024 * 1024
 
-# A peer that is asked to end a TLS session may never answer; nothing depends on its answer.
+# A peer may never answer the end of a TLS session; nothing depends on it.
 TLS_END_SECONDS = 1.0
 
 
 class Connection(asyncio.Protocol):
-    """One connection; made by `open_connection`, let go by `close`."""
+    """One connection, opened by `open_connection`."""
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
@@ -44,48 +44,48 @@ class Connection(asyncio.Protocol):
 
     @property
     def is_open(self) -> bool:
-        """Whether both sides still hold it; data that nobody asked for counts as not."""
+        """Whether neither side has closed it."""
         return self._transport is not None and not self._ended and not self._transport.is_closing()
 
     @property
     def has_unread(self) -> bool:
-        """Whether bytes are here that nobody has read."""
+        """Whether there are unread bytes."""
         return bool(self._received)
 
     async def read(self, limit_seconds: float) -> bytes:
-        """Give what has come, at least a byte; empty when the other side has ended."""
+        """Return received bytes, at least one; empty if the peer has closed."""
         while not self._received and not self._ended:
-            await self._news(limit_seconds)
+            await self._wait_for_data(limit_seconds)
         if self._received:
             data = bytes(self._received)
             self._received.clear()
             self._resume()
             return data
         if self._error is not None:
-            raise NetworkError(f"the connection broke: {self._error}", kind="reset") from self._error
+            raise NetworkError(f"the connection was lost: {self._error}", kind="reset") from self._error
         return b""
 
     async def write(self, data: bytes, limit_seconds: float) -> None:
         """Send everything."""
         if self._transport is None or self._ended:
-            raise NetworkError("the server ended the connection", kind="reset")
+            raise NetworkError("the server closed the connection", kind="reset")
         self._transport.write(data)
         try:
             async with asyncio.timeout(limit_seconds):
                 await self._room.wait()
         except TimeoutError as error:
-            raise _slow("the server takes in nothing", limit_seconds) from error
+            raise _timeout("the server accepts no data", limit_seconds) from error
 
     def close(self) -> None:
-        """Let go of it at once."""
+        """Close it immediately."""
         if self._transport is not None:
             self._transport.abort()
 
     async def secure(self, context: ssl.SSLContext, host: str, limit_seconds: float) -> None:
-        """Speak TLS from here on."""
+        """Start TLS."""
         assert self._transport is not None  # noqa: S101  # for the type checker: only an open connection gets here
         if self._received:
-            raise NetworkError("the other side spoke before TLS was begun", kind="garbled")
+            raise NetworkError("the server sent data before TLS was started", kind="garbled")
         self._transport = await self._loop.start_tls(
             self._transport,
             self,
@@ -95,9 +95,9 @@ class Connection(asyncio.Protocol):
             ssl_shutdown_timeout=TLS_END_SECONDS,
         )
         if self._transport is None:
-            raise NetworkError("the server ended the connection in the TLS handshake", kind="tls")
+            raise NetworkError("the server closed the connection during the TLS handshake", kind="tls")
 
-    # What asyncio calls.
+    # Callbacks of asyncio.
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = transport  # type: ignore[assignment]  # create_connection makes a Transport
@@ -126,13 +126,13 @@ class Connection(asyncio.Protocol):
     def resume_writing(self) -> None:
         self._room.set()
 
-    async def _news(self, limit_seconds: float) -> None:
+    async def _wait_for_data(self, limit_seconds: float) -> None:
         self._waiter = self._loop.create_future()
         try:
             async with asyncio.timeout(limit_seconds):
                 await self._waiter
         except TimeoutError as error:
-            raise _slow("nothing came", limit_seconds) from error
+            raise _timeout("no data", limit_seconds) from error
         finally:
             self._waiter = None
 
@@ -149,7 +149,7 @@ class Connection(asyncio.Protocol):
 async def open_connection(
     host: str, port: int, *, limit_seconds: float, tls: Callable[[], ssl.SSLContext] | None
 ) -> Connection:
-    """Connect to a host by any of its addresses; with `tls`, the handshake is part of it."""
+    """Connect to any address of a host; with `tls`, include the handshake."""
     loop = asyncio.get_running_loop()
     place = f"{host}:{port}"
     context = tls() if tls is not None else None
@@ -165,24 +165,24 @@ async def open_connection(
                 ssl_shutdown_timeout=TLS_END_SECONDS if context is not None else None,
             )
     except TimeoutError as error:
-        raise _slow(f"no connection to {place}", limit_seconds) from error
+        raise _timeout(f"no connection to {place}", limit_seconds) from error
     except (OSError, ssl.CertificateError) as error:
         raise connection_error(error, place) from error
     return connection
 
 
 def connection_error(error: Exception, place: str) -> NetworkError:
-    """What kept a connection from being made."""
+    """Return the NetworkError for a failed connection."""
     if isinstance(error, ssl.SSLError):
         reason = getattr(error, "verify_message", None) or error.reason or str(error)
-        remedy = "Name the certificate of your proxy or gateway in NODE_EXTRA_CA_CERTS or SSL_CERT_FILE."
-        return NetworkError(f"no secure connection to {place}: {reason}", kind="tls", remedy=remedy)
+        remedy = "Set NODE_EXTRA_CA_CERTS or SSL_CERT_FILE to the certificate of your proxy or gateway."
+        return NetworkError(f"TLS connection to {place} failed: {reason}", kind="tls", remedy=remedy)
     if isinstance(error, ConnectionRefusedError) or f"[Errno {errno.ECONNREFUSED}]" in str(error):
-        return NetworkError(f"nobody listens at {place}", kind="refused")
+        return NetworkError(f"connection to {place} refused", kind="refused")
     if isinstance(error, ConnectionResetError | ConnectionAbortedError | BrokenPipeError):
-        return NetworkError(f"{place} ended the connection", kind="reset")
-    return NetworkError(f"no way to {place}: {error}", kind="unreachable")
+        return NetworkError(f"{place} closed the connection", kind="reset")
+    return NetworkError(f"{place} is unreachable: {error}", kind="unreachable")
 
 
-def _slow(what: str, limit_seconds: float) -> NetworkError:
-    return NetworkError(f"{what} for {limit_seconds:g} seconds", kind="slow")
+def _timeout(event: str, limit_seconds: float) -> NetworkError:
+    return NetworkError(f"{event} for {limit_seconds:g} seconds", kind="slow")

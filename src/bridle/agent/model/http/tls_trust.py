@@ -1,4 +1,4 @@
-"""Whom a secure connection trusts, as the environment says. Made only when the first https address is opened."""
+"""Makes the TLS context from the environment, when the first https address is opened."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ T = TypeVar("T")
 
 
 def tls_context(environment: Mapping[str, str]) -> ssl.SSLContext:
-    """The system's certificates or those of SSL_CERT_FILE, and those of NODE_EXTRA_CA_CERTS besides."""
+    """Return a context with the certificates of the system or SSL_CERT_FILE, and of NODE_EXTRA_CA_CERTS."""
     own = environment.get("SSL_CERT_FILE") or None
     folder = environment.get("SSL_CERT_DIR") or None
-    made = _from("SSL_CERT_FILE", own or folder, lambda: ssl.create_default_context(cafile=own, capath=folder))
+    tls = _from("SSL_CERT_FILE", own or folder, lambda: ssl.create_default_context(cafile=own, capath=folder))
     extra = environment.get("NODE_EXTRA_CA_CERTS")
     if extra:
-        _from("NODE_EXTRA_CA_CERTS", extra, lambda: made.load_verify_locations(cafile=extra))
+        _from("NODE_EXTRA_CA_CERTS", extra, lambda: tls.load_verify_locations(cafile=extra))
     certificate = environment.get("CLAUDE_CODE_CLIENT_CERT")
     if certificate:
         key = environment.get("CLAUDE_CODE_CLIENT_KEY") or None
         phrase = environment.get("CLAUDE_CODE_CLIENT_KEY_PASSPHRASE")
-        _from("CLAUDE_CODE_CLIENT_CERT", certificate, lambda: made.load_cert_chain(certificate, key, phrase))
-    return made
+        _from("CLAUDE_CODE_CLIENT_CERT", certificate, lambda: tls.load_cert_chain(certificate, key, phrase))
+    return tls
 
 
 def _from(variable: str, path: str | None, load: Callable[[], T]) -> T:
-    """Load certificates; a file that does not hold any is told with the variable that names it."""
+    """Load certificates; raise UsageError with the name of the variable if that fails."""
     try:
         return load()
     except (OSError, ssl.SSLError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        raise UsageError(f"{variable} names {path}, which cannot be used: {reason}") from error
+        raise UsageError(f"{variable}: cannot load {path}: {reason}") from error
