@@ -22,7 +22,7 @@ from bench.measure import CACHE, Target
 from bridle.hosts.install import install, render_plugin
 from bridle.hosts.sessions import session_file
 from bridle.hosts.sessions.session import Session
-from tests.journal.made import long_run
+from tests.journal.fixtures.sample_runs import long_run
 from tests.real.parts import babysitter_program
 
 OURS = "bridle"

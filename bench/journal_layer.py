@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.measure import CACHE, ROOT, Target
-from tests.journal.made import JAVASCRIPT_PROCESS, PYTHON_PROCESS, long_run
+from tests.journal.fixtures.sample_runs import JAVASCRIPT_PROCESS, PYTHON_PROCESS, long_run
 from tests.real.parts import babysitter_program
 
 OURS = "bridle"

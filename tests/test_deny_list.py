@@ -12,8 +12,8 @@ import pytest
 
 import bridle
 from bridle.hosts.sessions import session_file
-from tests.hosts.hooking import Project
-from tests.journal.samples import sample
+from tests.hosts.fixtures.hook_project import Project
+from tests.journal.fixtures.recorded_samples import sample
 
 # A hang is a failure; a cold start on a busy machine takes a few seconds.
 LIMIT_SECONDS = 60

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from tests.engine.drives import new_drive
+from tests.engine.fixtures.driven_runs import new_drive
 
 SHELL = "async def process(inputs, ctx): return (await ctx.task(shell, {'command': 'echo hi'}))['stdout']"
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.engine.drives import LIMIT_SECONDS, Drive, new_drive, until
-from tests.journal.samples import NAMES, contents, sample
+from tests.engine.fixtures.driven_runs import LIMIT_SECONDS, Drive, new_drive, until
+from tests.journal.fixtures.recorded_samples import NAMES, contents, sample
 from tests.run.agents import Script, all_dead, init
 
 ASKS = (

@@ -10,9 +10,9 @@ import pytest
 from bridle.journal.stores.file_reader import FileReader
 from bridle.journal.stores.file_store import FileStore
 from tests.cli.fixtures.machine_commands import PROCESS, bridle, create, waiting_run
-from tests.journal.made import long_run
-from tests.journal.samples import NAMES, contents, sample
-from tests.journal.steps import a_request
+from tests.journal.fixtures.entry_steps import a_request
+from tests.journal.fixtures.recorded_samples import NAMES, contents, sample
+from tests.journal.fixtures.sample_runs import long_run
 
 # run:create
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from bridle.journal.stores.file_store import FileStore
-from tests.engine.runs import PROOF, Bench
+from tests.engine.fixtures.iterated_runs import PROOF, Bench
 from tests.fixtures.bridle_program import run_bridle as bridle
 
 ONE = "async def process(inputs, ctx):\n    return await ctx.task(step, {'n': 1})\n"

@@ -11,8 +11,8 @@ import pytest
 
 from bridle.engine.iterate.compare import Comparison, compare
 from bridle.journal.stores.file_store import FileStore
-from tests.engine.runs import Bench
-from tests.journal.samples import contents
+from tests.engine.fixtures.iterated_runs import Bench
+from tests.journal.fixtures.recorded_samples import contents
 
 CHAINS = """
 async def chain(ctx, name):

@@ -21,7 +21,7 @@ from bridle.engine.entries.effect_attempts import JOINING, STARTED
 from bridle.engine.iterate.compare import compare
 from bridle.journal.stores.file_reader import FileReader
 from bridle.journal.upkeep.audit import audit
-from tests.engine.drives import LIMIT_SECONDS, Drive, new_drive, refs, until, worktrees
+from tests.engine.fixtures.driven_runs import LIMIT_SECONDS, Drive, new_drive, refs, until, worktrees
 from tests.run.agents import all_dead
 from tests.sizes import SIZES
 from tests.workspace.repositories import git, picture
@@ -99,7 +99,7 @@ def made(folder: Path, name: str) -> Drive:
 
 def killed_at(driven: Drive, pattern: str) -> str:
     """Drive until a change that matches, and kill the driver before it; gives the line that it was killed at."""
-    command = [sys.executable, "-m", "tests.engine.gated_drive", str(driven.run)]
+    command = [sys.executable, "-m", "tests.engine.fixtures.drive_kill_points", str(driven.run)]
     pipe = subprocess.PIPE
     with subprocess.Popen(command, cwd=ROOT, env=driven.environment, stdin=pipe, stdout=pipe, text=True) as process:
         assert process.stdin is not None

@@ -22,7 +22,7 @@ from bridle.ground.lock import FileLock
 from bridle.journal.format.entries import OK, Posted
 from bridle.journal.stores.file_reader import FileReader
 from bridle.journal.stores.file_store import FileStore
-from tests.engine.drives import LIMIT_SECONDS, Drive, new_drive, until
+from tests.engine.fixtures.driven_runs import LIMIT_SECONDS, Drive, new_drive, until
 from tests.fixtures.bridle_program import BRIDLE
 from tests.run.agents import Script, all_dead, happy, init, result, says
 from tests.run.runs import logs_of

@@ -31,7 +31,7 @@ from bridle.engine.hooks.run_hooks import VARIABLE_LIMIT_BYTES, HookResults, Hoo
 from bridle.engine.hooks.trust import is_trusted, trust
 from bridle.errors import DiskError, UsageError
 from bridle.ground.home import bridle_home
-from tests.engine.runs import Bench
+from tests.engine.fixtures.iterated_runs import Bench
 
 # A hook that is to be ended by its limit would take this long.
 FOR_EVER_SECONDS = 1000

@@ -9,7 +9,7 @@ import pytest
 from bridle.engine.iterate.compare import compare
 from bridle.engine.iterate.iteration_report import WAITING
 from bridle.errors import ProcessDiverged
-from tests.engine.runs import Bench
+from tests.engine.fixtures.iterated_runs import Bench
 
 PROCESS = """
 def decisions(args):

@@ -15,7 +15,7 @@ import pytest
 
 from bridle.journal.stores.file_reader import FileReader
 from bridle.journal.stores.file_store import FileStore
-from tests.engine.runs import Bench
+from tests.engine.fixtures.iterated_runs import Bench
 from tests.fixtures.bridle_program import BRIDLE
 from tests.sizes import SIZES
 
@@ -125,7 +125,7 @@ def facts(run: Path) -> list[Any]:
 def killed_at(run: Path, point: int | None) -> list[str]:
     """Kill an iteration before its change of that number, if there is one; gives the points that it came to."""
     reached: list[str] = []
-    command = [sys.executable, "-m", "tests.engine.gated", str(run)]
+    command = [sys.executable, "-m", "tests.engine.fixtures.kill_points", str(run)]
     with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdin is not None
         assert process.stdout is not None

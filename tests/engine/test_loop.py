@@ -14,7 +14,7 @@ import pytest
 
 from bridle.engine.replay.event_loop import Promise, ReplayLoop
 from bridle.errors import InternalError
-from tests.engine.runs import Bench
+from tests.engine.fixtures.iterated_runs import Bench
 
 # A hang is a failure; a cold start on a busy machine takes a few seconds.
 LIMIT_SECONDS = 60

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from bridle.engine.iterate.iteration_report import Iteration
-from tests.engine.runs import Bench
+from tests.engine.fixtures.iterated_runs import Bench
 
 PAGE = Path(__file__).parents[2] / "docs" / "processes.md"
 NAMED_BLOCK = re.compile(r"```python\n# (\w+\.py)\n(.*?)```", re.DOTALL)

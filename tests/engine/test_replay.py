@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from bridle.engine.iterate.iteration_report import Iteration
 from bridle.errors import ProcessDiverged
 from bridle.journal.stores.store import Store
-from tests.engine.runs import Bench
+from tests.engine.fixtures.iterated_runs import Bench
 
 CHAINS = """
 async def chain(ctx, name):

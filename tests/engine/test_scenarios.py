@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.engine.scenario import Scenario, play
+from tests.engine.fixtures.scenario import Scenario, play
 
 SCENARIOS = sorted((Path(__file__).parents[1] / "scenarios" / "engine").glob("*.txt"))
 REWRITE = bool(os.environ.get("BRIDLE_REWRITE"))  # read here: tests themselves see no such variable

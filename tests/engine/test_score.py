@@ -11,7 +11,7 @@ import pytest
 
 from bridle.engine.hooks.score_payload import score_payload
 from bridle.journal.format.entries import ERROR, OK, Posted
-from tests.engine.drives import LIMIT_SECONDS, new_drive
+from tests.engine.fixtures.driven_runs import LIMIT_SECONDS, new_drive
 from tests.fixtures.bridle_program import BRIDLE
 
 RESOLVED = {"effectId": "E1", "status": "ok", "resultRef": "tasks/E1/result.json"}

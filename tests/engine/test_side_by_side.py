@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.engine.drives import Drive, new_drive, refs, worktrees
+from tests.engine.fixtures.driven_runs import Drive, new_drive, refs, worktrees
 from tests.run.agents import Script
 from tests.run.runs import logs_of
 from tests.workspace.repositories import git, picture, write

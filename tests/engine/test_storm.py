@@ -11,7 +11,7 @@ from pathlib import Path
 from bridle.journal.format.state import fold
 from bridle.journal.stores.file_reader import FileReader
 from bridle.journal.stores.file_store import FileStore
-from tests.engine.runs import Bench
+from tests.engine.fixtures.iterated_runs import Bench
 from tests.sizes import SIZES
 
 Report = Callable[[str, object], None]

@@ -13,7 +13,7 @@ import bridle
 from bridle.engine.process.define_task import DefinedTask, TaskContext, define_task
 from bridle.engine.process.task_templates import breakpoint_task, node_task, orchestrator_task, sleep_task
 from bridle.errors import BadTask
-from tests.engine.runs import Bench
+from tests.engine.fixtures.iterated_runs import Bench
 
 CONTEXT = TaskContext("E1", "demo:S000001:t", "t", "r1", "/runs/r1", "label", ("label",))
 

@@ -12,7 +12,7 @@ from bridle.hosts.adapters import registry
 from bridle.hosts.adapters.adapter import FLAG, Adapter
 from bridle.hosts.hooks import session_start, stop_hook
 from bridle.hosts.hooks.hook_protocol import HookCall, Payload, read_payload
-from tests.hosts.places import Place, a_session
+from tests.hosts.fixtures.session_folder import Place, a_session
 
 RECORDED = Path(__file__).parent
 HOSTS = ["claude-code", "codex"]

@@ -19,7 +19,7 @@ from bridle.hosts.sessions.session import Session, SessionFile, new_file, new_se
 from bridle.journal.stores.file_reader import FileReader
 from tests.cli.fixtures.machine_commands import CommandResult, bridle
 from tests.fixtures.bridle_program import BRIDLE
-from tests.hosts.places import SINCE, Place, a_session, refusal
+from tests.hosts.fixtures.session_folder import SINCE, Place, a_session, refusal
 
 # A hang is a failure; a cold start on a busy machine takes a few seconds.
 LIMIT_SECONDS = 60

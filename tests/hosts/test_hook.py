@@ -15,7 +15,7 @@ from bridle.hosts.adapters.registry import NO_HOST
 from bridle.hosts.hooks import entry_point, hook_log
 from bridle.hosts.hooks.hook_protocol import Answer, HookCall
 from tests.fixtures.bridle_program import BRIDLE
-from tests.hosts.hooking import HOOK, LIMIT_SECONDS, SOURCE, Project, contents, session_of, stops
+from tests.hosts.fixtures.hook_project import HOOK, LIMIT_SECONDS, SOURCE, Project, contents, session_of, stops
 
 COMMAND = (str(BRIDLE), "hook:run")
 PROGRAMS = {"the plugin's way": HOOK, "the command": COMMAND}

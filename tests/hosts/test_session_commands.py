@@ -12,7 +12,7 @@ import pytest
 from bridle.hosts.sessions import session_file
 from bridle.hosts.sessions.session import new_file
 from tests.cli.fixtures.machine_commands import bridle
-from tests.hosts.places import SINCE, Place, a_session, refusal
+from tests.hosts.fixtures.session_folder import SINCE, Place, a_session, refusal
 
 STATE_FIELDS = ["active", "iteration", "maxIterations", "runId", "startedAt", "lastIterationAt", "iterationTimes"]
 BAD_IDS = ["../x", ".", "..", "a/b", "x" * 300, "a\nb", "\u202ex", "${AGENT_SESSION_ID}"]

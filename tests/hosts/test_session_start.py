@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from bridle.hosts.sessions import session_file
-from tests.hosts.hooking import LIMIT_SECONDS, Done, Project, contents, session_of
+from tests.hosts.fixtures.hook_project import LIMIT_SECONDS, Done, Project, contents, session_of
 
 HOSTILE = ["a'b", 'a"b', "a$HOME", "a`id`", "a;id", "a b", "a\u00e9", "a&&b", "a#b", "a!b", "a*", "~a", "a(b)", "$(id)"]
 

@@ -13,8 +13,8 @@ import pytest
 
 from bridle.hosts.sessions import session_file
 from bridle.journal.format import layout
-from tests.hosts.hooking import Project, entries, session_of, stops
-from tests.journal.samples import sample
+from tests.hosts.fixtures.hook_project import Project, entries, session_of, stops
+from tests.journal.fixtures.recorded_samples import sample
 
 FOLDER = Path(__file__).parent / "stop-hook-cases"
 CASES = sorted(path.name for path in FOLDER.iterdir())

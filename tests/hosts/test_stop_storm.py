@@ -20,7 +20,17 @@ from bridle.journal.format import layout
 from bridle.journal.format.state import COMPLETED, fold
 from bridle.journal.stores.file_store import FileStore
 from tests.fixtures.bridle_program import BRIDLE
-from tests.hosts.hooking import HOOK, LIMIT_SECONDS, PROOF, Project, entries, extend, feed, session_of, stops
+from tests.hosts.fixtures.hook_project import (
+    HOOK,
+    LIMIT_SECONDS,
+    PROOF,
+    Project,
+    entries,
+    extend,
+    feed,
+    session_of,
+    stops,
+)
 
 Report = Callable[[str, object], None]
 
@@ -54,7 +64,7 @@ def bound(folder: Path, words: str = "ask:a/agent") -> tuple[Project, Path, Path
 
 def killed_at(project: Project, pattern: str | None) -> list[str]:
     """Kill a hook before the last change that the pattern means; without one let it end. Gives its changes."""
-    command = [sys.executable, "-m", "tests.hosts.gated_hook", str(project.folder)]
+    command = [sys.executable, "-m", "tests.hosts.fixtures.hook_kill_points", str(project.folder)]
     pipe = subprocess.PIPE
     reached: list[str] = []
     with subprocess.Popen(command, cwd=ROOT, stdin=pipe, stdout=subprocess.DEVNULL, stderr=pipe, text=True) as process:

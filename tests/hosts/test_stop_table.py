@@ -17,7 +17,18 @@ from bridle.hosts.hooks.stop_message import PROMPT_LIMIT_CHARACTERS
 from bridle.hosts.sessions import session_file
 from bridle.journal.format import layout
 from bridle.journal.format.digest import sha256
-from tests.hosts.hooking import BEFORE, PROMPT, PROOF, Project, contents, entries, extend, said, session_of, stops
+from tests.hosts.fixtures.hook_project import (
+    BEFORE,
+    PROMPT,
+    PROOF,
+    Project,
+    contents,
+    entries,
+    extend,
+    said,
+    session_of,
+    stops,
+)
 
 AGENT = "ask:a/agent"
 COMPLETED = "ask:a ok:a completed"

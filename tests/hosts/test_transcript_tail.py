@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from bridle.errors import DiskError
 from bridle.hosts.hooks.promise_tag import promise_in
 from bridle.hosts.hooks.transcript_tail import FIRST_BLOCK_BYTES, LOOK_BACK_BYTES, last_message, last_text
-from tests.hosts.hooking import said
+from tests.hosts.fixtures.hook_project import said
 
 USER = json.dumps({"type": "user", "message": {"role": "user", "content": 'they said {"role": "assistant"}'}})
 

@@ -15,8 +15,8 @@ import pytest
 
 from bridle.journal.format.entries import EFFECT_REQUESTED, STOP_HOOK_INVOKED, Effect
 from bridle.journal.stores.file_reader import FileReader
-from tests.engine.drives import LIMIT_SECONDS, PREAMBLE, Drive, new_drive
-from tests.hosts.insider import Insider, Result
+from tests.engine.fixtures.driven_runs import LIMIT_SECONDS, PREAMBLE, Drive, new_drive
+from tests.hosts.fixtures.agent_in_session import Insider, Result
 from tests.workspace.repositories import repository
 
 EVERY_KIND = """

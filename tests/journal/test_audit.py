@@ -16,8 +16,8 @@ from bridle.journal.format.entries import Output, Posted
 from bridle.journal.stores.create import NewRun, create_run
 from bridle.journal.stores.file_store import FileStore
 from bridle.journal.upkeep.audit import Report, audit
-from tests.journal.samples import NAMES, contents, sample
-from tests.journal.steps import MOMENT, a_request, failure, ids, ok
+from tests.journal.fixtures.entry_steps import MOMENT, a_request, failure, ids, ok
+from tests.journal.fixtures.recorded_samples import NAMES, contents, sample
 from tests.sizes import SIZES
 
 

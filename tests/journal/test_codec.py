@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from bridle.errors import UsageError
 from bridle.journal.format import codec
-from tests.journal.samples import FOLDER
+from tests.journal.fixtures.recorded_samples import FOLDER
 
 ULID = "01M7EB7NK2X29EXB02ZCA0GEZ3"
 FILES = sorted(FOLDER.glob("*/journal/*.json"))

@@ -13,8 +13,8 @@ from bridle.journal.format import codec
 from bridle.journal.stores.create import NewRun, create_run
 from bridle.journal.stores.file_reader import FileReader
 from bridle.journal.stores.find_run import choose_run, collapse, run_folder, runs_folder
-from tests.journal.samples import FOLDER, contents
-from tests.journal.steps import MOMENT, ids
+from tests.journal.fixtures.entry_steps import MOMENT, ids
+from tests.journal.fixtures.recorded_samples import FOLDER, contents
 
 
 def create(runs: Path, run_id: str = "r", **fields: object) -> Path:

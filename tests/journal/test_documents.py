@@ -12,8 +12,8 @@ from bridle.errors import UsageError
 from bridle.journal.format import codec, documents
 from bridle.journal.format.entries import Entry, Posted, Request
 from bridle.journal.format.state import requested_effect
-from tests.journal.samples import FOLDER
-from tests.journal.steps import MOMENT, a_request, failure, ok
+from tests.journal.fixtures.entry_steps import MOMENT, a_request, failure, ok
+from tests.journal.fixtures.recorded_samples import FOLDER
 
 OWN = {"schemaVersion", "effectId", "taskId", "invocationKey", "stepId", "inputs", "inputsRef"}
 TASKS = sorted(FOLDER.glob("*/tasks/*/task.json"))

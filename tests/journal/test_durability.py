@@ -13,11 +13,11 @@ from bridle.journal.format.state import fold
 from bridle.journal.stores.create import NewRun, create_run
 from bridle.journal.stores.file_reader import FileReader
 from bridle.journal.stores.view import View
-from tests.journal.deeds import DEEDS, Deed, append, ask, new_run, post
-from tests.journal.platter import Platter, restore
-from tests.journal.recorder import Change, watch
-from tests.journal.samples import contents
-from tests.journal.steps import MOMENT, ids
+from tests.journal.fixtures.disk_recorder import Change, watch
+from tests.journal.fixtures.entry_steps import MOMENT, ids
+from tests.journal.fixtures.journal_writes import DEEDS, Deed, append, ask, new_run, post
+from tests.journal.fixtures.power_loss_disk import Platter, restore
+from tests.journal.fixtures.recorded_samples import contents
 from tests.sizes import SIZES
 
 

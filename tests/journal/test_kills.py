@@ -18,8 +18,8 @@ from bridle.journal.format import layout
 from bridle.journal.format.state import fold
 from bridle.journal.stores.file_reader import FileReader
 from bridle.journal.stores.file_store import FileStore
-from tests.journal.deeds import DEEDS, new_run
-from tests.journal.steps import a_request, ok
+from tests.journal.fixtures.entry_steps import a_request, ok
+from tests.journal.fixtures.journal_writes import DEEDS, new_run
 from tests.journal.test_durability import check, deed_again, facts
 from tests.sizes import SIZES
 
@@ -67,7 +67,7 @@ NAMED_POINTS = {
 
 def gated(deed: str, run: Path) -> subprocess.Popen[str]:
     """A writer of its own that waits before each change."""
-    command = [sys.executable, "-m", "tests.journal.gated", deed, str(run)]
+    command = [sys.executable, "-m", "tests.journal.fixtures.kill_points", deed, str(run)]
     return subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
 
@@ -116,7 +116,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from bridle.journal.stores.file_store import FileStore
-from tests.journal.steps import a_request, ok
+from tests.journal.fixtures.entry_steps import a_request, ok
 store = FileStore(Path(sys.argv[1]))
 print("begun", flush=True)
 while True:
@@ -174,7 +174,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from bridle.journal.stores.file_store import FileStore
-from tests.journal.steps import ok
+from tests.journal.fixtures.entry_steps import ok
 store = FileStore(Path(sys.argv[1]))
 sys.stdin.readline()
 for effect_id in sys.argv[2:]:

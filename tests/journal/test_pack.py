@@ -18,10 +18,10 @@ from bridle.journal.pack import read_pack, write_pack
 from bridle.journal.stores.file_reader import WORTH_PACKING_ENTRIES, FileReader
 from bridle.journal.stores.file_store import FileStore
 from bridle.journal.stores.view import View
-from tests.journal.deeds import append, new_run, post
-from tests.journal.made import LongRun, long_run
-from tests.journal.samples import contents
-from tests.journal.steps import a_request, ok
+from tests.journal.fixtures.entry_steps import a_request, ok
+from tests.journal.fixtures.journal_writes import append, new_run, post
+from tests.journal.fixtures.recorded_samples import contents
+from tests.journal.fixtures.sample_runs import LongRun, long_run
 
 PACK = f"{layout.STATE}/{layout.PACK_FILE}"
 

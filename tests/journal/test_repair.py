@@ -15,10 +15,10 @@ from bridle.journal.format.state import file_name
 from bridle.journal.stores.file_reader import FileReader
 from bridle.journal.stores.file_store import FileStore
 from bridle.journal.upkeep import repair
-from tests.journal.deeds import append, new_run, post
-from tests.journal.made import LongRun, long_run
-from tests.journal.samples import contents
-from tests.journal.steps import request_data
+from tests.journal.fixtures.entry_steps import request_data
+from tests.journal.fixtures.journal_writes import append, new_run, post
+from tests.journal.fixtures.recorded_samples import contents
+from tests.journal.fixtures.sample_runs import LongRun, long_run
 
 Harm = Callable[[LongRun], str]
 

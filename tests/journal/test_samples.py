@@ -13,8 +13,8 @@ from bridle.journal.format.proof import completion_proof
 from bridle.journal.stores.file_reader import FileReader
 from bridle.journal.stores.file_store import FileStore
 from bridle.journal.stores.state_file import snapshot
-from tests.journal.samples import FOLDER, NAMES, contents, sample
-from tests.journal.steps import ok
+from tests.journal.fixtures.entry_steps import ok
+from tests.journal.fixtures.recorded_samples import FOLDER, NAMES, contents, sample
 
 EXPECTED = {
     "run-breakpoint": ("waiting", 2, {"deploy-gate": "requested"}, {"breakpoint": 1}),

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from bridle.errors import JournalBroken
 from bridle.journal.format.entries import Entry
 from bridle.journal.format.state import Position, State, fold
-from tests.journal.steps import MOMENT, ids, journal, request_data, state_of
+from tests.journal.fixtures.entry_steps import MOMENT, ids, journal, request_data, state_of
 
 
 @pytest.mark.parametrize(

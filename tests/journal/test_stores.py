@@ -17,7 +17,7 @@ from bridle.journal.stores.create import NewRun, create_run
 from bridle.journal.stores.file_store import FileStore
 from bridle.journal.stores.memory import MemoryStore
 from bridle.journal.stores.store import Store
-from tests.journal.steps import MOMENT, a_request, failure, ids, ok
+from tests.journal.fixtures.entry_steps import MOMENT, a_request, failure, ids, ok
 
 # A thread that does not get its turn within this is hanging.
 LIMIT_SECONDS = 30

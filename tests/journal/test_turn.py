@@ -18,8 +18,8 @@ from bridle.journal.format import layout
 from bridle.journal.stores.file_reader import FileReader
 from bridle.journal.stores.file_store import FileStore
 from bridle.journal.stores.write_lock import is_alive
-from tests.journal.deeds import append, new_run
-from tests.journal.samples import contents
+from tests.journal.fixtures.journal_writes import append, new_run
+from tests.journal.fixtures.recorded_samples import contents
 
 # A hang is a failure; a start on a busy machine takes a few seconds.
 LIMIT_SECONDS = 60

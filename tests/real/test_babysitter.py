@@ -13,8 +13,8 @@ import pytest
 from bridle.journal.stores.file_reader import FileReader
 from bridle.journal.stores.file_store import FileStore
 from tests.cli.fixtures.machine_commands import bridle, create
-from tests.journal.made import long_run
-from tests.journal.steps import a_request, failure, ok
+from tests.journal.fixtures.entry_steps import a_request, failure, ok
+from tests.journal.fixtures.sample_runs import long_run
 from tests.real.parts import babysitter_program
 
 pytestmark = pytest.mark.real

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from bridle.hosts.sessions import session_file
-from tests.hosts.hooking import Project, session_of, stops
+from tests.hosts.fixtures.hook_project import Project, session_of, stops
 from tests.hosts.test_stop_table import CASES, Case, here, prepared
 from tests.real.parts import babysitter_program
 
