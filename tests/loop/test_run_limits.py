@@ -124,7 +124,7 @@ def test_a_wait_for_a_usage_limit_survives_a_kill_and_can_be_cut_short(tmp_path:
     assert waiting["waiting"]["for"] == "usage limit: One"
     moment = datetime.fromisoformat(waiting["waiting"]["until"])
     assert moment.timestamp() == nap.until_seconds
-    assert f"waits for  usage limit: One, until {waiting['waiting']['until']}" in here.bridle("status").stdout
+    assert f"waiting    usage limit: One, until {waiting['waiting']['until']}" in here.bridle("status").stdout
     with begun(here, "resume", "--json") as second:
         eventually(lambda: str(second.pid) in (the_run(here) / "bridle-drive.lock").read_text())
         assert napping(here) == nap

@@ -219,7 +219,10 @@ def test_where_the_way_back_would_overwrite_something_it_is_refused_and_nothing_
     (here.folder / "shared").write_text("of the person")
     done = here.bridle("resume", "--json", "--max-iterations", "9")
     assert done.returncode == 1, done.stderr
-    assert f"main is checked out, and this run works on {document['branch']}" in done.stderr
+    assert (
+        f"main is checked out, and uncommitted changes prevent a checkout of the run's branch {document['branch']}"
+        in done.stderr
+    )
     assert f"git checkout {document['branch']} && bridle resume" in done.stderr
     assert (here.folder / "shared").read_text() == "of the person"
     assert len(here.calls()) == 1
