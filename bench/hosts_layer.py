@@ -49,7 +49,7 @@ class Case:
     event: str
     hook_type: str
     session_id: str
-    """The session that stops or starts; `#` stands for the number of the round."""
+    """The session that stops or starts; `#` is replaced by the number of the round."""
     transcript: str | None = None
     answer: bytes = b"block"
     """What must stand in the answer."""

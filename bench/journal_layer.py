@@ -71,7 +71,7 @@ def _sides(folder: Path) -> list[Side]:
 
 
 def _prepare(folder: Path, size: int, rounds: int) -> list[str]:
-    """The same run for both sides; gives the effects that wait in it, one for each post and one that stays."""
+    """Create the same run for both sides; return its pending effects, one for each post and one that stays."""
     made = long_run(_runs(folder, OURS), f"n{size}", resolved=size, pending=rounds + 2, entry=folder / "process.py")
     copy = _runs(folder, THEIRS) / made.run.name
     shutil.copytree(made.run, copy, copy_function=os.link)

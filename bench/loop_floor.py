@@ -2,7 +2,7 @@
 
 What these are is not written down here but taken from a run of Bridle: a `git` of ours in front of the real one
 and a hook at `os.fsync` write a line each, and the agent another, so that all of them stand in their order. The floor
-does the same to a repository that begins the same; only its commits have other ids, and there HEAD stands for them.
+does the same to a repository that begins the same; only its commits have other ids, so HEAD replaces them.
 
 `loop_floor.py run STEPS` is the floor, `loop_floor.py record LOG ARGUMENT…` is Bridle with the hook.
 """

@@ -1,6 +1,6 @@
 """What an iteration of the loop costs: the time between the starts of two agents that do their work in no time.
 
-Without checks and commits it stands beside two other loops; with a check and a commit beside a floor that makes the
+Without checks and commits it is compared with two other loops; with a check and a commit with a floor that makes the
 same git calls and fsyncs and nothing else.
 """
 

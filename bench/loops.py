@@ -69,7 +69,7 @@ LINES: list[dict[str, Any]] = [
 
 @dataclass(frozen=True)
 class Loop:
-    """A program that runs a loop, and how it is told what to do."""
+    """A program that runs a loop, and how it is started."""
 
     name: str
     argv: tuple[str, ...]

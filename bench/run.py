@@ -1,6 +1,6 @@
 """Every benchmark, side by side with its peers: `bench/run.py [NAME…] [--json]`.
 
-A benchmark is a module of this folder with a function `run` that gives rows, targets and remarks; its name stands
+A benchmark is a module of this folder with a function `run` that returns rows, targets and remarks; its name is
 in BENCHES. Exit code 1 says that a target was missed.
 """
 

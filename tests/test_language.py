@@ -1,4 +1,4 @@
-"""The words that may not come back: the text of src, docs and README is the English of its field.
+"""The words that may not come back: the text of src, docs, tools and bench is the English of its field.
 
 A use that is right all the same carries its reason on its line: `# language: …` in Python, `<!-- language: … -->` in
 Markdown.
@@ -43,22 +43,6 @@ REPLACEMENTS = {
 # Foreign text, generated pages of foreign facts, and data.
 EXEMPT = ("src/bridle/ground/price_list.py",)
 
-# What is not rewritten yet; nothing may be added.
-PENDING: tuple[str, ...] = (
-    "src/bridle/agent/",
-    "src/bridle/engine/",
-    "src/bridle/ground/",
-    "src/bridle/hosts/",
-    "src/bridle/journal/",
-    "src/bridle/loop/",
-    "src/bridle/run/",
-    "src/bridle/stage/",
-    "src/bridle/views/",
-    "src/bridle/wire/",
-    "src/bridle/workspace/",
-    "src/bridle/cli/people/drive_run.py",
-)
-
 ALLOWED = re.compile(r"# language: \S|<!-- language: \S")
 
 
@@ -82,9 +66,10 @@ def uses(text: str, place: str) -> Iterator[Use]:
 
 def files() -> list[Path]:
     """List the files that users and contributors read."""
-    found = [*(ROOT / "src").rglob("*.py"), *(ROOT / "src").rglob("*.md"), *(ROOT / "docs").glob("*.md")]
+    code = [path for folder in ("src", "tools", "bench") for path in (ROOT / folder).rglob("*.py")]
+    found = [*code, *(ROOT / "src").rglob("*.md"), *(ROOT / "docs").glob("*.md")]
     names = sorted(str(path.relative_to(ROOT)) for path in [*found, ROOT / "README.md", ROOT / "CONTRIBUTING.md"])
-    return [ROOT / name for name in names if not name.startswith((*EXEMPT, *PENDING))]
+    return [ROOT / name for name in names if not name.startswith(EXEMPT)]
 
 
 _PATTERNS = [(re.compile(rf"\b(?:{words})\b", re.IGNORECASE), instead) for words, instead in REPLACEMENTS.items()]

@@ -11,7 +11,7 @@ from pathlib import Path
 PACKAGE = "bridle"
 EVERYTHING = "all"
 PURE_LAYER = "wire"
-# Nobody imports the layer that joins the others.
+# No layer imports the one that joins the others.
 TOP_LAYER = "cli"
 
 FORBIDDEN_NAMES = frozenset({"utils", "helpers", "common", "types", "manager", "misc", "base", "handler"})

@@ -86,7 +86,7 @@ def library_steps(name: str) -> tuple[tuple[int, tuple[int, ...]], ...]:
 def _is_to_come(constraint: Any) -> bool:
     start = getattr(constraint, "start_date", None)
     if constraint is not None and start is None:
-        raise SystemExit(f"a price has a condition that nobody knows here: {constraint!r}")
+        raise SystemExit(f"unknown condition of a price: {constraint!r}")
     return start is not None and start > datetime.now(UTC).date()
 
 

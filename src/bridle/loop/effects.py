@@ -86,11 +86,11 @@ class Arguments(JsonRecord, Generic[R], frozen=True, kw_only=True):
     kind: ClassVar[str]
     result: ClassVar[type[JsonRecord]]
 
-    omitted_if_empty: ClassVar[frozenset[str]] = frozenset({"worker", "stands"})
+    omitted_if_empty: ClassVar[frozenset[str]] = frozenset({"worker", "stands"})  # language: a recorded key
 
     worker: int | None = None
     """The worker in whose worktree it runs; absent where there is only one."""
-    copy_state: CopyState | None = msgspec.field(name="stands", default=None)
+    copy_state: CopyState | None = msgspec.field(name="stands", default=None)  # language: a recorded key
     """Absent where the run works in the user's own working copy."""
 
 
@@ -124,7 +124,7 @@ class WorkArgs(TaskArguments[WorkResult], frozen=True, kw_only=True):
 
     kind: ClassVar[str] = WORK
     result: ClassVar[type[JsonRecord]] = WorkResult
-    omitted_if_empty: ClassVar[frozenset[str]] = frozenset({"worker", "stands", "hints"})
+    omitted_if_empty: ClassVar[frozenset[str]] = frozenset({"worker", "stands", "hints"})  # language: a recorded key
 
     agent: str = ""
     failure: str = ""
@@ -147,7 +147,7 @@ class ProtectArgs(TaskArguments[ProtectResult], frozen=True, kw_only=True):
 
     kind: ClassVar[str] = PROTECT
     result: ClassVar[type[JsonRecord]] = ProtectResult
-    omitted_if_empty: ClassVar[frozenset[str]] = frozenset({"worker", "stands", "origin"})
+    omitted_if_empty: ClassVar[frozenset[str]] = frozenset({"worker", "stands", "origin"})  # language: a recorded key
 
     snapshot: str | None = None
     may_edit: tuple[str, ...] = ()

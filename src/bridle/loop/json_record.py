@@ -32,7 +32,7 @@ class JsonRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _json_values(value: Any) -> Any:
-    """Replace tuples by lists, which is what a journal gives back."""
+    """Replace tuples by lists, as they are read from a journal."""
     if isinstance(value, dict):
         return {key: _json_values(member) for key, member in value.items()}
     if isinstance(value, (list, tuple)):

@@ -19,7 +19,7 @@ async def workspace_variables(
 ) -> dict[str, str | None]:
     """Return the variables that direnv sets for a folder; None for those it unsets.
 
-    Empty without an .envrc or direnv. Where direnv fails, as for an .envrc that is not allowed, report it and go on.
+    Empty without an .envrc or direnv. Where direnv fails, as for an .envrc that is not allowed, report it and continue.
     """
     if not any((folder / ".envrc").is_file() for folder in (cwd, *cwd.parents)):
         return {}

@@ -272,7 +272,7 @@ class AgentRun:
         return await asyncio.to_thread(FileLock.hold, path, holder=holder, wait_seconds=KEEPER_SECONDS)
 
     def _exclude(self) -> None:
-        """Exclude our files from commits; report a repository that cannot be written, and go on."""
+        """Exclude our files from commits; report a repository that cannot be written, and continue."""
         try:
             logs.exclude_from_git(self.request.workspace)
         except DiskError as error:

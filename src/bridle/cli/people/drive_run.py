@@ -71,9 +71,13 @@ def _document(run: Path, driven: DriveResult, resume: str) -> dict[str, Any]:
         "halt": report.halt,
         "questions": [question.as_json() for question in driven.questions],
         "left": [action.as_json() for action in driven.unsupported],
-        "trouble": None if driven.error is None else {"code": driven.error.code, "message": driven.error.message},
+        "trouble": _error_document(driven),  # language: a field of the command line's contract
         "resume": None if driven.status == COMPLETED else resume,
     }
+
+
+def _error_document(driven: DriveResult) -> dict[str, str] | None:
+    return None if driven.error is None else {"code": driven.error.code, "message": driven.error.message}
 
 
 def _lines(run: Path, driven: DriveResult, resume: str) -> Iterator[str]:

@@ -173,5 +173,7 @@ def _mapping(value: object) -> Mapping[str, Any]:
 
 
 def _limit_seconds(section: Mapping[str, Any]) -> float:
-    wish = section.get("timeoutMs")
-    return wish / 1000 if isinstance(wish, (int, float)) and not isinstance(wish, bool) and wish > 0 else LIMIT_SECONDS
+    timeout = section.get("timeoutMs")
+    if not isinstance(timeout, (int, float)) or isinstance(timeout, bool) or timeout <= 0:
+        return LIMIT_SECONDS
+    return timeout / 1000

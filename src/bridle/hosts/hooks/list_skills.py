@@ -26,7 +26,7 @@ PLUGIN_FOLDER = ".claude-plugin"
 
 
 def list_skills(project: str, plugin_root: str | None) -> tuple[str, ...]:
-    """Return `skill:NAME` and `agent:NAME`, the project's first, under the names that the host gives them."""
+    """Return `skill:NAME` and `agent:NAME`, the project's first, under the names that the host uses."""
     names: list[str] = []
     for folder in (os.path.join(project, ".claude"), plugin_root):
         if folder is not None:

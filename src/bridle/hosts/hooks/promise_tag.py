@@ -1,4 +1,4 @@
-"""The promise tag, in which an agent gives the completion proof of its run."""
+"""The promise tag, in which an agent prints the completion proof of its run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The completion proof, which an agent gives to end the loop of a completed run."""
+"""The completion proof, which an agent prints to end the loop of a completed run."""
 
 from __future__ import annotations
 

@@ -103,5 +103,5 @@ class _LoopProcess(Process):
 
 
 def _last_moment(state: State) -> datetime:
-    """Return the time of the last entry: the clock stands still where the journal ends."""
+    """Return the time of the last entry: the clock stops where the journal ends."""
     return clock.now() if state.last is None else datetime.fromisoformat(state.last.recorded_at)

@@ -1,4 +1,4 @@
-"""The simple commands of a shell line, and the paths among their words. Pure; nothing is run.
+"""The simple commands of a shell line, and the paths among their arguments. Pure; nothing is run.
 
 This need not be exact: a word that names no file does no harm, and one that names a file protects it.
 """
@@ -22,7 +22,7 @@ _ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
 
 @dataclass(frozen=True)
 class Simple:
-    """One simple command: its words, and the folder it runs in, relative to the top."""
+    """One simple command: its arguments, and the folder it runs in, relative to the top."""
 
     words: tuple[str, ...]
     folder: str = ""

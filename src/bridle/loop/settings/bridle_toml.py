@@ -77,7 +77,7 @@ def read_text(text: str, path: Path, *, is_repository: bool) -> tuple[Values, li
 def line_of(text: str, name: str) -> int:
     """Return the line of a TOML text that sets a top-level key or opens its table; 0 if none does.
 
-    A line begins a statement exactly where the text above it is valid TOML. The standard library's parser gives no
+    A line begins a statement exactly where the text above it is valid TOML. The standard library's parser reports no
     lines for values.
     """
     lines = text.splitlines(keepends=True) if "\n" in text else [text]

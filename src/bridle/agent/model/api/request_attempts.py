@@ -144,7 +144,7 @@ class Attempts:
         return self._assembly.add(frame)
 
     def _stream_failed(self, error: RequestError) -> list[AnswerPiece]:
-        """Handle an answer that broke off or was not an answer."""
+        """Handle an answer that was cut or was not an answer."""
         assembly = self._assembly
         if not self._streams:
             raise self._failure(replace(error, request_id=error.request_id or self._request_id))

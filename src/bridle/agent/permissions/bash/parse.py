@@ -248,7 +248,7 @@ class _Reader:
         for before, after in pairwise(words):
             gap = self._bytes[before.end_byte : after.start_byte]
             if not gap or b"\n" in gap.replace(b"\\\n", b""):
-                self._broken("Contains words that cannot be told apart")
+                self._broken("Contains words that cannot be told apart")  # language: a fixed phrase
 
     def _assignments(self, node: Node) -> None:
         parts = [node] if node.type == "variable_assignment" else node.named_children

@@ -38,7 +38,7 @@ _EVALUATOR_NAMES: Final = ". alias bind compgen complete enable eval exec fc has
 EVALUATORS: Final = frozenset(_EVALUATOR_NAMES.split())
 
 
-# Programs that join their words and pass them to a shell.
+# Programs that join their arguments and pass them to a shell.
 _JOINERS: Final = frozenset({"eval", "ssh", "su", "trap", "watch"})
 _CODE = re.compile(r"[\s;|&$`]")
 # In dash, `[[` is a program, `10>` a word and a redirection, `&>` a separator and a redirection, `+=` part of a name.

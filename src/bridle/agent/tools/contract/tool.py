@@ -53,7 +53,7 @@ class Tool(Protocol):
 
     @property
     def description(self) -> str:
-        """The description that the model reads, in our own words."""
+        """The description that the model reads; the text is ours."""
 
     @property
     def schema(self) -> JsonSchema:

@@ -13,7 +13,7 @@ _PYTHON_SKIPS = frozenset(
 
 
 def python_suite(text: str) -> Suite:
-    """Return the tests of a Python file; a syntax error gives none."""
+    """Return the tests of a Python file; none for a syntax error."""
     try:
         tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError):
