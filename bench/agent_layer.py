@@ -18,7 +18,7 @@ from typing import Any
 from bench.measure import Target
 from bridle.stage.script import load_script
 from bridle.stage.thread import running
-from tests.real.parts import claude_program
+from tests.real.fixtures.installed_programs import claude_program
 
 OURS, REAL = "bridle-agent", "claude 2.1.197"
 ROUNDS = 7

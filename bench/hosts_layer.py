@@ -23,7 +23,7 @@ from bridle.hosts.install import install, render_plugin
 from bridle.hosts.sessions import session_file
 from bridle.hosts.sessions.session import Session
 from tests.journal.fixtures.sample_runs import long_run
-from tests.real.parts import babysitter_program
+from tests.real.fixtures.installed_programs import babysitter_program
 
 OURS = "bridle"
 THEIRS = "babysitter-sdk 0.0.187"

@@ -14,7 +14,7 @@ from typing import Any
 
 from bench.measure import CACHE, ROOT, Target
 from tests.journal.fixtures.sample_runs import JAVASCRIPT_PROCESS, PYTHON_PROCESS, long_run
-from tests.real.parts import babysitter_program
+from tests.real.fixtures.installed_programs import babysitter_program
 
 OURS = "bridle"
 THEIRS = "babysitter-sdk 0.0.187"

@@ -70,7 +70,9 @@ def test_src_imports_only_what_the_package_declares() -> None:
 
 
 # Run by the interpreter of a peer's own environment, whose lock file has what they import.
-IN_ENVIRONMENTS_OF_THEIR_OWN = {"tests/real/sdk_driver.py imports claude_agent_sdk": "requirements/bench-sdk.in"}
+IN_ENVIRONMENTS_OF_THEIR_OWN = {
+    "tests/real/fixtures/sdk_driver.py imports claude_agent_sdk": "requirements/bench-sdk.in"
+}
 
 
 @pytest.mark.parametrize("folder", ["tests", "tools"])

@@ -23,7 +23,7 @@ from bridle.stage.script import load_script
 from bridle.stage.server import Stage
 from bridle.stage.thread import running
 from tests.fixtures.bridle_program import BRIDLE_AGENT as AGENT
-from tests.real.scene import calls, offered, processes_with, says, user_texts, wait_for
+from tests.real.fixtures.claude_on_stage import calls, offered, processes_with, says, user_texts, wait_for
 
 SCHEMA = '{"type":"object","properties":{"summary":{"type":"string"}},"required":["summary"]}'
 WORKER = (

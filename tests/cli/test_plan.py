@@ -22,7 +22,7 @@ from bridle.stage.script import load_script
 from bridle.stage.server import Stage
 from bridle.stage.thread import running
 from tests.fixtures.bridle_program import BRIDLE, BRIDLE_AGENT
-from tests.real.scene import Answer, calls, says
+from tests.real.fixtures.claude_on_stage import Answer, calls, says
 
 # Each turn is an agent start of a second or two; this is a hang.
 LIMIT_SECONDS = 120.0

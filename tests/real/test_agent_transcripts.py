@@ -22,8 +22,8 @@ from bridle.agent.sessions.open_session import Place, SessionRequest, open_sessi
 from bridle.agent.sessions.session import Session, new_uuid
 from tests.agent.fixtures.recorded_transcripts import comparable, lines_in
 from tests.fixtures.bridle_program import BRIDLE
-from tests.real.parts import claude_program
-from tests.real.scene import LIMIT_SECONDS, Scene, calls, processes_with, says, scene
+from tests.real.fixtures.claude_on_stage import LIMIT_SECONDS, Scene, calls, processes_with, says, scene
+from tests.real.fixtures.installed_programs import claude_program
 
 pytestmark = pytest.mark.real
 

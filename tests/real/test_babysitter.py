@@ -15,7 +15,7 @@ from bridle.journal.stores.file_store import FileStore
 from tests.cli.fixtures.machine_commands import bridle, create
 from tests.journal.fixtures.entry_steps import a_request, failure, ok
 from tests.journal.fixtures.sample_runs import long_run
-from tests.real.parts import babysitter_program
+from tests.real.fixtures.installed_programs import babysitter_program
 
 pytestmark = pytest.mark.real
 

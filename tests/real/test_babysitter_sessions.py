@@ -15,7 +15,7 @@ import pytest
 from bridle.hosts.sessions import session_file
 from tests.cli.fixtures.machine_commands import bridle
 from tests.hosts.fixtures.session_folder import SINCE, Place, a_session
-from tests.real.parts import babysitter_program
+from tests.real.fixtures.installed_programs import babysitter_program
 from tests.real.test_babysitter import babysitter
 
 pytestmark = [pytest.mark.real, pytest.mark.xdist_group("babysitter sessions")]  # its answers are made once

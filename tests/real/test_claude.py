@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.real.parts import claude_program, pinned_version
-from tests.real.scene import KEY, Asked, Scene, calls, offered, says, scene, user_texts
+from tests.real.fixtures.claude_on_stage import KEY, Asked, Scene, calls, offered, says, scene, user_texts
+from tests.real.fixtures.installed_programs import claude_program, pinned_version
 
 pytestmark = pytest.mark.real
 

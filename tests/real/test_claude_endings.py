@@ -16,7 +16,16 @@ from bridle.run.request import Limits, Request
 from bridle.run.runner import Finished, run
 from bridle.run.watchdog import Watchdog
 from tests.fixtures.bridle_program import BRIDLE
-from tests.real.scene import LIMIT_SECONDS, Answer, Scene, calls, processes_with, says, scene, wait_for
+from tests.real.fixtures.claude_on_stage import (
+    LIMIT_SECONDS,
+    Answer,
+    Scene,
+    calls,
+    processes_with,
+    says,
+    scene,
+    wait_for,
+)
 
 pytestmark = pytest.mark.real
 

@@ -11,7 +11,7 @@ import pytest
 from bridle.run.request import Request
 from bridle.run.runner import run
 from bridle.run.sessions import session_file
-from tests.real.scene import Scene, says, scene, user_texts
+from tests.real.fixtures.claude_on_stage import Scene, says, scene, user_texts
 
 pytestmark = pytest.mark.real
 

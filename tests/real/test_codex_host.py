@@ -17,8 +17,8 @@ from bridle.hosts.sessions import session_file
 from bridle.journal.format.entries import STOP_HOOK_INVOKED
 from bridle.journal.stores.file_reader import FileReader
 from tests.fixtures.bridle_program import BRIDLE
-from tests.real.parts import codex_program
-from tests.real.responses_stage import Move, ResponsesStage, execute, playing, say
+from tests.real.fixtures.installed_programs import codex_program
+from tests.real.fixtures.responses_stage import Move, ResponsesStage, execute, playing, say
 
 pytestmark = pytest.mark.real
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.real.scene import KEY, Scene, calls, says, scene
+from tests.real.fixtures.claude_on_stage import KEY, Scene, calls, says, scene
 
 pytestmark = pytest.mark.real
 

@@ -14,7 +14,7 @@ import pytest
 
 from bridle.cli.demo.demo_script import script
 from bridle.cli.demo.sample import FILES, PLAN
-from tests.real.scene import KEY, Answer, Asked, Scene, scene
+from tests.real.fixtures.claude_on_stage import KEY, Answer, Asked, Scene, scene
 
 pytestmark = pytest.mark.real
 

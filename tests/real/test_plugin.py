@@ -14,8 +14,9 @@ from typing import Any
 import pytest
 
 from bridle.hosts.install.render_plugin import BLOCK_CAP, GONE
-from tests.real.parts import claude_program
-from tests.real.plugged import (
+from tests.real.fixtures.claude_on_stage import LIMIT_SECONDS, Scene, calls, says, scene, wait_for
+from tests.real.fixtures.installed_programs import claude_program
+from tests.real.fixtures.plugin_session import (
     EFFECT,
     FIRST,
     PLUGIN,
@@ -32,8 +33,7 @@ from tests.real.plugged import (
     shell,
     shows_status,
 )
-from tests.real.scene import LIMIT_SECONDS, Scene, calls, says, scene, wait_for
-from tests.real.terminal import ENTER, terminal
+from tests.real.fixtures.terminal_session import ENTER, terminal
 
 pytestmark = pytest.mark.real
 

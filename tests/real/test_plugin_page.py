@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from tests.fixtures.bridle_program import BRIDLE
-from tests.real.parts import claude_program
-from tests.real.plugged import Plugged
-from tests.real.scene import LIMIT_SECONDS, says, scene
+from tests.real.fixtures.claude_on_stage import LIMIT_SECONDS, says, scene
+from tests.real.fixtures.installed_programs import claude_program
+from tests.real.fixtures.plugin_session import Plugged
 from tests.real.test_plugin import worked_to_the_breakpoint
 
 pytestmark = pytest.mark.real

@@ -15,7 +15,7 @@ import pytest
 from bridle.errors import UsageError
 from bridle.run.command import build
 from bridle.run.request import Mode, Permission, Reasoning, Request
-from tests.real.parts import pinned_version, program
+from tests.real.fixtures.installed_programs import pinned_version, program
 
 pytestmark = pytest.mark.real
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.real.scene import Answer, calls, says, scene
+from tests.real.fixtures.claude_on_stage import Answer, calls, says, scene
 
 pytestmark = pytest.mark.real
 

@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
-from tests.real.parts import claude_program
-from tests.real.scene import LIMIT_SECONDS, Answer, Scene, calls, says, scene, user_texts
+from tests.real.fixtures.claude_on_stage import LIMIT_SECONDS, Answer, Scene, calls, says, scene, user_texts
+from tests.real.fixtures.installed_programs import claude_program
 
 pytestmark = pytest.mark.real
 
-DRIVER = Path(__file__).with_name("sdk_driver.py")
+DRIVER = Path(__file__).parent / "fixtures" / "sdk_driver.py"
 SDK_PYTHON = Path(__file__).parents[2] / ".cache" / "venv-bench-sdk" / "bin" / "python"
 SCHEMA = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
 

@@ -12,7 +12,7 @@ import pytest
 from bridle.hosts.sessions import session_file
 from tests.hosts.fixtures.hook_project import Project, session_of, stops
 from tests.hosts.test_stop_table import CASES, Case, here, prepared
-from tests.real.parts import babysitter_program
+from tests.real.fixtures.installed_programs import babysitter_program
 
 pytestmark = pytest.mark.real
 

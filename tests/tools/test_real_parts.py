@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.real import parts
+from tests.real.fixtures import installed_programs
 from tools import real_parts
 
 ROOT = Path(__file__).parents[2]
@@ -34,9 +34,9 @@ def folder_with(cache: Path, says: str) -> Path:
 @pytest.mark.parametrize("name", ["babysitter", "claude", "codex", "gemini", "opencode"])
 def test_a_real_part_is_installed_at_its_pinned_version(name: str, tmp_path: Path) -> None:
     environment = {"HOME": str(tmp_path), "PATH": os.environ["PATH"], "DISABLE_AUTOUPDATER": "1"}
-    command = [str(parts.program(name)), "--version"]
+    command = [str(installed_programs.program(name)), "--version"]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=LIMIT_SECONDS, check=True)
-    assert parts.pinned_version(name) in done.stdout
+    assert installed_programs.pinned_version(name) in done.stdout
 
 
 def test_a_part_in_the_cache_is_not_installed_again(tmp_path: Path) -> None:
@@ -94,9 +94,9 @@ def test_without_npm_the_run_fails_and_says_what_to_install(tmp_path: Path) -> N
 
 def test_a_program_that_is_not_pinned_is_no_program() -> None:
     with pytest.raises(KeyError):
-        parts.program("unheard-of")
+        installed_programs.program("unheard-of")
 
 
 def test_every_pin_is_an_exact_version() -> None:
-    for pin in json.loads(parts.PINS.read_text(encoding="utf-8")).values():
+    for pin in json.loads(installed_programs.PINS.read_text(encoding="utf-8")).values():
         assert pin["version"].replace(".", "").isdigit()

@@ -17,7 +17,7 @@ from bridle.stage.script import load_script
 from bridle.stage.thread import running
 from tests.agent.fixtures.loopback_server import question
 from tests.agent.fixtures.model_answers import FINE, error
-from tests.real.scene import wait_for
+from tests.real.fixtures.claude_on_stage import wait_for
 
 # A hang is a failure; a cold start on a busy machine takes a few seconds.
 LIMIT_SECONDS = 60

@@ -13,8 +13,8 @@ import pytest
 from bridle.agent.permissions.decide import decide
 from bridle.agent.permissions.rules.policy import Allowed, Asks, Denied, Policy
 from bridle.agent.permissions.rules.syntax import parse_rule
-from tests.real.parts import claude_program
-from tests.real.scene import LIMIT_SECONDS, scene
+from tests.real.fixtures.claude_on_stage import LIMIT_SECONDS, scene
+from tests.real.fixtures.installed_programs import claude_program
 
 pytestmark = pytest.mark.real
 

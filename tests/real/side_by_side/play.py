@@ -19,7 +19,7 @@ import psutil
 from bridle.stage.script import load_script
 from bridle.stage.server import Stage
 from bridle.stage.thread import running
-from tests.real.scene import processes_with
+from tests.real.fixtures.claude_on_stage import processes_with
 from tests.real.side_by_side.scenario import (
     AwaitEvent,
     AwaitFile,

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.fixtures.bridle_program import BRIDLE_AGENT as AGENT
-from tests.real.parts import claude_program
+from tests.real.fixtures.installed_programs import claude_program
 from tests.real.side_by_side.catalogue import scenarios
 from tests.real.side_by_side.compare import differences, shape
 from tests.real.side_by_side.listed import listed, unlisted, vanished

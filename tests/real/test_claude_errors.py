@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.real.scene import Answer, calls, offered, says, scene, user_texts
+from tests.real.fixtures.claude_on_stage import Answer, calls, offered, says, scene, user_texts
 
 pytestmark = pytest.mark.real
 
