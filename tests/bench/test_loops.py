@@ -12,7 +12,7 @@ from pathlib import Path
 
 from bench import loop_floor
 from bench.loops import Starts, agent_script, gaps_of
-from tests.workspace.repositories import git, repository
+from tests.workspace.fixtures.repositories import git, repository
 
 LIMIT_SECONDS = 30
 

@@ -15,7 +15,8 @@ import pytest
 from bridle.run.budget import budget_file
 from tests.fixtures.bridle_program import BRIDLE
 from tests.parse_cases import CASES_FILE, OUR_CASES_FILE, Case, differences, load_cases, stream_of
-from tests.run.agents import (
+from tests.run.fixtures.agent_runs import SCHEMA, logs_of, meta_of
+from tests.run.fixtures.fake_agent import (
     HANG_SECONDS,
     SESSION,
     Agent,
@@ -29,7 +30,6 @@ from tests.run.agents import (
     returns,
     says,
 )
-from tests.run.runs import SCHEMA, logs_of, meta_of
 
 # Every field that programs may rely on: those of `inspect`, and those of a live run.
 FIELDS = (

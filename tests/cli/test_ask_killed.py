@@ -9,8 +9,8 @@ from pathlib import Path
 from bridle.run.budget import budget_file
 from bridle.run.sessions import session_file
 from tests.fixtures.bridle_program import BRIDLE, run_bridle
-from tests.run.agents import Agent, Script, all_dead, eventually, happy, init, result, says
-from tests.run.runs import logs_of
+from tests.run.fixtures.agent_runs import logs_of
+from tests.run.fixtures.fake_agent import Agent, Script, all_dead, eventually, happy, init, result, says
 from tests.sizes import SIZES
 
 # Longer than a run of this agent takes on a loaded machine: the moments lie before, within and after it.

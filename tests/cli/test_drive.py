@@ -10,7 +10,7 @@ import pytest
 
 from tests.engine.fixtures.driven_runs import LIMIT_SECONDS, Drive, new_drive, until
 from tests.journal.fixtures.recorded_samples import NAMES, contents, sample
-from tests.run.agents import Script, all_dead, init
+from tests.run.fixtures.fake_agent import Script, all_dead, init
 
 ASKS = (
     "async def process(inputs, ctx): return (await ctx.breakpoint({'question': 'Ship it?'}, label='gate'))['response']"

@@ -7,8 +7,8 @@ import subprocess
 from pathlib import Path
 
 from tests.fixtures.bridle_program import BRIDLE
-from tests.loop.loops import LIMIT_SECONDS, Loop, loop
-from tests.run.agents import eventually
+from tests.loop.fixtures.fake_agent import LIMIT_SECONDS, Loop, loop
+from tests.run.fixtures.fake_agent import eventually
 
 PLAN = "# T\n\n## One\nCheck: `test -f one`\n"
 WORKS = "open(task.lower(), 'w').close()"

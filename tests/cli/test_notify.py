@@ -14,7 +14,7 @@ import pytest
 
 from bridle.cli.people import notify
 from bridle.errors import UsageError
-from tests.loop.loops import loop
+from tests.loop.fixtures.fake_agent import loop
 from tests.views.fixtures.sample_receipts import receipt, task
 
 # The library asks for a module that Python is about to drop.

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tests.fixtures.bridle_program import BRIDLE
-from tests.loop.loops import LIMIT_SECONDS, Loop, loop
+from tests.loop.fixtures.fake_agent import LIMIT_SECONDS, Loop, loop
 
 PLAN = "# Two\n\n## One\nCheck: `test -f one`\n\n## Two\nCheck: `test -f two`\n"
 WORKS = "open(task.lower(), 'w').close()"

@@ -17,7 +17,7 @@ from bridle.journal.format.entries import EFFECT_REQUESTED, STOP_HOOK_INVOKED, E
 from bridle.journal.stores.file_reader import FileReader
 from tests.engine.fixtures.driven_runs import LIMIT_SECONDS, PREAMBLE, Drive, new_drive
 from tests.hosts.fixtures.agent_in_session import Insider, Result
-from tests.workspace.repositories import repository
+from tests.workspace.fixtures.repositories import repository
 
 EVERY_KIND = """
 async def process(inputs, ctx):

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.loop.loops import Loop, loop
+from tests.loop.fixtures.fake_agent import Loop, loop
 
 JOURNALS = Path(__file__).parents[1] / "journals"
 SAMPLES = sorted(path.relative_to(JOURNALS) for path in JOURNALS.glob("bridle-*/*.tar.gz"))

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.loop.loops import Loop, loop
+from tests.loop.fixtures.fake_agent import Loop, loop
 
 TWO = "# Two\n\n## One\nCheck: `test -f one`\n\n## Two\nNeeds: One\nCheck: `test -f two`\n"
 ONE = "# One\n\n## One\nCheck: `test -f one`\n"

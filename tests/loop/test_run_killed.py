@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.loop.loops import LIMIT_SECONDS, Loop, loop
-from tests.loop.strikes import ANY, OFTEN, SELDOM, Fire, Journal
+from tests.loop.fixtures.fake_agent import LIMIT_SECONDS, Loop, loop
+from tests.loop.fixtures.random_kills import ANY, OFTEN, SELDOM, Fire, Journal
 from tests.sizes import SIZES
 
 # The same moments again, as far as the machine allows: LOOP_SEED=123 make test ARGS=tests/loop/test_run_killed.py

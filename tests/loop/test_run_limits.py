@@ -18,9 +18,9 @@ from pathlib import Path
 from bridle.journal.stores.file_store import FileStore
 from bridle.loop.control import usage_limit_waits
 from tests.fixtures.bridle_program import BRIDLE
-from tests.loop.loops import LIMIT_SECONDS, Loop, loop
+from tests.loop.fixtures.fake_agent import LIMIT_SECONDS, Loop, loop
 from tests.loop.test_run import ONE, agrees, receipt, run, verdicts
-from tests.run.agents import eventually
+from tests.run.fixtures.fake_agent import eventually
 
 LIMITED = """
 if number == 1:

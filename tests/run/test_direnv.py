@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.run.agents import happy
-from tests.run.runs import Run, run_agent
+from tests.run.fixtures.agent_runs import Run, run_agent
+from tests.run.fixtures.fake_agent import happy
 
 CONTINUES = ". The run continues without the variables of .envrc."
 

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.run.agents import HANG_SECONDS, happy
+from tests.run.fixtures.fake_agent import HANG_SECONDS, happy
 
 PAGE = Path(__file__).parents[2] / "docs" / "run.md"
 

@@ -16,8 +16,8 @@ from bridle.run.logs import RunLog
 from bridle.run.request import Request
 from bridle.wire.record.error_category import Category
 from bridle.wire.record.outcome import judge
-from tests.run.agents import HANG_SECONDS, Agent, Script, all_dead, init, result
-from tests.run.runs import logs_of
+from tests.run.fixtures.agent_runs import logs_of
+from tests.run.fixtures.fake_agent import HANG_SECONDS, Agent, Script, all_dead, init, result
 
 LIMIT_BYTES = 64 * 1024
 

@@ -11,8 +11,8 @@ import pytest
 from bridle.errors import AgentNotFound, AgentNotReady
 from bridle.run.locate import Program, locate
 from bridle.wire.record.error_category import Category
-from tests.run.agents import Agent, happy
-from tests.run.runs import run_agent
+from tests.run.fixtures.agent_runs import run_agent
+from tests.run.fixtures.fake_agent import Agent, happy
 
 
 def program(path: Path, *, executable: bool = True) -> Path:

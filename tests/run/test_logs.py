@@ -18,8 +18,8 @@ from bridle.run.logs import FOLDER, RunLog, exclude_from_git
 from bridle.run.request import Request
 from bridle.run.runner import run
 from bridle.run.sessions import session_file
-from tests.run.agents import Script, happy, init, result, says
-from tests.run.runs import logs_of, run_agent
+from tests.run.fixtures.agent_runs import logs_of, run_agent
+from tests.run.fixtures.fake_agent import Script, happy, init, result, says
 
 MOMENT = datetime(2026, 11, 15, 2, 46, 55, 123_000, tzinfo=UTC)
 

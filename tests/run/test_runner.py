@@ -20,7 +20,8 @@ from bridle.wire.events.events import Assistant, Event, Result
 from bridle.wire.events.system import Init
 from bridle.wire.record.error_category import Category
 from bridle.wire.record.outcome import Policy
-from tests.run.agents import (
+from tests.run.fixtures.agent_runs import limits, logs_of, meta_of, run_agent
+from tests.run.fixtures.fake_agent import (
     HANG_SECONDS,
     MODEL,
     SESSION,
@@ -35,7 +36,6 @@ from tests.run.agents import (
     returns,
     says,
 )
-from tests.run.runs import limits, logs_of, meta_of, run_agent
 from tests.sizes import SIZES
 
 # A limit that must not strike before the agent has printed its first lines, on a machine that is busy.

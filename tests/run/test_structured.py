@@ -10,8 +10,8 @@ import pytest
 from bridle.errors import UsageError
 from bridle.run.structured import CORRECTIONS
 from bridle.wire.record.error_category import Category
-from tests.run.agents import Script, init, line, result
-from tests.run.runs import SCHEMA, limits, run_agent
+from tests.run.fixtures.agent_runs import SCHEMA, limits, run_agent
+from tests.run.fixtures.fake_agent import Script, init, line, result
 
 GOOD = {"summary": "it works"}
 WRONG = {"summary": 7}

@@ -12,7 +12,7 @@ from bridle.workspace import apply_changes, snapshot, worktree
 from bridle.workspace.apply_changes import PlannedMerge, Resumed
 from bridle.workspace.git import Git
 from bridle.workspace.merge import Conflicts
-from tests.workspace.repositories import git, index, picture, repository, write
+from tests.workspace.fixtures.repositories import git, index, picture, repository, write
 
 MANY: dict[str, str | bytes] = {f"many/{number:02d}.txt": f"{number}\n" * 50 for number in range(12)}
 

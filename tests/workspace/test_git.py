@@ -13,7 +13,7 @@ from bridle.workspace import worktree
 from bridle.workspace.commit import commit, message, trailers_of
 from bridle.workspace.git import Git, check_branch
 from bridle.workspace.merge import Conflicts, Merged, merge
-from tests.workspace.repositories import git, picture, repository, write
+from tests.workspace.fixtures.repositories import git, picture, repository, write
 
 
 def test_a_commit_has_everything_and_its_trailers(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 from bridle.workspace import read_git_files, ref_lock, snapshot
 from bridle.workspace.commit import commit, first_parents, list_commits, message
 from bridle.workspace.git import Git
-from tests.workspace.repositories import git, repository, write
+from tests.workspace.fixtures.repositories import git, repository, write
 
 
 def _says(folder: Path, *words: str) -> str:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from bridle.errors import GitError, UsageError
 from bridle.workspace import snapshot
 from bridle.workspace.git import Git
-from tests.workspace.repositories import git, index, picture, repository, write
+from tests.workspace.fixtures.repositories import git, index, picture, repository, write
 
 
 def test_taking_one_changes_neither_files_nor_index_nor_branches(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from bridle.loop.checks import fresh_checkout
 from bridle.loop.checks.setup_commands import setup_key
 from bridle.workspace.git import Git
 from tests.loop.fixtures.repositories import Scene, scene
-from tests.workspace.repositories import picture
+from tests.workspace.fixtures.repositories import picture
 
 FILES: dict[str, str | bytes] = {
     "app.txt": "one\n",

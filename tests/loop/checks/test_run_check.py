@@ -20,7 +20,7 @@ from bridle.loop.effects import CheckArgs
 from bridle.wire.mask import MASKED, Mask
 from tests.loop.fixtures.repositories import Scene, scene
 from tests.sizes import SIZES
-from tests.workspace.repositories import index, picture
+from tests.workspace.fixtures.repositories import index, picture
 
 FILES: dict[str, str | bytes] = {"a.txt": "one\n", "sub/b.txt": "two\n", ".gitignore": "ignored/\n"}
 

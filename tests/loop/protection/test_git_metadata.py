@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from bridle.loop.protection import git_metadata
-from tests.loop.loops import loop
+from tests.loop.fixtures.fake_agent import loop
 from tests.loop.test_run import ONE, WORKS, agrees, run
 
 

@@ -16,7 +16,7 @@ from bridle.errors import InternalError, JournalBroken
 from bridle.loop.protection import baseline
 from bridle.workspace import snapshot
 from tests.loop.fixtures.repositories import Scene, reopen, scene
-from tests.workspace.repositories import picture
+from tests.workspace.fixtures.repositories import picture
 
 MAKEFILE = """PY = python3
 .PHONY: test lint

@@ -1,0 +1,648 @@
+"""The driver as a library: what each kind of effect becomes, and when it ends."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+import stat
+import sys
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from bridle.engine.drive.command_performer import SHOWN_CHARACTERS
+from bridle.engine.drive.performer import Job
+from bridle.engine.entries import effect_attempts
+from bridle.errors import DiskError, LockHeld, ProcessDiverged, RunNotFound, UsageError
+from bridle.ground.lock import FileLock
+from bridle.journal.format.entries import OK, Posted
+from bridle.journal.stores.file_reader import FileReader
+from bridle.journal.stores.file_store import FileStore
+from tests.engine.fixtures.driven_runs import LIMIT_SECONDS, Drive, new_drive, until
+from tests.fixtures.bridle_program import BRIDLE
+from tests.run.fixtures.agent_runs import logs_of
+from tests.run.fixtures.fake_agent import Script, all_dead, happy, init, result, says
+
+
+def test_commands_agents_and_pauses_are_performed_and_the_run_completes(tmp_path: Path) -> None:
+    soon = datetime.now(UTC) + timedelta(seconds=1)
+    driven = new_drive(
+        tmp_path,
+        """
+        async def process(inputs, ctx):
+            first = await ctx.task(shell, {"command": "cat a.txt; echo oops >&2; exit 3"})
+            await ctx.sleep_until(inputs["soon"])
+            words = await ctx.task(agent, {"prompt": "$ echo from the agent > b.txt"})
+            return [first, words]
+        """,
+        inputs={"soon": soon.isoformat()},
+    )
+    done = driven.drive()
+    assert done.status == "completed"
+    assert (done.performed, done.cost_usd) == (2, 0.25)
+    assert driven.output() == [
+        {"success": False, "exitCode": 3, "stdout": "one\n", "stderr": "oops\n"},
+        "done as told",
+    ]
+    assert (driven.folder / "b.txt").read_text() == "from the agent\n"
+    assert datetime.now(UTC) >= soon
+    assert driven.types() == [
+        *("PROCESS_CODE", "REQUESTED", "STARTED", "RESOLVED"),
+        *("REQUESTED", "RESOLVED", "REQUESTED", "STARTED", "RESOLVED", "RUN_COMPLETED"),
+    ]
+
+
+def test_driving_a_completed_run_does_nothing_and_says_the_same(tmp_path: Path) -> None:
+    driven = new_drive(tmp_path, "async def process(inputs, ctx): return (await ctx.task(shell, {'command': 'true'}))")
+    first, before = driven.drive(), driven.types()
+    second = driven.drive()
+    assert (second.status, second.performed, second.iteration.output) == ("completed", 0, first.iteration.output)
+    assert driven.types() == before
+
+
+def test_what_commands_print_is_kept_whole_in_private_files(tmp_path: Path) -> None:
+    driven = new_drive(
+        tmp_path,
+        """
+        async def process(inputs, ctx):
+            return await ctx.task(shell, {"command": "seq 100000; echo end"}, label="loud")
+        """,
+    )
+    driven.drive()
+    log = driven.run / driven.result("loud")["stdoutRef"]
+    assert log.read_text().splitlines() == [*map(str, range(1, 100_001)), "end"]
+    assert stat.S_IMODE(log.stat().st_mode) == 0o600
+    shown = driven.output()["stdout"]
+    assert shown.startswith("1\n2\n")
+    assert shown.endswith("\nend\n")
+    assert "bytes is left out" in shown
+    assert len(shown) < 70_000
+
+
+def test_python_and_node_give_the_document_that_they_print(tmp_path: Path) -> None:
+    driven = new_drive(
+        tmp_path,
+        """
+        async def process(inputs, ctx):
+            python = {"kind": "python", "python": {"entry": "double.py", "args": ["2"], "env": {"MORE": "1"}}}
+            node = {"kind": "node", "node": {"entry": "double.js"}}
+            filed = {"kind": "shell", "shell": "mkdir -p $D; cat $D/in.json | tr a b > $D/out.json",
+                     "io": {"inputJsonPath": "tasks/x/in.json", "outputJsonPath": "tasks/x/out.json"}}
+            filed["shell"] = {"command": filed["shell"], "env": {"D": inputs["run"] + "/tasks/x"}}
+            return [(await ctx.task(free, one))["result"] for one in (python, node, filed)]
+        """,
+        inputs={"run": str(tmp_path / "repository/.a5c/runs/r1")},
+    )
+    script = (
+        "import json, os, sys\nprint(json.dumps([json.load(sys.stdin)['kind'], sys.argv[1:], os.environ['MORE']]))\n"
+    )
+    (driven.folder / "double.py").write_text(script)
+    node = "const t = JSON.parse(require('fs').readFileSync(0)); console.log(JSON.stringify({k: t.kind}))"
+    (driven.folder / "double.js").write_text(node)
+    assert driven.drive().status == "completed"
+    python, by_node, filed = driven.output()
+    assert python == ["python", ["2"], "1"]
+    assert by_node == {"k": "node"}
+    assert filed["kind"] == "shell"
+    assert "bridle" not in filed
+
+
+def test_a_command_that_takes_too_long_is_ended_and_told_as_such(tmp_path: Path) -> None:
+    driven = new_drive(
+        tmp_path,
+        """
+        async def process(inputs, ctx):
+            slow = {"kind": "shell", "shell": {"command": "echo begun; sleep 600", "timeoutMs": 300}}
+            return await ctx.task(free, slow)
+        """,
+    )
+    assert driven.drive().status == "completed"
+    value = driven.output()
+    assert (value["success"], value["exitCode"], value["stdout"]) == (False, None, "begun\n")
+    assert value["error"] == "ended after 0.3 seconds"
+
+
+@pytest.mark.parametrize(
+    ("definition", "words"),
+    [
+        ({"kind": "shell"}, "has no command"),
+        ({"kind": "shell", "shell": {"command": ["no-such-program-here"]}}, "no such program"),
+        ({"kind": "shell", "shell": {"command": "true", "cwd": "nowhere"}}, "nowhere"),
+        ({"kind": "python", "python": {}}, "names no file"),
+        ({"kind": "agent", "agent": {}}, "has no prompt"),
+        ({"kind": "agent", "agent": {"prompt": "x", "mode": "poet"}}, "poet"),
+        ({"kind": "skill", "skill": {}}, "has no skill name"),
+        ({"kind": "shell", "shell": {"command": "true"}, "io": {"inputJsonPath": "../../x"}}, "leads out"),
+    ],
+)
+def test_a_task_that_cannot_be_done_is_an_error_that_its_process_can_catch(
+    tmp_path: Path, definition: dict[str, object], words: str
+) -> None:
+    driven = new_drive(
+        tmp_path,
+        """
+        async def process(inputs, ctx):
+            try:
+                await ctx.task(free, inputs)
+            except EffectFailed as error:
+                return error.message
+        """,
+        inputs=definition,
+    )
+    assert driven.drive().status == "completed"
+    assert words in driven.output()
+
+
+def test_an_agents_value_is_its_structured_answer_where_there_is_a_schema(tmp_path: Path) -> None:
+    driven = new_drive(
+        tmp_path,
+        """
+        async def process(inputs, ctx):
+            schema = {"type": "object", "properties": {"score": {"type": "number"}}, "required": ["score"]}
+            judged = await ctx.task(agent, {"prompt": "score it", "outputSchema": schema}, label="judge")
+            return judged["score"]
+        """,
+        script=Script().listen().out(init(), says("7 of 10"), result("7 of 10", structured_output={"score": 7})),
+    )
+    assert driven.drive().status == "completed"
+    assert driven.output() == 7
+    metadata = driven.result("judge")["metadata"]
+    assert metadata["costUsd"] == 0.25
+    assert metadata["attempt"] == 1
+    assert Path(metadata["log"]) == logs_of(driven.folder)[0]
+    (start,) = driven.agent.starts
+    assert start["environment"]["BRIDLE_EFFECT_ID"] == driven.effect("judge")
+    assert start["environment"]["BRIDLE_RUN_ID"] == "r1"
+
+
+def test_a_task_may_say_which_agent_and_which_model(tmp_path: Path) -> None:
+    driven = new_drive(
+        tmp_path,
+        """
+        async def process(inputs, ctx):
+            section = {"prompt": {"role": "a tester", "task": "look", "instructions": ["one", "two"]}, "model": "haiku"}
+            return await ctx.task(free, {"kind": "agent", "agent": section, "execution": {"harness": "claude-code"}})
+        """,
+    )
+    assert driven.drive().status == "completed"
+    (start,) = driven.agent.starts
+    assert "--model=haiku" in start["argv"]
+    assert start["argv"][-1] == "role:\na tester\n\ntask:\nlook\n\ninstructions:\n- one\n- two"
+
+
+def test_an_agent_that_fails_is_an_error_with_its_category(tmp_path: Path) -> None:
+    driven = new_drive(
+        tmp_path,
+        """
+        async def process(inputs, ctx):
+            try:
+                await ctx.task(agent, {"prompt": "x"})
+            except EffectFailed as error:
+                return [error.name, error.data["category"]]
+        """,
+        script=Script().out(init(), says("I may not"), result("I may not", permission_denials=[{"tool_name": "Bash"}])),
+    )
+    assert driven.drive().status == "completed"
+    assert driven.output() == ["AgentFailed", "permission"]
+
+
+def test_a_skill_is_an_agent_that_is_told_to_use_it(tmp_path: Path) -> None:
+    driven = new_drive(
+        tmp_path,
+        """
+        async def process(inputs, ctx):
+            return await ctx.task(free, {"kind": "skill", "skill": {"name": "tidy", "context": {"path": "a.txt"}}})
+        """,
+    )
+    assert driven.drive().status == "completed"
+    assert "'tidy'" in driven.agent.starts[0]["argv"][-1]
+    assert "a.txt" in driven.agent.starts[0]["argv"][-1]
+
+
+def test_a_missing_agent_ends_the_driver_and_leaves_the_effect_waiting(tmp_path: Path) -> None:
+    driven = new_drive(tmp_path, "async def process(inputs, ctx): return await ctx.task(agent, {'prompt': 'x'})")
+    driven.variables["BRIDLE_CLAUDE"] = str(tmp_path / "gone")
+    done = driven.drive()
+    assert done.status == "unusable"
+    assert done.error is not None
+    assert "gone" in done.error.message
+    del driven.variables["BRIDLE_CLAUDE"]
+    assert driven.drive().status == "completed", "the same effect, once the agent is there"
+
+
+@pytest.mark.parametrize("why", ["budget", "usage"])
+def test_a_limit_ends_the_driver_and_leaves_the_effect_waiting(tmp_path: Path, why: str) -> None:
+    words = "Claude usage limit reached"
+    limited = Script().out(init(), result(words, subtype="error_during_execution", is_error=True)).exit(1)
+    driven = new_drive(
+        tmp_path,
+        "async def process(inputs, ctx): return await ctx.task(agent, {'prompt': 'x'})",
+        script=limited if why == "usage" else happy(),
+    )
+    budget = driven.folder / ".ralph/state/budget.json"
+    if why == "budget":
+        budget.parent.mkdir(parents=True)
+        budget.write_text(json.dumps({"total_cost_usd": 5, "max_cost_usd": 5, "iterations": 1, "max_iterations": None}))
+    done = driven.drive()
+    assert done.status == "limit"
+    assert done.error is not None
+    assert (words if why == "usage" else "budget is spent") in done.error.message
+    assert driven.types()[-1] == "STARTED"
+    budget.unlink(missing_ok=True)
+    happy().install(tmp_path / "bin")
+    assert driven.drive().status == "completed"
+
+
+def test_kinds_that_nobody_here_knows_are_left_visible(tmp_path: Path) -> None:
+    driven = new_drive(
+        tmp_path,
+        """
+        async def process(inputs, ctx):
+            odd = ctx.task(free, {"kind": "telegram", "title": "Odd"}, label="odd")
+            orchestrated = ctx.orchestrator_task({"do": "it"}, label="mine")
+            plain = ctx.task(shell, {"command": "true"})
+            return [await plain, await odd, await orchestrated]
+        """,
+    )
+    done = driven.drive()
+    assert (done.status, done.performed) == ("waiting", 1)
+    assert [action.effect.label for action in done.unsupported] == ["odd", "mine"]
+    with FileStore(driven.run).write("the test") as writer:
+        for label in ("odd", "mine"):
+            writer.resolve(driven.effect(label), Posted(OK, value=label, started_at="x", finished_at="x"))
+    assert driven.drive().status == "completed"
+
+
+def test_a_performer_can_be_given_for_any_kind(tmp_path: Path) -> None:
+    class Telegraph:
+        may_repeat = True
+
+        async def perform(self, job: Job) -> Posted:
+            await job.append_entry("BRIDLE_TELEGRAM", {"effectId": job.effect.effect_id})
+            return Posted(OK, value=f"sent {job.task['words']}", started_at="x", finished_at="x")
+
+        async def clear(self, job: Job) -> None:
+            (job.folder() / "cleared").touch()
+
+    driven = new_drive(
+        tmp_path,
+        "async def process(inputs, ctx): return await ctx.task(free, {'kind': 'telegram', 'words': 'stop'}, label='t')",
+    )
+    assert driven.drive(performers={"telegram": Telegraph()}).status == "completed"
+    assert driven.output() == "sent stop"
+    assert "TELEGRAM" in driven.types()
+    assert (driven.run / "tasks" / driven.effect("t") / "cleared").exists()
+
+
+@pytest.mark.parametrize(("policy", "approved"), [("approve", True), ("reject", False)])
+def test_a_policy_answers_breakpoints_and_the_journal_says_so(tmp_path: Path, policy: str, approved: bool) -> None:
+    driven = new_drive(
+        tmp_path,
+        """
+        async def process(inputs, ctx):
+            return [await ctx.breakpoint({"question": "One?"}), await ctx.breakpoint({"question": "Two?"})]
+        """,
+    )
+    assert driven.drive(breakpoints=policy).status == "completed"
+    for answer in driven.output():
+        assert (answer["approved"], answer["respondedBy"]) == (approved, "policy")
+        assert policy in answer["response"]
+
+
+def test_without_a_policy_a_breakpoint_waits_for_a_person(tmp_path: Path) -> None:
+    driven = new_drive(
+        tmp_path,
+        """
+        async def process(inputs, ctx):
+            asked = ctx.breakpoint({"question": "Ship?", "options": ["Yes", "Later"]})
+            return [await ctx.task(shell, {"command": "true"}), await asked]
+        """,
+    )
+    done = driven.drive()
+    assert (done.status, done.performed) == ("waiting", 1)
+    (question,) = done.questions
+    assert (question.text, question.options) == ("Ship?", ("Yes", "Later"))
+
+
+def test_a_driver_that_waits_goes_on_when_somebody_answers(tmp_path: Path) -> None:
+    driven = new_drive(
+        tmp_path, "async def process(inputs, ctx): return (await ctx.breakpoint({'question': 'Ship?'}))['response']"
+    )
+    with driven.start("drive", "r1", "--wait") as started:
+        until(lambda: FileReader(driven.run).standing().pending)
+        (effect_id,) = FileReader(driven.run).standing().pending
+        assert driven.bridle("answer", effect_id, "yes", "r1").returncode == 0
+        assert started.wait(LIMIT_SECONDS) == 0
+    assert driven.output() == "yes"
+
+
+def test_a_driver_that_waits_ends_at_its_limit(tmp_path: Path) -> None:
+    driven = new_drive(tmp_path, "async def process(inputs, ctx): return await ctx.breakpoint({'question': 'Ship?'})")
+    done = driven.drive(waits=True, limit_seconds=0.5)
+    assert done.status == "limit"
+    assert [question.text for question in done.questions] == ["Ship?"]
+
+
+def test_a_hook_may_answer_the_breakpoint_it_is_told_of(tmp_path: Path) -> None:
+    driven = new_drive(
+        tmp_path, "async def process(inputs, ctx): return (await ctx.breakpoint({'question': 'Ship?'}))['by']"
+    )
+    hook = Path(os.environ["XDG_CONFIG_HOME"]) / "babysitter/hooks/on-breakpoint/a.sh"
+    hook.parent.mkdir(parents=True)
+    reads = "import json,sys; print(json.load(sys.stdin)['effectId'])"
+    posts = """task:post r1 "$effect" --status ok --value-inline '{"by": "a hook"}'"""
+    hook.write_text(f'effect=$({sys.executable} -c "{reads}")\n{BRIDLE} {posts}\n')
+    assert driven.drive().status == "completed"
+    assert driven.output() == "a hook"
+
+
+def test_hooks_are_told_of_each_beginning_and_each_end(tmp_path: Path) -> None:
+    driven = new_drive(
+        tmp_path, "async def process(inputs, ctx): return await ctx.task(shell, {'command': 'true'}, label='it')"
+    )
+    for hook_type in ("on-task-start", "on-task-complete"):
+        hook = Path(os.environ["XDG_CONFIG_HOME"]) / f"babysitter/hooks/{hook_type}/a.sh"
+        hook.parent.mkdir(parents=True)
+        hook.write_text(f"cat > {tmp_path}/{hook_type}\n")
+    driven.drive()
+    start = json.loads((tmp_path / "on-task-start").read_text())
+    end = json.loads((tmp_path / "on-task-complete").read_text())
+    assert (start["runId"], start["effectId"], start["kind"], start["label"]) == (
+        "r1",
+        driven.effect("it"),
+        "shell",
+        "it",
+    )
+    assert (end["effectId"], end["status"]) == (driven.effect("it"), "ok")
+    assert end["resultRef"].endswith("result.json")
+
+
+def test_secrets_stay_out_of_everything_but_the_raw_output(tmp_path: Path) -> None:
+    # One secret lies across each of the two places where the output is cut.
+    prints = (
+        f"print('x' * {SHOWN_CHARACTERS - 5} + token + 'y' * 90_000 + token + 'z' * {SHOWN_CHARACTERS - 5}, end='')"
+    )
+    driven = new_drive(
+        tmp_path,
+        """
+        async def process(inputs, ctx):
+            return [await ctx.task(shell, {"command": inputs}, label="loud"),
+                    await ctx.task(agent, {"prompt": "tell"}, label="words"),
+                    await ctx.task(shell, {"command": ["sh", "-c", "echo $MY_TOKEN >&2; exit 1"]})]
+        """,
+        script=Script().out(init(), says("it is hunter2hunter2"), result("it is hunter2hunter2")),
+        inputs=[sys.executable, "-c", f"import os; token = os.environ['MY_TOKEN']; {prints}"],
+    )
+    driven.variables["MY_TOKEN"] = "hunter2hunter2"
+    assert driven.drive().status == "completed"
+    assert (driven.run / driven.result("loud")["stdoutRef"]).read_text().count("hunter2hunter2") == 2
+    shown = driven.output()[0]["stdout"]
+    assert shown.startswith("xxx")
+    assert shown.endswith("zzz")
+    for path in [path for path in driven.run.rglob("*") if path.is_file() and path.suffix == ".json"]:
+        assert not re.search("hun|ter2", path.read_text()), path
+    assert "hunter2" not in "\n".join(driven.said)
+    assert driven.output()[1] == "it is ***"
+    assert driven.output()[2]["stderr"] == "***\n"
+
+
+def test_no_more_effects_at_once_than_were_allowed(tmp_path: Path) -> None:
+    driven = new_drive(
+        tmp_path,
+        """
+        async def process(inputs, ctx):
+            line = f"mkdir {inputs['at']}/$$; ls {inputs['at']} | wc -l; sleep 0.2; rmdir {inputs['at']}/$$"
+            done = await ctx.parallel.map(range(8), lambda n: ctx.task(shell, {"command": line, "n": n}))
+            return max(int(one["stdout"]) for one in done)
+        """,
+        inputs={"at": str(tmp_path / "at")},
+    )
+    (tmp_path / "at").mkdir()
+    assert driven.drive(concurrency=3).status == "completed"
+    assert driven.output() in (2, 3)
+
+
+@pytest.mark.parametrize("may_repeat", [True, False])
+def test_an_effect_is_noted_once_before_it_is_begun_and_not_while_it_waits_for_its_turn(
+    tmp_path: Path, may_repeat: bool
+) -> None:
+    @dataclass
+    class Slow:
+        may_repeat: bool
+
+        async def perform(self, job: Job) -> Posted:
+            noted = [entry.data["effectId"] for entry in driven.entries() if entry.type == effect_attempts.STARTED]
+            assert noted.count(job.effect.effect_id) == 1
+            await asyncio.sleep(0.02)
+            return Posted(OK, value=job.attempt, started_at="x", finished_at="x")
+
+        async def clear(self, job: Job) -> None:
+            pass
+
+    driven = new_drive(
+        tmp_path,
+        """
+        async def process(inputs, ctx):
+            return await ctx.parallel.map(range(7), lambda n: ctx.task(free, {"kind": "slow", "n": n}))
+        """,
+    )
+    assert driven.drive(concurrency=2, performers={"slow": Slow(may_repeat)}).status == "completed"
+    assert driven.output() == [1] * 7
+    under, most = set(), 0
+    for entry in driven.entries():
+        if entry.type == effect_attempts.STARTED:
+            under.add(entry.data["effectId"])
+        elif entry.type == "EFFECT_RESOLVED":
+            under.remove(entry.data["effectId"])
+        most = max(most, len(under))
+    assert (under, most) == (set(), 2)
+
+
+def test_an_effect_that_nobody_waits_for_any_more_is_ended(tmp_path: Path) -> None:
+    driven = new_drive(
+        tmp_path,
+        """
+        async def process(inputs, ctx):
+            slow, quick = ctx.task(agent, {"prompt": "slow"}), ctx.task(shell, {"command": inputs["until"]})
+            await asyncio.wait({slow, quick}, return_when=asyncio.FIRST_COMPLETED)
+            slow.cancel()
+            return (await ctx.task(shell, {"command": "echo after"}))["stdout"]
+        """,
+        script=Script().out(init()).sleep(),
+        inputs={"until": f"until [ -e {tmp_path}/bin/agent.starts ]; do sleep 0.05; done"},
+    )
+    assert driven.drive().status == "completed"
+    assert driven.output() == "after\n"
+    assert all_dead([start["pid"] for start in driven.agent.starts])
+
+
+def test_a_result_that_somebody_else_posts_stands_and_our_agent_is_ended(tmp_path: Path) -> None:
+    driven = new_drive(
+        tmp_path,
+        "async def process(inputs, ctx): return await ctx.task(agent, {'prompt': 'x'}, label='it')",
+        script=Script().out(init()).sleep(),
+    )
+    with driven.start("drive", "r1") as started:
+        until(lambda: driven.agent.starts)
+        posted = driven.bridle("task:post", "r1", driven.effect("it"), "--status", "ok", "--value-inline", '"theirs"')
+        assert posted.returncode == 0
+        assert started.wait(LIMIT_SECONDS) == 0
+    assert driven.output() == "theirs"
+    assert all_dead([start["pid"] for start in driven.agent.starts])
+
+
+def test_a_run_that_is_halted_from_outside_stops_what_is_under_way(tmp_path: Path) -> None:
+    driven = new_drive(
+        tmp_path,
+        "async def process(inputs, ctx): return await ctx.task(agent, {'prompt': 'x'}, label='it')",
+        script=Script().out(init()).sleep(),
+    )
+    with driven.start("drive", "r1") as started:
+        until(lambda: driven.agent.starts)
+        assert driven.bridle("run:halt", "r1", "--reason", "enough").returncode == 0
+        assert started.wait(LIMIT_SECONDS) == 1
+    assert all_dead([start["pid"] for start in driven.agent.starts])
+
+
+def test_a_second_driver_is_refused_and_told_who_the_first_is(tmp_path: Path) -> None:
+    driven = new_drive(tmp_path, "async def process(inputs, ctx): return 1")
+    first = FileLock.hold(driven.run / "bridle-drive.lock", holder="bridle drive")
+    with first, pytest.raises(LockHeld, match=f"another driver runs r1.*process {os.getpid()}"):
+        driven.drive()
+    assert driven.drive().status == "completed"
+
+
+def test_a_folder_that_is_no_run_is_refused_and_nothing_is_made_in_it(tmp_path: Path) -> None:
+    driven = new_drive(tmp_path, "async def process(inputs, ctx): return 1")
+    driven.run = tmp_path / "repository/.a5c/runs/none"
+    with pytest.raises(RunNotFound):
+        driven.drive()
+    assert not driven.run.exists()
+
+
+def test_a_process_that_is_changed_under_way_stops_the_driver_after_what_it_had_begun(tmp_path: Path) -> None:
+    driven = new_drive(
+        tmp_path,
+        """
+        async def process(inputs, ctx):
+            one, two = ctx.task(shell, {"command": "true"}), ctx.task(shell, {"command": inputs["slow"]}, label="slow")
+            await one
+            return await two
+        """,
+        inputs={"slow": f"until [ -e {tmp_path}/changed ]; do sleep 0.05; done; echo slow"},
+    )
+    process = driven.folder / ".a5c/process.py"
+    changed = process.read_text().replace('"command": "true"', '"command": "false"')
+    (tmp_path / "new.py").write_text(changed)
+    hook = Path(os.environ["XDG_CONFIG_HOME"]) / "babysitter/hooks/on-task-complete/a.sh"
+    hook.parent.mkdir(parents=True)
+    hook.write_text(f"cp {tmp_path}/new.py {process}; touch {tmp_path}/changed\n")
+    with pytest.raises(ProcessDiverged, match=r"process\.py:\d+"):
+        driven.drive()
+    assert driven.types().count("RESOLVED") == 2
+    assert driven.result("slow")["value"]["stdout"] == "slow\n"
+
+
+def begun(driven: Drive, label: str) -> None:
+    """What a driver that was killed in the midst of an effect leaves in the journal."""
+    with FileStore(driven.run).write("the test") as writer:
+        writer.append(effect_attempts.STARTED, {"effectId": driven.effect(label), "attempt": 1, "kind": "shell"})
+
+
+ONE_COMMAND = (
+    "async def process(inputs, ctx): return (await ctx.task(%s, {'command': 'echo once'}, label='it'))['stdout']"
+)
+
+
+def iterated(driven: Drive) -> None:
+    assert driven.bridle("run:iterate", "r1").returncode == 0
+
+
+def test_a_command_that_was_under_way_becomes_a_question_and_is_done_again_on_a_word(tmp_path: Path) -> None:
+    driven = new_drive(tmp_path, ONE_COMMAND % "shell")
+    iterated(driven)
+    begun(driven, "it")
+    done = driven.drive()
+    assert (done.status, done.performed) == ("waiting", 0)
+    (question,) = done.questions
+    assert (question.kind, question.effect_id) == ("doubt", driven.effect("it"))
+    before = driven.types()
+    assert driven.drive().status == "waiting"
+    assert driven.types() == before, "it is asked once"
+    refused = driven.bridle("answer", driven.effect("it"), "maybe", "r1")
+    assert refused.returncode == 2
+    assert driven.bridle("answer", driven.effect("it"), "again", "r1").returncode == 0
+    assert driven.drive().status == "completed"
+    assert driven.output() == "once\n"
+    assert driven.types()[2:] == ["STARTED", "DOUBT", "AGAIN", "STARTED", "RESOLVED", "RUN_COMPLETED"]
+
+
+def test_a_question_about_a_command_can_be_settled_by_posting_its_result(tmp_path: Path) -> None:
+    driven = new_drive(tmp_path, ONE_COMMAND % "shell")
+    iterated(driven)
+    begun(driven, "it")
+    driven.drive()
+    value = '{"stdout": "it had done it"}'
+    posted = driven.bridle("task:post", "r1", driven.effect("it"), "--status", "ok", "--value-inline", value)
+    assert posted.returncode == 0
+    assert driven.drive().status == "completed"
+    assert driven.output() == "it had done it"
+
+
+def test_a_command_that_says_it_may_be_repeated_is(tmp_path: Path) -> None:
+    driven = new_drive(tmp_path, ONE_COMMAND % "again")
+    iterated(driven)
+    begun(driven, "it")
+    assert driven.drive().status == "completed"
+    assert [entry.data["attempt"] for entry in driven.entries() if entry.type == effect_attempts.STARTED] == [1, 2]
+
+
+def test_an_agent_that_was_under_way_starts_afresh(tmp_path: Path) -> None:
+    driven = new_drive(
+        tmp_path, "async def process(inputs, ctx): return await ctx.task(agent, {'prompt': 'x'}, label='it')"
+    )
+    iterated(driven)
+    begun(driven, "it")
+    assert driven.drive().status == "completed"
+    assert driven.result("it")["metadata"]["attempt"] == 2
+
+
+def test_a_disk_that_refuses_ends_the_driver_and_the_effect_is_no_failure(tmp_path: Path) -> None:
+    driven = new_drive(tmp_path, ONE_COMMAND % "again")
+    iterated(driven)
+    blocked = driven.run / "tasks" / driven.effect("it") / "stdout.log"
+    blocked.mkdir()
+    with pytest.raises(DiskError, match=r"stdout\.log"):
+        driven.drive()
+    blocked.rmdir()
+    assert driven.drive().status == "completed"
+
+
+def test_wrong_options_are_refused(tmp_path: Path) -> None:
+    driven = new_drive(tmp_path, "async def process(inputs, ctx): return 1")
+    with pytest.raises(UsageError, match="breakpoints must be"):
+        driven.drive(breakpoints="maybe")
+    with pytest.raises(UsageError, match="concurrency must be"):
+        driven.drive(concurrency=0)
+
+
+def test_the_first_worked_process_of_the_docs_is_driven_to_its_end(tmp_path: Path) -> None:
+    planned = Script().out(init(), says("1. Do it."), result("1. Do it."))
+    done = Script().out(init(), says("Did it."), result("Did it."))
+    faults = [{"faults": ["a typo"]}, {"faults": []}]
+    reviewed = [Script().listen().out(init(), result("", structured_output=found)) for found in faults]
+    script = Script()
+    for number, part in enumerate((planned, done, reviewed[0], done, reviewed[1]), 1):
+        script.on_start(number, part)
+    driven = new_drive(tmp_path, "", script=script, inputs={"goal": "a goal"})
+    page = (Path(__file__).parents[3] / "docs/processes.md").read_text("utf-8")
+    source = re.search(r"```python\n(# gate\.py\n.*?)```", page, re.DOTALL)
+    assert source is not None
+    (driven.folder / ".a5c/process.py").write_text(source[1])
+    assert driven.drive(breakpoints="approve").status == "completed"
+    assert driven.output() == {"plan": "1. Do it.", "rounds": 2}
+    assert "The reviewer said: ['a typo']" in driven.agent.starts[3]["argv"][-1]

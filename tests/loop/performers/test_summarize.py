@@ -1,0 +1,100 @@
+"""Old progress is folded by an agent that can only read; what it costs is counted, and its failure harms nobody."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from bridle.loop import effect_results
+from bridle.loop.performers import progress_file
+from tests.loop.fixtures.fake_agent import Loop, loop
+from tests.loop.fixtures.run_on_engine import RED, Played
+from tests.loop.test_run import ONE, agrees, run, verdicts
+
+# A summarizer's prompt has no task: the agent of the tests must be told.
+AGENT = """
+open('one' if number == 3 else f'wrong{number}', 'w').close()
+answer["summary"] = "TOLD" + str(number)
+"""
+SUMMARIZER = r"""#!/bin/sh
+case "$*" in *"--tools=Read,Glob,Grep"*) echo "$@" >> "{folder}/summaries"; {body} ;; esac
+exec "{claude}" "$@"
+"""
+ANSWER = (
+    '{"type":"result","subtype":"success","is_error":false,"result":"","structured_output":{"summary":"IN-SHORT"},'
+    '"total_cost_usd":0.5,"num_turns":1,"duration_ms":1,"usage":{"input_tokens":7,"output_tokens":3}}'
+)
+
+
+def summarizing(tmp_path: Path, body: str) -> Loop:
+    """A repository whose progress is folded every other time, by a shell that ends so."""
+    here = loop(tmp_path, ONE, AGENT, **{"bridle.toml": "summarize_every = 2\n"})
+    claude = here.beside / "claude"
+    claude.rename(here.beside / "worker")
+    claude.write_text(SUMMARIZER.format(folder=here.beside, claude=here.beside / "worker", body=body))
+    claude.chmod(0o755)
+    return here
+
+
+def test_progress_is_folded_and_the_cost_is_counted(tmp_path: Path) -> None:
+    here = summarizing(tmp_path, f"echo '{ANSWER}'; exit 0")
+    document = run(here, 0)
+    assert verdicts(document) == {"One": "done"}
+    (asked,) = (here.beside / "summaries").read_text().splitlines()
+    assert "--model=haiku" in asked
+    assert "Write" not in asked
+    assert (document["cost_usd"], document["verified_usd"]) == (0.53, 0.01)
+    assert (document["input_tokens"], document["output_tokens"]) == (37, 9)
+    prompt = here.calls()[2]["prompt"]
+    assert "IN-SHORT" in prompt
+    assert "TOLD1" not in prompt
+    agrees(here)
+
+
+@pytest.mark.parametrize("body", ["exit 7", "echo nonsense; exit 0", "kill -9 $$"])
+def test_a_summarizer_that_fails_folds_nothing_and_harms_nobody(tmp_path: Path, body: str) -> None:
+    here = summarizing(tmp_path, body)
+    document = run(here, 0)
+    (task,) = document["tasks"]
+    assert (task["verdict"], task["tries"]) == ("done", 2)
+    assert "TOLD1" in here.calls()[2]["prompt"]
+
+
+def test_no_summary_is_asked_of_an_agent_at_its_limit(tmp_path: Path) -> None:
+    played = Played(tmp_path, ONE, summarize_every=1)
+    played.look(RED)
+    played.work(effect_results.LIMIT, resets_at="2026-11-14T12:00:00.000Z", changed=False)
+    (action,) = played.waits()
+    assert action.effect.kind == "sleep"
+
+
+def test_progress_that_an_agent_has_spoilt_is_read_as_far_as_it_can_be(tmp_path: Path) -> None:
+    path = tmp_path / progress_file.FILE
+    path.parent.mkdir()
+    path.write_text("a" * (progress_file.LIMIT_BYTES + 100) + "END")
+    assert progress_file.read(tmp_path).endswith("END")
+    assert len(progress_file.read(tmp_path)) == progress_file.LIMIT_BYTES
+    path.unlink()
+    os.mkfifo(path)
+    assert progress_file.read(tmp_path) == ""
+    path.unlink()
+    path.symlink_to("/etc/hostname")
+    assert progress_file.read(tmp_path) == ""
+    path.unlink()
+    path.mkdir()
+    (path / "x").write_text("x")
+    assert progress_file.read(tmp_path) == ""
+    progress_file.add(tmp_path, key="k", title="t", summary="WORDS", patterns=[])
+    assert "WORDS" in progress_file.read(tmp_path)
+
+
+def test_an_agent_that_says_too_much_does_not_fill_the_prompts(tmp_path: Path) -> None:
+    agent = """
+    answer |= {"summary": "s" * 5_000_000, "patterns": ["p" * 100_000] * 500, "done": False}
+    if number == 2: open("one", "w").close()
+    """
+    here = loop(tmp_path, ONE, agent)
+    assert verdicts(run(here, 0)) == {"One": "done"}
+    assert (here.folder / progress_file.FILE).stat().st_size < 100_000

@@ -1,0 +1,76 @@
+"""An agent that asks: its task is parked, the others go on, and the answer reaches the same session."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from tests.loop.fixtures.fake_agent import loop
+
+PLAN = "# T\n\n" + "\n".join(f"## {title}\nCheck: `test -f {title.lower()}`\n" for title in ("One", "Two", "Three"))
+ASKS = """
+if number == 1:
+    end(structured_output={"summary": "", "done": False, "question": "Which colour?", "patterns": []})
+open(task.lower(), 'w').close()
+"""
+
+
+def test_a_question_parks_its_task_and_the_others_go_on(tmp_path: Path) -> None:
+    here = loop(tmp_path, PLAN, ASKS)
+    done = here.bridle("run", "--json")
+    assert done.returncode == 4, done.stderr
+    receipt = json.loads(done.stdout)
+    assert [task["verdict"] for task in receipt["tasks"]] == ["needs you", "done", "done"]
+    asked = receipt["tasks"][0]
+    assert asked["question"] == "Which colour?"
+    assert asked["tries"] == 0
+    shown = here.bridle("status")
+    assert f'bridle answer {asked["effect"]} "…"' in shown.stdout
+
+
+def test_any_words_answer_it_and_the_same_session_hears_them(tmp_path: Path) -> None:
+    here = loop(tmp_path, PLAN, ASKS)
+    effect = json.loads(here.bridle("run", "--json").stdout)["tasks"][0]["effect"]
+    said = here.bridle("answer", effect, "blue, as the sky is")
+    assert said.returncode == 0, said.stderr
+    assert "bridle resume" in said.stdout
+    done = here.bridle("resume", "--json")
+    assert done.returncode == 0, done.stderr
+    receipt = json.loads(done.stdout)
+    assert [task["verdict"] for task in receipt["tasks"]] == ["done"] * 3
+    assert json.loads(here.bridle("status", "--json").stdout) == receipt
+    last = here.calls()[-1]
+    assert last["task"] == "One"
+    assert "blue, as the sky is" in last["prompt"]
+    assert "--resume=10f6d3c2-0000-4000-8000-000000000001" in last["argv"]
+    assert here.bridle("replay").returncode == 0
+
+
+def test_an_answer_can_go_on_at_once(tmp_path: Path) -> None:
+    here = loop(tmp_path, PLAN, ASKS)
+    effect = json.loads(here.bridle("run", "--json").stdout)["tasks"][0]["effect"]
+    done = here.bridle("answer", effect, "blue", "--resume", "--json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["verdict"] == "done"
+
+
+def test_an_empty_answer_is_none(tmp_path: Path) -> None:
+    here = loop(tmp_path, PLAN, ASKS)
+    effect = json.loads(here.bridle("run", "--json").stdout)["tasks"][0]["effect"]
+    assert here.bridle("answer", effect, "  ").returncode == 2
+    assert json.loads(here.bridle("status", "--json").stdout)["tasks"][0]["verdict"] == "needs you"
+
+
+def test_where_a_policy_answers_the_agent_is_told_to_decide(tmp_path: Path) -> None:
+    here = loop(tmp_path, PLAN, ASKS)
+    done = here.bridle("run", "--breakpoints", "approve", "--json")
+    assert done.returncode == 0, done.stderr
+    assert "Decide it yourself" in [call["prompt"] for call in here.calls() if call["task"] == "One"][1]
+
+
+def test_a_run_of_the_loop_is_not_driven_as_any_other(tmp_path: Path) -> None:
+    here = loop(tmp_path, PLAN, ASKS)
+    here.bridle("run")
+    done = here.bridle("drive")
+    assert done.returncode == 2
+    assert "bridle resume" in done.stderr

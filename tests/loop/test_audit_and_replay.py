@@ -1,0 +1,145 @@
+"""A finished run is decided again with no agent, and a changed byte in any of its files is found and named."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from bridle.journal.upkeep.audit import audit
+from tests.loop.fixtures.fake_agent import Loop, loop
+
+pytestmark = pytest.mark.xdist_group("audited")  # one run for all of them
+
+PLAN = "# Two\n\nChecks: `echo guarded`\n\n## One\nCheck: `sh check.sh`\n\n## Two\nMake two.\n"
+# One is red at first, and edits what it may not; its check prints something.
+AGENT = """
+if task == "One" and number == 1: open("check.sh", "w").write("true\\n")
+else: open(task.lower(), "w").close()
+"""
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[Loop, Path]:
+    """A run that has come to its end."""
+    here = loop(tmp_path_factory.mktemp("audited"), PLAN, AGENT, **{"check.sh": "echo looked; test -f one\n"})
+    done = here.bridle("run")
+    assert done.returncode == 0, done.stderr
+    return here, next((here.folder / ".a5c/runs").iterdir())
+
+
+def test_it_agrees_and_is_in_order_and_nobody_is_started(finished: tuple[Loop, Path]) -> None:
+    here, run = finished
+    started = len(here.calls())
+    replay, audited = (here.bridle(name, BRIDLE_CLAUDE="/nowhere") for name in ("replay", "audit"))
+    entries = len(list((run / "journal").iterdir()))
+    effects = len(list((run / "tasks").iterdir()))
+    assert (replay.returncode, replay.stderr) == (0, "")
+    assert replay.stdout == f"{run.name} (completed) agrees: {effects} effects, {entries} entries\n"
+    assert (audited.returncode, audited.stderr) == (0, "")
+    assert re.fullmatch(
+        rf"{run.name} has no problems: {entries} entries, {effects} effects, \d+ files read\n", audited.stdout
+    )
+    assert len(here.calls()) == started
+
+
+def result_of(run: Path, kind: str) -> Path:
+    """The result of the first effect of a kind."""
+    for task in sorted((run / "tasks").iterdir()):
+        if json.loads((task / "task.json").read_text())["kind"] == kind:
+            return task / "result.json"
+    raise AssertionError(f"there is no {kind}")
+
+
+KINDS: dict[str, tuple[Callable[[Path], Path], str, str]] = {
+    "inputs": (lambda run: run / "inputs.json", "Make two", "Make Two"),
+    "run.json": (lambda run: run / "run.json", "bridle/loop", "bridle/loup"),
+    "receipt": (lambda run: run / "state/output.json", '"done"', '"dome"'),
+    "task": (lambda run: result_of(run, "bridle.commit").with_name("task.json"), "0.02", "0.01"),
+    "result of work": (lambda run: result_of(run, "bridle.work"), "I did One", "I did Ono"),
+    "result of a check": (lambda run: result_of(run, "bridle.check"), '"exit_code": 1', '"exit_code": 2'),
+    "prompt": (lambda run: min((run / "prompts").iterdir()), "**One**", "**Ono**"),
+    "start": (lambda run: run / "bridle-origin.json", "check.sh", "chuck.sh"),
+    "agent's log": (lambda run: first(run, ".ralph/logs/claude", ".ndjson"), "total_cost", "tutal_cost"),
+    "check's log": (lambda run: first(run, ".ralph/logs/checks", ".log"), "looked", "hooked"),
+}
+
+
+def first(run: Path, folder: str, ending: str) -> Path:
+    """The oldest file of a folder of the repository."""
+    return min(path for path in (run.parents[2] / folder).iterdir() if path.name.endswith(ending))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_changed_byte_is_found_and_named(finished: tuple[Loop, Path], kind: str, tmp_path: Path) -> None:
+    here, run = finished
+    find, old, new = KINDS[kind]
+    path = find(run)
+    kept = shutil.copy2(path, tmp_path / "kept")
+    text = path.read_text()
+    assert old in text, text
+    path.write_text(text.replace(old, new, 1))
+    try:
+        done, document = here.bridle("audit"), json.loads(here.bridle("audit", "--json").stdout)
+    finally:
+        shutil.copy2(kept, path)
+    assert done.returncode == 1
+    *wrong, last = done.stdout.splitlines()
+    entry = r"journal/\d{6}\.\w{26}\.json"
+    assert [line for line in wrong if re.fullmatch(rf"wrong: {path}: it was changed after {entry} was written", line)]
+    named = {Path(run / one["file"]).resolve() for one in document["wrong"]}
+    assert path in named <= {path, run / "state/bridle.pack"}  # what is kept of it to be quick differs now, too
+    assert last.startswith(f"{run.name} has {len(wrong)} problems: ")
+    assert audit(run).is_good
+
+
+def test_a_changed_entry_is_found_and_cannot_be_replayed(finished: tuple[Loop, Path], tmp_path: Path) -> None:
+    here, run = finished
+    path = sorted((run / "journal").iterdir())[9]
+    kept = shutil.copy2(path, tmp_path / "kept")
+    path.write_text(path.read_text().replace("Z", "z", 1))
+    try:
+        done, replay = here.bridle("audit"), here.bridle("replay")
+    finally:
+        shutil.copy2(kept, path)
+    assert (done.returncode, replay.returncode) == (1, 1)
+    assert f"wrong: {path}: its checksum does not match: it was changed" in done.stdout
+    assert str(path) in replay.stderr
+    assert replay.stdout == ""
+
+
+def test_a_changed_result_of_a_check_makes_another_decision_and_the_replay_names_it(
+    finished: tuple[Loop, Path], tmp_path: Path
+) -> None:
+    """A red check is made green: then the next thing to do would have been another."""
+    here, run = finished
+    tasks = [one for one in sorted((run / "tasks").iterdir()) if '"after"' in (one / "task.json").read_text()]
+    path = next(one / "result.json" for one in tasks if '"bridle.check"' in (one / "task.json").read_text())
+    kept = shutil.copytree(run, tmp_path / "kept")
+    path.write_text(path.read_text().replace('"passed": false', '"passed": true'))
+    shutil.rmtree(run / "state")
+    try:
+        done = here.bridle("replay")
+    finally:
+        shutil.rmtree(run)
+        shutil.copytree(kept, run)
+    assert done.returncode == 1, done.stdout
+    assert re.match(r"differs at \d{6}\.\w{26}\.json: ", done.stdout), done.stdout
+    assert "bridle.commit" in done.stdout
+    assert "bridle.work" in done.stdout
+
+
+def test_a_log_that_was_cleaned_away_is_told_and_is_no_fault(finished: tuple[Loop, Path], tmp_path: Path) -> None:
+    here, run = finished
+    path = first(run, ".ralph/logs/claude", ".ndjson")
+    shutil.move(path, tmp_path / "kept")
+    try:
+        done = here.bridle("audit")
+    finally:
+        shutil.move(tmp_path / "kept", path)
+    assert done.returncode == 0
+    assert re.search(rf"(?m)^leftover: {path}: it is missing; journal/\S+ refers to it$", done.stdout)
