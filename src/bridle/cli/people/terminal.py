@@ -32,6 +32,20 @@ def json_option(function: Decorated) -> Decorated:
     return click.option("--json", "as_json", is_flag=True, help="Print one JSON document on stdout.")(function)
 
 
+def limit_options(function: Decorated) -> Decorated:
+    """Add the limits that both `run` and `resume` take."""
+    for option in (
+        click.option("--tries", type=int, help="Tries for each task.  [default: 5]"),
+        click.option(
+            "--max-time", metavar="DURATION", help="Limit of the whole run: seconds, or 90s, 15m, 8h.  [default: 8h]"
+        ),
+        click.option("--max-iterations", type=int, help="Limit of agent runs.  [default: 50]"),
+        click.option("--max-cost", type=float, metavar="USD", help="Limit of the agents' cost.  [default: 20]"),
+    ):
+        function = option(function)
+    return function
+
+
 def runs_here(runs_dir: str | None = None) -> Path:
     """Return the folder of the runs: as configured, else at the top of the current repository."""
     from bridle.journal.format import layout

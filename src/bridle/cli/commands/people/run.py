@@ -11,24 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from bridle.cli.people.terminal import limit_options
 from bridle.errors import AgentError
 
 if TYPE_CHECKING:
     from bridle.loop.control.runs import RunRequest
-
-
-def limit_options(function: Any) -> Any:
-    """Add the limits that both `run` and `resume` take."""
-    for option in (
-        click.option("--tries", type=int, help="Tries for each task.  [default: 5]"),
-        click.option(
-            "--max-time", metavar="DURATION", help="Limit of the whole run: seconds, or 90s, 15m, 8h.  [default: 8h]"
-        ),
-        click.option("--max-iterations", type=int, help="Limit of agent runs.  [default: 50]"),
-        click.option("--max-cost", type=float, metavar="USD", help="Limit of the agents' cost.  [default: 20]"),
-    ):
-        function = option(function)
-    return function
 
 
 @click.command("run", short_help="Work through a plan's tasks until each is verified done.")
