@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 MASKED = "***"
 # A shorter value ("1", "yes", "main") is part of ordinary text, which masking would only destroy.
@@ -37,6 +38,14 @@ class Mask:
     def apply(self, text: str) -> str:
         """Replace the secrets in a text."""
         return self._replace(MASKED, text)
+
+    def apply_to_json(self, value: Any) -> Any:
+        """Return a JSON value with the secrets in its texts and names replaced."""
+        if isinstance(value, str):
+            return self.apply(value)
+        if isinstance(value, Mapping):
+            return {self.apply(str(name)): self.apply_to_json(item) for name, item in value.items()}
+        return [self.apply_to_json(item) for item in value] if isinstance(value, (list, tuple)) else value
 
 
 def secret_values(environment: Mapping[str, str]) -> list[str]:

@@ -123,7 +123,7 @@ def test_a_command_that_takes_too_long_is_ended_and_told_as_such(tmp_path: Path)
     assert driven.drive().status == "completed"
     value = driven.output()
     assert (value["success"], value["exitCode"], value["stdout"]) == (False, None, "begun\n")
-    assert value["error"] == "ended after 0.3 seconds"
+    assert value["error"] == "timed out after 0.3 seconds"
 
 
 @pytest.mark.parametrize(
@@ -136,7 +136,7 @@ def test_a_command_that_takes_too_long_is_ended_and_told_as_such(tmp_path: Path)
         ({"kind": "agent", "agent": {}}, "has no prompt"),
         ({"kind": "agent", "agent": {"prompt": "x", "mode": "poet"}}, "poet"),
         ({"kind": "skill", "skill": {}}, "has no skill name"),
-        ({"kind": "shell", "shell": {"command": "true"}, "io": {"inputJsonPath": "../../x"}}, "leads out"),
+        ({"kind": "shell", "shell": {"command": "true"}, "io": {"inputJsonPath": "../../x"}}, "must be in the run"),
     ],
 )
 def test_a_task_that_cannot_be_done_is_an_error_that_its_process_can_catch(

@@ -92,10 +92,9 @@ def show(text: str) -> None:
 def print_document(value: object) -> None:
     """Print one JSON document with secrets masked."""
     from bridle.cli.programs.light_command import print_json
-    from bridle.engine.drive.performer import masked
     from bridle.wire.mask import Mask, secret_values
 
-    print_json(masked(value, Mask(secret_values(os.environ))), pretty=True)
+    print_json(Mask(secret_values(os.environ)).apply_to_json(value), pretty=True)
 
 
 def clean(text: str) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 
 from bridle.engine.drive.agent_request import AgentDefaults, request
 from bridle.engine.drive.agent_worktrees import AgentWorktrees, LentWorktree
-from bridle.engine.drive.performer import LIMIT, UNUSABLE, Job, Unperformed, masked
+from bridle.engine.drive.performer import LIMIT, UNUSABLE, Job, Unperformed
 from bridle.engine.entries.effect_attempts import DELIVERED
 from bridle.errors import AgentNotReady, JournalBroken
 from bridle.ground import clock, disk
@@ -119,14 +119,14 @@ def _to_result(job: Job, finished: Finished, started: str) -> Posted | Unperform
         return Unperformed(
             LIMIT, AgentNotReady(f"{job.name}: {outcome.reason or outcome.error}", remedy=_retry_remedy(finished))
         )
-    metadata = masked(_metadata(job, finished), job.mask)
+    metadata = job.mask.apply_to_json(_metadata(job, finished))
     if outcome.failed:
         message = job.mask.apply(str(outcome.reason or outcome.error or "the agent failed without a message"))
         category = outcome.category.value if outcome.category else None
         error = {"name": "AgentFailed", "message": message, "data": {"category": category, **metadata}}
         return Posted(ERROR, error=error, started_at=started, finished_at=ended)
     answer = finished.record.structured_output if finished.record.has_structured_output else outcome.final_text
-    return Posted(OK, value=masked(answer, job.mask), metadata=metadata, started_at=started, finished_at=ended)
+    return Posted(OK, value=job.mask.apply_to_json(answer), metadata=metadata, started_at=started, finished_at=ended)
 
 
 def _metadata(job: Job, finished: Finished) -> dict[str, Any]:

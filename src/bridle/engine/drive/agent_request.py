@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from bridle.engine.drive.performer import Job
 from bridle.engine.process.effects import SKILL
 from bridle.errors import BadTask
+from bridle.ground.json_fields import JsonFields
 from bridle.run.request import Limits, Mode, Permission, Reasoning, Request
 
 # Names of agents in other programs.
@@ -31,36 +31,32 @@ class AgentDefaults:
 
 def request(job: Job, defaults: AgentDefaults) -> Request:
     """Return the request for an agent task in the repository; raise BadTask if it is invalid."""
-    kind = job.effect.kind
-    section = job.task.get(kind)
-    fields: Mapping[str, Any] = section if isinstance(section, Mapping) else {"prompt": section}
-    execution = job.task.get("execution")
-    hints: Mapping[str, Any] = execution if isinstance(execution, Mapping) else {}
-    schema, harness = fields.get("outputSchema") or fields.get("schema"), str(hints.get("harness") or defaults.agent)
+    task, kind = JsonFields(job.task), job.effect.kind
+    section = task.fields(kind) if task.object(kind) else JsonFields({"prompt": task.first(kind)})
+    execution, timeout_ms = task.fields("execution"), section.positive("timeoutMs")
+    harness, reasoning = str(execution.first("harness") or defaults.agent), section.first("reasoning")
     try:
         return Request(
-            prompt=_prompt(kind, fields, job.task),
+            prompt=_skill_prompt(section, task) if kind == SKILL else _prompt(section),
             cwd=job.repository,
             agent=_AGENTS.get(harness, harness),
-            mode=Mode(fields.get("mode") or Mode.CODER),
+            mode=Mode(section.first("mode") or Mode.CODER),
             task=job.name,
-            system_prompt=_text(fields.get("systemPrompt")),
-            allowed_tools=_tools(fields.get("allowedTools")),
-            model=_text(fields.get("model")) or _text(hints.get("model")) or defaults.model,
-            reasoning=Reasoning(fields["reasoning"]) if fields.get("reasoning") else defaults.reasoning,
-            json_schema=schema if isinstance(schema, Mapping) else None,
+            system_prompt=section.text("systemPrompt"),
+            allowed_tools=section.texts("allowedTools"),
+            model=section.text("model") or execution.text("model") or defaults.model,
+            reasoning=Reasoning(reasoning) if reasoning else defaults.reasoning,
+            json_schema=section.object("outputSchema", "schema") or None,
             permission=defaults.permission,
-            limits=_limits(fields, defaults.limits),
+            limits=replace(defaults.limits, run_seconds=timeout_ms / 1000) if timeout_ms else defaults.limits,
         )
     except ValueError as error:
         raise BadTask(f"the definition of task {job.name!r} is invalid: {error}") from error
 
 
-def _prompt(kind: str, fields: Mapping[str, Any], task: Mapping[str, Any]) -> str:
+def _prompt(section: JsonFields) -> str:
     """Return the prompt: a text, or the joined parts by the format."""
-    if kind == SKILL:
-        return _skill_prompt(fields, task)
-    prompt = fields.get("prompt")
+    prompt = section.first("prompt")
     if isinstance(prompt, str) and prompt.strip():
         return prompt
     if isinstance(prompt, Mapping):
@@ -68,14 +64,14 @@ def _prompt(kind: str, fields: Mapping[str, Any], task: Mapping[str, Any]) -> st
         parts = [f"{part}:\n{_lines(prompt[part])}" for part in order if prompt[part]]
         if parts:
             return "\n\n".join(parts)
-    raise BadTask("a task of kind agent has no prompt", remedy="Give agent: {'prompt': 'what to do'}.")
+    raise BadTask("a task of kind agent has no prompt", remedy="Set agent: {'prompt': 'what to do'}.")
 
 
-def _skill_prompt(fields: Mapping[str, Any], task: Mapping[str, Any]) -> str:
-    name = fields.get("name") or fields.get("skill")
-    if not isinstance(name, str) or not name:
-        raise BadTask("a task of kind skill has no skill name", remedy="Give skill: {'name': …, 'context': …}.")
-    context = fields.get("context") or fields.get("args") or task.get("inputs")
+def _skill_prompt(section: JsonFields, task: JsonFields) -> str:
+    name = section.text("name", "skill")
+    if name is None:
+        raise BadTask("a task of kind skill has no skill name", remedy="Set skill: {'name': …, 'context': …}.")
+    context = section.first("context", "args") or task.first("inputs")
     return f"Use the skill {name!r} for this:\n{_lines(context)}"
 
 
@@ -85,18 +81,3 @@ def _lines(value: object) -> str:
     if isinstance(value, (list, tuple)):
         return "\n".join(f"- {_lines(item)}" for item in value)
     return json.dumps(value, ensure_ascii=False, indent=2)
-
-
-def _limits(fields: Mapping[str, Any], limits: Limits) -> Limits:
-    timeout_ms = fields.get("timeoutMs")
-    if not isinstance(timeout_ms, (int, float)) or isinstance(timeout_ms, bool) or timeout_ms <= 0:
-        return limits
-    return replace(limits, run_seconds=timeout_ms / 1000)
-
-
-def _text(value: object) -> str | None:
-    return value if isinstance(value, str) and value else None
-
-
-def _tools(value: object) -> tuple[str, ...] | None:
-    return tuple(str(tool) for tool in value) if isinstance(value, (list, tuple)) else None

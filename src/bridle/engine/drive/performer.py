@@ -81,12 +81,3 @@ def error_result(error: Error, started: str, mask: Mask) -> Posted:
     """Return the result of an effect that could not be executed as requested."""
     fields = {"name": type(error).__name__, "message": mask.apply(str(error))}
     return Posted(ERROR, error=fields, started_at=started, finished_at=clock.iso(clock.now()))
-
-
-def masked(value: Any, mask: Mask) -> Any:
-    """Return the JSON value with its secrets masked."""
-    if isinstance(value, str):
-        return mask.apply(value)
-    if isinstance(value, Mapping):
-        return {mask.apply(str(name)): masked(item, mask) for name, item in value.items()}
-    return [masked(item, mask) for item in value] if isinstance(value, (list, tuple)) else value

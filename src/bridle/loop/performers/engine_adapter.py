@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from bridle.engine.drive.performer import Job, Performer, Unperformed, masked
+from bridle.engine.drive.performer import Job, Performer, Unperformed
 from bridle.errors import MachineError, RunError, UserError
 from bridle.ground import clock
 from bridle.journal.format.entries import OK, Posted
@@ -78,7 +78,7 @@ class LoopPerformer:
         result, proof = await self._execute(args)
         finished = clock.iso(clock.now())
         stamped = msgspec.structs.replace(result, clock=Clock(since=self.since, until=finished))
-        value = masked(stamped.as_json(), job.mask)
+        value = job.mask.apply_to_json(stamped.as_json())
         listener(EffectFinished(args, type(result).from_json(value)))
         return Posted(OK, value=value, started_at=started, finished_at=finished, metadata=proof or None)
 
