@@ -6,16 +6,16 @@ the result's metadata.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from pathlib import Path
 
 from bridle.engine.drive.agent_request import AgentDefaults, request
 from bridle.engine.drive.agent_worktrees import AgentWorktrees, LentWorktree
 from bridle.engine.drive.performer import LIMIT, UNUSABLE, Job, Unperformed
-from bridle.engine.entries.effect_attempts import DELIVERED
+from bridle.engine.entries.effect_attempts import DELIVERED, Delivery
 from bridle.errors import AgentNotReady, JournalBroken
 from bridle.ground import clock, disk
+from bridle.ground.json_fields import JsonFields
 from bridle.journal.format import layout
 from bridle.journal.format.entries import ERROR, OK, Posted
 from bridle.run.runner import Finished, run
@@ -42,8 +42,8 @@ class AgentPerformer:
 
     async def perform(self, job: Job) -> Posted | Unperformed:
         """Run one agent; in its own worktree if others may run too."""
-        if job.known.delivered is not None:
-            return await self._merge(job, job.known.delivered)
+        if job.known.delivery is not None:
+            return await self._merge(job, job.known.delivery)
         agent_request, started = request(job, self._defaults), clock.iso(clock.now())
         if job.attempt > 1:
             await self._worktrees.salvage(job)
@@ -52,13 +52,13 @@ class AgentPerformer:
             async with self._worktrees.here():
                 finished = await run(agent_request, environment=job.environment, say=job.say)
             return _to_result(job, finished, started)
-        own = replace(agent_request, cwd=lent.folder, own_folder=True, home=job.repository)
-        finished = await run(own, environment=job.environment, say=job.say)
+        agent_request = replace(agent_request, cwd=lent.folder, own_folder=True, home=job.repository)
+        finished = await run(agent_request, environment=job.environment, say=job.say)
         return await self._deliver(job, lent, _to_result(job, finished, started))
 
     async def clear(self, job: Job) -> None:
         """Remove the worktree and the record of its work."""
-        if job.is_parallel or job.attempt > 1 or job.known.delivered is not None:
+        if job.is_parallel or job.attempt > 1 or job.known.delivery is not None:
             await self._worktrees.clear(job.effect.effect_id)
         (job.folder() / DELIVERY_FILE).unlink(missing_ok=True)
 
@@ -72,40 +72,37 @@ class AgentPerformer:
         result = {"value": posted.value, "metadata": posted.metadata}
         times = {"startedAt": posted.started_at, "finishedAt": posted.finished_at}
         disk.write_json_atomic(job.folder() / DELIVERY_FILE, {**result, **times})
-        delivery = {
-            "effectId": job.effect.effect_id,
-            "attempt": job.attempt,
-            "base": lent.base.commit,
-            "head": lent.base.head,
-            "tree": work.tree,
-            "changed": work.tree != lent.base.tree,
-            "ref": f"{layout.TASKS}/{job.effect.effect_id}/{DELIVERY_FILE}",
-        }
-        await job.append_entry(DELIVERED, delivery)
+        delivery = Delivery(
+            attempt=job.attempt,
+            base=lent.base.commit,
+            head=lent.base.head,
+            tree=work.tree,
+            changed=work.tree != lent.base.tree,
+            ref=f"{layout.TASKS}/{job.effect.effect_id}/{DELIVERY_FILE}",
+        )
+        await job.append_entry(DELIVERED, {"effectId": job.effect.effect_id, **delivery._asdict()})
         return await self._merge(job, delivery)
 
-    async def _merge(self, job: Job, delivered: Mapping[str, Any]) -> Posted:
+    async def _merge(self, job: Job, delivery: Delivery) -> Posted:
         """Merge delivered work into the repository."""
-        path = job.run / str(delivered["ref"])
-        delivery = disk.read_json(path)
-        if not isinstance(delivery, dict):
-            raise JournalBroken(f"{path}, which the journal refers to, is missing")
-        job = replace(job, attempt=int(delivered["attempt"]))
+        posted = _read_result(job.run / delivery.ref)
+        job = replace(job, attempt=delivery.attempt)
         work = await self._worktrees.find(job)
-        conflicts = await self._worktrees.merge(job, delivered["base"], delivered["tree"])
-        workspace: dict[str, Any] = {"changed": delivered["changed"]}
-        if conflicts is not None or work.head != delivered["head"]:
+        conflicts = await self._worktrees.merge(job, delivery.base, delivery.tree)
+        workspace: dict[str, object] = {"changed": delivery.changed}
+        if conflicts is not None or work.head != delivery.head:
             reason = f"{job.name}: not merged" if conflicts is not None else f"{job.name}: with the agent's own commits"
             workspace["branch"] = await self._worktrees.keep(job, work, reason)
-        return _delivered(delivery, conflicts, workspace)
+        return _merged_result(posted, conflicts, workspace)
 
     async def _keep_failed_work(self, job: Job, base: Snapshot, work: Snapshot, posted: Posted) -> Posted:
         """Keep the changes of a failed agent on a branch, unmerged."""
         if work.tree == base.tree and work.head == base.head:
             return posted
         branch = await self._worktrees.keep(job, work, f"{job.name}: changes of a failed agent")
-        error: dict[str, Any] = dict(posted.error or {})
-        error["data"] = {**error.get("data", {}), "workspace": {"changed": True, "branch": branch}}
+        error = dict(posted.error or {})
+        data = JsonFields(error).object("data")
+        error["data"] = {**data, "workspace": {"changed": True, "branch": branch}}
         return Posted(ERROR, error=error, started_at=posted.started_at, finished_at=posted.finished_at)
 
 
@@ -129,7 +126,7 @@ def _to_result(job: Job, finished: Finished, started: str) -> Posted | Unperform
     return Posted(OK, value=job.mask.apply_to_json(answer), metadata=metadata, started_at=started, finished_at=ended)
 
 
-def _metadata(job: Job, finished: Finished) -> dict[str, Any]:
+def _metadata(job: Job, finished: Finished) -> dict[str, object]:
     record, tokens = finished.record, finished.record.usage
     return {
         "sessionId": record.session_id,
@@ -144,16 +141,25 @@ def _metadata(job: Job, finished: Finished) -> dict[str, Any]:
     }
 
 
-def _delivered(delivery: dict[str, Any], conflicts: Conflicts | None, workspace: dict[str, Any]) -> Posted:
-    started, ended = str(delivery["startedAt"]), str(delivery["finishedAt"])
-    metadata = {**(delivery["metadata"] or {}), "workspace": workspace}
+def _read_result(path: Path) -> Posted:
+    """Return the result that was recorded before the merge."""
+    result = disk.read_json(path)
+    if not isinstance(result, dict):
+        raise JournalBroken(f"{path}, which the journal refers to, is missing")
+    times = {"started_at": result["startedAt"], "finished_at": result["finishedAt"]}
+    return Posted(OK, value=result["value"], metadata=result["metadata"], **times)
+
+
+def _merged_result(posted: Posted, conflicts: Conflicts | None, workspace: dict[str, object]) -> Posted:
+    started, ended = posted.started_at, posted.finished_at
+    metadata = {**(posted.metadata or {}), "workspace": workspace}
     if conflicts is None:
-        return Posted(OK, value=delivery["value"], metadata=metadata, started_at=started, finished_at=ended)
+        return Posted(OK, value=posted.value, metadata=metadata, started_at=started, finished_at=ended)
     paths = ", ".join(conflicts.paths) or conflicts.details
     error = {
         "name": "WorkspaceConflict",
         "message": f"could not merge the agent's work into the repository: {paths}",
-        "data": {"conflicts": list(conflicts.paths), "value": delivery["value"], **metadata},
+        "data": {"conflicts": list(conflicts.paths), "value": posted.value, **metadata},
     }
     return Posted(ERROR, error=error, started_at=started, finished_at=ended)
 

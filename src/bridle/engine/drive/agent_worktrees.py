@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bridle.engine.drive.performer import Job, Say
-from bridle.engine.entries.effect_attempts import JOINING
+from bridle.engine.entries.effect_attempts import JOINING, StartedMerge
 from bridle.errors import GitError, ProcessError, UsageError
 from bridle.ground import disk, ids
 from bridle.workspace import apply_changes, ref_lock, snapshot, worktree
@@ -114,8 +114,9 @@ class AgentWorktrees:
                     return plan
                 if not plan.is_needed:
                     return None
-                data = {"effectId": job.effect.effect_id, "attempt": job.attempt}
-                await job.append_entry(JOINING, {**data, "head": plan.head, "ours": plan.ours, "tree": plan.tree})
+                merge = StartedMerge(plan.head, plan.ours, plan.tree)
+                data = {"effectId": job.effect.effect_id, "attempt": job.attempt, **merge._asdict()}
+                await job.append_entry(JOINING, data)
                 if await apply_changes.apply(git, plan):
                     return None
             return Conflicts((), f"another program keeps writing to {git.folder}")
@@ -160,13 +161,11 @@ class AgentWorktrees:
 
     async def _finish_merge(self, git: Git, job: Job) -> bool:
         """Finish a merge that was interrupted with its driver; return False if there was none."""
-        joining = job.known.joining
-        if joining is None:
+        started_merge = job.known.started_merge
+        if started_merge is None:
             return False
         name = f"{_name(job)}-before"
-        done = await apply_changes.resume(
-            git, PlannedMerge(joining["head"], joining["ours"], joining["tree"]), name=name
-        )
+        done = await apply_changes.resume(git, PlannedMerge(*started_merge), name=name)
         if done is not None and done.before is not None:
             branch = await self._keep(name, done.before, "the state before an interrupted merge was finished")
             self._say(f"{job.name}: an interrupted merge is now finished; the state before is on the branch {branch}")

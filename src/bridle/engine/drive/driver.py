@@ -228,7 +228,7 @@ class Driver:
             effect.kind not in self._performers
             or not self._may_repeat(action)
             or known.question is not None
-            or known.delivered is not None
+            or known.delivery is not None
             or effect.effect_id in self._recorded_starts
             or self._effects.is_started(effect.effect_id)
             or self._effects.free_slots <= len(self._recorded_starts)

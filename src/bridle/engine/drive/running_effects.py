@@ -81,7 +81,7 @@ class RunningEffects:
             effect=action.effect,
             task=action.task,
             known=known,
-            attempt=known.attempts + (known.delivered is None),
+            attempt=known.attempts + (known.delivery is None),
             run=self._run,
             repository=self._hooks.repository,
             is_parallel=is_parallel,
@@ -157,7 +157,7 @@ class RunningEffects:
         async with self._slots:
             if self.is_stopping:
                 return
-            if job.known.delivered is None:
+            if job.known.delivery is None:
                 if not is_recorded:
                     await self.append_entry(
                         effect_attempts.STARTED, effect_attempts.started_data(job.effect, job.attempt)

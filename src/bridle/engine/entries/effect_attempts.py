@@ -11,18 +11,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 
 from bridle.journal.format.entries import Effect, Entry
-from bridle.journal.format.state import State, broken
+from bridle.journal.format.state import State, broken, text_field
 
 STARTED = "BRIDLE_EFFECT_STARTED"
 DELIVERED = "BRIDLE_EFFECT_DELIVERED"
 JOINING = "BRIDLE_EFFECT_JOINING"
 DOUBT = "BRIDLE_EFFECT_DOUBT"
 AGAIN = "BRIDLE_EFFECT_AGAIN"
+
+
+class Delivery(NamedTuple):
+    """The finished work of an agent in a worktree, to be merged into the repository."""
+
+    attempt: int
+    base: str
+    """The commit of the snapshot that the agent started from."""
+    head: str | None
+    """The commit that was checked out then; the agent's own commits are after it."""
+    tree: str
+    changed: bool
+    ref: str
+    """The file with the agent's result, relative to the run."""
+
+
+class StartedMerge(NamedTuple):
+    """A merge into the repository that was started; see `PlannedMerge`."""
+
+    head: str | None
+    ours: str
+    tree: str
+
+
+DataT = TypeVar("DataT", Delivery, StartedMerge)
 
 
 @dataclass(frozen=True)
@@ -35,10 +59,10 @@ class EffectAttempts:
     """The question that the user must answer first."""
     may_retry: bool = False
     """Whether the user has asked for another attempt since the last one."""
-    delivered: Mapping[str, Any] | None = None
-    """The data of DELIVERED: work that is finished and only has to be merged."""
-    joining: Mapping[str, Any] | None = None
-    """The data of JOINING, if the merge was started."""
+    delivery: Delivery | None = None
+    """Work that is finished and only has to be merged."""
+    started_merge: StartedMerge | None = None
+    """The merge of that work, if it was started."""
 
 
 def read(state: State) -> dict[str, EffectAttempts]:
@@ -47,9 +71,7 @@ def read(state: State) -> dict[str, EffectAttempts]:
     for entry in state.notes:
         if entry.type not in _STEPS:
             continue
-        effect_id = entry.data.get("effectId")
-        if not isinstance(effect_id, str):
-            raise broken(entry, "has no effectId")
+        effect_id = text_field(entry, "effectId")
         if effect_id in state.standing.pending:
             attempts[effect_id] = _STEPS[entry.type](attempts.get(effect_id, EffectAttempts()), entry)
     return attempts
@@ -74,7 +96,7 @@ def _started(attempts: EffectAttempts, _entry: Entry) -> EffectAttempts:
 
 
 def _doubt(attempts: EffectAttempts, entry: Entry) -> EffectAttempts:
-    return replace(attempts, question=str(entry.data.get("question")), may_retry=False)
+    return replace(attempts, question=text_field(entry, "question"), may_retry=False)
 
 
 def _again(attempts: EffectAttempts, _entry: Entry) -> EffectAttempts:
@@ -82,11 +104,20 @@ def _again(attempts: EffectAttempts, _entry: Entry) -> EffectAttempts:
 
 
 def _delivered(attempts: EffectAttempts, entry: Entry) -> EffectAttempts:
-    return replace(attempts, delivered=entry.data)
+    return replace(attempts, delivery=_decode(entry, Delivery))
 
 
 def _joining(attempts: EffectAttempts, entry: Entry) -> EffectAttempts:
-    return replace(attempts, joining=entry.data)
+    return replace(attempts, started_merge=_decode(entry, StartedMerge))
+
+
+def _decode(entry: Entry, record: type[DataT]) -> DataT:
+    """Return the data of an entry; raise JournalBroken if a field is missing."""
+    data: Any = entry.data
+    try:
+        return record(*(data[name] for name in record._fields))
+    except KeyError as error:
+        raise broken(entry, f"has no {error.args[0]}") from error
 
 
 _STEPS = {STARTED: _started, DOUBT: _doubt, AGAIN: _again, DELIVERED: _delivered, JOINING: _joining}
