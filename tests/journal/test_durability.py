@@ -9,12 +9,11 @@ from random import Random
 import pytest
 
 from bridle.journal.format import layout
-from bridle.journal.format.state import fold
 from bridle.journal.stores.create import NewRun, create_run
 from bridle.journal.stores.file_reader import FileReader
-from bridle.journal.stores.view import View
 from tests.journal.fixtures.disk_recorder import Change, watch
 from tests.journal.fixtures.entry_steps import MOMENT, ids
+from tests.journal.fixtures.journal_checks import check, deed_again, facts
 from tests.journal.fixtures.journal_writes import DEEDS, Deed, append, ask, new_run, post
 from tests.journal.fixtures.power_loss_disk import Platter, restore
 from tests.journal.fixtures.recorded_samples import contents
@@ -71,31 +70,6 @@ def test_an_entry_is_in_the_journal_only_after_the_files_it_names(tmp_path: Path
     assert [name == layout.JOURNAL for name in in_order] == [False, True, False, True]
 
 
-def check(run: Path, before: list[str], *, done: bool) -> None:
-    """The run can be read, nothing that was acknowledged is missing, and the caches say what the files say."""
-    store = FileReader(run)
-    entries = list(store.entries())
-    state, folded = store.state(), fold(entries)
-    assert [entry.ulid for entry in entries][: len(before)] == before
-    assert len(entries) - len(before) in ((1,) if done else (0, 1))
-    assert repr(state.effects) == repr(folded.effects)
-    assert (state.standing.seq, state.standing.ulid) == (store.standing().seq, store.standing().ulid)
-    assert list(state.standing.pending) == list(store.standing().pending)
-    for effect in state.resolved:
-        assert store.result(effect) == FileReader(run).tasks.result(effect)
-    for effect in state.effects.values():
-        assert store.task(effect.effect_id)["stepId"] == effect.step_id
-
-
-def facts(run: Path) -> list[tuple[str, object]]:
-    """What a run says, without ids and moments."""
-    store = FileReader(run)
-    state = View.of_files(store.place).state
-    results = {effect.step_id: store.result(effect).value for effect in state.resolved}
-    kinds = [entry.type for entry in store.entries()]
-    return [("types", kinds), ("results", results), ("pending", [effect.step_id for effect in state.pending])]
-
-
 @pytest.mark.parametrize("deed", DEEDS.values(), ids=DEEDS)
 def test_a_power_cut_at_any_moment_loses_nothing_that_was_acknowledged(deed: Deed, tmp_path: Path) -> None:
     run = new_run(tmp_path)
@@ -124,13 +98,6 @@ def chances() -> list[Random | None]:
     """Everything loose is forgotten; and then each part of it by chance."""
     seeds = range(SIZES.power_cuts_at_each_moment)
     return [None, *(Random(seed) for seed in seeds)]  # noqa: S311  # the same cuts every time
-
-
-def deed_again(deed: Deed, run: Path) -> None:
-    """What whoever was interrupted does next: look, and do it unless it is done."""
-    if deed is append and any(entry.type == "BRIDLE_X" for entry in FileReader(run).entries()):
-        return
-    deed(run)
 
 
 def test_a_power_cut_leaves_a_new_run_whole_or_not_at_all(tmp_path: Path) -> None:

@@ -19,8 +19,8 @@ from bridle.journal.format.state import fold
 from bridle.journal.stores.file_reader import FileReader
 from bridle.journal.stores.file_store import FileStore
 from tests.journal.fixtures.entry_steps import a_request, ok
+from tests.journal.fixtures.journal_checks import check, deed_again, facts
 from tests.journal.fixtures.journal_writes import DEEDS, new_run
-from tests.journal.test_durability import check, deed_again, facts
 from tests.sizes import SIZES
 
 Report = Callable[[str, object], None]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.loop.fixtures.fake_agent import loop
-from tests.loop.test_run import agrees, run, verdicts
+from tests.loop.fixtures.loop_commands import agrees, run, verdicts
 
 PLAN = "# Two\n\n## One\nCheck: `test -f one`\n\n## Two\nCheck: `test -f two`\n"
 

@@ -11,7 +11,7 @@ import pytest
 
 from tests.fixtures.bridle_program import BRIDLE
 from tests.loop.fixtures.fake_agent import LIMIT_SECONDS, Loop, loop
-from tests.loop.test_run import ONE, WORKS, agrees, receipt, refused, run, verdicts
+from tests.loop.fixtures.loop_commands import ONE, WORKS, agrees, receipt, refused, run, verdicts
 
 MERGE = (
     "git checkout -q -b other; git commit -q --allow-empty -m x; git checkout -q main;"

@@ -17,10 +17,8 @@ import pytest
 from bridle.journal.stores.file_store import FileStore
 from bridle.loop.control import usage_limit_waits
 from tests.loop.fixtures.fake_agent import LIMIT_SECONDS, Loop, loop
+from tests.loop.fixtures.loop_commands import agrees, begun, napping, person, receipt, run, the_run, trailers, verdicts
 from tests.loop.fixtures.random_kills import ANY, BETWEEN, STARTING, Fire, Journal
-from tests.loop.test_run import agrees, receipt, run, trailers, verdicts
-from tests.loop.test_run_limits import begun, napping, the_run
-from tests.loop.working_copy.test_run_worktrees import person
 from tests.run.fixtures.fake_agent import eventually
 from tests.sizes import SIZES
 

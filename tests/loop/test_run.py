@@ -2,56 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import shlex
-import subprocess
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from tests.loop.fixtures.fake_agent import Loop, loop
-
-TWO = "# Two\n\n## One\nCheck: `test -f one`\n\n## Two\nNeeds: One\nCheck: `test -f two`\n"
-ONE = "# One\n\n## One\nCheck: `test -f one`\n"
-WORKS = "open(task.lower(), 'w').close()"
-IDLE = ""
-
-
-def receipt(done: subprocess.CompletedProcess[str], code: int) -> dict[str, Any]:
-    """The receipt of a command that ended as expected."""
-    assert done.returncode == code, (done.returncode, done.stdout[-3000:], done.stderr[-3000:])
-    document: dict[str, Any] = json.loads(done.stdout)
-    return document
-
-
-def run(here: Loop, code: int, *options: str) -> dict[str, Any]:
-    return receipt(here.bridle("run", "PLAN.md", "--json", *options), code)
-
-
-def verdicts(document: dict[str, Any]) -> dict[str, str]:
-    return {task["title"]: task["verdict"] for task in document["tasks"]}
-
-
-def trailers(here: Loop, commit: str) -> dict[str, str]:
-    lines = here.git("log", "-1", "--format=%(trailers:unfold)", commit).splitlines()
-    return dict(line.split(": ", 1) for line in lines if line)
-
-
-def agrees(here: Loop) -> None:
-    """What was recorded can be decided again, and no byte of it has changed."""
-    for command in ("replay", "audit"):
-        done = here.bridle(command, "last")
-        assert done.returncode == 0, (command, done.stdout, done.stderr)
-
-
-def refused(here: Loop, code: int, *words: str) -> str:
-    """A run that does not begin: nothing is left of it."""
-    done = here.bridle("run", "PLAN.md", "--json", *words)
-    assert done.returncode == code, (done.returncode, done.stdout, done.stderr)
-    assert not (here.folder / ".a5c").exists()
-    assert here.calls() == []
-    return done.stderr
+from tests.loop.fixtures.fake_agent import loop
+from tests.loop.fixtures.loop_commands import IDLE, ONE, TWO, WORKS, agrees, receipt, refused, run, trailers, verdicts
 
 
 def test_every_task_is_done_by_a_fresh_agent_and_has_one_commit_with_trailers(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from tests.fixtures.bridle_program import BRIDLE
 from tests.loop.fixtures.fake_agent import LIMIT_SECONDS, loop
-from tests.loop.test_run import ONE, TWO, WORKS, agrees, receipt, run, trailers, verdicts
+from tests.loop.fixtures.loop_commands import ONE, TWO, WORKS, agrees, receipt, run, trailers, verdicts
 from tests.run.fixtures.fake_agent import all_dead, eventually
 
 MAKEFILE = "test:\n\tsh tests.sh\n"

@@ -10,16 +10,14 @@ import select
 import signal
 import subprocess
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 
 from bridle.journal.stores.file_store import FileStore
 from bridle.loop.control import usage_limit_waits
 from tests.fixtures.bridle_program import BRIDLE
-from tests.loop.fixtures.fake_agent import LIMIT_SECONDS, Loop, loop
-from tests.loop.test_run import ONE, agrees, receipt, run, verdicts
+from tests.loop.fixtures.fake_agent import LIMIT_SECONDS, loop
+from tests.loop.fixtures.loop_commands import ONE, agrees, begun, napping, receipt, run, the_run, verdicts
 from tests.run.fixtures.fake_agent import eventually
 
 LIMITED = """
@@ -28,35 +26,6 @@ if number == 1:
     end("success", True, "You've hit your limit")
 open(task.lower(), "w").close()
 """
-
-
-@contextmanager
-def begun(here: Loop, *words: str) -> Iterator[subprocess.Popen[bytes]]:
-    """A command in the background, in a group of its own, which is ended with the block."""
-    child = subprocess.Popen(
-        [str(BRIDLE), *words],
-        cwd=here.folder,
-        env=here.environment(),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    )
-    with child:
-        try:
-            yield child
-        finally:
-            child.kill()
-
-
-def the_run(here: Loop) -> Path:
-    (folder,) = (here.folder / ".a5c/runs").glob("[!.]*")
-    return folder
-
-
-def napping(here: Loop) -> usage_limit_waits.Wait | None:
-    is_there = any((here.folder / ".a5c/runs").glob("[!.]*"))
-    return usage_limit_waits.current(FileStore(the_run(here))) if is_there else None
 
 
 def test_a_run_whose_time_is_over_goes_on_only_with_more_of_it(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from bridle.hosts.sessions import session_file
 from tests.hosts.fixtures.hook_project import Project, session_of, stops
-from tests.hosts.hooks.test_stop_hook import CASES, Case, here, prepared
+from tests.hosts.fixtures.stop_hook_cases import CASES, Case, here, prepared
 from tests.real.fixtures.installed_programs import babysitter_program
 
 pytestmark = pytest.mark.real

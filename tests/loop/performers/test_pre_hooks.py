@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.loop.fixtures.fake_agent import loop
-from tests.loop.test_run import ONE, WORKS, agrees, receipt, run, verdicts
+from tests.loop.fixtures.loop_commands import ONE, WORKS, agrees, receipt, run, verdicts
 
 
 def hook(folder: Path, kind: str, text: str, name: str = "one.sh") -> Path:

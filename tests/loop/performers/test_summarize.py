@@ -10,8 +10,8 @@ import pytest
 from bridle.loop import effect_results
 from bridle.loop.performers import progress_file
 from tests.loop.fixtures.fake_agent import Loop, loop
+from tests.loop.fixtures.loop_commands import ONE, agrees, run, verdicts
 from tests.loop.fixtures.run_on_engine import RED, Played
-from tests.loop.test_run import ONE, agrees, run, verdicts
 
 # A summarizer's prompt has no task: the agent of the tests must be told.
 AGENT = """

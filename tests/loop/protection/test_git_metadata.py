@@ -8,7 +8,7 @@ import pytest
 
 from bridle.loop.protection import git_metadata
 from tests.loop.fixtures.fake_agent import loop
-from tests.loop.test_run import ONE, WORKS, agrees, run
+from tests.loop.fixtures.loop_commands import ONE, WORKS, agrees, run
 
 
 def reports(document: dict[str, object], number: int = 0) -> dict[str, str]:

@@ -7,27 +7,13 @@ import os
 import shutil
 import subprocess
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.fixtures.bridle_program import BRIDLE
-from tests.loop.fixtures.fake_agent import LIMIT_SECONDS, Loop, loop
-from tests.loop.test_run import ONE, TWO, WORKS, agrees, receipt, run, trailers, verdicts
+from tests.loop.fixtures.fake_agent import LIMIT_SECONDS, loop
+from tests.loop.fixtures.loop_commands import ONE, TWO, WORKS, agrees, person, receipt, run, trailers, verdicts
 from tests.run.fixtures.fake_agent import all_dead, eventually
-from tests.workspace.fixtures.repositories import picture
-
-
-def person(here: Loop) -> dict[str, Any]:
-    """Everything of the person's working copy that a run must not touch."""
-    return {
-        "files": {name: one for name, one in picture(here.folder).items() if not name.startswith((".ralph", ".a5c"))},
-        "head": here.git("rev-parse", "HEAD"),
-        "branch": here.git("branch", "--show-current"),
-        "status": here.git("status", "--porcelain", "--ignored=no"),
-        "index": here.git("ls-files", "--stage"),
-        "stashes": here.git("stash", "list"),
-    }
 
 
 def test_the_persons_working_copy_is_not_touched(tmp_path: Path) -> None:
