@@ -73,7 +73,7 @@ def _run(arguments: list[str]) -> int:
 
 async def _converse(options: Options, prompt: str | None) -> int:
     from bridle.agent.assemble.run_agent import assemble
-    from bridle.agent.stdio.input import Prompt, listen
+    from bridle.agent.stdio.inbox import Prompt
 
     loop = asyncio.get_running_loop()
     run = assemble(options, Path.cwd(), dict(os.environ))
@@ -84,6 +84,8 @@ async def _converse(options: Options, prompt: str | None) -> int:
     for warning in run.warnings:
         _print_error(warning)
     if prompt is None:
+        from bridle.agent.stdio.input import listen  # late: only hosts send messages on stdin
+
         listen(conversation.inbox, loop)
     code = READER_GONE
     try:

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bridle.agent.sessions import read_transcript
-from bridle.agent.sessions.api_messages import NO_RESULT, blocks_of
-from bridle.agent.sessions.history import History, NotInTranscript, load
+from bridle.agent.sessions.api_messages import NO_RESULT, History, blocks_of
+from bridle.agent.sessions.history import NotInTranscript, load
 from bridle.errors import DiskError
 from tests.agent.fixtures.recorded_transcripts import FOLDER, RECORDED, Line, is_sendable, recorded
 

@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bridle.agent.conversation.conversation import merge
-from bridle.agent.stdio.input import Inbox, Item, Prompt, Unreadable, listen, read_line
+from bridle.agent.stdio.inbox import Inbox, Prompt, Unreadable
+from bridle.agent.stdio.input import Item, listen, read_line
 from bridle.wire.events.events import ControlRequest, ControlResponse
 
 LIMIT_SECONDS = 30.0

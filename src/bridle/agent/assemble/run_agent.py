@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -30,7 +31,7 @@ from bridle.agent.settings.load_settings import load_settings
 from bridle.agent.skills.catalogue import Skills, discover_skills
 from bridle.agent.stdio.debug_log import DebugLog, log_path
 from bridle.agent.stdio.event_writer import EventWriter
-from bridle.agent.stdio.input import Inbox
+from bridle.agent.stdio.inbox import Inbox
 from bridle.agent.stdio.output import SDK_LINE_LIMIT_BYTES, Output
 from bridle.agent.stdio.output_events import Init
 from bridle.agent.tools.shell.background import BackgroundTasks
@@ -40,7 +41,6 @@ from bridle.agent.tools.structured_output import Schema, StructuredOutput
 from bridle.agent.version import PROTOCOL_VERSION
 from bridle.errors import UsageError
 from bridle.ground.home import bridle_home
-from bridle.wire.events.events import ControlRequest
 
 # A page is untrusted text, which must not be taken for instructions.
 PAGE = """\
@@ -146,10 +146,11 @@ def assemble(options: Options, cwd: Path, outer: Mapping[str, str]) -> Run:
         mentioned_files=run_tools.mentioned_files(inputs, setup),
     )
 
-    def on_control(request: ControlRequest) -> None:
+    def on_control(request_id: str, request: dict[str, Any]) -> None:
         from bridle.agent.assemble.mcp_servers import failed_server
         from bridle.agent.conversation.control_requests import Account, ControlRequests, HostSession  # late: hosts only
         from bridle.wire.control.requests import Initialize
+        from bridle.wire.events.events import ControlRequest
 
         def initialize(request: Initialize) -> None:
             prompt.initialize(request.system_prompt, request.append_system_prompt)
@@ -163,7 +164,9 @@ def assemble(options: Options, cwd: Path, outer: Mapping[str, str]) -> Run:
             may_bypass=may_bypass,
             environment=environment,
         )
-        ControlRequests(conversation, host, writer.output.write).handle(request)
+        ControlRequests(conversation, host, writer.output.write).handle(
+            ControlRequest(request_id=request_id, request=request)
+        )
 
     inbox.on_control = on_control
     loop = MessageLoop(conversation, background, skills, inline)

@@ -17,7 +17,7 @@ from bridle.agent.permissions.rules.policy import Allowed
 from bridle.agent.permissions.rules.syntax import parse_rules
 from bridle.agent.sessions.open_session import project_folder
 from bridle.agent.skills.catalogue import Skills
-from bridle.agent.skills.skill_document import Skill
+from bridle.agent.skills.skill_files import Skill
 from bridle.agent.tools.contract.tool import Tool
 from bridle.agent.tools.file_tools import file_tools
 from bridle.agent.tools.files.known_files import FileMemory

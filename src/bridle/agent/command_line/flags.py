@@ -12,7 +12,6 @@ from typing import NoReturn, TypeAlias
 import msgspec
 
 from bridle.errors import UsageError
-from bridle.ground.suggest import did_you_mean
 
 
 class Takes(Enum):
@@ -250,5 +249,7 @@ def _as_tuple(value: FlagValue) -> tuple[str, ...]:
 
 
 def _unknown(name: str) -> NoReturn:
+    from bridle.ground.suggest import did_you_mean  # late: for mistyped flags only
+
     hint = did_you_mean(name, _BY_NAME)
     raise UsageError(f"error: unknown option '{name}'" + (f"\n({hint})" if hint else ""))

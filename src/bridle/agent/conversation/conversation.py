@@ -20,7 +20,7 @@ from bridle.agent.conversation.turn_result import Ending, TurnCounts
 from bridle.agent.model.api.question import Block
 from bridle.agent.sessions.api_messages import blocks_of
 from bridle.agent.sessions.session import LineId, new_uuid
-from bridle.agent.stdio.input import Inbox, Prompt
+from bridle.agent.stdio.inbox import Inbox, Prompt
 from bridle.agent.stdio.output_events import Init
 from bridle.agent.tools.structured_output import StructuredOutput
 from bridle.agent.tools.toolbox import Toolbox

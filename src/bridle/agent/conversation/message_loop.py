@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 
 from bridle.agent.conversation.conversation import Conversation, SkillCall, merge
 from bridle.agent.skills.catalogue import Skills
-from bridle.agent.stdio.input import Prompt
+from bridle.agent.stdio.inbox import Prompt
 from bridle.agent.tools.shell.background import BackgroundTasks
 
 # How long a run waits for background commands after its last answer, as measured with Claude Code.

@@ -9,7 +9,7 @@ from contextlib import aclosing
 
 from bridle.agent.model.api.client_protocol import ModelClient
 from bridle.agent.model.api.credentials import Keys, Missing
-from bridle.agent.model.api.endpoint import Endpoint, HttpEndpoint
+from bridle.agent.model.api.endpoint import Endpoint, HttpEndpoint, selected_cloud
 from bridle.agent.model.api.question import Question
 from bridle.agent.model.api.request_attempts import Attempts
 from bridle.agent.model.api.request_errors import max_retries
@@ -20,10 +20,9 @@ Sleep = Callable[[float], Awaitable[None]]
 
 def connect(keys: Keys | None, environment: Mapping[str, str]) -> ModelClient:
     """Return the client for the endpoint that the environment names."""
-    from bridle.agent.model.clouds import clients
+    if (cloud := selected_cloud(environment)) is not None:
+        from bridle.agent.model.clouds import clients
 
-    cloud = clients.selected_cloud(environment)
-    if cloud is not None:
         return RetryingClient(clients.cloud_endpoint(cloud, environment), environment)
     return RetryingClient(HttpEndpoint(keys or Missing(), environment), environment)
 

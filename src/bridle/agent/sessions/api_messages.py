@@ -30,6 +30,24 @@ class AnswerHead(msgspec.Struct, frozen=True):
         return msgspec.convert(message, cls)
 
 
+class History(msgspec.Struct, frozen=True):
+    """The conversation of a transcript."""
+
+    messages: list[Message] = msgspec.field(default_factory=list)
+    """Valid for the API: roles alternate, every call has a result."""
+    leaf: str | None = None
+    """The id of the last line."""
+    lines: tuple[tuple[str, str], ...] = ()
+    """The id and role of each line with a message, oldest first."""
+    chain: frozenset[str] = frozenset()
+    """The ids of all lines of the conversation; a fork copies these."""
+    title: str | None = None
+    usage: dict[str, object] = msgspec.field(default_factory=dict)
+    """The usage of the last answer."""
+    dropped_tokens: int = 0
+    """How many tokens all compactions have dropped."""
+
+
 NO_RESULT = "The call was interrupted and its result was lost. Check what it did before you rely on it."
 
 _THOUGHTS = ("thinking", "redacted_thinking")

@@ -10,8 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from bridle.agent.model.api.question import Message
-from bridle.agent.sessions.api_messages import as_messages
+from bridle.agent.sessions.api_messages import History, as_messages
 from bridle.agent.sessions.read_transcript import Line, Metadata, decode, last_summary, lines_at, preserved_by
 
 _CHAINED = frozenset({"user", "assistant", "attachment", "system"})
@@ -29,24 +28,6 @@ class _Entry(msgspec.Struct):
     source: str | None = None
     usage: bytes = b"null"
     is_root: bool = False
-
-
-class History(msgspec.Struct, frozen=True):
-    """The conversation of a transcript."""
-
-    messages: list[Message] = msgspec.field(default_factory=list)
-    """Valid for the API: roles alternate, every call has a result."""
-    leaf: str | None = None
-    """The id of the last line."""
-    lines: tuple[tuple[str, str], ...] = ()
-    """The id and role of each line with a message, oldest first."""
-    chain: frozenset[str] = frozenset()
-    """The ids of all lines of the conversation; a fork copies these."""
-    title: str | None = None
-    usage: dict[str, object] = msgspec.field(default_factory=dict)
-    """The usage of the last answer."""
-    dropped_tokens: int = 0
-    """How many tokens all compactions have dropped."""
 
 
 class NotInTranscript(LookupError):

@@ -15,8 +15,8 @@ from pathlib import Path
 import msgspec
 
 from bridle.agent.prompt import git_files
-from bridle.agent.sessions import history, read_transcript, transcript_entries
-from bridle.agent.sessions.history import History, NotInTranscript
+from bridle.agent.sessions import transcript_entries
+from bridle.agent.sessions.api_messages import History
 from bridle.agent.sessions.session import Session, new_uuid
 from bridle.agent.sessions.transcript_entries import Origin
 from bridle.agent.sessions.transcript_file import lock
@@ -138,9 +138,11 @@ def _resume(request: SessionRequest, place: Place, source: Path) -> Session:
 
 
 def _load(request: SessionRequest, source: Path, session_id: str) -> History:
+    from bridle.agent.sessions import history  # late: a new session reads no transcript
+
     try:
         past = history.load(source, until=request.resume_at)
-    except NotInTranscript as error:
+    except history.NotInTranscript as error:
         raise SessionError(f"No message found with message.uuid of: {request.resume_at}", payload=session_id) from error
     return msgspec.structs.replace(past, title=request.name) if request.name else past
 
@@ -150,11 +152,15 @@ def _source(request: SessionRequest, place: Place) -> Path | None:
     if request.resume is not None:
         return _named(request.resume, place)
     if request.continues:
+        from bridle.agent.sessions import read_transcript
+
         return next((path for path in _newest_first(place) if read_transcript.holds_conversation(path)), None)
     return None
 
 
 def _named(name: str, place: Place) -> Path:
+    from bridle.agent.sessions import read_transcript
+
     if is_uuid(name):
         for folder in _folders(place):
             path = folder / f"{name}.jsonl"

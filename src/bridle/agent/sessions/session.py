@@ -13,9 +13,7 @@ from msgspec import UNSET
 
 from bridle.agent.model.api.question import Block, Content
 from bridle.agent.sessions import transcript_entries
-from bridle.agent.sessions.api_messages import AnswerHead
-from bridle.agent.sessions.history import History
-from bridle.agent.sessions.read_transcript import lines_of
+from bridle.agent.sessions.api_messages import AnswerHead, History
 from bridle.agent.sessions.transcript_entries import (
     AttachmentLine,
     BoundaryLine,
@@ -260,6 +258,8 @@ class Session:
 
     def _copy_of(self, source: Path) -> Iterator[bytes]:
         """Yield the lines of a forked conversation, with the id of this session."""
+        from bridle.agent.sessions.read_transcript import lines_of  # late: only a fork reads here
+
         for data in lines_of(source):
             line = _line_of(data, self.history.chain)
             if line is not None:

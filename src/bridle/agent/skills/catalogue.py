@@ -19,8 +19,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from bridle.agent.skills import skill_files
-from bridle.agent.skills.skill_document import Kind, Plugin, Skill, Source, read_skill
-from bridle.agent.skills.skill_files import SkillFile
+from bridle.agent.skills.skill_files import Kind, Plugin, Skill, SkillFile, Source
 from bridle.ground.git_folder import folders_up_to_top
 
 # The description of a skill in the listing for the model.
@@ -131,6 +130,8 @@ class _Reader:
 
     def read(self, kind: Kind, source: Source, files: Iterable[SkillFile], plugin: Plugin | None = None) -> None:
         for file in files:
+            from bridle.agent.skills.skill_document import read_skill  # late: most starts find no skill
+
             skill, warning = read_skill(file, kind, source, plugin)
             if skill is not None:
                 self.skills.append(skill)

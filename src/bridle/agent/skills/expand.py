@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from bridle.agent.skills import frontmatter, skill_files
 from bridle.agent.skills.catalogue import Skills
-from bridle.agent.skills.skill_document import Skill
+from bridle.agent.skills.skill_files import Skill
 from bridle.errors import UserError
 
 RunInline: TypeAlias = Callable[[str], Awaitable[str]]

@@ -3,48 +3,9 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
-from typing import Literal
-
-import msgspec
 
 from bridle.agent.skills import frontmatter, skill_files
-from bridle.agent.skills.skill_files import SkillFile
-
-Source = Literal["user", "project", "plugin"]
-Kind = Literal["skill", "command", "skillset"]
-
-
-class Skill(msgspec.Struct, frozen=True):
-    """A skill, command or skillset."""
-
-    name: str
-    kind: Kind
-    source: Source
-    path: Path
-    folder: Path | None
-    """The directory of its other files; None for a single document."""
-    description: str
-    is_described: bool
-    """Whether it has a description; otherwise its first line is used."""
-    title: str | None = None
-    """A second name, from its `name` field."""
-    argument_hint: str = ""
-    argument_names: tuple[str, ...] = ()
-    allowed_tools: tuple[str, ...] = ()
-    model: str | None = None
-    for_model: bool = True
-    for_user: bool = True
-    members: tuple[str, ...] = ()
-    """The skills of a skillset."""
-    plugin: Path | None = None
-
-
-class Plugin(msgspec.Struct, frozen=True):
-    """A plugin with skills."""
-
-    name: str
-    path: Path
+from bridle.agent.skills.skill_files import Kind, Plugin, Skill, SkillFile, Source
 
 
 def read_skill(

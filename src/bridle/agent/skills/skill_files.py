@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 
@@ -28,6 +29,9 @@ SKILL_FILE = "SKILL.md"
 
 _NAME = r"\w[\w.-]{0,99}"
 
+Source = Literal["user", "project", "plugin"]
+Kind = Literal["skill", "command", "skillset"]
+
 
 class SkillFile(msgspec.Struct, frozen=True):
     """A document and its name, from its path."""
@@ -39,6 +43,38 @@ class SkillFile(msgspec.Struct, frozen=True):
     def is_folder(self) -> bool:
         """Whether it is a SKILL.md, to which the other files of its directory belong."""
         return self.path.name == SKILL_FILE
+
+
+class Skill(msgspec.Struct, frozen=True):
+    """A skill, command or skillset."""
+
+    name: str
+    kind: Kind
+    source: Source
+    path: Path
+    folder: Path | None
+    """The directory of its other files; None for a single document."""
+    description: str
+    is_described: bool
+    """Whether it has a description; otherwise its first line is used."""
+    title: str | None = None
+    """A second name, from its `name` field."""
+    argument_hint: str = ""
+    argument_names: tuple[str, ...] = ()
+    allowed_tools: tuple[str, ...] = ()
+    model: str | None = None
+    for_model: bool = True
+    for_user: bool = True
+    members: tuple[str, ...] = ()
+    """The skills of a skillset."""
+    plugin: Path | None = None
+
+
+class Plugin(msgspec.Struct, frozen=True):
+    """A plugin with skills."""
+
+    name: str
+    path: Path
 
 
 def skills_in(folder: Path) -> list[SkillFile]:

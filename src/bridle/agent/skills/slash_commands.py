@@ -11,7 +11,7 @@ import msgspec
 
 from bridle.agent.skills.catalogue import Skills
 from bridle.agent.skills.expand import RunInline, expand_skill
-from bridle.agent.skills.skill_document import Skill
+from bridle.agent.skills.skill_files import Skill
 from bridle.errors import UserError
 from bridle.ground.suggest import did_you_mean
 

@@ -5,36 +5,15 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
-from collections import deque
-from collections.abc import Callable
 from typing import Any, TypeAlias
 
 import msgspec
 
-from bridle.agent.model.api.question import Content
-from bridle.agent.sessions.api_messages import text_of
+from bridle.agent.stdio.inbox import Inbox, Prompt, Unreadable
 from bridle.wire.events.events import ControlRequest, ControlResponse
 from bridle.wire.events.lines import Lines, Oversize
 
 _CHUNK_BYTES = 256 * 1024
-
-
-class Prompt(msgspec.Struct, frozen=True):
-    """A message of the user."""
-
-    content: Content
-    uuid: str | None = None
-
-    @property
-    def text(self) -> str:
-        """The text of the message, without images and documents."""
-        return text_of(self.content)
-
-
-class Unreadable(msgspec.Struct, frozen=True):
-    """An invalid line; input after it is ignored."""
-
-    reason: str
 
 
 Item: TypeAlias = Prompt | ControlRequest | ControlResponse | Unreadable
@@ -96,37 +75,6 @@ def _excerpt(line: bytes) -> str:
     return line[:200].decode("utf-8", "replace")
 
 
-class Inbox(msgspec.Struct):
-    """Input that was read and not processed yet."""
-
-    messages: deque[Prompt] = msgspec.field(default_factory=deque)
-    on_control: Callable[[ControlRequest], None] | None = None
-    """Called at once, in the event loop."""
-    invalid: Unreadable | None = None
-    """The first invalid line."""
-    at_end: bool = False
-    changed: asyncio.Event = msgspec.field(default_factory=asyncio.Event)
-
-    def put(self, item: Item) -> None:
-        """Add an item; a control request is handled at once."""
-        match item:
-            case Prompt():
-                self.messages.append(item)
-            case ControlRequest():
-                if self.on_control is not None:
-                    self.on_control(item)
-            case Unreadable():
-                self.invalid = self.invalid or item
-            case ControlResponse():
-                pass  # this version sends no control requests to hosts
-        self.changed.set()
-
-    def end(self) -> None:
-        """Mark the end of the input."""
-        self.at_end = True
-        self.changed.set()
-
-
 def listen(inbox: Inbox, loop: asyncio.AbstractEventLoop, *, descriptor: int = 0) -> None:
     """Read a descriptor to its end in a daemon thread."""
     threading.Thread(target=_read_all, args=(inbox, loop, descriptor), name="input", daemon=True).start()
@@ -156,5 +104,12 @@ def _deliver(inbox: Inbox, loop: asyncio.AbstractEventLoop, lines: list[bytes | 
             item: Item | None = Unreadable(f"a line of {line.size_bytes} bytes is too long")
         else:
             item = read_line(line)
-        if item is not None:
-            loop.call_soon_threadsafe(inbox.put, item)
+        match item:
+            case Prompt():
+                loop.call_soon_threadsafe(inbox.add_prompt, item)
+            case ControlRequest():
+                loop.call_soon_threadsafe(inbox.add_control, item.request_id, item.request)
+            case Unreadable():
+                loop.call_soon_threadsafe(inbox.add_invalid, item)
+            case ControlResponse() | None:
+                pass  # this version sends no control requests to hosts

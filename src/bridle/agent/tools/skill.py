@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Awaitable, Callable, Collection
 from typing import ClassVar
 
 import msgspec
 
 from bridle.agent.skills.catalogue import Skills
-from bridle.agent.skills.expand import RunInline, expand_skill
-from bridle.agent.skills.skill_document import Skill
-from bridle.agent.skills.slash_commands import CUTOFF
+from bridle.agent.skills.skill_files import Skill
 from bridle.agent.tools.contract.input_schema import JsonSchema, input_schema
 from bridle.agent.tools.contract.tool import ToolResult, failed_result, rejected_call
 from bridle.errors import UserError
-from bridle.ground.suggest import did_you_mean
 
 
 class SkillInput(msgspec.Struct, frozen=True):
@@ -42,7 +39,7 @@ class SkillTool:
         skills: Skills,
         *,
         session_id: str,
-        inline: RunInline | None = None,
+        inline: Callable[[str], Awaitable[str]] | None = None,
         on_launch: Callable[[Skill], None] | None = None,
         local_commands: Collection[str] = (),
     ) -> None:
@@ -59,6 +56,8 @@ class SkillTool:
         skill = self._skills.find(name)
         if skill is None or not skill.for_model:
             return rejected_call(self._rejection(name, skill))
+        from bridle.agent.skills.expand import expand_skill  # late: most runs call no skill
+
         try:
             text = await expand_skill(
                 skill, request.args, skills=self._skills, session_id=self._session_id, inline=self._inline
@@ -76,6 +75,9 @@ class SkillTool:
             return "Invalid skill format: "
         if name in self._local_commands:
             return f"{name} is a built-in command, not a skill: only the user can run /{name}."
+        from bridle.agent.skills.slash_commands import CUTOFF
+        from bridle.ground.suggest import did_you_mean
+
         hint = did_you_mean(name, [skill.name for skill in self._skills.all() if skill.for_model], cutoff=CUTOFF)
         return f"Unknown skill: {name}" + (f". {hint}" if hint else "")
 

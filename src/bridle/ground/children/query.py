@@ -11,9 +11,9 @@ import os
 import signal
 import subprocess
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 from bridle.errors import ProcessError
 
@@ -26,8 +26,7 @@ REAP_SECONDS = 1.0
 _CHUNK_BYTES = 256 * 1024
 
 
-@dataclass(frozen=True)
-class QueryResult:
+class QueryResult(NamedTuple):
     """The output of a command and how it ended."""
 
     stdout: bytes

@@ -19,6 +19,7 @@ from typing import Any
 
 import pytest
 
+from bridle.agent.model.api.endpoint import selected_cloud
 from bridle.agent.model.api.stream_pieces import AnswerRestarted, AnswerStarted, Retrying, StreamFrame
 from bridle.agent.model.client import RetryingClient, connect
 from bridle.agent.model.clouds import clients
@@ -91,7 +92,7 @@ async def hear(environment: dict[str, str], **fields: Any) -> CollectedAnswer:
         if seconds:
             heard.waits.append(seconds)
 
-    cloud = clients.selected_cloud(environment)
+    cloud = selected_cloud(environment)
     assert cloud is not None
     client = RetryingClient(clients.cloud_endpoint(cloud, environment), environment, sleep=sleep, chance=lambda: 0.0)
     try:
@@ -292,10 +293,10 @@ def test_a_setting_that_vertex_needs_is_named(missing: str) -> None:
 
 
 def test_a_cloud_is_chosen_only_when_it_is_asked_for() -> None:
-    assert clients.selected_cloud({}) is None
-    assert clients.selected_cloud({"CLAUDE_CODE_USE_BEDROCK": "0", "CLAUDE_CODE_USE_VERTEX": ""}) is None
-    assert clients.selected_cloud({"CLAUDE_CODE_USE_VERTEX": "true"}) == "vertex"
-    assert clients.selected_cloud({"CLAUDE_CODE_USE_BEDROCK": "1"}) == "bedrock"
+    assert selected_cloud({}) is None
+    assert selected_cloud({"CLAUDE_CODE_USE_BEDROCK": "0", "CLAUDE_CODE_USE_VERTEX": ""}) is None
+    assert selected_cloud({"CLAUDE_CODE_USE_VERTEX": "true"}) == "vertex"
+    assert selected_cloud({"CLAUDE_CODE_USE_BEDROCK": "1"}) == "bedrock"
 
 
 def test_without_the_official_client_the_remedy_is_to_install_it() -> None:

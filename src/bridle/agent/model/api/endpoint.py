@@ -32,6 +32,13 @@ PATH = "/v1/messages?beta=true"
 ERROR_LIMIT_BYTES = 256 * 1024
 # An answer of 128,000 tokens has about half a megabyte.
 ANSWER_LIMIT_BYTES = 64 * 1024 * 1024
+# The clouds by the variables that select them.
+CLOUDS = {"bedrock": "CLAUDE_CODE_USE_BEDROCK", "vertex": "CLAUDE_CODE_USE_VERTEX"}
+
+
+def selected_cloud(environment: Mapping[str, str]) -> str | None:
+    """Return the cloud that the environment selects, or None."""
+    return next((cloud for cloud, name in CLOUDS.items() if request_body.is_on(environment, name)), None)
 
 
 class StreamOpened(Struct, frozen=True):

@@ -26,7 +26,7 @@ def build_body(
     limit = max_tokens or question.max_tokens or model.max_tokens
     thinking = None if _is_forced(question.tool_choice) else thinking_for(model, question.thinking_tokens, environment)
     effort = effort_for(model, question.effort, environment)
-    cached = not _is_on(environment.get("DISABLE_PROMPT_CACHING"))
+    cached = not is_on(environment, "DISABLE_PROMPT_CACHING")
     return {
         "model": model.id,
         "max_tokens": limit,
@@ -148,5 +148,6 @@ def _blocks(message: Message) -> list[Block]:
     return [{"type": "text", "text": content}] if isinstance(content, str) else list(content or [])
 
 
-def _is_on(text: str | None) -> bool:
-    return (text or "").lower() in ("1", "true", "yes", "on")
+def is_on(environment: Mapping[str, str], name: str) -> bool:
+    """Return whether a variable is set to a word for yes."""
+    return environment.get(name, "").lower() in ("1", "true", "yes", "on")

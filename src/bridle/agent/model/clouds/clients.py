@@ -12,7 +12,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from bridle.agent.model.api import request_body
-from bridle.agent.model.api.endpoint import Endpoint, StreamOpened, WholeMessage, timeouts_from_environment
+from bridle.agent.model.api.endpoint import CLOUDS, Endpoint, StreamOpened, WholeMessage, timeouts_from_environment
 from bridle.agent.model.api.models import BETA_SYSTEM_MESSAGES, Model
 from bridle.agent.model.api.question import Question
 from bridle.agent.model.api.request_errors import RequestError, endpoint_error, from_status
@@ -25,13 +25,7 @@ DEFAULT_AWS_REGION = "us-east-1"
 
 # The documented API versions of the clouds. The official client would send its own newest one.
 _VERSIONS = {"bedrock": "bedrock-2023-05-31", "vertex": "vertex-2023-10-16"}
-_CLOUDS = {"bedrock": "CLAUDE_CODE_USE_BEDROCK", "vertex": "CLAUDE_CODE_USE_VERTEX"}
 _NO_TOKEN = "none"  # noqa: S105  # a placeholder: a gateway adds the real one
-
-
-def selected_cloud(environment: Mapping[str, str]) -> str | None:
-    """Return the cloud that the environment selects; None for none."""
-    return next((cloud for cloud, name in _CLOUDS.items() if _is_on(environment, name)), None)
 
 
 def cloud_endpoint(cloud: str, environment: Mapping[str, str]) -> Endpoint:
@@ -39,7 +33,7 @@ def cloud_endpoint(cloud: str, environment: Mapping[str, str]) -> Endpoint:
     try:
         import anthropic
     except ImportError as error:
-        message = f"{_CLOUDS[cloud]} is set, but the client for it is not installed"
+        message = f"{CLOUDS[cloud]} is set, but the client for it is not installed"
         raise AgentNotReady(message, remedy="Run: pip install 'bridle[cloud]'") from error
     seconds = timeouts_from_environment(environment)
     timeout = anthropic.Timeout(seconds.headers_seconds, connect=seconds.connect_seconds, read=seconds.idle_seconds)
@@ -133,7 +127,7 @@ def _bedrock(
 ) -> tuple[Any, Callable[[str], str]]:
     region = environment.get("AWS_REGION") or environment.get("AWS_DEFAULT_REGION") or DEFAULT_AWS_REGION
     token = environment.get("AWS_BEARER_TOKEN_BEDROCK")
-    if _is_on(environment, "CLAUDE_CODE_SKIP_BEDROCK_AUTH"):
+    if request_body.is_on(environment, "CLAUDE_CODE_SKIP_BEDROCK_AUTH"):
         token = token or _NO_TOKEN
     credentials: dict[str, str] = {"api_key": token} if token else _aws_credentials(environment)
     url = environment.get("ANTHROPIC_BEDROCK_BASE_URL") or None
@@ -158,7 +152,7 @@ def _vertex(anthropic: Any, environment: Mapping[str, str], shared: dict[str, An
     if not project or not region:
         missing = "ANTHROPIC_VERTEX_PROJECT_ID" if not project else "CLOUD_ML_REGION"
         raise UsageError(f"CLAUDE_CODE_USE_VERTEX is set, but {missing} is not", remedy=f"Set {missing}.")
-    token = _NO_TOKEN if _is_on(environment, "CLAUDE_CODE_SKIP_VERTEX_AUTH") else None
+    token = _NO_TOKEN if request_body.is_on(environment, "CLAUDE_CODE_SKIP_VERTEX_AUTH") else None
     url = environment.get("ANTHROPIC_VERTEX_BASE_URL") or None
     client = anthropic.AsyncAnthropicVertex(
         project_id=project, region=region, access_token=token, base_url=url, **shared
@@ -199,7 +193,3 @@ def _connection_kind(error: Exception) -> str:
             return "refused"
         cause = cause.__cause__ or cause.__context__
     return "refused" if "refused" in str(error.__cause__).lower() else "reset"
-
-
-def _is_on(environment: Mapping[str, str], name: str) -> bool:
-    return environment.get(name, "").lower() in ("1", "true", "yes", "on")

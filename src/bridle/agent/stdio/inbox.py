@@ -1,0 +1,64 @@
+"""The queue between standard input and the turns: prompts that were read and not processed yet."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from bridle.agent.model.api.question import Content
+from bridle.agent.sessions.api_messages import text_of
+
+
+class Prompt(msgspec.Struct, frozen=True):
+    """A message of the user."""
+
+    content: Content
+    uuid: str | None = None
+
+    @property
+    def text(self) -> str:
+        """The text of the message, without images and documents."""
+        return text_of(self.content)
+
+
+class Unreadable(msgspec.Struct, frozen=True):
+    """An invalid line; input after it is ignored."""
+
+    reason: str
+
+
+class Inbox(msgspec.Struct):
+    """Input that was read and not processed yet."""
+
+    messages: deque[Prompt] = msgspec.field(default_factory=deque)
+    on_control: Callable[[str, dict[str, Any]], None] | None = None
+    """Handles a control request, by its id and content, at once in the event loop."""
+    invalid: Unreadable | None = None
+    """The first invalid line."""
+    at_end: bool = False
+    changed: asyncio.Event = msgspec.field(default_factory=asyncio.Event)
+
+    def add_prompt(self, prompt: Prompt) -> None:
+        """Queue a message of the user."""
+        self.messages.append(prompt)
+        self.changed.set()
+
+    def add_control(self, request_id: str, request: dict[str, Any]) -> None:
+        """Handle a control request."""
+        if self.on_control is not None:
+            self.on_control(request_id, request)
+        self.changed.set()
+
+    def add_invalid(self, line: Unreadable) -> None:
+        """Record an invalid line; the first one is reported."""
+        self.invalid = self.invalid or line
+        self.changed.set()
+
+    def end(self) -> None:
+        """Mark the end of the input."""
+        self.at_end = True
+        self.changed.set()
