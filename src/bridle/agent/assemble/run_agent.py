@@ -21,7 +21,7 @@ from bridle.agent.conversation.message_loop import COMMANDS, MessageLoop
 from bridle.agent.conversation.model_requests import ModelRequests
 from bridle.agent.conversation.model_setup import ConversationOptions, Limits, ModelSetup, PromptSource
 from bridle.agent.model.api import credentials, models
-from bridle.agent.model.api.client_protocol import ModelClient
+from bridle.agent.model.api.stream_pieces import ModelClient
 from bridle.agent.permissions.decide import bypass_refusal
 from bridle.agent.permissions.rules.policy import Policy
 from bridle.agent.permissions.rules.syntax import parse_rules

@@ -10,7 +10,6 @@ from typing import Literal
 
 import msgspec
 
-from bridle.agent.compaction.summary_text import extract_summary, opening_message
 from bridle.agent.compaction.window import Window, estimate, plan, summary_request, threshold
 from bridle.agent.model.api.question import Message
 from bridle.agent.sessions.api_messages import add
@@ -114,6 +113,8 @@ class Compactor:
         planned = plan(messages, window)
         if len(planned.older) < 2:
             return NotCompacted(TOO_FEW)
+        from bridle.agent.compaction.summary_text import extract_summary, opening_message
+
         started = now()
         try:
             summary = extract_summary(await _ask(planned.older, window, ask, instructions))

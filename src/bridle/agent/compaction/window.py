@@ -8,7 +8,6 @@ from typing import Any
 
 import msgspec
 
-from bridle.agent.compaction.summary_text import INSTRUCTION
 from bridle.agent.model.api.question import Block, Message
 from bridle.agent.sessions.api_messages import add, block_type, blocks_of, repair, text_block
 
@@ -76,6 +75,8 @@ def summary_request(
     messages = list(older)
     if limit_tokens is not None:
         messages = _newest(messages, limit_tokens)
+    from bridle.agent.compaction.summary_text import INSTRUCTION  # late: most conversations stay short
+
     text = INSTRUCTION
     if instructions.strip():
         text += f"\n\nThe user also wants this of the summary:\n{instructions.strip()}"

@@ -11,7 +11,6 @@ import msgspec
 from bridle.agent.compaction.compact_history import TOO_FEW, Compacted, Compactor, NotCompacted, Trigger, record
 from bridle.agent.compaction.window import Window, plan, used
 from bridle.agent.conversation.message_log import MessageLog
-from bridle.agent.model.api.client_protocol import ModelClient
 from bridle.agent.model.api.models import Model
 from bridle.agent.model.api.question import Question, Usage
 from bridle.agent.model.api.stream_pieces import (
@@ -20,6 +19,7 @@ from bridle.agent.model.api.stream_pieces import (
     AnswerRestarted,
     AnswerStarted,
     BlockFinished,
+    ModelClient,
 )
 from bridle.agent.sessions.api_messages import AnswerHead, block_type
 from bridle.agent.stdio.output_events import (

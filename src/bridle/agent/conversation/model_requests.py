@@ -10,10 +10,9 @@ from bridle.agent.conversation.compact import LogCompaction, ask_for_text
 from bridle.agent.conversation.message_log import MessageLog
 from bridle.agent.conversation.model_setup import ConversationOptions, ModelSetup, PromptSource, RequestHead
 from bridle.agent.conversation.turn_result import Totals
-from bridle.agent.model.api.client_protocol import ModelClient
 from bridle.agent.model.api.models import Model, resolve_model
 from bridle.agent.model.api.question import Message, Question, Usage
-from bridle.agent.model.api.stream_pieces import AnswerPiece
+from bridle.agent.model.api.stream_pieces import AnswerPiece, ModelClient
 from bridle.agent.sessions.api_messages import blocks_of
 from bridle.agent.tools.toolbox import Toolbox
 

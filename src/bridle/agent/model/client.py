@@ -7,13 +7,12 @@ import random
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import aclosing
 
-from bridle.agent.model.api.client_protocol import ModelClient
 from bridle.agent.model.api.credentials import Keys, Missing
 from bridle.agent.model.api.endpoint import Endpoint, HttpEndpoint, selected_cloud
 from bridle.agent.model.api.question import Question
 from bridle.agent.model.api.request_attempts import Attempts
 from bridle.agent.model.api.request_errors import max_retries
-from bridle.agent.model.api.stream_pieces import AnswerPiece
+from bridle.agent.model.api.stream_pieces import AnswerPiece, ModelClient
 
 Sleep = Callable[[float], Awaitable[None]]
 

@@ -15,7 +15,6 @@ import msgspec
 
 from bridle.errors import DiskError
 from bridle.ground import disk
-from bridle.ground.frontmatter import split_frontmatter
 
 # A file and four levels of imports, as in Claude Code.
 IMPORT_DEPTH = 5
@@ -91,7 +90,7 @@ class _Reader:
     def add_all(self, paths: Iterable[Path], kind: str) -> None:
         """Read rules, except those that are limited to certain paths."""
         for path in paths:
-            parts = split_frontmatter(_read(path) or "")
+            parts = _split_frontmatter(_read(path) or "")
             if parts is None or not re.search(r"(?m)^paths\s*:", parts[0]):
                 self.add(path, kind)
 
@@ -108,7 +107,7 @@ class _Reader:
         self._seen.add(real)
         self._left_bytes -= len(text)
         plain = _without_comments(text)
-        parts = split_frontmatter(plain)
+        parts = _split_frontmatter(plain)
         shown = (plain if parts is None else parts[1]).strip()
         if shown:
             self.files.append(Instructions(path, kind, shown))
@@ -140,6 +139,12 @@ def imports(text: str) -> Iterator[str]:
         name = match[1].replace("\\ ", " ").partition("#")[0].rstrip(".,;:!?)")
         if name.startswith(("./", "../", "~/", "/")) or re.match(r"[A-Za-z0-9._-]", name):
             yield name
+
+
+def _split_frontmatter(text: str) -> tuple[str, str] | None:
+    from bridle.ground.frontmatter import split_frontmatter  # late: most folders have no instructions
+
+    return split_frontmatter(text)
 
 
 def _without_comments(text: str) -> str:

@@ -14,7 +14,6 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from bridle.agent.model.api import stored_token
 from bridle.agent.model.api.error_texts import not_logged_in
 from bridle.errors import ModelFailure
 
@@ -66,8 +65,7 @@ def find(
         return Fixed(NO_SOURCE, Credential(_bearer(token)), has_key=False)
     if oauth := _variable("CLAUDE_CODE_OAUTH_TOKEN", environment):
         return Fixed(NO_SOURCE, Credential(_bearer(oauth), (OAUTH_BETA,)), has_key=False)
-    stored = stored_token.load(home)
-    return None if stored is None else _from_stored(stored)
+    return _stored(home)
 
 
 class Fixed(Struct, frozen=True):
@@ -163,7 +161,12 @@ def _helper_failure(reason: str) -> ModelFailure:
     return ModelFailure(f"apiKeyHelper failed: {reason}", error="authentication_failed")
 
 
-def _from_stored(stored: stored_token.StoredToken) -> Keys:
+def _stored(home: Path) -> Keys | None:
+    from bridle.agent.model.api import stored_token  # late: a variable is the common way
+
+    stored = stored_token.load(home)
+    if stored is None:
+        return None
     match stored.kind:
         case "key":
             return Fixed("/login managed key", Credential(_key(stored.token)), has_key=True)

@@ -1,12 +1,14 @@
-"""The pieces of an answer, which the model layer yields to the conversation."""
+"""The pieces of an answer, and the interface of the client that yields them to the conversation."""
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from collections.abc import AsyncIterator
+from typing import Any, Protocol, TypeAlias
 
 from msgspec import Struct
 
 from bridle.agent.model.api.models import Model
+from bridle.agent.model.api.question import Question
 
 UNPARSED = "__unparsedToolInput"
 """The only key of a tool input that was not a JSON object."""
@@ -110,3 +112,13 @@ AnswerPiece: TypeAlias = (
     | AnswerBroken
     | ModelFallback
 )
+
+
+class ModelClient(Protocol):
+    """A client of a model; the client itself is imported after the first event is printed."""
+
+    def answer(self, question: Question) -> AsyncIterator[AnswerPiece]:
+        """Send a question and yield the pieces of its answer; raise ModelFailure if it fails."""
+
+    async def close(self) -> None:
+        """Close all connections."""
