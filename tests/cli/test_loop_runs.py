@@ -6,6 +6,8 @@ import json
 import subprocess
 from pathlib import Path
 
+import pytest
+
 from tests.fixtures.bridle_program import BRIDLE
 from tests.loop.fixtures.fake_agent import LIMIT_SECONDS, Loop, loop
 from tests.run.fixtures.fake_agent import eventually
@@ -49,6 +51,22 @@ def test_a_folder_of_runs_that_somebody_chose_is_used_by_all_commands(tmp_path: 
     assert (tmp_path / "runs" / json.loads(done.stdout)["run"] / "run.json").is_file()
     assert not (here.folder / ".a5c").exists()
     assert here.bridle("status", "--json", **chosen).stdout == done.stdout
+
+
+@pytest.mark.parametrize("command", ["status", "resume", "retry"])
+def test_a_run_of_another_process_is_refused_with_the_commands_for_it(tmp_path: Path, command: str) -> None:
+    here = loop(tmp_path, PLAN, WORKS)
+    (here.folder / "process.py").write_text("async def process(inputs, ctx): return await ctx.breakpoint(inputs)\n")
+    (here.folder / "inputs.json").write_text('{"plan": "of another process"}')
+    entry = ("--entry", "process.py#process", "--inputs", "inputs.json", "--run-id", "other")
+    created = here.bridle("run:create", "--process-id", "p", *entry)
+    assert created.returncode == 0, created.stderr
+    done = here.bridle(command, *(["One"] if command == "retry" else []), "other")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "run other is not a run of the loop, but of the process p" in done.stderr
+    assert "bridle run:status other" in done.stderr
+    assert here.bridle("run:status", "other").returncode == 0
+    assert here.bridle("drive", "other").returncode == 4
 
 
 def test_where_there_is_no_run_the_message_says_where_it_looked(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import shutil
 import signal
@@ -10,6 +11,12 @@ from pathlib import Path
 
 import pytest
 
+from bridle.journal.stores.file_store import FileStore
+from bridle.loop.control.current_state import read_receipt, replay_receipt
+from bridle.loop.control.runs import RunEnd, check_start, create, drive_run
+from bridle.loop.plan.read_plan import read_plan
+from bridle.loop.process.receipt import Receipt
+from bridle.loop.settings.model import Settings
 from tests.fixtures.bridle_program import BRIDLE
 from tests.loop.fixtures.fake_agent import LIMIT_SECONDS, loop
 from tests.loop.fixtures.loop_commands import ONE, TWO, WORKS, agrees, receipt, run, trailers, verdicts
@@ -99,8 +106,8 @@ def test_uncommitted_changes_are_kept_where_the_person_allows_them(tmp_path: Pat
     assert (here.folder / "mine").read_text() == "b"
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_an_interrupted_run_leaves_no_process_and_resume_goes_on(tmp_path: Path, number: signal.Signals) -> None:
+@pytest.mark.parametrize("numbers", [[signal.SIGINT], [signal.SIGTERM], [signal.SIGINT, signal.SIGINT]])
+def test_an_interrupted_run_leaves_no_process_and_resume_goes_on(tmp_path: Path, numbers: list[signal.Signals]) -> None:
     agent = """
     open("half", "w").close()
     open(os.path.join(os.path.dirname(calls), "pid"), "w").write(str(os.getpid()))
@@ -118,7 +125,8 @@ def test_an_interrupted_run_leaves_no_process_and_resume_goes_on(tmp_path: Path,
     )
     noted = here.beside / "pid"
     eventually(lambda: noted.exists() and noted.read_text())
-    child.send_signal(number)
+    for number in numbers:
+        child.send_signal(number)
     said, _ = child.communicate(timeout=LIMIT_SECONDS)
     assert child.returncode == 130
     assert json.loads(said)["resume"].startswith("bridle resume ")
@@ -257,3 +265,25 @@ def test_resume_without_any_run_is_wrong_usage(tmp_path: Path) -> None:
     here = loop(tmp_path, ONE, WORKS)
     assert here.bridle("resume").returncode == 2
     assert here.bridle("status").returncode == 2
+
+
+def test_the_driver_reports_the_receipt_that_a_replay_of_the_journal_returns(tmp_path: Path) -> None:
+    agent = """
+    if number == 1: answer["question"] = "Which colour?"
+    elif task == "Two": open("two", "w").close()
+    """
+    here = loop(tmp_path, "# Two\n\n## One\nCheck: `test -f one`\n\n## Two\nCheck: `test -f two`\n", agent)
+    receipts: list[Receipt] = []
+
+    async def drive() -> RunEnd:
+        plan, settings, environment = read_plan("PLAN.md", here.folder, Settings()), Settings(), here.environment()
+        request = await check_start(here.folder, plan, settings, environment)
+        run = await create(request, here.folder / ".a5c/runs", environment)
+        return await drive_run(run, environment, lambda _line: None, on_receipt=receipts.append)
+
+    end = asyncio.run(drive())
+    store = FileStore(here.folder / ".a5c/runs" / end.receipt.run)
+    assert receipts[-1] == replay_receipt(store)
+    assert end.receipt == read_receipt(store.run)
+    assert [task.verdict for task in end.receipt.tasks] == ["needs you", "done"]
+    assert [receipt.iterations for receipt in receipts[:1] + receipts[-1:]] == [0, 2]

@@ -6,8 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from bridle.errors import UsageError
+from bridle.journal.stores.store import Store
 from bridle.loop.plan.model import Plan
 from bridle.loop.settings.model import Settings
+
+PROCESS_ID = "bridle/loop"
 
 
 @dataclass(frozen=True)
@@ -56,6 +60,18 @@ class RunInputs:
         )
 
 
-def read_inputs(document: object) -> RunInputs | None:
-    """Decode the inputs of a run; None where it is not a run of the loop."""
-    return RunInputs.from_json(document) if isinstance(document, Mapping) and "plan" in document else None
+def is_loop_run(store: Store) -> bool:
+    """Return whether a run is one of the loop, not of another process."""
+    return store.metadata().get("processId") == PROCESS_ID
+
+
+def read_inputs(store: Store) -> RunInputs:
+    """Decode the inputs of a run; raise UsageError if it is not one of the loop."""
+    inputs = store.inputs()
+    if not is_loop_run(store) or not isinstance(inputs, Mapping):
+        run_id, process_id = store.metadata().get("runId"), store.metadata().get("processId")
+        raise UsageError(
+            f"run {run_id} is not a run of the loop, but of the process {process_id}",
+            remedy=f"Show it with: bridle run:status {run_id}. Continue it with: bridle drive {run_id}",
+        )
+    return RunInputs.from_json(inputs)

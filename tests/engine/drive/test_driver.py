@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from bridle.engine.drive.command_performer import SHOWN_CHARACTERS
-from bridle.engine.drive.performer import Job
+from bridle.engine.drive.performer import Job, Unperformed
 from bridle.engine.entries import effect_attempts
 from bridle.errors import DiskError, LockHeld, ProcessDiverged, RunNotFound, UsageError
 from bridle.ground.lock import FileLock
@@ -646,3 +646,57 @@ def test_the_first_worked_process_of_the_docs_is_driven_to_its_end(tmp_path: Pat
     assert driven.drive(breakpoints="approve").status == "completed"
     assert driven.output() == {"plan": "1. Do it.", "rounds": 2}
     assert "The reviewer said: ['a typo']" in driven.agent.starts[3]["argv"][-1]
+
+
+def test_a_process_that_reports_its_state_is_not_replayed_for_it(tmp_path: Path) -> None:
+    driven = new_drive(
+        tmp_path,
+        """
+        async def process(inputs, ctx):
+            done = []
+            ctx.report_state = lambda: list(done)
+            for command in ("true", "false"):
+                done.append((await ctx.task(shell, {"command": command}))["exitCode"])
+            await ctx.breakpoint({"question": "Again?"}, label="again")
+            return done
+        """,
+    )
+    states: list[list[int]] = []
+    waiting = driven.drive(on_process_state=states.append)
+    assert (waiting.status, waiting.process_state) == ("waiting", [0, 1])
+    completed = driven.drive(breakpoints="approve", on_process_state=states.append)
+    assert (completed.status, completed.process_state) == ("completed", [0, 1])
+    assert states == [[], [0], [0, 1], [0, 1], [0, 1]]
+
+
+def test_a_state_is_not_returned_once_the_process_has_results_that_it_has_not_received(tmp_path: Path) -> None:
+    class Line:
+        may_repeat = True
+        up_began, was_iterated = asyncio.Event(), asyncio.Event()
+
+        async def perform(self, job: Job) -> Posted | Unperformed:
+            if job.task["words"] == "down":
+                await self.up_began.wait()
+                return Unperformed("unusable", UsageError("the line is down"))
+            self.up_began.set()
+            await self.was_iterated.wait()  # so that its result comes after the last iteration
+            return Posted(OK, value=1, started_at="x", finished_at="x")
+
+        async def clear(self, job: Job) -> None: ...
+
+    def note(state: str) -> None:
+        states.append(state)
+        if len(states) == 2:
+            Line.was_iterated.set()
+
+    driven = new_drive(
+        tmp_path,
+        """
+        async def process(inputs, ctx):
+            ctx.report_state = lambda: "both wait"
+            return await ctx.parallel.map(("down", "up"), lambda w: ctx.task(free, {"kind": "line", "words": w}))
+        """,
+    )
+    states: list[str] = []
+    stopped = driven.drive(performers={"line": Line()}, on_process_state=note)
+    assert (stopped.status, stopped.process_state, states) == ("unusable", None, ["both wait"] * 2)

@@ -24,7 +24,7 @@ from bridle.journal.stores.file_store import FileStore
 from bridle.journal.stores.find_run import LAST, runs_folder
 from bridle.loop.control.announce_agents import describe_agents
 from bridle.loop.control.current_state import read_receipt
-from bridle.loop.control.runs import PROCESS_ID, RunEnd, RunRequest, RunStatus, create, drive_run
+from bridle.loop.control.runs import RunEnd, RunRequest, RunStatus, create, drive_run
 from bridle.loop.plan.tick_boxes import tick
 from bridle.loop.process.receipt import Receipt
 from bridle.loop.process.task_state import VERIFIED
@@ -44,11 +44,6 @@ def say(line: str) -> None:
 def find_run(argument: str | None) -> Path:
     """Return the folder of the run that the user named, or of the last one."""
     return chosen_run(argument or LAST, None)
-
-
-def is_loop(run: Path) -> bool:
-    """Return whether a run is one of the loop, not of another process."""
-    return FileStore(run).metadata().get("processId") == PROCESS_ID
 
 
 RESUME = "bridle resume"
@@ -131,8 +126,8 @@ def show(receipt: Receipt, reason: str, *, as_json: bool) -> None:
 
 def _tick(run: Path, receipt: Receipt) -> None:
     """Tick the verified tasks in the plan's file if the settings say so."""
-    inputs = read_inputs(FileStore(run).inputs())
-    if inputs is not None and inputs.settings.tick and inputs.plan.path is not None:
+    inputs = read_inputs(FileStore(run))
+    if inputs.settings.tick and inputs.plan.path is not None:
         tick(Path(inputs.plan.path), [task.title for task in receipt.tasks if task.verdict in VERIFIED])
 
 
@@ -154,8 +149,8 @@ def _runs_of(repository: Path, environment: Mapping[str, str]) -> Path:
 def _addresses(run: Path) -> Sequence[str]:
     """Return the addresses to notify; none for a run that has completed already."""
     store = FileStore(run)
-    inputs = read_inputs(store.inputs())
-    if store.standing().end == COMPLETED or inputs is None:
+    inputs = read_inputs(store)
+    if store.standing().end == COMPLETED:
         return ()
     return load_settings(Path(inputs.repository), bridle_home(os.environ)).notify
 
@@ -174,13 +169,15 @@ def _print_coloured(receipt: Receipt, reason: str) -> None:
 async def _drive_with_display(run: Path, environment: Mapping[str, str], *, with_hooks: bool) -> RunEnd:
     """Drive the run and show its progress."""
     async with _working_copy(run), display_for(run, environment) as display:
-        return await drive_run(run, environment, display.say, with_hooks=with_hooks, watch=display.watch)
+        return await drive_run(
+            run, environment, display.say, with_hooks=with_hooks, watch=display.watch, on_receipt=display.show_receipt
+        )
 
 
 def _working_copy(run: Path) -> AbstractAsyncContextManager[None]:
     """Lock the working copy, if the run works in it."""
     store = FileStore(run)
-    inputs = read_inputs(store.inputs())
-    if store.standing().end == COMPLETED or inputs is None or inputs.settings.uses_worktrees:
+    inputs = read_inputs(store)
+    if store.standing().end == COMPLETED or inputs.settings.uses_worktrees:
         return nullcontext()
     return hold_working_copy(Path(inputs.repository), run.name)

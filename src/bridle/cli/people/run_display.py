@@ -6,7 +6,7 @@ import asyncio
 import os
 import sys
 from collections.abc import Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Protocol, Self
@@ -14,12 +14,11 @@ from typing import TYPE_CHECKING, Protocol, Self
 from bridle.cli.people.keyboard import keys
 from bridle.errors import Error
 from bridle.ground import clock
-from bridle.ground.threads import in_thread, wait_uncancelled
 from bridle.journal.stores.file_store import FileStore
 from bridle.loop.control import usage_limit_waits
-from bridle.loop.control.current_state import replay_receipt
+from bridle.loop.process.receipt import Receipt
 from bridle.loop.progress_events import AgentPrinted, Progress
-from bridle.loop.run_inputs import RunInputs, read_inputs
+from bridle.loop.run_inputs import read_inputs
 from bridle.views.terminal.escape_controls import escape_unprintable
 from bridle.views.terminal.run_lines import RunPrinter, format_wait
 from bridle.views.terminal.run_screen import SPINS, RunScreen
@@ -33,9 +32,6 @@ if TYPE_CHECKING:
     from bridle.wire.record.record import Record
 
 SKIP_KEY = "s"
-# A long journal takes a while to read: wait ten times as long before reading it again.
-READ_PAUSE_FACTOR = 10
-
 # How often a run without a live view is checked for a wait, the shortest of which takes seconds.
 WAIT_POLL_SECONDS = 1.0
 
@@ -51,6 +47,10 @@ class RunDisplay(Protocol):
         """Show a progress event."""
         ...
 
+    def show_receipt(self, receipt: Receipt) -> None:
+        """Show the present state of the run."""
+        ...
+
     async def __aenter__(self) -> Self: ...
 
     async def __aexit__(
@@ -60,18 +60,11 @@ class RunDisplay(Protocol):
 
 def display_for(run: Path, environment: Mapping[str, str]) -> RunDisplay:
     """Return a live display if stderr is a terminal, else one that prints lines."""
-    inputs = read_inputs(FileStore(run).inputs())
-    titles = () if inputs is None else tuple(task.title for task in inputs.plan.tasks)
-    mask = Mask(secret_values(environment))
+    inputs = read_inputs(FileStore(run))
+    folders = (Path(inputs.repository), *(Path(folder) for folder in inputs.worktrees))
+    titles = tuple(task.title for task in inputs.plan.tasks)
     is_live = sys.stderr.isatty() and os.environ.get("TERM", "dumb") != "dumb"
-    return (LiveDisplay if is_live else LineDisplay)(run, _folders(run, inputs), titles, mask)
-
-
-def _folders(run: Path, inputs: RunInputs | None) -> tuple[Path, ...]:
-    """List the folders that the run works in: the repository, its worktree, and one for each worker."""
-    if inputs is None:
-        return (run,)
-    return (Path(inputs.repository), *(Path(folder) for folder in inputs.worktrees))
+    return (LiveDisplay if is_live else LineDisplay)(run, folders, titles, Mask(secret_values(environment)))
 
 
 def _is_parallel(folders: tuple[Path, ...]) -> bool:
@@ -100,6 +93,9 @@ class LineDisplay:
     def watch(self, progress: Progress) -> None:
         """Show a progress event."""
         self._printer.print(progress)
+
+    def show_receipt(self, _receipt: Receipt) -> None:
+        """Print nothing: each event has its line already."""
 
     async def __aenter__(self) -> Self:
         self._ticking = asyncio.create_task(self._print_waits())
@@ -138,8 +134,7 @@ class LiveDisplay:
             shows_tools=False,
             is_parallel=_is_parallel(folders),
         )
-        self._seen = -1
-        self._next_read = 0.0
+        self._has_receipt = False
         self._console: Console | None = None
         self._live: Live | None = None
         self._ticking: asyncio.Task[None] | None = None
@@ -155,6 +150,14 @@ class LiveDisplay:
         if not isinstance(progress, AgentPrinted):
             self._printer.print(progress)
 
+    def show_receipt(self, receipt: Receipt) -> None:
+        """Show the present state of the run."""
+        if not self._has_receipt:
+            self._screen.set_elapsed(receipt.seconds, now=clock.now().timestamp())
+            self._has_receipt = True
+        with suppress(Error):  # the driver meets the same error and reports it
+            self._screen.set_receipt(receipt, usage_limit_waits.current(self._store))
+
     async def __aenter__(self) -> Self:
         from rich.console import Console
         from rich.live import Live
@@ -163,7 +166,7 @@ class LiveDisplay:
         self._live = self._stack.enter_context(Live(console=self._console, auto_refresh=False, transient=True))
         if self._stack.enter_context(keys(self._press)):
             self._screen.key = f"press {SKIP_KEY} to try now"
-        self._ticking = asyncio.create_task(self._tick())
+        self._ticking = asyncio.create_task(self._redraw())
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -173,28 +176,10 @@ class LiveDisplay:
         self._live = None
         self._stack.close()
 
-    async def _tick(self) -> None:
-        """Redraw until the run is over; read the journal when it has grown."""
+    async def _redraw(self) -> None:
         while True:
-            await self._read_journal()
             self._draw()
             await asyncio.sleep(1 / SPINS)
-
-    async def _read_journal(self) -> None:
-        started = clock.monotonic()
-        try:
-            seq = self._store.standing().seq
-            if seq != self._seen and started >= self._next_read:
-                receipt = await wait_uncancelled(
-                    in_thread(lambda: replay_receipt(self._store), name="replaying the run")
-                )
-                if self._seen < 0:
-                    self._screen.set_elapsed(receipt.seconds, now=clock.now().timestamp())
-                self._screen.set_receipt(receipt, usage_limit_waits.current(self._store))
-                self._seen = seq
-                self._next_read = clock.monotonic() + READ_PAUSE_FACTOR * (clock.monotonic() - started)
-        except Error:
-            return  # the driver meets the same error and reports it; the view stays as it is
 
     def _draw(self) -> None:
         from bridle.views.terminal.rich_text import to_rich_text

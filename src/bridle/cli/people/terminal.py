@@ -113,15 +113,23 @@ def run_interruptible(work: Coroutine[Any, Any, T]) -> T | None:
 
 
 async def until_signalled(work: Coroutine[Any, Any, T]) -> T | None:
-    """Await a coroutine; SIGINT, SIGTERM and SIGHUP cancel it, and then return None once it has cleaned up."""
+    """Await a coroutine; SIGINT, SIGTERM and SIGHUP cancel it, and then return None once it has cleaned up.
+
+    A second signal cancels the cleanup too: agents get no more time to end by themselves, and are killed.
+    """
     import asyncio
     import signal
 
     task = asyncio.ensure_future(work)
-    loop = asyncio.get_running_loop()
+    loop, waiting = asyncio.get_running_loop(), asyncio.current_task()
+
+    def interrupt() -> None:
+        for running in asyncio.all_tasks() - {waiting} if task.cancelling() else {task}:
+            running.cancel()
+
     numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
     for number in numbers:
-        loop.add_signal_handler(number, task.cancel)
+        loop.add_signal_handler(number, interrupt)
     try:
         await asyncio.wait({task})
     finally:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -99,6 +99,8 @@ class DriveResult:
     """Effects of kinds without a performer; another program must post their results."""
     error: Error | None = None
     """The limit that was reached, or why the agent cannot be used."""
+    process_state: Any = None
+    """What the process reports about itself; None if results have arrived that it has not received."""
 
 
 class Driver:
@@ -114,10 +116,11 @@ class Driver:
         environment: Mapping[str, str],
         say: Say = lambda _line: None,
         performers: Mapping[str, Performer] | None = None,
+        on_process_state: Callable[[Any], None] = lambda _state: None,
     ) -> None:
         mask = Mask(secret_values(environment))
         self._say: Say = lambda line: say(mask.apply(line))
-        self._folder, self._options = folder, options
+        self._folder, self._options, self._on_process_state = folder, options, on_process_state
         self._open_store = open_store
         self._store = open_store()
         # A separate store, since it is used on another thread.
@@ -154,11 +157,13 @@ class Driver:
             if lock.predecessor is not None:
                 self._say(f"the last driver of this run (process {lock.predecessor.pid}) was killed; continuing")
                 await self._worktrees.sweep({effect.effect_id for effect in state.resolved})
-            return await self._run()
+            result = await self._run()
         finally:
             await wait_uncancelled(asyncio.ensure_future(self._effects.cancel_all()))
             self._engine.close()
             lock.release()
+        is_current = _ids(result.iteration) <= self._version().pending
+        return replace(result, process_state=result.iteration.process_state) if is_current else result
 
     async def _lock(self) -> FileLock:
         """Take the lock that allows one driver; wait while the children of a killed driver are being stopped."""
@@ -215,6 +220,8 @@ class Driver:
                 self._say(warning)
         self._recorded_starts &= _ids(report)
         await self._effects.cancel_except(_ids(report))
+        if report.process_state is not None:
+            self._on_process_state(report.process_state)
         return report
 
     def _attempt_of(self, action: Action) -> int | None:
@@ -352,11 +359,22 @@ async def drive(
     environment: Mapping[str, str] | None = None,
     say: Say = lambda _line: None,
     performers: Mapping[str, Performer] | None = None,
+    on_process_state: Callable[[Any], None] = lambda _state: None,
 ) -> DriveResult:
-    """Drive a run; `performers` adds or replaces kinds of effects."""
+    """Drive a run; `performers` adds or replaces kinds of effects.
+
+    `on_process_state` is called with what the process reports about itself after each iteration.
+    """
     variables = os.environ if environment is None else environment
     driver = Driver(
-        open_store, folder, hooks, options or DriveOptions(), environment=variables, say=say, performers=performers
+        open_store,
+        folder,
+        hooks,
+        options or DriveOptions(),
+        environment=variables,
+        say=say,
+        performers=performers,
+        on_process_state=on_process_state,
     )
     return await driver.drive()
 

@@ -171,7 +171,9 @@ class Engine:
             if attempt is not None:
                 writer.append(effect_attempts.STARTED, effect_attempts.started_data(action.effect, attempt))
         status, reason = iteration_report.waiting_status(actions)
-        return self._report(number, status, reason, actions=actions, warnings=warnings)
+        return self._report(
+            number, status, reason, actions=actions, warnings=warnings, process_state=replay.process_state
+        )
 
     def _completed(
         self, replay: Replay, writer: Writer, state: State, number: int, warnings: tuple[str, ...]
@@ -183,7 +185,7 @@ class Engine:
             return self._failed(not_json, writer, state, number, warnings)
         writer.append(RUN_COMPLETED, {"outputRef": output_ref})
         self.close()
-        return self._report_completed(number, warnings)
+        return self._report_completed(number, warnings)._replace(process_state=replay.process_state)
 
     def _failed(
         self, error: BaseException, writer: Writer, state: State, number: int, warnings: tuple[str, ...]

@@ -94,6 +94,8 @@ class Iteration(NamedTuple):
     warnings: tuple[str, ...] = ()
     """Messages for the user, such as errors of tasks that the process did not await."""
     hook_status: str = "skipped"
+    process_state: Any = None
+    """What the process reports about itself through `ctx.report_state`; None once the run has ended otherwise."""
 
     @property
     def until_ms(self) -> int | None:

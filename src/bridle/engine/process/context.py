@@ -69,6 +69,8 @@ class Context:
         self._source = source
         self.run_id = run_id
         self.parallel = Parallel()
+        self.report_state: Callable[[], Any] | None = None
+        """A function of the process that returns its present state, for the driver; set by Bridle's own processes."""
 
     def task(
         self, task: DefinedTask, args: Any = None, *, label: str | None = None, key: str | None = None

@@ -34,6 +34,7 @@ class Replay:
         self._loop = ReplayLoop()
         self._main: asyncio.Task[Any] | None = None
         self.answers = Answers(run, self._loop, self.recording, now)
+        self._context = Context(self.answers, run.run_id)
 
     def catch_up(self, store: RecordReader, writer: IdSource, state: State) -> None:
         """Deliver new results and run until idle; raise ProcessDiverged if a request differs from the recorded one."""
@@ -42,8 +43,7 @@ class Replay:
         with self.process.active(), self._loop.running():
             self.recording.update(state)
             if self._main is None:
-                context = Context(answers, self._run.run_id)
-                self._main = self._loop.create_task(self.process.function(self._run.inputs, context))
+                self._main = self._loop.create_task(self.process.function(self._run.inputs, self._context))
                 self._loop.run_until_idle()
             for item in self.recording.new_results(state):
                 if answers.is_stopped:
@@ -67,6 +67,11 @@ class Replay:
         """Return the return value of the process."""
         assert self._main is not None  # noqa: S101  # for the type checker: read only after the process has returned
         return self._main.result()
+
+    @property
+    def process_state(self) -> Any:
+        """Return the present state of a process that reports it, else None."""
+        return None if self._context.report_state is None else self._context.report_state()
 
     @property
     def error(self) -> BaseException | None:

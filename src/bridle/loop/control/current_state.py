@@ -6,27 +6,21 @@ every replay; the process stops at the first effects that have none.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
-from bridle.engine.process.define_task import Registry
-from bridle.engine.process.load_process import Process
+from bridle.engine.process.load_process import load_built_in
 from bridle.engine.replay.answers import Run
 from bridle.engine.replay.replay import Replay
-from bridle.errors import UsageError
 from bridle.ground import clock, ids
 from bridle.journal.format.entries import Effect
-from bridle.journal.format.state import State
 from bridle.journal.stores.file_store import FileStore
 from bridle.loop.control import pauses, usage_limit_waits
-from bridle.loop.process import ralph
-from bridle.loop.process.ralph import Loop
 from bridle.loop.process.receipt import Receipt, Waiting
+from bridle.loop.run_inputs import PROCESS_ID, read_inputs
 
 
 def read_receipt(run: Path) -> Receipt:
@@ -62,46 +56,16 @@ def with_effect_ids(receipt: Receipt, pending: Iterable[Effect]) -> Receipt:
 
 def replay_receipt(store: FileStore) -> Receipt:
     """Return the receipt as the process knows it. Must not be called while an event loop runs in this thread."""
-    inputs = store.inputs()
-    if not isinstance(inputs, dict) or "plan" not in inputs:
-        raise UsageError(
-            f"{store.run} is not a run of the loop", remedy="Continue runs of other processes with: bridle drive"
-        )
-    state = store.state()
-    metadata = store.metadata()
-    run = Run(str(metadata.get("runId")), str(metadata.get("processId")), "", inputs)
-    process = _LoopProcess()
-    replay = Replay(process, run, now=lambda: _last_moment(state))
+    inputs, state = read_inputs(store), store.state()
+    run = Run(inputs.run, PROCESS_ID, "", store.inputs())
+    # The clock stops where the journal ends.
+    now = clock.now() if state.last is None else datetime.fromisoformat(state.last.recorded_at)
+    replay = Replay(load_built_in(PROCESS_ID), run, now=lambda: now)
     try:
-        replay.catch_up(store, process, state)
+        replay.catch_up(store, ids, state)
         if replay.error is not None:
             raise replay.error
-        return process.loop.receipt()
+        receipt: Receipt = replay.process_state
+        return receipt
     finally:
         replay.cancel()
-
-
-class _LoopProcess(Process):
-    """The loop's process, with access to its state."""
-
-    def __init__(self) -> None:
-        super().__init__(Path(ralph.__file__), "process", "", self._run, {}, Registry())
-        self.loop: Loop
-
-    @contextmanager
-    def active(self) -> Iterator[None]:
-        """Leave the imports alone: everything is imported already."""
-        yield
-
-    def new_id(self) -> str:
-        """Return an id for an effect that is never written."""
-        return ids.new_id()
-
-    async def _run(self, inputs: dict[str, Any], ctx: Any) -> dict[str, Any]:
-        self.loop = Loop(inputs, ctx)
-        return (await self.loop.run()).as_json()
-
-
-def _last_moment(state: State) -> datetime:
-    """Return the time of the last entry: the clock stops where the journal ends."""
-    return clock.now() if state.last is None else datetime.fromisoformat(state.last.recorded_at)

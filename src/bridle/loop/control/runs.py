@@ -27,7 +27,7 @@ from bridle.loop.plan.model import Plan
 from bridle.loop.process.receipt import Receipt
 from bridle.loop.process.task_state import VERIFIED, Verdict
 from bridle.loop.progress_events import Listener, unwatched
-from bridle.loop.run_inputs import RunInputs, read_inputs
+from bridle.loop.run_inputs import PROCESS_ID, RunInputs, read_inputs
 from bridle.loop.settings.model import Settings
 from bridle.loop.user_messages import UserMessageReader
 from bridle.loop.working_copy import stale_git_locks
@@ -37,7 +37,6 @@ from bridle.loop.working_copy.run_worktrees import worktree_folder
 from bridle.workspace import snapshot
 from bridle.workspace.git import Git
 
-PROCESS_ID = "bridle/loop"
 # An executable check of the repository itself, which runs with the guard.
 OWN_CHECK = ".ralph/check"
 
@@ -168,15 +167,17 @@ def _worktrees(request: RunRequest, run_id: str) -> tuple[str, ...]:
 
 
 async def drive_run(
-    run: Path, environment: Mapping[str, str], say: Say, *, with_hooks: bool = True, watch: Listener = unwatched
+    run: Path,
+    environment: Mapping[str, str],
+    say: Say,
+    *,
+    with_hooks: bool = True,
+    watch: Listener = unwatched,
+    on_receipt: Callable[[Receipt], None] = lambda _receipt: None,
 ) -> RunEnd:
     """Drive a run until it ends, pauses or waits for the user; return its receipt."""
     store = FileStore(run)
-    inputs = read_inputs(store.inputs())
-    if inputs is None:
-        raise UsageError(
-            f"{run} is not a run of the loop", remedy="Continue runs of other processes with: bridle drive"
-        )
+    inputs = read_inputs(store)
     settings = inputs.settings
     hooks = Hooks(Path(inputs.repository), environment, enabled=with_hooks)
     context = replace(await _context(run, inputs, environment, say), watch=watch, hooks=hooks)
@@ -186,7 +187,7 @@ async def drive_run(
             say(f"removed .git/{name}, which a killed git process had left")
     copies = Worktrees(context, has_worktree=settings.uses_worktrees)
     while True:
-        receipt = await _replayed_receipt(store)
+        receipt = await _replayed_receipt(store) if store.state().effects else Receipt()
         interrupted = interrupted_work(store, folders)
         left_seconds = time_used.seconds_left(store, receipt, settings.max_seconds, interrupted)
         overspent = time_used.cost_limit_reached(store, receipt, settings.max_cost_usd, interrupted)
@@ -209,6 +210,7 @@ async def drive_run(
                 environment=environment,
                 say=say,
                 performers=performers(UserMessageReader(FileStore(run, keeps=True)), copies, since=clock.iso(since)),
+                on_process_state=on_receipt,
             )
         except LockHeld:
             raise  # another driver runs: the time is its own
@@ -238,7 +240,7 @@ async def _context(run: Path, inputs: RunInputs, environment: Mapping[str, str],
 
 
 async def _end(store: FileStore, driven: DriveResult) -> RunEnd:
-    receipt = await _replayed_receipt(store)
+    receipt = driven.process_state or await _replayed_receipt(store)
     paused = pending_pause(store)
     if paused is not None:
         receipt = msgspec.structs.replace(receipt, stopped=paused.reason)

@@ -95,6 +95,7 @@ class Loop:
         )
         self._questions = Questions(ctx, self.state)
         self._paused: Paused | None = None
+        ctx.report_state = self.receipt
 
     async def run(self) -> Receipt:
         """Run from the first task to the last verdict."""

@@ -56,17 +56,18 @@ def command(
     store = FileStore(folder)
     effect_id = _effect_id(store, effect)
     value = inbox.answer(store, effect_id, text or "", approved=approved)
-    return _continue(folder, effect_id, value, resume=resume, as_json=as_json)
+    return _continue(store, effect_id, value, resume=resume, as_json=as_json)
 
 
-def _continue(folder: Path, effect_id: str, value: dict[str, object], *, resume: bool, as_json: bool) -> int:
+def _continue(store: FileStore, effect_id: str, value: dict[str, object], *, resume: bool, as_json: bool) -> int:
     import asyncio
 
-    from bridle.cli.people.loop_runs import drive, is_loop
+    from bridle.cli.people.loop_runs import drive
+    from bridle.loop.run_inputs import is_loop_run
 
-    is_loop_run = is_loop(folder)
-    next_command = f"bridle {'resume' if is_loop_run else 'drive'} {shown_run(folder)}"
-    if resume and is_loop_run:
+    folder, is_loop = store.run, is_loop_run(store)
+    next_command = f"bridle {'resume' if is_loop else 'drive'} {shown_run(folder)}"
+    if resume and is_loop:
         return asyncio.run(drive(folder, as_json=as_json))
     if resume:
         from bridle.cli.people.drive_run import CommandOptions, drive_run

@@ -55,10 +55,11 @@ def command(**options: Any) -> int:
     to stderr. You can kill and restart it at any moment: an interrupted effect is executed again only if that is safe.
     """
     run = chosen_run(options["run"], options["runs_dir"])
-    from bridle.cli.people import loop_runs  # not needed to report a missing run
-    from bridle.cli.people.drive_run import CommandOptions, drive_run
+    from bridle.cli.people.drive_run import CommandOptions, drive_run  # not needed to report a missing run
+    from bridle.journal.stores.file_store import FileStore
+    from bridle.loop.run_inputs import is_loop_run
 
-    if loop_runs.is_loop(run):
+    if is_loop_run(FileStore(run)):
         raise UsageError(f"{run.name} is a run of the loop", remedy=f"Continue it with `bridle resume {run.name}`.")
     command_options = CommandOptions(
         options["as_json"], hooks=not options["no_hooks"], plugin_root=options["plugin_root"]
