@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from bridle.journal.format import codec
+from bridle.journal.format.documents import completion_proof
 from bridle.journal.format.entries import Result
-from bridle.journal.format.proof import completion_proof
 from bridle.journal.stores.file_reader import FileReader
 from bridle.journal.stores.file_store import FileStore
 from bridle.journal.stores.state_file import snapshot

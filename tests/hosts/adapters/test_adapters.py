@@ -8,8 +8,8 @@ from types import ModuleType
 
 import pytest
 
-from bridle.hosts.adapters import registry
-from bridle.hosts.adapters.adapter import FLAG, Adapter
+from bridle.hosts import adapters
+from bridle.hosts.adapters import FLAG, Adapter
 from bridle.hosts.hooks import session_start, stop_hook
 from bridle.hosts.hooks.hook_protocol import HookCall, Payload, read_payload
 from tests.hosts.fixtures.session_folder import Place, a_session
@@ -21,7 +21,7 @@ RECORDINGS = {"claude-code": "claude-2.1.197", "codex": "codex-0.166.0"}
 
 
 def adapter(name: str) -> Adapter:
-    found = registry.by_name(name)
+    found = adapters.by_name(name)
     assert found is not None
     return found
 
@@ -54,12 +54,12 @@ def payload_of(host: str, name: str) -> Payload:
     ids=lambda value: value if isinstance(value, str) else " ".join(value) or "nothing",
 )
 def test_a_host_is_recognised_by_its_variables_in_order(environ: dict[str, str], name: str) -> None:
-    assert registry.detect(environ).name == name
+    assert adapters.detect(environ).name == name
 
 
 def test_every_name_has_its_adapter_and_no_other_has_one() -> None:
-    assert [adapter(name).name for name in (*registry.NAMES, "none")] == ["codex", "claude-code", "none"]
-    assert [registry.by_name(name) for name in ("", "cursor", "Claude-Code")] == [None] * 3
+    assert [adapter(name).name for name in (*adapters.NAMES, "none")] == ["codex", "claude-code", "none"]
+    assert [adapters.by_name(name) for name in ("", "cursor", "Claude-Code")] == [None] * 3
 
 
 # what its hooks say

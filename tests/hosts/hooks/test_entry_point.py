@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from bridle.errors import DiskError
-from bridle.hosts.adapters.registry import NO_HOST
+from bridle.hosts.adapters import NO_HOST
 from bridle.hosts.hooks import entry_point, hook_log
 from bridle.hosts.hooks.hook_protocol import Answer, HookCall
 from tests.fixtures.bridle_program import BRIDLE

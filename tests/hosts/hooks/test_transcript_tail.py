@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bridle.errors import DiskError
-from bridle.hosts.hooks.promise_tag import promise_in
+from bridle.hosts.hooks.stop_rules import promise_in
 from bridle.hosts.hooks.transcript_tail import FIRST_BLOCK_BYTES, LOOK_BACK_BYTES, last_message, last_text
 from tests.hosts.fixtures.hook_project import said
 

@@ -14,7 +14,7 @@ import pytest
 from bridle.errors import EffectResolved, JournalBroken
 from bridle.journal.format import folder_names, layout
 from bridle.journal.format.state import fold
-from bridle.journal.pack import read_pack, write_pack
+from bridle.journal.stores import read_pack, write_pack
 from bridle.journal.stores.file_reader import WORTH_PACKING_ENTRIES, FileReader
 from bridle.journal.stores.file_store import FileStore
 from bridle.journal.stores.view import View

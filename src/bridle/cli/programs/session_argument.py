@@ -10,8 +10,8 @@ from bridle.errors import RunIdMissing, SessionFileUnusable, SessionIdMissing, S
 from bridle.ground import ids
 from bridle.ground.light.abc_names import Callable
 from bridle.ground.light.quick_path import Path
-from bridle.hosts.adapters import registry
-from bridle.hosts.adapters.adapter import Adapter, Identity
+from bridle.hosts import adapters
+from bridle.hosts.adapters import Adapter, Identity
 from bridle.hosts.sessions import session_file
 from bridle.hosts.sessions.frontmatter import NUMBER_LIMIT
 from bridle.hosts.sessions.session import Session, SessionFile
@@ -34,10 +34,10 @@ def find_adapter(args: Arguments) -> Adapter:
     """Return the host that is named, else the one detected from the environment."""
     name = args.text(HARNESS.name)
     if not name:
-        return registry.detect(os.environ)
-    adapter = registry.by_name(name)
+        return adapters.detect(os.environ)
+    adapter = adapters.by_name(name)
     if adapter is None:
-        raise UsageError(f"unknown host {name!r}", remedy=f"Use one of {', '.join(registry.NAMES)}.")
+        raise UsageError(f"unknown host {name!r}", remedy=f"Use one of {', '.join(adapters.NAMES)}.")
     return adapter
 
 

@@ -17,8 +17,8 @@ from bridle.cli.programs.session_argument import (
 )
 from bridle.ground import ids
 from bridle.ground.light.quick_path import Path
-from bridle.hosts.adapters import registry
-from bridle.hosts.adapters.adapter import Adapter, Identity
+from bridle.hosts import adapters
+from bridle.hosts.adapters import Adapter, Identity
 from bridle.hosts.sessions import session_file
 from bridle.hosts.sessions.binding import BindRequest
 from bridle.hosts.sessions.session import moment
@@ -55,9 +55,9 @@ def requested_binding(args: Arguments, runs: Path, run_id: str, prompt: str | No
     name, flag = args.text(HARNESS.name), args.text(SESSION_ID.name) or ""
     if flag:
         ids.check_id(flag, what="the session id")
-    adapter = registry.by_name(name) if name else registry.detect(os.environ)
+    adapter = adapters.by_name(name) if name else adapters.detect(os.environ)
     if adapter is None:
-        known = ", ".join(registry.NAMES)
+        known = ", ".join(adapters.NAMES)
         return SessionBinding(name, flag, refusal=f"unknown host {name!r}; use one of {known}")
     if not adapter.holds_sessions:
         return SessionBinding(name, flag, refusal="no host was detected; pass --harness")
@@ -129,7 +129,7 @@ def warn_of_binding(binding: SessionBinding) -> None:
 
 def warn_of_unbound() -> None:
     """Warn inside a host that its session is not bound to the run."""
-    adapter = registry.detect(os.environ)
+    adapter = adapters.detect(os.environ)
     if adapter.holds_sessions:
         flags = f"--harness {adapter.name} --session-id ID"
         warn(f"not bound to a session: this one will not be held until the run is done. Bind it with {flags}.")

@@ -27,8 +27,8 @@ from bridle.errors import JournalBroken, RunError
 from bridle.ground import clock
 from bridle.ground.lock import FileLock
 from bridle.journal.format import layout
+from bridle.journal.format.documents import completion_proof
 from bridle.journal.format.entries import OK, RUN_COMPLETED, RUN_FAILED, RUN_HALTED, Effect, Posted
-from bridle.journal.format.proof import completion_proof
 from bridle.journal.format.state import State
 from bridle.journal.stores.store import TURN_WAIT_SECONDS, Store, Writer
 

@@ -14,7 +14,7 @@ import sys
 TYPE_CHECKING = False  # importing `typing` is slow; type checkers know the name
 if TYPE_CHECKING:
     from bridle.ground.light.abc_names import Callable, Mapping
-    from bridle.hosts.adapters.adapter import Adapter
+    from bridle.hosts.adapters import Adapter
     from bridle.hosts.hooks.hook_protocol import Answer, HookCall
 
     Hook = Callable[[HookCall], Answer]
@@ -75,7 +75,7 @@ def main(arguments: list[str], stdin: bytes) -> int:
 
 def find_hook(hook_type: str | None, harness: str | None) -> tuple[Hook, Adapter]:
     """Return the function that answers the hook, and the host; raise a UsageError for unknown ones."""
-    from bridle.hosts.adapters.registry import by_name
+    from bridle.hosts.adapters import by_name
 
     if hook_type not in HOOK_TYPES:
         from bridle.errors import HookTypeMissing, HookTypeUnknown

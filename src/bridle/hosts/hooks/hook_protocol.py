@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bridle.ground.light import quick_json
 from bridle.ground.light.abc_names import Mapping
-from bridle.hosts.adapters.adapter import Adapter
+from bridle.hosts.adapters import Adapter
 from bridle.hosts.sessions.session import SessionFile
 
 # The lock holder that the Stop hook names while it writes a session file or a journal.

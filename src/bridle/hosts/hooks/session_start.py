@@ -8,10 +8,10 @@ import time
 from bridle.errors import Error
 from bridle.ground import ids
 from bridle.ground.light.quick_path import Path
-from bridle.hosts.adapters.claude_code import SESSION_VARIABLE
-from bridle.hosts.hooks.bridle_command import IN_PLUGIN
+from bridle.hosts.adapters import SESSION_VARIABLE
 from bridle.hosts.hooks.env_exports import export_folder, export_variable
 from bridle.hosts.hooks.hook_protocol import Answer, HookCall, approve, read_payload
+from bridle.hosts.hooks.shell_command import IN_PLUGIN
 from bridle.hosts.sessions import session_file
 
 HOLDER = "hook:run session-start"

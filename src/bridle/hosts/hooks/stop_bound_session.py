@@ -10,7 +10,6 @@ from bridle.ground.light.abc_names import Mapping, Sequence
 from bridle.ground.light.moments import iso
 from bridle.hosts.hooks.find_session_run import find_run
 from bridle.hosts.hooks.hook_protocol import STOP_HOLDER, Answer, HookCall, Payload, approve, file_warnings
-from bridle.hosts.hooks.promise_tag import promise_in
 from bridle.hosts.hooks.stop_rules import (
     APPROVE,
     NO_PROGRESS_STOPS,
@@ -19,12 +18,13 @@ from bridle.hosts.hooks.stop_rules import (
     Verdict,
     about_run,
     before_run,
+    promise_in,
 )
 from bridle.hosts.sessions import session_file
 from bridle.hosts.sessions.session import Session, SessionFile
+from bridle.journal.format.documents import completion_proof
 from bridle.journal.format.entries import STOP_HOOK_INVOKED
 from bridle.journal.format.key_order import text_order
-from bridle.journal.format.proof import completion_proof
 from bridle.journal.stores.file_store import FileStore, FileWriter
 
 NO_PROGRESS_VARIABLE = "BRIDLE_NO_PROGRESS_STOPS"
@@ -101,8 +101,8 @@ class BoundStop:
         }
 
     def _block(self, file: SessionFile, session: Session, run: RunFacts, folder: str) -> dict[str, str]:
-        from bridle.hosts.hooks.bridle_command import find_program
         from bridle.hosts.hooks.list_skills import list_skills
+        from bridle.hosts.hooks.shell_command import find_program
         from bridle.hosts.hooks.stop_message import block
 
         environ = self._call.environ

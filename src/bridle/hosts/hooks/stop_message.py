@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from bridle.ground.light.abc_names import Sequence
-from bridle.hosts.hooks.promise_tag import CLOSING, OPENING
-from bridle.hosts.hooks.shell_quote import shell_word
-from bridle.hosts.hooks.stop_rules import BREAKPOINT, RunFacts
+from bridle.hosts.hooks.shell_command import shell_word
+from bridle.hosts.hooks.stop_rules import BREAKPOINT, CLOSING, OPENING, RunFacts
 from bridle.hosts.sessions.session import Session
 from bridle.journal.format.state import COMPLETED, FAILED, WAITING
 

@@ -20,6 +20,10 @@ NO_PROGRESS = "no_progress"
 
 BREAKPOINT = "breakpoint"
 
+# The promise tag, in which an agent prints the completion proof of its run.
+OPENING = "<promise>"
+CLOSING = "</promise>"
+
 # An agent that was blocked this often without a new journal entry will not make progress at the next stop either.
 NO_PROGRESS_STOPS = 50
 
@@ -82,3 +86,10 @@ def about_run(run: RunFacts, promises: Sequence[str], *, no_progress_stops: int 
     if 0 < no_progress_stops <= run.stops + 1:  # this stop counts too
         return Verdict(NO_PROGRESS)
     return Verdict(CONTINUE_LOOP)
+
+
+def promise_in(text: str) -> str | None:
+    """Return the content of the first complete promise tag, its white space collapsed; None without one."""
+    start = text.find(OPENING)
+    end = text.find(CLOSING, start + len(OPENING)) if start >= 0 else -1
+    return " ".join(text[start + len(OPENING) : end].split()) if end >= 0 else None

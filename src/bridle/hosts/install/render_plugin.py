@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bridle.hosts.hooks.bridle_command import IN_PLUGIN
+from bridle.hosts.hooks.shell_command import IN_PLUGIN
 
 SOURCE = Path(__file__).with_name("plugin")
 PACKAGE = Path(__file__).resolve().parents[3]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from types import ModuleType
+import sys
 
 from bridle.ground.light.quick_path import Path
 
@@ -24,14 +24,8 @@ def sha256_of_file(path: Path) -> str:
     return str(whole.hexdigest())
 
 
-def _module() -> ModuleType:
-    # The interpreter's built-in module: one name since Python 3.12, another before, missing in some builds.
-    for name in ("_sha2", "_sha256"):
-        try:
-            return __import__(name)
-        except ImportError:
-            continue
-    return __import__("hashlib")
-
-
-_sha256 = _module().sha256
+# The interpreter's built-in module: one name since Python 3.12, another before, missing in some builds.
+try:
+    _sha256 = __import__("_sha2" if sys.version_info >= (3, 12) else "_sha256").sha256
+except ImportError:
+    _sha256 = __import__("hashlib").sha256

@@ -1,4 +1,4 @@
-"""The documents of an effect by the format: task.json, result.json, and the data of the two entries.
+"""The documents of a run and an effect by the format: run.json, task.json, result.json, and the data of entries.
 
 Pure: values in, values out, in the format's order of keys. The stores write them.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 from bridle.errors import UsageError
 from bridle.ground.light import quick_json
 from bridle.ground.light.abc_names import Mapping
+from bridle.journal.format import layout
 from bridle.journal.format.codec import pretty
 from bridle.journal.format.digest import sha256
 from bridle.journal.format.entries import ERROR, OK, Data, Effect, Posted, Request, Result
@@ -157,3 +158,11 @@ def _without(document: Mapping[str, object], name: str) -> dict[str, object]:
 
 def _present(data: Data) -> dict[str, object]:
     return {key: value for key, value in data.items() if value is not None}
+
+
+def completion_proof(metadata: Mapping[str, object]) -> str:
+    """Return the proof of a run; without a recorded one, the format derives it from the id."""
+    own = metadata.get("completionProof")
+    if isinstance(own, str) and own:
+        return own
+    return sha256(f"{metadata.get('runId')}:{layout.PROOF_SALT}".encode())

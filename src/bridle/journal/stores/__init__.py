@@ -1,1 +1,1 @@
-"""Stores of a journal, in files and in memory. May import `format` and `pack`; hooks import it."""
+"""Stores of a journal, in files and in memory, and the pack. May import `format`; hooks import it."""

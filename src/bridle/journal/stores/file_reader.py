@@ -14,12 +14,11 @@ from bridle.ground.light.quick_path import Path
 from bridle.journal.format import codec, documents, folder_names, layout
 from bridle.journal.format.entries import OK, Effect, Entry, Result
 from bridle.journal.format.state import Position, State, broken, file_name, requested_effect
-from bridle.journal.pack import read_pack
-from bridle.journal.pack.learned import Learned
-from bridle.journal.stores import write_lock
+from bridle.journal.stores import read_pack, write_lock
 from bridle.journal.stores.effect_files import TaskFiles
 from bridle.journal.stores.post_rules import check_key
 from bridle.journal.stores.view import Place, View
+from bridle.journal.stores.write_pack import Learned
 
 # A reader that had to read this many entries one by one writes the pack for the next reader. Fewer are read quickly
 # enough, and a folder that is only inspected stays unchanged.

@@ -29,8 +29,7 @@ from bridle.journal.format.entries import (
 )
 from bridle.journal.format.state import Position, State, file_name
 from bridle.journal.format.ulid import RANDOM_BYTES, next_ulid
-from bridle.journal.pack import write_pack
-from bridle.journal.stores import write_lock
+from bridle.journal.stores import write_lock, write_pack
 from bridle.journal.stores.file_reader import FileReader, grow_quietly
 from bridle.journal.stores.post_rules import check_unused, pending_effect
 from bridle.journal.stores.view import View

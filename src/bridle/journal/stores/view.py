@@ -17,8 +17,8 @@ from bridle.ground.light.quick_path import Path
 from bridle.journal.format import folder_names, layout
 from bridle.journal.format.entries import EFFECT_REQUESTED, EFFECT_RESOLVED, Entry
 from bridle.journal.format.state import Position, State
-from bridle.journal.pack import read_pack, write_pack
-from bridle.journal.pack.learned import Learned
+from bridle.journal.stores import read_pack, write_pack
+from bridle.journal.stores.write_pack import Learned
 
 
 class Place:

@@ -18,7 +18,7 @@ from bridle.journal.format.digest import sha256, sha256_of_file
 from bridle.journal.format.entries import ERROR, OK, RUN_COMPLETED, RUN_CREATED, Effect, Entry
 from bridle.journal.format.state import State, file_name
 from bridle.journal.format.ulid import next_ulid
-from bridle.journal.pack import read_pack
+from bridle.journal.stores import read_pack
 from bridle.journal.stores.effect_files import FILE_LIMIT_BYTES
 from bridle.journal.stores.file_reader import ENTRY_LIMIT_BYTES, FileReader
 

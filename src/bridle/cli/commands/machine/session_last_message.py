@@ -7,7 +7,7 @@ import os
 from bridle.cli.programs.light_command import Arguments, LightCommand, Option, print_json
 from bridle.cli.programs.session_argument import warn
 from bridle.errors import DiskError
-from bridle.hosts.hooks.promise_tag import promise_in
+from bridle.hosts.hooks.stop_rules import promise_in
 from bridle.hosts.hooks.transcript_tail import last_text
 
 NOT_FOUND = "TRANSCRIPT_NOT_FOUND"

@@ -1,4 +1,4 @@
-"""A host, the agent program that starts Bridle's hooks, described as data.
+"""The known hosts, the agent programs that start Bridle's hooks, as data.
 
 An adapter tells how to detect its host and which environment variables it sets. The hooks and the binding are the same
 for every host. Hooks import this module, so it must import nothing heavy.
@@ -13,6 +13,10 @@ from bridle.ground.light.quick_path import Path
 from bridle.hosts.sessions import session_file
 
 FLAG = "--session-id"
+
+# The SessionStart hook exports this variable through the file that Claude Code names in the other one.
+SESSION_VARIABLE = "AGENT_SESSION_ID"
+ENVIRONMENT_FILE_VARIABLE = "CLAUDE_ENV_FILE"
 
 
 class Identity:
@@ -92,3 +96,40 @@ class Adapter:
     ) -> tuple[Path, ...]:
         """Return the folders that may hold a session's file; new files go into the first."""
         return session_file.state_dirs(flag, self.resolve_plugin_root(plugin_root, environ), cwd, environ)
+
+
+# Every hook payload of Claude Code, and every command that it starts, has the session id.
+CLAUDE_CODE = Adapter(
+    "claude-code",
+    detection_variables=(SESSION_VARIABLE, ENVIRONMENT_FILE_VARIABLE),
+    # Claude Code itself sets the first one for each command; the others are inherited from exports.
+    session_variables=("CLAUDE_CODE_SESSION_ID", SESSION_VARIABLE, "BABYSITTER_SESSION_ID"),
+    plugin_variables=("CLAUDE_PLUGIN_ROOT",),
+    exports_variable=ENVIRONMENT_FILE_VARIABLE,
+)
+
+# Codex has no file for exports and sets its own variable for each command. Its transcript has another format, so the
+# last message is read from the payload, which always contains it.
+CODEX = Adapter(
+    "codex",
+    detection_variables=("CODEX_THREAD_ID", "CODEX_SESSION_ID", "CODEX_PLUGIN_ROOT"),
+    session_variables=("CODEX_THREAD_ID", "CODEX_SESSION_ID", SESSION_VARIABLE, "BABYSITTER_SESSION_ID"),
+    plugin_variables=("CODEX_PLUGIN_ROOT",),
+    reads_transcript=False,
+)
+
+NO_HOST = Adapter("none", holds_sessions=False)
+
+# In order of detection: only Codex sets the variables of Codex, but any host may export those of Claude Code.
+_HOSTS = (CODEX, CLAUDE_CODE)
+NAMES = (CODEX.name, CLAUDE_CODE.name)
+
+
+def by_name(name: str) -> Adapter | None:
+    """Return the adapter of that name; None for an unknown host."""
+    return next((adapter for adapter in (*_HOSTS, NO_HOST) if adapter.name == name), None)
+
+
+def detect(environ: Mapping[str, str]) -> Adapter:
+    """Return the adapter of the host that this process runs inside, else `NO_HOST`."""
+    return next((adapter for adapter in _HOSTS if adapter.is_active(environ)), NO_HOST)

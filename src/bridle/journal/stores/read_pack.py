@@ -14,8 +14,8 @@ from bridle.ground.light.quick_path import Path
 from bridle.journal.format import codec
 from bridle.journal.format.entries import EFFECT_REQUESTED, EFFECT_RESOLVED, Effect, Entry
 from bridle.journal.format.state import Position, State
-from bridle.journal.pack import write_pack
-from bridle.journal.pack.write_pack import End, Seal
+from bridle.journal.stores import write_pack
+from bridle.journal.stores.write_pack import End, Seal
 
 Load = Callable[[int, str], Entry]
 """Reads an entry's own file."""

@@ -158,3 +158,31 @@ def _line(fields: list[object], data: str | None = None) -> bytes:
 
 def _signed(text: bytes) -> bytes:
     return b"%08x %s\n" % (crc32(text), text)
+
+
+class Learned:
+    """Values of results and digests of inputs that were read from separate files."""
+
+    __slots__ = ("digests", "values")
+
+    def __init__(self, values: dict[str, object] | None = None, digests: dict[str, str] | None = None) -> None:
+        self.values = values or {}
+        self.digests = digests or {}
+
+    @property
+    def count(self) -> int:
+        """Return how many there are."""
+        return len(self.values) + len(self.digests)
+
+    def line_of(self, entry: Entry) -> bytes:
+        """Return the line of an entry with its value or digest, and forget these."""
+        effect_id = str(entry.data["effectId"])
+        if entry.type == EFFECT_REQUESTED:
+            return entry_line(entry, digest=self.digests.pop(effect_id, None))
+        has_value = effect_id in self.values
+        return entry_line(entry, value=self.values.pop(effect_id, None), has_value=has_value)
+
+    def lines(self) -> list[bytes]:
+        """Return separate lines for the rest."""
+        values = [value_line(effect_id, value) for effect_id, value in self.values.items()]
+        return values + [digest_line(effect_id, digest) for effect_id, digest in self.digests.items()]

@@ -1,4 +1,7 @@
-"""The command with which an agent calls Bridle from its shell."""
+"""The command with which an agent calls Bridle from its shell, and quoting for that shell.
+
+`shlex` is not used: it imports regular expressions.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,8 @@ NAME = "bridle"
 # Its path in the plugin that `bridle plugin install` writes.
 IN_PLUGIN = "bin/bridle"
 
+_PLAIN_LETTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789@%+=:,./_-")
+
 
 def find_program(environ: Mapping[str, str]) -> str:
     """Return `bridle` if it is on the PATH, else the path of the one beside this interpreter."""
@@ -20,3 +25,13 @@ def find_program(environ: Mapping[str, str]) -> str:
         return NAME
     beside = os.path.join(os.path.dirname(sys.executable), NAME)
     return beside if os.access(beside, os.X_OK) else NAME
+
+
+def is_plain(text: str) -> bool:
+    """Return whether the text needs no quotes."""
+    return bool(text) and _PLAIN_LETTERS.issuperset(text)
+
+
+def shell_word(text: str) -> str:
+    """Quote a text as one word."""
+    return text if is_plain(text) else "'" + text.replace("'", "'\\''") + "'"

@@ -1,1 +1,0 @@
-"""The pack, a cache of a journal in one file. May import `format`; hooks import it."""
