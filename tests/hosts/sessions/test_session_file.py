@@ -19,8 +19,18 @@ from hypothesis import strategies as st
 
 from bridle.errors import LockHeld, SessionFileUnusable, StateFolderMissing, UsageError
 from bridle.hosts.sessions import session_file
-from bridle.hosts.sessions.frontmatter import FRONTMATTER_LIMIT_BYTES, NUMBER_LIMIT, parse, render
-from bridle.hosts.sessions.session import DEFAULT_MAX_ITERATIONS, Session, SessionFile, moment, new_file, new_session
+from bridle.hosts.sessions.session import (
+    DEFAULT_MAX_ITERATIONS,
+    FRONTMATTER_LIMIT_BYTES,
+    NUMBER_LIMIT,
+    Session,
+    SessionFile,
+    moment,
+    new_file,
+    new_session,
+    parse,
+    render,
+)
 from tests.agent.fixtures.unprivileged import unprivileged
 
 # A hang is a failure; a cold start on a busy machine takes a few seconds.

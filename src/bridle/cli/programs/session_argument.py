@@ -13,8 +13,7 @@ from bridle.ground.light.quick_path import Path
 from bridle.hosts import adapters
 from bridle.hosts.adapters import Adapter, Identity
 from bridle.hosts.sessions import session_file
-from bridle.hosts.sessions.frontmatter import NUMBER_LIMIT
-from bridle.hosts.sessions.session import Session, SessionFile
+from bridle.hosts.sessions.session import NUMBER_LIMIT, Session, SessionFile
 from bridle.journal.stores.find_run import runs_folder
 
 SESSION_ID = Option("--session-id", "The session of the host (default: from the environment).", value="ID")

@@ -27,8 +27,16 @@ from bridle.ground import disk, ids
 from bridle.ground.light.abc_names import Callable, Iterator, Mapping
 from bridle.ground.light.quick_path import Path
 from bridle.ground.lock import FileLock
-from bridle.hosts.sessions.frontmatter import parse, render
-from bridle.hosts.sessions.session import DEFAULT_MAX_ITERATIONS, Session, SessionFile, moment, new_file, new_session
+from bridle.hosts.sessions.session import (
+    DEFAULT_MAX_ITERATIONS,
+    Session,
+    SessionFile,
+    moment,
+    new_file,
+    new_session,
+    parse,
+    render,
+)
 
 __all__ = [
     "DEFAULT_MAX_ITERATIONS",

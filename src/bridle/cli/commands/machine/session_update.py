@@ -7,8 +7,7 @@ from bridle.cli.programs.session_argument import SESSION_OPTIONS, change_session
 from bridle.errors import UsageError
 from bridle.ground.light.quick_path import Path
 from bridle.hosts.sessions import session_file
-from bridle.hosts.sessions.frontmatter import NUMBER_LIMIT, is_moment, parse_count, parse_durations
-from bridle.hosts.sessions.session import Session, SessionFile
+from bridle.hosts.sessions.session import NUMBER_LIMIT, Session, SessionFile, is_moment, parse_count, parse_durations
 
 _OPTIONS = (
     *SESSION_OPTIONS,
