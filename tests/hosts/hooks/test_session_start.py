@@ -96,7 +96,7 @@ def test_whatever_the_id_the_shell_reads_it_as_it_is(session_id: str, tmp_path: 
         ("../s", "path separator"),
         ("a/b", "path separator"),
         ("a\nexport PATH=/evil", "control character"),
-        ("-s", "begins with"),
+        ("-s", "starts with"),
         ("s" * 200, "longer than"),
         ("\ud800", "cannot be"),
         (None, "has no session_id"),

@@ -26,7 +26,6 @@ from bridle.errors import DiskError, SessionFileUnusable, StateFolderMissing
 from bridle.ground import disk, ids
 from bridle.ground.light.abc_names import Callable, Iterator, Mapping
 from bridle.ground.light.quick_path import Path
-from bridle.ground.lock import FileLock
 from bridle.hosts.sessions.session import (
     DEFAULT_MAX_ITERATIONS,
     Session,
@@ -37,6 +36,10 @@ from bridle.hosts.sessions.session import (
     parse,
     render,
 )
+
+TYPE_CHECKING = False  # importing `typing` is slow; type checkers know the name
+if TYPE_CHECKING:
+    from bridle.ground.lock import FileLock
 
 __all__ = [
     "DEFAULT_MAX_ITERATIONS",
@@ -171,6 +174,8 @@ def create(file: SessionFile, *, holder: str = "session") -> bool:
 
 def held(path: Path, holder: str, *, wait_seconds: float = LOCK_WAIT_SECONDS) -> FileLock:
     """Return the held lock of a session file, for a `with`; the kernel releases it when its holder dies."""
+    from bridle.ground.lock import FileLock  # most hooks only read a session file
+
     try:
         disk.make_private_folder(path.parent)
         return FileLock.hold(_lock_of(path), holder=holder, wait_seconds=wait_seconds)
