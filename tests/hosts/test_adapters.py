@@ -14,7 +14,7 @@ from bridle.hosts.hooks import session_start, stop_hook
 from bridle.hosts.hooks.hook_protocol import HookCall, Payload, read_payload
 from tests.hosts.fixtures.session_folder import Place, a_session
 
-RECORDED = Path(__file__).parents[1]
+RECORDED = Path(__file__).parent
 HOSTS = ["claude-code", "codex"]
 # What the hosts said to their hooks, and the version that said it.
 RECORDINGS = {"claude-code": "claude-2.1.197", "codex": "codex-0.166.0"}
