@@ -39,6 +39,15 @@ def test_no_modules_import_each_other() -> None:
     assert layers.cycles(PACKAGE) == []
 
 
+def test_no_sub_packages_import_each_other() -> None:
+    assert layers.package_cycles(PACKAGE) == []
+
+
+def test_every_sub_package_has_few_files_and_says_what_it_holds() -> None:
+    found = layers.misshapen_packages(PACKAGE)
+    assert not found, "\n".join(map(str, found))
+
+
 def test_the_table_is_read_whole() -> None:
     table = layers.read_table(PAGE.read_text(encoding="utf-8"))
     assert len(table) == 14
@@ -248,7 +257,50 @@ def test_modules_that_import_each_other_are_found(tmp_path: Path) -> None:
     assert layers.cycles(tmp_path / "bridle") == ["bridle.run.one > bridle.run.two > bridle.run.three > bridle.run.one"]
 
 
-def test_a_late_import_makes_no_cycle(tmp_path: Path) -> None:
+def test_an_import_inside_a_function_makes_a_cycle_too(tmp_path: Path) -> None:
     broken(tmp_path, "run/one.py", "from bridle.run import two")
     broken(tmp_path, "run/two.py", "def late():\n    from bridle.run import one")
-    assert layers.cycles(tmp_path / "bridle") == []
+    assert layers.cycles(tmp_path / "bridle") == ["bridle.run.one > bridle.run.two > bridle.run.one"]
+
+
+def package_of(folder: Path, **files: str) -> Path:
+    """Make a layer `run` with sub-packages; `logs__read` is the module `read` of the sub-package `logs`."""
+    for name, source in files.items():
+        sub_package, _, module = name.partition("__")
+        init = folder / "bridle" / "run" / sub_package / "__init__.py"
+        broken(folder, f"run/{sub_package}/{module}.py", source)
+        init.write_text(f'"""The {sub_package} of a run; imports nothing."""\n', encoding="utf-8")
+    return folder / "bridle"
+
+
+@pytest.mark.parametrize("late", ["", "def late():\n    "])
+def test_sub_packages_that_import_each_other_are_found(tmp_path: Path, late: str) -> None:
+    package = package_of(
+        tmp_path,
+        logs__read="from bridle.run.state.budget import x",
+        logs__write="",
+        state__budget="",
+        state__session=f"{late}from bridle.run.logs.write import y",
+    )
+    assert layers.cycles(package) == []
+    assert layers.package_cycles(package) == ["bridle.run.logs > bridle.run.state > bridle.run.logs"]
+
+
+def test_sub_packages_that_import_in_one_direction_are_left_alone(tmp_path: Path) -> None:
+    package = package_of(tmp_path, logs__read="from bridle.run.state.budget import x", state__budget="")
+    assert layers.package_cycles(package) == []
+
+
+@pytest.mark.parametrize(("count", "is_found"), [(1, True), (2, False), (20, False), (21, True)])
+def test_a_sub_package_with_too_many_or_too_few_files_is_found(tmp_path: Path, count: int, *, is_found: bool) -> None:
+    package = package_of(tmp_path, **{f"logs__module{number}": "" for number in range(count)})
+    assert [violation.what for violation in layers.misshapen_packages(package)] == (
+        [f"{count + 1} files: a sub-package has 3 to 21"] if is_found else []
+    )
+
+
+def test_a_sub_package_without_a_sentence_is_found(tmp_path: Path) -> None:
+    package = package_of(tmp_path, logs__read="", logs__write="")
+    (package / "run" / "logs" / "__init__.py").write_text('"""The logs."""\n', encoding="utf-8")
+    (found,) = layers.misshapen_packages(package)
+    assert found.what == "the docstring does not say what it holds and what it may not import"

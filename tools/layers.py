@@ -59,6 +59,9 @@ LIST_FUNCTIONS = frozenset({"__getattr__", "__dir__"})
 DOTTED_NAME = re.compile(rf"{PACKAGE}(\.[A-Za-z_]\w*)+")
 TABLE_ROW = re.compile(r"^\| `(\w+)` \|.*\| ([^|]+) \|$", re.MULTILINE)
 
+# Fewer files are no folder of their own, more are not seen at a glance; `__init__.py` counts.
+FILES_IN_A_PACKAGE = range(3, 22)
+
 Table = Mapping[str, frozenset[str]]
 
 
@@ -119,9 +122,61 @@ def violations(package: Path, table: Table) -> list[Violation]:
 
 
 def cycles(package: Path) -> list[str]:
-    """Chains of modules that import each other when they are loaded, each written as `a > b > a`."""
+    """Chains of modules that import each other, each written as `a > b > a`; imports inside functions count."""
     parsed = {module.name: module for module in modules(package)}
-    graph = {name: sorted(_loads(module, parsed)) for name, module in parsed.items()}
+    return _chains({name: sorted(set(_imported(module, parsed))) for name, module in parsed.items()})
+
+
+def package_cycles(package: Path) -> list[str]:
+    """Chains of sub-packages of one package that import each other; imports inside functions count."""
+    parsed = {module.name: module for module in modules(package)}
+    folders = {module.name for module in parsed.values() if module.is_package}
+    graphs: dict[str, dict[str, set[str]]] = {}
+    for module in parsed.values():
+        for target in _imported(module, parsed):
+            pair = _siblings(module.name, target)
+            if pair is not None and folders.issuperset(pair):
+                graph = graphs.setdefault(pair[0].rpartition(".")[0], {})
+                graph.setdefault(pair[0], set()).add(pair[1])
+                graph.setdefault(pair[1], set())
+    return [
+        chain
+        for parent, graph in sorted(graphs.items())
+        if parent != PACKAGE  # between layers the table decides
+        for chain in _chains({name: sorted(targets) for name, targets in graph.items()})
+    ]
+
+
+def misshapen_packages(package: Path) -> list[Violation]:
+    """Return sub-packages with too many or too few files, or without a sentence on what they hold."""
+    return sorted(_misshapen(package, FILES_IN_A_PACKAGE))
+
+
+def _misshapen(package: Path, allowed: range) -> Iterator[Violation]:
+    for module in modules(package):
+        if not module.is_package or module.name.count(".") < 2:
+            continue
+        folder = package.parent / Path(module.path).parent
+        files = len(list(folder.glob("*.py")))
+        has_folders = any((child / "__init__.py").is_file() for child in folder.iterdir())
+        if files not in allowed and not (has_folders and files < allowed.start):
+            yield Violation(module.path, 1, f"{files} files: a sub-package has {allowed.start} to {allowed.stop - 1}")
+        sentence = ast.get_docstring(module.tree) or ""
+        if not re.search(r"\bimports?\b", sentence):
+            yield Violation(module.path, 1, "the docstring does not say what it holds and what it may not import")
+
+
+def _siblings(name: str, target: str) -> tuple[str, str] | None:
+    """Return the two packages or modules under the nearest common parent through which one imports the other."""
+    ours, theirs = name.split("."), target.split(".")
+    for depth, (own, other) in enumerate(zip(ours, theirs, strict=False)):
+        if own != other:
+            return ".".join(ours[: depth + 1]), ".".join(theirs[: depth + 1])
+    return None
+
+
+def _chains(graph: Mapping[str, list[str]]) -> list[str]:
+    """Return the cycles of a graph that a depth-first search meets, each written as `a > b > a`."""
     found: list[str] = []
     finished: set[str] = set()
 
@@ -250,14 +305,9 @@ def _belongs_in_a_list(node: ast.stmt, position: int) -> bool:
     return False
 
 
-def _loads(module: Module, parsed: Mapping[str, Module]) -> Iterator[str]:
-    """The modules of ours that are loaded with this one: imports outside of functions."""
-    waiting: list[ast.AST] = [module.tree]
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
-            continue
-        waiting += ast.iter_child_nodes(node)
+def _imported(module: Module, parsed: Mapping[str, Module]) -> Iterator[str]:
+    """Return the modules of ours that this one imports, wherever the import is written."""
+    for node in ast.walk(module.tree):
         if isinstance(node, ast.Import | ast.ImportFrom):
             yield from (name for name in _loaded_names(node) if name in parsed and name != module.name)
 
