@@ -162,7 +162,7 @@ def _misshapen(package: Path, allowed: range) -> Iterator[Violation]:
         if files not in allowed and not (has_folders and files < allowed.start):
             yield Violation(module.path, 1, f"{files} files: a sub-package has {allowed.start} to {allowed.stop - 1}")
         sentence = ast.get_docstring(module.tree) or ""
-        if not re.search(r"\bimports?\b", sentence):
+        if not re.search(r"\bimport(s|ed)?\b", sentence, re.IGNORECASE):
             yield Violation(module.path, 1, "the docstring does not say what it holds and what it may not import")
 
 
