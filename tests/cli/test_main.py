@@ -213,9 +213,9 @@ def test_names_in_the_table_are_unique_and_modules_follow_them() -> None:
     commands = command_table.FOR_PEOPLE + command_table.FOR_PROGRAMS
     assert len(command_table.COMMANDS) == len(commands)
     for command in commands:
-        package = "people" if command in command_table.FOR_PEOPLE else "machine"
+        packages = ("runs", "agents", "repository") if command in command_table.FOR_PEOPLE else ("machine",)
         module = command.name.replace(":", "_").replace("-", "_")
-        assert command.module in (None, f"bridle.cli.commands.{package}.{module}")
+        assert command.module in (None, *(f"bridle.cli.commands.{package}.{module}" for package in packages))
         if command.name != "agent":  # it exits as `claude` does, also by signals
             assert set(command.exit_codes) <= set(exit_codes.MEANINGS)
 

@@ -159,7 +159,7 @@ def test_a_record_that_cannot_be_written_ends_the_stage_with_its_reason(script: 
 
 def test_importing_the_command_starts_nothing_heavy() -> None:
     code = (
-        "import sys, bridle.cli.commands.people.stage; "
+        "import sys, bridle.cli.commands.agents.stage; "
         "print([name for name in ('asyncio', 'h11', 'msgspec', 'bridle.stage.server') if name in sys.modules])"
     )
     ended = subprocess.run(

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bridle.cli.commands.people.ask import AGENTS as ASKED
+from bridle.cli.commands.agents.ask import AGENTS as ASKED
 from bridle.errors import SettingsError
 from bridle.loop.settings.bridle_toml import LIMIT_BYTES, find_file, line_of, load_settings, read_text
 from bridle.loop.settings.limits import Limits
