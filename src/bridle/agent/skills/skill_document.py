@@ -3,9 +3,27 @@
 from __future__ import annotations
 
 import json
+from typing import Any
+
+import msgspec
 
 from bridle.agent.skills import frontmatter, skill_files
 from bridle.agent.skills.skill_files import Kind, Plugin, Skill, SkillFile, Source
+
+
+class _Fields(msgspec.Struct, rename="kebab"):
+    """The frontmatter of a skill as loaded: any value may have any type."""
+
+    name: Any = None
+    description: Any = None
+    when_to_use: Any = msgspec.field(name="when_to_use", default=None)
+    argument_hint: Any = None
+    arguments: Any = None
+    allowed_tools: Any = None
+    model: Any = None
+    disable_model_invocation: Any = None
+    user_invocable: Any = None
+    skills: Any = None
 
 
 def read_skill(
@@ -31,14 +49,14 @@ def _document(file: SkillFile, text: str) -> frontmatter.Document:
     else:
         loaded = frontmatter.load_yaml(text)
     if isinstance(loaded, dict):
-        return frontmatter.Document(loaded, "")
+        return frontmatter.Document({key: value for key, value in loaded.items() if isinstance(key, str)}, "")
     return frontmatter.Document({}, "", f"it is not a mapping: {loaded}")
 
 
 def _skill(file: SkillFile, kind: Kind, source: Source, document: frontmatter.Document, plugin: Plugin | None) -> Skill:
-    fields = document.fields
-    own = frontmatter.as_text(fields.get("description"))
-    when = frontmatter.as_text(fields.get("when_to_use"))
+    fields = msgspec.convert(document.fields, _Fields)
+    own = frontmatter.as_text(fields.description)
+    when = frontmatter.as_text(fields.when_to_use)
     described = " - ".join(part for part in (own or _first_line(document.body), when) if part)
     return Skill(
         name=f"{plugin.name}:{file.name}" if plugin is not None else file.name,
@@ -49,25 +67,24 @@ def _skill(file: SkillFile, kind: Kind, source: Source, document: frontmatter.Do
         description=described or file.name,
         is_described=own is not None or when is not None,
         title=_title(fields, file, kind),
-        argument_hint=frontmatter.as_text(_hint(fields)) or "",
-        argument_names=frontmatter.as_words(fields.get("arguments")),
-        allowed_tools=frontmatter.as_words(fields.get("allowed-tools")),
-        model=frontmatter.as_text(fields.get("model")),
-        for_model=not frontmatter.as_flag(fields.get("disable-model-invocation"), default=False),
-        for_user=frontmatter.as_flag(fields.get("user-invocable"), default=True),
-        members=frontmatter.as_words(fields.get("skills")) if kind == "skillset" else (),
+        argument_hint=frontmatter.as_text(_hint(fields.argument_hint)) or "",
+        argument_names=frontmatter.as_words(fields.arguments),
+        allowed_tools=frontmatter.as_words(fields.allowed_tools),
+        model=frontmatter.as_text(fields.model),
+        for_model=not frontmatter.as_flag(fields.disable_model_invocation, default=False),
+        for_user=frontmatter.as_flag(fields.user_invocable, default=True),
+        members=frontmatter.as_words(fields.skills) if kind == "skillset" else (),
         plugin=plugin.path if plugin is not None else None,
     )
 
 
-def _title(fields: frontmatter.Fields, file: SkillFile, kind: Kind) -> str | None:
-    title = frontmatter.as_text(fields.get("name"))
+def _title(fields: _Fields, file: SkillFile, kind: Kind) -> str | None:
+    title = frontmatter.as_text(fields.name)
     return title if kind != "command" and title != file.name else None
 
 
-def _hint(fields: frontmatter.Fields) -> object:
+def _hint(hint: object) -> object:
     """Return the hint as written: YAML parses `[issue]` as a list."""
-    hint = fields.get("argument-hint")
     return f"[{', '.join(map(str, hint))}]" if isinstance(hint, list) else hint
 
 

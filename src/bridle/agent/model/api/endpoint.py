@@ -106,11 +106,10 @@ class HttpEndpoint:
         try:
             async with await self._request(question, model, max_tokens, stream=True) as response:
                 await _check(response)
-                request_id = response.headers.get("request-id")
-                if "json" in response.headers.get("content-type", ""):
+                if response.is_json:
                     yield await _document(response)
                     return
-                yield StreamOpened(request_id)
+                yield StreamOpened(response.request_id)
                 reader = sse.Reader()
                 while (chunk := await response.next()) is not None:
                     for data in reader.feed(chunk):
@@ -175,13 +174,12 @@ def _frame(data: bytes) -> JsonObject:
 
 async def _document(response: HttpResponse) -> WholeMessage:
     """Read a message in one document."""
-    request_id = response.headers.get("request-id")
+    request_id = response.request_id
     data = await response.read(ANSWER_LIMIT_BYTES)
     try:
         message = decode_json(data)
     except ValueError as error:
-        is_json = bool(data) and "json" in response.headers.get("content-type", "")
-        kind = "not_json" if is_json else "garbled"
+        kind = "not_json" if data and response.is_json else "garbled"
         raise endpoint_error(RequestError(kind, f"the answer is not JSON: {error}", request_id=request_id)) from error
     if not isinstance(message, dict) or not isinstance(message.get("content"), list):
         raise endpoint_error(RequestError("garbled", "the answer is not a message", request_id=request_id))

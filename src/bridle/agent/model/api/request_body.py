@@ -105,7 +105,7 @@ def _marked_newest(messages: list[Message]) -> list[Message]:
     marked = list(messages)
     left = 2
     for index in range(len(marked) - 1, -1, -1):
-        if left and marked[index].get("role") == "user" and (message := _marked_message(marked[index])) is not None:
+        if left and marked[index]["role"] == "user" and (message := _marked_message(marked[index])) is not None:
             marked[index] = message
             left -= 1
     return marked
@@ -113,7 +113,7 @@ def _marked_newest(messages: list[Message]) -> list[Message]:
 
 def _marked_message(message: Message) -> Message | None:
     """Return the message with a mark on its last possible block; None if there is none."""
-    content = message.get("content")
+    content = message["content"]
     if isinstance(content, str):
         return {**message, "content": [{"type": "text", "text": content, **_CACHE_MARK}]} if content else None
     for index in range(len(content) - 1, -1, -1):
@@ -127,8 +127,8 @@ def _without_system(messages: Iterable[Message]) -> list[Message]:
     """Turn system messages into reminders of the user, and join adjacent user messages."""
     joined: list[Message] = []
     for message in messages:
-        sent = _as_reminder(message) if message.get("role") == "system" else message
-        if joined and joined[-1].get("role") == sent.get("role") == "user":
+        sent = _as_reminder(message) if message["role"] == "system" else message
+        if joined and joined[-1]["role"] == sent["role"] == "user":
             blocks = [*_blocks(joined[-1]), *_blocks(sent)]
             # Tool results must come first.
             joined[-1] = {**joined[-1], "content": sorted(blocks, key=lambda block: block["type"] != "tool_result")}
@@ -144,8 +144,8 @@ def _as_reminder(message: Message) -> Message:
 
 
 def _blocks(message: Message) -> list[Block]:
-    content = message.get("content")
-    return [{"type": "text", "text": content}] if isinstance(content, str) else list(content or [])
+    content = message["content"]
+    return [{"type": "text", "text": content}] if isinstance(content, str) else list(content)
 
 
 def is_on(environment: Mapping[str, str], name: str) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
-from msgspec import Struct
+import msgspec
 
 from bridle.errors import UsageError
 from bridle.ground import disk
@@ -14,10 +14,9 @@ Kind = Literal["key", "oauth", "bearer"]
 
 _FILE = "agent-token.json"
 _OAUTH_PREFIX = "sk-ant-oat"
-_KINDS: tuple[Kind, ...] = ("key", "oauth", "bearer")
 
 
-class StoredToken(Struct, frozen=True):
+class StoredToken(msgspec.Struct, frozen=True):
     """A stored token; its kind decides which header carries it."""
 
     kind: Kind
@@ -29,9 +28,11 @@ def load(folder: Path) -> StoredToken | None:
     document = disk.read_json(folder / _FILE)
     if document is None:
         return None
-    if isinstance(document, dict) and document.get("kind") in _KINDS and isinstance(document.get("token"), str):
-        return StoredToken(document["kind"], document["token"])
-    raise UsageError(f"{folder / _FILE} does not contain a token", remedy="Run `bridle-agent auth login` again.")
+    try:
+        return msgspec.convert(document, StoredToken)
+    except msgspec.ValidationError as error:
+        message = f"{folder / _FILE} does not contain a token: {error}"
+        raise UsageError(message, remedy="Run `bridle-agent auth login` again.") from error
 
 
 def store(folder: Path, token: str, *, is_bearer: bool = False) -> StoredToken:

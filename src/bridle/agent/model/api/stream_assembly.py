@@ -78,13 +78,7 @@ class Assembly:
     def end(self) -> AnswerFinished:
         """Return the last piece of a complete answer."""
         self.has_ended = True
-        details = self._stop.get("stop_details")
-        return AnswerFinished(
-            stop_reason=self._stop.get("stop_reason"),
-            stop_sequence=self._stop.get("stop_sequence"),
-            usage=self.usage,
-            stop_details=details if isinstance(details, dict) else None,
-        )
+        return _finished(self._stop, self.usage)
 
     def _begin(self, frame: JsonObject) -> list[AnswerPiece]:
         self.has_begun = True
@@ -171,17 +165,21 @@ def whole_answer(message: JsonObject, request_id: str | None) -> list[AnswerPiec
     """Return the pieces of an answer that was not streamed."""
     content = message.get("content")
     blocks = [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
-    details = message.get("stop_details")
     return [
         AnswerStarted({**message, "content": []}, request_id, final=True),
         *(BlockFinished(index, block) for index, block in enumerate(blocks)),
-        AnswerFinished(
-            stop_reason=message.get("stop_reason"),
-            stop_sequence=message.get("stop_sequence"),
-            usage=_dict(message, "usage"),
-            stop_details=details if isinstance(details, dict) else None,
-        ),
+        _finished(message, _dict(message, "usage")),
     ]
+
+
+def _finished(message: JsonObject, usage: JsonObject) -> AnswerFinished:
+    details = message.get("stop_details")
+    return AnswerFinished(
+        stop_reason=message.get("stop_reason"),
+        stop_sequence=message.get("stop_sequence"),
+        usage=usage,
+        stop_details=details if isinstance(details, dict) else None,
+    )
 
 
 def _index(frame: JsonObject) -> int:

@@ -39,6 +39,16 @@ class HttpResponse:
         self.status = head.status_code
         self.headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in head.headers}
 
+    @property
+    def request_id(self) -> str | None:
+        """The id that the endpoint gave to the request."""
+        return self.headers.get("request-id")
+
+    @property
+    def is_json(self) -> bool:
+        """Whether the body is declared as JSON."""
+        return "json" in self.headers.get("content-type", "")
+
     async def next(self) -> bytes | None:
         """Return the next part of the body; None at its end."""
         return await self._connection.body(self._idle_seconds)
