@@ -10,6 +10,9 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, TypeAlias
 
+import msgspec
+from msgspec import UNSET, UnsetType
+
 from bridle.agent.tools.contract.input_schema import JsonSchema
 from bridle.agent.tools.contract.tool import ToolResult
 
@@ -24,34 +27,70 @@ _Path = tuple[str | int, ...]
 _ABSENT = object()
 
 
+class _Rule(msgspec.Struct, frozen=True, rename="camel"):
+    """The part of JSON Schema that the tools use."""
+
+    type: str | None = None
+    default: Any = UNSET
+    enum: list[Any] | UnsetType = UNSET
+    const: Any = UNSET
+    any_of: list[_Rule] | None = None
+    minimum: int | float | None = None
+    exclusive_minimum: int | float | None = None
+    maximum: int | float | None = None
+    format: str | None = None
+    min_length: int | None = None
+    max_length: int | None = None
+    min_items: int | None = None
+    max_items: int | None = None
+    items: _Rule | None = None
+    properties: dict[str, _Rule] = {}
+    required: tuple[str, ...] = ()
+    additional_properties: bool | _Rule | None = None
+
+    @property
+    def options(self) -> list[Any] | None:
+        """The values that are allowed; None for any."""
+        if self.enum is not UNSET:
+            return self.enum
+        return None if self.const is UNSET else [self.const]
+
+    @property
+    def expected(self) -> str:
+        """The name of the type in messages."""
+        return "number" if self.type == "integer" else self.type or "unknown"
+
+
 def validate_arguments(tool: str, schema: JsonSchema, arguments: Mapping[str, Any]) -> _Arguments | ToolResult:
     """Return the arguments with defaults and converted types, or the result that lists the issues."""
     issues: list[_Issue] = []
-    properties: JsonSchema = schema.get("properties", {})
+    rules = msgspec.convert(schema, _Rule)
+    properties = rules.properties
     checked = dict(arguments)
     for name, rule in properties.items():
-        value = _converted(rule, arguments.get(name, rule.get("default", _ABSENT)))
+        default = _ABSENT if rule.default is UNSET else rule.default
+        value = _converted(rule, arguments.get(name, default))
         if value is not _ABSENT:
             checked[name] = value
             issues += _issues(rule, value, (name,))
-        elif name in schema.get("required", ()):
+        elif name in rules.required:
             issues.append(_missing(rule, (name,)))
     unknown = [name for name in arguments if name not in properties]
-    if unknown and schema.get("additionalProperties") is False:
+    if unknown and rules.additional_properties is False:
         issues.append(_unknown(unknown))
     return _rejection(tool, issues) if issues else _ordered(tool, properties, checked)
 
 
-def _ordered(tool: str, properties: JsonSchema, checked: _Arguments) -> _Arguments:
+def _ordered(tool: str, properties: Mapping[str, _Rule], checked: _Arguments) -> _Arguments:
     order = _EDIT_ORDER if tool == "Edit" else tuple(properties) if tool in _IN_SCHEMA_ORDER else ()
     return {name: checked[name] for name in dict.fromkeys((*order, *checked)) if name in checked}
 
 
-def _converted(rule: JsonSchema, value: Any) -> Any:
+def _converted(rule: _Rule, value: Any) -> Any:
     """Convert a string to the type that the schema asks for, where it is unambiguous."""
     if not isinstance(value, str):
         return int(value) if isinstance(value, float) and value.is_integer() else value
-    kind = rule.get("type")
+    kind = rule.type
     if kind in ("number", "integer") and re.fullmatch(r"\s*-?[0-9]{1,300}(\.[0-9]+)?\s*", value):
         number = float(value)
         return int(value) if "." not in value else int(number) if number.is_integer() else number
@@ -72,13 +111,13 @@ def _parsed(text: str, kind: type) -> Any:
     return value if isinstance(value, kind) else text
 
 
-def _issues(rule: JsonSchema, value: Any, path: _Path) -> Iterator[_Issue]:
-    if "anyOf" in rule:
-        yield from _no_choice_fits(rule["anyOf"], value, path)
-    elif "enum" in rule or "const" in rule:
-        yield from _not_one_of(rule, value, path)
-    elif not _fits(rule.get("type"), value):
-        yield {"expected": _expected(rule), **_wrong_type(_expected(rule), _type_name(value), path)}
+def _issues(rule: _Rule, value: Any, path: _Path) -> Iterator[_Issue]:
+    if rule.any_of is not None:
+        yield from _no_choice_fits(rule.any_of, value, path)
+    elif rule.options is not None:
+        yield from _not_one_of(rule.options, value, path)
+    elif not _fits(rule.type, value):
+        yield {"expected": rule.expected, **_wrong_type(rule.expected, _type_name(value), path)}
     elif isinstance(value, bool):
         return
     elif isinstance(value, int | float):
@@ -112,20 +151,15 @@ def _type_name(value: Any) -> str:
     return "array" if isinstance(value, list) else "object"
 
 
-def _expected(rule: JsonSchema) -> str:
-    kind = rule.get("type", "unknown")
-    return "number" if kind == "integer" else str(kind)
-
-
 def _wrong_type(expected: str, received: str, path: _Path) -> _Issue:
     message = f"Invalid input: expected {expected}, received {received}"
     return {"code": "invalid_type", "path": list(path), "message": message}
 
 
-def _missing(rule: JsonSchema, path: _Path) -> _Issue:
-    if "enum" in rule or "const" in rule:
-        return next(_not_one_of(rule, _ABSENT, path))
-    return {"expected": _expected(rule), **_wrong_type(_expected(rule), "undefined", path)}
+def _missing(rule: _Rule, path: _Path) -> _Issue:
+    if rule.options is not None:
+        return next(_not_one_of(rule.options, _ABSENT, path))
+    return {"expected": rule.expected, **_wrong_type(rule.expected, "undefined", path)}
 
 
 def _unknown(names: list[str]) -> _Issue:
@@ -134,8 +168,7 @@ def _unknown(names: list[str]) -> _Issue:
     return {"code": "unrecognized_keys", "keys": names, "path": [], "message": message}
 
 
-def _not_one_of(rule: JsonSchema, value: Any, path: _Path) -> Iterator[_Issue]:
-    values: list[Any] = rule["enum"] if "enum" in rule else [rule["const"]]
+def _not_one_of(values: list[Any], value: Any, path: _Path) -> Iterator[_Issue]:
     if value in values:
         return
     quoted = "|".join(f'"{option}"' for option in values)
@@ -143,54 +176,55 @@ def _not_one_of(rule: JsonSchema, value: Any, path: _Path) -> Iterator[_Issue]:
     yield {"code": "invalid_value", "values": values, "path": list(path), "message": message}
 
 
-def _no_choice_fits(choices: list[Any], value: Any, path: _Path) -> Iterator[_Issue]:
+def _no_choice_fits(choices: list[_Rule], value: Any, path: _Path) -> Iterator[_Issue]:
     errors = [list(_issues(choice, value, ())) for choice in choices]
     if all(errors):
         yield {"code": "invalid_union", "errors": errors, "path": list(path), "message": "Invalid input"}
 
 
-def _wrong_number(rule: JsonSchema, value: float, path: _Path) -> Iterator[_Issue]:
-    is_integer = rule.get("type") == "integer"
-    if is_integer and ("minimum" in rule or "exclusiveMinimum" in rule) and value <= 0:
+def _wrong_number(rule: _Rule, value: float, path: _Path) -> Iterator[_Issue]:
+    is_integer = rule.type == "integer"
+    has_minimum = rule.minimum is not None or rule.exclusive_minimum is not None
+    if is_integer and has_minimum and value <= 0:
         return  # the tool treats it as missing
     if is_integer and isinstance(value, float):
         yield {"expected": "int", "format": "safeint", **_wrong_type("int", "number", path)}
-    elif "maximum" in rule and value > rule["maximum"]:
-        yield _out_of_range("number", "too_big", "maximum", rule["maximum"], path, f"to be <={rule['maximum']}")
-    elif "minimum" in rule and value < rule["minimum"]:
-        yield _out_of_range("number", "too_small", "minimum", rule["minimum"], path, f"to be >={rule['minimum']}")
+    elif rule.maximum is not None and value > rule.maximum:
+        yield _out_of_range("number", "too_big", "maximum", rule.maximum, path, f"to be <={rule.maximum}")
+    elif rule.minimum is not None and value < rule.minimum:
+        yield _out_of_range("number", "too_small", "minimum", rule.minimum, path, f"to be >={rule.minimum}")
 
 
-def _wrong_text(rule: JsonSchema, value: str, path: _Path) -> Iterator[_Issue]:
-    if rule.get("format") == "uri" and not re.match(r"[A-Za-z][A-Za-z0-9+.-]*:\S", value):
+def _wrong_text(rule: _Rule, value: str, path: _Path) -> Iterator[_Issue]:
+    if rule.format == "uri" and not re.match(r"[A-Za-z][A-Za-z0-9+.-]*:\S", value):
         yield {"code": "invalid_format", "format": "url", "path": list(path), "message": "Invalid URL"}
-    yield from _wrong_size(rule, ("minLength", "maxLength"), len(value), path, "string", "characters")
+    yield from _wrong_size(rule.min_length, rule.max_length, len(value), path, "string", "characters")
 
 
-def _wrong_list(rule: JsonSchema, value: list[Any], path: _Path) -> Iterator[_Issue]:
-    yield from _wrong_size(rule, ("minItems", "maxItems"), len(value), path, "array", "items")
-    for index, item in enumerate(value):
-        yield from _issues(rule.get("items", {}), item, (*path, index))
+def _wrong_list(rule: _Rule, value: list[Any], path: _Path) -> Iterator[_Issue]:
+    yield from _wrong_size(rule.min_items, rule.max_items, len(value), path, "array", "items")
+    if rule.items is not None:
+        for index, item in enumerate(value):
+            yield from _issues(rule.items, item, (*path, index))
 
 
-def _wrong_object(rule: JsonSchema, value: _Arguments, path: _Path) -> Iterator[_Issue]:
+def _wrong_object(rule: _Rule, value: _Arguments, path: _Path) -> Iterator[_Issue]:
     """Yield the issues of an object; fields that the schema does not name are allowed."""
-    for name, inner in rule.get("properties", {}).items():
+    for name, inner in rule.properties.items():
         if name in value:
             yield from _issues(inner, value[name], (*path, name))
-        elif name in rule.get("required", ()) and "default" not in inner:
+        elif name in rule.required and inner.default is UNSET:
             yield _missing(inner, (*path, name))
-    others = rule.get("additionalProperties")
-    if isinstance(others, dict):
+    others = rule.additional_properties
+    if isinstance(others, _Rule):
         for name in value:
-            if name not in rule.get("properties", {}):
+            if name not in rule.properties:
                 yield from _issues(others, value[name], (*path, name))
 
 
 def _wrong_size(
-    rule: JsonSchema, names: tuple[str, str], size: int, path: _Path, origin: str, unit: str
+    minimum: int | None, maximum: int | None, size: int, path: _Path, origin: str, unit: str
 ) -> Iterator[_Issue]:
-    minimum, maximum = rule.get(names[0]), rule.get(names[1])
     if minimum is not None and size < minimum:
         yield _out_of_range(origin, "too_small", "minimum", minimum, path, f"to have >={minimum} {unit}")
     if maximum is not None and size > maximum:

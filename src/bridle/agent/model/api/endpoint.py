@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from bridle.agent.model.api import request_body, sse
 from bridle.agent.model.api.credentials import Keys
-from bridle.agent.model.api.models import Model
+from bridle.agent.model.api.models import Model, is_on
 from bridle.agent.model.api.question import Question
 from bridle.agent.model.api.request_errors import RequestError, endpoint_error, from_network, from_status
 from bridle.agent.model.api.response_values import decode_json, encode_json
@@ -38,7 +38,7 @@ CLOUDS = {"bedrock": "CLAUDE_CODE_USE_BEDROCK", "vertex": "CLAUDE_CODE_USE_VERTE
 
 def selected_cloud(environment: Mapping[str, str]) -> str | None:
     """Return the cloud that the environment selects, or None."""
-    return next((cloud for cloud, name in CLOUDS.items() if request_body.is_on(environment, name)), None)
+    return next((cloud for cloud, name in CLOUDS.items() if is_on(environment, name)), None)
 
 
 class StreamOpened(Struct, frozen=True):

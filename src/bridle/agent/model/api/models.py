@@ -125,6 +125,11 @@ UNKNOWN = ModelKind(32_000, 128_000, Thinking.ADAPTIVE, "high", _ABOVE_HIGH, tak
 """The parameters of a model that is not in the table."""
 
 
+def is_on(environment: Mapping[str, str], name: str) -> bool:
+    """Return whether a variable is set to a word for yes."""
+    return environment.get(name, "").lower() in ("1", "true", "yes", "on")
+
+
 def resolve_model(name: str | None, environment: Mapping[str, str], *, setting: str | None = None) -> Model:
     """Resolve a name; without one use the environment's, then the settings', then the default model."""
     requested = name or environment.get("ANTHROPIC_MODEL") or setting or "default"
@@ -183,7 +188,7 @@ def _id(alias: Alias, environment: Mapping[str, str]) -> str:
 
 
 def _may_be_wide(environment: Mapping[str, str]) -> bool:
-    return environment.get("CLAUDE_CODE_DISABLE_1M_CONTEXT", "").lower() not in ("1", "true", "yes", "on")
+    return not is_on(environment, "CLAUDE_CODE_DISABLE_1M_CONTEXT")
 
 
 def _model(name: str, environment: Mapping[str, str], *, wide: bool) -> Model:

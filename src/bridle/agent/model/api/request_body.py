@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from bridle import __version__
-from bridle.agent.model.api.models import Model, effort_for, thinking_for
+from bridle.agent.model.api.models import Model, effort_for, is_on, thinking_for
 from bridle.agent.model.api.question import Block, Message, Question
 from bridle.agent.model.api.stream_pieces import JsonObject
 from bridle.errors import UsageError
@@ -146,8 +146,3 @@ def _as_reminder(message: Message) -> Message:
 def _blocks(message: Message) -> list[Block]:
     content = message["content"]
     return [{"type": "text", "text": content}] if isinstance(content, str) else list(content)
-
-
-def is_on(environment: Mapping[str, str], name: str) -> bool:
-    """Return whether a variable is set to a word for yes."""
-    return environment.get(name, "").lower() in ("1", "true", "yes", "on")

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from bridle.agent.model.api import request_body
 from bridle.agent.model.api.endpoint import CLOUDS, Endpoint, StreamOpened, WholeMessage, timeouts_from_environment
-from bridle.agent.model.api.models import BETA_SYSTEM_MESSAGES, Model
+from bridle.agent.model.api.models import BETA_SYSTEM_MESSAGES, Model, is_on
 from bridle.agent.model.api.question import Question
 from bridle.agent.model.api.request_errors import RequestError, endpoint_error, from_status
 from bridle.agent.model.api.stream_pieces import JsonObject
@@ -127,7 +127,7 @@ def _bedrock(
 ) -> tuple[Any, Callable[[str], str]]:
     region = environment.get("AWS_REGION") or environment.get("AWS_DEFAULT_REGION") or DEFAULT_AWS_REGION
     token = environment.get("AWS_BEARER_TOKEN_BEDROCK")
-    if request_body.is_on(environment, "CLAUDE_CODE_SKIP_BEDROCK_AUTH"):
+    if is_on(environment, "CLAUDE_CODE_SKIP_BEDROCK_AUTH"):
         token = token or _NO_TOKEN
     credentials: dict[str, str] = {"api_key": token} if token else _aws_credentials(environment)
     url = environment.get("ANTHROPIC_BEDROCK_BASE_URL") or None
@@ -152,7 +152,7 @@ def _vertex(anthropic: Any, environment: Mapping[str, str], shared: dict[str, An
     if not project or not region:
         missing = "ANTHROPIC_VERTEX_PROJECT_ID" if not project else "CLOUD_ML_REGION"
         raise UsageError(f"CLAUDE_CODE_USE_VERTEX is set, but {missing} is not", remedy=f"Set {missing}.")
-    token = _NO_TOKEN if request_body.is_on(environment, "CLAUDE_CODE_SKIP_VERTEX_AUTH") else None
+    token = _NO_TOKEN if is_on(environment, "CLAUDE_CODE_SKIP_VERTEX_AUTH") else None
     url = environment.get("ANTHROPIC_VERTEX_BASE_URL") or None
     client = anthropic.AsyncAnthropicVertex(
         project_id=project, region=region, access_token=token, base_url=url, **shared
