@@ -49,12 +49,14 @@ def _document(file: SkillFile, text: str) -> frontmatter.Document:
     else:
         loaded = frontmatter.load_yaml(text)
     if isinstance(loaded, dict):
-        return frontmatter.Document({key: value for key, value in loaded.items() if isinstance(key, str)}, "")
+        return frontmatter.Document(loaded, "")
     return frontmatter.Document({}, "", f"it is not a mapping: {loaded}")
 
 
 def _skill(file: SkillFile, kind: Kind, source: Source, document: frontmatter.Document, plugin: Plugin | None) -> Skill:
-    fields = msgspec.convert(document.fields, _Fields)
+    # Other keys may be numbers, or text that is not valid Unicode, which msgspec refuses.
+    known = {key: document.fields[key] for key in _Fields.__struct_encode_fields__ if key in document.fields}
+    fields = msgspec.convert(known, _Fields)
     own = frontmatter.as_text(fields.description)
     when = frontmatter.as_text(fields.when_to_use)
     described = " - ".join(part for part in (own or _first_line(document.body), when) if part)

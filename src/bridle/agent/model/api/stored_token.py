@@ -30,7 +30,7 @@ def load(folder: Path) -> StoredToken | None:
         return None
     try:
         return msgspec.convert(document, StoredToken)
-    except msgspec.ValidationError as error:
+    except (msgspec.ValidationError, ValueError) as error:
         message = f"{folder / _FILE} does not contain a token: {error}"
         raise UsageError(message, remedy="Run `bridle-agent auth login` again.") from error
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
+
+import msgspec
+from msgspec import UNSET, UnsetType
 
 from bridle.agent.tools.contract.shown_output import format_size as human_size
 from bridle.agent.tools.contract.tool import ContentBlock, ToolResult
@@ -23,6 +26,56 @@ _IMAGES = ("image/png", "image/jpeg")
 Notebook: TypeAlias = dict[str, Any]
 """A notebook as its file has it: NotebookEdit writes back every field."""
 Cell: TypeAlias = dict[str, Any]
+
+
+_Record = TypeVar("_Record", bound=msgspec.Struct)
+
+
+class _StoredCell(msgspec.Struct):
+    """The fields of a cell that are shown; any may have the wrong type."""
+
+    cell_type: Any = "code"
+    source: Any = ""
+    execution_count: Any = None
+    id: Any = None
+    outputs: Any = None
+
+
+class _StoredOutput(msgspec.Struct):
+    """The fields of an output that are shown; any may have the wrong type."""
+
+    output_type: Any = ""
+    ename: Any = None
+    evalue: Any = None
+    traceback: Any = None
+    text: Any = None
+    data: Any = None
+
+
+class _Image(msgspec.Struct):
+    """An image of an output, in Base64."""
+
+    image_data: str
+    media_type: str
+
+
+class _ShownOutput(msgspec.Struct):
+    """An output of a cell, as programs get it."""
+
+    output_type: str
+    text: str
+    image: _Image | UnsetType = UNSET
+
+
+class _ShownCell(msgspec.Struct, kw_only=True):
+    """A cell, as programs get it."""
+
+    cell_type: str = msgspec.field(name="cellType")
+    source: str
+    execution_count: Any = UNSET
+    cell_id: str
+    language: str | UnsetType = UNSET
+    outputs: list[_ShownOutput] | UnsetType = UNSET
 
 
 class NotANotebook(Exception):
@@ -67,7 +120,8 @@ def read_notebook(path: Path, name: str, view: View) -> tuple[ToolResult, KnownF
     """Return all cells with their outputs, and the state of the file."""
     notebook, data, state = load(path)
     cells = [_cell(cell, index, language(notebook)) for index, cell in enumerate(notebook["cells"])]
-    size = len(repr(cells))
+    shown = msgspec.to_builtins(cells)
+    size = len(repr(shown))
     if size > _SHOWN_LIMIT_BYTES:
         raise NotANotebook(
             f"Notebook content ({human_size(size)}) exceeds maximum allowed size ({human_size(_SHOWN_LIMIT_BYTES)}). "
@@ -75,7 +129,7 @@ def read_notebook(path: Path, name: str, view: View) -> tuple[ToolResult, KnownF
         )
     known = KnownFile(canonical_path(path), state.st_mtime_ns, state.st_size, file_digest(data), view=view)
     content: str | list[ContentBlock] = _blocks(cells) or "(Read completed with no output)"
-    return ToolResult(content, detail={"type": "notebook", "file": {"filePath": name, "cells": cells}}), known
+    return ToolResult(content, detail={"type": "notebook", "file": {"filePath": name, "cells": shown}}), known
 
 
 def language(notebook: Notebook) -> str:
@@ -97,68 +151,71 @@ def _joined(value: Any) -> str:
     return replace_broken_bytes(text)
 
 
-def _cell(cell: Cell, index: int, code_language: str) -> dict[str, Any]:
-    kind = str(cell.get("cell_type", "code"))
-    shown: dict[str, Any] = {"cellType": kind, "source": source_of(cell)}
-    if kind == "code" and cell.get("execution_count") is not None:
-        shown["execution_count"] = cell["execution_count"]
-    identity = cell.get("id")
-    shown["cell_id"] = identity if isinstance(identity, str) and identity else f"cell-{index}"
-    if kind == "code":
-        shown["language"] = code_language
-        if outputs := [_output(output) for output in cell.get("outputs") or () if isinstance(output, dict)]:
-            shown["outputs"] = outputs if len(repr(outputs)) <= _OUTPUTS_LIMIT else [_omitted_outputs(index)]
+def _known_fields(value: dict[str, Any], kind: type[_Record]) -> _Record:
+    # Other keys may be text that is not valid Unicode, which msgspec refuses.
+    return msgspec.convert({name: value[name] for name in kind.__struct_fields__ if name in value}, kind)
+
+
+def _cell(cell: Cell, index: int, code_language: str) -> _ShownCell:
+    stored = _known_fields(cell, _StoredCell)
+    name = stored.id if isinstance(stored.id, str) and stored.id else f"cell-{index}"
+    shown = _ShownCell(cell_type=str(stored.cell_type), source=source_of(cell), cell_id=name)
+    if shown.cell_type == "code":
+        shown.execution_count = UNSET if stored.execution_count is None else stored.execution_count
+        shown.language = code_language
+        if outputs := [_output(output) for output in stored.outputs or () if isinstance(output, dict)]:
+            is_small = len(repr(msgspec.to_builtins(outputs))) <= _OUTPUTS_LIMIT
+            shown.outputs = outputs if is_small else [_omitted_outputs(index)]
     return shown
 
 
-def _omitted_outputs(index: int) -> dict[str, str]:
+def _omitted_outputs(index: int) -> _ShownOutput:
     text = f"Outputs are too large to include. Use Bash with: cat <notebook_path> | jq '.cells[{index}].outputs'"
-    return {"output_type": "stream", "text": text}
+    return _ShownOutput("stream", text)
 
 
-def _output(output: dict[str, Any]) -> dict[str, Any]:
-    kind = str(output.get("output_type", ""))
+def _output(output: dict[str, Any]) -> _ShownOutput:
+    stored = _known_fields(output, _StoredOutput)
+    kind = str(stored.output_type)
     if kind == "error":
-        trace = output.get("traceback")
-        lines = [f"{output.get('ename')}: {output.get('evalue')}", *(trace if isinstance(trace, list) else ())]
-        return {"output_type": kind, "text": "\n".join(map(str, lines))}
+        trace = stored.traceback if isinstance(stored.traceback, list) else ()
+        return _ShownOutput(kind, "\n".join(map(str, [f"{stored.ename}: {stored.evalue}", *trace])))
     if kind == "stream":
-        return {"output_type": kind, "text": _joined(output.get("text"))}
-    data = output.get("data")
-    data = data if isinstance(data, dict) else {}
-    shown: dict[str, Any] = {"output_type": kind, "text": _joined(data.get("text/plain"))}
+        return _ShownOutput(kind, _joined(stored.text))
+    data = stored.data if isinstance(stored.data, dict) else {}
+    shown = _ShownOutput(kind, _joined(data.get("text/plain")))
     for media_type in _IMAGES:
         if picture := _joined(data.get(media_type)):
-            shown["image"] = {"image_data": "".join(picture.split()), "media_type": media_type}
+            shown.image = _Image("".join(picture.split()), media_type)
             break
     return shown
 
 
-def _blocks(cells: list[dict[str, Any]]) -> list[ContentBlock]:
+def _blocks(cells: list[_ShownCell]) -> list[ContentBlock]:
     blocks: list[ContentBlock] = []
     texts: list[str] = []
     for cell in cells:
         texts.append(_cell_text(cell))
-        for output in cell.get("outputs", ()):
-            if output["text"]:
-                texts.append("\n" + output["text"])
-            if image := output.get("image"):
-                blocks += [*_text_block(texts), _image_block(image)]
+        for output in cell.outputs or ():
+            if output.text:
+                texts.append("\n" + output.text)
+            if output.image:
+                blocks += [*_text_block(texts), _image_block(output.image)]
                 texts = []
     return blocks + _text_block(texts)
 
 
-def _cell_text(cell: dict[str, Any]) -> str:
-    marks = "" if cell["cellType"] == "code" else f"<cell_type>{cell['cellType']}</cell_type>"
-    if cell.get("language", "python") != "python":
-        marks += f"<language>{cell['language']}</language>"
-    return f'<cell id="{cell["cell_id"]}">{marks}{cell["source"]}</cell id="{cell["cell_id"]}">'
+def _cell_text(cell: _ShownCell) -> str:
+    marks = "" if cell.cell_type == "code" else f"<cell_type>{cell.cell_type}</cell_type>"
+    if cell.language is not UNSET and cell.language != "python":
+        marks += f"<language>{cell.language}</language>"
+    return f'<cell id="{cell.cell_id}">{marks}{cell.source}</cell id="{cell.cell_id}">'
 
 
 def _text_block(texts: list[str]) -> list[ContentBlock]:
     return [{"text": "\n".join(texts), "type": "text"}] if texts else []
 
 
-def _image_block(image: dict[str, str]) -> ContentBlock:
-    source = {"data": image["image_data"], "media_type": image["media_type"], "type": "base64"}
+def _image_block(image: _Image) -> ContentBlock:
+    source = {"data": image.image_data, "media_type": image.media_type, "type": "base64"}
     return {"type": "image", "source": source}
