@@ -8,7 +8,8 @@ from typing import assert_never
 
 from bridle.stage.answers import Answer, AnyAnswer, Drop, Failure, Hang, Malformed, Message, MessageAnswer, Overloaded
 from bridle.stage.refusal import Refusal, refusal
-from bridle.stage.stream import MessageContext, encode_json, message_document, message_events, sse_event
+from bridle.stage.stream import MessageContext, message_document, message_events, sse_event
+from bridle.wire.events.loose_json import to_bytes
 
 # A day: longer than any run of an agent, so that only the client's timeout is tested; yet it ends.
 HANG_LIMIT_SECONDS = 86_400.0
@@ -93,7 +94,7 @@ def document_steps(
     value: object, request_id: str, *, status: int = 200, answer: Answer | None = None
 ) -> Iterator[Step]:
     """Yield the steps that send one JSON document."""
-    body = encode_json(value)
+    body = to_bytes(value)
     length = (("content-length", str(len(body))),)
     yield Head(status, _headers(_JSON, request_id, answer) + length)
     yield Send(body)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, assert_never
+from typing import assert_never
 
 from bridle.stage.answers import Block, MessageAnswer, Raw, Text, Thinking, ToolUse
 from bridle.stage.prompt import estimate_tokens
-from bridle.wire.events.loose_json import JsonObject
+from bridle.wire.events.loose_json import JsonObject, to_bytes
 
 
 @dataclass(frozen=True)
@@ -59,16 +58,8 @@ def message_events(answer: MessageAnswer, context: MessageContext) -> Iterator[E
 def sse_event(document: JsonObject) -> Event:
     """Return a document as a server-sent event named by its type."""
     kind = document["type"]
-    data = b"event: " + kind.encode() + b"\ndata: " + encode_json(document) + b"\n\n"
+    data = b"event: " + kind.encode() + b"\ndata: " + to_bytes(document) + b"\n\n"
     return Event(data, is_delta=kind == "content_block_delta")
-
-
-def encode_json(document: Any) -> bytes:
-    """Return compact JSON in UTF-8, or escaped if it has lone surrogates that a client sent."""
-    try:
-        return json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode()
-    except UnicodeEncodeError:
-        return json.dumps(document, separators=(",", ":")).encode()
 
 
 _CACHE_KEYS = ("cache_creation_input_tokens", "cache_read_input_tokens")
@@ -143,9 +134,9 @@ def _output_text(block: Block) -> str:
         case Thinking():
             return block.thinking
         case ToolUse():
-            return block.name + encode_json(block.input).decode()
+            return block.name + to_bytes(block.input).decode()
         case Raw():
-            return encode_json(block.block).decode()
+            return to_bytes(block.block).decode()
         case _:
             assert_never(block)
 
@@ -186,7 +177,7 @@ def _deltas(block: Block, chunk_chars: int) -> Iterator[dict[str, str]]:
                 yield {"type": "thinking_delta", "thinking": piece}
             yield {"type": "signature_delta", "signature": block.signature}
         case ToolUse():
-            text = encode_json(block.input).decode() if block.raw_input is None else block.raw_input
+            text = to_bytes(block.input).decode() if block.raw_input is None else block.raw_input
             for piece in ["", *_pieces(text, chunk_chars)]:
                 yield {"type": "input_json_delta", "partial_json": piece}
         case Raw():

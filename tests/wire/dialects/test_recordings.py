@@ -12,7 +12,7 @@ from bridle.errors import UsageError
 from bridle.wire.dialects.dialect_table import AGENTS, decoder_for
 from bridle.wire.events.decode import Decoder, decode
 from bridle.wire.events.encode import encode
-from bridle.wire.events.events import Assistant, Skipped, StreamEvent
+from bridle.wire.events.events import Assistant, Skipped, Unknown, StreamEvent
 from bridle.wire.record.error_category import Category
 from tests.sizes import SIZES
 from tests.wire.fixtures.dialect_recordings import DIALECTS, NAMES, agent_of, documented, read, recorded
@@ -268,6 +268,12 @@ def test_two_objects_on_one_line_are_two_events(agent: str) -> None:
         b'{"type":"novel","a":2}',
         b"rest",
     ]
+
+
+@pytest.mark.parametrize("agent", DIALECTS)
+def test_an_object_between_spaces_that_are_not_json_is_decoded(agent: str) -> None:
+    line = '\u00a0{"type":"novel"}\u2003'.encode()
+    assert [(type(event), event.raw) for event in read(agent, line)] == [(Unknown, line)]
 
 
 @pytest.mark.parametrize("agent", DIALECTS)

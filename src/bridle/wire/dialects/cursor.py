@@ -11,39 +11,54 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
-from msgspec import Struct, field
+from msgspec import UNSET, Struct, field
 
 from bridle.wire.dialects import build_events
 from bridle.wire.dialects.cursor_tools import ToolCall, is_denied, output_of, parse_tool_call
 from bridle.wire.dialects.partial_text import PartialText
 from bridle.wire.events.blocks import Text
 from bridle.wire.events.decode import Decoder
-from bridle.wire.events.decode_tolerant import convert, token_count
+from bridle.wire.events.decode_tolerant import convert, struct_decoder, token_count
 from bridle.wire.events.events import Assistant, Event, Ignored, Malformed, Result, Skipped, Unknown, Usage
 from bridle.wire.events.lines import LINE_LIMIT_BYTES
-from bridle.wire.events.loose_json import JsonObject, from_json
+from bridle.wire.events.loose_json import JsonObject
 from bridle.wire.events.system import Init
 
 
 class Line(Struct, frozen=True):
-    """The fields of a line that Claude Code's events do not have."""
+    """A line of reasoning or of a tool call, which Claude Code does not print."""
 
     subtype: str | None = None
     text: str | None = None
     call_id: str | None = None
     tool_call: JsonObject = {}
+
+
+class DeltaMarks(Struct, frozen=True):
+    """The fields by which a delta differs from a whole message."""
+
     timestamp_ms: Any = None
     model_call_id: Any = None
-    usage: JsonObject = {}
 
 
 class Counts(Struct, frozen=True):
     """The tokens of a result, undocumented by Cursor."""
 
-    input: Any = field(default=None, name="inputTokens")
-    output: Any = field(default=None, name="outputTokens")
+    input: Any = field(default=UNSET, name="inputTokens")
+    output: Any = field(default=UNSET, name="outputTokens")
     cache_read: Any = field(default=None, name="cacheReadTokens")
     cache_write: Any = field(default=None, name="cacheWriteTokens")
+
+
+class ResultLine(Struct, frozen=True):
+    """The fields of a result that Claude Code does not print."""
+
+    usage: Counts = Counts()
+
+
+_decode_marks = struct_decoder(DeltaMarks)
+_decode_result = struct_decoder(ResultLine)
+_STRAY_TEXT = (Malformed, Ignored, Skipped)
 
 
 class Cursor:
@@ -77,7 +92,7 @@ class Cursor:
             return [event]
 
     def _convert(self, event: Event) -> list[Event]:
-        if isinstance(event, Malformed | Ignored | Skipped):
+        if isinstance(event, _STRAY_TEXT):
             return [event]  # stray text does not end a message
         if isinstance(event, Init):
             self._session = event.session_id or self._session
@@ -96,8 +111,8 @@ class Cursor:
         if text is None:
             return [*self._close(), event]
         before: list[Event] = list(self._thinking.close(session=session))
-        line = convert(from_json(event.raw), Line)
-        if line.timestamp_ms is not None and line.model_call_id is None:
+        marks = _decode_marks(event.raw)
+        if marks.timestamp_ms is not None and marks.model_call_id is None:
             self._all_deltas += text
             return [*before, *self._release_held(), *self._partial.add(text, event.raw, session=session)]
         if self._partial or self._all_deltas:
@@ -191,10 +206,9 @@ def _only_text(event: Assistant) -> str | None:
 
 def _usage(raw: bytes) -> Usage | None:
     """Return the tokens that a result has under Cursor's own names."""
-    usage = convert(from_json(raw), Line).usage
-    if "inputTokens" not in usage and "outputTokens" not in usage:
+    counts = _decode_result(raw).usage
+    if counts.input is UNSET and counts.output is UNSET:
         return None
-    counts = convert(usage, Counts)
     return Usage(
         input_tokens=token_count(counts.input),
         output_tokens=token_count(counts.output),

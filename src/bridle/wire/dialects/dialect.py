@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from bridle.wire.events.decode_tolerant import decode_tolerantly
 from bridle.wire.events.events import Event, Ignored, Malformed, Skipped
 from bridle.wire.events.lines import LINE_LIMIT_BYTES, Lines, Oversize
-from bridle.wire.events.loose_json import JsonObject, loads
+from bridle.wire.events.loose_json import JsonObject, decode_json
 
 
 class DialectDecoder(ABC):
@@ -56,7 +56,7 @@ class DialectDecoder(ABC):
 def _objects(line: bytes) -> list[Event | tuple[JsonObject, bytes]]:
     """Return the objects on a line, each with its bytes; for anything else its event."""
     try:
-        value = loads(line.decode("utf-8", "replace"))
+        value = decode_json(line)
     except (ValueError, RecursionError):
         return [_reread(event) for event in decode_tolerantly(line)]
     if isinstance(value, dict):
@@ -68,4 +68,4 @@ def _reread(event: Event) -> Event | tuple[JsonObject, bytes]:
     """Return the object of one piece of a line that had several."""
     if isinstance(event, Malformed | Ignored):
         return event
-    return loads(event.raw.decode("utf-8", "replace")), event.raw
+    return decode_json(event.raw), event.raw

@@ -9,13 +9,14 @@ from __future__ import annotations
 import json
 import re
 import types
+from collections.abc import Callable
 from functools import cache
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 import msgspec
 
 from bridle.wire.events import blocks, events, system
-from bridle.wire.events.loose_json import JsonObject, loads, to_raw
+from bridle.wire.events.loose_json import JsonObject, decode_json, from_json, to_raw
 
 _REASON_LIMIT = 200  # characters of a decoder's error message that are kept
 # Two objects share a line when the newline between them was lost. A line of thousands is not a stream of events, and
@@ -32,12 +33,11 @@ _KINDS: dict[str, type[events.Event]] = {kind.__struct_config__.tag: kind for ki
 
 def decode_tolerantly(line: bytes) -> list[events.Event]:
     """Decode one line, whatever its content."""
-    text = line.decode("utf-8", "replace").strip()
-    if not text:
-        return []
     try:
-        return [event_from_value(loads(text), line)]
+        return [event_from_value(decode_json(line), line)]
     except (ValueError, RecursionError) as error:
+        if not line.decode("utf-8", "replace").strip():
+            return []
         return _split_objects(line) or [_malformed(line, error)]
 
 
@@ -59,6 +59,19 @@ def convert(value: Any, kind: type[_StructT]) -> _StructT:
         return msgspec.convert(value, kind)
     except _CONVERT_ERRORS:
         return read_struct(kind, value) if isinstance(value, dict) else kind()
+
+
+def struct_decoder(kind: type[_StructT]) -> Callable[[bytes | msgspec.Raw], _StructT]:
+    """Return a decoder from JSON bytes to a struct; fields of a wrong type keep their defaults."""
+    decode = msgspec.json.Decoder(kind).decode
+
+    def decode_tolerant(data: bytes | msgspec.Raw) -> _StructT:
+        try:
+            return decode(data)
+        except _CONVERT_ERRORS:
+            return convert(from_json(data), kind)
+
+    return decode_tolerant
 
 
 def read_struct(kind: type[_StructT], value: JsonObject) -> _StructT:

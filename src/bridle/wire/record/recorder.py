@@ -48,7 +48,9 @@ _RESET_IN_TEXT = re.compile(r"\|(\d{10,13})\b")
 class AgentArguments(Struct, frozen=True):
     """The input of a call that starts a sub-agent."""
 
-    description: Any = ""
+    subagent_type: str = ""
+    description: str = ""
+    prompt: str = ""
     run_in_background: bool = False
 
 
@@ -159,7 +161,7 @@ class Recorder:
             arguments = convert(block.arguments, AgentArguments)
             if arguments.run_in_background:
                 self.record.background_launches += 1
-                self.record.background_open[block.id] = str(arguments.description)
+                self.record.background_open[block.id] = arguments.description
 
     def _user(self, event: User) -> None:
         if isinstance(event.message.content, str):

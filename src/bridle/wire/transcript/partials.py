@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import msgspec
 from msgspec import Struct
 
-from bridle.wire.events.decode_tolerant import convert
+from bridle.wire.events.decode_tolerant import struct_decoder
 from bridle.wire.events.events import StreamEvent
 from bridle.wire.transcript.item_board import ItemBoard
 from bridle.wire.transcript.items import TextItem, Thought
@@ -44,7 +43,7 @@ class StreamData(Struct, frozen=True):
     delta: Delta = Delta()
 
 
-_decode = msgspec.json.Decoder(StreamData).decode
+_decode = struct_decoder(StreamData)
 
 
 @dataclass(slots=True)
@@ -68,7 +67,7 @@ class Partials:
 
     def add(self, event: StreamEvent, at: float | None) -> None:
         """Add one stream event."""
-        data, thread = _read(event), event.parent_tool_use_id
+        data, thread = _decode(event.event), event.parent_tool_use_id
         match data.type:
             case "message_start":
                 self._start(thread, data.message.id)
@@ -128,10 +127,3 @@ class Partials:
         item = self._board.item(live.item_id)
         if isinstance(item, TextItem | Thought) and item.live:
             self._board.change(live.item_id, live=False)
-
-
-def _read(event: StreamEvent) -> StreamData:
-    try:
-        return _decode(event.event)
-    except (msgspec.MsgspecError, ValueError, RecursionError):
-        return convert(event.data, StreamData)

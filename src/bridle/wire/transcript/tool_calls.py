@@ -10,7 +10,7 @@ from bridle.wire.events.events import Assistant, User
 from bridle.wire.events.loose_json import JsonObject
 from bridle.wire.events.numbers import plausible
 from bridle.wire.events.system import TaskNotification, TaskProgress, TaskStarted, TaskUpdated
-from bridle.wire.record.recorder import ASK_TOOL, SUB_AGENT_TOOLS
+from bridle.wire.record.recorder import ASK_TOOL, SUB_AGENT_TOOLS, AgentArguments
 from bridle.wire.record.refusals import REJECTED, is_background_launch, is_permission_refusal, unwrap_error
 from bridle.wire.transcript import file_changes, questions, todos
 from bridle.wire.transcript.call_summary import summarize_call
@@ -18,7 +18,7 @@ from bridle.wire.transcript.clip import Clip
 from bridle.wire.transcript.file_changes import FILE_TOOLS
 from bridle.wire.transcript.item_board import ItemBoard
 from bridle.wire.transcript.items import Call, Detail, Questions, State, SubAgent, TextItem
-from bridle.wire.transcript.tool_details import NO_DETAILS, AgentArguments, ToolDetails
+from bridle.wire.transcript.tool_details import NO_DETAILS, ToolDetails
 
 INPUT_CHARACTERS = 20_000  # of a call's input as JSON; the content of a Write is in its diff as well
 TODO_TOOL = "TodoWrite"

@@ -32,14 +32,6 @@ class FileArguments(Struct, frozen=True):
     edits: tuple[Edit, ...] = ()
 
 
-class AgentArguments(Struct, frozen=True):
-    """The input of a call that starts a sub-agent."""
-
-    subagent_type: str = ""
-    description: str = ""
-    prompt: str = ""
-
-
 class TodoEntry(Struct, frozen=True):
     """An entry of a to-do list, or the input that creates or updates a task."""
 
