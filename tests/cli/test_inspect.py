@@ -14,13 +14,13 @@ import pytest
 from tests.fixtures.bridle_program import BRIDLE
 from tests.parse_cases import CASES_FILE, Case, arguments_of, differences, load_cases, stream_of
 from tests.wire.fixtures.claude_recordings import FOLDER, NAMES, exit_code_of
-from tests.wire.fixtures.stream_lines import call, failed, init, printed, result, said
+from tests.wire.fixtures.stream_lines import assistant_line, call, encode_lines, failed, init, result
 
 # A hang is a failure, not a wait for ever; a cold start on a busy machine takes a few seconds.
 LIMIT_SECONDS = 60
 MEBIBYTE = 1024 * 1024
 CASES = load_cases(CASES_FILE, mode="inspect")
-GOOD = printed([init(claude_code_version="2.1.9"), said("Hello"), result("Hello")])
+GOOD = encode_lines([init(claude_code_version="2.1.9"), assistant_line("Hello"), result("Hello")])
 
 
 def inspect(*arguments: str, stdin: bytes = b"", **environment: str) -> subprocess.CompletedProcess[bytes]:
@@ -50,7 +50,7 @@ def test_the_cases_of_the_contract(case: Case, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["05-permission-denied", "07-full-401", "05e-bypass", "13b-bg-agent"])
-def test_a_recording_gives_its_golden_document(name: str) -> None:
+def test_a_recording_has_its_golden_document(name: str) -> None:
     stderr = FOLDER / f"{name}.stderr"
     arguments = ["--stderr", str(stderr)] if stderr.exists() else []
     golden = Path(__file__).parents[1] / "wire" / "record" / "golden" / f"{name}.json"
@@ -66,7 +66,7 @@ def test_a_file_and_stdin_give_the_same_document() -> None:
 def test_lone_surrogates_and_numbers_that_json_cannot_say_are_printed_as_json() -> None:
     lines = ['{"type":"assistant","message":{"content":[{"type":"text","text":"\\udcb2"}]}}']
     lines += ['{"type":"result","result":"a","structured_output":[NaN,{"x":-Infinity}],"duration_ms":1e999}']
-    found = document("-", stdin=printed(lines))
+    found = document("-", stdin=encode_lines(lines))
     assert found["output"] == "\udcb2"
     assert found["structured_output"] == [None, {"x": None}]
     assert found["duration_ms"] is None
@@ -85,16 +85,16 @@ def test_what_cannot_be_read_is_wrong_usage(arguments: list[str], tmp_path: Path
 
 
 def test_the_policy_and_the_heuristics_can_be_chosen() -> None:
-    asked = printed([init(), said("Which?", stop_reason="end_turn"), result("Which?", num_turns=1)])
+    asked = encode_lines([init(), assistant_line("Which?", stop_reason="end_turn"), result("Which?", num_turns=1)])
     assert document("-", stdin=asked)["error_category"] == "interactive"
     assert document("-", "--no-hang-heuristic", stdin=asked)["error_category"] is None
-    empty = printed([init()])
+    empty = encode_lines([init()])
     assert document("-", stdin=empty)["error_category"] == "parse"
     assert document("-", "--policy", "lenient", stdin=empty)["error_category"] is None
 
 
 def test_how_the_process_ended_can_be_told() -> None:
-    half = printed([init(), said("half")])
+    half = encode_lines([init(), assistant_line("half")])
     late = document("-", "--timed-out", "--exit-code", "-9", stdin=half)
     assert (late["error"], late["exit_code"], late["final_text"]) == ("timeout", -1, "half")
     assert document("-", "--expect-session", "another", stdin=GOOD)["session_forked"] is True
@@ -112,7 +112,7 @@ def kept_log(folder: Path, stream: bytes, stderr: str = "", **meta: object) -> P
 
 
 def test_a_kept_log_is_judged_as_the_run_was(tmp_path: Path) -> None:
-    log = kept_log(tmp_path, printed([init()]), "boom", exit_code=3, expected_session="s", agent="claude")
+    log = kept_log(tmp_path, encode_lines([init()]), "boom", exit_code=3, expected_session="s", agent="claude")
     found = document(str(log))
     assert (found["error"], found["exit_code"], found["session_forked"]) == ("boom", 3, True)
 
@@ -123,17 +123,17 @@ def test_a_kept_log_of_a_run_that_was_ended_after_its_result_is_a_success(tmp_pa
 
 
 def test_a_kept_log_of_a_run_out_of_time_is_a_time_out(tmp_path: Path) -> None:
-    found = document(str(kept_log(tmp_path, printed([init()]), exit_code=-9, timed_out=True)))
+    found = document(str(kept_log(tmp_path, encode_lines([init()]), exit_code=-9, timed_out=True)))
     assert (found["error"], found["exit_code"]) == ("timeout", -1)
 
 
 def test_a_kept_log_remembers_that_the_heuristics_were_off(tmp_path: Path) -> None:
-    asked = printed([init(), said("Which?", stop_reason="end_turn"), result("Which?", num_turns=1)])
+    asked = encode_lines([init(), assistant_line("Which?", stop_reason="end_turn"), result("Which?", num_turns=1)])
     assert document(str(kept_log(tmp_path, asked, exit_code=0, hang_heuristic=False)))["error_category"] is None
 
 
 def test_flags_win_over_what_was_kept(tmp_path: Path) -> None:
-    log = kept_log(tmp_path, printed([init()]), "boom", exit_code=3, expected_session="s", timed_out=True)
+    log = kept_log(tmp_path, encode_lines([init()]), "boom", exit_code=3, expected_session="s", timed_out=True)
     other = tmp_path / "other"
     other.write_text("louder", encoding="utf-8")
     assert document(str(log), "--stderr", str(other))["warnings"][-1] == "stderr: louder"
@@ -173,33 +173,35 @@ def test_the_summary_begins_with_the_verdict() -> None:
     [
         ([init(), failed("401 no")], "failed (auth): 401 no"),
         ([init()], "failed (parse): the agent ended without a result (exit code 0)"),
-        ([init(), said("a")], "succeeded, degraded: no result, answer assembled from the stream"),
+        ([init(), assistant_line("a")], "succeeded, degraded: no result, answer assembled from the stream"),
         (
-            [init(), said(call("AskUserQuestion"), stop_reason="end_turn"), result("a", num_turns=1)],
+            [init(), assistant_line(call("AskUserQuestion"), stop_reason="end_turn"), result("a", num_turns=1)],
             "succeeded, but doubtful (interactive): see the warnings",
         ),
     ],
 )
 def test_each_verdict_has_its_words(lines: list[Any], verdict: str) -> None:
-    assert inspect("-", stdin=printed(lines)).stdout.decode().splitlines()[0] == verdict
+    assert inspect("-", stdin=encode_lines(lines)).stdout.decode().splitlines()[0] == verdict
 
 
 def test_a_log_cannot_drive_the_terminal() -> None:
     hostile = "\x1b[2J\x1b]0;owned\x07 \x9b31m \u202eabc \r over"
-    shown = inspect("-", stdin=printed([init(cwd=hostile), said(hostile), "\x1b[31mnoise", result(hostile)])).stdout
+    shown = inspect(
+        "-", stdin=encode_lines([init(cwd=hostile), assistant_line(hostile), "\x1b[31mnoise", result(hostile)])
+    ).stdout
     assert not set("\x1b\x07\x9b\u202e\r") & set(shown.decode())
     assert "\\x1b[2J" in shown.decode()
 
 
 def test_the_summary_can_be_printed_in_a_narrow_locale() -> None:
-    stream = printed([init(), '{"type":"result","result":"\\udcb2 h\\u00e9"}'])
+    stream = encode_lines([init(), '{"type":"result","result":"\\udcb2 h\\u00e9"}'])
     done = inspect("-", stdin=stream, PYTHONIOENCODING="ascii", LC_ALL="C")
     assert (done.returncode, done.stderr) == (0, b"")
     assert b"\\udcb2 h\\xe9" in done.stdout
 
 
 def test_secrets_are_masked_for_people_and_kept_for_programs() -> None:
-    stream = printed([init(), said("the key is hunter2hunter2"), result("the key is hunter2hunter2")])
+    stream = encode_lines([init(), assistant_line("the key is hunter2hunter2"), result("the key is hunter2hunter2")])
     done = inspect("-", stdin=stream, SOME_API_KEY="hunter2hunter2")
     assert b"hunter2" not in done.stdout
     assert b"the key is ***" in done.stdout
@@ -207,7 +209,9 @@ def test_secrets_are_masked_for_people_and_kept_for_programs() -> None:
 
 def test_a_long_log_does_not_fill_the_memory(tmp_path: Path) -> None:
     log = tmp_path / "long.ndjson"
-    line = printed([{"type": "user", "message": {"content": [{"type": "tool_result", "content": "x" * MEBIBYTE}]}}])
+    line = encode_lines(
+        [{"type": "user", "message": {"content": [{"type": "tool_result", "content": "x" * MEBIBYTE}]}}]
+    )
     with log.open("wb") as stream:
         for _ in range(100):
             stream.write(line)

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.fixtures.bridle_program import BRIDLE
-from tests.wire.fixtures.conversations import RECORDINGS, answers, ends, result, says, text, use
+from tests.wire.fixtures.conversations import RECORDINGS, assistant_line, result, result_line, text, use, user_line
 
 PROGRAM = [str(BRIDLE), "show"]
 GOLDEN = Path(__file__).parents[1] / "views" / "terminal" / "golden"
@@ -53,7 +53,7 @@ def test_last_is_the_newest_log_of_this_folder(tmp_path: Path) -> None:
     logs.mkdir(parents=True)
     for age, words in enumerate(("newest", "older")):
         path = logs / f"{words}.ndjson"
-        path.write_text(json.dumps(says(text(words))))
+        path.write_text(json.dumps(assistant_line(text(words))))
         os.utime(path, (1000 - age, 1000 - age))
     assert show(cwd=tmp_path).stdout == "● newest\n".encode()
     assert show("last", cwd=tmp_path).stdout == "● newest\n".encode()
@@ -122,7 +122,8 @@ def test_anything_that_could_be_read_exits_0() -> None:
 
 def test_times_beside_the_log_give_durations(tmp_path: Path) -> None:
     call, answer = (
-        json.dumps(line).encode() + b"\n" for line in (says(use("a", "Bash", command="x")), answers(result("a")))
+        json.dumps(line).encode() + b"\n"
+        for line in (assistant_line(use("a", "Bash", command="x")), user_line(result("a")))
     )
     (tmp_path / "a.ndjson").write_bytes(call + answer)
     (tmp_path / "a.times").write_text(f"{len(call)} 1000\n{len(call) + len(answer)} 3500\n")
@@ -130,7 +131,7 @@ def test_times_beside_the_log_give_durations(tmp_path: Path) -> None:
 
 
 def test_secrets_of_the_environment_are_masked(tmp_path: Path) -> None:
-    line = json.dumps(says(text("it is correct-horse-battery"))).encode()
+    line = json.dumps(assistant_line(text("it is correct-horse-battery"))).encode()
     shown = show("-", stdin=line, MY_API_KEY="correct-horse-battery").stdout.decode()
     assert shown == "● it is ***\n"
 
@@ -152,16 +153,16 @@ def test_width_full_and_thinking_do_what_they_say() -> None:
 
 def test_a_followed_log_is_shown_as_it_grows_and_ends_with_its_process(tmp_path: Path) -> None:
     path = tmp_path / "a.ndjson"
-    path.write_text(json.dumps(says(text("first"))) + "\n")
+    path.write_text(json.dumps(assistant_line(text("first"))) + "\n")
     with (
         path.open("a") as log,
         subprocess.Popen([*PROGRAM, "a.ndjson", "--follow"], cwd=tmp_path, stdout=subprocess.PIPE) as shown,
     ):
         assert shown.stdout is not None
         assert read_until(shown.stdout.fileno(), "first") == "● first\n"
-        print(json.dumps(says(text("second"))), file=log, flush=True)
+        print(json.dumps(assistant_line(text("second"))), file=log, flush=True)
         assert "● second" in read_until(shown.stdout.fileno(), "second")
-        print(json.dumps(ends("second", total_cost_usd=1.0)), file=log, flush=True)
+        print(json.dumps(result_line("second", total_cost_usd=1.0)), file=log, flush=True)
         (tmp_path / "a.meta.json").write_text('{"start": 1, "end": 2}')
         rest = shown.communicate(timeout=LIMIT_SECONDS)[0].decode()
         assert "── ✓ finished · $1.0000" in rest
@@ -170,7 +171,7 @@ def test_a_followed_log_is_shown_as_it_grows_and_ends_with_its_process(tmp_path:
 
 def test_interrupting_a_followed_log_exits_130(tmp_path: Path) -> None:
     path = tmp_path / "a.ndjson"
-    path.write_text(json.dumps(says(text("first"))) + "\n")
+    path.write_text(json.dumps(assistant_line(text("first"))) + "\n")
     with subprocess.Popen(
         [*PROGRAM, "a.ndjson", "--follow"], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as shown:
@@ -199,14 +200,14 @@ def test_a_terminal_gets_colour_and_its_own_width(tmp_path: Path) -> None:
 
 def test_a_followed_log_on_a_terminal_shows_what_still_runs(tmp_path: Path) -> None:
     path = tmp_path / "a.ndjson"
-    path.write_text(json.dumps(says(text("first"), use("a", "Bash", command="sleep"))) + "\n")
+    path.write_text(json.dumps(assistant_line(text("first"), use("a", "Bash", command="sleep"))) + "\n")
     leader, follower = pty.openpty()
     environment = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "70"}
     command = [*PROGRAM, "a.ndjson", "--follow"]
     with path.open("a") as log, subprocess.Popen(command, cwd=tmp_path, stdout=follower, env=environment) as shown:
         os.close(follower)
         assert "◌ Bash" in read_until(leader, "running")
-        print(json.dumps(answers(result("a", "slept"))), file=log, flush=True)
+        print(json.dumps(user_line(result("a", "slept"))), file=log, flush=True)
         assert "✓ Bash" in read_until(leader, "slept")
         (tmp_path / "a.meta.json").write_text('{"exit": 0}')
         assert shown.wait(timeout=LIMIT_SECONDS) == 0
@@ -238,7 +239,7 @@ def test_a_log_that_bridle_kept_is_read_as_the_agent_of_its_run(target: str, tmp
 
 @pytest.mark.parametrize("meta", ['{"agent": 7}', "not json", "[]", '{"agent": "bridle-agent"}'])
 def test_what_stands_beside_a_log_never_keeps_it_from_being_shown(meta: str, tmp_path: Path) -> None:
-    (tmp_path / "a.ndjson").write_text(json.dumps(says(text("hello"))) + "\n", encoding="utf-8")
+    (tmp_path / "a.ndjson").write_text(json.dumps(assistant_line(text("hello"))) + "\n", encoding="utf-8")
     (tmp_path / "a.meta.json").write_text(meta, encoding="utf-8")
     done = show(str(tmp_path / "a.ndjson"))
     assert (done.returncode, done.stdout.decode()) == (0, "● hello\n")

@@ -130,7 +130,7 @@ def test_files_of_a_submodule_that_no_commit_holds_are_told(tmp_path: Path) -> N
     assert "no commit contains it" in {one["path"]: one["what"] for one in task["reported"]}["sub"]
 
 
-def test_line_ends_that_git_converts_are_no_change(tmp_path: Path) -> None:
+def test_line_endings_that_git_converts_are_not_a_change(tmp_path: Path) -> None:
     agent = "open('a.txt', 'w', newline='').write('x\\r\\ny\\r\\n')\n" + WORKS
     here = loop(tmp_path, ONE, agent, **{"a.txt": "x\n", "b.txt": "b\n", ".gitattributes": "*.txt text eol=crlf\n"})
     shell(here, "git config core.autocrlf true; rm a.txt b.txt; git checkout -q a.txt b.txt")

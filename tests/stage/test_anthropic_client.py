@@ -84,7 +84,7 @@ def test_the_client_sees_text_in_pieces() -> None:
 def test_the_client_carries_request_ids_and_generated_ids_differ() -> None:
     with client_of({"blocks": [{"type": "tool_use", "name": "A"}], "times": 2}) as (client, stage):
         first, second = create(client), create(client)
-        assert [first._request_id, second._request_id] == [one.request_id for one in stage.requests]
+        assert [first._request_id, second._request_id] == [item.request_id for item in stage.requests]
     assert isinstance(first.content[0], ToolUseBlock)
     assert isinstance(second.content[0], ToolUseBlock)
     assert first.id != second.id
@@ -140,11 +140,11 @@ def test_each_status_is_the_clients_own_error(status: int, error: type[anthropic
     assert caught.value.request_id is not None
 
 
-def test_the_client_retries_a_rate_limit_and_goes_on() -> None:
+def test_the_client_retries_a_rate_limit_and_continues() -> None:
     limit = {"kind": "error", "status": 429, "headers": {"retry-after-ms": "1"}, "times": 2}
     with client_of(limit, {"blocks": ["ok"]}, retries=2) as (client, stage):
         assert create(client).content[0].type == "text"
-        assert [one.answer for one in stage.requests] == ["answers[0]", "answers[0]", "answers[1]"]
+        assert [item.answer for item in stage.requests] == ["answers[0]", "answers[0]", "answers[1]"]
 
 
 def test_an_overload_inside_the_stream_reaches_the_client() -> None:
@@ -192,7 +192,7 @@ def test_an_exhausted_script_is_a_bad_request_for_the_client() -> None:
         assert len(stage.problems) == 1
 
 
-def test_a_tool_loop_acts_on_the_id_it_was_told() -> None:
+def test_a_tool_loop_uses_a_captured_id() -> None:
     script: list[dict[str, Any]] = [
         {"blocks": ["I start it.", {"type": "tool_use", "name": "start", "input": {}}]},
         {

@@ -95,7 +95,7 @@ def test_a_huge_body_is_refused_by_its_announcement() -> None:
     assert error_in(answer) == (413, "request_too_large")
 
 
-def test_a_huge_body_is_refused_while_it_comes() -> None:
+def test_a_huge_body_is_refused_while_it_arrives() -> None:
     chunk = b"%x\r\n" % 1_000_000 + b"a" * 1_000_000 + b"\r\n"
     head = b"POST /v1/messages HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
     answer = answer_to(head + chunk * 4, Limits(body_bytes=2_000_000))
@@ -126,13 +126,13 @@ def test_a_half_request_is_ended_when_its_time_is_over() -> None:
         assert error_in(rest(sock)) == (408, "timeout_error")
 
 
-def test_an_idle_connection_is_closed_without_a_word() -> None:
+def test_an_idle_connection_is_closed_without_a_response() -> None:
     with running(HELLO, limits=Limits(idle_seconds=0.05)) as stage, opened(stage.port) as sock:
         assert rest(sock) == b""
         assert stage.problems == ()
 
 
-def test_a_client_that_leaves_in_the_middle_of_an_answer_harms_nobody() -> None:
+def test_a_client_that_disconnects_during_an_answer_does_not_affect_others() -> None:
     script = load_script({"answers": [{"blocks": ["x" * 2_000_000], "times": "forever"}]})
     with running(script) as stage:
         body = asking(stream=True)

@@ -13,22 +13,22 @@ from bridle.stage.script import load_script
 
 
 def prompt(*messages: Any, **fields: Any) -> Prompt:
-    said = [{"role": "user", "content": one} if isinstance(one, str) else one for one in messages or ("hi",)]
-    read = read_prompt({"model": "some-model", "messages": said} | fields, needs_max_tokens=False)
+    text = [{"role": "user", "content": item} if isinstance(item, str) else item for item in messages or ("hi",)]
+    read = read_prompt({"model": "some-model", "messages": text} | fields, needs_max_tokens=False)
     assert isinstance(read, Prompt)
     return read
 
 
-def taken(player: Player, *messages: Any, **fields: Any) -> str | None:
+def answer_path(player: Player, *messages: Any, **fields: Any) -> str | None:
     """The path of the answer that the player takes."""
     return player.take(prompt(*messages, **fields)).path
 
 
-def said(player: Player, *messages: Any) -> Any:
+def first_block(player: Player, *messages: Any) -> Any:
     """The first block of the message that the player takes."""
-    got = player.take(prompt(*messages))
-    assert isinstance(got, ChosenAnswer), got
-    return got.answer.blocks[0]  # type: ignore[union-attr]  # the scripts here hold messages only
+    result = player.take(prompt(*messages))
+    assert isinstance(result, ChosenAnswer), result
+    return result.answer.blocks[0]  # type: ignore[union-attr]  # the scripts here hold messages only
 
 
 CALLED = [
@@ -58,8 +58,8 @@ def test_conditions_on_messages_hold_and_fail(
     when: dict[str, Any], fits: tuple[Any, ...], misses: tuple[Any, ...]
 ) -> None:
     script = load_script({"answers": [{"when": when, "blocks": []}], "otherwise": {"blocks": []}})
-    assert taken(Player(script), *fits) == "answers[0]"
-    assert taken(Player(script), *misses) == "otherwise"
+    assert answer_path(Player(script), *fits) == "answers[0]"
+    assert answer_path(Player(script), *misses) == "otherwise"
 
 
 def test_conditions_on_the_rest_of_a_request_hold_and_fail() -> None:
@@ -79,19 +79,23 @@ def test_conditions_on_the_rest_of_a_request_hold_and_fail() -> None:
         assert not matches(when, plain), when
 
 
-def test_answers_are_taken_in_order_and_each_as_often_as_it_says() -> None:
+def test_answers_are_used_in_order_and_as_often_as_their_times() -> None:
     player = Player(
         load_script({"answers": [{"blocks": []}, {"blocks": [], "times": 2}, {"blocks": [], "times": None}]})
     )
-    assert [taken(player) for _ in range(6)] == ["answers[0]", "answers[1]", "answers[1]"] + ["answers[2]"] * 3
+    assert [answer_path(player) for _ in range(6)] == ["answers[0]", "answers[1]", "answers[1]"] + ["answers[2]"] * 3
 
 
-def test_an_answer_that_does_not_fit_is_kept_for_later() -> None:
+def test_an_answer_that_does_not_match_is_kept_for_later() -> None:
     player = Player(load_script({"answers": [{"when": {"contains": "b"}, "blocks": []}, {"blocks": []}]}))
-    assert [taken(player, "a"), taken(player, "b"), taken(player, "b")] == ["answers[1]", "answers[0]", None]
+    assert [answer_path(player, "a"), answer_path(player, "b"), answer_path(player, "b")] == [
+        "answers[1]",
+        "answers[0]",
+        None,
+    ]
 
 
-def test_an_exhausted_script_says_so_and_shows_the_request() -> None:
+def test_an_exhausted_script_is_an_error_that_shows_the_request() -> None:
     stuck = Player(load_script({"answers": [{"when": {"turn": 9}, "blocks": []}]})).take(prompt("the question"))
     assert isinstance(stuck, NoAnswer)
     assert stuck.refusal.status == 400
@@ -111,10 +115,10 @@ def test_a_conversation_owns_its_requests_and_falls_back_outwards() -> None:
         }
     )
     player = Player(script)
-    assert taken(player, model="small", system="sub") == "conversations[0].answers[0]"
-    assert taken(player, model="small", system="sub") == "conversations[0].otherwise"
-    assert [taken(player, system="sub") for _ in range(2)] == ["conversations[1].answers[0]", "otherwise"]
-    assert [taken(player) for _ in range(2)] == ["answers[0]", "otherwise"]
+    assert answer_path(player, model="small", system="sub") == "conversations[0].answers[0]"
+    assert answer_path(player, model="small", system="sub") == "conversations[0].otherwise"
+    assert [answer_path(player, system="sub") for _ in range(2)] == ["conversations[1].answers[0]", "otherwise"]
+    assert [answer_path(player) for _ in range(2)] == ["answers[0]", "otherwise"]
 
 
 def test_a_captured_value_fills_the_same_answer_and_later_ones() -> None:
@@ -132,22 +136,22 @@ def test_a_captured_value_fills_the_same_answer_and_later_ones() -> None:
         }
     )
     player = Player(script)
-    use = said(player, *CALLED)
+    use = first_block(player, *CALLED)
     assert (use.name, use.id, use.input) == ("Do7", "t7", {"a": ["x 7", 1, None]})
-    assert said(player, "anything") == "still 7, not ${id} nor ${id:-x}"
+    assert first_block(player, "anything") == "still 7, not ${id} nor ${id:-x}"
 
 
 @pytest.mark.parametrize(("take", "value"), [("first", "1"), ("last", "3"), (None, "3")])
 def test_the_last_match_counts_unless_the_first_is_asked_for(take: str | None, value: str) -> None:
     capture = {"from": "last_user", "pattern": "id=(\\d)"} | ({"take": take} if take else {})
     player = Player(load_script({"answers": [{"capture": {"id": capture}, "blocks": ["${id}"]}]}))
-    assert said(player, "id=1 id=2 id=3") == value
+    assert first_block(player, "id=1 id=2 id=3") == value
 
 
 def test_a_value_stays_until_a_new_one_is_found() -> None:
     capture = {"id": {"from": "last_user", "pattern": "id=(\\d)"}}
     player = Player(load_script({"answers": [{"capture": capture, "blocks": ["${id}"], "times": "forever"}]}))
-    assert [said(player, "id=1"), said(player, "none"), said(player, "id=2")] == ["1", "1", "2"]
+    assert [first_block(player, "id=1"), first_block(player, "none"), first_block(player, "id=2")] == ["1", "1", "2"]
 
 
 def test_a_value_that_was_never_captured_is_an_api_error_that_names_it() -> None:

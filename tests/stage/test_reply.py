@@ -28,7 +28,7 @@ def kinds(done: list[Step]) -> list[str]:
     ]
 
 
-def test_a_delay_comes_before_the_head_and_a_token_delay_before_each_delta() -> None:
+def test_a_delay_precedes_the_head_and_a_token_delay_each_delta() -> None:
     done = steps({"blocks": ["abcd"], "chunk_chars": 2, "delay_seconds": 3, "token_delay_seconds": 0.5})
     assert kinds(done) == [
         "Wait",
@@ -63,19 +63,19 @@ def test_every_kind_can_be_delayed(answer: dict[str, Any], stream: bool) -> None
     assert steps(answer | {"delay_seconds": 2}, stream=stream)[0] == Wait(2)
 
 
-def test_silence_has_an_end_even_where_none_is_given() -> None:
+def test_silence_without_a_limit_still_ends() -> None:
     assert steps({"kind": "hang"}) == [Silence(HANG_LIMIT_SECONDS)]
     assert steps({"kind": "hang", "seconds": 0}) == [Silence(0)]
 
 
 @pytest.mark.parametrize("count", range(9))
-def test_a_drop_comes_after_exactly_so_many_events(count: int) -> None:
+def test_a_drop_follows_exactly_that_many_events(count: int) -> None:
     whole = kinds(steps({"blocks": ["a"]}))
     dropped = steps({"kind": "drop_connection", "blocks": ["a"], "after_events": count})
     assert kinds(dropped) == [*whole[: count + 1], "Wait", "Cut"]
 
 
-def test_a_drop_comes_after_exactly_so_many_bytes() -> None:
+def test_a_drop_follows_exactly_that_many_bytes() -> None:
     whole = b"".join(step.data for step in steps({"blocks": ["abc"], "id": "m"}) if isinstance(step, Send))
     for count in (0, 1, 50, len(whole) - 1, len(whole), len(whole) + 5):
         dropped = steps({"kind": "drop_connection", "blocks": ["abc"], "id": "m", "after_bytes": count})
@@ -84,7 +84,7 @@ def test_a_drop_comes_after_exactly_so_many_bytes() -> None:
 
 
 @pytest.mark.parametrize(("kind", "fault"), [("drop_connection", ["Wait", "Cut"]), ("hang", ["Silence"])])
-def test_without_a_stream_only_the_head_comes_before_the_fault(kind: str, fault: list[str]) -> None:
+def test_without_a_stream_only_the_head_precedes_the_fault(kind: str, fault: list[str]) -> None:
     assert kinds(steps({"kind": kind, "blocks": ["a"], "after_events": 2}, stream=False)) == ["Head", *fault]
 
 

@@ -50,7 +50,7 @@ def test_an_answer_without_a_kind_is_a_message() -> None:
     assert script.models == DEFAULT_MODELS
 
 
-def test_bytes_text_and_mappings_give_the_same_script() -> None:
+def test_bytes_text_and_mappings_load_the_same_script() -> None:
     text = json.dumps(GOOD)
     assert load_script(GOOD) == load_script(text) == load_script(text.encode())
 
@@ -121,7 +121,7 @@ def test_a_wrong_place_is_named(path: list[str | int], value: Any, named: str) -
         ({"answers": [{"blocks": [], "capture": {"a.b[0]": {"from": "all", "pat": ""}}}]}, "unknown key"),
     ],
 )
-def test_a_key_that_does_not_exist_is_told_with_those_that_do(script: dict[str, Any], words: str) -> None:
+def test_an_unknown_key_is_reported_with_the_known_ones(script: dict[str, Any], words: str) -> None:
     with pytest.raises(ScriptError) as caught:
         load_script(script)
     assert words in caught.value.message

@@ -28,11 +28,11 @@ def playing(*answers: dict[str, Any], **fields: Any) -> Any:
 
 def test_the_root_answers_head_and_get() -> None:
     with running(HELLO) as stage:
-        head, got = call(stage.port, "HEAD", "/"), call(stage.port, "GET", "/")
+        head, result = call(stage.port, "HEAD", "/"), call(stage.port, "GET", "/")
         assert stage.problems == ()
     assert (head.status, head.body) == (200, b"")
-    assert got.json() == {"name": "bridle stage"}
-    assert head.headers["content-length"] == str(len(got.body))
+    assert result.json() == {"name": "bridle stage"}
+    assert head.headers["content-length"] == str(len(result.body))
 
 
 @pytest.mark.parametrize("path", ["/v1/messages", "/v1/messages?beta=true"])
@@ -116,7 +116,7 @@ def delta(index: int, value: dict[str, str]) -> dict[str, Any]:
     return {"type": "content_block_delta", "index": index, "delta": value}
 
 
-def test_a_cut_tool_input_is_streamed_as_it_stands() -> None:
+def test_a_truncated_tool_input_is_streamed_unchanged() -> None:
     with playing({"blocks": [{"type": "tool_use", "name": "B", "raw_input": '{"a": "b'}]}) as stage:
         events = ask(stage.port, stream=True).events()
     pieces = [event["delta"]["partial_json"] for event in events if event["type"] == "content_block_delta"]
@@ -129,7 +129,7 @@ def test_slow_tokens_arrive_whole() -> None:
     assert [event["delta"]["text"] for event in events if event["type"] == "content_block_delta"] == ["a", "b", "c"]
 
 
-def test_half_characters_of_a_client_come_back_whole() -> None:
+def test_lone_surrogates_of_a_client_are_sent_back_unchanged() -> None:
     capture = {"it": {"from": "last_user", "pattern": "(.+)"}}
     with playing({"blocks": ["é ${it}"], "capture": capture}) as stage:
         body = asking().replace(b'"hi"', b'"\\ud83d"')
@@ -154,7 +154,7 @@ def test_models_are_listed_and_found() -> None:
         page = call(stage.port, "GET", "/v1/models?limit=20").json()
         card = call(stage.port, "GET", "/v1/models/a%2Fb").json()
         missing = call(stage.port, "GET", "/v1/models/d")
-    assert [one["id"] for one in page["data"]] == ["a/b", "c"]
+    assert [item["id"] for item in page["data"]] == ["a/b", "c"]
     assert (page["first_id"], page["last_id"], page["has_more"]) == ("a/b", "c", False)
     assert card == page["data"][0]
     assert (missing.status, missing.json()["error"]["type"]) == (404, "not_found_error")
@@ -204,7 +204,7 @@ def test_a_bad_body_is_refused_in_the_shape_of_the_api(body: bytes, words: str) 
     assert words in reply.json()["error"]["message"]
 
 
-def test_an_error_carries_its_status_type_words_and_headers() -> None:
+def test_an_error_has_its_status_type_message_and_headers() -> None:
     with playing(
         {
             "kind": "error",
@@ -219,7 +219,7 @@ def test_an_error_carries_its_status_type_words_and_headers() -> None:
     assert second.json()["error"] == {"type": "teapot_error", "message": "short and stout"}
 
 
-def test_an_overload_comes_inside_the_stream_after_so_many_events() -> None:
+def test_an_overload_is_inside_the_stream_after_that_many_events() -> None:
     with playing({"kind": "overloaded_in_stream", "blocks": ["a"], "after_events": 3, "times": 2}) as stage:
         events, plain = ask(stage.port, stream=True).events(), ask(stage.port)
     assert [event["type"] for event in events] == ["message_start", "content_block_start", "ping", "error"]
@@ -289,7 +289,7 @@ def wait_for_requests(stage: Stage, count: int) -> None:
     pytest.fail(f"only {len(stage.requests)} requests came")
 
 
-def test_malformed_text_is_sent_as_it_stands() -> None:
+def test_malformed_text_is_sent_unchanged() -> None:
     with playing(
         {"kind": "malformed", "text": "{oops", "times": 2},
         {"kind": "malformed", "text": "data: {\n\n", "blocks": ["a"], "after_events": 1},
@@ -311,7 +311,7 @@ def test_an_exhausted_script_is_an_api_error_and_a_problem() -> None:
         requests, problems = stage.requests, stage.problems
     assert reply.status == 400
     assert "script exhausted" in reply.json()["error"]["message"]
-    assert [one.answer for one in requests] == ["answers[0]", None]
+    assert [item.answer for item in requests] == ["answers[0]", None]
     assert requests[1].problem is not None
     assert len(problems) == 1
     assert "script exhausted" in problems[0]
@@ -332,14 +332,14 @@ def test_several_requests_go_over_one_connection_even_after_errors() -> None:
 
 def test_pipelined_requests_are_answered_in_order() -> None:
     with playing({"blocks": ["first"]}, {"blocks": ["second"]}) as stage, opened(stage.port) as sock:
-        one = asking()
-        head = b"POST /v1/messages HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n" % len(one)
-        sock.sendall(head + b"\r\n" + one + head + b"Connection: close\r\n\r\n" + one)
+        item = asking()
+        head = b"POST /v1/messages HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n" % len(item)
+        sock.sendall(head + b"\r\n" + item + head + b"Connection: close\r\n\r\n" + item)
         data = rest(sock)
     assert data.index(b"first") < data.index(b"second")
 
 
-def test_a_client_that_waits_for_leave_to_send_gets_it() -> None:
+def test_a_client_that_expects_100_continue_gets_it() -> None:
     with running(HELLO) as stage, opened(stage.port) as sock:
         body = asking()
         sock.sendall(
@@ -358,7 +358,7 @@ def test_every_request_is_recorded_with_its_answer_and_without_its_key(tmp_path:
         call(stage.port, "POST", "/v1/messages?beta=true", asking("hi"), authorization="Bearer sk-secret")
         call(stage.port, "POST", "/v1/messages", b"{")
         requests = stage.requests
-    assert [(one.method, one.path, one.query, one.answer) for one in requests] == [
+    assert [(item.method, item.path, item.query, item.answer) for item in requests] == [
         ("HEAD", "/", "", None),
         ("POST", "/v1/messages", "beta=true", "answers[0]"),
         ("POST", "/v1/messages", "", None),
@@ -386,7 +386,7 @@ def test_a_record_that_cannot_be_opened_stops_the_start(tmp_path: Path) -> None:
         pytest.fail("it started")
 
 
-def test_a_full_disk_is_told_to_the_client_and_to_the_owner() -> None:
+def test_a_full_disk_is_reported_to_the_client_and_the_owner() -> None:
     async def play() -> DiskError:
         async with Stage(HELLO, record=Path("/dev/full")) as stage:
             reply = await asyncio.to_thread(ask, stage.port)
@@ -410,19 +410,19 @@ def test_two_conversations_at_once_each_follow_their_own_script() -> None:
             ]
         }
     )
-    heard: dict[str, list[str]] = {"parent": [], "child": []}
+    received: dict[str, list[str]] = {"parent": [], "child": []}
 
     def talk(port: int, name: str) -> None:
         for _ in range(20):
-            heard[name] += ask(port, system=f"You are the {name}.").texts()
+            received[name] += ask(port, system=f"You are the {name}.").texts()
 
     with running(script) as stage:
-        threads = [threading.Thread(target=talk, args=(stage.port, name)) for name in heard]
+        threads = [threading.Thread(target=talk, args=(stage.port, name)) for name in received]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join(PATIENCE_SECONDS)
-    assert heard == {name: [f"{name} {n}" for n in range(20)] for name in heard}
+    assert received == {name: [f"{name} {n}" for n in range(20)] for name in received}
 
 
 def test_a_stage_runs_inside_an_event_loop() -> None:

@@ -51,7 +51,7 @@ def written(folder: Path, script: Any) -> Path:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_it_prints_the_url_serves_and_ends_well_on_a_signal(script: Path, number: signal.Signals) -> None:
+def test_it_prints_the_url_serves_and_exits_with_0_on_a_signal(script: Path, number: signal.Signals) -> None:
     with started(str(script)) as (process, line):
         assert line.startswith("http://127.0.0.1:")
         port = int(line.rsplit(":", 1)[1])
@@ -66,7 +66,7 @@ def test_it_prints_the_url_serves_and_ends_well_on_a_signal(script: Path, number
     assert "Traceback" not in err
 
 
-def test_what_a_client_sent_cannot_play_with_the_terminal(script: Path) -> None:
+def test_a_client_cannot_drive_the_terminal(script: Path) -> None:
     with started(str(script)) as (process, line):
         port = int(line.rsplit(":", 1)[1])
         for _ in range(2):
@@ -135,7 +135,7 @@ def test_wrong_usage_ends_with_2_and_one_clear_message(script: Path, arguments: 
     assert "Traceback" not in ended.stderr
 
 
-def test_check_says_that_a_script_can_be_played_and_serves_nothing(script: Path) -> None:
+def test_check_reports_a_valid_script_and_serves_nothing(script: Path) -> None:
     ended = finished(str(script), "--check")
     assert (ended.returncode, ended.stdout) == (0, "")
     assert "is valid; answers: 1." in ended.stderr

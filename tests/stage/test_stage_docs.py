@@ -34,13 +34,13 @@ def test_every_example_can_be_played(example: str) -> None:
     assert load_script(example).answers
 
 
-def test_the_recipe_with_an_id_plays_as_the_page_says() -> None:
+def test_the_recipe_with_an_id_runs_as_documented() -> None:
     recipe = next(example for example in EXAMPLES if "${job}" in example)
-    told = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "x", "content": "started job j-77"}]}
+    result = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "x", "content": "started job j-77"}]}
     with running(load_script(recipe)) as stage:
         ask(stage.port, "go")
-        use = ask(stage.port, "go", told).json()["content"][0]
-        last = ask(stage.port, "go", told).texts()
+        use = ask(stage.port, "go", result).json()["content"][0]
+        last = ask(stage.port, "go", result).texts()
     assert use["input"]["command"] == "echo stopping j-77, home is $HOME"
     assert last == ["Job j-77 is stopped."]
 

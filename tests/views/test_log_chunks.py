@@ -13,27 +13,27 @@ def read(path: Path) -> list[tuple[bytes, float | None]]:
         return list(log.chunks())
 
 
-def test_each_read_has_the_time_that_lies_beside_the_log(tmp_path: Path) -> None:
+def test_each_chunk_has_the_time_from_the_times_file(tmp_path: Path) -> None:
     path = tmp_path / "a.ndjson"
     path.write_bytes(b"onetwothree")
     (tmp_path / "a.times").write_text("3 1500\n6 2500\n11 4000\n")
     assert read(path) == [(b"one", 1.5), (b"two", 2.5), (b"three", 4.0)]
 
 
-def test_nonsense_among_the_times_is_passed_over(tmp_path: Path) -> None:
+def test_malformed_times_are_skipped(tmp_path: Path) -> None:
     path = tmp_path / "a.ndjson"
     path.write_bytes(b"onetwothree")
     (tmp_path / "a.times").write_text("x\n3 1500\n2 9\n-5 1\n\n6 2500\n7")
     assert read(path) == [(b"one", 1.5), (b"two", 2.5), (b"three", None)]
 
 
-def test_a_log_without_times_is_read_without(tmp_path: Path) -> None:
+def test_a_log_without_a_times_file_is_read(tmp_path: Path) -> None:
     path = tmp_path / "a.ndjson"
     path.write_bytes(b"words")
     assert read(path) == [(b"words", None)]
 
 
-def test_a_growing_log_goes_on_until_its_process_is_known_to_have_ended(tmp_path: Path) -> None:
+def test_a_growing_log_is_followed_until_its_process_has_ended(tmp_path: Path) -> None:
     path = tmp_path / "a.ndjson"
     path.write_bytes(b"one")
     with Log(path) as log, path.open("ab") as writer:

@@ -24,7 +24,7 @@ KEY = "-----BEGIN RSA PRIVATE KEY-----\nMIIabc\n-----END RSA PRIVATE KEY-----"
         ("the bearer of news", "the bearer of news"),
     ],
 )
-def test_shapes_that_are_secret_are_masked_and_words_are_not(text: str, masked: str) -> None:
+def test_patterns_of_secrets_are_masked_and_ordinary_text_is_not(text: str, masked: str) -> None:
     assert Mask().apply(text) == masked
 
 
@@ -33,6 +33,6 @@ def test_known_values_are_masked_longest_first_and_short_ones_left_alone() -> No
     assert mask.apply("secret-and-more, secret, short, a.c*e+, abcde") == "***, ***, short, ***, abcde"
 
 
-def test_secret_values_are_those_of_variables_named_so() -> None:
+def test_secret_values_are_chosen_by_the_names_of_variables() -> None:
     environment = {"API_KEY": "one", "my_token": "two", "DB_PASSWORD": "three", "A_SECRET_B": "four", "HOME": "/root"}
     assert secret_values(environment) == ["one", "two", "three", "four"]

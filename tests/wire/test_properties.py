@@ -138,7 +138,7 @@ def test_bytes_that_look_like_lines_never_raise(pieces: list[bytes]) -> None:
 
 
 @given(data=st.binary(max_size=300), cuts=st.lists(st.integers(0, 300), max_size=5))
-def test_any_split_gives_equal_events(data: bytes, cuts: list[int]) -> None:
+def test_any_split_yields_equal_events(data: bytes, cuts: list[int]) -> None:
     edges = sorted({0, len(data), *(cut for cut in cuts if cut <= len(data))})
     pieces = [data[start:end] for start, end in itertools.pairwise(edges)]
     split, whole = events_of(pieces, limit_bytes=100), events_of([data], limit_bytes=100)
@@ -153,7 +153,7 @@ def test_any_split_gives_equal_events(data: bytes, cuts: list[int]) -> None:
     policy=st.sampled_from(Policy),
     stderr=st.text(max_size=5),
 )
-def test_events_with_wrong_types_never_raise_and_always_give_a_document(
+def test_events_with_wrong_types_never_raise_and_always_have_a_document(
     lines: list[Any], exit_code: int | None, timed_out: bool, policy: Policy, stderr: str
 ) -> None:
     data = "".join(json.dumps(line) + "\n" for line in lines).encode()
@@ -166,7 +166,7 @@ def test_events_with_wrong_types_never_raise_and_always_give_a_document(
 
 
 @given(lines=st.lists(LINES | VALUES, max_size=3), noise=st.binary(max_size=30))
-def test_every_event_gives_back_its_bytes(lines: list[Any], noise: bytes) -> None:
+def test_every_event_keeps_its_bytes(lines: list[Any], noise: bytes) -> None:
     data = b"\n".join([noise, *(json.dumps(line).encode() for line in lines), noise])
     events = events_of([data])
     assert not any(isinstance(event, Skipped) for event in events)

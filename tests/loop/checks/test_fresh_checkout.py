@@ -39,20 +39,22 @@ def setups(here: Scene) -> int:
 def outputs(told: dict[str, object]) -> list[str]:
     results = told["results"]
     assert isinstance(results, list)
-    return [one["output"] for one in results]
+    return [item["output"] for item in results]
 
 
-def test_only_the_work_is_there_and_what_the_setup_made(here: Scene) -> None:
+def test_a_checkout_has_only_the_work_and_what_the_setup_made(here: Scene) -> None:
     here.write({"app.txt": "two\n", "new.txt": "new\n", "deps/of-the-working-copy": "x", "x.log": "x"})
     (here.folder / "old.txt").unlink()
-    told = here.check("find . -type f -not -path './.git*' | sort; cat app.txt; pwd; echo $PWD; git status --porcelain")
-    *files, app, place, pwd = outputs(told)[0].split()
+    result = here.check(
+        "find . -type f -not -path './.git*' | sort; cat app.txt; pwd; echo $PWD; git status --porcelain"
+    )
+    *files, app, place, pwd = outputs(result)[0].split()
     assert files == ["./app.txt", "./deps/installed", "./new.txt", "./uv.lock"]
     assert (app, place) == ("two", pwd)
     assert Path(place).parent == here.folder / ".git/bridle-worktrees"
-    assert told["passed"] is True
+    assert result["passed"] is True
     here.git("add", "app.txt", "new.txt", "old.txt")
-    assert told["tree"] == here.git("write-tree").strip()
+    assert result["tree"] == here.git("write-tree").strip()
 
 
 def test_the_setup_is_run_again_only_when_a_lock_file_changes(here: Scene) -> None:
@@ -86,12 +88,12 @@ def test_what_a_setup_depends_on(files: dict[str, str], changed: str, counts: bo
     assert setup_key(("x",), before) != setup_key(("y",), before)
 
 
-def test_what_checks_leave_behind_is_gone_the_next_time(here: Scene) -> None:
+def test_files_left_by_checks_are_removed_before_the_next_use(here: Scene) -> None:
     leave = (
         "echo x > junk.txt; mkdir -p build; echo y > build/y.log; echo z > deps/z; echo spoiled > app.txt; rm old.txt"
     )
-    told = here.check(leave)
-    assert told["changed"] == ["app.txt", "junk.txt", "old.txt"]
+    result = here.check(leave)
+    assert result["changed"] == ["app.txt", "junk.txt", "old.txt"]
     seen = outputs(here.check("ls; ls deps; cat app.txt old.txt"))[0].split()
     assert seen == ["app.txt", "deps", "old.txt", "uv.lock", "installed", "one", "old"]
     assert setups(here) == 1
@@ -108,20 +110,20 @@ def test_a_check_that_hides_its_change_from_git_does_not_spoil_the_next(here: Sc
     assert outputs(here.check("cat app.txt")) == ["one\n"]
 
 
-def test_a_checkout_whose_installed_parts_were_changed_is_made_anew(here: Scene) -> None:
+def test_a_checkout_whose_installed_files_were_changed_is_created_again(here: Scene) -> None:
     assert here.check("echo spoiled > deps/installed")["passed"]
     assert outputs(here.check("cat deps/installed")) == ["v1\n"]
     assert setups(here) == 2
     assert any("the setup runs again" in line for line in here.printed)
 
 
-def test_a_setup_that_fails_is_a_check_that_failed_and_is_tried_again(tmp_path: Path) -> None:
+def test_a_failed_setup_is_a_failed_check_and_is_retried(tmp_path: Path) -> None:
     setup = "test -e ../../../may && echo fine || { echo broken; exit 7; }"
     here = scene(tmp_path / "r", FILES, setup=(setup,), clean="checkout")
     here.start()
-    told = here.check("true")
-    assert told["passed"] is False
-    assert [(one["command"], one["of"], one["exit_code"], one["output"]) for one in told["results"]] == [
+    result = here.check("true")
+    assert result["passed"] is False
+    assert [(item["command"], item["of"], item["exit_code"], item["output"]) for item in result["results"]] == [
         (setup, "guard", 7, "broken\n")
     ]
     here.write({"may": ""})
@@ -129,7 +131,7 @@ def test_a_setup_that_fails_is_a_check_that_failed_and_is_tried_again(tmp_path: 
     assert here.check("true")["passed"] is True
 
 
-def test_a_setup_that_was_cut_off_is_run_again(here: Scene) -> None:
+def test_an_interrupted_setup_is_run_again(here: Scene) -> None:
     assert here.check("true")["passed"]
     for note in (here.folder / ".git/bridle-worktrees").glob("checks-*.json"):
         note.unlink()  # it is written when the setup is over
@@ -151,8 +153,8 @@ def test_variables_that_lead_into_the_working_copy_lead_into_the_checkout(here: 
         "VIRTUAL_ENV": f"{here.folder}/.venv",
         "ELSEWHERE": f"{here.folder}-not/x",
     }
-    told = Scene(here.context.with_variables(variables)).check('echo "${PATH%%:*} $VIRTUAL_ENV $ELSEWHERE $PWD"')
-    path, venv, elsewhere, pwd = outputs(told)[0].split()
+    result = Scene(here.context.with_variables(variables)).check('echo "${PATH%%:*} $VIRTUAL_ENV $ELSEWHERE $PWD"')
+    path, venv, elsewhere, pwd = outputs(result)[0].split()
     assert (path, venv, elsewhere) == (f"{pwd}/deps", f"{pwd}/.venv", f"{here.folder}-not/x")
 
 
@@ -165,13 +167,13 @@ def test_two_checks_at_once_have_a_checkout_each(here: Scene) -> None:
 
         waits = "echo x > ../$NAME; for n in $(seq 200); do [ -e ../a -a -e ../b ] && break; sleep 0.05; done; pwd"
         args = CheckArgs(task="T", iteration=1, checks=(Check(command=waits, owner="task"),))
-        told = await asyncio.gather(
+        result = await asyncio.gather(
             *(
                 check(args, context.with_variables({"NAME": name}))
                 for context, name in ((here.context, "a"), (other, "b"))
             )
         )
-        return [one.results[0].output for one in told]
+        return [item.results[0].output for item in result]
 
     assert len(set(asyncio.run(story()))) == 2
     assert setups(here) == 2
@@ -182,7 +184,7 @@ def test_only_the_last_few_checkouts_are_kept(here: Scene) -> None:
         here.write({"uv.lock": f"{version}\n"})
         assert here.check("true")["passed"]
     root = here.folder / ".git/bridle-worktrees"
-    assert len([one for one in root.iterdir() if one.is_dir()]) == fresh_checkout.KEPT_CHECKOUTS
+    assert len([item for item in root.iterdir() if item.is_dir()]) == fresh_checkout.KEPT_CHECKOUTS
     assert len(here.git("worktree", "list").splitlines()) == fresh_checkout.KEPT_CHECKOUTS + 1
     assert len(asyncio.run(fresh_checkout.remove_unused(here.context.git))) == fresh_checkout.KEPT_CHECKOUTS
     assert len(here.git("worktree", "list").splitlines()) == 1

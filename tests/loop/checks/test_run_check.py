@@ -32,10 +32,10 @@ def here(tmp_path: Path) -> Scene:
     return made
 
 
-def test_how_each_check_ended_is_told(here: Scene) -> None:
-    told = here.check("echo out; echo err >&2; exit 3", "true")
-    assert told["passed"] is False
-    first, second = told["results"]
+def test_each_check_has_its_result(here: Scene) -> None:
+    result = here.check("echo out; echo err >&2; exit 3", "true")
+    assert result["passed"] is False
+    first, second = result["results"]
     assert (first["command"], first["of"], first["exit_code"]) == ("echo out; echo err >&2; exit 3", "task", 3)
     assert first["argv"] == ["/bin/sh", "-c", "echo out; echo err >&2; exit 3"]
     assert first["output"] == "out\nerr\n"
@@ -54,82 +54,82 @@ def test_a_check_without_an_owner_is_refused() -> None:
 
 
 def test_the_log_is_raw_and_private_and_everything_else_is_masked(here: Scene) -> None:
-    told = here.check('printf "%s\\n" "$MY_API_KEY"')["results"][0]
-    log = here.folder / told["log"]
+    result = here.check('printf "%s\\n" "$MY_API_KEY"')["results"][0]
+    log = here.folder / result["log"]
     assert log.parent == here.folder / ".ralph/logs/checks"
     assert log.name.endswith("-T-1.log")
     assert log.read_text() == "hunter2hunter2\n"
     assert stat.S_IMODE(log.stat().st_mode) == 0o600
-    assert told["output"] == f"{MASKED}\n"
+    assert result["output"] == f"{MASKED}\n"
 
 
-def test_a_check_runs_in_its_folder_with_the_persons_environment_and_no_input(here: Scene) -> None:
-    told = here.check('echo "$PWD"; pwd; cat; echo "${GIT_DIR-none}" "$MARK"; git rev-parse --show-toplevel')
-    assert told["results"][0]["output"].splitlines()[:2] == [str(here.folder)] * 2
+def test_a_check_runs_in_its_folder_with_the_users_environment_and_no_input(here: Scene) -> None:
+    result = here.check('echo "$PWD"; pwd; cat; echo "${GIT_DIR-none}" "$MARK"; git rev-parse --show-toplevel')
+    assert result["results"][0]["output"].splitlines()[:2] == [str(here.folder)] * 2
     context = here.context.with_variables({"GIT_DIR": "/nowhere", "MARK": "yes"})
-    told = Scene(context).check('echo "${GIT_DIR-none}" "$MARK"; git rev-parse --show-toplevel')
-    assert told["results"][0]["output"].splitlines() == ["none yes", str(here.folder)]
+    result = Scene(context).check('echo "${GIT_DIR-none}" "$MARK"; git rev-parse --show-toplevel')
+    assert result["results"][0]["output"].splitlines() == ["none yes", str(here.folder)]
 
 
-def test_a_folder_has_the_name_that_it_was_given(here: Scene) -> None:
+def test_a_folder_keeps_its_logical_name(here: Scene) -> None:
     (here.folder.parent / "link").symlink_to(here.folder)
-    told = Scene(here.context.in_working_copy(here.folder.parent / "link")).check("echo $PWD")
-    assert told["results"][0]["output"] == f"{here.folder.parent / 'link'}\n"
+    result = Scene(here.context.in_working_copy(here.folder.parent / "link")).check("echo $PWD")
+    assert result["results"][0]["output"] == f"{here.folder.parent / 'link'}\n"
 
 
 def test_a_check_that_hangs_is_ended_with_all_that_it_started(tmp_path: Path) -> None:
     here = scene(tmp_path / "r", FILES, check_seconds=0.5)
     here.start()
-    told = here.check("sleep 1234 & trap '' INT TERM; echo begun; while :; do sleep 1; done")["results"][0]
-    assert (told["exit_code"], told["timed_out"]) == (-1, True)
-    assert told["output"].startswith("begun\n")
-    assert told["output"].endswith("\n[ended after 0.5 seconds, the limit for one check]\n")
+    result = here.check("sleep 1234 & trap '' INT TERM; echo begun; while :; do sleep 1; done")["results"][0]
+    assert (result["exit_code"], result["timed_out"]) == (-1, True)
+    assert result["output"].startswith("begun\n")
+    assert result["output"].endswith("\n[ended after 0.5 seconds, the limit for one check]\n")
     assert running("sleep", "1234") == []
 
 
 def test_a_daemon_that_a_check_leaves_behind_is_ended(here: Scene) -> None:
-    told = here.check("setsid sleep 4321 </dev/null >/dev/null 2>&1 & (sleep 4322 &) ; echo gone")["results"][0]
-    assert (told["exit_code"], told["output"]) == (0, "gone\n")
+    result = here.check("setsid sleep 4321 </dev/null >/dev/null 2>&1 & (sleep 4322 &) ; echo gone")["results"][0]
+    assert (result["exit_code"], result["output"]) == (0, "gone\n")
     assert running("sleep", "4321") == running("sleep", "4322") == []
 
 
 def running(*argv: str) -> list[int]:
-    found = []
+    result = []
     for process in psutil.process_iter():
         try:
             if process.cmdline() == list(argv) and process.status() != psutil.STATUS_ZOMBIE:
-                found.append(process.pid)
+                result.append(process.pid)
         except psutil.Error:
             continue
-    return found
+    return result
 
 
 def test_a_check_that_kills_its_parent_does_not_kill_the_run(here: Scene) -> None:
-    told = here.check("kill -9 $PPID; sleep 4323", "kill -9 $$", "kill -1 $$", "true")
-    assert [one["exit_code"] for one in told["results"]] == [137, 137, 129, 0]
+    result = here.check("kill -9 $PPID; sleep 4323", "kill -9 $$", "kill -1 $$", "true")
+    assert [item["exit_code"] for item in result["results"]] == [137, 137, 129, 0]
     assert running("sleep", "4323") == []
 
 
 def test_a_check_that_prints_without_end_fills_neither_memory_nor_value(here: Scene) -> None:
     size = SIZES.loud_child_bytes
     before = psutil.Process().memory_info().rss
-    told = here.check(f"echo begin; head -c {size} /dev/zero | tr '\\0' x; echo; echo end")["results"][0]
-    assert told["exit_code"] == 0
-    assert len(told["output"]) < HEAD_CHARACTERS + TAIL_CHARACTERS + 100
-    assert told["output"].startswith("begin\nxxx")
-    assert told["output"].endswith("x\nend\n")
-    assert f"the middle of {size + 11} bytes is left out" in told["output"]
+    result = here.check(f"echo begin; head -c {size} /dev/zero | tr '\\0' x; echo; echo end")["results"][0]
+    assert result["exit_code"] == 0
+    assert len(result["output"]) < HEAD_CHARACTERS + TAIL_CHARACTERS + 100
+    assert result["output"].startswith("begin\nxxx")
+    assert result["output"].endswith("x\nend\n")
+    assert f"the middle of {size + 11} bytes is left out" in result["output"]
     assert psutil.Process().memory_info().rss - before < 30_000_000
-    assert (here.folder / told["log"]).stat().st_size <= LOG_LIMIT_BYTES + 1_000_000
+    assert (here.folder / result["log"]).stat().st_size <= LOG_LIMIT_BYTES + 1_000_000
 
 
-def test_colours_and_control_characters_are_in_the_log_alone(here: Scene) -> None:
-    told = here.check(r"printf '\033[31mred\033[0m\r\nx\000y\rz \033]8;;http://a\007link'")["results"][0]
-    assert told["output"] == "red\nxy\nz link"
-    assert b"\x1b[31m" in (here.folder / told["log"]).read_bytes()
+def test_colours_and_control_characters_are_only_in_the_log(here: Scene) -> None:
+    result = here.check(r"printf '\033[31mred\033[0m\r\nx\000y\rz \033]8;;http://a\007link'")["results"][0]
+    assert result["output"] == "red\nxy\nz link"
+    assert b"\x1b[31m" in (here.folder / result["log"]).read_bytes()
 
 
-def test_a_log_that_cannot_be_written_is_said_at_once(here: Scene) -> None:
+def test_a_log_that_cannot_be_written_is_an_error_at_once(here: Scene) -> None:
     (here.folder / ".ralph/logs").mkdir(parents=True, exist_ok=True)
     (here.folder / ".ralph/logs/checks").symlink_to("/tmp")
     with pytest.raises(DiskError, match="is a link"):
@@ -139,52 +139,54 @@ def test_a_log_that_cannot_be_written_is_said_at_once(here: Scene) -> None:
 # Logs
 
 
-def test_logs_of_one_moment_have_names_of_their_own(tmp_path: Path) -> None:
+def test_logs_of_one_second_have_different_names(tmp_path: Path) -> None:
     moment = clock.now()
     made = [create_output(tmp_path, moment, "../x y/ä", 1, Mask()) for _ in range(3)]
-    for one in made:
-        one.close()
-    assert len({one.path for one in made}) == 3
-    assert {one.path.parent for one in made} == {tmp_path / ".ralph/logs/checks"}
+    for item in made:
+        item.close()
+    assert len({item.path for item in made}) == 3
+    assert {item.path.parent for item in made} == {tmp_path / ".ralph/logs/checks"}
 
 
 # The tree that checks ran on
 
 
-def test_the_tree_is_that_of_the_commit_that_is_made_of_the_work(here: Scene) -> None:
+def test_the_checked_tree_is_that_of_the_commit(here: Scene) -> None:
     here.write({"a.txt": "changed\n", "new/c.txt": "new\n", "ignored/x": "i\n"})
     (here.folder / "sub/b.txt").unlink()
-    told = here.check("true")
-    assert told["tree"] == asyncio.run(fixed_tree.stage_work(here.context))
+    result = here.check("true")
+    assert result["tree"] == asyncio.run(fixed_tree.stage_work(here.context))
     here.git("commit", "-q", "-m", "work")
-    assert told["tree"] == here.git("rev-parse", "HEAD^{tree}").strip()
+    assert result["tree"] == here.git("rev-parse", "HEAD^{tree}").strip()
     assert here.git("ls-tree", "-r", "--name-only", "HEAD").split() == [".gitignore", "a.txt", "new/c.txt"]
     assert here.git("status", "--porcelain") == "?? mine.txt\n"
-    assert here.check("true")["tree"] == told["tree"]
+    assert here.check("true")["tree"] == result["tree"]
 
 
-def test_what_a_check_changes_is_told_and_taken_back(here: Scene) -> None:
+def test_changes_by_a_check_are_reported_and_reverted(here: Scene) -> None:
     here.write({"a.txt": "work\n", "staged.txt": "s\n"})
     here.git("add", "staged.txt")
     before, staged = picture(here.folder), index(here.folder)
     spoils = "echo x > a.txt; rm -r sub mine.txt; mkdir made ignored; echo y > made/y; chmod +x .gitignore"
-    told = here.check(f"{spoils}; echo z > ignored/z")
-    assert sorted(told["changed"]) == [".gitignore", "a.txt", "made/y", "mine.txt", "sub/b.txt"]
-    assert told["changed_count"] == 5
-    assert told["passed"] is True
+    result = here.check(f"{spoils}; echo z > ignored/z")
+    assert sorted(result["changed"]) == [".gitignore", "a.txt", "made/y", "mine.txt", "sub/b.txt"]
+    assert result["changed_count"] == 5
+    assert result["passed"] is True
     after = picture(here.folder)
     assert after.pop("ignored/z") == ("file", b"z\n")
-    assert {name: one for name, one in after.items() if not name.startswith((".ralph", ".a5c"))} == before_files(before)
+    assert {name: item for name, item in after.items() if not name.startswith((".ralph", ".a5c"))} == before_files(
+        before
+    )
     assert index(here.folder) == staged
-    assert here.check("true")["tree"] == told["tree"]
+    assert here.check("true")["tree"] == result["tree"]
     assert any("a.txt" in line for line in here.printed)
 
 
 def before_files(found: dict[str, tuple[str, bytes]]) -> dict[str, tuple[str, bytes]]:
-    return {name: one for name, one in found.items() if not name.startswith((".ralph", ".a5c"))}
+    return {name: item for name, item in found.items() if not name.startswith((".ralph", ".a5c"))}
 
 
-def test_what_is_taken_back_can_be_had_again(here: Scene) -> None:
+def test_reverted_changes_are_kept_under_a_ref(here: Scene) -> None:
     here.check("echo precious > note.txt")
     assert not (here.folder / "note.txt").exists()
     kept = here.git("for-each-ref", "--format=%(refname)", "refs/bridle/taken-back").split()
@@ -193,28 +195,28 @@ def test_what_is_taken_back_can_be_had_again(here: Scene) -> None:
 
 def test_a_check_that_deletes_the_repositorys_files_destroys_nothing(here: Scene) -> None:
     here.write({"work.txt": "unsaved\n"})
-    told = here.check("rm -rf ./* ; ls", "cat a.txt work.txt")
-    assert [one["exit_code"] for one in told["results"]] == [0, 1]
+    result = here.check("rm -rf ./* ; ls", "cat a.txt work.txt")
+    assert [item["exit_code"] for item in result["results"]] == [0, 1]
     assert here.read("work.txt") == "unsaved\n"
     assert here.read("mine.txt") == "mine\n"
 
 
 def test_a_check_that_checks_out_another_branch_does_not_lead_the_next_commit_there(here: Scene) -> None:
     here.write({"work.txt": "unsaved\n"})
-    told = here.check(
+    result = here.check(
         "git add -A && git -c user.name=x -c user.email=x@x commit -qm x && git checkout -q -b other HEAD~1"
     )
-    assert ".git/HEAD" in told["changed"]
+    assert ".git/HEAD" in result["changed"]
     assert here.git("symbolic-ref", "HEAD") == "refs/heads/main\n"
     assert here.read("work.txt") == "unsaved\n"
-    told = here.check("git checkout -q --detach")
-    assert told["changed"] == [".git/HEAD"]
+    result = here.check("git checkout -q --detach")
+    assert result["changed"] == [".git/HEAD"]
     here.git("checkout", "-q", "--detach")
     assert here.check("git checkout -q main")["changed"] == [".git/HEAD"]
     assert here.git("rev-parse", "--abbrev-ref", "HEAD") == "HEAD\n"
 
 
-def test_a_change_hidden_from_the_index_is_in_the_tree_all_the_same(here: Scene) -> None:
+def test_a_change_hidden_from_the_index_is_still_in_the_tree(here: Scene) -> None:
     clean = here.check("true")["tree"]
     here.git("update-index", "--assume-unchanged", "a.txt")
     here.write({"a.txt": "two\n"})
@@ -235,35 +237,35 @@ def _killed_by_its_check(here: Scene, command: str) -> None:
         "os.environ['BRIDLE_TO_KILL'] = str(os.getpid());"
         "asyncio.run(check(CheckArgs.from_json(json.loads(sys.argv[2])), reopen(pathlib.Path(sys.argv[1])).context))"
     )
-    words = [sys.executable, "-c", code, str(here.folder), json.dumps(args)]
-    done = subprocess.run(words, cwd=ROOT, capture_output=True, timeout=120, check=False)
+    text = [sys.executable, "-c", code, str(here.folder), json.dumps(args)]
+    done = subprocess.run(text, cwd=ROOT, capture_output=True, timeout=120, check=False)
     assert done.returncode == -9, done.stderr.decode()
 
 
 def test_the_tree_before_an_interrupted_check_is_restored(here: Scene) -> None:
     here.write({"work.txt": "unsaved\n"})
     _killed_by_its_check(here, "rm a.txt work.txt; echo junk > junk.txt; kill -9 $BRIDLE_TO_KILL; sleep 4324")
-    told = here.check("cat a.txt work.txt; ls")
-    assert told["results"][0]["output"].split() == ["one", "unsaved", "a.txt", "mine.txt", "sub", "work.txt"]
+    result = here.check("cat a.txt work.txt; ls")
+    assert result["results"][0]["output"].split() == ["one", "unsaved", "a.txt", "mine.txt", "sub", "work.txt"]
     assert running("sleep", "4324") == []
     assert any("a check was interrupted" in line for line in here.printed)
     refs = here.git("for-each-ref", "--format=%(refname)", "refs/bridle/snapshots").split()
     assert "junk\n" in [here.git("show", f"{ref}:junk.txt") for ref in refs]
 
 
-def test_checks_wait_until_those_of_a_killed_bridle_are_gone(here: Scene) -> None:
+def test_checks_wait_for_those_of_a_killed_bridle(here: Scene) -> None:
     stubborn = "trap '' TERM INT; kill -9 $BRIDLE_TO_KILL; while :; do echo junk > junk.txt; sleep 0.01; done"
     _killed_by_its_check(here, stubborn)
-    told = here.check("sleep 0.3; ls")
-    assert told["results"][0]["output"].split() == ["a.txt", "mine.txt", "sub"]
-    assert told["changed"] == []
+    result = here.check("sleep 0.3; ls")
+    assert result["results"][0]["output"].split() == ["a.txt", "mine.txt", "sub"]
+    assert result["changed"] == []
 
 
-def test_a_check_in_a_worktree_keeps_its_log_at_home(here: Scene) -> None:
+def test_the_log_of_a_check_in_a_worktree_is_in_the_repository(here: Scene) -> None:
     here.git("worktree", "add", "-q", "--detach", str(here.folder.parent / "copy"))
     copy = Scene(here.context.in_working_copy(here.folder.parent / "copy"))
-    told = copy.check("pwd; git checkout -q -b inside")
-    assert told["results"][0]["output"] == f"{copy.folder}\n"
-    assert told["changed"] == [".git/HEAD"]
-    assert (here.folder / told["results"][0]["log"]).is_file()
+    result = copy.check("pwd; git checkout -q -b inside")
+    assert result["results"][0]["output"] == f"{copy.folder}\n"
+    assert result["changed"] == [".git/HEAD"]
+    assert (here.folder / result["results"][0]["log"]).is_file()
     assert not (copy.folder / ".ralph").exists()

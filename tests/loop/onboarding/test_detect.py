@@ -128,15 +128,15 @@ JEST = package(scripts={"test": "jest"})
     ],
 )
 def test_the_command_is_found(tmp_path: Path, files: dict[str, str], check: str | None, setup: str | None) -> None:
-    found = detect(laid_out(tmp_path, files), everything)
-    assert (found.check.command if found.check else None) == check
-    assert (found.setup[0].command if found.setup else None) == setup
-    assert all(one.reason for one in found.checks + found.setup)
+    result = detect(laid_out(tmp_path, files), everything)
+    assert (result.check.command if result.check else None) == check
+    assert (result.setup[0].command if result.setup else None) == setup
+    assert all(item.reason for item in result.checks + result.setup)
 
 
-def test_all_candidates_are_told_with_what_was_seen(tmp_path: Path) -> None:
+def test_all_candidates_have_a_reason(tmp_path: Path) -> None:
     laid_out(tmp_path, {"Makefile": "test:\ncheck:\n", "package.json": JEST, "go.mod": "", "pytest.ini": ""})
-    assert [(one.command, one.reason) for one in detect(tmp_path, everything).checks] == [
+    assert [(item.command, item.reason) for item in detect(tmp_path, everything).checks] == [
         ("make test", "Makefile has a target `test`"),
         ("make check", "Makefile has a target `check`"),
         ("python -m pytest -q", "there is pytest.ini"),
@@ -145,27 +145,27 @@ def test_all_candidates_are_told_with_what_was_seen(tmp_path: Path) -> None:
     ]
 
 
-def test_a_command_whose_program_is_missing_gives_way_to_one_that_is_here(tmp_path: Path) -> None:
+def test_a_command_whose_program_is_installed_is_preferred(tmp_path: Path) -> None:
     laid_out(tmp_path, {"Makefile": "test:\n", "package.json": package(scripts={"test": "react-scripts test"})})
-    found = detect(tmp_path, lambda program: "/bin/npm" if program == "npm" else None)
-    assert [one.is_installed for one in found.checks] == [False, True]
-    assert found.check is not None
-    assert found.check.command == "CI=true npm test"
+    result = detect(tmp_path, lambda program: "/bin/npm" if program == "npm" else None)
+    assert [item.is_installed for item in result.checks] == [False, True]
+    assert result.check is not None
+    assert result.check.command == "CI=true npm test"
 
 
-def test_where_no_program_is_here_the_likeliest_is_told_all_the_same(tmp_path: Path) -> None:
-    found = detect(laid_out(tmp_path, {"go.mod": ""}), lambda program: None)
-    assert found.check is not None
-    assert (found.check.command, found.check.is_installed) == ("go test ./...", False)
+def test_without_an_installed_program_the_likeliest_command_is_returned(tmp_path: Path) -> None:
+    result = detect(laid_out(tmp_path, {"go.mod": ""}), lambda program: None)
+    assert result.check is not None
+    assert (result.check.command, result.check.is_installed) == ("go test ./...", False)
 
 
-def test_python_is_called_by_the_name_that_is_here(tmp_path: Path) -> None:
-    found = detect(laid_out(tmp_path, {"pytest.ini": ""}), lambda name: "/bin/python3" if name == "python3" else None)
-    assert found.check is not None
-    assert (found.check.command, found.check.is_installed) == ("python3 -m pytest -q", True)
+def test_python_is_called_by_its_installed_name(tmp_path: Path) -> None:
+    result = detect(laid_out(tmp_path, {"pytest.ini": ""}), lambda name: "/bin/python3" if name == "python3" else None)
+    assert result.check is not None
+    assert (result.check.command, result.check.is_installed) == ("python3 -m pytest -q", True)
 
 
-def test_files_that_cannot_be_read_say_nothing(tmp_path: Path) -> None:
+def test_unreadable_files_are_ignored(tmp_path: Path) -> None:
     for name in ("Makefile", "package.json", "pyproject.toml", "go.mod", "tests"):
         (tmp_path / name).mkdir()
     (tmp_path / "justfile").symlink_to("nowhere")
@@ -174,6 +174,6 @@ def test_files_that_cannot_be_read_say_nothing(tmp_path: Path) -> None:
 
 
 def test_this_repository_tests_itself_with_make() -> None:
-    found = detect(Path(__file__).parents[3], everything)
-    assert found.check is not None
-    assert found.check.command == "make test"
+    result = detect(Path(__file__).parents[3], everything)
+    assert result.check is not None
+    assert result.check.command == "make test"

@@ -24,7 +24,7 @@ def examples(language: str, page: str = PLANS) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
 
 
-def test_the_page_of_settings_is_what_make_docs_would_write() -> None:
+def test_the_page_of_settings_is_generated() -> None:
     assert SETTINGS_PAGE.read_text(encoding="utf-8") == reference(), "run `make docs`"
 
 
@@ -34,7 +34,7 @@ def test_the_example_of_a_settings_file_can_be_used(tmp_path: Path) -> None:
     assert set(load_settings(tmp_path, tmp_path / "home").chosen) == set(tomllib.loads(example))
 
 
-def test_the_first_example_of_a_plan_has_what_the_page_says() -> None:
+def test_the_first_example_of_a_plan_parses_as_documented() -> None:
     plan = parse_markdown(examples("markdown")[0], "PLAN.md")
     assert plan.guard == ("make test",)
     assert plan.setup == ("pip install -e .",)
@@ -45,7 +45,7 @@ def test_the_first_example_of_a_plan_has_what_the_page_says() -> None:
     assert wire.needs == ("Token bucket",)
 
 
-def test_every_form_on_the_page_means_what_it_is_said_to() -> None:
+def test_every_form_on_the_page_parses_as_documented() -> None:
     plan = parse_markdown(examples("markdown")[1], "PLAN.md")
     both = ("pytest tests/a.py", "pytest tests/b.py")
     assert {task.title: task.checks for task in plan.tasks if task.checks} == {
@@ -61,7 +61,7 @@ def test_every_form_on_the_page_means_what_it_is_said_to() -> None:
     assert last.may_edit == ("tests/*.py", "testdata/**", "Makefile")
 
 
-def test_what_the_page_calls_refused_is() -> None:
+def test_forms_documented_as_refused_are_refused() -> None:
     with pytest.raises(PlanError, match="text and backticks are mixed"):
         parse_markdown("## A\nCheck: run `make` twice\n", "PLAN.md")
 

@@ -72,7 +72,7 @@ def test_a_plan_is_read_or_refused_with_lines_that_exist(text: str) -> None:
 @given(valid)
 @example("## First\n- [ ] an item\n      Check: with words that look like another thing\n")
 @example("## First\nCheck: ``a `b` c``\nCheck: ` `` `\n")
-def test_a_plan_that_was_written_out_reads_back_as_the_same(text: str) -> None:
+def test_a_rendered_plan_parses_to_itself(text: str) -> None:
     plan = read(text)
     assume(plan is not None)
     assert plan is not None
@@ -91,8 +91,8 @@ def test_ticking_changes_boxes_alone_and_only_those_of_the_task(text: str, data:
     assert without_boxes(after) == without_boxes(text)
     assert tick_markdown(after, [task.title]) == (after, [])
     rest = read(after)
-    left = [one.title for one in plan.tasks if one is not task]
-    assert ([one.title for one in rest.tasks] if rest is not None else []) == left
+    left = [item.title for item in plan.tasks if item is not task]
+    assert ([item.title for item in rest.tasks] if rest is not None else []) == left
 
 
 def without_boxes(text: str) -> str:
@@ -124,7 +124,7 @@ stories = st.lists(
 
 
 @given(stories | values)
-def test_whatever_stands_for_stories_is_read_or_refused(given: Any) -> None:
+def test_any_value_of_the_stories_is_read_or_refused(given: Any) -> None:
     for document in ({"userStories": given}, given):
         _prd(json.dumps(document))
         _prd(json.dumps(document, indent=2, ensure_ascii=False))

@@ -56,7 +56,7 @@ def shown(plan: Plan) -> Iterator[str]:
         yield ""
         yield from shown_task(task)
     yield from ["", *(f"left out: {title}" for title in plan.left_out)] if plan.left_out else []
-    yield from ["", *(f"warning: {words}" for words in plan.warnings)] if plan.warnings else []
+    yield from ["", *(f"warning: {text}" for text in plan.warnings)] if plan.warnings else []
 
 
 def shown_task(task: Task) -> Iterator[str]:

@@ -41,13 +41,13 @@ def lines_of(error: PlanError) -> dict[int, str]:
 def test_unknown_needs_duplicates_empty_checks_and_cycles_are_reported_together() -> None:
     with pytest.raises(PlanError) as refused:
         parse_markdown(BAD, "PLAN.md")
-    found = lines_of(refused.value)
-    assert sorted(found) == [4, 6, 7, 12, 14]
-    assert "'Nobody'" in found[4]
-    assert "first on line 3" in found[6]
-    assert "no command" in found[7]
-    assert "'Nowhere'" in found[12]
-    assert "'Four' → 'Five' → 'Four'" in found[14]
+    result = lines_of(refused.value)
+    assert sorted(result) == [4, 6, 7, 12, 14]
+    assert "'Nobody'" in result[4]
+    assert "first on line 3" in result[6]
+    assert "no command" in result[7]
+    assert "'Nowhere'" in result[12]
+    assert "'Four' → 'Five' → 'Four'" in result[14]
 
 
 def test_all_problems_of_a_prd_are_reported_together() -> None:
@@ -61,9 +61,9 @@ def test_all_problems_of_a_prd_are_reported_together() -> None:
     text = '{"userStories": [\n' + ",\n".join(json.dumps(story) for story in stories) + "\n]}"
     with pytest.raises(PlanError) as refused:
         parse_prd(text, "prd.json")
-    found = lines_of(refused.value)
-    assert sorted(found) == [2, 3, 4, 5]
-    assert "'nobody'" in found[2]
-    assert "first in the story on line 2" in found[3]
-    assert "must be true or false" in found[4]
-    assert "'c' → 'd' → 'c'" in found[5]
+    result = lines_of(refused.value)
+    assert sorted(result) == [2, 3, 4, 5]
+    assert "'nobody'" in result[2]
+    assert "first in the story on line 2" in result[3]
+    assert "must be true or false" in result[4]
+    assert "'c' → 'd' → 'c'" in result[5]

@@ -28,7 +28,7 @@ def refused(argument: str | None, cwd: Path) -> str:
 
 
 @pytest.mark.parametrize("name", ["missing.md", "missing.json", "missing.MD", "plans/missing", "/missing", "a b/c d"])
-def test_a_name_of_a_file_that_is_not_there_is_refused(tmp_path: Path, name: str) -> None:
+def test_the_name_of_a_missing_file_is_refused(tmp_path: Path, name: str) -> None:
     assert refused(name, tmp_path).startswith(f"no such file: {name}")
 
 
@@ -37,7 +37,7 @@ def test_a_missing_file_suggests_its_neighbours(tmp_path: Path) -> None:
     assert "Did you mean PLAN.md?" in refused("PLNA.md", tmp_path)
 
 
-def test_a_goal_with_a_slash_is_told_why_it_is_no_goal(tmp_path: Path) -> None:
+def test_a_goal_with_a_slash_is_refused_with_the_reason(tmp_path: Path) -> None:
     assert "Text with a slash" in refused("fix src/app.py and go home", tmp_path)
 
 
@@ -78,13 +78,13 @@ def test_a_goal_with_control_characters_is_refused(tmp_path: Path, goal: str) ->
 
 
 def test_a_long_goal_keeps_every_word_and_has_a_short_title() -> None:
-    words = "Rewrite " + "the parser " * 40
-    plan = parse_goal(f"{words}\nand more")
+    text = "Rewrite " + "the parser " * 40
+    plan = parse_goal(f"{text}\nand more")
     (task,) = plan.tasks
     assert len(task.title) <= TITLE_CHARACTERS
     assert task.title.endswith("parser…") or task.title.endswith("the…")
-    assert task.body == f"{words}\nand more"
-    assert plan.text == f"{words}\nand more"
+    assert task.body == f"{text}\nand more"
+    assert plan.text == f"{text}\nand more"
     assert parse_goal("x" * 500).tasks[0].title == "x" * (TITLE_CHARACTERS - 1) + "…"
 
 
@@ -115,7 +115,7 @@ def test_a_plan_takes_the_setup_of_the_settings_but_not_their_checks(tmp_path: P
 
 @pytest.mark.parametrize("ends", ["\n", "\r\n", "\r\r\n"])
 @pytest.mark.parametrize("mark", ["", "\ufeff"])
-def test_line_ends_and_the_editors_mark_change_nothing(tmp_path: Path, ends: str, mark: str) -> None:
+def test_line_endings_and_a_byte_order_mark_change_nothing(tmp_path: Path, ends: str, mark: str) -> None:
     (tmp_path / "plain.md").write_bytes(PLAN.encode())
     (tmp_path / "other.md").write_bytes((mark + PLAN.replace("\n", ends)).encode())
     plain, other = read("plain.md", tmp_path), read("other.md", tmp_path)
@@ -136,12 +136,12 @@ def test_line_ends_and_the_editors_mark_change_nothing(tmp_path: Path, ends: str
         (b"", "the plan has no task"),
     ],
 )
-def test_bytes_that_are_no_plan_are_refused_with_their_line(tmp_path: Path, data: bytes, words: str) -> None:
+def test_invalid_bytes_are_refused_with_their_line(tmp_path: Path, data: bytes, words: str) -> None:
     (tmp_path / "PLAN.md").write_bytes(data)
     assert words in refused("PLAN.md", tmp_path)
 
 
-def test_a_command_that_is_not_what_it_looks_like_is_refused(tmp_path: Path) -> None:
+def test_a_command_with_bidirectional_controls_is_refused(tmp_path: Path) -> None:
     (tmp_path / "PLAN.md").write_text("## A\nCheck: `make \u202etset`\n", encoding="utf-8")
     assert "bidirectional" in refused("PLAN.md", tmp_path)
 
@@ -154,7 +154,7 @@ def test_a_plan_above_the_cap_is_refused_and_one_at_the_cap_is_not(tmp_path: Pat
     assert "larger than 1024 KiB" in refused("PLAN.md", tmp_path)
 
 
-def test_what_is_no_regular_file_is_refused_and_not_waited_for(tmp_path: Path) -> None:
+def test_a_special_file_is_refused_without_blocking(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.md")
     assert "not a regular file" in refused("pipe.md", tmp_path)
 
@@ -167,13 +167,13 @@ def test_a_link_to_a_plan_is_that_plan(tmp_path: Path) -> None:
 
 def test_a_long_title_or_command_is_refused(tmp_path: Path) -> None:
     (tmp_path / "PLAN.md").write_text(f"## {'x' * 201}\nCheck: {'y' * 4001}\n## {'z' * 200}\n")
-    words = refused("PLAN.md", tmp_path)
-    assert "PLAN.md:1: the title must be at most 200 characters, got 201" in words
-    assert "PLAN.md:2: invalid `Check:`: the value must be at most 4000 characters, got 4001" in words
-    assert "PLAN.md:3" not in words
+    text = refused("PLAN.md", tmp_path)
+    assert "PLAN.md:1: the title must be at most 200 characters, got 201" in text
+    assert "PLAN.md:2: invalid `Check:`: the value must be at most 4000 characters, got 4001" in text
+    assert "PLAN.md:3" not in text
 
 
-def test_many_problems_are_counted_and_the_first_are_told(tmp_path: Path) -> None:
+def test_many_problems_are_counted_and_the_first_are_listed(tmp_path: Path) -> None:
     (tmp_path / "PLAN.md").write_text("## A\n" + "Check:\n\n" * 100)
     with pytest.raises(PlanError) as caught:
         read("PLAN.md", tmp_path)

@@ -66,12 +66,12 @@ def test_a_task_without_boxes_gets_one_in_its_heading(plan: Path) -> None:
     ]
 
 
-def test_what_was_ticked_is_told_once(plan: Path) -> None:
+def test_ticked_titles_are_returned_once(plan: Path) -> None:
     assert tick(plan, ["With a box", "Without any", "Not there"]) == ("With a box", "Without any")
     assert tick(plan, ["With a box", "Without any", "Not there"]) == ()
 
 
-def test_line_ends_the_editors_mark_and_the_mode_stay(tmp_path: Path) -> None:
+def test_line_endings_byte_order_mark_and_mode_stay(tmp_path: Path) -> None:
     path = tmp_path / "PLAN.md"
     before = "\ufeff## A\r\n- [ ] one\r\n\r\n\t- [ ] two  \r\nno end".encode()
     path.write_bytes(before)
@@ -95,7 +95,7 @@ def test_a_link_stays_a_link(tmp_path: Path, plan: Path) -> None:
     assert "## [x] Crowded" in plan.read_text()
 
 
-def test_a_file_that_is_gone_or_no_longer_text_is_said_so(tmp_path: Path) -> None:
+def test_a_missing_file_or_one_that_is_not_text_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(DiskError, match="could not be read"):
         tick(tmp_path / "PLAN.md", ["A"])
     (tmp_path / "PLAN.md").write_bytes(b"## A\xff")

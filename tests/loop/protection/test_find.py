@@ -137,11 +137,11 @@ def test_of_files_that_define_a_check_only_that_part_is_protected(command: str, 
         ("./run.sh", set()),
     ],
 )
-def test_files_that_would_stand_before_a_definition_may_not_appear(command: str, absent: Collection[str]) -> None:
+def test_files_that_would_override_a_definition_may_not_be_added(command: str, absent: Collection[str]) -> None:
     assert set(found(command).absent) == set(absent)
 
 
-def test_what_is_not_there_yet_is_not_protected() -> None:
+def test_missing_files_are_not_protected() -> None:
     protected = found("make test", "npm test", "pytest tests/new.py", "./new.sh", "jest", files={"a.py": ""})
     assert protected.files == {}
     assert [part for part in protected.parts if part.state == "there" and part.kind != "conftest"] == []
@@ -158,13 +158,13 @@ def test_the_reason_names_the_check() -> None:
     assert len(found(long).files["tests/test_a.py"]) < 100
 
 
-def test_what_was_found_survives_being_written_down() -> None:
+def test_protected_parts_survive_json() -> None:
     protected = found("make test", "npm test", "pytest", "python -m unittest")
     assert Protected.from_json(protected.as_json()) == protected
 
 
 @given(line=st.text(alphabet="ab/ '\"\\|&;()<>$`#=\n\t-*[]{}!", max_size=40))
-def test_any_line_can_be_read(line: str) -> None:
+def test_any_shell_line_is_parsed(line: str) -> None:
     assert isinstance(found(line), Protected)
 
 

@@ -14,7 +14,7 @@ from tests.loop.fixtures.loop_commands import ONE, WORKS, agrees, run
 def reports(document: dict[str, object], number: int = 0) -> dict[str, str]:
     tasks = document["tasks"]
     assert isinstance(tasks, list)
-    return {one["path"]: one["what"] for one in tasks[number].get("reported", ())}
+    return {item["path"]: item["what"] for item in tasks[number].get("reported", ())}
 
 
 def shell(command: str, *, when: int = 1) -> str:
@@ -30,7 +30,7 @@ def shell(command: str, *, when: int = 1) -> str:
         "git pack-refs --all && git update-ref refs/heads/main $(git commit-tree -m mine HEAD^{tree})",
     ],
 )
-def test_the_branch_that_the_run_came_from_does_not_move(tmp_path: Path, moves: str) -> None:
+def test_the_branch_that_the_run_started_from_is_restored(tmp_path: Path, moves: str) -> None:
     here = loop(tmp_path, ONE, shell(moves))
     start = here.git("rev-parse", "main")
     document = run(here, 0)
@@ -40,7 +40,7 @@ def test_the_branch_that_the_run_came_from_does_not_move(tmp_path: Path, moves: 
     agrees(here)
 
 
-def test_another_branch_or_a_tag_is_told_and_one_that_was_deleted_is_put_back(tmp_path: Path) -> None:
+def test_other_branches_and_tags_are_reported_and_deleted_ones_restored(tmp_path: Path) -> None:
     moves = (
         "git tag mine; git branch new; git branch -q -D theirs; git branch -f other $(git commit-tree -m x HEAD^{tree})"
     )
@@ -48,13 +48,13 @@ def test_another_branch_or_a_tag_is_told_and_one_that_was_deleted_is_put_back(tm
     for name in ("theirs", "other"):
         here.git("branch", name)
     start = here.git("rev-parse", "theirs")
-    found = reports(run(here, 0))
-    assert set(found) == {"refs/tags/mine", "new", "theirs", "other"}
+    result = reports(run(here, 0))
+    assert set(result) == {"refs/tags/mine", "new", "theirs", "other"}
     assert here.git("rev-parse", "theirs") == start
-    assert start in found["other"]
+    assert start in result["other"]
 
 
-def test_settings_hooks_and_hidden_rules_of_git_are_put_back(tmp_path: Path) -> None:
+def test_settings_hooks_and_ignore_rules_of_git_are_restored(tmp_path: Path) -> None:
     moves = (
         "git config core.bare true; echo 'touch /tmp/never' > .git/hooks/post-commit; chmod +x .git/hooks/post-commit;"
         " echo '*.hidden' >> .git/info/exclude; touch x.hidden; ln -s /bin/true .git/hooks/pre-push;"
@@ -83,7 +83,7 @@ def test_settings_hooks_and_hidden_rules_of_git_are_put_back(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("moves", ["git reset -q --hard main", "git commit -q --amend -m mine"])
-def test_the_commit_of_an_earlier_task_stays_what_it_is(tmp_path: Path, moves: str) -> None:
+def test_the_commit_of_an_earlier_task_stays(tmp_path: Path, moves: str) -> None:
     plan = "# Two\n\nChecks: `true`\n\n## One\nMake one.\n\n## Two\nMake two.\n"
     here = loop(tmp_path, plan, shell(moves, when=2))
     document = run(here, 0)
@@ -92,11 +92,11 @@ def test_the_commit_of_an_earlier_task_stays_what_it_is(tmp_path: Path, moves: s
     agrees(here)
 
 
-def test_where_nothing_was_done_nothing_is_told(tmp_path: Path) -> None:
+def test_without_changes_nothing_is_reported(tmp_path: Path) -> None:
     here = loop(tmp_path, ONE, WORKS)
     assert reports(run(here, 0)) == {}
     assert git_metadata.read_metadata(here.folder) == git_metadata.read_metadata(here.folder)
 
 
-def test_a_folder_that_is_no_repository_has_nothing_to_see(tmp_path: Path) -> None:
+def test_a_folder_outside_a_repository_has_no_metadata(tmp_path: Path) -> None:
     assert git_metadata.read_metadata(tmp_path) == git_metadata.GitMetadata(None, {}, {})

@@ -545,13 +545,13 @@ EDITS = [
 
 
 @pytest.mark.parametrize("edit", EDITS, ids=lambda edit: edit.name)
-def test_an_edit_is_undone_reported_or_fine(here: Scene, edit: Edit) -> None:
+def test_an_edit_is_reverted_reported_or_allowed(here: Scene, edit: Edit) -> None:
     before = picture(here.folder)
     edit.do(here)
     first = here.protect()
-    assert {one["path"] for one in first["undone"]} == edit.undone
-    assert {one["path"] for one in first["reported"]} == edit.reported
-    assert all(one["what"] for one in (*first["undone"], *first["reported"]))
+    assert {item["path"] for item in first["undone"]} == edit.undone
+    assert {item["path"] for item in first["reported"]} == edit.reported
+    assert all(item["what"] for item in (*first["undone"], *first["reported"]))
     after = picture(here.folder)
     for name in baseline.read(here.context).protected.files:
         assert after[name] == before[name]
@@ -569,34 +569,34 @@ def test_the_table_is_long_enough() -> None:
 
 def test_a_task_may_edit_what_its_plan_names(here: Scene) -> None:
     here.write({"tests/test_named.py": "", "bridle.toml": "tries = 9\n", "Makefile": "test:\n\ttrue\n"})
-    told = here.protect(may_edit=["tests/*.py", "Makefile"])
-    assert [one["path"] for one in told["undone"]] == ["bridle.toml"]
+    result = here.protect(may_edit=["tests/*.py", "Makefile"])
+    assert [item["path"] for item in result["undone"]] == ["bridle.toml"]
     assert here.read("tests/test_named.py") == ""
     assert here.read("Makefile") == "test:\n\ttrue\n"
-    assert {one["path"]: one["what"] for one in told["reported"]} == {
+    assert {item["path"]: item["what"] for item in result["reported"]} == {
         "tests/test_named.py": "it was emptied of 1 test (test_one)"
     }
 
 
-def test_what_one_task_was_allowed_to_change_is_protected_as_it_left_it(here: Scene) -> None:
+def test_a_file_that_a_task_may_edit_is_then_protected_in_its_new_state(here: Scene) -> None:
     allowed = NAMED.replace("f() != 2", "f() != 3")
     here.write({"tests/test_named.py": allowed})
     assert here.protect(may_edit=["tests/test_named.py"])["undone"] == []
     here.commit("Other")
     assert here.protect()["undone"] == []
     here.write({"tests/test_named.py": NAMED})
-    assert [one["path"] for one in here.protect(iteration=2)["undone"]] == ["tests/test_named.py"]
+    assert [item["path"] for item in here.protect(iteration=2)["undone"]] == ["tests/test_named.py"]
     assert here.read("tests/test_named.py") == allowed
 
 
-def test_a_commit_of_the_agent_allows_nothing(here: Scene) -> None:
+def test_a_commit_by_the_agent_does_not_allow_an_edit(here: Scene) -> None:
     here.write({"tests/test_named.py": ""})
     here.git("commit", "-q", "-am", "the agent's own\n\nBridle-Run: another")
-    assert [one["path"] for one in here.protect()["undone"]] == ["tests/test_named.py"]
+    assert [item["path"] for item in here.protect()["undone"]] == ["tests/test_named.py"]
     assert here.read("tests/test_named.py") == NAMED
 
 
-def test_whether_anything_was_changed_is_told_against_the_last_commit_of_the_run(here: Scene) -> None:
+def test_changes_are_reported_against_the_last_commit_of_the_run(here: Scene) -> None:
     assert here.protect()["changed"] is False
     here.write({"app.py": "x = 2\n"})
     first = here.protect(iteration=2)
@@ -610,7 +610,7 @@ def test_whether_anything_was_changed_is_told_against_the_last_commit_of_the_run
     assert here.protect(iteration=5)["changed"] is False
 
 
-def test_a_record_that_was_changed_is_not_believed(here: Scene) -> None:
+def test_a_changed_baseline_is_refused(here: Scene) -> None:
     start = baseline.read(here.context)
     assert here.protect(origin=start.digest)["undone"] == []
     path = here.context.run_folder / baseline.FILE
@@ -626,27 +626,27 @@ def test_a_record_that_was_changed_is_not_believed(here: Scene) -> None:
         here.protect()
 
 
-def test_what_is_protected_outlives_the_collection_of_garbage(here: Scene) -> None:
+def test_protected_files_survive_git_gc(here: Scene) -> None:
     here.write({"tests/test_accept.py": "", ".ralph/check": ""})
     here.git("gc", "-q", "--prune=now")
-    assert {one["path"] for one in here.protect()["undone"]} == {"tests/test_accept.py", ".ralph/check"}
+    assert {item["path"] for item in here.protect()["undone"]} == {"tests/test_accept.py", ".ralph/check"}
 
 
-def test_ticks_of_bridle_itself_are_no_change_of_the_plan(here: Scene) -> None:
+def test_ticks_by_bridle_do_not_change_the_plan(here: Scene) -> None:
     here.write({"PLAN.md": "# Plan\n- [x] done\n"})
     asyncio.run(snapshot.take(here.context.git, name="before"))
     here.write({"PLAN.md": "# Plan\n- [x] done\n- [x] and this\n"})
     ticking = Scene(replace(here.context, settings=replace(here.context.settings, tick=True)))
-    assert [one["path"] for one in ticking.protect(snapshot="before")["undone"]] == ["PLAN.md"]
+    assert [item["path"] for item in ticking.protect(snapshot="before")["undone"]] == ["PLAN.md"]
     assert here.read("PLAN.md") == "# Plan\n- [x] done\n"
 
 
-def test_a_link_in_place_of_bridles_own_folder_is_removed(here: Scene, tmp_path: Path) -> None:
+def test_a_link_that_replaces_a_folder_of_bridle_is_removed(here: Scene, tmp_path: Path) -> None:
     (tmp_path / "lure").mkdir()
     shutil.rmtree(here.folder / ".ralph")
     (here.folder / ".ralph").symlink_to(tmp_path / "lure")
-    told = here.protect()
-    assert {one["path"] for one in told["undone"]} == {".ralph", ".ralph/check", ".ralph/kept"}
+    result = here.protect()
+    assert {item["path"] for item in result["undone"]} == {".ralph", ".ralph/check", ".ralph/kept"}
     assert not (here.folder / ".ralph").is_symlink()
     assert list((tmp_path / "lure").iterdir()) == []
 
@@ -657,45 +657,45 @@ def test_links_are_protected_as_links(tmp_path: Path) -> None:
     made.start()
     (made.folder / "check.sh").unlink()
     made.write({"check.sh": "#!/bin/sh\n"})
-    assert [one["path"] for one in made.protect()["undone"]] == ["check.sh"]
+    assert [item["path"] for item in made.protect()["undone"]] == ["check.sh"]
     assert os.readlink(made.folder / "check.sh") == "real.sh"
 
 
-def test_line_ends_that_git_converts_are_no_change(tmp_path: Path) -> None:
+def test_line_endings_that_git_converts_are_not_a_change(tmp_path: Path) -> None:
     made = scene(
         tmp_path / "r", {".gitattributes": "* text=auto\n", "check.bat": b"one\r\ntwo\r\n"}, checks=["cat check.bat"]
     )
     made.start()
     assert made.protect()["undone"] == []
     made.write({"check.bat": b"one\ntwo\n"})
-    assert [one["path"] for one in made.protect(iteration=2)["undone"]] == ["check.bat"]
+    assert [item["path"] for item in made.protect(iteration=2)["undone"]] == ["check.bat"]
     assert (made.folder / "check.bat").read_bytes() == b"one\r\ntwo\r\n"
 
 
-def test_names_that_are_no_text_are_protected_like_others(tmp_path: Path) -> None:
+def test_names_that_are_not_utf_8_are_protected_too(tmp_path: Path) -> None:
     made = scene(tmp_path / "r", {"a b\nc.sh": "1\n"}, checks=["true"], protect=("*",))
     odd = os.fsdecode(b"\xff.sh")
     made.write({odd: "2\n"})
     made.start()
     made.write({odd: "changed\n", "a b\nc.sh": "changed\n"})
-    assert {one["path"] for one in made.protect()["undone"]} == {odd, "a b\nc.sh"}
+    assert {item["path"] for item in made.protect()["undone"]} == {odd, "a b\nc.sh"}
     assert (made.read(odd), made.read("a b\nc.sh")) == ("2\n", "1\n")
 
 
-def test_where_a_runner_has_no_settings_some_may_be_added_but_none_that_choose_tests(tmp_path: Path) -> None:
+def test_a_runner_without_settings_may_get_some_but_none_that_choose_tests(tmp_path: Path) -> None:
     made = scene(tmp_path / "r", {"tests/test_a.py": OTHER}, checks=["pytest"])
     made.start()
     made.write({"pyproject.toml": '[tool.pytest.ini_options]\npythonpath = ["src"]\n'})
     assert made.protect()["undone"] == []
     made.write({"pyproject.toml": '[project]\nname = "x"\n[tool.pytest.ini_options]\naddopts = "--co"\n'})
-    assert [one["path"] for one in made.protect(iteration=2)["undone"]] == ["pyproject.toml"]
+    assert [item["path"] for item in made.protect(iteration=2)["undone"]] == ["pyproject.toml"]
     assert made.read("pyproject.toml") == '[project]\nname = "x"\n'
     made.write({"pytest.ini": "[pytest]\ntestpaths = nowhere\n"})
-    assert [one["path"] for one in made.protect(iteration=3)["undone"]] == ["pytest.ini"]
+    assert [item["path"] for item in made.protect(iteration=3)["undone"]] == ["pytest.ini"]
     assert not (made.folder / "pytest.ini").exists()
 
 
-def test_what_a_check_needs_and_was_never_there_may_be_made(tmp_path: Path) -> None:
+def test_a_missing_file_that_a_check_names_may_be_created(tmp_path: Path) -> None:
     made = scene(tmp_path / "r", {"a.py": ""}, checks=["make test", "npm test", "pytest tests/test_new.py", "./new.sh"])
     made.start()
     work = {
@@ -705,11 +705,11 @@ def test_what_a_check_needs_and_was_never_there_may_be_made(tmp_path: Path) -> N
         "new.sh": "#!/bin/sh\n",
     }
     made.write(work)
-    told = made.protect()
-    assert (told["undone"], told["reported"], told["changed"]) == ([], [], True)
+    result = made.protect()
+    assert (result["undone"], result["reported"], result["changed"]) == ([], [], True)
 
 
-def test_the_lines_for_people_name_files_and_parts(here: Scene) -> None:
+def test_the_list_for_users_names_files_and_parts(here: Scene) -> None:
     assert baseline.read(here.context).lines() == [
         ".ralph/check",
         ".ralph/kept",

@@ -30,38 +30,40 @@ def worked(
     return here, here.protect(snapshot="before", may_edit=may_edit)
 
 
-def test_what_was_deleted_is_there_again_byte_for_byte_and_told(tmp_path: Path) -> None:
+def test_deleted_files_are_restored_byte_for_byte_and_reported(tmp_path: Path) -> None:
     def work(folder: Path) -> None:
         shutil.rmtree(folder / "drafts")
         os.remove(folder / "notes.txt")
 
-    here, told = worked(tmp_path / "r", work)
-    assert {one["path"]: one["what"] for one in told["undone"]} == dict.fromkeys(sorted(MINE), untracked_files.DELETED)
+    here, result = worked(tmp_path / "r", work)
+    assert {item["path"]: item["what"] for item in result["undone"]} == dict.fromkeys(
+        sorted(MINE), untracked_files.DELETED
+    )
     assert (here.folder / "notes.txt").read_bytes() == b"mine\r\n"
     assert (here.folder / "drafts/one.md").read_bytes() == b"\xff\x00"
     assert (here.folder / "drafts/two words.md").read_bytes() == b"two"
-    assert here.protect(snapshot="before") == told, "done again after a crash it says the same"
-    assert not told["changed"]
+    assert here.protect(snapshot="before") == result, "done again after a crash it says the same"
+    assert not result["changed"]
 
 
-def test_what_was_changed_is_left_and_told_with_the_way_to_the_old_one(tmp_path: Path) -> None:
-    here, told = worked(tmp_path / "r", lambda folder: (folder / "notes.txt").write_text("the agent's"))
-    assert told["undone"] == []
-    [report] = told["reported"]
+def test_changed_files_stay_and_the_earlier_version_is_reported(tmp_path: Path) -> None:
+    here, result = worked(tmp_path / "r", lambda folder: (folder / "notes.txt").write_text("the agent's"))
+    assert result["undone"] == []
+    [report] = result["reported"]
     assert report["path"] == "notes.txt"
     assert (here.folder / "notes.txt").read_text() == "the agent's"
-    words = report["what"].split("`")[1].split()
-    assert here.git(*words[1:]).splitlines() == ["mine"]
+    text = report["what"].split("`")[1].split()
+    assert here.git(*text[1:]).splitlines() == ["mine"]
 
 
-def test_what_may_be_edited_may_be_deleted(tmp_path: Path) -> None:
-    here, told = worked(tmp_path / "r", lambda folder: os.remove(folder / "notes.txt"), may_edit=["notes.txt"])
-    assert told["undone"] == []
+def test_files_that_may_be_edited_may_be_deleted(tmp_path: Path) -> None:
+    here, result = worked(tmp_path / "r", lambda folder: os.remove(folder / "notes.txt"), may_edit=["notes.txt"])
+    assert result["undone"] == []
     assert not (here.folder / "notes.txt").exists()
 
 
 @pytest.mark.parametrize("in_the_way", ["file", "link"])
-def test_where_something_is_in_the_way_it_is_told_how_to_have_it_again(tmp_path: Path, in_the_way: str) -> None:
+def test_a_file_that_cannot_be_restored_is_reported_with_a_command(tmp_path: Path, in_the_way: str) -> None:
     def work(folder: Path) -> None:
         shutil.rmtree(folder / "drafts")
         if in_the_way == "file":
@@ -69,21 +71,21 @@ def test_where_something_is_in_the_way_it_is_told_how_to_have_it_again(tmp_path:
         else:
             (folder / "drafts").symlink_to(tmp_path)
 
-    here, told = worked(tmp_path / "r", work)
-    reported = {one["path"]: one["what"] for one in told["reported"]}
+    here, result = worked(tmp_path / "r", work)
+    reported = {item["path"]: item["what"] for item in result["reported"]}
     assert set(reported) == {"drafts/one.md", "drafts/two words.md"}
     assert "could not be restored" in reported["drafts/two words.md"]
     assert not (tmp_path / "one.md").exists(), "nothing is written through a link"
     assert here.git("show", "refs/bridle/snapshots/before:drafts/two words.md") == "two"
 
 
-def test_an_agent_that_empties_a_folder_of_thousands_is_told_of_in_few_words(tmp_path: Path) -> None:
+def test_thousands_of_deleted_files_are_reported_briefly(tmp_path: Path) -> None:
     here = scene(tmp_path / "r", {"app.py": "1"}, untracked={f"data/{n}": str(n) for n in range(300)})
     here.start()
     asyncio.run(snapshot.take(here.context.git, name="before"))
     shutil.rmtree(here.folder / "data")
     asyncio.run(snapshot.take(here.context.git, name="before-after"))
-    told = here.protect(snapshot="before")
-    assert len(told["undone"]) == untracked_files.SHOWN + 1
-    assert told["undone"][-1]["path"] == "280 more of your files"
+    result = here.protect(snapshot="before")
+    assert len(result["undone"]) == untracked_files.SHOWN + 1
+    assert result["undone"][-1]["path"] == "280 more of your files"
     assert len(list((here.folder / "data").iterdir())) == 300

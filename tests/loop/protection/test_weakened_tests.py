@@ -133,14 +133,14 @@ PHP = "<?php\nclass A {\n function testA() { $this->assertTrue(x); }\n}\n"
         ("tests/ATest.php", PHP, "$this", "$this->markTestSkipped(); $this", ["1 test (testA) now skipped"]),
     ],
 )
-def test_what_became_of_a_test_is_told(path: str, text: str, old: str, new: str, said: list[str]) -> None:
+def test_a_weakened_test_is_reported(path: str, text: str, old: str, new: str, said: list[str]) -> None:
     assert old in text
     assert may_hold_tests(path)
     assert suite_of(path, text).by_name
     assert [report.what for report in find_weakened({path: text}, {path: text.replace(old, new, 1)})] == said
 
 
-def test_a_file_that_is_deleted_is_told_with_its_tests() -> None:
+def test_a_deleted_file_is_reported_with_its_tests() -> None:
     many = "".join(f"def test_{n}():\n    assert f({n})\n" for n in range(8))
     reports = find_weakened({"tests/test_a.py": many, "tests/empty.py": ""}, {})
     assert [(report.path, report.what) for report in reports] == [
@@ -148,15 +148,15 @@ def test_a_file_that_is_deleted_is_told_with_its_tests() -> None:
     ]
 
 
-def test_a_test_that_was_moved_is_still_there() -> None:
+def test_a_moved_test_is_not_reported() -> None:
     half, rest = PYTHON[: PYTHON.index("class")], PYTHON[PYTHON.index("class") :]
     assert find_weakened({"tests/test_a.py": PYTHON}, {"tests/test_a.py": half, "tests/test_b.py": rest}) == []
     assert find_weakened({"tests/test_a.py": PYTHON}, {"tests/unit/test_a.py": PYTHON}) == []
 
 
-def test_of_two_tests_of_one_name_one_may_not_go_unseen() -> None:
+def test_one_of_two_tests_of_a_name_is_reported_if_it_is_deleted() -> None:
     twice = SCRIPT + SCRIPT
-    assert [one.what for one in find_weakened({"a.test.js": twice}, {"a.test.js": SCRIPT})] == [
+    assert [item.what for item in find_weakened({"a.test.js": twice}, {"a.test.js": SCRIPT})] == [
         "3 tests (sums #2, adds #2, subtracts #2) deleted"
     ]
 
@@ -185,5 +185,5 @@ def test_where_tests_may_be(path: str, expected: bool) -> None:
     "path", ["a_test.py", "a.test.ts", "a_test.go", "a.rs", "a_spec.rb", "ATest.java", "ATest.php"]
 )
 @given(text=st.text(alphabet="ab#[]@(){}'\"\n\t :=>testifdxoln.*/", max_size=80))
-def test_any_text_can_be_read(path: str, text: str) -> None:
+def test_any_text_is_parsed(path: str, text: str) -> None:
     assert find_weakened({path: text}, {path: text}) == []

@@ -56,7 +56,7 @@ def test_every_default_is_a_value_that_its_own_key_accepts(repository: Path, hom
     assert settings == Settings(chosen=tuple(KEYS))
 
 
-def test_a_flag_goes_overrides_the_repository_and_that_overrides_the_user(repository: Path, home: Path) -> None:
+def test_a_flag_overrides_the_repository_which_overrides_the_user(repository: Path, home: Path) -> None:
     (home / "bridle.toml").write_text('model = "haiku"\ntries = 2\nchecks = ["a", "b"]\nparallel = 3\n')
     (repository / "bridle.toml").write_text('model = "opus"\ntries = 3\nchecks = ["c"]\n')
     settings = load_settings(repository, home, {"tries": 4, "model": None, "max_time": "90m"})
@@ -261,5 +261,5 @@ def test_every_key_of_a_file_is_found_on_its_line(given: dict[str, object]) -> N
     assert [line_of(text, name) for name in given] == [1 + 2 * index for index in range(len(lines))]
 
 
-def test_the_loop_can_use_every_agent_that_can_be_asked() -> None:
+def test_the_loop_can_use_every_agent_that_can_be_run() -> None:
     assert AGENTS == ASKED

@@ -48,14 +48,14 @@ from bridle.loop.text.path_patterns import checked_pattern, matches
         ("ä/*", "ä/ö", True),
     ],
 )
-def test_a_pattern_means_these_files(pattern: str, path: str, is_meant: bool) -> None:
+def test_a_pattern_matches_these_files(pattern: str, path: str, is_meant: bool) -> None:
     assert matches(pattern, path) is is_meant
 
 
 @pytest.mark.parametrize(
     "pattern", ["", ".", "./", "/etc/passwd", "~/x", "../x", "a/../../x", "a\\..\\x", "C:\\x", "..", "./../x"]
 )
-def test_a_pattern_that_leads_out_is_refused(pattern: str) -> None:
+def test_a_pattern_outside_the_repository_is_refused(pattern: str) -> None:
     with pytest.raises(ValueError, match=r"repository|matches no file"):
         checked_pattern(pattern)
 
@@ -63,12 +63,12 @@ def test_a_pattern_that_leads_out_is_refused(pattern: str) -> None:
 @pytest.mark.parametrize(
     ("given", "kept"), [("./a", "a"), (" .//a ", "a"), ("a..b", "a..b"), (".github/**", ".github/**")]
 )
-def test_what_changes_nothing_is_left_off(given: str, kept: str) -> None:
+def test_redundant_parts_of_a_pattern_are_dropped(given: str, kept: str) -> None:
     assert checked_pattern(given) == kept
 
 
 @given(st.text(alphabet="ab/*?[]!-{},.\\^&|~", max_size=12), st.text(alphabet="ab/.-]^", max_size=8))
-def test_no_pattern_fails_and_one_without_marks_means_itself(pattern: str, path: str) -> None:
+def test_no_pattern_raises_and_one_without_wildcards_matches_itself(pattern: str, path: str) -> None:
     matches(pattern, path)
     if path.strip("/") and not set(path) & set("*?[]{}") and "//" not in path:
         assert matches(path, path.strip("/"))

@@ -15,7 +15,17 @@ from bridle.views.terminal.page import DisplayOptions
 from bridle.views.terminal.styled_lines import cell_width
 from bridle.wire.mask import Mask
 from bridle.wire.transcript.transcript import Transcript
-from tests.wire.fixtures.conversations import answers, ends, recorded, result, says, tell, text, told, use
+from tests.wire.fixtures.conversations import (
+    add_line,
+    assistant_line,
+    recorded,
+    result,
+    result_line,
+    text,
+    transcript_of,
+    use,
+    user_line,
+)
 
 HOSTILE = (
     "\x1b[2J\x1b]0;title\x07\x1b]8;;http://x\x1b\\link\x1b]8;;\x1b\\"
@@ -41,19 +51,19 @@ def coloured(transcript: Transcript, width: int = 60) -> str:
 def hostile() -> Transcript:
     """A conversation in which every text that an agent can choose is hostile."""
     question = {"question": HOSTILE, "header": HOSTILE, "options": [{"label": HOSTILE, "description": HOSTILE}]}
-    return told(
-        says(text(HOSTILE), {"type": "thinking", "thinking": HOSTILE}, use("a", HOSTILE, command=HOSTILE)),
-        says(text(f"```{HOSTILE}\n{HOSTILE}\n```")),
-        answers(result("a", HOSTILE), text(HOSTILE)),
-        says(use("b", "Agent", description=HOSTILE, subagent_type=HOSTILE, prompt=HOSTILE)),
-        says(use("c", "Edit", file_path=HOSTILE, old_string=HOSTILE, new_string="x"), parent="b"),
-        says(use("d", "TodoWrite", todos=[{"content": HOSTILE, "status": HOSTILE}])),
-        says(use("e", "AskUserQuestion", questions=[question])),
-        says(text(HOSTILE), error=HOSTILE),
+    return transcript_of(
+        assistant_line(text(HOSTILE), {"type": "thinking", "thinking": HOSTILE}, use("a", HOSTILE, command=HOSTILE)),
+        assistant_line(text(f"```{HOSTILE}\n{HOSTILE}\n```")),
+        user_line(result("a", HOSTILE), text(HOSTILE)),
+        assistant_line(use("b", "Agent", description=HOSTILE, subagent_type=HOSTILE, prompt=HOSTILE)),
+        assistant_line(use("c", "Edit", file_path=HOSTILE, old_string=HOSTILE, new_string="x"), parent="b"),
+        assistant_line(use("d", "TodoWrite", todos=[{"content": HOSTILE, "status": HOSTILE}])),
+        assistant_line(use("e", "AskUserQuestion", questions=[question])),
+        assistant_line(text(HOSTILE), error=HOSTILE),
         HOSTILE.replace("\x00", ""),
         {"type": HOSTILE, "x": HOSTILE},
         {"type": "system", "subtype": "notification", "text": HOSTILE},
-        ends(
+        result_line(
             HOSTILE + "!",
             subtype=HOSTILE,
             errors=[HOSTILE],
@@ -80,7 +90,7 @@ def test_in_colour_the_only_sequences_are_colours_and_the_live_area() -> None:
 
 
 @pytest.mark.parametrize("name", ["12-subagent", "02-tools-basic", "18e-askuser-stdio", "07-full-529", "25b-compact"])
-def test_colour_shows_the_same_words_as_plain_text(name: str) -> None:
+def test_colour_shows_the_same_text_as_plain_output(name: str) -> None:
     from rich.text import Text
 
     transcript = recorded(name)
@@ -95,13 +105,17 @@ def test_colour_shows_the_same_words_as_plain_text(name: str) -> None:
 def test_a_conversation_of_many_screens_is_drawn_whole_and_in_order() -> None:
     from rich.text import Text
 
-    said = [f"answer {number}" for number in range(PRINTED_SEGMENTS)]
-    drawn = Text.from_ansi(coloured(told(*(says(text(words), message=words) for words in said)))).plain
-    assert [line.removeprefix("● ").rstrip() for line in drawn.split("\n") if line.strip()] == said
+    printed = [f"answer {number}" for number in range(PRINTED_SEGMENTS)]
+    drawn = Text.from_ansi(
+        coloured(transcript_of(*(assistant_line(text(message), message=message) for message in printed)))
+    ).plain
+    assert [line.removeprefix("● ").rstrip() for line in drawn.split("\n") if line.strip()] == printed
 
 
 def test_long_output_is_cut_with_a_count_and_shown_whole_on_demand() -> None:
-    transcript = told(says(use("a", "Bash", command="x")), answers(result("a", "\n".join(map(str, range(50))))))
+    transcript = transcript_of(
+        assistant_line(use("a", "Bash", command="x")), user_line(result("a", "\n".join(map(str, range(50)))))
+    )
     assert f"… {50 - OUTPUT_LINES} more lines" in plain(transcript)
     assert "\n  49\n" not in plain(transcript)
     assert "\n  49\n" in plain(transcript, full=True)
@@ -109,7 +123,9 @@ def test_long_output_is_cut_with_a_count_and_shown_whole_on_demand() -> None:
 
 
 def test_a_huge_single_line_is_cut_and_no_line_is_wider_than_asked() -> None:
-    transcript = told(says(use("a", "Bash", command="y" * 9000)), answers(result("a", "語" * 5000 + " x" * 5000)))
+    transcript = transcript_of(
+        assistant_line(use("a", "Bash", command="y" * 9000)), user_line(result("a", "語" * 5000 + " x" * 5000))
+    )
     for full in (False, True):
         lines = plain(transcript, full=full).split("\n")
         assert max(map(cell_width, lines)) <= 60
@@ -123,19 +139,19 @@ def test_no_line_is_wider_than_asked_whatever_agents_call_things() -> None:
 
 def test_what_the_transcript_did_not_keep_is_counted() -> None:
     transcript = Transcript(kept_characters=40)
-    tell(transcript, says(use("a", "Bash", command="x")))
-    tell(transcript, answers(result("a", "0123456\n" * 10)))
+    add_line(transcript, assistant_line(use("a", "Bash", command="x")))
+    add_line(transcript, user_line(result("a", "0123456\n" * 10)))
     assert "… 5 more lines" in plain(transcript)
     assert "… 40 more characters in the log" in plain(transcript, full=True)
 
 
-def test_secrets_are_masked_wherever_they_stand() -> None:
+def test_secrets_are_masked_everywhere() -> None:
     mask = Mask(["hunter2hunter2"])
     secret = "hunter2hunter2"
-    transcript = told(
-        says(text(secret), use("a", "Bash", command=f"echo {secret}")),
-        answers(result("a", f"{secret}\nsk-ant-api03-0123456789abcdef")),
-        says(
+    transcript = transcript_of(
+        assistant_line(text(secret), use("a", "Bash", command=f"echo {secret}")),
+        user_line(result("a", f"{secret}\nsk-ant-api03-0123456789abcdef")),
+        assistant_line(
             use(
                 "b",
                 "Write",
@@ -143,10 +159,10 @@ def test_secrets_are_masked_wherever_they_stand() -> None:
                 content=f"-----BEGIN PRIVATE KEY-----\nMII{secret}\n-----END PRIVATE KEY-----",
             )
         ),
-        says(use("c", "TodoWrite", todos=[{"content": secret}])),
-        says(use("d", "AskUserQuestion", questions=[{"question": secret, "options": [secret]}])),
+        assistant_line(use("c", "TodoWrite", todos=[{"content": secret}])),
+        assistant_line(use("d", "AskUserQuestion", questions=[{"question": secret, "options": [secret]}])),
         {"type": secret},
-        ends(f"no {secret}", errors=[secret]),
+        result_line(f"no {secret}", errors=[secret]),
     )
     for shown in (plain(transcript, mask), str(conversation_document(transcript, mask))):
         assert "hunter2" not in shown
@@ -161,13 +177,13 @@ def test_thinking_can_be_left_out() -> None:
     assert "Answer." in out.getvalue()
 
 
-def test_every_state_has_a_symbol_and_a_word() -> None:
-    transcript = told(
-        says(*(use(name, "Bash", command=name) for name in ("ok", "error", "denied", "interrupted"))),
-        answers(result("ok"), result("error", "no", is_error=True)),
-        answers(result("denied", "Permission to use Bash has been denied", is_error=True)),
-        answers(text("[Request interrupted by user]")),
-        says(use("running", "Bash", command="running")),
+def test_every_state_has_a_symbol_and_a_name() -> None:
+    transcript = transcript_of(
+        assistant_line(*(use(name, "Bash", command=name) for name in ("ok", "error", "denied", "interrupted"))),
+        user_line(result("ok"), result("error", "no", is_error=True)),
+        user_line(result("denied", "Permission to use Bash has been denied", is_error=True)),
+        user_line(text("[Request interrupted by user]")),
+        assistant_line(use("running", "Bash", command="running")),
     )
     heads = [line for line in plain(transcript).split("\n") if "Bash  " in line]
     assert heads == [
@@ -182,10 +198,10 @@ def test_every_state_has_a_symbol_and_a_word() -> None:
 def test_a_growing_conversation_is_written_as_it_settles_and_each_item_once() -> None:
     transcript, out = Transcript(), io.StringIO()
     view = PlainView(transcript, Mask(), DisplayOptions(width=60), out)
-    tell(transcript, says(text("first"), use("a", "Bash", command="x"), text("later")))
+    add_line(transcript, assistant_line(text("first"), use("a", "Bash", command="x"), text("later")))
     view.update()
     assert out.getvalue() == "● first\n"
-    tell(transcript, answers(result("a", "out")))
+    add_line(transcript, user_line(result("a", "out")))
     view.update()
     view.finish()
     assert out.getvalue() == "● first\n\n✓ Bash  x  [ok]\n  out\n\n● later\n"
@@ -213,9 +229,9 @@ def test_text_is_made_harmless_and_stays_readable(given: str, shown: str) -> Non
 
 
 def test_the_document_nests_sub_agents_and_names_the_types() -> None:
-    found = conversation_document(recorded("12-subagent"), Mask())
-    agent = found["items"][1]
-    assert [item["type"] for item in found["items"]] == ["notice", "call", "words", "footer"]
+    actual = conversation_document(recorded("12-subagent"), Mask())
+    agent = actual["items"][1]
+    assert [item["type"] for item in actual["items"]] == ["notice", "call", "words", "footer"]
     assert (agent["detail"]["type"], agent["detail"]["report"], agent["state"]) == ("sub_agent", "Sub report.", "ok")
     assert [(inner["name"], inner["output"]) for inner in agent["items"]] == [("Bash", "inside")]
-    assert found["items"][3]["cost_usd"] == 0.004
+    assert actual["items"][3]["cost_usd"] == 0.004

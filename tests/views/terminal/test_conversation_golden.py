@@ -42,7 +42,7 @@ NAMES = (
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_picture_is_the_one_that_was_read(name: str) -> None:
+def test_the_output_is_the_golden_one(name: str) -> None:
     out = io.StringIO()
     look = display_options(is_terminal=False, width=None, terminal_width=0, full=False, thinking=True)
     PlainView(recorded(name), Mask(), look, out).finish()

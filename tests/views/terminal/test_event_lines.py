@@ -19,17 +19,19 @@ def shown(
     *lines: dict[str, Any], price: Callable[[Record], float | None] = lambda _record: None
 ) -> tuple[list[str], list[str]]:
     """What goes to stdout, and what goes beside it."""
-    words: list[str] = []
+    message: list[str] = []
     beside: list[str] = []
-    live = EventPrinter(answer=words.append, status=beside.append, mask=Mask(("hunter2-secret",)), price=price)
+    live = EventPrinter(answer=message.append, status=beside.append, mask=Mask(("hunter2-secret",)), price=price)
     for event in Decoder().feed(b"".join(json.dumps(line).encode() + b"\n" for line in lines)):
         live.show(event)
-    return words, beside
+    return message, beside
 
 
-def test_words_are_the_answer_and_tools_stand_beside_them() -> None:
-    words, beside = shown(INIT, assistant("m1", text("Look:"), call("t1", "ls")), answer("t1", "a\nb", is_error=False))
-    assert words == ["Look:"]
+def test_text_is_the_answer_and_tools_are_status_lines() -> None:
+    message, beside = shown(
+        INIT, assistant("m1", text("Look:"), call("t1", "ls")), answer("t1", "a\nb", is_error=False)
+    )
+    assert message == ["Look:"]
     assert beside == ["claude-x, session s, permissions default", "> Bash ls", "  Bash ok: a …"]
 
 
@@ -44,30 +46,30 @@ def test_a_failed_tool_with_one_line_shows_that_line() -> None:
 
 
 def test_an_error_of_the_program_is_not_an_answer() -> None:
-    words, beside = shown(assistant("m1", text("Invalid API key"), error="authentication_failed"))
-    assert (words, beside) == ([], ["  error: Invalid API key"])
+    message, beside = shown(assistant("m1", text("Invalid API key"), error="authentication_failed"))
+    assert (message, beside) == ([], ["  error: Invalid API key"])
 
 
 def test_a_secret_is_shown_nowhere() -> None:
     line = answer("t1", "Exit code 1\nhunter2-secret", is_error=True)
-    words, beside = shown(assistant("m1", text("it is hunter2-secret"), call("t1", "echo hunter2-secret")), line)
-    assert "hunter2" not in "".join(words + beside)
+    message, beside = shown(assistant("m1", text("it is hunter2-secret"), call("t1", "echo hunter2-secret")), line)
+    assert "hunter2" not in "".join(message + beside)
 
 
-def test_another_tenth_of_the_window_is_said_once() -> None:
+def test_another_tenth_of_the_window_is_printed_once() -> None:
     tokens = (1_000, 30_000, 31_000, 47_000)
     lines = [assistant(f"m{number}", call(f"t{number}", "ls"), tokens=count) for number, count in enumerate(tokens)]
     _, beside = shown(*lines)
-    told = [line for line in beside if "so far" in line]
-    assert told == ["  so far: 2 tool calls, context 15%", "  so far: 4 tool calls, context 23%"]
+    result = [line for line in beside if "so far" in line]
+    assert result == ["  so far: 2 tool calls, context 15%", "  so far: 4 tool calls, context 23%"]
 
 
-def test_another_ten_cents_are_said_once() -> None:
+def test_another_ten_cents_are_printed_once() -> None:
     lines = [assistant(f"m{number}", call(f"t{number}", "ls")) for number in range(5)]
     costs = iter((0.05, 0.12, 0.15, 0.31))
     _, beside = shown(*lines, price=lambda _record: next(costs))
-    told = [line for line in beside if "so far" in line]
-    assert told == [
+    result = [line for line in beside if "so far" in line]
+    assert result == [
         "  so far: 3 tool calls, context 0%, about 0.12 USD",
         "  so far: 5 tool calls, context 0%, about 0.31 USD",
     ]
@@ -80,7 +82,7 @@ def test_several_blocks_of_one_message_are_counted_once() -> None:
     assert asked == [0]
 
 
-def test_waits_for_the_model_are_said_with_their_reason_and_length() -> None:
+def test_retries_are_printed_with_their_reason_and_delay() -> None:
     retry = {"type": "system", "subtype": "api_retry", "attempt": 2, "max_retries": 10, "retry_delay_ms": 2500}
     limit = {"type": "rate_limit_event", "rate_limit_info": {"status": "rejected", "resetsAt": 1_794_704_467}}
     fine = {"type": "rate_limit_event", "rate_limit_info": {"status": "allowed"}}
@@ -93,25 +95,27 @@ def test_waits_for_the_model_are_said_with_their_reason_and_length() -> None:
     assert shown(distant)[1][0].startswith("  rate limit rejected, resets at ")
 
 
-def test_an_agent_that_says_little_about_itself_is_introduced_with_what_it_says() -> None:
+def test_an_init_with_few_fields_is_printed_with_those() -> None:
     assert shown({"type": "system", "subtype": "init", "session_id": "s"})[1] == ["session s"]
     assert shown({"type": "system", "subtype": "init"})[1] == []
 
 
-def test_escape_sequences_are_written_out_wherever_they_stand() -> None:
+def test_escape_sequences_are_escaped_everywhere() -> None:
     evil = "\x1b]0;title\x07\x1b[2J\u202e"
     lines = [assistant("m1", text(evil), call("t1", evil)), answer("t1", evil, is_error=True)]
     started = {"type": "system", "subtype": "task_started", "task_id": "b", "description": evil}
-    words, beside = shown(INIT | {"model": evil}, *lines, started)
+    message, beside = shown(INIT | {"model": evil}, *lines, started)
     assert len(beside) == 4
-    assert all(sign not in line for line in words + beside for sign in "\x1b\x07\u202e")
+    assert all(sign not in line for line in message + beside for sign in "\x1b\x07\u202e")
 
 
 def test_the_window_of_the_model_itself_decides_how_full_it_is() -> None:
     result = {"type": "result", "subtype": "success", "is_error": False, "result": "x", "num_turns": 1}
     result |= {"usage": {"input_tokens": 50_000, "output_tokens": 5}, "total_cost_usd": 0.1234}
     windows = {"modelUsage": {"claude-x": {"contextWindow": 100_000}}}
-    said = assistant("m1", text("x"), tokens=50_000)
-    assert shown(INIT, said, result)[1][-1] == "= 1 turn, 50000 in, 5 out, context 25%, 0.1234 USD"
-    assert shown(INIT, said, result | windows)[1][-1] == "= 1 turn, 50000 in, 5 out, context 50%, 0.1234 USD"
-    assert shown(INIT | {"model": "x[1m]"}, said, result)[1][-1] == "= 1 turn, 50000 in, 5 out, context 5%, 0.1234 USD"
+    printed = assistant("m1", text("x"), tokens=50_000)
+    assert shown(INIT, printed, result)[1][-1] == "= 1 turn, 50000 in, 5 out, context 25%, 0.1234 USD"
+    assert shown(INIT, printed, result | windows)[1][-1] == "= 1 turn, 50000 in, 5 out, context 50%, 0.1234 USD"
+    assert (
+        shown(INIT | {"model": "x[1m]"}, printed, result)[1][-1] == "= 1 turn, 50000 in, 5 out, context 5%, 0.1234 USD"
+    )

@@ -18,7 +18,7 @@ def text(*tasks: dict[str, Any], reason: str = "", width: int = 80, **more: Any)
     return "\n".join(plain_lines(receipt(*tasks, **more), reason, width=width))
 
 
-def test_a_run_that_went_well_is_one_screen_with_its_commits_checks_and_ways_out() -> None:
+def test_a_successful_run_is_one_screen_with_its_commits_checks_and_next_commands() -> None:
     done = task(
         "Prices", commit="1a2b3c4d5e6f7890", checks=[check("python3 -m unittest tests/test_prices.py"), check("true")]
     )
@@ -44,7 +44,7 @@ def test_a_run_that_went_well_is_one_screen_with_its_commits_checks_and_ways_out
     )
 
 
-def test_a_failed_task_shows_its_reason_and_the_end_of_what_its_check_printed() -> None:
+def test_a_failed_task_shows_its_reason_and_the_end_of_its_checks_output() -> None:
     output = "".join(f"line {number}\n" for number in range(20)) + "AssertionError: 2 != 3\n\n"
     failed = task("Rebates", "failed", reason="5 tries are used up", checks=[check("make test", 1, output=output)])
     shown = text(failed, verdict="failed", verified_usd=0.2, wasted_usd=0.05)
@@ -58,7 +58,7 @@ def test_a_failed_task_shows_its_reason_and_the_end_of_what_its_check_printed() 
     assert shown.endswith("retry      bridle retry Rebates 01RUN --resume")
 
 
-def test_a_task_that_was_broken_off_shows_no_checks_that_nothing_was_done_for_yet() -> None:
+def test_an_interrupted_task_shows_no_checks_before_its_first_try() -> None:
     looked = [check(exit_code=1, output="AssertionError")]
     started = task("One", "pending", checks=looked, cost_usd=0.0, input_tokens=0, output_tokens=0, seconds=0.0)
     shown = "\n".join(plain_lines(receipt(started, verdict="pending")))
@@ -68,7 +68,7 @@ def test_a_task_that_was_broken_off_shows_no_checks_that_nothing_was_done_for_ye
     assert "AssertionError" in "\n".join(plain_lines(receipt(tried, verdict="pending")))
 
 
-def test_the_last_line_is_what_helps_now() -> None:
+def test_the_last_line_is_the_next_command() -> None:
     failed, pending = task("It's red", "failed"), task("Two", "pending")
     asks, done = task("Three", "needs you"), task("Four", "done", commit="c" * 40)
     assert text(failed, pending, verdict="failed").endswith("resume     bridle resume 01RUN")
@@ -92,7 +92,7 @@ def test_a_question_is_shown_with_the_command_that_answers_it() -> None:
     assert 'bridle answer 01EFFECT "…"' in shown
 
 
-def test_what_a_person_should_know_besides_the_verdict_is_named() -> None:
+def test_remarks_beside_the_verdict_are_shown() -> None:
     shown = text(
         task(
             "A",
@@ -108,7 +108,7 @@ def test_what_a_person_should_know_besides_the_verdict_is_named() -> None:
     assert "prompt of iteration 2 truncated: AGENTS.md (12000 of 30000 characters)" in shown
 
 
-def test_why_a_run_ended_stands_in_its_first_line() -> None:
+def test_the_reason_of_the_end_is_in_the_first_line() -> None:
     head = text(task("A", "pending"), verdict="pending", reason="50 iterations are used up").splitlines()[0]
     assert head == "· PLAN.md: 0 of 1 task verified (50 iterations are used up)"
 
@@ -127,7 +127,7 @@ def test_why_a_run_ended_stands_in_its_first_line() -> None:
         ("pending", "·"),
     ],
 )
-def test_every_verdict_has_its_mark_and_its_word(verdict: str, mark: str) -> None:
+def test_every_verdict_has_its_mark_and_its_name(verdict: str, mark: str) -> None:
     assert f"  {mark} A                 {verdict}" in text(task("A", verdict))
 
 

@@ -17,7 +17,7 @@ from tests.views.fixtures.agent_lines import FOLDER, SECRET, assistant, printed,
 WORK = {"task": "Rebates", "iteration": 2, "agent": "claude"}
 
 
-def told(*progress: Progress, shows_tools: bool = True) -> list[str]:
+def printed_lines(*progress: Progress, shows_tools: bool = True) -> list[str]:
     lines: list[str] = []
     printer = RunPrinter(
         ("Prices", "Rebates"),
@@ -26,8 +26,8 @@ def told(*progress: Progress, shows_tools: bool = True) -> list[str]:
         write=lambda line: lines.append(line.plain),
         shows_tools=shows_tools,
     )
-    for one in progress:
-        printer.print(one)
+    for item in progress:
+        printer.print(item)
     return lines
 
 
@@ -48,31 +48,31 @@ def result(command: str, of: str = "task", exit_code: int = 0) -> dict[str, Any]
 
 
 def checked(*results: dict[str, Any], when: str = "after") -> EffectFinished:
-    passed = all(one["exit_code"] == 0 for one in results)
+    passed = all(item["exit_code"] == 0 for item in results)
     return finished(effects.CHECK, {"task": "Rebates", "when": when}, {"passed": passed, "results": list(results)})
 
 
 def test_an_iteration_begins_with_its_place_in_the_plan_and_its_agent() -> None:
-    assert told(started(effects.WORK, WORK)) == ["[2/2] Rebates: iteration 2 (claude)"]
+    assert printed_lines(started(effects.WORK, WORK)) == ["[2/2] Rebates: iteration 2 (claude)"]
 
 
-def test_tools_and_first_words_are_lines_and_files_are_named_from_the_top() -> None:
+def test_tool_calls_and_texts_are_lines_with_paths_relative_to_the_top() -> None:
     events = printed(
         assistant("m1", text("I look.\nAnd more."), tool_call("Read", file_path="/home/me/shop/till/rebate.py")),
         assistant("m2", tool_call("StructuredOutput", summary="never shown twice")),
     )
-    assert told(*events) == ["      I look. …", "      > Read till/rebate.py"]
-    assert told(*events, shows_tools=False) == []
+    assert printed_lines(*events) == ["      I look. …", "      > Read till/rebate.py"]
+    assert printed_lines(*events, shows_tools=False) == []
 
 
-def test_an_agent_that_says_it_is_done_has_only_said_so() -> None:
-    assert told(worked(done=True, summary="All of it.\nReally.")) == [
+def test_an_agent_that_reports_done_is_shown_as_a_report() -> None:
+    assert printed_lines(worked(done=True, summary="All of it.\nReally.")) == [
         "      reports done: All of it. Really. (0.0500 USD, 3.0 s)"
     ]
 
 
-def test_an_agent_that_changed_nothing_is_told_of() -> None:
-    assert told(worked(changed=False)) == ["      finished: – (0.0500 USD, 3.0 s, no changes)"]
+def test_an_agent_without_changes_is_shown() -> None:
+    assert printed_lines(worked(changed=False)) == ["      finished: – (0.0500 USD, 3.0 s, no changes)"]
 
 
 @pytest.mark.parametrize(
@@ -89,13 +89,13 @@ def test_an_agent_that_changed_nothing_is_told_of() -> None:
         ({"denials": ["Bash: rm -rf /"]}, "denied: Bash: rm -rf /"),
     ],
 )
-def test_every_other_ending_has_its_words(value: dict[str, Any], expected: str) -> None:
-    assert any(expected in line for line in told(worked(**value)))
+def test_every_other_ending_has_its_line(value: dict[str, Any], expected: str) -> None:
+    assert any(expected in line for line in printed_lines(worked(**value)))
 
 
-def test_checks_are_told_one_by_one_and_those_of_other_tasks_together_while_they_pass() -> None:
+def test_own_checks_are_lines_and_passing_checks_of_other_tasks_one_line() -> None:
     own, guard = result("make rebates", exit_code=1), result("make lint", "guard")
-    assert told(checked(own, guard, result("make a", "Prices"), result("make b", "Prices"))) == [
+    assert printed_lines(checked(own, guard, result("make a", "Prices"), result("make b", "Prices"))) == [
         "      check failed (1): make rebates (0.5 s)",
         "      check passed: make lint (0.5 s)",
         "      checks of other tasks passed: 2 (1.0 s)",
@@ -103,19 +103,19 @@ def test_checks_are_told_one_by_one_and_those_of_other_tasks_together_while_they
 
 
 def test_a_check_of_another_task_that_fails_is_named_with_its_task() -> None:
-    assert "      check of 'Prices' failed (2): make a (0.5 s)" in told(checked(result("make a", "Prices", 2)))
+    assert "      check of 'Prices' failed (2): make a (0.5 s)" in printed_lines(checked(result("make a", "Prices", 2)))
 
 
-def test_a_look_before_any_work_is_news_only_where_it_passes() -> None:
-    assert told(checked(result("make rebates", exit_code=1), when="before")) == []
-    assert told(checked(result("make rebates"), when="before")) == [
+def test_checks_before_any_work_are_shown_only_if_they_pass() -> None:
+    assert printed_lines(checked(result("make rebates", exit_code=1), when="before")) == []
+    assert printed_lines(checked(result("make rebates"), when="before")) == [
         "      Rebates: checks already pass before any work"
     ]
 
 
-def test_commits_undone_changes_and_work_taken_back_are_told() -> None:
+def test_commits_restored_files_and_reverted_work_are_shown() -> None:
     undone = {"undone": [{"path": "tests/a.py", "what": "a check names it"}], "reported": []}
-    lines = told(
+    lines = printed_lines(
         finished(effects.PROTECT, {}, undone),
         finished(effects.COMMIT, {}, {"commit": "1a2b3c4d5e6f7890", "folded": ["x", "y"]}),
         finished(effects.COMMIT, {}, {"refused": "no"}),
@@ -132,7 +132,7 @@ def test_commits_undone_changes_and_work_taken_back_are_told() -> None:
 
 def test_secrets_and_control_characters_of_an_agent_reach_no_line() -> None:
     evil = f"\x1b[2J{SECRET}\u202e"
-    lines = told(
+    lines = printed_lines(
         *printed(assistant("m1", text(evil), tool_call("Bash", command=evil))),
         worked(done=True, summary=evil, denials=[evil]),
         checked(result(evil, exit_code=1)),
@@ -143,7 +143,7 @@ def test_secrets_and_control_characters_of_an_agent_reach_no_line() -> None:
         assert line.isprintable()
 
 
-def test_where_several_are_worked_on_at_once_each_line_says_of_which_task_it_is() -> None:
+def test_in_a_parallel_run_each_line_has_the_number_of_its_task() -> None:
     lines: list[str] = []
     inner = FOLDER / ".ralph/worktrees/01j-2"
     printer = RunPrinter(
@@ -155,14 +155,14 @@ def test_where_several_are_worked_on_at_once_each_line_says_of_which_task_it_is(
         is_parallel=True,
     )
     conflict = {"conflicts": ["a.py"], "conflicts_with": ["Prices"]}
-    for one in (
+    for item in (
         started(effects.WORK, WORK),
         *printed(assistant("m1", tool_call("Read", file_path=f"{inner}/till/rebate.py"))),
         worked(done=True, summary="All."),
         finished(effects.MERGE, {"task": "Rebates", "worker": 2}, conflict),
         finished(effects.LAND, {"task": "Prices"}, {"commit": "0123456789abcdef", "branch": "bridle/01j"}),
     ):
-        printer.print(one)
+        printer.print(item)
     assert lines == [
         "[2/2] Rebates: iteration 2 (claude)",
         "[2/2]   > Read till/rebate.py",

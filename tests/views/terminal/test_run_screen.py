@@ -32,7 +32,7 @@ def began(title: str = "Rebates") -> EffectStarted:
     return started(effects.WORK, {"task": title, "iteration": 2, "agent": "claude"})
 
 
-def test_the_whole_picture_of_an_agent_at_work() -> None:
+def test_the_whole_screen_of_a_running_agent() -> None:
     shown = screen(
         task("Prices", cost_usd=0.0509),
         task("Rebates", "pending", iterations=2, tries=1),
@@ -55,7 +55,7 @@ def test_the_whole_picture_of_an_agent_at_work() -> None:
     ]
 
 
-def test_a_tool_that_has_ended_gives_way_to_the_last_words() -> None:
+def test_after_a_tool_has_ended_the_last_text_is_shown() -> None:
     shown = screen(task("Rebates", "pending"))
     shown.add_progress(began(), now=BEGAN)
     events = printed(
@@ -68,7 +68,7 @@ def test_a_tool_that_has_ended_gives_way_to_the_last_words() -> None:
     assert not any("Read" in line for line in lines)
 
 
-def test_checks_and_commits_are_what_is_done_now() -> None:
+def test_checks_and_commits_are_shown_as_the_current_action() -> None:
     shown = screen(task("Rebates", "pending"))
     shown.add_progress(started(effects.CHECK, {"task": "Rebates"}), now=BEGAN + 60)
     assert "      running the checks, 0:07" in drawn(shown)
@@ -76,7 +76,7 @@ def test_checks_and_commits_are_what_is_done_now() -> None:
     assert not any("running" in line for line in drawn(shown))
 
 
-def test_between_two_steps_the_task_is_still_the_one_that_is_worked_on() -> None:
+def test_between_two_effects_the_task_is_still_current() -> None:
     shown = screen(task("Rebates", "pending"))
     shown.add_progress(finished(effects.CHECK, {"task": "Rebates"}, {}), now=BEGAN)
     assert "  ⠦ Rebates" in drawn(shown)
@@ -92,7 +92,7 @@ def test_a_wait_is_counted_down_and_the_key_is_named_where_there_is_one() -> Non
     assert drawn(shown)[-1].endswith("; press s to try now")
 
 
-def test_a_reset_that_the_agent_told_of_is_shown_beside_the_figures() -> None:
+def test_a_reset_time_from_the_agent_is_shown_beside_the_figures() -> None:
     shown = screen(task("Rebates", "pending"))
     shown.add_progress(began(), now=BEGAN)
     info = {"status": "allowed_warning", "resetsAt": 1_000_500, "rateLimitType": "five_hour"}
@@ -101,7 +101,7 @@ def test_a_reset_that_the_agent_told_of_is_shown_beside_the_figures() -> None:
     assert "limit resets " in drawn(shown)[-1]
 
 
-def test_a_long_plan_is_shown_around_the_task_that_is_worked_on() -> None:
+def test_a_long_plan_is_shown_around_the_current_task() -> None:
     shown = screen(*(task(f"Task {number}", "pending") for number in range(200)))
     shown.add_progress(began("Task 120"), now=BEGAN)
     lines = drawn(shown, height=24)
@@ -112,7 +112,7 @@ def test_a_long_plan_is_shown_around_the_task_that_is_worked_on() -> None:
     assert any("iteration" in line and "USD of 20" in line for line in lines)
 
 
-def test_before_anything_is_known_there_is_a_picture_too() -> None:
+def test_before_the_first_receipt_there_is_a_screen_too() -> None:
     shown = RunScreen(Path("/x"), mask=Mask(()), began_seconds=BEGAN)
     shown.add_progress(started(effects.PREPARE, {}), now=BEGAN)
     assert any("creating the branch" in line for line in drawn(shown))
@@ -131,7 +131,7 @@ def test_nothing_of_an_agent_is_wider_than_the_terminal_secret_or_able_to_drive_
             assert SECRET not in line
 
 
-def test_several_tasks_at_once_each_show_what_is_done_for_them() -> None:
+def test_parallel_tasks_each_show_their_activity() -> None:
     shown = screen(*(task(title, "pending", iterations=1) for title in ("Prices", "Rebates", "Slip")))
     shown.add_progress(
         started(effects.WORK, {"task": "Prices", "iteration": 1, "agent": "claude", "worker": 1}), now=BEGAN + 60

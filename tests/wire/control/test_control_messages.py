@@ -59,12 +59,12 @@ def requests_in(name: str) -> list[ControlRequest]:
 
 
 def responses_in(name: str) -> dict[str, ControlResponse]:
-    found = decode_stream([recorded(name)])
-    return {event.request_id: event for event in found if isinstance(event, ControlResponse)}
+    result = decode_stream([recorded(name)])
+    return {event.request_id: event for event in result if isinstance(event, ControlResponse)}
 
 
 @pytest.mark.parametrize("asked", EVERY_KIND, ids=lambda asked: type(asked).__name__)
-def test_what_is_asked_reads_back_from_its_line(asked: AnyRequest) -> None:
+def test_an_encoded_request_decodes_to_itself(asked: AnyRequest) -> None:
     (event,) = decode(encode(asked.to_request("r1")))
     assert isinstance(event, ControlRequest)
     assert event.request_id == "r1"
@@ -76,12 +76,12 @@ def test_every_kind_of_request_is_tested_above() -> None:
 
 
 @given(st.sampled_from(sorted(REQUEST_KINDS)), json_objects)
-def test_wrong_types_in_a_request_count_as_not_sent(subtype: str, fields: dict[str, Any]) -> None:
+def test_fields_of_a_wrong_type_in_a_request_are_ignored(subtype: str, fields: dict[str, Any]) -> None:
     asked = ControlRequest(request_id="r", request={**fields, "subtype": subtype})
     assert type(read_request(asked)) is REQUEST_KINDS[subtype]
 
 
-def test_names_with_values_of_the_wrong_type_give_defaults() -> None:
+def test_fields_of_a_wrong_type_get_their_defaults() -> None:
     wrong = {"subtype": "can_use_tool", "tool_name": 5, "input": [], "permission_suggestions": [1, {"type": "x"}]}
     assert read_request(ControlRequest(request=wrong)) == Permission(suggestions=({"type": "x"},))
 
@@ -94,7 +94,7 @@ def test_initialize_reads_the_prompt_and_the_servers_of_the_host() -> None:
     assert (wrong.system_prompt, wrong.append_system_prompt, wrong.sdk_mcp_servers) == (None, None, ())
 
 
-def test_a_recorded_permission_request_holds_what_a_person_needs_to_decide() -> None:
+def test_a_recorded_permission_request_has_all_that_a_user_needs_to_decide() -> None:
     first = read_request(requests_in("18d-can-use-tool")[0])
     assert isinstance(first, Permission)
     assert (first.tool_name, first.input["command"], first.tool_use_id) == ("Bash", "touch zzz", "toolu_0001_0")
@@ -102,12 +102,12 @@ def test_a_recorded_permission_request_holds_what_a_person_needs_to_decide() -> 
     assert [suggestion["type"] for suggestion in first.suggestions] == ["addRules", "addDirectories", "setMode"]
 
 
-def test_recorded_permission_requests_are_written_as_claude_code_writes_them() -> None:
+def test_recorded_permission_requests_are_encoded_as_claude_code_encodes_them() -> None:
     for event in requests_in("18d-can-use-tool") + requests_in("18e-askuser-stdio"):
         assert encode(Permission.from_request(event).to_request(event.request_id)) == event.raw + b"\n"
 
 
-def test_recorded_hook_calls_name_their_event_and_are_written_back_the_same() -> None:
+def test_recorded_hook_calls_name_their_event_and_are_encoded_to_the_same_bytes() -> None:
     events = requests_in("18g-hook-callback")
     calls = [HookCall.from_request(event) for event in events]
     assert [(call.callback_id, call.event) for call in calls] == [("cb1", "PreToolUse"), ("cb2", "Stop")]
@@ -115,7 +115,7 @@ def test_recorded_hook_calls_name_their_event_and_are_written_back_the_same() ->
         assert encode(call.to_request(event.request_id)) == event.raw + b"\n"
 
 
-def test_recorded_answers_are_built_the_same() -> None:
+def test_recorded_responses_are_built_the_same() -> None:
     recorded_answers = responses_in("18a-control-init")
     assert control_messages.success("r2") == recorded_answers["r2"]
     assert control_messages.success("r3", {"mode": "acceptEdits"}) == recorded_answers["r3"]
@@ -124,7 +124,7 @@ def test_recorded_answers_are_built_the_same() -> None:
     assert encode(control_messages.success("r2")) == recorded_answers["r2"].raw + b"\n"
 
 
-def test_recorded_answers_give_their_payload_or_their_error() -> None:
+def test_recorded_responses_have_their_payload_or_their_error() -> None:
     answers = responses_in("18a-control-init")
     assert control_messages.payload_of(answers["r3"]) == {"mode": "acceptEdits"}
     assert control_messages.payload_of(answers["r2"]) == {}
@@ -139,19 +139,19 @@ def test_interrupts_in_recordings_are_answered_without_a_payload() -> None:
         assert answer == control_messages.success(answer.request_id)
 
 
-def test_an_answer_that_is_neither_success_nor_error_is_an_error_with_words() -> None:
+def test_a_response_that_is_neither_success_nor_error_is_an_error_with_a_message() -> None:
     assert (
         control_messages.error_of(ControlResponse(response={"error": 5}))
         == "the other side reported an error without a message"
     )
 
 
-def test_a_subtype_that_nobody_knows_has_no_value() -> None:
+def test_an_unknown_subtype_is_read_as_none() -> None:
     assert read_request(control_messages.request("r", "rewind_files", user_message_id="u")) is None
     assert read_request(ControlRequest(request={"subtype": ["initialize"]})) is None
 
 
-def test_a_request_can_be_taken_back() -> None:
+def test_a_request_can_be_cancelled() -> None:
     assert decode(encode(control_messages.cancel("r9"))) == [ControlCancel(request_id="r9")]
 
 
@@ -160,7 +160,7 @@ def test_an_mcp_server_answers_in_the_form_that_the_agent_expects() -> None:
     assert answer.response["response"] == {"mcp_response": {"jsonrpc": "2.0", "id": 0, "result": {}}}
 
 
-def test_allowing_always_names_the_input() -> None:
+def test_an_allow_always_has_the_input() -> None:
     assert Allow().payload({"a": 1}) == {"behavior": "allow", "updatedInput": {"a": 1}}
     changed = Allow({"a": 2}, ({"type": "setMode"},))
     assert changed.payload({"a": 1}) == {
@@ -171,14 +171,14 @@ def test_allowing_always_names_the_input() -> None:
     assert read_decision(changed.payload({})) == changed
 
 
-def test_denying_says_why_and_interrupts_only_when_asked_to() -> None:
+def test_a_deny_has_its_reason_and_interrupts_only_on_request() -> None:
     assert Deny("no").payload() == {"behavior": "deny", "message": "no"}
     assert Deny("no", interrupt=True).payload() == {"behavior": "deny", "message": "no", "interrupt": True}
     assert read_decision({"behavior": "deny", "message": "no", "interrupt": True}) == Deny("no", interrupt=True)
 
 
 @pytest.mark.parametrize("payload", [{}, {"behavior": "Allow"}, {"behavior": True}, {"behavior": ["allow"]}])
-def test_only_a_clear_allow_allows(payload: dict[str, Any]) -> None:
+def test_only_an_explicit_allow_allows(payload: dict[str, Any]) -> None:
     assert read_decision(payload) == Deny(NO_REASON)
 
 
@@ -208,12 +208,14 @@ def test_any_payload_is_a_decision_and_a_hook_answer(payload: dict[str, Any]) ->
         ),
     ],
 )
-def test_a_hook_says_only_what_differs_from_going_on(answer: HookAnswer, payload: dict[str, Any]) -> None:
+def test_a_hook_answer_has_only_the_fields_that_differ_from_the_default(
+    answer: HookAnswer, payload: dict[str, Any]
+) -> None:
     assert answer.payload() == payload
     assert read_hook_answer(payload) == answer
 
 
-def test_only_a_clear_false_stops_and_only_block_blocks() -> None:
+def test_only_an_explicit_false_stops_and_only_block_blocks() -> None:
     assert read_hook_answer({"continue": 0, "decision": "approve"}) == HookAnswer()
 
 
@@ -231,6 +233,6 @@ def test_a_user_message_is_a_line_of_text_or_blocks() -> None:
 
 
 @given(json_values)
-def test_any_value_in_the_place_of_a_payload_is_read_without_failing(value: Any) -> None:
+def test_any_value_of_a_payload_is_read_without_an_error(value: Any) -> None:
     answer = ControlResponse(response={"subtype": "success", "request_id": value, "response": value})
     assert isinstance(control_messages.payload_of(answer), dict)

@@ -8,7 +8,7 @@ import pytest
 
 from bridle.wire.events.decode import decode_stream
 from tests.wire.fixtures.dialect_recordings import inspected, read, recorded
-from tests.wire.fixtures.stream_lines import failed, init, said
+from tests.wire.fixtures.stream_lines import assistant_line, failed, init
 
 
 def test_events_are_those_of_claude_code() -> None:
@@ -18,13 +18,13 @@ def test_events_are_those_of_claude_code() -> None:
 
 def test_tokens_are_estimated_from_the_messages() -> None:
     usage = {"input_tokens": 10, "output_tokens": 3}
-    lines = [init(), said("a", id=None, usage=usage), said("b", id=None, usage=usage)]
-    found = inspected("amp", *lines, {"type": "result", "subtype": "success", "is_error": False, "result": "b"})
-    assert (found["input_tokens"], found["total_cost_usd"]) == (0, None)
-    assert (found["usage_estimate"]["input_tokens"], found["usage_estimate"]["output_tokens"]) == (20, 6)
+    lines = [init(), assistant_line("a", id=None, usage=usage), assistant_line("b", id=None, usage=usage)]
+    result = inspected("amp", *lines, {"type": "result", "subtype": "success", "is_error": False, "result": "b"})
+    assert (result["input_tokens"], result["total_cost_usd"]) == (0, None)
+    assert (result["usage_estimate"]["input_tokens"], result["usage_estimate"]["output_tokens"]) == (20, 6)
 
 
-def test_a_failed_result_says_why_in_its_error_field() -> None:
+def test_a_failed_result_has_its_reason_in_the_error_field() -> None:
     assert inspected("amp", failed(..., error="out of credits"))["error"] == "out of credits"
     assert inspected("amp", failed("in the usual place", error="other"))["error"] == "in the usual place"
 

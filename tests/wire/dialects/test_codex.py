@@ -22,7 +22,7 @@ def item(stage: str, kind: Any, item_id: Any = "item_1", **fields: Any) -> Line:
     return {"type": f"item.{stage}", "item": {"id": item_id, "type": kind, **fields}}
 
 
-def said(text: Any) -> Line:
+def agent_message(text: Any) -> Line:
     return item("completed", "agent_message", text=text)
 
 
@@ -35,39 +35,39 @@ def failed(message: Any) -> Line:
 
 
 def test_a_failed_turn_is_an_error_with_its_message() -> None:
-    found = inspected("codex", THREAD, STARTED, failed("boom"), ending=Ending(exit_code=1))
-    assert (found["error"], found["error_category"], found["run_error"]) == ("boom", "api", True)
-    assert found["session_id"] == "th_1"
+    result = inspected("codex", THREAD, STARTED, failed("boom"), ending=Ending(exit_code=1))
+    assert (result["error"], result["error_category"], result["run_error"]) == ("boom", "api", True)
+    assert result["session_id"] == "th_1"
 
 
 @pytest.mark.parametrize("wrong", [None, 5, "", {}, []])
 def test_a_failed_turn_without_a_message_is_an_error_without_detail(wrong: Any) -> None:
-    found = inspected("codex", THREAD, STARTED, failed(wrong))
-    assert (found["error"], found["error_category"]) == ("API error (no detail)", "api")
+    result = inspected("codex", THREAD, STARTED, failed(wrong))
+    assert (result["error"], result["error_category"]) == ("API error (no detail)", "api")
 
 
 def test_a_failed_turn_without_a_message_is_explained_by_the_error_before_it() -> None:
     assert inspected("codex", STARTED, error("no route to host"), failed(None))["error"] == "no route to host"
 
 
-def test_an_error_counts_when_the_stream_ends_and_the_turn_did_not() -> None:
-    found = inspected("codex", THREAD, STARTED, said("half"), error("first"), error("second"))
-    assert (found["error"], found["results"], found["output"]) == ("first", 1, "half")
+def test_an_error_counts_if_the_stream_ends_before_the_turn() -> None:
+    result = inspected("codex", THREAD, STARTED, agent_message("half"), error("first"), error("second"))
+    assert (result["error"], result["results"], result["output"]) == ("first", 1, "half")
 
 
 def test_an_error_before_any_turn_counts_too() -> None:
-    found = inspected("codex", error("unexpected status 401 Unauthorized"), ending=Ending(exit_code=1))
-    assert (found["error"], found["error_category"]) == ("unexpected status 401 Unauthorized", "auth")
+    result = inspected("codex", error("unexpected status 401 Unauthorized"), ending=Ending(exit_code=1))
+    assert (result["error"], result["error_category"]) == ("unexpected status 401 Unauthorized", "auth")
 
 
 def test_an_error_in_a_turn_that_was_completed_is_a_warning() -> None:
-    found = inspected("codex", THREAD, STARTED, error("hiccup"), said("fine"), COMPLETED)
-    assert (found["error"], found["warnings"], found["succeeded_cleanly"]) == (None, ["hiccup"], True)
+    result = inspected("codex", THREAD, STARTED, error("hiccup"), agent_message("fine"), COMPLETED)
+    assert (result["error"], result["warnings"], result["succeeded_cleanly"]) == (None, ["hiccup"], True)
 
 
 def test_an_error_after_the_completed_turn_is_a_warning() -> None:
-    found = inspected("codex", THREAD, STARTED, said("fine"), COMPLETED, error("late"))
-    assert (found["error"], found["warnings"]) == (None, ["late"])
+    result = inspected("codex", THREAD, STARTED, agent_message("fine"), COMPLETED, error("late"))
+    assert (result["error"], result["warnings"]) == (None, ["late"])
 
 
 @pytest.mark.parametrize(
@@ -78,31 +78,33 @@ def test_an_error_after_the_completed_turn_is_a_warning() -> None:
         ("Reconnecting...", None, None, None),
     ],
 )
-def test_a_mended_connection_is_a_retry(message: str, attempt: int | None, of: int | None, status: int | None) -> None:
+def test_a_restored_connection_is_a_retry(
+    message: str, attempt: int | None, of: int | None, status: int | None
+) -> None:
     (retry,) = [
         event for event in events_of("codex", STARTED, error(message), COMPLETED) if isinstance(event, ApiRetry)
     ]
     assert (retry.attempt, retry.max_retries, retry.error_status, retry.error) == (attempt, of, status, message)
-    found = inspected("codex", THREAD, STARTED, error(message), said("ok"), COMPLETED)
-    assert (found["error"], found["warnings"], found["api_retries"]) == (None, [], 1)
+    result = inspected("codex", THREAD, STARTED, error(message), agent_message("ok"), COMPLETED)
+    assert (result["error"], result["warnings"], result["api_retries"]) == (None, [], 1)
 
 
 def test_a_stream_that_ends_while_reconnecting_is_an_error() -> None:
-    found = inspected("codex", THREAD, STARTED, error("Reconnecting... 5/5"), ending=Ending(exit_code=1))
-    assert (found["error"], found["error_category"]) == ("Reconnecting... 5/5", "api")
+    result = inspected("codex", THREAD, STARTED, error("Reconnecting... 5/5"), ending=Ending(exit_code=1))
+    assert (result["error"], result["error_category"]) == ("Reconnecting... 5/5", "api")
 
 
 def test_a_run_that_was_stopped_while_reconnecting_is_timed_out() -> None:
-    found = inspected(
+    result = inspected(
         "codex", THREAD, STARTED, error("Reconnecting... 3/5"), ending=Ending(exit_code=-15, timed_out=True)
     )
-    assert (found["error"], found["error_category"], found["exit_code"]) == ("timeout", "timeout", -1)
+    assert (result["error"], result["error_category"], result["exit_code"]) == ("timeout", "timeout", -1)
 
 
 def test_a_stream_without_an_error_and_without_an_end_has_no_result() -> None:
-    found = inspected("codex", THREAD, STARTED, said("half"), ending=Ending(exit_code=137))
-    assert (found["error"], found["results"], found["run_error"]) == (None, 0, True)
-    assert any("without a 'result'" in warning for warning in found["warnings"])
+    result = inspected("codex", THREAD, STARTED, agent_message("half"), ending=Ending(exit_code=137))
+    assert (result["error"], result["results"], result["run_error"]) == (None, 0, True)
+    assert any("without a 'result'" in warning for warning in result["warnings"])
 
 
 @pytest.mark.parametrize(
@@ -119,53 +121,55 @@ def test_a_stream_without_an_error_and_without_an_end_has_no_result() -> None:
         ("unexpected status 500", "api"),
     ],
 )
-def test_the_words_of_a_failure_tell_its_category(message: str, category: str) -> None:
-    found = inspected("codex", THREAD, STARTED, failed(message))
-    assert (found["error"], found["error_category"]) == (message, category)
+def test_the_message_of_a_failure_determines_its_category(message: str, category: str) -> None:
+    result = inspected("codex", THREAD, STARTED, failed(message))
+    assert (result["error"], result["error_category"]) == (message, category)
 
 
-def test_an_error_item_is_only_a_warning_and_one_about_lost_events_says_so() -> None:
-    found = inspected(
+def test_an_error_item_is_only_a_warning_and_one_about_lost_events_is_prefixed() -> None:
+    result = inspected(
         "codex",
         item("completed", "error", message="model rerouted"),
         item("completed", "error", message="3 events were dropped"),
         item("completed", "error", message=7),
         STARTED,
-        said("x"),
+        agent_message("x"),
         COMPLETED,
     )
-    assert found["error"] is None
-    assert found["warnings"][:2] == ["model rerouted", "dropped-events: 3 events were dropped"]
-    assert len(found["warnings"]) == 3
+    assert result["error"] is None
+    assert result["warnings"][:2] == ["model rerouted", "dropped-events: 3 events were dropped"]
+    assert len(result["warnings"]) == 3
 
 
-def test_a_later_turn_that_went_well_clears_an_earlier_failure_and_adds_its_tokens() -> None:
-    found = inspected("codex", THREAD, STARTED, COMPLETED, STARTED, failed("x"), STARTED, said("y"), COMPLETED)
-    assert (found["error"], found["input_tokens"], found["output_tokens"], found["results"]) == (None, 20, 4, 3)
+def test_a_later_successful_turn_clears_an_earlier_failure_and_adds_its_tokens() -> None:
+    result = inspected(
+        "codex", THREAD, STARTED, COMPLETED, STARTED, failed("x"), STARTED, agent_message("y"), COMPLETED
+    )
+    assert (result["error"], result["input_tokens"], result["output_tokens"], result["results"]) == (None, 20, 4, 3)
 
 
-def test_turns_that_do_not_say_when_they_began_add_up_too() -> None:
+def test_turns_without_a_start_add_up_too() -> None:
     assert inspected("codex", THREAD, COMPLETED, COMPLETED)["input_tokens"] == 20
     assert inspected("codex", COMPLETED, COMPLETED, COMPLETED)["input_tokens"] == 30
 
 
 @pytest.mark.parametrize("usage", [None, [], "12", {"input_tokens": None, "output_tokens": "many"}])
 def test_broken_token_counts_are_zero(usage: Any) -> None:
-    found = inspected("codex", said("x"), {"type": "turn.completed", "usage": usage})
-    assert (found["error"], found["input_tokens"], found["output_tokens"]) == (None, 0, 0)
+    result = inspected("codex", agent_message("x"), {"type": "turn.completed", "usage": usage})
+    assert (result["error"], result["input_tokens"], result["output_tokens"]) == (None, 0, 0)
 
 
 def test_token_counts_may_be_strings_and_fractions() -> None:
     usage = {"input_tokens": "12", "output_tokens": 7.9}
-    found = inspected("codex", said("x"), {"type": "turn.completed", "usage": usage})
-    assert (found["input_tokens"], found["output_tokens"]) == (12, 7)
+    result = inspected("codex", agent_message("x"), {"type": "turn.completed", "usage": usage})
+    assert (result["input_tokens"], result["output_tokens"]) == (12, 7)
 
 
 def test_an_item_that_is_started_updated_and_completed_is_one_call_with_one_result() -> None:
     command = {"command": "ls", "aggregated_output": "a\n", "exit_code": 0, "status": "completed"}
     stages = [item(stage, "command_execution", **command) for stage in ("started", "started", "updated", "completed")]
-    found = inspected("codex", THREAD, *stages)
-    assert (found["tool_uses"], found["tool_results"], found["tool_errors"]) == (1, 1, 0)
+    result = inspected("codex", THREAD, *stages)
+    assert (result["tool_uses"], result["tool_results"], result["tool_errors"]) == (1, 1, 0)
 
 
 @pytest.mark.parametrize(
@@ -235,14 +239,14 @@ def test_an_item_is_a_tool_call_and_its_answer(
 
 
 def test_a_declined_command_is_a_refused_permission() -> None:
-    found = inspected(
-        "codex", item("completed", "command_execution", command="rm", status="declined"), said("x"), COMPLETED
+    result = inspected(
+        "codex", item("completed", "command_execution", command="rm", status="declined"), agent_message("x"), COMPLETED
     )
-    assert [denial["tool_name"] for denial in found["permission_denials"]] == ["Bash"]
-    assert found["error_category"] == "permission"
+    assert [denial["tool_name"] for denial in result["permission_denials"]] == ["Bash"]
+    assert result["error_category"] == "permission"
 
 
-def test_reasoning_is_thinking_and_no_output() -> None:
+def test_reasoning_is_thinking_and_not_output() -> None:
     (event,) = events_of("codex", item("completed", "reasoning", text="hm"))
     assert isinstance(event, Assistant)
     assert event.message.blocks == (Thinking(thinking="hm"),)
@@ -257,15 +261,15 @@ def test_a_question_to_the_user_is_the_tool_that_asks() -> None:
 
 
 @pytest.mark.parametrize("broken", [None, 5, [], "text", {}, {"type": 5}, {"type": "hologram"}])
-def test_an_item_that_nobody_knows_is_counted_and_kept(broken: Any) -> None:
+def test_an_unknown_item_is_counted_and_kept(broken: Any) -> None:
     line = {"type": "item.completed", "item": broken}
-    assert inspected("codex", line, said("x"), COMPLETED)["unknown_events"] == 1
+    assert inspected("codex", line, agent_message("x"), COMPLETED)["unknown_events"] == 1
 
 
 @pytest.mark.parametrize("text", [None, 5, {}])
-def test_a_message_whose_text_is_no_text_is_not_part_of_the_answer(text: Any) -> None:
-    found = inspected("codex", said(text), said("x"), COMPLETED)
-    assert (found["output"], found["unknown_events"]) == ("x", 1)
+def test_a_message_whose_text_is_not_a_string_is_not_part_of_the_answer(text: Any) -> None:
+    result = inspected("codex", agent_message(text), agent_message("x"), COMPLETED)
+    assert (result["output"], result["unknown_events"]) == ("x", 1)
 
 
 def test_items_without_an_id_still_pair_up() -> None:
@@ -275,5 +279,5 @@ def test_items_without_an_id_still_pair_up() -> None:
     assert len(set(uses)) == len(uses) == 2
 
 
-def test_the_result_comes_with_the_turn_and_not_with_the_end_of_the_stream() -> None:
-    assert isinstance(events_of("codex", STARTED, said("x"), COMPLETED, {"type": "later"})[-2], Result)
+def test_the_result_follows_the_turn_and_not_the_end_of_the_stream() -> None:
+    assert isinstance(events_of("codex", STARTED, agent_message("x"), COMPLETED, {"type": "later"})[-2], Result)

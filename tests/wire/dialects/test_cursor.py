@@ -16,7 +16,7 @@ INIT = {"type": "system", "subtype": "init", "session_id": "c1", "model": "m"}
 RESULT = {"type": "result", "subtype": "success", "is_error": False, "result": "all", "session_id": "c1"}
 
 
-def said(text: Any, **marks: Any) -> Line:
+def message(text: Any, **marks: Any) -> Line:
     return {"type": "assistant", "message": {"role": "assistant", "content": [{"type": "text", "text": text}]}, **marks}
 
 
@@ -44,14 +44,14 @@ def test_parallel_calls_pair_up_though_they_end_in_another_order() -> None:
         tool("completed", "b\n2", readToolCall=READ_OK),
         tool("completed", "a\n1", readToolCall=READ_OK),
     ]
-    found = inspected("cursor", INIT, *lines, RESULT)
-    assert (found["tool_uses"], found["tool_results"], found["unknown_events"]) == (2, 2, 0)
+    actual = inspected("cursor", INIT, *lines, RESULT)
+    assert (actual["tool_uses"], actual["tool_results"], actual["unknown_events"]) == (2, 2, 0)
     assert [result.tool_use_id for result in results_of(*lines)] == ["b\n2", "a\n1"]
 
 
-def test_a_call_whose_start_was_not_printed_is_a_call_all_the_same() -> None:
-    found = inspected("cursor", tool("completed", readToolCall=READ_OK), tool("completed", None, readToolCall=READ_OK))
-    assert (found["tool_uses"], found["tool_results"]) == (2, 2)
+def test_a_call_whose_start_was_not_printed_is_still_a_call() -> None:
+    result = inspected("cursor", tool("completed", readToolCall=READ_OK), tool("completed", None, readToolCall=READ_OK))
+    assert (result["tool_uses"], result["tool_results"]) == (2, 2)
 
 
 def test_a_start_that_is_repeated_is_one_call() -> None:
@@ -98,59 +98,62 @@ def test_the_name_and_the_arguments_of_a_call(
         ({}, "", True),
     ],
 )
-def test_the_words_of_a_tool_s_result(result: dict[str, Any], text: str, is_error: bool) -> None:
+def test_the_text_of_a_tool_result(result: dict[str, Any], text: str, is_error: bool) -> None:
     (block,) = results_of(tool("started", xToolCall={}), tool("completed", xToolCall={"result": result}))
     assert (block.text, block.is_error) == (text, is_error)
 
 
 def test_a_rejected_call_is_a_refused_permission() -> None:
-    found = inspected("cursor", INIT, tool("completed", xToolCall={"result": {"rejected": {}}}), said("x"), RESULT)
-    assert ([d["tool_name"] for d in found["permission_denials"]], found["error_category"]) == (["X"], "permission")
+    result = inspected("cursor", INIT, tool("completed", xToolCall={"result": {"rejected": {}}}), message("x"), RESULT)
+    assert ([d["tool_name"] for d in result["permission_denials"]], result["error_category"]) == (["X"], "permission")
 
 
 @pytest.mark.parametrize("broken", [None, 5, [], {}, {"x": 1}, {"readToolCall": 5}, {"novel": {}}])
-def test_a_call_that_is_none_is_kept_as_unknown(broken: Any) -> None:
+def test_a_malformed_call_is_kept_as_unknown(broken: Any) -> None:
     line = {"type": "tool_call", "subtype": "started", "call_id": "c", "tool_call": broken}
     assert inspected("cursor", line)["unknown_events"] == 1
 
 
 def test_messages_are_joined_by_newlines_where_nothing_is_repeated() -> None:
-    assert inspected("cursor", INIT, said("one"), said("two"), RESULT)["output"] == "one\ntwo"
+    assert inspected("cursor", INIT, message("one"), message("two"), RESULT)["output"] == "one\ntwo"
 
 
-def test_the_same_words_after_a_tool_are_said_twice() -> None:
-    lines = [said("ok"), tool("started", readToolCall=READ), tool("completed", readToolCall=READ_OK), said("ok")]
+def test_the_same_text_after_a_tool_counts_twice() -> None:
+    lines = [message("ok"), tool("started", readToolCall=READ), tool("completed", readToolCall=READ_OK), message("ok")]
     assert inspected("cursor", INIT, *lines, RESULT)["output"] == "ok\nok"
 
 
-def test_parts_are_joined_and_their_repetition_counts_once() -> None:
-    parts = [said("He", timestamp_ms=1), said("llo", timestamp_ms=2)]
-    assert inspected("cursor", INIT, *parts, said("Hello"), RESULT)["output"] == "Hello"
+def test_deltas_are_joined_and_their_repetition_counts_once() -> None:
+    parts = [message("He", timestamp_ms=1), message("llo", timestamp_ms=2)]
+    assert inspected("cursor", INIT, *parts, message("Hello"), RESULT)["output"] == "Hello"
     assert inspected("cursor", INIT, *parts, RESULT)["output"] == "Hello"
-    flushed = said("Hello", timestamp_ms=3, model_call_id="m")
-    assert inspected("cursor", INIT, *parts, flushed, said("Hello"), RESULT)["output"] == "Hello"
+    flushed = message("Hello", timestamp_ms=3, model_call_id="m")
+    assert inspected("cursor", INIT, *parts, flushed, message("Hello"), RESULT)["output"] == "Hello"
 
 
-def test_a_repetition_that_comes_after_the_tool_began_counts_once_too() -> None:
+def test_a_repetition_after_the_start_of_a_tool_counts_once_too() -> None:
     lines = [
-        said("A", timestamp_ms=1),
+        message("A", timestamp_ms=1),
         tool("completed", "1", readToolCall=READ_OK),
-        said("B", timestamp_ms=2),
+        message("B", timestamp_ms=2),
         tool("started", "2", readToolCall=READ),
-        said("B", timestamp_ms=3, model_call_id="m"),
+        message("B", timestamp_ms=3, model_call_id="m"),
         tool("completed", "2", readToolCall=READ_OK),
-        said("C", timestamp_ms=4),
-        said("ABC"),
+        message("C", timestamp_ms=4),
+        message("ABC"),
     ]
     assert inspected("cursor", INIT, *lines, RESULT)["output"] == "A\nB\nC"
 
 
-def test_words_that_had_no_parts_are_kept_among_parts() -> None:
-    assert inspected("cursor", said("He", timestamp_ms=1), said("other words"), RESULT)["output"] == "He\nother words"
+def test_a_text_without_deltas_is_kept_among_deltas() -> None:
+    assert (
+        inspected("cursor", message("He", timestamp_ms=1), message("other words"), RESULT)["output"]
+        == "He\nother words"
+    )
 
 
-def test_reasoning_in_parts_is_one_thought_and_no_output() -> None:
-    lines = [thinking("delta", text="h"), thinking("delta", text="m"), thinking("completed"), said("x"), RESULT]
+def test_reasoning_in_deltas_is_one_thought_and_not_output() -> None:
+    lines = [thinking("delta", text="h"), thinking("delta", text="m"), thinking("completed"), message("x"), RESULT]
     thoughts = [e.message.blocks for e in events_of("cursor", *lines) if isinstance(e, Assistant)]
     assert thoughts[0] == (Thinking(thinking="hm"),)
     assert inspected("cursor", *lines)["output"] == "x"
@@ -158,18 +161,18 @@ def test_reasoning_in_parts_is_one_thought_and_no_output() -> None:
     assert isinstance(unfinished, Assistant)
 
 
-def test_noise_between_parts_does_not_break_a_message_apart() -> None:
-    first, second = said("He", timestamp_ms=1), said("llo", timestamp_ms=2)
+def test_noise_between_deltas_does_not_split_a_message() -> None:
+    first, second = message("He", timestamp_ms=1), message("llo", timestamp_ms=2)
     assert inspected("cursor", first, "noise", second, RESULT)["output"] == "Hello"
 
 
-def test_a_run_that_failed_has_no_result_and_its_stderr_says_why() -> None:
-    found = inspected("cursor", INIT, said("half"), ending=Ending(exit_code=1, stderr="Error: not logged in"))
-    assert (found["error"], found["error_category"], found["results"]) == ("Error: not logged in", "process", 0)
-    assert found["output"] == "half"
+def test_a_failed_run_has_no_result_and_its_reason_on_stderr() -> None:
+    result = inspected("cursor", INIT, message("half"), ending=Ending(exit_code=1, stderr="Error: not logged in"))
+    assert (result["error"], result["error_category"], result["results"]) == ("Error: not logged in", "process", 0)
+    assert result["output"] == "half"
 
 
 def test_content_that_is_not_text_is_left_as_it_is() -> None:
     plain = {"type": "assistant", "message": {"role": "assistant", "content": "a string"}}
-    found = inspected("cursor", plain, {"type": "assistant", "message": 5}, RESULT)
-    assert (found["error"], found["results"]) == (None, 1)
+    result = inspected("cursor", plain, {"type": "assistant", "message": 5}, RESULT)
+    assert (result["error"], result["results"]) == (None, 1)

@@ -10,7 +10,7 @@ from bridle.wire.dialects.gemini import Gemini
 from bridle.wire.events.events import Assistant, StreamEvent
 from bridle.wire.record.outcome import Ending
 from tests.wire.fixtures.dialect_recordings import inspected
-from tests.wire.fixtures.stream_lines import Line, printed
+from tests.wire.fixtures.stream_lines import Line, encode_lines
 
 INIT = {"type": "init", "session_id": "g1", "model": "m"}
 OK: Line = {"type": "result", "status": "success", "stats": {"input_tokens": 5, "output_tokens": 2}}
@@ -20,34 +20,34 @@ def part(text: Any, **fields: Any) -> Line:
     return {"type": "message", "role": "assistant", "content": text, "delta": True, **fields}
 
 
-def test_parts_are_joined_without_a_newline_and_messages_with_one() -> None:
+def test_deltas_are_joined_without_a_newline_and_messages_with_one() -> None:
     tool = {"type": "tool_use", "tool_name": "ls", "tool_id": "t", "parameters": {}}
-    found = inspected("gemini", INIT, part("He"), part("llo"), tool, part("Bye"), OK)
-    assert (found["output"], found["final_text"], found["degraded"]) == ("Hello\nBye", "Bye", False)
+    result = inspected("gemini", INIT, part("He"), part("llo"), tool, part("Bye"), OK)
+    assert (result["output"], result["final_text"], result["degraded"]) == ("Hello\nBye", "Bye", False)
 
 
-def test_a_message_without_delta_stands_alone() -> None:
-    found = inspected("gemini", part("one", delta=False), part("two", delta="true"), part("thr"), part("ee"), OK)
-    assert found["output"] == "one\ntwo\nthree"
+def test_a_message_without_delta_is_whole() -> None:
+    result = inspected("gemini", part("one", delta=False), part("two", delta="true"), part("thr"), part("ee"), OK)
+    assert result["output"] == "one\ntwo\nthree"
 
 
-def test_parts_are_seen_at_once_and_the_whole_when_it_is_over() -> None:
+def test_deltas_are_events_at_once_and_the_whole_text_follows() -> None:
     gemini = Gemini()
-    first = gemini.feed(printed([part("He")]))
+    first = gemini.feed(encode_lines([part("He")]))
     assert [type(event) for event in first] == [StreamEvent, StreamEvent]
-    assert [type(event) for event in gemini.feed(printed([part("llo")]))] == [StreamEvent]
+    assert [type(event) for event in gemini.feed(encode_lines([part("llo")]))] == [StreamEvent]
     (whole,) = gemini.end()
     assert isinstance(whole, Assistant)
     assert gemini.end() == []
 
 
 def test_the_end_of_the_stream_ends_the_last_message() -> None:
-    found = inspected("gemini", INIT, part("He"), part("llo"), ending=Ending(exit_code=0))
-    assert (found["output"], found["results"], found["degraded"]) == ("Hello", 0, True)
+    result = inspected("gemini", INIT, part("He"), part("llo"), ending=Ending(exit_code=0))
+    assert (result["output"], result["results"], result["degraded"]) == ("Hello", 0, True)
 
 
 @pytest.mark.parametrize("between", ["noise", "[1]", '{"type":"novel"}', '{"type":"error","severity":"warning"}'])
-def test_what_is_no_message_does_not_break_a_message_apart(between: str) -> None:
+def test_other_lines_do_not_split_a_message(between: str) -> None:
     assert inspected("gemini", part("He"), between, part("llo"), OK)["output"] == "Hello"
 
 
@@ -56,10 +56,10 @@ def test_the_user_s_own_message_is_not_part_of_the_answer() -> None:
     assert inspected("gemini", INIT, user, part("answer"), OK)["output"] == "answer"
 
 
-def test_an_error_line_is_a_warning_when_the_result_went_well() -> None:
+def test_an_error_line_is_a_warning_if_the_result_succeeded() -> None:
     severe = {"type": "error", "severity": "error", "message": "Maximum session turns exceeded"}
-    found = inspected("gemini", INIT, severe, part("x"), OK)
-    assert (found["error"], found["warnings"]) == (None, ["Maximum session turns exceeded"])
+    result = inspected("gemini", INIT, severe, part("x"), OK)
+    assert (result["error"], result["warnings"]) == (None, ["Maximum session turns exceeded"])
 
 
 def test_an_error_line_explains_a_result_without_a_message_and_a_stream_without_a_result() -> None:
@@ -70,9 +70,9 @@ def test_an_error_line_explains_a_result_without_a_message_and_a_stream_without_
     assert stopped["error_category"] == "timeout"
 
 
-def test_a_warning_line_alone_is_no_error() -> None:
-    found = inspected("gemini", INIT, {"type": "error", "severity": "warning", "message": "careful"})
-    assert (found["error"], found["results"]) == (None, 0)
+def test_a_warning_line_alone_is_not_an_error() -> None:
+    result = inspected("gemini", INIT, {"type": "error", "severity": "warning", "message": "careful"})
+    assert (result["error"], result["results"]) == (None, 0)
 
 
 @pytest.mark.parametrize(
@@ -87,12 +87,12 @@ def test_a_warning_line_alone_is_no_error() -> None:
         ({"message": 5}, "API error (no detail)", "api"),
     ],
 )
-def test_a_failed_result_says_why(error: Any, message: str, category: str) -> None:
-    found = inspected("gemini", INIT, {"type": "result", "status": "error", "error": error})
-    assert (found["error"], found["error_category"]) == (message, category)
+def test_a_failed_result_has_its_reason(error: Any, message: str, category: str) -> None:
+    result = inspected("gemini", INIT, {"type": "result", "status": "error", "error": error})
+    assert (result["error"], result["error_category"]) == (message, category)
 
 
-def test_an_exit_code_in_the_place_of_a_status_is_none() -> None:
+def test_an_exit_code_is_not_an_http_status() -> None:
     line = {"type": "result", "status": "error", "error": {"message": "x", "code": 42}}
     assert inspected("gemini", line)["api_error_status"] is None
     line = {"type": "result", "status": "error", "error": {"message": "x", "code": 503}}
@@ -100,14 +100,14 @@ def test_an_exit_code_in_the_place_of_a_status_is_none() -> None:
 
 
 @pytest.mark.parametrize("status", ["Error", True, None, "success"])
-def test_only_a_clear_error_is_one(status: Any) -> None:
+def test_only_an_explicit_error_status_fails(status: Any) -> None:
     assert inspected("gemini", part("x"), {"type": "result", "status": status})["error"] is None
 
 
 def test_a_tool_may_answer_without_output() -> None:
     tool = {"type": "tool_use", "tool_name": "ls", "tool_id": "t", "parameters": []}
-    found = inspected("gemini", tool, {"type": "tool_result", "tool_id": "t", "status": "success"}, OK)
-    assert (found["tool_uses"], found["tool_results"], found["tool_errors"]) == (1, 1, 0)
+    result = inspected("gemini", tool, {"type": "tool_result", "tool_id": "t", "status": "success"}, OK)
+    assert (result["tool_uses"], result["tool_results"], result["tool_errors"]) == (1, 1, 0)
 
 
 @pytest.mark.parametrize(
@@ -119,13 +119,13 @@ def test_a_tool_may_answer_without_output() -> None:
         {"type": "tool_result", "tool_id": 5},
     ],
 )
-def test_lines_without_what_makes_them_useful_are_kept_as_unknown(line: Line) -> None:
-    found = inspected("gemini", line, part("x"), OK)
-    assert (found["unknown_events"], found["output"]) == (1, "x")
+def test_lines_without_their_required_fields_are_kept_as_unknown(line: Line) -> None:
+    result = inspected("gemini", line, part("x"), OK)
+    assert (result["unknown_events"], result["output"]) == (1, "x")
 
 
 def test_cached_tokens_are_part_of_the_input() -> None:
     stats = {"input_tokens": 100, "cached": 60, "input": 40, "output_tokens": 9, "duration_ms": 7}
-    found = inspected("gemini", part("x"), {"type": "result", "status": "success", "stats": stats})
-    counts = (found["input_tokens"], found["cached_input_tokens"], found["output_tokens"], found["duration_ms"])
+    result = inspected("gemini", part("x"), {"type": "result", "status": "success", "stats": stats})
+    counts = (result["input_tokens"], result["cached_input_tokens"], result["output_tokens"], result["duration_ms"])
     assert counts == (100, 60, 9, 7)

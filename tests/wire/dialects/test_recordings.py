@@ -12,12 +12,12 @@ from bridle.errors import UsageError
 from bridle.wire.dialects.dialect_table import AGENTS, decoder_for
 from bridle.wire.events.decode import Decoder, decode
 from bridle.wire.events.encode import encode
-from bridle.wire.events.events import Assistant, Skipped, Unknown, StreamEvent
+from bridle.wire.events.events import Assistant, Skipped, StreamEvent, Unknown
 from bridle.wire.record.error_category import Category
 from tests.sizes import SIZES
 from tests.wire.fixtures.dialect_recordings import DIALECTS, NAMES, agent_of, documented, read, recorded
 from tests.wire.fixtures.event_strategies import json_values
-from tests.wire.fixtures.stream_lines import printed
+from tests.wire.fixtures.stream_lines import encode_lines
 
 NOTHING_WRONG: dict[str, Any] = {"error": None, "error_category": None, "run_error": False, "warnings": []}
 
@@ -186,13 +186,13 @@ def test_every_recording_has_facts_and_every_dialect_a_recording() -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_recording_gives_these_facts(name: str) -> None:
-    found = documented(read(agent_of(name), recorded(name)))
-    assert {fact: found[fact] for fact in EXPECTED[name]} == EXPECTED[name]
+def test_a_recording_has_these_facts(name: str) -> None:
+    result = documented(read(agent_of(name), recorded(name)))
+    assert {fact: result[fact] for fact in EXPECTED[name]} == EXPECTED[name]
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_recording_cut_at_every_offset_gives_the_same_events(name: str) -> None:
+def test_a_recording_cut_at_every_offset_yields_the_same_events(name: str) -> None:
     agent, data = agent_of(name), recorded(name)
     whole = [(event, event.raw) for event in read(agent, data)]
     for cut in range(0, len(data), max(1, len(data) // SIZES.split_offsets_bytes)):
@@ -206,13 +206,13 @@ def test_no_line_of_a_recording_is_lost(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_events_of_another_agent_can_be_written_as_claude_code_would_write_them(name: str) -> None:
+def test_events_of_another_agent_can_be_encoded_as_claude_code_would(name: str) -> None:
     for event in read(agent_of(name), recorded(name)):
         assert decode(encode(event)) == [event]
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_parts_of_a_text_come_before_the_whole_and_add_up_to_it(name: str) -> None:
+def test_deltas_of_a_text_precede_the_whole_and_add_up_to_it(name: str) -> None:
     text = ""
     for event in read(agent_of(name), recorded(name)):
         if isinstance(event, StreamEvent):
@@ -254,10 +254,10 @@ wild_lines = st.builds(lambda kind, rest: {**rest, "type": kind}, st.sampled_fro
 
 @pytest.mark.parametrize("agent", DIALECTS)
 @given(lines=st.lists(wild_lines, max_size=6))
-def test_wrong_types_in_known_places_never_raise_and_give_a_verdict(agent: str, lines: list[dict[str, Any]]) -> None:
-    found = documented(read(agent, printed(lines)))
-    assert found["error_category"] is None or found["error_category"] in set(Category)
-    assert isinstance(found["output"], str)
+def test_wrong_types_in_known_fields_never_raise_and_have_an_outcome(agent: str, lines: list[dict[str, Any]]) -> None:
+    result = documented(read(agent, encode_lines(lines)))
+    assert result["error_category"] is None or result["error_category"] in set(Category)
+    assert isinstance(result["output"], str)
 
 
 @pytest.mark.parametrize("agent", DIALECTS)
@@ -277,9 +277,9 @@ def test_an_object_between_spaces_that_are_not_json_is_decoded(agent: str) -> No
 
 
 @pytest.mark.parametrize("agent", DIALECTS)
-def test_types_that_nobody_knows_are_counted_and_other_json_is_ignored(agent: str) -> None:
-    found = documented(read(agent, b'{"type":"novel"}\n{"no":"type"}\n[1]\n"words"\nnot json\n'))
-    assert (found["unknown_events"], found["parse_errors"]) == (2, 1)
+def test_unknown_types_are_counted_and_other_json_is_ignored(agent: str) -> None:
+    result = documented(read(agent, b'{"type":"novel"}\n{"no":"type"}\n[1]\n"words"\nnot json\n'))
+    assert (result["unknown_events"], result["parse_errors"]) == (2, 1)
 
 
 @pytest.mark.parametrize("agent", DIALECTS)
@@ -301,8 +301,8 @@ def test_no_depth_of_nesting_raises(agent: str) -> None:
         deep = '{"a":' * depth + "1" + "}" * depth
         call = f'"tool_call":{{"xToolCall":{{"args":{deep}}}}},"part":{{"tool":"t","state":{{"input":{deep}}}}}'
         item = f'"item":{{"type":"mcp_tool_call","arguments":{deep}}},"tool_name":"t","parameters":{deep}'
-        found = read(agent, f'{{"type":"{tool}","subtype":"started","call_id":"c",{call},{item}}}'.encode())
-        assert found
+        result = read(agent, f'{{"type":"{tool}","subtype":"started","call_id":"c",{call},{item}}}'.encode())
+        assert result
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -313,7 +313,7 @@ def test_a_second_end_adds_nothing(name: str) -> None:
     assert decoder.end() == []
 
 
-def test_a_second_end_adds_nothing_where_the_first_one_made_the_result() -> None:
+def test_a_second_end_adds_nothing_after_one_that_built_the_result() -> None:
     for agent, line in (("codex", b'{"type":"error","message":"x"}'), ("opencode", b'{"type":"error"}')):
         decoder = decoder_for(agent)
         decoder.feed(line + b"\n")
@@ -326,11 +326,11 @@ def test_no_bytes_are_no_events(agent: str) -> None:
     assert read(agent) == []
 
 
-def test_claude_code_is_read_by_the_decoder_of_its_own() -> None:
+def test_claude_code_has_its_own_decoder() -> None:
     assert type(decoder_for("claude")) is Decoder
 
 
-def test_an_agent_that_nobody_knows_is_refused_with_the_names_of_those_that_are() -> None:
+def test_an_unknown_agent_is_refused_with_the_known_names() -> None:
     with pytest.raises(UsageError, match="'cohen'") as refusal:
         decoder_for("cohen")
     assert "claude, codex, gemini, opencode, cursor, amp" in str(refusal.value)

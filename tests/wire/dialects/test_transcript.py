@@ -15,7 +15,7 @@ def items_of(name: str) -> list[AnyItem]:
     return list(transcript.items())
 
 
-def test_lines_that_say_nothing_new_are_not_shown() -> None:
+def test_lines_without_new_facts_are_not_shown() -> None:
     for name in ("codex/tools", "opencode/tools", "cursor/parallel"):
         assert [item for item in items_of(name) if isinstance(item, UnknownItem)] == []
 
@@ -25,9 +25,9 @@ def test_a_warning_is_shown_as_a_notice() -> None:
     assert "Loop detected, stopping execution" in notices
 
 
-def test_words_that_came_in_parts_are_shown_once() -> None:
-    for name, said in (("gemini/tools", ["I will look.", "Hello – wörld"]), ("cursor/unmarked", ["Hello"])):
-        words = [item.text for item in items_of(name) if isinstance(item, TextItem) and item.text in said]
-        assert words == said
+def test_a_text_in_deltas_is_shown_once() -> None:
+    for name, text in (("gemini/tools", ["I will look.", "Hello – wörld"]), ("cursor/unmarked", ["Hello"])):
+        message = [item.text for item in items_of(name) if isinstance(item, TextItem) and item.text in text]
+        assert message == text
     thoughts = [item.text for item in items_of("cursor/parallel") if isinstance(item, Thought)]
     assert thoughts == ["First read."]

@@ -41,17 +41,17 @@ ORDER_VARIES = {
 
 
 @given(known_events())
-def test_an_event_of_any_known_kind_reads_back_as_itself(event: Event) -> None:
+def test_an_event_of_any_known_kind_decodes_to_itself(event: Event) -> None:
     assert decode(encode(event)) == [event]
 
 
 @given(unknown_events())
-def test_an_object_that_nobody_knows_reads_back_as_itself(event: Event) -> None:
+def test_an_unknown_object_decodes_to_itself(event: Event) -> None:
     assert decode(encode(event)) == [event]
 
 
 @given(refused_lines())
-def test_a_line_that_is_no_event_reads_back_as_itself(event: Event) -> None:
+def test_a_line_that_is_not_an_event_decodes_to_itself(event: Event) -> None:
     assert decode(encode(event)) == [event]
 
 
@@ -67,7 +67,7 @@ def test_lines_of_events_make_a_stream(first: Event, second: Event) -> None:
     assert list(decode_stream([encode(first) + encode(KeepAlive()) + encode(second)])) == [first, KeepAlive(), second]
 
 
-def test_a_cost_that_is_no_number_is_written_and_read() -> None:
+def test_a_cost_that_is_not_a_number_is_encoded_and_decoded() -> None:
     (event,) = decode(encode(Result(total_cost_usd=math.nan)))
     assert isinstance(event, Result)
     assert event.total_cost_usd is not None
@@ -75,9 +75,9 @@ def test_a_cost_that_is_no_number_is_written_and_read() -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_every_event_of_a_recording_reads_back_as_itself(name: str) -> None:
-    found = list(decode_stream([recorded(name)]))
-    assert [event for each in found for event in decode(encode(each))] == found
+def test_every_event_of_a_recording_decodes_to_itself(name: str) -> None:
+    result = list(decode_stream([recorded(name)]))
+    assert [event for each in result for event in decode(encode(each))] == result
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -94,7 +94,7 @@ def _order(line: dict[str, object], other: dict[str, object], varies: set[str]) 
     return [name for name in line if name in other and name not in varies]
 
 
-def test_the_type_comes_first_and_null_fields_are_left_out() -> None:
+def test_the_type_is_first_and_null_fields_are_omitted() -> None:
     assert encode(KeepAlive()) == b'{"type":"keep_alive"}\n'
     assert encode(ControlRequest(request_id="r", request={"subtype": "interrupt"})) == (
         b'{"type":"control_request","request_id":"r","request":{"subtype":"interrupt"}}\n'
@@ -104,7 +104,7 @@ def test_the_type_comes_first_and_null_fields_are_left_out() -> None:
     )
 
 
-def test_fields_that_agents_always_name_are_written_as_null() -> None:
+def test_fields_that_agents_always_print_are_encoded_as_null() -> None:
     line = encode(Assistant(message=Message(role="assistant", content=(Text(text="hi"),))))
     assert line == (
         b'{"type":"assistant","message":{"role":"assistant","content":[{"type":"text","text":"hi"}]},'
@@ -112,7 +112,7 @@ def test_fields_that_agents_always_name_are_written_as_null() -> None:
     )
 
 
-def test_counts_of_other_agents_are_written_only_where_they_have_some() -> None:
+def test_counts_of_other_agents_are_encoded_only_above_zero() -> None:
     claude = json.loads(encode(Result(usage=Usage(input_tokens=1))))["usage"]
     assert claude == {
         "input_tokens": 1,
@@ -124,7 +124,7 @@ def test_counts_of_other_agents_are_written_only_where_they_have_some() -> None:
     assert codex["cached_input_tokens"] == 2
 
 
-def test_an_undecoded_part_keeps_its_exact_bytes_unless_they_hold_a_newline() -> None:
+def test_an_undecoded_part_keeps_its_exact_bytes_unless_they_contain_a_newline() -> None:
     spaced = ToolUse(id="t", name="Bash", input=msgspec.Raw(b'{"command" : 1.50}'))
     assert b'"input":{"command" : 1.50}' in encode(Assistant(message=Message(content=(spaced,))))
     broken = ToolUse(id="t", name="Bash", input=msgspec.Raw(b'{\n  "command": "ls"\n}'))
@@ -142,5 +142,5 @@ def test_a_line_whose_bytes_were_not_kept_is_an_empty_one() -> None:
     assert encode(Skipped(size_bytes=100)) == b"\n"
 
 
-def test_words_given_by_hand_never_break_a_line_in_two() -> None:
+def test_text_with_newlines_is_encoded_in_one_line() -> None:
     assert encode(Malformed(text="two\nlines")) == b"two lines\n"

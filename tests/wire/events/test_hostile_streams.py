@@ -10,8 +10,9 @@ from bridle.wire.events.events import Malformed, Unknown
 from bridle.wire.record.outcome import NO_EVENTS
 from bridle.wire.transcript.items import Failure, TextItem
 from bridle.wire.transcript.transcript import SHOWN_BLOCKS
-from tests.wire.fixtures.conversations import answers, calls, ends, result, says, told, use
-from tests.wire.fixtures.stream_lines import failed, init, inspected, said
+from tests.wire.fixtures.conversations import assistant_line, calls, result, result_line, transcript_of, use, user_line
+from tests.wire.fixtures.stream_lines import assistant_line as assistant_stream_line
+from tests.wire.fixtures.stream_lines import failed, init, inspected
 from tests.wire.fixtures.stream_lines import result as ended
 from tests.wire.fixtures.stream_lines import text as text_block
 
@@ -28,19 +29,19 @@ from tests.wire.fixtures.stream_lines import text as text_block
     ],
     ids=lambda words: words[:12],
 )
-def test_words_that_begin_like_json_are_one_broken_line(words: str) -> None:
+def test_text_that_begins_like_json_is_one_malformed_line(words: str) -> None:
     found = decode(words.encode())
     assert [type(event) for event in found] == [Malformed]
     assert found[0].raw.decode() == words
 
 
-def test_objects_beyond_all_measure_on_one_line_are_counted_as_one_broken_rest() -> None:
+def test_too_many_objects_on_one_line_are_counted_as_one_malformed_rest() -> None:
     found = decode(b"{} " * (GLUED_LIMIT + 2000))
     assert [type(event) for event in found] == [Unknown] * GLUED_LIMIT + [Malformed]
     assert found[-1].raw == (b"{} " * 2000)
 
 
-def test_blanks_around_a_single_object_do_not_count_as_something_glued_to_it() -> None:
+def test_blanks_around_a_single_object_do_not_count_as_a_second_one() -> None:
     found = decode(b' {"type":"novel","a":NaN} \t')
     assert [type(event) for event in found] == [Unknown]
 
@@ -52,33 +53,33 @@ def test_each_refused_call_counts_once_however_often_it_is_listed() -> None:
     assert read["permission_denials"] == [*denials, *odd[:3]]
 
 
-def test_a_list_of_events_is_named_as_what_it_is() -> None:
+def test_a_list_of_events_has_a_warning() -> None:
     read = inspected(["[" + "{},".join([""] * 3) + "{}]"])
     assert NO_EVENTS in read["warnings"]
     assert (read["parse_errors"], read["run_error"]) == (0, True)
 
 
-def test_a_list_among_events_is_no_reason_for_a_warning() -> None:
-    read = inspected([init(), "[1,2]", "7", said(text_block("x")), ended("x")])
+def test_a_list_among_events_has_no_warning() -> None:
+    read = inspected([init(), "[1,2]", "7", assistant_stream_line(text_block("x")), ended("x")])
     assert read["warnings"] == []
 
 
-def test_blocks_beyond_all_measure_are_counted_and_not_shown() -> None:
+def test_too_many_blocks_are_counted_and_not_shown() -> None:
     line = '{"type":"assistant","message":{"content":[' + ",".join(["1"] * (SHOWN_BLOCKS + 500)) + "]}}"
-    transcript = told(line, ends("done"))
+    transcript = transcript_of(line, result_line("done"))
     *chips, words, _ = transcript.items()
     assert len(chips) == SHOWN_BLOCKS
     assert isinstance(words, Failure)
     assert words.text.startswith("500 more blocks")
 
 
-def test_a_call_under_an_id_that_was_used_before_is_a_call_of_its_own() -> None:
-    transcript = told(
-        says(use("t", "Bash", command="first")),
-        answers(result("t", "one")),
-        says(use("t", "Bash", command="second")),
-        answers(result("t", "two", is_error=True)),
-        says(use("t", "Read", file_path="third")),
+def test_a_call_with_a_used_id_is_a_separate_call() -> None:
+    transcript = transcript_of(
+        assistant_line(use("t", "Bash", command="first")),
+        user_line(result("t", "one")),
+        assistant_line(use("t", "Bash", command="second")),
+        user_line(result("t", "two", is_error=True)),
+        assistant_line(use("t", "Read", file_path="third")),
     )
     found = calls(transcript)
     assert [(call.summary, call.output, str(call.state)) for call in found] == [
@@ -90,7 +91,11 @@ def test_a_call_under_an_id_that_was_used_before_is_a_call_of_its_own() -> None:
 
 
 def test_a_call_that_is_printed_twice_before_its_result_is_one_call() -> None:
-    transcript = told(says(use("t", "Bash", command="x")), says(use("t", "Bash", command="x")), answers(result("t")))
+    transcript = transcript_of(
+        assistant_line(use("t", "Bash", command="x")),
+        assistant_line(use("t", "Bash", command="x")),
+        user_line(result("t")),
+    )
     assert len(calls(transcript)) == 1
 
 
@@ -98,20 +103,20 @@ def test_a_sub_agent_that_calls_itself_again_and_again_stays_a_tree() -> None:
     again = [
         line
         for _ in range(40)
-        for line in (says(use("t", "Task", prompt="p"), parent="t"), answers(result("t"), parent="t"))
+        for line in (assistant_line(use("t", "Task", prompt="p"), parent="t"), user_line(result("t"), parent="t"))
     ]
-    transcript = told(says(use("t", "Task", prompt="p")), *again)
+    transcript = transcript_of(assistant_line(use("t", "Task", prompt="p")), *again)
     outermost, *more = calls(transcript)
     assert (outermost.call_id, more) == ("t", [])
     assert len(calls(transcript, "t")) == 39
 
 
-def test_a_failure_after_a_list_still_says_why() -> None:
+def test_a_failure_after_a_list_still_has_its_reason() -> None:
     read = inspected(["[]", init(), failed("it broke")])
     assert read["error"] == "it broke"
 
 
 def test_a_stray_line_that_begins_with_a_number_is_shown_whole() -> None:
-    (item,) = told("3 warnings were found").items()
+    (item,) = transcript_of("3 warnings were found").items()
     assert isinstance(item, TextItem)
     assert item.text == "3 warnings were found"

@@ -22,8 +22,8 @@ CHUNK_SIZES = (1, 2, 3, 7, 64, 4096)
 
 def lines_of(chunks: Iterable[bytes], *, limit_bytes: int = MEBIBYTE) -> list[bytes | Oversize]:
     lines = Lines(limit_bytes=limit_bytes)
-    found = [line for chunk in chunks for line in lines.feed(chunk)]
-    return found + lines.end()
+    result = [line for chunk in chunks for line in lines.feed(chunk)]
+    return result + lines.end()
 
 
 def chunked(data: bytes, size: int) -> Iterable[bytes]:
@@ -35,7 +35,7 @@ def seen(events: Iterable[Event]) -> list[tuple[Event, bytes]]:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_recording_cut_in_two_at_every_offset_gives_the_same_lines(name: str) -> None:
+def test_a_recording_cut_in_two_at_every_offset_yields_the_same_lines(name: str) -> None:
     data = recorded(name)
     step = max(1, len(data) // SIZES.split_offsets_bytes)
     for window, first, last in windows(data):
@@ -54,13 +54,13 @@ def windows(data: bytes) -> Iterable[tuple[bytes, int, int]]:
 
 @pytest.mark.parametrize("size", CHUNK_SIZES)
 @pytest.mark.parametrize("name", ["01-happy-text", "11-partial", "12-subagent", "17k-output-text", "05e-bypass"])
-def test_a_recording_in_chunks_of_any_size_gives_the_same_events(name: str, size: int) -> None:
+def test_a_recording_in_chunks_of_any_size_yields_the_same_events(name: str, size: int) -> None:
     data = recorded(name)
     assert seen(decode_stream(chunked(data, size))) == seen(decode_stream([data]))
 
 
 @pytest.mark.parametrize("name", ["01-happy-text", "17k-output-text"])
-def test_a_recording_cut_in_two_at_every_offset_gives_the_same_events_and_bytes(name: str) -> None:
+def test_a_recording_cut_in_two_at_every_offset_yields_the_same_events_and_bytes(name: str) -> None:
     data = recorded(name)
     whole = seen(decode_stream([data]))
     for offset in range(len(data) + 1):
@@ -73,7 +73,7 @@ def test_only_a_newline_ends_a_line() -> None:
         assert lines_of([line + b"\nnext"]) == [line, b"next"]
 
 
-def test_padding_is_taken_off_and_blanks_are_skipped() -> None:
+def test_padding_is_stripped_and_blank_lines_are_skipped() -> None:
     mark = b"\xef\xbb\xbf"
     blank = b"\n\r\n\0\n" + mark + b"\n"
     data = mark + b"one\r\n" + blank + b"\0two\0\0\r\n\r" + mark + b"\0" + mark + b"thr\0ee\n\0" + mark + b"four\r\0\n"
@@ -89,18 +89,18 @@ def test_the_last_line_without_a_newline_counts_once() -> None:
     assert lines.end() == []
 
 
-def test_nothing_comes_from_nothing() -> None:
+def test_no_bytes_are_no_lines() -> None:
     assert lines_of([]) == lines_of([b""]) == lines_of([b"\n\n"]) == []
 
 
 def test_a_line_of_exactly_the_limit_is_kept_and_one_byte_more_is_not() -> None:
     for chunk in (1, 3, 100):
         data = b"x" * 10 + b"\n" + b"y" * 11 + b"\n" + b"z" * 12
-        found = lines_of(chunked(data, chunk), limit_bytes=10)
-        assert found == [b"x" * 10, Oversize(11), Oversize(12)], chunk
+        result = lines_of(chunked(data, chunk), limit_bytes=10)
+        assert result == [b"x" * 10, Oversize(11), Oversize(12)], chunk
 
 
-def test_reading_goes_on_after_a_line_over_the_limit() -> None:
+def test_reading_continues_after_a_line_over_the_limit() -> None:
     data = b'{"type":"keep_alive"}\n' + b"x" * 100 + b'\n{"type":"keep_alive"}\n'
     for size in (*CHUNK_SIZES, len(data)):
         decoder = Decoder(limit_bytes=50)
@@ -143,7 +143,7 @@ PIECES = st.sampled_from(
 
 
 @given(data=st.lists(PIECES).map(b"".join), cuts=st.lists(st.integers(0, 60)), limit=st.integers(1, 40))
-def test_any_cuts_give_the_same_lines(data: bytes, cuts: list[int], limit: int) -> None:
+def test_any_cuts_yield_the_same_lines(data: bytes, cuts: list[int], limit: int) -> None:
     edges = sorted({0, len(data), *(cut for cut in cuts if cut <= len(data))})
     pieces = [data[start:end] for start, end in itertools.pairwise(edges)]
     assert lines_of(pieces, limit_bytes=limit) == lines_of([data], limit_bytes=limit)

@@ -58,14 +58,14 @@ def test_a_number_of_any_size_in_any_place_is_folded_and_shown(kind: str, number
 
 
 @pytest.mark.parametrize("number", ABSURD, ids=lambda number: number[:8])
-def test_an_absurd_figure_counts_as_not_said(number: str) -> None:
+def test_an_implausible_number_counts_as_missing(number: str) -> None:
     read, shown = _carried_through("\n".join((INIT, LINES["result"].replace("@", number))))
     assert [read[name] for name in ("num_turns", "duration_ms", "duration_api_ms", "total_cost_usd")] == [None] * 4
     assert [read[name] for name in ("input_tokens", "output_tokens", "cache_read_input_tokens")] == [0, 0, 0]
     assert "── ✓ finished · 0 tokens in, 0 out" in shown
 
 
-def test_a_limit_that_resets_at_an_absurd_time_has_no_time() -> None:
+def test_an_implausible_reset_time_is_ignored() -> None:
     read, _ = _carried_through(LINES["rate limit"].replace("@", HUGE))
     assert (read["rate_limit_status"], read["resets_at"]) == ("allowed", None)
 

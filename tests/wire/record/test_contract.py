@@ -13,16 +13,16 @@ from tests.parse_cases import differences
 from tests.wire.fixtures.stream_lines import (
     SESSION,
     Line,
-    answered,
+    assistant_line,
     call,
+    encode_lines,
     failed,
     init,
     inspected,
     inspected_bytes,
-    printed,
     result,
-    said,
     text,
+    tool_result_line,
 )
 
 QUIET: dict[str, Any] = {
@@ -38,70 +38,93 @@ MALFORMED = ["malformed stream-json line skipped:"]
 LONG = "rate limit " + "x" * 5000
 
 TRANSPORT: dict[str, tuple[list[Line | str | bytes], dict[str, Any]]] = {
-    "blank lines are skipped": ([init(), "", "   ", "\t", said("a"), "", result("a")], {"output": "a", **QUIET}),
+    "blank lines are skipped": (
+        [init(), "", "   ", "\t", assistant_line("a"), "", result("a")],
+        {"output": "a", **QUIET},
+    ),
     "a bad line is counted and reading goes on": (
-        [init(), '{"type":"assistant","mess', said("b"), result("b")],
+        [init(), '{"type":"assistant","mess', assistant_line("b"), result("b")],
         {"output": "b", "parse_errors": 1, "warnings_prefix": MALFORMED, "degraded": False},
     ),
     "plain text on stdout is counted": (
-        ["[SandboxDebug] starting", init(), "warning: something", said("b"), result("b")],
+        ["[SandboxDebug] starting", init(), "warning: something", assistant_line("b"), result("b")],
         {"output": "b", "parse_errors": 2, "session_id": SESSION, "error": None},
     ),
     "scalars and arrays are ignored without a word": (
-        [init(), "5", '"text"', "null", "true", "[1,2]", '[{"type":"result"}]', said("c"), result("c")],
+        [init(), "5", '"text"', "null", "true", "[1,2]", '[{"type":"result"}]', assistant_line("c"), result("c")],
         {"output": "c", "parse_errors": 0, "unknown_events": 0, **QUIET},
     ),
     "an object without a type is unknown": (
-        [init(), {"no": "type"}, {"type": None}, {"type": 7}, {}, said("d"), result("d")],
+        [init(), {"no": "type"}, {"type": None}, {"type": 7}, {}, assistant_line("d"), result("d")],
         {"output": "d", "unknown_events": 4, "parse_errors": 0, **QUIET},
     ),
     "an unknown type is kept and counted": (
-        [init(), {"type": "conversation_reset"}, {"type": "tool_progress", "x": 1}, said("e"), result("e")],
+        [init(), {"type": "conversation_reset"}, {"type": "tool_progress", "x": 1}, assistant_line("e"), result("e")],
         {"output": "e", "unknown_events": 2, **QUIET},
     ),
     "a rate limit event is no unknown event": (
-        [init(), {"type": "rate_limit_event", "rate_limit_info": {"status": "allowed"}}, said("e"), result("e")],
+        [
+            init(),
+            {"type": "rate_limit_event", "rate_limit_info": {"status": "allowed"}},
+            assistant_line("e"),
+            result("e"),
+        ],
         {"unknown_events": 0, "rate_limit_status": "allowed", **QUIET},
     ),
     "two objects on one line are two events": (
-        [json.dumps(init()) + json.dumps(said("f")), json.dumps(said("g")) + "  " + json.dumps(result("g"))],
+        [
+            json.dumps(init()) + json.dumps(assistant_line("f")),
+            json.dumps(assistant_line("g")) + "  " + json.dumps(result("g")),
+        ],
         {"output": "f\ng", "session_id": SESSION, "parse_errors": 0, **QUIET},
     ),
     "an object glued to broken words costs only the words": (
-        [init(), json.dumps(said("h")) + "oops", result("h")],
+        [init(), json.dumps(assistant_line("h")) + "oops", result("h")],
         {"output": "h", "parse_errors": 1},
     ),
     "a byte order mark does not cost the first line": (
-        [b"\xef\xbb\xbf" + json.dumps(init()).encode(), said("i"), result("i")],
+        [b"\xef\xbb\xbf" + json.dumps(init()).encode(), assistant_line("i"), result("i")],
         {"session_id": SESSION, "parse_errors": 0, **QUIET},
     ),
     "NULs and carriage returns are taken off": (
-        [b"\0\0" + json.dumps(init()).encode() + b"\r", json.dumps(said("j")).encode() + b"\0\r", result("j")],
+        [
+            b"\0\0" + json.dumps(init()).encode() + b"\r",
+            json.dumps(assistant_line("j")).encode() + b"\0\r",
+            result("j"),
+        ],
         {"session_id": SESSION, "output": "j", "parse_errors": 0, **QUIET},
     ),
     "a NUL inside a string is taken out": (
-        [init(), json.dumps(said("abXcd")).encode().replace(b"X", b"\0"), result("k")],
+        [init(), json.dumps(assistant_line("abXcd")).encode().replace(b"X", b"\0"), result("k")],
         {"output": "abcd", "parse_errors": 0},
     ),
-    "an escaped NUL stays": ([init(), said("x\0y"), result("x\0y")], {"output": "x\0y", "final_text": "x\0y"}),
+    "an escaped NUL stays": (
+        [init(), assistant_line("x\0y"), result("x\0y")],
+        {"output": "x\0y", "final_text": "x\0y"},
+    ),
     "line separators of Unicode do not end a line": (
         [
             init(),
-            json.dumps(said("a\u2028b\u2029c\x85d\x0be"), ensure_ascii=False).replace("\\u000b", "\x0b"),
+            json.dumps(assistant_line("a\u2028b\u2029c\x85d\x0be"), ensure_ascii=False).replace("\\u000b", "\x0b"),
             result("l"),
         ],
         {"output": "a\u2028b\u2029c\x85d\x0be", "parse_errors": 0},
     ),
     "a raw control character inside a string does not cost the line": (
-        [init(), json.dumps(said("tabXhere")).replace("X", "\t"), result("m")],
+        [init(), json.dumps(assistant_line("tabXhere")).replace("X", "\t"), result("m")],
         {"output": "tab\there", "parse_errors": 0},
     ),
     "bytes that are not UTF-8 are replaced": (
-        [init(), json.dumps(said("bad XX byte")).encode().replace(b"XX", b"\xff\xfe"), said("after"), result("after")],
+        [
+            init(),
+            json.dumps(assistant_line("bad XX byte")).encode().replace(b"XX", b"\xff\xfe"),
+            assistant_line("after"),
+            result("after"),
+        ],
         {"output": "bad \ufffd\ufffd byte\nafter", "error": None, "parse_errors": 0},
     ),
     "a cut character is replaced": (
-        [init(), json.dumps(said("eX")).encode().replace(b"X", b"\xe2\x82"), result("e")],
+        [init(), json.dumps(assistant_line("eX")).encode().replace(b"X", b"\xe2\x82"), result("e")],
         {"output": "e\ufffd", "parse_errors": 0},
     ),
     "lone surrogates survive": (
@@ -109,31 +132,40 @@ TRANSPORT: dict[str, tuple[list[Line | str | bytes], dict[str, Any]]] = {
         {"output": "\udcb2x\ud83d", "parse_errors": 0},
     ),
     "NaN and infinities do not cost the line": (
-        [init(), said("o"), '{"type":"result","result":"o","num_turns":2,"total_cost_usd":NaN,"duration_ms":Infinity}'],
+        [
+            init(),
+            assistant_line("o"),
+            '{"type":"result","result":"o","num_turns":2,"total_cost_usd":NaN,"duration_ms":Infinity}',
+        ],
         {"output": "o", "final_text": "o", "total_cost_usd": None, "duration_ms": None, "parse_errors": 0},
     ),
     "a number too large for a float does not cost the line": (
-        [init(), said("o"), '{"type":"result","result":"o","num_turns":2,"total_cost_usd":1e400}'],
+        [init(), assistant_line("o"), '{"type":"result","result":"o","num_turns":2,"total_cost_usd":1e400}'],
         {"final_text": "o", "total_cost_usd": None, "parse_errors": 0},
     ),
     "an integer of 5000 digits is a parse error": (
-        [init(), '{"type":"assistant","n":' + "9" * 5000 + "}", said("p"), result("p")],
+        [init(), '{"type":"assistant","n":' + "9" * 5000 + "}", assistant_line("p"), result("p")],
         {"output": "p", "parse_errors": 1, "warnings_prefix": MALFORMED},
     ),
     "an integer of 5000 digits in an unused field is a parse error too": (
-        [init(), json.dumps(said("lost"))[:-1] + ',"n":[' + "1" * 5000 + "]}", said("p"), result("p")],
+        [
+            init(),
+            json.dumps(assistant_line("lost"))[:-1] + ',"n":[' + "1" * 5000 + "]}",
+            assistant_line("p"),
+            result("p"),
+        ],
         {"output": "p", "parse_errors": 1},
     ),
     "5000 digits in a string are a string": (
-        [init(), said("1" * 5000), result("p")],
+        [init(), assistant_line("1" * 5000), result("p")],
         {"output": "1" * 5000, "parse_errors": 0},
     ),
     "an integer of 2 to the 70 is an integer": (
-        [init(), said("q"), result("q", usage={"input_tokens": 2**70, "output_tokens": 1})],
+        [init(), assistant_line("q"), result("q", usage={"input_tokens": 2**70, "output_tokens": 1})],
         {"input_tokens": 2**70, "output_tokens": 1, "parse_errors": 0},
     ),
     "nesting of 100000 is a parse error": (
-        [init(), '{"type":"user","x":' + "[" * 100_000 + "]" * 100_000 + "}", said("r"), result("r")],
+        [init(), '{"type":"user","x":' + "[" * 100_000 + "]" * 100_000 + "}", assistant_line("r"), result("r")],
         {"output": "r", "parse_errors": 1},
     ),
     "nesting of 100000 inside a tool's input is a parse error": (
@@ -144,7 +176,7 @@ TRANSPORT: dict[str, tuple[list[Line | str | bytes], dict[str, Any]]] = {
             + "1"
             + "}" * 100_000
             + "}]}}",
-            said("r"),
+            assistant_line("r"),
             result("r"),
         ],
         {"output": "r", "parse_errors": 1},
@@ -153,38 +185,53 @@ TRANSPORT: dict[str, tuple[list[Line | str | bytes], dict[str, Any]]] = {
         [init(), '{"type":"result","result":"old","result":"new","num_turns":2}'],
         {"final_text": "new"},
     ),
-    "a trailing comma is a parse error": ([init(), '{"type":"user",}', said("s"), result("s")], {"parse_errors": 1}),
+    "a trailing comma is a parse error": (
+        [init(), '{"type":"user",}', assistant_line("s"), result("s")],
+        {"parse_errors": 1},
+    ),
     "an empty stream has no answer": (
         [],
         {"output": "", "final_text": "", "error": None, "run_error": True, "warnings_prefix": NO_RESULT},
     ),
-    "a line of 2 MB is a line": ([init(), said("y" * 2_000_000), result("y")], {"output": "y" * 2_000_000, **QUIET}),
+    "a line of 2 MB is a line": (
+        [init(), assistant_line("y" * 2_000_000), result("y")],
+        {"output": "y" * 2_000_000, **QUIET},
+    ),
 }
 
 BLOCKS: dict[str, tuple[list[Line | str | bytes], dict[str, Any]]] = {
-    "text blocks are joined by newlines": ([init(), said("a", "b"), said("c"), result("c")], {"output": "a\nb\nc"}),
+    "text blocks are joined by newlines": (
+        [init(), assistant_line("a", "b"), assistant_line("c"), result("c")],
+        {"output": "a\nb\nc"},
+    ),
     "a text block without text is an empty text": (
-        [init(), said({"type": "text"}, "z"), result("z")],
+        [init(), assistant_line({"type": "text"}, "z"), result("z")],
         {"output": "\nz", "final_text": "z"},
     ),
     "a text that is no string is an empty text": (
-        [init(), said(text(None), text(5), text(["x"]), "z"), result("z")],
+        [init(), assistant_line(text(None), text(5), text(["x"]), "z"), result("z")],
         {"output": "\n\n\nz", "parse_errors": 0},
     ),
     "other blocks are not output": (
         [
             init(),
-            said({"type": "thinking", "thinking": "hm"}, call("Bash"), {"type": "server_tool_use", "id": "s"}, "z"),
+            assistant_line(
+                {"type": "thinking", "thinking": "hm"}, call("Bash"), {"type": "server_tool_use", "id": "s"}, "z"
+            ),
             result("z"),
         ],
         {"output": "z", "tool_uses": 1, **QUIET},
     ),
     "blocks that are no objects cost only themselves": (
-        [init(), said(text("a"), 7, None, [], {"type": 3}, {}, "b"), result("b")],
+        [init(), assistant_line(text("a"), 7, None, [], {"type": 3}, {}, "b"), result("b")],
         {"output": "a\nb", "parse_errors": 0},
     ),
     "an unknown block does not cost its neighbours": (
-        [init(), said("a", {"type": "image", "source": {"data": "x"}}, {"type": "document"}, "b"), result("b")],
+        [
+            init(),
+            assistant_line("a", {"type": "image", "source": {"data": "x"}}, {"type": "document"}, "b"),
+            result("b"),
+        ],
         {"output": "a\nb"},
     ),
     "a message that is missing or of another type is skipped": (
@@ -194,7 +241,7 @@ BLOCKS: dict[str, tuple[list[Line | str | bytes], dict[str, Any]]] = {
             {"type": "assistant", "message": None},
             {"type": "assistant", "message": "words"},
             {"type": "assistant", "message": ["x"]},
-            said("ok"),
+            assistant_line("ok"),
             result("ok"),
         ],
         {"output": "ok", "parse_errors": 0, **QUIET},
@@ -202,25 +249,25 @@ BLOCKS: dict[str, tuple[list[Line | str | bytes], dict[str, Any]]] = {
     "content that is no list is skipped": (
         [
             init(),
-            said("a", content="plain"),
-            said(content=None),
-            said(content={"type": "text"}),
-            said("b"),
+            assistant_line("a", content="plain"),
+            assistant_line(content=None),
+            assistant_line(content={"type": "text"}),
+            assistant_line("b"),
             result("b"),
         ],
         {"output": "b", "parse_errors": 0},
     ),
     "a bad id or usage does not cost the text": (
-        [init(), said("a", id=5, usage="none", model=[]), result("a")],
+        [init(), assistant_line("a", id=5, usage="none", model=[]), result("a")],
         {"output": "a", "parse_errors": 0},
     ),
     "tool calls and results are counted, several on one line too": (
         [
             init(),
-            said(call("Bash", "t1"), call("Read", "t2")),
-            answered("t1"),
-            answered("t2", [text("x")], is_error=True),
-            said("z"),
+            assistant_line(call("Bash", "t1"), call("Read", "t2")),
+            tool_result_line("t1"),
+            tool_result_line("t2", [text("x")], is_error=True),
+            assistant_line("z"),
             result("z"),
         ],
         {"tool_uses": 2, "tool_results": 2, "tool_errors": 1},
@@ -228,23 +275,28 @@ BLOCKS: dict[str, tuple[list[Line | str | bytes], dict[str, Any]]] = {
     "text of sub-agents is output and not main thread text": (
         [
             init(),
-            said(call("Task", "t1")),
-            said("inner", parent="t1", id="msg_2"),
-            answered("t1"),
-            said("outer", id="msg_3"),
+            assistant_line(call("Task", "t1")),
+            assistant_line("inner", parent="t1", id="msg_2"),
+            tool_result_line("t1"),
+            assistant_line("outer", id="msg_3"),
             result("outer"),
         ],
         {"output": "inner\nouter", "main_thread_text": "outer", "final_text": "outer"},
     ),
     "a user's words are not output": (
-        [init(), {"type": "user", "message": {"role": "user", "content": [text("question")]}}, said("a"), result("a")],
+        [
+            init(),
+            {"type": "user", "message": {"role": "user", "content": [text("question")]}},
+            assistant_line("a"),
+            result("a"),
+        ],
         {"output": "a", "tool_results": 0},
     ),
     "pieces of an answer under way are not output": (
         [
             init(),
             {"type": "stream_event", "event": {"type": "content_block_delta", "delta": {"text": "par"}}},
-            said("partial"),
+            assistant_line("partial"),
             result("partial"),
         ],
         {"output": "partial"},
@@ -256,7 +308,7 @@ INIT: dict[str, tuple[list[Line | str | bytes], dict[str, Any]]] = {
         [
             init(apiKeySource="claude.ai", claude_code_version="2.1.9", permissionMode="plan"),
             init(session_id="other", apiKeySource="ANTHROPIC_API_KEY", model="m2", claude_code_version="3"),
-            said("a"),
+            assistant_line("a"),
             result("a"),
         ],
         {
@@ -270,32 +322,41 @@ INIT: dict[str, tuple[list[Line | str | bytes], dict[str, Any]]] = {
         },
     ),
     "the first init holds although it has no key source": (
-        [init(), init(apiKeySource="ANTHROPIC_API_KEY"), said("a"), result("a")],
+        [init(), init(apiKeySource="ANTHROPIC_API_KEY"), assistant_line("a"), result("a")],
         {"api_key_source": None},
     ),
     "a key source that is no string is left out": (
-        [init(apiKeySource=42), init(apiKeySource="late"), said("a"), result("a")],
+        [init(apiKeySource=42), init(apiKeySource="late"), assistant_line("a"), result("a")],
         {"api_key_source": None, "session_id": SESSION},
     ),
     "a hook before the init is no init": (
-        [{"type": "system", "subtype": "hook_started", "session_id": "x"}, init(), said("a"), result("a")],
+        [{"type": "system", "subtype": "hook_started", "session_id": "x"}, init(), assistant_line("a"), result("a")],
         {"session_id": SESSION, "unknown_events": 0},
     ),
     "other system events change nothing": (
-        [{"type": "system"}, {"type": "system", "subtype": 5}, {"type": "system", "subtype": "new"}, init(), said("a")],
+        [
+            {"type": "system"},
+            {"type": "system", "subtype": 5},
+            {"type": "system", "subtype": "new"},
+            init(),
+            assistant_line("a"),
+        ],
         {"session_id": SESSION, "output": "a", "unknown_events": 0},
     ),
     "tools of a wrong type are left out, the session is not": (
-        [init(tools="Bash", cwd=5), said("a"), result("a")],
+        [init(tools="Bash", cwd=5), assistant_line("a"), result("a")],
         {"tools": None, "cwd": None, "session_id": SESSION},
     ),
-    "without an init the result names the session": ([said("a"), result("a", session_id="r")], {"session_id": "r"}),
+    "without an init the result names the session": (
+        [assistant_line("a"), result("a", session_id="r")],
+        {"session_id": "r"},
+    ),
     "retries are counted": (
         [
             init(),
             {"type": "system", "subtype": "api_retry", "attempt": 1, "error_status": 529},
             {"type": "system", "subtype": "api_retry", "attempt": "x"},
-            said("a"),
+            assistant_line("a"),
             result("a"),
         ],
         {"api_retries": 2, **QUIET},
@@ -304,7 +365,7 @@ INIT: dict[str, tuple[list[Line | str | bytes], dict[str, Any]]] = {
 
 RESULTS: dict[str, tuple[list[Line | str | bytes], dict[str, Any]]] = {
     "the result is the final text": (
-        [init(), said("first"), said("last", id="m2"), result("last")],
+        [init(), assistant_line("first"), assistant_line("last", id="m2"), result("last")],
         {"output": "first\nlast", "final_text": "last", "degraded": False, **QUIET},
     ),
     "a result with nothing said before it is an answer": (
@@ -312,23 +373,27 @@ RESULTS: dict[str, tuple[list[Line | str | bytes], dict[str, Any]]] = {
         {"output": "", "final_text": "only here", "error": None, "run_error": False, "degraded": False},
     ),
     "a result given as a message object is text": (
-        [init(), said("x"), result({"role": "assistant", "content": [text("a"), text("b"), {"type": "image"}]})],
+        [
+            init(),
+            assistant_line("x"),
+            result({"role": "assistant", "content": [text("a"), text("b"), {"type": "image"}]}),
+        ],
         {"final_text": "ab"},
     ),
     "an empty result falls back to the stream and says so": (
-        [init(), said("streamed"), result("")],
+        [init(), assistant_line("streamed"), result("")],
         {"final_text": "streamed", "degraded": True, "error": None, "run_error": False},
     ),
     "a result that is no text falls back to the stream": (
-        [init(), said("streamed"), result(17)],
+        [init(), assistant_line("streamed"), result(17)],
         {"final_text": "streamed", "degraded": True},
     ),
     "the fallback leaves sub-agents out": (
-        [init(), said("inner", parent="t1"), said("outer", id="m2"), result("")],
+        [init(), assistant_line("inner", parent="t1"), assistant_line("outer", id="m2"), result("")],
         {"final_text": "outer", "output": "inner\nouter", "degraded": True},
     ),
     "a result that is only the beginning of the answer gives way to it": (
-        [init(), said("The whole answer."), result("The whole")],
+        [init(), assistant_line("The whole answer."), result("The whole")],
         {"final_text": "The whole answer.", "degraded": False},
     ),
     "an empty result and no text is no answer": (
@@ -344,7 +409,7 @@ RESULTS: dict[str, tuple[list[Line | str | bytes], dict[str, Any]]] = {
         {"structured_output": {"n": 1}, "run_error": False},
     ),
     "no result but text is degraded": (
-        [init(), said("partial")],
+        [init(), assistant_line("partial")],
         {
             "final_text": "partial",
             "degraded": True,
@@ -363,41 +428,51 @@ RESULTS: dict[str, tuple[list[Line | str | bytes], dict[str, Any]]] = {
         {"error": None, "run_error": True, "succeeded": False, "warnings_prefix": NO_RESULT},
     ),
     "a result cut off by the end of the stream is no result": (
-        [init(), said("partial"), json.dumps(result("partial"))[:-9]],
+        [init(), assistant_line("partial"), json.dumps(result("partial"))[:-9]],
         {"degraded": True, "parse_errors": 1, "final_text": "partial"},
     ),
     "an error without is_error being true is no error": (
-        [init(), said("a"), result("a", is_error=...)],
+        [init(), assistant_line("a"), result("a", is_error=...)],
         {"output": "a", **QUIET},
     ),
-    "is_error as a string is no error": ([init(), said("a"), result("a", is_error="true")], {"output": "a", **QUIET}),
-    "is_error as 1 is no error": ([init(), said("a"), result("a", is_error=1)], {"output": "a", **QUIET}),
-    "is_error as null is no error": ([init(), said("a"), result("a", is_error=None)], {"output": "a", **QUIET}),
+    "is_error as a string is no error": (
+        [init(), assistant_line("a"), result("a", is_error="true")],
+        {"output": "a", **QUIET},
+    ),
+    "is_error as 1 is no error": ([init(), assistant_line("a"), result("a", is_error=1)], {"output": "a", **QUIET}),
+    "is_error as null is no error": (
+        [init(), assistant_line("a"), result("a", is_error=None)],
+        {"output": "a", **QUIET},
+    ),
     "an error subtype without is_error is no error": (
-        [init(), said("a"), result("a", subtype="error_during_execution", is_error=False)],
+        [init(), assistant_line("a"), result("a", subtype="error_during_execution", is_error=False)],
         {"error": None, "result_subtype": "error_during_execution"},
     ),
     "an error then a benign result without a turn of its own: the error stays, the last usage counts": (
-        [init(), said("a"), failed("429"), result("a", usage={"input_tokens": 7, "output_tokens": 8})],
+        [init(), assistant_line("a"), failed("429"), result("a", usage={"input_tokens": 7, "output_tokens": 8})],
         {"error": "429", "error_category": "rate_limit", "input_tokens": 7, "output_tokens": 8, "num_turns": 2},
     ),
     "an error in one turn and success in the next is a success": (
-        [init(), said("a"), failed("interrupted"), init(), said("b", id="m2"), result("b")],
+        [init(), assistant_line("a"), failed("interrupted"), init(), assistant_line("b", id="m2"), result("b")],
         {"error": None, "run_error": False, "final_text": "b"},
     ),
     "turns add up, cost does not": (
         [
             init(),
-            said("a"),
+            assistant_line("a"),
             result("a", total_cost_usd=0.01, num_turns=1, duration_ms=5),
             init(),
-            said("b", id="m2"),
+            assistant_line("b", id="m2"),
             result("b", total_cost_usd=0.03, num_turns=3, duration_ms=6),
         ],
         {"num_turns": 4, "duration_ms": 11, "total_cost_usd": 0.03, "input_tokens": 200, "output_tokens": 40},
     ),
     "permission denials fail the run, and are as sent": (
-        [init(), said("cannot"), result("cannot", permission_denials=[{"tool_name": "Bash"}, {"tool_name": "Write"}])],
+        [
+            init(),
+            assistant_line("cannot"),
+            result("cannot", permission_denials=[{"tool_name": "Bash"}, {"tool_name": "Write"}]),
+        ],
         {
             "permission_denials": ["Bash", "Write"],
             "error": None,
@@ -406,13 +481,16 @@ RESULTS: dict[str, tuple[list[Line | str | bytes], dict[str, Any]]] = {
             "output": "cannot",
         },
     ),
-    "denials of a wrong type are none": ([init(), said("a"), result("a", permission_denials="no")], {**QUIET}),
+    "denials of a wrong type are none": (
+        [init(), assistant_line("a"), result("a", permission_denials="no")],
+        {**QUIET},
+    ),
     "structured output is kept as sent": (
-        [init(), said("a"), result("{}", structured_output={"list": [1, None, "x"]})],
+        [init(), assistant_line("a"), result("{}", structured_output={"list": [1, None, "x"]})],
         {"structured_output": {"list": [1, None, "x"]}},
     ),
     "structured output that JSON cannot say is null where it cannot": (
-        [init(), said("a"), '{"type":"result","result":"a","structured_output":{"x":NaN,"y":1}}'],
+        [init(), assistant_line("a"), '{"type":"result","result":"a","structured_output":{"x":NaN,"y":1}}'],
         {"structured_output": {"x": None, "y": 1}},
     ),
 }
@@ -495,34 +573,36 @@ def test_results(claim: str) -> None:
 def test_usage(claim: str) -> None:
     usage, (input_tokens, output_tokens) = USAGE[claim]
     expected = {"input_tokens": input_tokens, "output_tokens": output_tokens, **QUIET}
-    assert_agrees([init(), said("a"), result("a", usage=usage)], expected)
+    assert_agrees([init(), assistant_line("a"), result("a", usage=usage)], expected)
 
 
 def test_a_result_without_usage_has_no_tokens() -> None:
-    assert_agrees([init(), said("a"), result("a", usage=...)], {"input_tokens": 0, "output_tokens": 0, **QUIET})
+    assert_agrees(
+        [init(), assistant_line("a"), result("a", usage=...)], {"input_tokens": 0, "output_tokens": 0, **QUIET}
+    )
 
 
 @pytest.mark.parametrize("claim", ERRORS)
 def test_errors(claim: str) -> None:
-    line, words, category = ERRORS[claim]
-    expected = {"error": words, "error_category": category, "run_error": True, "succeeded_cleanly": False}
+    line, message, category = ERRORS[claim]
+    expected = {"error": message, "error_category": category, "run_error": True, "succeeded_cleanly": False}
     assert_agrees([init(), line], expected)
 
 
-def test_a_long_error_is_cut_at_4096_characters_and_judged_by_what_is_left() -> None:
+def test_a_long_error_is_cut_at_4096_characters_and_classified_by_the_rest() -> None:
     expected = {"error": LONG[:4096] + " ... (truncated)", "error_category": "rate_limit"}
     assert_agrees([init(), failed(LONG)], expected)
     assert_agrees([init(), failed("x" * 4096 + "429")], {"error_category": "api"})
     assert_agrees([init(), failed("x" * 4096)], {"error": "x" * 4096})
 
 
-def test_a_notice_of_the_program_wins_over_the_words_and_is_no_answer() -> None:
-    notice = said("Invalid API key", error="authentication_failed", model="<synthetic>")
+def test_a_notice_of_the_program_wins_over_the_text_and_is_not_an_answer() -> None:
+    notice = assistant_line("Invalid API key", error="authentication_failed", model="<synthetic>")
     expected = {"error": "Invalid API key", "error_category": "auth", "output": "", "main_thread_text": ""}
     assert_agrees([init(), notice, failed("Invalid API key")], expected)
 
 
-def test_the_moment_of_a_reset_is_read_from_the_words_and_from_the_event() -> None:
+def test_the_reset_time_is_read_from_the_text_and_from_the_event() -> None:
     assert_agrees([init(), failed("usage limit reached|1771606800000")], {"resets_at": 1771606800})
     info = {"status": "rejected", "resetsAt": 1771606800, "rateLimitType": "five_hour"}
     event = {"type": "rate_limit_event", "rate_limit_info": info}
@@ -532,7 +612,7 @@ def test_the_moment_of_a_reset_is_read_from_the_words_and_from_the_event() -> No
 
 # The two advisory heuristics.
 
-ASKED = [init(), said("Which city?", stop_reason="end_turn"), result("Which city?", num_turns=1)]
+ASKED = [init(), assistant_line("Which city?", stop_reason="end_turn"), result("Which city?", num_turns=1)]
 INTERACTIVE = {
     "error": None,
     "error_category": "interactive",
@@ -551,101 +631,164 @@ LEFT = {
 HEURISTICS: dict[str, tuple[list[Line | str | bytes], dict[str, Any]]] = {
     "a question ends the only turn": ([*ASKED], INTERACTIVE),
     "blanks after the question mark": (
-        [init(), said("Which? \n", stop_reason="end_turn"), result("Which?", num_turns=1)],
+        [init(), assistant_line("Which? \n", stop_reason="end_turn"), result("Which?", num_turns=1)],
         INTERACTIVE,
     ),
     "real streams name the stop reason on the result": (
-        [init(), said("Which city?"), result("Which city?", num_turns=1, stop_reason="end_turn")],
+        [init(), assistant_line("Which city?"), result("Which city?", num_turns=1, stop_reason="end_turn")],
         INTERACTIVE,
     ),
     "the tool that asks": (
-        [init(), said("Let me ask", call("AskUserQuestion"), stop_reason="end_turn"), result("Let", num_turns=1)],
+        [
+            init(),
+            assistant_line("Let me ask", call("AskUserQuestion"), stop_reason="end_turn"),
+            result("Let", num_turns=1),
+        ],
         INTERACTIVE,
     ),
     "the tool that asks, on a line of its own": (
-        [init(), said("Let me ask"), said(call("AskUserQuestion")), result("L", num_turns=1, stop_reason="end_turn")],
+        [
+            init(),
+            assistant_line("Let me ask"),
+            assistant_line(call("AskUserQuestion")),
+            result("L", num_turns=1, stop_reason="end_turn"),
+        ],
         INTERACTIVE,
     ),
-    "two turns": ([init(), said("Which?", stop_reason="end_turn"), result("Which?", num_turns=2)], QUIET),
-    "turns not named": ([init(), said("Which?", stop_reason="end_turn"), result("Which?", num_turns=...)], QUIET),
-    "turns as a string": ([init(), said("Which?", stop_reason="end_turn"), result("Which?", num_turns="1")], QUIET),
-    "another stop reason": ([init(), said("Which?", stop_reason="max_tokens"), result("Which?", num_turns=1)], QUIET),
-    "no stop reason at all": ([init(), said("Which?"), result("Which?", num_turns=1)], QUIET),
-    "no question": ([init(), said("Done.", stop_reason="end_turn"), result("Done.", num_turns=1)], QUIET),
+    "two turns": ([init(), assistant_line("Which?", stop_reason="end_turn"), result("Which?", num_turns=2)], QUIET),
+    "turns not named": (
+        [init(), assistant_line("Which?", stop_reason="end_turn"), result("Which?", num_turns=...)],
+        QUIET,
+    ),
+    "turns as a string": (
+        [init(), assistant_line("Which?", stop_reason="end_turn"), result("Which?", num_turns="1")],
+        QUIET,
+    ),
+    "another stop reason": (
+        [init(), assistant_line("Which?", stop_reason="max_tokens"), result("Which?", num_turns=1)],
+        QUIET,
+    ),
+    "no stop reason at all": ([init(), assistant_line("Which?"), result("Which?", num_turns=1)], QUIET),
+    "no question": ([init(), assistant_line("Done.", stop_reason="end_turn"), result("Done.", num_turns=1)], QUIET),
     "a question before the last word": (
-        [init(), said("Why? Because.", stop_reason="end_turn"), result("Why? Because.", num_turns=1)],
+        [init(), assistant_line("Why? Because.", stop_reason="end_turn"), result("Why? Because.", num_turns=1)],
         QUIET,
     ),
     "without a result nothing is guessed": (
-        [init(), said("Which city?", stop_reason="end_turn")],
+        [init(), assistant_line("Which city?", stop_reason="end_turn")],
         {"error_category": None, "warnings_prefix": NO_RESULT},
     ),
     "an error wins over a question": (
-        [init(), said("Which?", stop_reason="end_turn"), failed("429", num_turns=1)],
+        [init(), assistant_line("Which?", stop_reason="end_turn"), failed("429", num_turns=1)],
         {"error_category": "rate_limit"},
     ),
     "a question wins over background work": (
         [
             init(),
-            said(call("Task", "t1", **BACKGROUND)),
-            said("Still waiting on it. Shall I go on?", stop_reason="end_turn"),
+            assistant_line(call("Task", "t1", **BACKGROUND)),
+            assistant_line("Still waiting on it. Shall I go on?", stop_reason="end_turn"),
             result("x", num_turns=1),
         ],
         INTERACTIVE,
     ),
     "background work and words of waiting": (
-        [init(), said(call("Task", "t1", **BACKGROUND)), said("Still WAITING ON it."), result("x", num_turns=9)],
+        [
+            init(),
+            assistant_line(call("Task", "t1", **BACKGROUND)),
+            assistant_line("Still WAITING ON it."),
+            result("x", num_turns=9),
+        ],
         LEFT,
     ),
     "background work and too few turns": (
         [
             init(),
-            said(call("Task", "t1", **BACKGROUND), call("Task", "t2", **BACKGROUND)),
-            said("Done."),
+            assistant_line(call("Task", "t1", **BACKGROUND), call("Task", "t2", **BACKGROUND)),
+            assistant_line("Done."),
             result("x", num_turns=3),
         ],
         LEFT,
     ),
     "the tool by its other name": (
-        [init(), said(call("Agent", "t1", **BACKGROUND)), said("It runs in the background."), result("x", num_turns=9)],
+        [
+            init(),
+            assistant_line(call("Agent", "t1", **BACKGROUND)),
+            assistant_line("It runs in the background."),
+            result("x", num_turns=9),
+        ],
         LEFT,
     ),
     "enough turns and no such words": (
-        [init(), said(call("Task", "t1", **BACKGROUND)), said("All done."), result("All done.", num_turns=3)],
+        [
+            init(),
+            assistant_line(call("Task", "t1", **BACKGROUND)),
+            assistant_line("All done."),
+            result("All done.", num_turns=3),
+        ],
         QUIET,
     ),
     "run_in_background as a word is no launch": (
-        [init(), said(call("Task", run_in_background="true")), said("in progress"), result("x", num_turns=1)],
+        [
+            init(),
+            assistant_line(call("Task", run_in_background="true")),
+            assistant_line("in progress"),
+            result("x", num_turns=1),
+        ],
         QUIET,
     ),
     "run_in_background as 1 is no launch": (
-        [init(), said(call("Task", run_in_background=1)), said("in progress"), result("x", num_turns=1)],
+        [
+            init(),
+            assistant_line(call("Task", run_in_background=1)),
+            assistant_line("in progress"),
+            result("x", num_turns=1),
+        ],
         QUIET,
     ),
     "a task in the foreground is no launch": (
-        [init(), said(call("Task", run_in_background=False)), said("in progress"), result("x", num_turns=1)],
+        [
+            init(),
+            assistant_line(call("Task", run_in_background=False)),
+            assistant_line("in progress"),
+            result("x", num_turns=1),
+        ],
         QUIET,
     ),
     "a command in the background is no launch": (
-        [init(), said(call("Bash", run_in_background=True)), said("in progress"), result("x", num_turns=1)],
+        [
+            init(),
+            assistant_line(call("Bash", run_in_background=True)),
+            assistant_line("in progress"),
+            result("x", num_turns=1),
+        ],
         QUIET,
     ),
     "half a word is not waiting": (
-        [init(), said(call("Task", "t1", **BACKGROUND)), said("discontinuing it"), result("x", num_turns=9)],
+        [
+            init(),
+            assistant_line(call("Task", "t1", **BACKGROUND)),
+            assistant_line("discontinuing it"),
+            result("x", num_turns=9),
+        ],
         QUIET,
     ),
     "work that was seen to end was not left behind": (
         [
             init(),
-            said(call("Agent", "t1", **BACKGROUND)),
+            assistant_line(call("Agent", "t1", **BACKGROUND)),
             {"type": "system", "subtype": "task_notification", "tool_use_id": "t1", "status": "completed"},
-            said("It ran in the background."),
+            assistant_line("It ran in the background."),
             result("x", num_turns=2),
         ],
         QUIET,
     ),
     "an error wins over background work": (
-        [init(), said(call("Task", "t1", **BACKGROUND)), said("waiting on it"), failed("boom", num_turns=1)],
+        [
+            init(),
+            assistant_line(call("Task", "t1", **BACKGROUND)),
+            assistant_line("waiting on it"),
+            failed("boom", num_turns=1),
+        ],
         {"error": "boom", "error_category": "api"},
     ),
 }
@@ -664,7 +807,7 @@ def test_the_heuristics_can_be_switched_off(claim: str) -> None:
     assert_agrees(lines, QUIET, rules=Rules(hang_heuristic=False))
 
 
-def test_background_work_is_no_doubt_where_nothing_may_run_in_the_background() -> None:
+def test_background_work_is_not_doubted_if_background_work_is_off() -> None:
     lines, _ = HEURISTICS["background work and too few turns"]
     assert_agrees(lines, QUIET, rules=Rules(background_heuristic=False))
     assert_agrees([*ASKED], INTERACTIVE, rules=Rules(background_heuristic=False))
@@ -672,7 +815,7 @@ def test_background_work_is_no_doubt_where_nothing_may_run_in_the_background() -
 
 # How the process ended.
 
-GOOD = [init(), said("ok"), result("ok")]
+GOOD = [init(), assistant_line("ok"), result("ok")]
 
 ENDINGS: dict[str, tuple[list[Line | str | bytes], Ending, dict[str, Any]]] = {
     "stderr of a failed process is the error": (
@@ -702,7 +845,7 @@ ENDINGS: dict[str, tuple[list[Line | str | bytes], Ending, dict[str, Any]]] = {
         {"error": None, "run_error": False, "succeeded": False, "warnings_prefix": ["exit code 1"], "exit_code": 1},
     ),
     "a failed process without a word and without a result fails the run": (
-        [init(), said("half")],
+        [init(), assistant_line("half")],
         Ending(exit_code=143),
         {"error": None, "run_error": True, "degraded": True, "error_category": "process", "final_text": "half"},
     ),
@@ -717,7 +860,7 @@ ENDINGS: dict[str, tuple[list[Line | str | bytes], Ending, dict[str, Any]]] = {
         {"error": "e" * 4096 + " ... (truncated)"},
     ),
     "a time-out keeps the text": (
-        [init(), said("so far")],
+        [init(), assistant_line("so far")],
         Ending(exit_code=-9, timed_out=True),
         {
             "error": "timeout",
@@ -774,17 +917,17 @@ def test_endings(claim: str) -> None:
 # Two policies over one record.
 
 
-def test_the_lenient_policy_names_no_category_where_only_the_harness_sees_a_failure() -> None:
+def test_the_lenient_policy_has_no_category_for_a_failure_of_the_harness_policy() -> None:
     lenient = Rules(policy=Policy.LENIENT)
     assert_agrees([init()], {"error": None, "error_category": None, "warnings_prefix": NO_RESULT}, rules=lenient)
     assert_agrees([init()], {"error": None, "error_category": "parse", "run_error": True})
-    denied = [init(), said("no"), result("no", permission_denials=[{"tool_name": "Bash"}])]
+    denied = [init(), assistant_line("no"), result("no", permission_denials=[{"tool_name": "Bash"}])]
     assert_agrees(denied, {"error": None, "error_category": None, "succeeded_cleanly": True}, rules=lenient)
     assert_agrees(denied, {"error": None, "error_category": "permission", "succeeded_cleanly": False})
 
 
 def test_denials_need_not_fail_a_run() -> None:
-    denied = [init(), said("no"), result("no", permission_denials=[{"tool_name": "Bash"}])]
+    denied = [init(), assistant_line("no"), result("no", permission_denials=[{"tool_name": "Bash"}])]
     expected = {**QUIET, "permission_denials": ["Bash"]}
     assert_agrees(denied, expected, rules=Rules(denials_fail=False))
 
@@ -799,10 +942,10 @@ def usage(input_tokens: int, output_tokens: int) -> Line:
 def test_usage_that_is_repeated_for_each_block_of_a_message_counts_once() -> None:
     lines = [
         init(),
-        said("a", id="m1", usage=usage(10, 1)),
-        said(call("Bash"), id="m1", usage=usage(10, 5)),
-        answered(),
-        said("b", id="m2", usage=usage(20, 2)),
+        assistant_line("a", id="m1", usage=usage(10, 1)),
+        assistant_line(call("Bash"), id="m1", usage=usage(10, 5)),
+        tool_result_line(),
+        assistant_line("b", id="m2", usage=usage(20, 2)),
         result("b", usage=...),
     ]
     assert_agrees(lines, {"usage_estimate": usage(30, 7), "input_tokens": 0})
@@ -811,22 +954,24 @@ def test_usage_that_is_repeated_for_each_block_of_a_message_counts_once() -> Non
 def test_usage_of_parallel_sub_agents_counts_once_for_each_message() -> None:
     lines = [
         init(),
-        said("x", parent="t1", id="s1", usage=usage(1, 1)),
-        said("y", parent="t2", id="s2", usage=usage(2, 2)),
-        said("x", parent="t1", id="s1", usage=usage(1, 3)),
-        answered("t1"),
-        said("y", parent="t2", id="s3", usage=usage(4, 4)),
+        assistant_line("x", parent="t1", id="s1", usage=usage(1, 1)),
+        assistant_line("y", parent="t2", id="s2", usage=usage(2, 2)),
+        assistant_line("x", parent="t1", id="s1", usage=usage(1, 3)),
+        tool_result_line("t1"),
+        assistant_line("y", parent="t2", id="s3", usage=usage(4, 4)),
     ]
     assert_agrees(lines, {"usage_estimate": usage(7, 9)})
 
 
-def test_messages_without_an_id_are_messages_of_their_own() -> None:
-    lines = [init(), said("a", id=None, usage=usage(1, 1)), said("b", id=None, usage=usage(2, 2))]
+def test_messages_without_an_id_are_separate_messages() -> None:
+    lines = [init(), assistant_line("a", id=None, usage=usage(1, 1)), assistant_line("b", id=None, usage=usage(2, 2))]
     assert_agrees(lines, {"usage_estimate": usage(3, 3)})
 
 
-def test_there_is_no_estimate_where_the_result_names_the_tokens() -> None:
-    assert_agrees([init(), said("a", usage=usage(1, 1)), result("a")], {"usage_estimate": None, "input_tokens": 100})
+def test_there_is_no_estimate_if_the_result_has_the_tokens() -> None:
+    assert_agrees(
+        [init(), assistant_line("a", usage=usage(1, 1)), result("a")], {"usage_estimate": None, "input_tokens": 100}
+    )
 
 
 def test_the_first_malformed_lines_are_quoted_and_the_rest_counted() -> None:
@@ -836,4 +981,4 @@ def test_the_first_malformed_lines_are_quoted_and_the_rest_counted() -> None:
 
 
 def test_the_last_line_needs_no_newline() -> None:
-    assert inspected_bytes(printed(GOOD).removesuffix(b"\n")) == inspected(GOOD)
+    assert inspected_bytes(encode_lines(GOOD).removesuffix(b"\n")) == inspected(GOOD)

@@ -55,7 +55,7 @@ def utc(day: int, hour: int, minute: int = 0, month: int = 11) -> datetime:
         ("limit resets at 2026-11-15 18:00", utc(15, 17)),
     ],
 )  # fmt: skip
-def test_every_form_is_understood(text: str, moment: datetime) -> None:
+def test_every_known_form_is_parsed(text: str, moment: datetime) -> None:
     assert reset_time(text, now=NOW, local=BERLIN) == moment
 
 
@@ -76,22 +76,22 @@ def test_every_form_is_understood(text: str, moment: datetime) -> None:
         "try again in 900 days",
     ],
 )
-def test_what_names_no_moment_to_come_is_not_guessed(text: str | None) -> None:
+def test_a_text_without_a_future_time_has_no_reset_time(text: str | None) -> None:
     assert reset_time(text, now=NOW, local=BERLIN) is None
 
 
-def test_a_moment_that_has_just_come_is_not_that_of_the_next_day() -> None:
+def test_a_time_that_has_just_passed_is_not_that_of_the_next_day() -> None:
     assert reset_time("resets 12:30pm (UTC)", now=NOW) is None
     assert reset_time("resets 12:00pm (UTC)", now=NOW) is None
     assert reset_time("resets 11:15am (UTC)", now=NOW) == utc(16, 11, 15)
 
 
-def test_a_zone_that_nobody_knows_is_the_persons_own() -> None:
+def test_an_unknown_zone_is_the_local_one() -> None:
     assert reset_time("resets 3pm (Middle/Earth)", now=NOW, local=BERLIN) == utc(15, 14)
     assert reset_time("resets 3pm", now=NOW, local=timezone(timedelta(hours=-5))) == utc(15, 20)
 
 
-def test_the_clocks_are_changed_in_the_night() -> None:
+def test_a_reset_time_is_right_across_daylight_saving_changes() -> None:
     evening = datetime(2026, 3, 7, 23, tzinfo=ZoneInfo("America/New_York"))
     assert reset_time("resets 3am (America/New_York)", now=evening) == datetime(2026, 3, 8, 7, tzinfo=UTC)
     # The hour from one to two comes twice on the first of November: the second is meant once the first is over.
@@ -108,6 +108,6 @@ PIECES = ["resets", " at ", "try again in ", "3pm", "12:99", "|", "9" * 13, "day
 
 
 @given(st.one_of(st.text(), st.lists(st.sampled_from(PIECES)).map("".join)))
-def test_no_text_does_harm(text: str) -> None:
-    found = reset_time(text, now=NOW, local=BERLIN)
-    assert found is None or NOW < found <= NOW + MAX_WAIT
+def test_no_text_raises(text: str) -> None:
+    result = reset_time(text, now=NOW, local=BERLIN)
+    assert result is None or NOW < result <= NOW + MAX_WAIT

@@ -49,7 +49,7 @@ def test_there_is_no_recording_without_a_golden_document_and_three_facts() -> No
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_recording_gives_its_golden_document(name: str) -> None:
+def test_a_recording_has_its_golden_document(name: str) -> None:
     document = inspected_bytes(recorded(name), ending_of(name))
     path = GOLDEN / f"{name}.json"
     if REWRITING:
@@ -58,15 +58,15 @@ def test_a_recording_gives_its_golden_document(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_recording_says_what_a_reader_saw_in_it(name: str) -> None:
+def test_a_recording_has_the_facts_that_a_reader_saw(name: str) -> None:
     events = list(decode_stream([recorded(name)]))
     document = inspected_bytes(recorded(name), ending_of(name))
-    found = {field: _fact(field, document, events) for field in FACTS[name]}
-    assert found == FACTS[name]
+    result = {field: _fact(field, document, events) for field in FACTS[name]}
+    assert result == FACTS[name]
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_fast_and_the_tolerant_path_give_the_same_events(name: str) -> None:
+def test_the_fast_and_the_tolerant_path_yield_the_same_events(name: str) -> None:
     lines = Lines()
     for line in [*lines.feed(recorded(name)), *lines.end()]:
         assert not isinstance(line, Oversize)

@@ -19,18 +19,18 @@ from bridle.wire.transcript.items import (
 from bridle.wire.transcript.prose_and_code import Code, Prose
 from bridle.wire.transcript.transcript import Transcript
 from tests.wire.fixtures.conversations import (
-    answers,
+    add_line,
+    assistant_line,
     calls,
-    ends,
     kinds,
     result,
-    says,
+    result_line,
     states,
-    streams,
-    tell,
+    stream_line,
     text,
-    told,
+    transcript_of,
     use,
+    user_line,
 )
 
 
@@ -39,9 +39,9 @@ def spoken(transcript: Transcript, thread: str | None = None) -> list[str]:
 
 
 def test_every_block_on_one_line_counts() -> None:
-    transcript = told(
-        says(text("both"), use("a", "Bash", command="one"), use("b", "Bash", command="two")),
-        answers(result("b", "second"), result("a", "first", is_error=True)),
+    transcript = transcript_of(
+        assistant_line(text("both"), use("a", "Bash", command="one"), use("b", "Bash", command="two")),
+        user_line(result("b", "second"), result("a", "first", is_error=True)),
     )
     assert kinds(transcript.items()) == ["TextItem", "Call", "Call"]
     assert [(call.output, call.state) for call in calls(transcript)] == [
@@ -51,38 +51,42 @@ def test_every_block_on_one_line_counts() -> None:
 
 
 def test_duration_is_the_time_between_the_arrival_of_call_and_result() -> None:
-    transcript = told(says(use("a", "Bash", command="x")), says(text("meanwhile")), answers(result("a")))
+    transcript = transcript_of(
+        assistant_line(use("a", "Bash", command="x")), assistant_line(text("meanwhile")), user_line(result("a"))
+    )
     assert calls(transcript)[0].seconds == 2.0
 
 
 def test_without_arrival_times_there_is_no_duration() -> None:
     transcript = Transcript()
-    tell(transcript, says(use("a", "Bash", command="x")))
-    tell(transcript, answers(result("a")))
+    add_line(transcript, assistant_line(use("a", "Bash", command="x")))
+    add_line(transcript, user_line(result("a")))
     assert calls(transcript)[0].seconds is None
 
 
 def test_add_names_the_items_that_changed_and_no_others() -> None:
     transcript = Transcript()
-    assert tell(transcript, says(text("one"), use("a", "Bash", command="x"))) == (1, 2)
-    assert tell(transcript, answers(result("a"))) == (2,)
-    assert tell(transcript, {"type": "keep_alive"}) == ()
+    assert add_line(transcript, assistant_line(text("one"), use("a", "Bash", command="x"))) == (1, 2)
+    assert add_line(transcript, user_line(result("a"))) == (2,)
+    assert add_line(transcript, {"type": "keep_alive"}) == ()
 
 
 def test_what_runs_when_the_process_ends_was_interrupted() -> None:
-    transcript = told(says(use("a", "Bash", command="x"), use("b", "Agent", prompt="p")), answers(result("a")))
+    transcript = transcript_of(
+        assistant_line(use("a", "Bash", command="x"), use("b", "Agent", prompt="p")), user_line(result("a"))
+    )
     assert states(transcript) == [("Bash", "ok"), ("Agent", "running")]
     assert transcript.finish() == (2,)
     assert states(transcript) == [("Bash", "ok"), ("Agent", "interrupted")]
 
 
 def test_sub_agents_nest_in_sub_agents() -> None:
-    transcript = told(
-        says(use("outer", "Agent", prompt="p", subagent_type="Plan")),
-        says(use("inner", "Task", prompt="q", subagent_type="Explore"), parent="outer"),
-        says(text("deep"), parent="inner"),
-        answers(result("inner"), parent="outer"),
-        says(text("main")),
+    transcript = transcript_of(
+        assistant_line(use("outer", "Agent", prompt="p", subagent_type="Plan")),
+        assistant_line(use("inner", "Task", prompt="q", subagent_type="Explore"), parent="outer"),
+        assistant_line(text("deep"), parent="inner"),
+        user_line(result("inner"), parent="outer"),
+        assistant_line(text("main")),
     )
     assert states(transcript) == [("Agent", "running")]
     assert states(transcript, "outer") == [("Task", "ok")]
@@ -90,26 +94,28 @@ def test_sub_agents_nest_in_sub_agents() -> None:
     assert spoken(transcript) == ["main"]
 
 
-def test_an_orphan_gets_a_thread_and_is_adopted_when_its_call_comes() -> None:
-    transcript = told(says(text("lost"), parent="gone", subagent_type="Explore", task_description="look"))
+def test_an_item_without_a_call_gets_a_thread_and_joins_its_call_later() -> None:
+    transcript = transcript_of(
+        assistant_line(text("lost"), parent="gone", subagent_type="Explore", task_description="look")
+    )
     orphan = calls(transcript)[0]
     assert (orphan.name, orphan.detail) == ("", SubAgent(kind="Explore", description="look"))
     assert spoken(transcript, "gone") == ["lost"]
-    tell(transcript, says(use("gone", "Agent", prompt="p", subagent_type="Explore")))
+    add_line(transcript, assistant_line(use("gone", "Agent", prompt="p", subagent_type="Explore")))
     assert states(transcript) == [("Agent", "running")]
 
 
 def test_a_result_without_a_call_is_shown_as_one() -> None:
-    transcript = told(answers(result("never", "words")))
+    transcript = transcript_of(user_line(result("never", "words")))
     assert [(call.name, call.output, call.state) for call in calls(transcript)] == [("", "words", State.OK)]
 
 
 def test_calls_that_claim_to_be_inside_each_other_still_make_a_tree() -> None:
-    transcript = told(
-        says(use("a", "Agent"), parent="a"),
-        says(use("b", "Agent"), parent="c"),
-        says(use("c", "Agent"), parent="b"),
-        says(text("x"), parent=""),
+    transcript = transcript_of(
+        assistant_line(use("a", "Agent"), parent="a"),
+        assistant_line(use("b", "Agent"), parent="c"),
+        assistant_line(use("c", "Agent"), parent="b"),
+        assistant_line(text("x"), parent=""),
     )
     seen: list[int] = []
 
@@ -123,76 +129,80 @@ def test_calls_that_claim_to_be_inside_each_other_still_make_a_tree() -> None:
     assert sorted(seen) == [1, 2, 3, 4], "every item once, none lost"
 
 
-def test_nesting_without_end_stays_bounded_and_loses_nothing() -> None:
+def test_endless_nesting_is_bounded_and_loses_nothing() -> None:
     deep = 3 * MAX_THREAD_DEPTH
-    lines = [says(use(str(place + 1), "Agent"), parent=str(place) if place else None) for place in range(deep)]
-    transcript = told(*lines)
+    lines = [
+        assistant_line(use(str(place + 1), "Agent"), parent=str(place) if place else None) for place in range(deep)
+    ]
+    transcript = transcript_of(*lines)
     assert len(transcript.threads) <= MAX_THREAD_DEPTH + 1
     assert sum(len(transcript.items(thread)) for thread in transcript.threads) == deep
 
 
-def test_live_words_grow_and_are_replaced() -> None:
-    transcript = told(
-        streams("message_start", message={"id": "m1"}),
-        streams("content_block_start", index=0, content_block={"type": "text", "text": ""}),
-        streams("content_block_delta", index=0, delta={"type": "text_delta", "text": "par"}),
-        streams("content_block_delta", index=0, delta={"type": "text_delta", "text": "tial"}),
+def test_a_live_text_grows_and_is_replaced() -> None:
+    transcript = transcript_of(
+        stream_line("message_start", message={"id": "m1"}),
+        stream_line("content_block_start", index=0, content_block={"type": "text", "text": ""}),
+        stream_line("content_block_delta", index=0, delta={"type": "text_delta", "text": "par"}),
+        stream_line("content_block_delta", index=0, delta={"type": "text_delta", "text": "tial"}),
     )
     item = transcript.items()[0]
     assert isinstance(item, TextItem)
     assert (item.text, item.live) == ("partial", True)
-    assert tell(transcript, says(text("partial and whole"))) == (item.id,)
+    assert add_line(transcript, assistant_line(text("partial and whole"))) == (item.id,)
     assert spoken(transcript) == ["partial and whole"]
 
 
 def test_an_answer_that_was_cut_off_and_begun_again_is_shown_once() -> None:
-    start = streams("content_block_start", index=0, content_block={"type": "text", "text": ""})
-    piece = streams("content_block_delta", index=0, delta={"type": "text_delta", "text": "half"})
-    begin = streams("message_start", message={"id": "m1"})
-    transcript = told(begin, start, piece, begin, start, piece, says(text("half and half")))
+    start = stream_line("content_block_start", index=0, content_block={"type": "text", "text": ""})
+    piece = stream_line("content_block_delta", index=0, delta={"type": "text_delta", "text": "half"})
+    begin = stream_line("message_start", message={"id": "m1"})
+    transcript = transcript_of(begin, start, piece, begin, start, piece, assistant_line(text("half and half")))
     assert spoken(transcript) == ["half and half"]
 
 
-def test_words_that_never_finished_stay_when_the_process_ends() -> None:
-    start = streams("content_block_start", index=0, content_block={"type": "text", "text": ""})
-    piece = streams("content_block_delta", index=0, delta={"type": "text_delta", "text": "half"})
-    transcript = told(start, piece)
+def test_an_unfinished_text_stays_when_the_process_ends() -> None:
+    start = stream_line("content_block_start", index=0, content_block={"type": "text", "text": ""})
+    piece = stream_line("content_block_delta", index=0, delta={"type": "text_delta", "text": "half"})
+    transcript = transcript_of(start, piece)
     transcript.finish()
     assert spoken(transcript) == ["half"]
     assert not any(isinstance(item, TextItem) and item.live for item in transcript.items())
 
 
-def test_a_result_speaks_only_where_it_says_something_new() -> None:
-    assert told(says(text("yes")), ends("yes")).footers[0].text == ""
-    assert told(says(text("a")), says(text("b")), ends("ab")).footers[0].text == "", "one answer in two blocks"
-    assert told(says(text("yes")), ends("no")).footers[0].text == "no"
-    assert told(ends("only here")).footers[0].text == "only here"
+def test_a_footer_repeats_no_shown_text() -> None:
+    assert transcript_of(assistant_line(text("yes")), result_line("yes")).footers[0].text == ""
+    assert (
+        transcript_of(assistant_line(text("a")), assistant_line(text("b")), result_line("ab")).footers[0].text == ""
+    ), "one answer in two blocks"
+    assert transcript_of(assistant_line(text("yes")), result_line("no")).footers[0].text == "no"
+    assert transcript_of(result_line("only here")).footers[0].text == "only here"
     seed = {"role": "assistant", "content": [{"type": "text", "text": "Done!"}]}
-    assert told(says(text("Done!")), {**ends(), "result": seed}).footers[0].text == ""
+    assert transcript_of(assistant_line(text("Done!")), {**result_line(), "result": seed}).footers[0].text == ""
 
 
-def test_a_refusal_is_recognised_before_the_result_and_confirmed_or_taken_back_by_it() -> None:
-    words = "Permission to use Bash has been denied because of a rule."
-    lines = (says(use("a", "Bash", command="x")), answers(result("a", words, is_error=True)))
-    assert states(told(*lines)) == [("Bash", "denied")]
+def test_a_refusal_is_recognised_before_the_result_and_confirmed_or_corrected_by_it() -> None:
+    message = "Permission to use Bash has been denied because of a rule."
+    lines = (assistant_line(use("a", "Bash", command="x")), user_line(result("a", message, is_error=True)))
+    assert states(transcript_of(*lines)) == [("Bash", "denied")]
     listed = [{"tool_name": "Bash", "tool_use_id": "a", "tool_input": {}}]
-    assert states(told(*lines, ends(permission_denials=listed))) == [("Bash", "denied")]
-    assert states(told(*lines, ends(permission_denials=[]))) == [("Bash", "error")]
-    assert states(told(*lines, ends())) == [("Bash", "denied")], "this agent lists no denials at all"
+    assert states(transcript_of(*lines, result_line(permission_denials=listed))) == [("Bash", "denied")]
+    assert states(transcript_of(*lines, result_line(permission_denials=[]))) == [("Bash", "error")]
+    assert states(transcript_of(*lines, result_line())) == [("Bash", "denied")], "this agent lists no denials at all"
 
 
-def test_a_hook_that_refused_in_its_own_words_is_denied_by_the_result() -> None:
-    lines = (says(use("a", "Bash", command="x")), answers(result("a", "not on my watch", is_error=True)))
-    assert states(told(*lines)) == [("Bash", "error")]
+def test_a_call_that_a_hook_refused_is_denied_by_the_result() -> None:
+    lines = (assistant_line(use("a", "Bash", command="x")), user_line(result("a", "not on my watch", is_error=True)))
+    assert states(transcript_of(*lines)) == [("Bash", "error")]
     listed = [{"tool_name": "Bash", "tool_use_id": "a"}]
-    assert states(told(*lines, ends(permission_denials=listed))) == [("Bash", "denied")]
+    assert states(transcript_of(*lines, result_line(permission_denials=listed))) == [("Bash", "denied")]
 
 
 def test_an_interruption_ends_what_runs_in_the_foreground() -> None:
-    transcript = told(
-        says(use("a", "Bash", command="x"), use("b", "Bash", command="y")),
-        answers(result("b", "Command running in background with ID: t1. Wait.")),
-        answers(text("[Request interrupted by user]")),
+    transcript = transcript_of(
+        assistant_line(use("a", "Bash", command="x"), use("b", "Bash", command="y")),
+        user_line(result("b", "Command running in background with ID: t1. Wait.")),
+        user_line(text("[Request interrupted by user]")),
     )
     assert [(call.state, call.background) for call in calls(transcript)] == [
         (State.INTERRUPTED, False),
@@ -200,26 +210,26 @@ def test_an_interruption_ends_what_runs_in_the_foreground() -> None:
     ]
 
 
-def test_long_output_is_cut_and_says_how_much_is_missing() -> None:
+def test_long_output_is_cut_with_the_size_of_the_rest() -> None:
     transcript = Transcript(kept_characters=100)
-    tell(transcript, says(use("a", "Bash", command="x")))
-    tell(transcript, answers(result("a", "line of ten\n" * 50)))
+    add_line(transcript, assistant_line(use("a", "Bash", command="x")))
+    add_line(transcript, user_line(result("a", "line of ten\n" * 50)))
     call = calls(transcript)[0]
     assert len(call.output) == 100
     assert (call.omitted_characters, call.omitted_lines) == (500, 42)
 
 
-def test_a_secret_on_the_edge_of_a_cut_leaves_no_half() -> None:
+def test_a_secret_at_a_cut_leaves_no_half() -> None:
     transcript = Transcript(mask=Mask(["hunter2hunter2"]), kept_characters=100)
-    tell(transcript, says(use("a", "Bash", command="x" * 195 + "hunter2hunter2" + "y" * 99)))
-    tell(transcript, answers(result("a", "x" * 95 + "hunter2hunter2" + "y" * 99)))
+    add_line(transcript, assistant_line(use("a", "Bash", command="x" * 195 + "hunter2hunter2" + "y" * 99)))
+    add_line(transcript, user_line(result("a", "x" * 95 + "hunter2hunter2" + "y" * 99)))
     call = calls(transcript)[0]
     assert call.output == "x" * 95 + "***yy"
     assert "hunt" not in call.summary
 
 
-def test_a_line_that_is_not_json_is_words_and_a_broken_event_is_an_error() -> None:
-    transcript = told(
+def test_a_line_that_is_not_json_is_a_text_and_a_broken_event_is_an_error() -> None:
+    transcript = transcript_of(
         "npm warn something", '{"type":"assistant","message":{"content":[{"type":"te', '{"type":"new","x":1}'
     )
     stray, broken, unknown = transcript.items()
@@ -232,12 +242,12 @@ def test_a_line_that_is_not_json_is_words_and_a_broken_event_is_an_error() -> No
 
 
 def test_an_unknown_block_is_a_chip_beside_its_neighbours() -> None:
-    transcript = told(says(text("a"), {"type": "hologram", "x": 1}, text("b")))
+    transcript = transcript_of(assistant_line(text("a"), {"type": "hologram", "x": 1}, text("b")))
     assert kinds(transcript.items()) == ["TextItem", "UnknownItem", "TextItem"]
 
 
 def test_limits_and_a_later_session_are_notices() -> None:
-    transcript = told(
+    transcript = transcript_of(
         {"type": "system", "subtype": "init", "model": "m", "session_id": "s", "tools": []},
         {
             "type": "rate_limit_event",
@@ -256,22 +266,22 @@ def test_limits_and_a_later_session_are_notices() -> None:
 
 def test_a_change_is_shown_from_the_input_until_the_result_reports_it() -> None:
     edits = [{"old_string": "a", "new_string": "b"}, {"old_string": "c\nd", "new_string": "c"}]
-    transcript = told(says(use("a", "MultiEdit", file_path="f", edits=edits)))
+    transcript = transcript_of(assistant_line(use("a", "MultiEdit", file_path="f", edits=edits)))
     detail = calls(transcript)[0].detail
     assert isinstance(detail, FileChange)
     assert (detail.path, detail.added, detail.removed) == ("f", 1, 2)
     patch = [{"oldStart": 1, "oldLines": 1, "newStart": 1, "newLines": 1, "lines": ["-a", "+b", "+e"]}]
-    tell(transcript, answers(result("a"), tool_use_result={"filePath": "f", "structuredPatch": patch}))
+    add_line(transcript, user_line(result("a"), tool_use_result={"filePath": "f", "structuredPatch": patch}))
     detail = calls(transcript)[0].detail
     assert isinstance(detail, FileChange)
     assert (detail.added, detail.removed) == (2, 1)
 
 
-def test_a_report_besides_several_results_belongs_to_none_of_them() -> None:
+def test_details_beside_several_results_belong_to_none_of_them() -> None:
     patch = [{"oldStart": 1, "oldLines": 0, "newStart": 1, "newLines": 3, "lines": ["+1", "+2", "+3"]}]
-    transcript = told(
-        says(*(use(name, "Edit", file_path=name, old_string="a", new_string="b") for name in ("one", "two"))),
-        answers(result("one"), result("two"), tool_use_result={"structuredPatch": patch}),
+    transcript = transcript_of(
+        assistant_line(*(use(name, "Edit", file_path=name, old_string="a", new_string="b") for name in ("one", "two"))),
+        user_line(result("one"), result("two"), tool_use_result={"structuredPatch": patch}),
     )
     details = [call.detail for call in calls(transcript)]
     assert [(d.added, d.removed) for d in details if isinstance(d, FileChange)] == [(1, 1), (1, 1)]
@@ -283,17 +293,17 @@ def test_a_call_inside_its_own_thread_is_one_call() -> None:
     assert [len(board.items(thread)) for thread in (None, "a")] == [1, 0]
 
 
-def test_code_in_an_answer_is_told_from_words() -> None:
-    transcript = told(says(text("See:\n```python\nx = 1\n```\nDone.")))
-    words = transcript.items()[0]
-    assert isinstance(words, TextItem)
-    assert words.parts == (Prose("See:"), Code("x = 1", "python"), Prose("Done."))
+def test_code_in_an_answer_is_separated_from_prose() -> None:
+    transcript = transcript_of(assistant_line(text("See:\n```python\nx = 1\n```\nDone.")))
+    message = transcript.items()[0]
+    assert isinstance(message, TextItem)
+    assert message.parts == (Prose("See:"), Code("x = 1", "python"), Prose("Done."))
 
 
-def test_user_words_are_told_from_the_program_s_own() -> None:
-    transcript = told(
-        answers(text("mine"), isReplay=True),
-        answers(text("Stop hook feedback"), isSynthetic=True),
+def test_user_text_is_distinguished_from_program_text() -> None:
+    transcript = transcript_of(
+        user_line(text("mine"), isReplay=True),
+        user_line(text("Stop hook feedback"), isSynthetic=True),
     )
     assert [item.speaker for item in transcript.items() if isinstance(item, TextItem)] == [
         Speaker.USER,

@@ -82,8 +82,8 @@ def test_parallel_tools_keep_the_order_of_their_calls_and_get_their_own_results(
         ("Bash", "echo b2", "b2"),
     ]
     assert {call.message_id for call in calls(transcript)} == {"msg_0001"}
-    words = [item.text for item in transcript.items() if isinstance(item, TextItem)]
-    assert words == ["Both.", "ok"]
+    text = [item.text for item in transcript.items() if isinstance(item, TextItem)]
+    assert text == ["Both.", "ok"]
 
 
 def test_denied_calls_are_denied_and_the_allowed_one_is_ok() -> None:
@@ -108,7 +108,7 @@ def test_denied_calls_are_denied_and_the_allowed_one_is_ok() -> None:
         ("18d-can-use-tool", [("Bash", "ok"), ("Write", "denied"), ("Read", "ok"), ("Edit", "denied")]),
     ],
 )
-def test_the_result_has_the_last_word_on_what_was_denied(name: str, expected: list[tuple[str, str]]) -> None:
+def test_the_result_decides_which_calls_were_denied(name: str, expected: list[tuple[str, str]]) -> None:
     assert states(recorded(name)) == expected
 
 
@@ -136,7 +136,7 @@ def test_a_background_command_ends_when_its_task_does() -> None:
     assert (NoticeKind.TASK, 'Background command "bg" completed (exit code 0)') in notices
 
 
-def test_a_background_agent_keeps_its_words_and_no_answer_is_repeated_by_late_results() -> None:
+def test_a_background_agent_keeps_its_text_and_late_results_repeat_no_answer() -> None:
     transcript = recorded("13b-bg-agent")
     agent = calls(transcript)[0]
     assert (agent.background, agent.state) == (True, State.OK)
@@ -151,24 +151,24 @@ def test_a_todo_list_is_read_from_the_call_that_writes_it() -> None:
 def test_partial_messages_are_replaced_by_the_finished_blocks() -> None:
     transcript = recorded("11-partial")
     assert kinds(transcript.items()) == ["Notice", "Thought", "TextItem", "Call", "TextItem", "Footer"]
-    _, thought, words, call, last, _ = transcript.items()
+    _, thought, text, call, last, _ = transcript.items()
     assert isinstance(thought, Thought)
     assert (thought.text, thought.live) == ("hm", False)
-    assert isinstance(words, TextItem)
-    assert (words.text, words.live) == ("abcdef", False)
+    assert isinstance(text, TextItem)
+    assert (text.text, text.live) == ("abcdef", False)
     assert isinstance(call, Call)
     assert (call.state, call.output) == (State.OK, "hi")
     assert isinstance(last, TextItem)
     assert last.text == "x"
 
 
-def test_a_compaction_and_the_summary_that_the_program_put_in_are_marked() -> None:
+def test_a_compaction_and_its_inserted_summary_are_marked() -> None:
     transcript = recorded("25b-compact")
     notices = [item.text for item in transcript.items() if isinstance(item, Notice)]
     assert notices[0] == "started"
     assert notices[2].endswith("replaced by a summary (manual): 124 tokens before, 576 after")
-    words = [item for item in transcript.items() if isinstance(item, TextItem)]
-    assert [item.speaker for item in words] == [Speaker.PROGRAM, Speaker.PROGRAM]
+    text = [item for item in transcript.items() if isinstance(item, TextItem)]
+    assert [item.speaker for item in text] == [Speaker.PROGRAM, Speaker.PROGRAM]
 
 
 def test_changes_carry_the_diff_and_failed_tools_are_not_completed() -> None:
@@ -177,13 +177,13 @@ def test_changes_carry_the_diff_and_failed_tools_are_not_completed() -> None:
         *("ok", "ok", "ok", "ok", "ok", "error", "ok", "error", "ok", "ok"),
         *("error", "error", "ok", "error", "error", "error", "error", "error"),
     ]
-    found = calls(transcript)
-    assert change(found[1]) == ("/workspace/demo/src/app.py", "edit", 1, 1)
-    assert change(found[2]) == ("/workspace/demo/new.txt", "create", 2, 0)
-    assert change(found[3]) == ("/workspace/demo/new.txt", "write", 1, 1)
-    assert change(found[12]) == ("/workspace/demo/src/app.py", "edit", 2, 2)
-    assert isinstance(found[1].detail, FileChange)
-    assert found[1].detail.lines == (
+    result = calls(transcript)
+    assert change(result[1]) == ("/workspace/demo/src/app.py", "edit", 1, 1)
+    assert change(result[2]) == ("/workspace/demo/new.txt", "create", 2, 0)
+    assert change(result[3]) == ("/workspace/demo/new.txt", "write", 1, 1)
+    assert change(result[12]) == ("/workspace/demo/src/app.py", "edit", 2, 2)
+    assert isinstance(result[1].detail, FileChange)
+    assert result[1].detail.lines == (
         "@@ -1,5 +1,5 @@",
         " def add(a, b):",
         "-    return a - b",
@@ -192,28 +192,28 @@ def test_changes_carry_the_diff_and_failed_tools_are_not_completed() -> None:
         " ",
         " print(add(1, 2))",
     )
-    assert found[10].output == "String to replace not found in file.\nString: not there"
+    assert result[10].output == "String to replace not found in file.\nString: not there"
 
 
 def test_every_shape_of_tool_result_finds_its_call() -> None:
     transcript = recorded("23-tool-shapes")
-    found = calls(transcript)
-    assert len(found) == 32
-    assert [call.call_id for call in found if call.state is State.ERROR] == [
+    result = calls(transcript)
+    assert len(result) == 32
+    assert [call.call_id for call in result if call.state is State.ERROR] == [
         f"toolu_00{number}_0" for number in ("06", "13", "15", "21", "23", "31", "32")
     ]
-    assert found[6].output == "[image]"
-    assert change(found[11]) == ("/workspace/demo/brandnew.txt", "create", 1, 0)
-    assert change(found[13]) == ("/workspace/demo/deep/er/x.txt", "create", 1, 0)
-    assert change(found[23]) == ("/workspace/demo/nb.ipynb", "edit", 1, 1)
-    assert [call.detail for call in found[24:29]] == [
+    assert result[6].output == "[image]"
+    assert change(result[11]) == ("/workspace/demo/brandnew.txt", "create", 1, 0)
+    assert change(result[13]) == ("/workspace/demo/deep/er/x.txt", "create", 1, 0)
+    assert change(result[23]) == ("/workspace/demo/nb.ipynb", "edit", 1, 1)
+    assert [call.detail for call in result[24:29]] == [
         TodoList((Todo("Do A", "pending", "1"),)),
         TodoList((Todo("Do A", "in_progress", "1"),)),
         TodoList((Todo("Do A", "in_progress", "1"),)),
         None,
         TodoList((Todo("Do A", "completed", "1"),)),
     ]
-    assert (found[29].background, found[29].state) == (True, State.INTERRUPTED), "the process ended it"
+    assert (result[29].background, result[29].state) == (True, State.INTERRUPTED), "the process ended it"
     assert (footer("23-tool-shapes").turns, footer("23-tool-shapes").seconds) == (33, 7.463)
 
 
@@ -241,7 +241,7 @@ def test_hooks_are_notices_with_a_state() -> None:
     assert {item.state for item in hooks} == {State.OK}
 
 
-def test_a_structured_answer_is_not_said_again_by_the_result() -> None:
+def test_a_structured_answer_is_not_repeated_by_the_result() -> None:
     assert footer("08a-json-schema-ok").text == ""
 
 

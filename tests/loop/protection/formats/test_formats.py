@@ -102,14 +102,14 @@ KINDS: dict[str, tuple[str, Callable[[str], Restored | None]]] = {
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_text_that_is_as_it_was_needs_nothing(kind: str) -> None:
+def test_an_unchanged_text_is_not_restored(kind: str) -> None:
     text, mend = KINDS[kind]
     assert mend(text) is None
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @given(data=st.data())
-def test_whatever_is_done_to_a_text_restoring_once_is_enough(kind: str, data: st.DataObject) -> None:
+def test_restoring_any_text_once_is_enough(kind: str, data: st.DataObject) -> None:
     text, mend = KINDS[kind]
     lines = text.splitlines(keepends=True)
     changed = "".join(
@@ -129,16 +129,16 @@ READERS: list[Read] = [makefile.read, conftest.read]
 
 @pytest.mark.parametrize("read", READERS)
 @given(text=st.text(alphabet="ab:=\t\n \\#;$()%.@\r", max_size=60))
-def test_blocks_make_up_the_text_that_they_were_read_from(read: Read, text: str) -> None:
+def test_blocks_join_to_their_text(read: Read, text: str) -> None:
     try:
-        found: Sequence[Block] = read(text)
+        result: Sequence[Block] = read(text)
     except ValueError:
         return
-    assert "".join(block.text for block in found) == text
+    assert "".join(block.text for block in result) == text
 
 
 @pytest.mark.parametrize("text", [MAKEFILE, CONFTEST])
-def test_the_blocks_of_a_real_file_make_it_up(text: str) -> None:
+def test_the_blocks_of_a_real_file_join_to_it(text: str) -> None:
     read = makefile.read if text is MAKEFILE else conftest.read
     assert "".join(block.text for block in read(text)) == text
 
@@ -183,7 +183,7 @@ def test_a_make_without_a_goal_means_the_first_one() -> None:
         ("ifdef CI", "ifdef NEVER"),
     ],
 )
-def test_a_change_to_what_a_goal_uses_is_taken_back(old: str, new: str) -> None:
+def test_a_change_to_what_a_goal_uses_is_reverted(old: str, new: str) -> None:
     assert old in MAKEFILE
     restored = makefile.restore(MAKEFILE, MAKEFILE.replace(old, new, 1), GOALS)
     assert restored is not None
@@ -204,12 +204,12 @@ def test_a_change_to_what_a_goal_uses_is_taken_back(old: str, new: str) -> None:
         ("FLAGS := -q \\\n\t-x", "FLAGS := -q -x"),
     ],
 )
-def test_other_changes_of_a_makefile_are_fine(old: str, new: str) -> None:
+def test_other_changes_of_a_makefile_are_allowed(old: str, new: str) -> None:
     assert old in MAKEFILE
     assert makefile.restore(MAKEFILE, MAKEFILE.replace(old, new, 1), GOALS) is None
 
 
-def test_what_an_agent_adds_stays_when_a_rule_is_put_back() -> None:
+def test_additions_stay_when_a_rule_is_restored() -> None:
     changed = MAKEFILE.replace("@$(PY) run.py", "@true").replace("lint:\n", "docs:\n\tmkdocs build\n\nlint:\n")
     restored = makefile.restore(MAKEFILE, changed, GOALS)
     assert restored is not None
@@ -236,7 +236,7 @@ def test_what_an_agent_adds_stays_when_a_rule_is_put_back() -> None:
     ],
 )
 @pytest.mark.parametrize("indent", [None, 2, 4, "\t"])
-def test_scripts_and_keys_come_back_in_any_layout(changed: dict[str, object], indent: int | str | None) -> None:
+def test_scripts_and_keys_are_restored_in_any_layout(changed: dict[str, object], indent: int | str | None) -> None:
     restored = package_json.restore(
         PACKAGE, json.dumps(changed, indent=indent), ["scripts.test", "scripts.pretest", "jest"]
     )
@@ -273,13 +273,13 @@ def test_of_two_scripts_of_one_name_the_last_one_counts() -> None:
         "",
     ],
 )
-def test_a_table_comes_back_whatever_became_of_it(changed: str) -> None:
+def test_a_table_is_restored_after_any_change(changed: str) -> None:
     restored = toml_and_ini.restore_toml(TOML, changed, ["tool.pytest"])
     assert restored is not None
     assert toml_and_ini.load_toml(restored.text or "")["tool.pytest.ini_options"]["addopts"] == "-q"
 
 
-def test_the_same_table_in_another_form_is_no_change() -> None:
+def test_the_same_table_in_another_form_is_not_a_change() -> None:
     same = TOML.replace('addopts = "-q"', "addopts = '-q'  # quiet").replace(
         '[\n  "slow: takes long",\n]', '["slow: takes long"]'
     )
@@ -318,7 +318,7 @@ def test_sections_by_pattern() -> None:
         "import sys; collect_ignore_glob = ['*']\n",
     ],
 )
-def test_what_steers_the_test_run_may_not_be_added(added: str) -> None:
+def test_hooks_and_settings_of_the_test_run_may_not_be_added(added: str) -> None:
     restored = conftest.restore(CONFTEST, f"{CONFTEST}\n\n{added}")
     assert restored is not None
     assert restored.text is not None
@@ -337,11 +337,11 @@ def test_what_steers_the_test_run_may_not_be_added(added: str) -> None:
         "# a comment\n",
     ],
 )
-def test_what_helps_tests_may_be_added(added: str) -> None:
+def test_fixtures_may_be_added(added: str) -> None:
     assert conftest.restore(CONFTEST, f"{CONFTEST}\n\n{added}") is None
 
 
-def test_a_conftest_that_is_emptied_comes_back_with_its_imports() -> None:
+def test_an_emptied_conftest_is_restored_with_its_imports() -> None:
     restored = conftest.restore(CONFTEST, "")
     assert restored is not None
     compiled = compile(restored.text or "", "conftest.py", "exec")
