@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from bridle.errors import AgentError, AgentNotFound, AgentNotReady, ProcessError, UsageError
@@ -41,6 +42,10 @@ def not_started(error: ProcessError, failure: SpawnFailure) -> AgentError:
     return kind(error.message, remedy=error.remedy)
 
 
+# How Claude Code and others say it; anything else (an expired token, a disabled organization) is quoted.
+_NOT_LOGGED_IN = re.compile(r"not logged in|run /login", re.IGNORECASE)
+
+
 def not_logged_in(request: Request, record: Record, outcome: Outcome, auth: str) -> AgentError | None:
     """Return an error if the API key was rejected or the agent is not logged in: only the user can fix that."""
     if outcome.category is not Category.AUTH or not record.failure:
@@ -48,7 +53,15 @@ def not_logged_in(request: Request, record: Record, outcome: Outcome, auth: str)
     if auth.startswith(KEY_VARIABLE):
         message = f"{request.agent} cannot log in: the API rejected {KEY_VARIABLE} ({outcome.error})"
         return AgentNotReady(message, remedy=f"Set a valid {KEY_VARIABLE}, or unset it and log in.")
-    return AgentNotReady(f"{request.agent} is not logged in", remedy=log_in_remedy(request.agent))
+    return AgentNotReady(
+        describe_login_failure(request.agent, outcome.error or ""), remedy=log_in_remedy(request.agent)
+    )
+
+
+def describe_login_failure(agent: str, error: str) -> str:
+    """Say that an agent is not logged in, with its own message where that says more."""
+    says_no_more = not error or _NOT_LOGGED_IN.search(error) is not None
+    return f"{agent} is not logged in" if says_no_more else f"{agent} cannot log in ({error})"
 
 
 def log_in_remedy(agent: str) -> str:

@@ -130,8 +130,20 @@ def test_what_an_agent_writes_about_is_not_what_happened_to_it() -> None:
 
 
 def test_a_user_reads_what_to_do() -> None:
-    for message, remedy in (("Credit balance is too low", "Add credit"), ("Not logged in", "Run claude and log in")):
+    for message, remedy in (
+        ("Credit balance is too low", "Add credit"),
+        ("Not logged in", "Run claude and log in"),
+        ("This organization has been disabled", "log in"),
+    ):
         end = classify_ending(finished("claude", result(message)), agent="claude", question="", now=NOW)
         assert message.lower() in end.message.lower()
         assert remedy in end.message
         assert "bridle resume" in end.message
+
+
+def test_a_login_failure_is_described_once() -> None:
+    end = classify_ending(
+        finished("claude", result("Not logged in · Please run /login")), agent="claude", question="", now=NOW
+    )
+    assert end.message.startswith("claude is not logged in. Run claude and log in")
+    assert "/login" not in end.message

@@ -12,7 +12,7 @@ from datetime import UTC, datetime, tzinfo
 
 from bridle.ground import clock
 from bridle.loop import effect_results
-from bridle.run.policy import log_in_remedy
+from bridle.run.policy import describe_login_failure, log_in_remedy
 from bridle.run.runner import Finished
 from bridle.run.watchdog import Watchdog
 from bridle.wire.record.error_category import Category
@@ -109,7 +109,8 @@ def _outside_failure(finished: Finished, agent: str) -> tuple[str, str] | None:
     if outcome.category is Category.USAGE_LIMIT:
         return effect_results.LIMIT, message
     if outcome.category is Category.AUTH or _AUTH.search(text):
-        return effect_results.UNUSABLE, f"{agent} is not logged in. {log_in_remedy(agent)} Then run `bridle resume`."
+        failure = describe_login_failure(agent, message)
+        return effect_results.UNUSABLE, f"{failure}. {log_in_remedy(agent)} Then run `bridle resume`."
     if _LIMIT.search(text):
         return effect_results.LIMIT, message
     is_answered = record.failure is not None or outcome.category in (Category.RATE_LIMIT, Category.API)
