@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from bridle.engine.entries import effect_attempts
-from bridle.engine.process.effects import BREAKPOINT
+from bridle.engine.process.effects import BREAKPOINT, breakpoint_payload
 from bridle.errors import EffectResolved, UsageError
 from bridle.ground import clock
+from bridle.ground.json_fields import JsonFields
 from bridle.journal.format.entries import OK, Effect, Posted
 from bridle.journal.stores.post_rules import not_found
 from bridle.journal.stores.store import Store
@@ -46,7 +47,7 @@ class Question:
     @property
     def takes_free_text(self) -> bool:
         """Return whether any text is an answer, not only a yes or no."""
-        return isinstance(self.payload, Mapping) and self.payload.get(ASKS_FOR) == FREE_TEXT
+        return JsonFields(self.payload).text(ASKS_FOR) == FREE_TEXT
 
     def as_json(self) -> dict[str, Any]:
         """Return the JSON form."""
@@ -81,7 +82,9 @@ def answer(
         raise EffectResolved(f"effect {effect_id} is already resolved", remedy="bridle task:show prints its result.")
     if effect.kind == BREAKPOINT:
         value = breakpoint_value(text, breakpoint_question(effect, store.task(effect_id)), approved=approved, by=by)
-        _post(store, effect_id, value)
+        stamp = clock.iso(clock.now())
+        with store.write(OWNER) as writer:
+            writer.resolve(effect_id, Posted(OK, value=value, started_at=stamp, finished_at=stamp))
         return value
     known = effect_attempts.read(state).get(effect_id)
     if known is None or known.question is None:
@@ -122,15 +125,14 @@ def breakpoint_value(text: str, question: Question, *, approved: bool | None, by
 
 def breakpoint_question(effect: Effect, task: Mapping[str, Any]) -> Question:
     """Return the question of a breakpoint."""
-    payload = _payload(task)
-    text, options = effect.label or BREAKPOINT, tuple[str, ...]()
-    if isinstance(payload, Mapping):
-        text = str(payload.get("question") or payload.get("title") or text)
-        values = payload.get("options")
-        options = tuple(map(_option, values)) if isinstance(values, (list, tuple)) else ()
-    elif isinstance(payload, str) and payload:
-        text = payload
-    return Question(effect.effect_id, BREAKPOINT, effect.label, text, options, payload)
+    payload = breakpoint_payload(task)
+    fields = JsonFields(payload)
+    text = payload if isinstance(payload, str) else fields.first("question", "title")
+    values = fields.value("options")
+    options = tuple(map(_option, values)) if isinstance(values, (list, tuple)) else ()
+    return Question(
+        effect.effect_id, BREAKPOINT, effect.label, str(text or effect.label or BREAKPOINT), options, payload
+    )
 
 
 def doubt(effect: Effect, text: str) -> Question:
@@ -147,22 +149,5 @@ def _normalise(text: str) -> str:
     return re.sub(r"\s+", " ", text).strip(" .!\t\n").lower()
 
 
-def _payload(task: Mapping[str, Any]) -> Any:
-    """Return the payload of a breakpoint, from either of its sections."""
-    for name in ("metadata", "breakpoint"):
-        section = task.get(name)
-        if isinstance(section, Mapping) and section.get("payload") is not None:
-            return section["payload"]
-    return None
-
-
 def _option(value: object) -> str:
-    if isinstance(value, Mapping):
-        return str(value.get("label") or value.get("value") or value)
-    return str(value)
-
-
-def _post(store: Store, effect_id: str, value: dict[str, Any]) -> None:
-    stamp = clock.iso(clock.now())
-    with store.write(OWNER) as writer:
-        writer.resolve(effect_id, Posted(OK, value=value, started_at=stamp, finished_at=stamp))
+    return str(JsonFields(value).first("label", "value") or value)

@@ -20,6 +20,10 @@ class JsonFields:
     def __contains__(self, name: str) -> bool:
         return name in self._values
 
+    def value(self, name: str) -> Any:
+        """Return a field of any type; None if it is missing."""
+        return self._values.get(name)
+
     def first(self, *names: str) -> Any:
         """Return the first of these fields that is not empty, of any type; else None."""
         return next((value for name in names if (value := self._values.get(name))), None)

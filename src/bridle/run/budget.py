@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 
 from bridle.errors import DiskError
 from bridle.ground import disk, prices
+from bridle.ground.json_fields import JsonFields
 from bridle.ground.lock import FileLock
 from bridle.run.logs import STATE_FOLDER, private_folder
 from bridle.wire.record.record import Record, Tally
@@ -28,7 +29,7 @@ class Budget:
 
     @property
     def exhausted(self) -> str | None:
-        """The reason why the next run may not start; None where it may."""
+        """Return why the next run may not start; None if it may."""
         if self.max_cost_usd is not None and self.total_cost_usd >= self.max_cost_usd:
             return f"the budget is spent: {self.total_cost_usd:.4f} of {self.max_cost_usd:.4f} USD"
         if self.max_iterations is not None and self.iterations >= self.max_iterations:
@@ -58,11 +59,12 @@ def read(workspace: Path) -> Budget:
         return Budget()
     if not isinstance(document, dict):
         raise DiskError(f"{path} must hold a JSON object", remedy="Repair it, or delete it to reset the budget.")
+    cost, max_cost, iterations, max_iterations = (_number(document.get(field.name), path) for field in fields(Budget))
     return Budget(
-        total_cost_usd=_number(document.get("total_cost_usd"), path) or 0.0,
-        max_cost_usd=_number(document.get("max_cost_usd"), path),
-        iterations=int(_number(document.get("iterations"), path) or 0),
-        max_iterations=_integer(_number(document.get("max_iterations"), path)),
+        total_cost_usd=cost or 0.0,
+        max_cost_usd=max_cost,
+        iterations=int(iterations or 0),
+        max_iterations=None if max_iterations is None else int(max_iterations),
     )
 
 
@@ -102,8 +104,7 @@ def cost_of(record: Record, agent: str) -> Cost:
     tokens = record.usage if record.usage != Tally() else record.usage_estimate
     if tokens is None or record.model is None:
         return Cost(None, None)
-    hour = (record.cache_creation or {}).get("ephemeral_1h_input_tokens")
-    hour = hour if isinstance(hour, int) else 0
+    hour = int(JsonFields(record.cache_creation).number("ephemeral_1h_input_tokens") or 0)
     usd = prices.cost_usd(
         record.model,
         input_tokens=tokens.input_tokens,
@@ -122,7 +123,3 @@ def _number(value: object, path: Path) -> float | None:
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         raise DiskError(f"{path}: every amount must be a number, got {value!r}", remedy="Repair or delete the file.")
     return value
-
-
-def _integer(value: float | None) -> int | None:
-    return None if value is None else int(value)

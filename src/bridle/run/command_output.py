@@ -76,29 +76,29 @@ class CommandOutput:
 
     @property
     def digest(self) -> str:
-        """The SHA-256 of the log."""
+        """Return the SHA-256 of the log."""
         return self._sum.hexdigest()
 
     @property
     def text(self) -> str:
-        """All of it where it is short, else its two ends."""
+        """Return all of it if it is short, else its two ends."""
         head_characters, tail_characters = self._head_characters, self._tail_characters
         if self._size_bytes <= len(self._head) + len(self._tail):
-            whole = self._plain(self._head + self._tail)
+            whole = self._to_text(self._head + self._tail)
             if len(whole) <= head_characters + tail_characters:
                 return whole
             head, tail = whole[:head_characters], whole[-tail_characters:]
         else:
             # A secret across the edge of these bytes is not recognized: nothing within its reach is shown.
-            head = self._plain(self._head)[: -self._mask.reach][:head_characters]
-            tail = self._plain(self._tail)[self._mask.reach :][-tail_characters:]
+            head = self._to_text(self._head)[: -self._mask.reach][:head_characters]
+            tail = self._to_text(self._tail)[self._mask.reach :][-tail_characters:]
         return f"{head}\n… the middle of {self._size_bytes} bytes is left out …\n{tail}"
 
     def _log(self, data: bytes) -> None:
         disk.write_all(self._fd, data)
         self._sum.update(data)
 
-    def _plain(self, data: bytes | bytearray) -> str:
+    def _to_text(self, data: bytes | bytearray) -> str:
         """Mask before the escape sequences are removed and after: they may be inside a secret, or part of one."""
         text = self._mask.apply(data.decode("utf-8", "replace"))
         text = _SEQUENCES.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))

@@ -7,20 +7,17 @@ from __future__ import annotations
 
 import os
 from dataclasses import asdict, dataclass, field
-from enum import StrEnum
 from pathlib import Path
-from typing import TypeVar
 
 from bridle.errors import DiskError
 from bridle.ground import clock, disk
+from bridle.ground.json_fields import JsonFields
 from bridle.wire.record.error_category import Category
 from bridle.wire.record.outcome import Ending, Policy, Rules
 
 LOG_SUFFIX = ".ndjson"
 META_SUFFIX = ".meta.json"
 STDERR_SUFFIX = ".stderr"
-
-NameT = TypeVar("NameT", bound=StrEnum)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,26 +94,26 @@ def read_meta(log: Path) -> LogMeta:
     if not os.path.isfile(path):  # also where the name is too long for a file
         return LogMeta()
     document = _read_document(path)
-    exit_code = document.get("exit_code", 0)
+    fields, exit_code = JsonFields(document), document.get("exit_code", 0)
     return LogMeta(
-        agent=_text(document.get("agent")),
-        mode=_text(document.get("mode")),
-        purpose=_text(document.get("purpose")),
+        agent=fields.text("agent"),
+        mode=fields.text("mode"),
+        purpose=fields.text("purpose"),
         is_ended="ended" in document,
         ending=Ending(
             exit_code=exit_code if isinstance(exit_code, int) and not isinstance(exit_code, bool) else None,
-            timed_out=document.get("timed_out") is True,
-            ended_by_us=document.get("ended_by_us") is True,
-            expected_session=_text(document.get("expected_session")),
-            not_found=_text(document.get("not_found")),
-            fault=_text(document.get("fault")),
-            fault_category=_member(Category, document.get("fault_category")),
+            timed_out=fields.flag("timed_out"),
+            ended_by_us=fields.flag("ended_by_us"),
+            expected_session=fields.text("expected_session"),
+            not_found=fields.text("not_found"),
+            fault=fields.text("fault"),
+            fault_category=fields.member("fault_category", Category),
         ),
         rules=Rules(
-            policy=_member(Policy, document.get("policy")) or Policy.HARNESS,
-            hang_heuristic=document.get("hang_heuristic") is not False,
-            background_heuristic=document.get("background_heuristic") is not False,
-            denials_fail=document.get("denials_fail") is not False,
+            policy=fields.member("policy", Policy) or Policy.HARNESS,
+            hang_heuristic=fields.flag("hang_heuristic", default=True),
+            background_heuristic=fields.flag("background_heuristic", default=True),
+            denials_fail=fields.flag("denials_fail", default=True),
         ),
         stderr=stderr if os.path.isfile(stderr) else None,
     )
@@ -139,12 +136,3 @@ def _read_document(path: Path) -> dict[str, object]:
     if not isinstance(document, dict):
         raise DiskError(f"{path} is not a JSON object", remedy="Remove it.")
     return document
-
-
-def _text(value: object) -> str | None:
-    return value if isinstance(value, str) else None
-
-
-def _member(kind: type[NameT], value: object) -> NameT | None:
-    """Return the member of that value; None for one that this version does not know."""
-    return next((member for member in kind if member.value == value), None)

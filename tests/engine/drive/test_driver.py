@@ -360,6 +360,16 @@ def test_a_hook_may_answer_the_breakpoint_it_is_told_of(tmp_path: Path) -> None:
     assert driven.output() == "a hook"
 
 
+def test_a_hook_gets_the_payload_of_a_breakpoint_that_is_a_task(tmp_path: Path) -> None:
+    task = "{'kind': 'breakpoint', 'breakpoint': {'payload': {'question': 'Ship?'}}}"
+    driven = new_drive(tmp_path, f"async def process(inputs, ctx): return await ctx.task(free, {task})")
+    hook = Path(os.environ["XDG_CONFIG_HOME"]) / "babysitter/hooks/on-breakpoint/a.sh"
+    hook.parent.mkdir(parents=True)
+    hook.write_text(f"cat > {tmp_path}/payload\n")
+    assert driven.drive().status == "waiting"
+    assert json.loads((tmp_path / "payload").read_text())["payload"] == {"question": "Ship?"}
+
+
 def test_hooks_are_told_of_each_beginning_and_each_end(tmp_path: Path) -> None:
     driven = new_drive(
         tmp_path, "async def process(inputs, ctx): return await ctx.task(shell, {'command': 'true'}, label='it')"

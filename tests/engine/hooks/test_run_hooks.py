@@ -492,8 +492,8 @@ def test_a_type_that_is_no_name_is_refused_where_the_process_asks(tmp_path: Path
     bench = Bench(tmp_path, f"async def process(inputs, ctx):\n    await ctx.hook({hook_type!r})\n")
     found = bench.iterate()
     assert found.status == "failed"
-    assert found.error is not None
-    assert re.search(r"the hook type .* \(at .*process\.py:10\)", found.error["message"])
+    assert found.failure is not None
+    assert re.search(r"the hook type .* \(at .*process\.py:10\)", found.failure.message)
     assert bench.types() == ["RUN_FAILED"]
 
 

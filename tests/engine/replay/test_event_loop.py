@@ -25,7 +25,7 @@ def outcome_of(folder: Path, body: str) -> object:
     lines = "\n".join(f"    {line}" for line in body.strip().splitlines())
     bench = Bench(folder, f"async def process(inputs, ctx):\n{lines}\n", in_memory=True)
     found = bench.iterate()
-    assert found.status == "completed", found.error
+    assert found.status == "completed", found.failure
     return found.output
 
 

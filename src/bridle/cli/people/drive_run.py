@@ -67,7 +67,7 @@ def _document(run: Path, driven: DriveResult, resume: str) -> dict[str, Any]:
         "costUsd": driven.cost_usd,
         "output": report.output,
         "completionProof": report.completion_proof,
-        "error": report.error,
+        "error": None if report.failure is None else report.failure.as_json(),
         "halt": report.halt,
         "questions": [question.as_json() for question in driven.questions],
         "left": [action.as_json() for action in driven.unsupported],
@@ -88,8 +88,8 @@ def _lines(run: Path, driven: DriveResult, resume: str) -> Iterator[str]:
         import json
 
         yield f"output: {json.dumps(report.output, ensure_ascii=False, indent=2)}"
-    if report.error is not None:
-        yield f"error: {report.error['name']}: {report.error['message']}"
+    if report.failure is not None:
+        yield f"error: {report.failure}"
     if report.halt is not None:
         yield f"halted: {report.halt['reason']}"
     if driven.status == NONE:

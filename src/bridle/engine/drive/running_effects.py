@@ -5,16 +5,16 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
-from typing import Any
 
 from bridle.engine.drive.performer import Job, Performer, Say, Unperformed, error_result
 from bridle.engine.entries import effect_attempts
 from bridle.engine.entries.effect_attempts import EffectAttempts
 from bridle.engine.hooks import find_hooks, score_payload
 from bridle.engine.hooks.run_hooks import Hooks
-from bridle.engine.iterate.iteration_report import Action
+from bridle.engine.iterate.iteration_report import Action, Failure
 from bridle.errors import EffectError, Error, RunError, UserError
 from bridle.ground import clock
+from bridle.ground.json_fields import JsonFields
 from bridle.ground.threads import in_thread, wait_uncancelled
 from bridle.journal.format.entries import Entry, Posted
 from bridle.journal.stores.store import Store
@@ -215,14 +215,14 @@ class RunningEffects:
 
 def _describe_result(posted: Posted) -> str:
     if posted.error is not None:
-        return f"error: {posted.error.get('name')}: {posted.error.get('message')}"
-    value: Any = posted.value
-    if isinstance(value, dict) and value.get("success") is False:
-        return f"exit code {value['exitCode']}" if value.get("exitCode") is not None else str(value["error"])
-    return "done"
+        return f"error: {Failure.from_json(posted.error)}"
+    value = JsonFields(posted.value)
+    if value.flag("success", default=True):
+        return "done"
+    exit_code = value.number("exitCode")
+    return str(value.value("error")) if exit_code is None else f"exit code {exit_code}"
 
 
 def _cost(posted: Posted) -> float:
-    data: Any = posted.metadata or (posted.error or {}).get("data")
-    cost = data.get("costUsd") if isinstance(data, Mapping) else None
-    return float(cost) if isinstance(cost, (int, float)) else 0.0
+    metadata = JsonFields(posted.metadata or JsonFields(posted.error).value("data"))
+    return float(metadata.number("costUsd") or 0.0)

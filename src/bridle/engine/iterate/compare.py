@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from bridle.engine.iterate import iteration_report
 from bridle.engine.iterate.iterate import load
+from bridle.engine.iterate.iteration_report import Failure
 from bridle.engine.process import load_process
 from bridle.engine.process.effects import NO_MESSAGE
 from bridle.engine.process.load_process import Process
@@ -23,6 +24,7 @@ from bridle.engine.replay.new_requests import NewEffect
 from bridle.engine.replay.recorded import RecordedHook
 from bridle.engine.replay.replay import Replay
 from bridle.errors import EffectFailed, Error, ProcessDiverged, RunError
+from bridle.ground.json_fields import JsonFields
 from bridle.journal.format import codec
 from bridle.journal.format.entries import Effect, Entry
 from bridle.journal.format.state import State, file_name
@@ -108,16 +110,20 @@ class _End:
     status: str
     value: Any = None
     """The output, the reason and payload of a halt, or the number of pending effects."""
-    error: str = ""
-    """The name of the error of a failed process."""
-    message: str = ""
+    failure: Failure | None = None
+    """The error of a failed process, without its stack."""
+
+    @property
+    def name(self) -> str | None:
+        """Return the name of the error."""
+        return None if self.failure is None else self.failure.name
 
     def __str__(self) -> str:
         match self.status:
             case iteration_report.COMPLETED:
                 return f"returns {_preview(self.value)}"
             case iteration_report.FAILED:
-                return f"fails with {self.error}: {self.message}"
+                return f"fails with {self.failure}"
             case iteration_report.HALTED:
                 return f"halts with {_preview(self.value)}"
         return f"waits for {self.value} effects"
@@ -153,7 +159,7 @@ def _is_same_end(now: _End, recorded: _End, replay: Replay) -> bool:
     error = replay.error
     is_own_text = error.message == NO_MESSAGE if isinstance(error, EffectFailed) else isinstance(error, Error)
     if is_own_text:  # the wording of Bridle's own messages may change
-        return (now.status, now.error) == (recorded.status, recorded.error)
+        return now.status == recorded.status and now.name == recorded.name
     return now == recorded
 
 
@@ -161,26 +167,28 @@ def _present_end(replay: Replay) -> _End:
     if (halt := replay.answers.halt_request) is not None:
         return _End(iteration_report.HALTED, [halt.reason, _from_json(halt.payload)])
     if replay.error is not None:
-        error = iteration_report.error_document(replay.error)
-        return _End(iteration_report.FAILED, error=error["name"], message=error["message"])
+        return _failed_end(Failure.of(replay.error))
     if not replay.has_returned:
         return _End(iteration_report.WAITING, len(replay.answers.pending))
     try:
         return _End(iteration_report.COMPLETED, _from_json(replay.value))
     except (TypeError, ValueError, RecursionError) as error:
-        message = f"{iteration_report.NOT_JSON}: {error}"
-        return _End(iteration_report.FAILED, error=RunError.__name__, message=message)
+        return _failed_end(Failure(RunError.__name__, f"{iteration_report.NOT_JSON}: {error}"))
 
 
 def _recorded_end(store: FileReader, ended: Entry) -> _End:
-    data: Mapping[str, Any] = ended.data
+    data = JsonFields(ended.data)
     match ended.type:
         case "RUN_COMPLETED":
             return _End(iteration_report.COMPLETED, store.output())
         case "RUN_HALTED":
-            return _End(iteration_report.HALTED, [data.get("reason"), data.get("payload")])
-    error: Any = data.get("error") or {}
-    return _End(iteration_report.FAILED, error=str(error.get("name")), message=str(error.get("message")))
+            return _End(iteration_report.HALTED, [data.value("reason"), data.value("payload")])
+    return _failed_end(Failure.from_json(data.value("error")))
+
+
+def _failed_end(failure: Failure) -> _End:
+    """Return the end of a failed process; the stack is not compared."""
+    return _End(iteration_report.FAILED, failure=Failure(failure.name, failure.message))
 
 
 def _describe_request(entry: Entry) -> str:

@@ -17,9 +17,9 @@ from bridle.engine.hooks import find_hooks
 from bridle.engine.hooks.run_hooks import HookResults, Hooks
 from bridle.engine.hooks.sync_hooks import SyncHooks
 from bridle.engine.iterate import iteration_report
-from bridle.engine.iterate.iteration_report import Action, Iteration
+from bridle.engine.iterate.iteration_report import Action, Failure, Iteration
 from bridle.engine.process import load_process
-from bridle.engine.process.effects import BREAKPOINT
+from bridle.engine.process.effects import BREAKPOINT, breakpoint_payload
 from bridle.engine.replay.answers import Run
 from bridle.engine.replay.new_requests import HookRequest, NewEffect
 from bridle.engine.replay.replay import Replay
@@ -190,12 +190,12 @@ class Engine:
     def _failed(
         self, error: BaseException, writer: Writer, state: State, number: int, warnings: tuple[str, ...]
     ) -> Iteration:
-        document = iteration_report.error_document(error)
-        previous = state.ended.data.get("error") if state.ended is not None else None
-        if state.standing.end != iteration_report.FAILED or not iteration_report.is_same_error(previous, document):
-            writer.append(RUN_FAILED, {"error": document})
+        failure = Failure.of(error)
+        previous = Failure.from_json(state.ended.data.get("error")) if state.ended is not None else None
+        if state.standing.end != iteration_report.FAILED or previous is None or not failure.is_same(previous):
+            writer.append(RUN_FAILED, {"error": failure.as_json()})
         self.close()
-        return self._report(number, iteration_report.FAILED, "failed", error=document, warnings=warnings)
+        return self._report(number, iteration_report.FAILED, "failed", failure=failure, warnings=warnings)
 
     def _report_ended(self, state: State) -> Iteration:
         """Return the report of a run that has completed or was halted."""
@@ -220,13 +220,13 @@ class Engine:
         for effect in self._requested:
             hooks.fire(find_hooks.ON_STEP_DISPATCH, effect.request.data)
             if effect.kind == BREAKPOINT and hooks.has(find_hooks.ON_BREAKPOINT):
-                metadata: Any = self._store.task(effect.effect_id).get("metadata")
-                hooks.fire(find_hooks.ON_BREAKPOINT, {**effect.request.data, "payload": metadata["payload"]})
-        payload = {"status": report.status, "duration": took_ms}
+                payload = breakpoint_payload(self._store.task(effect.effect_id))
+                hooks.fire(find_hooks.ON_BREAKPOINT, {**effect.request.data, "payload": payload})
+        end = {"status": report.status, "duration": took_ms}
         if report.status == iteration_report.COMPLETED:
-            hooks.fire(find_hooks.ON_RUN_COMPLETE, payload | {"output": report.output})
-        elif report.status == iteration_report.FAILED:
-            hooks.fire(find_hooks.ON_RUN_FAIL, payload | {"error": (report.error or {}).get("message")})
+            hooks.fire(find_hooks.ON_RUN_COMPLETE, end | {"output": report.output})
+        elif report.failure is not None:
+            hooks.fire(find_hooks.ON_RUN_FAIL, end | {"error": report.failure.message})
         hooks.fire(find_hooks.ON_ITERATION_END, report.summary())
 
     @property

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from bridle.engine.process.effects import BREAKPOINT, SLEEP, WAITING_KINDS
 from bridle.errors import EffectFailed
+from bridle.ground.json_fields import JsonFields
 from bridle.journal.format.entries import Effect
 from bridle.journal.format.state import State
 from bridle.journal.stores.store import Store
@@ -33,6 +34,44 @@ _ACTIONS = {EXECUTED: "executed-tasks", WAITING: "waiting"}
 _GROUP_DIGITS = 16
 
 
+class Failure(NamedTuple):
+    """The error of a failed process, as the journal records it."""
+
+    name: str
+    message: str
+    stack: str = ""
+    data: Any = None
+    """The data of a posted error."""
+
+    @classmethod
+    def of(cls, error: BaseException) -> Failure:
+        """Return the failure of a process that raised this."""
+        name, message, data = type(error).__name__, str(error), None
+        if isinstance(error, EffectFailed):
+            name, message, data = error.name, error.message, error.data
+        frames = traceback.extract_tb(error.__traceback__)[-STACK_FRAMES:]
+        process_frames = [frame for frame in frames if not frame.filename.startswith(ENGINE)]
+        stack = "".join([*traceback.format_list(process_frames), f"{name}: {message}"])
+        return cls(name, message, stack, data)
+
+    @classmethod
+    def from_json(cls, value: object) -> Failure:
+        """Return a recorded failure."""
+        fields = JsonFields(value)
+        return cls(str(fields.value("name")), str(fields.value("message")))
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the JSON form."""
+        return _present(self._asdict())
+
+    def is_same(self, other: Failure) -> bool:
+        """Return whether the name and the message are the same."""
+        return self[:2] == other[:2]
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.message}"
+
+
 class Action(NamedTuple):
     """One pending effect."""
 
@@ -44,7 +83,7 @@ class Action(NamedTuple):
 
     def as_json(self) -> dict[str, Any]:
         """Return the item of `nextActions`, without unknown fields."""
-        data = self.effect.request.data
+        request = JsonFields(self.effect.request.data)
         hints = {
             "pendingCount": self.pending_count,
             "parallelGroupId": self.group,
@@ -55,12 +94,12 @@ class Action(NamedTuple):
             "invocationKey": self.effect.key,
             "kind": self.effect.kind,
             "label": self.effect.label,
-            "labels": data.get("labels"),
+            "labels": request.value("labels"),
             "taskDef": dict(self.task),
             "taskId": self.effect.task_id,
             "stepId": self.effect.step_id,
-            "taskDefRef": data.get("taskDefRef"),
-            "inputsRef": data.get("inputsRef"),
+            "taskDefRef": request.value("taskDefRef"),
+            "inputsRef": request.value("inputsRef"),
             "requestedAt": self.effect.request.recorded_at,
             "schedulerHints": _present(hints),
         }
@@ -69,8 +108,8 @@ class Action(NamedTuple):
     @property
     def sleep_until_ms(self) -> int | None:
         """Return when a sleep ends, in milliseconds since 1970."""
-        section = self.task.get("sleep")
-        return section.get("targetEpochMs") if isinstance(section, Mapping) else None
+        end: int | None = JsonFields(self.task).fields("sleep").value("targetEpochMs")
+        return end
 
 
 class Iteration(NamedTuple):
@@ -87,8 +126,8 @@ class Iteration(NamedTuple):
     completion_proof: str | None = None
     output: Any = None
     """The return value of a completed process."""
-    error: Mapping[str, Any] | None = None
-    """The error of a failed process: name, message, stack."""
+    failure: Failure | None = None
+    """The error of a failed process."""
     halt: Mapping[str, Any] | None = None
     """The reason and payload of a halted run."""
     warnings: tuple[str, ...] = ()
@@ -122,8 +161,8 @@ class Iteration(NamedTuple):
             lines.append(f"completionProof={self.completion_proof}")
         if self.halt is not None:
             lines.append(f"halt={self.halt['reason']}")
-        if self.error is not None:
-            lines.append(f"error={self.error['name']}: {self.error['message']}")
+        if self.failure is not None:
+            lines.append(f"error={self.failure}")
         return lines
 
     def as_json(self) -> dict[str, Any]:
@@ -137,7 +176,7 @@ class Iteration(NamedTuple):
             "count": len(self.actions) or None,
             "until": self.until_ms if self.status == WAITING else None,
             "completionProof": self.completion_proof,
-            "error": self.error,
+            "error": None if self.failure is None else self.failure.as_json(),
             "halt": self.halt,
             "nextActions": [action.as_json() for action in self.actions] or None,
             "remarks": list(self.warnings) or None,
@@ -169,24 +208,6 @@ def iteration_number(state: State) -> int:
     """Return the number of iterations that changed the run, including one that delivers new results."""
     has_new_results = not state.effects or len(state.resolved) > state.resolved_before
     return state.rounds + has_new_results
-
-
-def error_document(error: BaseException) -> dict[str, Any]:
-    """Return an error of a process as the journal records it."""
-    name, message = type(error).__name__, str(error)
-    more: dict[str, Any] = {}
-    if isinstance(error, EffectFailed):
-        name, message = error.name, error.message
-        more = {} if error.data is None else {"data": error.data}
-    frames = traceback.extract_tb(error.__traceback__)[-STACK_FRAMES:]
-    own = [frame for frame in frames if not frame.filename.startswith(ENGINE)]
-    stack = "".join([*traceback.format_list(own), f"{name}: {message}"])
-    return {"name": name, "message": message, "stack": stack} | more
-
-
-def is_same_error(previous: object, error: Mapping[str, Any]) -> bool:
-    """Return whether two recorded errors have the same name and message."""
-    return isinstance(previous, Mapping) and all(previous.get(key) == error.get(key) for key in ("name", "message"))
 
 
 def _group(effects: list[Effect]) -> str | None:

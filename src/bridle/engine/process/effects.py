@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from bridle.engine.process.define_task import Definition, TaskContext
 from bridle.errors import BadTask, EffectFailed
 from bridle.ground import clock
+from bridle.ground.json_fields import JsonFields
 
 AGENT = "agent"
 SHELL = "shell"
@@ -79,8 +80,7 @@ def breakpoint_request(
     payload: Any, *, label: str | None, options: Mapping[str, object], now: datetime
 ) -> EffectRequest:
     """Return the request of a breakpoint."""
-    payload_label = payload.get("label") if isinstance(payload, Mapping) else None
-    name = label or (payload_label if isinstance(payload_label, str) and payload_label else None) or BREAKPOINT
+    name = label or JsonFields(payload).text("label") or BREAKPOINT
     inputs = {"payload": payload, "label": name} | {key: value for key, value in options.items() if value is not None}
     metadata = inputs | {"requestedAt": clock.iso(now)}
     return EffectRequest(
@@ -104,15 +104,21 @@ def orchestrator_request(payload: Any, *, label: str | None) -> EffectRequest:
     return EffectRequest(ORCHESTRATOR_TASK_TASK, inputs, label, lambda _task: definition)
 
 
+def breakpoint_payload(task: Mapping[str, object]) -> Any:
+    """Return the payload of a breakpoint: `ctx.breakpoint` and `breakpoint_task` have different sections for it."""
+    definition = JsonFields(task)
+    payload = definition.fields("metadata").value("payload")
+    return definition.fields("breakpoint").value("payload") if payload is None else payload
+
+
 def effect_failure(error: Mapping[str, object] | None) -> EffectFailed:
     """Return the exception for a posted error."""
-    fields = error or {}
-    name, message = fields.get("name"), fields.get("message")
+    fields, message = JsonFields(error), JsonFields(error).value("message")
     return EffectFailed(
         message if isinstance(message, str) else NO_MESSAGE,
-        name=name if isinstance(name, str) and name else "Error",
-        data=fields.get("data"),
-        payload=dict(fields),
+        name=fields.text("name") or "Error",
+        data=fields.value("data"),
+        payload=dict(error or {}),
     )
 
 
