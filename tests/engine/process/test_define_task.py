@@ -55,7 +55,7 @@ def test_a_definition_without_a_kind_is_refused(made: Any) -> None:
 
 @pytest.mark.parametrize(("task_id", "impl"), [("", len), ("  ", len), (3, len), ("t", None), ("t", {"kind": "agent"})])
 def test_a_task_without_an_id_or_a_function_is_refused_with_its_place(task_id: Any, impl: Any) -> None:
-    with pytest.raises(BadTask, match=r"test_tasks\.py:\d+"):
+    with pytest.raises(BadTask, match=r"test_define_task\.py:\d+"):
         define_task(task_id, impl)
 
 
