@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bridle.agent.command_line.flags import FLAGS, Fate, Takes, parse
+from bridle.agent.command_line.flags import FLAGS, Handling, Takes, parse
 from bridle.agent.command_line.options import Options, make_options
 from bridle.errors import UsageError
 
@@ -20,7 +20,7 @@ def test_every_flag_is_read_in_both_dialects(name: str) -> None:
     flag = next(flag for flag in FLAGS if name in flag.names)
     value = flag.choices[0] if flag.choices else "7"
     both = [[name, value], [f"{name}={value}"]] if flag.takes is not Takes.NOTHING else [[name]]
-    if flag.fate is Fate.REFUSED:
+    if flag.handling is Handling.REFUSED:
         for words in both:
             with pytest.raises(UsageError, match="not supported by bridle-agent"):
                 parse(words)

@@ -1,4 +1,4 @@
-"""The prompt of a run: the build_system_prompt prompt, and the reminder before the first user message."""
+"""The prompt of a run: the system prompt, and the reminder before the first user message."""
 
 from __future__ import annotations
 
@@ -27,28 +27,30 @@ class Prompt:
 
     def __init__(self, inputs: RunInputs, setup: ModelSetup) -> None:
         self._inputs, self._setup = inputs, setup
-        self._wording = _wording(inputs.options, inputs.cwd)
+        self._overrides = _overrides(inputs.options, inputs.cwd)
 
     def initialize(self, system_prompt: str | None, append: str | None) -> None:
         """Apply the prompts that the host sent."""
         if system_prompt is not None:
-            self._wording = msgspec.structs.replace(self._wording, replaced_by=system_prompt)
+            self._overrides = msgspec.structs.replace(self._overrides, replaced_by=system_prompt)
         if append is not None:
-            self._wording = msgspec.structs.replace(self._wording, append=append)
+            self._overrides = msgspec.structs.replace(self._overrides, append=append)
 
     async def head(self, tools: Collection[str]) -> RequestHead:
         """Read instructions and git status, and return the blocks that every request begins with."""
         context = await gather_context(_scope(self._inputs))
         model = self._setup.model.id
         date = clock.now().astimezone().date().isoformat()
-        sections = first_message_sections(self._wording, context, model=model)
+        sections = first_message_sections(self._overrides, context, model=model)
         return RequestHead(
-            system=[text_block(text) for text in build_system_prompt(self._wording, context, model=model, tools=tools)],
+            system=[
+                text_block(text) for text in build_system_prompt(self._overrides, context, model=model, tools=tools)
+            ],
             reminder=[text_block(opening_reminder(context, date=date, sections=sections))],
         )
 
 
-def _wording(options: Options, cwd: Path) -> PromptOverrides:
+def _overrides(options: Options, cwd: Path) -> PromptOverrides:
     replaced = read_prompt_flag("--system-prompt", options.system_prompt, options.system_prompt_file, cwd)
     append = read_prompt_flag(
         "--append-system-prompt", options.append_system_prompt, options.append_system_prompt_file, cwd

@@ -23,8 +23,8 @@ class Takes(Enum):
     LIST = "values up to the next flag"
 
 
-class Fate(Enum):
-    """What happens to a flag."""
+class Handling(Enum):
+    """How the parser handles a flag."""
 
     USED = "used"
     IGNORED = "ignored"
@@ -36,7 +36,7 @@ class Flag(msgspec.Struct, frozen=True):
 
     names: tuple[str, ...]
     takes: Takes = Takes.NOTHING
-    fate: Fate = Fate.USED
+    handling: Handling = Handling.USED
     choices: tuple[str, ...] = ()
     repeats: bool = False
     """Whether all its values count; otherwise the last one does."""
@@ -54,7 +54,7 @@ OUTPUT_FORMATS = ("text", "json", "stream-json")
 INPUT_FORMATS = ("text", "stream-json")
 
 _V, _M, _L = Takes.VALUE, Takes.MAYBE, Takes.LIST
-_IGNORED, _REFUSED = Fate.IGNORED, Fate.REFUSED
+_IGNORED, _REFUSED = Handling.IGNORED, Handling.REFUSED
 
 FLAGS: tuple[Flag, ...] = (
     Flag(("-p", "--print")),
@@ -105,21 +105,21 @@ FLAGS: tuple[Flag, ...] = (
     Flag(("--strict-mcp-config",)),
     # The run does the same without these.
     Flag(("--permission-prompt-tool",), _V, _IGNORED),  # no prompt tool is called: such a call is denied
-    Flag(("--include-hook-events",), fate=_IGNORED),
+    Flag(("--include-hook-events",), handling=_IGNORED),
     Flag(("--agents",), _V, _IGNORED),
-    Flag(("--ide",), fate=_IGNORED),
-    Flag(("--chrome",), fate=_IGNORED),
-    Flag(("--no-chrome",), fate=_IGNORED),
-    Flag(("--ax-screen-reader",), fate=_IGNORED),
-    Flag(("--brief",), fate=_IGNORED),
+    Flag(("--ide",), handling=_IGNORED),
+    Flag(("--chrome",), handling=_IGNORED),
+    Flag(("--no-chrome",), handling=_IGNORED),
+    Flag(("--ax-screen-reader",), handling=_IGNORED),
+    Flag(("--brief",), handling=_IGNORED),
     Flag(("--prompt-suggestions",), _M, _IGNORED),
-    Flag(("--session-mirror",), fate=_IGNORED),
+    Flag(("--session-mirror",), handling=_IGNORED),
     Flag(("--task-budget",), _V, _IGNORED),
     Flag(("--thinking-display",), _V, _IGNORED),
-    Flag(("--mcp-debug",), fate=_IGNORED),
+    Flag(("--mcp-debug",), handling=_IGNORED),
     # Without these the run would do something else than requested.
     Flag(("--agent",), _V, _REFUSED),
-    Flag(("--bg", "--background"), fate=_REFUSED),
+    Flag(("--bg", "--background"), handling=_REFUSED),
     Flag(("--file",), _L, _REFUSED),
     Flag(("--from-pr",), _M, _REFUSED),
     Flag(("--plugin-url",), _V, _REFUSED),
@@ -145,7 +145,7 @@ class ParsedFlags(msgspec.Struct, frozen=True):
     ignored: tuple[str, ...]
 
     def on(self, key: str) -> bool:
-        """Whether a flag was given."""
+        """Return whether a flag was given."""
         return key in self.values
 
     def text(self, key: str) -> str | None:
@@ -175,9 +175,9 @@ def parse(arguments: list[str]) -> ParsedFlags:
             continue
         flag, value = _find(word, rest)
         argument = _take_argument(flag, value, rest)
-        if flag.fate is _REFUSED:
+        if flag.handling is _REFUSED:
             raise UsageError(f"error: {flag.names[-1]} is not supported by bridle-agent and cannot be ignored safely")
-        if flag.fate is _IGNORED:
+        if flag.handling is _IGNORED:
             ignored.append(flag.names[-1])
         _store(values, flag, argument)
     return ParsedFlags(values, prompts[0] if prompts else None, tuple(ignored))

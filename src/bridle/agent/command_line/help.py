@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bridle.agent.command_line.flags import FLAGS, Fate, Flag, Takes
+from bridle.agent.command_line.flags import FLAGS, Flag, Handling, Takes
 
 # One line for each flag that is used.
 DESCRIPTIONS = {
@@ -71,16 +71,16 @@ def text() -> str:
     """Return the help text."""
     from textwrap import fill
 
-    used = [f"  {_usage(flag)}\n      {DESCRIPTIONS[flag.key]}" for flag in FLAGS if flag.fate is Fate.USED]
+    used = [f"  {_usage(flag)}\n      {DESCRIPTIONS[flag.key]}" for flag in FLAGS if flag.handling is Handling.USED]
     lists = [
-        fill(f"{title}: {', '.join(_names(fate))}", _WIDTH, subsequent_indent="  ", break_on_hyphens=False)
-        for title, fate in (("Accepted and ignored", Fate.IGNORED), ("Not supported", Fate.REFUSED))
+        fill(f"{title}: {', '.join(_names(handling))}", _WIDTH, subsequent_indent="  ", break_on_hyphens=False)
+        for title, handling in (("Accepted and ignored", Handling.IGNORED), ("Not supported", Handling.REFUSED))
     ]
     return "\n".join([_HEAD, *used, "", *lists])
 
 
-def _names(fate: Fate) -> list[str]:
-    return [name for flag in FLAGS if flag.fate is fate for name in flag.names]
+def _names(handling: Handling) -> list[str]:
+    return [name for flag in FLAGS if flag.handling is handling for name in flag.names]
 
 
 def _usage(flag: Flag) -> str:

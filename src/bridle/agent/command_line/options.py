@@ -144,9 +144,7 @@ def _tools(flags: ParsedFlags) -> tuple[str, ...] | None:
 
 
 def _sources(text: str | None) -> tuple[str, ...] | None:
-    if text is None:
-        return None
-    return tuple(name.strip() for name in text.split(",") if name.strip())
+    return None if text is None else _names(text)
 
 
 def _names(text: str | None) -> tuple[str, ...]:

@@ -84,7 +84,7 @@ class Compactor:
         self._failures = 0
 
     def is_due(self, used_tokens: int, messages: Sequence[Message], window: Window) -> bool:
-        """Whether to compact before the next request."""
+        """Return whether to compact before the next request."""
         if not self._is_on or self._failures >= FAILURES_IN_A_ROW:
             return False
         if used_tokens < threshold(window, percent=self._percent):

@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from bridle.agent.model.api.cost import TOKEN_COUNTS, count_of
 from bridle.agent.model.api.question import Block, Message
 from bridle.agent.sessions.api_messages import add, block_type, blocks_of, repair, text_block
 
@@ -49,9 +50,7 @@ def threshold(window: Window, *, percent: float | None = None) -> int:
 
 def used(usage: Mapping[str, Any], since: Sequence[Message] = ()) -> int:
     """Return the used tokens: the usage of the last answer, and an estimate of the messages since."""
-    names = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens")
-    counts = (usage.get(name) for name in names)
-    return sum(count for count in counts if isinstance(count, int) and not isinstance(count, bool)) + estimate(since)
+    return sum(count_of(usage, name) for name in TOKEN_COUNTS) + estimate(since)
 
 
 def estimate(messages: Sequence[Message]) -> int:

@@ -57,7 +57,7 @@ class LogCompaction:
         return used(self._usage, self._log.messages[self._counted :])
 
     def is_due(self, model: Model) -> bool:
-        """Whether the next request has too little room."""
+        """Return whether the next request has too little room."""
         return self._compactor.is_due(self.used_tokens, self._log.messages, _window(model))
 
     async def compact(

@@ -10,11 +10,9 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from bridle.agent.model.api.cost import CostLedger
+from bridle.agent.model.api.cost import TOKEN_COUNTS, CostLedger, count_of
 from bridle.agent.model.api.question import Usage
 from bridle.agent.stdio.output_events import Denial, ErrorResult, Result, SuccessResult
-
-_COUNTS = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens")
 
 
 class Ending(msgspec.Struct, frozen=True):
@@ -52,7 +50,7 @@ class TurnCounts(msgspec.Struct):
 
     started: float
     """The start of the turn on the monotonic clock, as all times here."""
-    usage: dict[str, int] = msgspec.field(default_factory=lambda: dict.fromkeys(_COUNTS, 0))
+    usage: dict[str, int] = msgspec.field(default_factory=lambda: dict.fromkeys(TOKEN_COUNTS, 0))
     cache_1h: int = 0
     cache_5m: int = 0
     web_searches: int = 0
@@ -69,16 +67,13 @@ class TurnCounts(msgspec.Struct):
 
     def add(self, usage: Usage) -> None:
         """Add the usage of an answer."""
-        for name in _COUNTS:
-            self.usage[name] += _number(usage, name)
-        cached = usage.get("cache_creation")
-        if isinstance(cached, dict):
-            self.cache_1h += _number(cached, "ephemeral_1h_input_tokens")
-            self.cache_5m += _number(cached, "ephemeral_5m_input_tokens")
-        server = usage.get("server_tool_use")
-        if isinstance(server, dict):
-            self.web_searches += _number(server, "web_search_requests")
-            self.web_fetches += _number(server, "web_fetch_requests")
+        for name in TOKEN_COUNTS:
+            self.usage[name] += count_of(usage, name)
+        cached, server = usage.get("cache_creation"), usage.get("server_tool_use")
+        self.cache_1h += count_of(cached, "ephemeral_1h_input_tokens")
+        self.cache_5m += count_of(cached, "ephemeral_5m_input_tokens")
+        self.web_searches += count_of(server, "web_search_requests")
+        self.web_fetches += count_of(server, "web_fetch_requests")
         tier = usage.get("service_tier")
         self.service_tier = tier if isinstance(tier, str) else self.service_tier
 
@@ -151,9 +146,3 @@ def result(ending: Ending, turn: TurnCounts, totals: Totals, *, now: float) -> R
     if ending.origin is not None:
         event.origin = ending.origin
     return event
-
-
-def _number(fields: dict[str, Any], name: str) -> int:
-    """Return a count that the endpoint sent; anything but an integer counts as 0."""
-    value = fields.get(name)
-    return value if isinstance(value, int) and not isinstance(value, bool) else 0

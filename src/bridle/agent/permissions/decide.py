@@ -49,7 +49,7 @@ def decide(tool: str, arguments: Mapping[str, Any], policy: Policy) -> Verdict:
 
 
 def only_reads(arguments: Mapping[str, Any], policy: Policy) -> bool:
-    """Whether a Bash command is read-only: it would be allowed without any rule."""
+    """Return whether a Bash command is read-only: it would be allowed without any rule."""
     from bridle.agent.permissions.bash.decide_command import judge_command  # tree-sitter is loaded with it
 
     bare = Policy(cwd=policy.cwd, home=policy.home, folders=policy.folders, shell_folder=policy.shell_folder)
@@ -65,7 +65,7 @@ def bypass_refusal(environment: Mapping[str, str], uid: int) -> str | None:
 
 def _decide(tool: str, arguments: Mapping[str, Any], policy: Policy) -> Verdict:
     for rule in policy.deny:
-        if rule.what is None and names_tool(rule, tool):
+        if rule.specifier is None and names_tool(rule, tool):
             return Denied(denial_messages.denied_tool(tool))
     if tool == "Bash":
         from bridle.agent.permissions.bash.decide_command import judge_command  # tree-sitter is loaded with it
@@ -77,30 +77,30 @@ def _decide(tool: str, arguments: Mapping[str, Any], policy: Policy) -> Verdict:
 
 
 def _decide_other(tool: str, arguments: Mapping[str, Any], policy: Policy) -> Verdict:
-    what = _subject(tool, arguments)
-    denied = _other_rule(policy.deny, tool, what)
+    specifier = _subject(tool, arguments)
+    denied = _other_rule(policy.deny, tool, specifier)
     if denied is not None and tool == "Agent":
-        return Denied(denial_messages.denied_agent(what, str(denied), denied.source), is_listed=False)
+        return Denied(denial_messages.denied_agent(specifier, str(denied), denied.source), is_listed=False)
     if denied is not None:
-        return Denied(denial_messages.denied_call(tool, what))
-    if not _other_rule(policy.ask, tool, what):
+        return Denied(denial_messages.denied_call(tool, specifier))
+    if not _other_rule(policy.ask, tool, specifier):
         if policy.mode == "bypassPermissions":
             return Allowed("mode bypassPermissions")
-        rule = _other_rule(policy.allow, tool, what)
+        rule = _other_rule(policy.allow, tool, specifier)
         if rule:
             return Allowed(f"rule {rule}")
         if tool in _FREE_TOOLS:
             return Allowed("needs no permission")
-    return _ask_other(tool, what)
+    return _ask_other(tool, specifier)
 
 
-def _ask_other(tool: str, what: str | None) -> Asks:
-    is_domain = tool == "WebFetch" and what != "domain:"
-    content = {"toolName": tool, "ruleContent": what} if is_domain else {"toolName": tool}
+def _ask_other(tool: str, specifier: str | None) -> Asks:
+    is_domain = tool == "WebFetch" and specifier != "domain:"
+    content = {"toolName": tool, "ruleContent": specifier} if is_domain else {"toolName": tool}
     suggestion = {"type": "addRules", "rules": [content], "behavior": "allow", "destination": "localSettings"}
     return Asks(
         denial_messages.ask_tool(tool),
-        denial_messages.advise(f"{tool}({what})" if is_domain else tool),
+        denial_messages.advise(f"{tool}({specifier})" if is_domain else tool),
         None,
         (suggestion,),
     )
@@ -117,27 +117,27 @@ def _subject(tool: str, arguments: Mapping[str, Any]) -> str | None:
     return None
 
 
-def _other_rule(rules: tuple[Rule, ...], tool: str, what: str | None) -> Rule | None:
+def _other_rule(rules: tuple[Rule, ...], tool: str, specifier: str | None) -> Rule | None:
     for rule in rules:
         if not names_tool(rule, tool):
             continue
-        if rule.what is None or (what is not None and _matches(tool, rule.what, what)):
+        if rule.specifier is None or (specifier is not None and _matches(tool, rule.specifier, specifier)):
             return rule
     return None
 
 
-def _matches(tool: str, pattern: str, what: str) -> bool:
+def _matches(tool: str, pattern: str, specifier: str) -> bool:
     if tool == "WebFetch":
-        return _matches_domain(pattern, what)
+        return _matches_domain(pattern, specifier)
     if pattern.endswith(":*"):
-        return what == pattern[:-2] or what.startswith(pattern[:-2])
+        return specifier == pattern[:-2] or specifier.startswith(pattern[:-2])
     from fnmatch import fnmatchcase
 
-    return fnmatchcase(what, pattern.replace("[", "[[]").replace("?", "[?]"))
+    return fnmatchcase(specifier, pattern.replace("[", "[[]").replace("?", "[?]"))
 
 
-def _matches_domain(pattern: str, what: str) -> bool:
-    wanted, domain = pattern.lower().removeprefix("domain:"), what.removeprefix("domain:")
+def _matches_domain(pattern: str, specifier: str) -> bool:
+    wanted, domain = pattern.lower().removeprefix("domain:"), specifier.removeprefix("domain:")
     if not pattern.lower().startswith("domain:") or not domain:
         return False
     if wanted.startswith("*."):

@@ -26,7 +26,7 @@ def offered(
     `known` are the names of all tools; `tools` are the names of `--tools` (None: not given; empty: no tools;
     `default`: as without the flag). Rules are those of flags and settings together.
     """
-    denied_tools = {name for name in known for rule in denied if rule.what is None and names_tool(rule, name)}
+    denied_tools = {name for name in known for rule in denied if rule.specifier is None and names_tool(rule, name)}
     named = {canonical(name) for name in tools or ()}
     if tools is None or list(tools) == ["default"]:
         searches = "Bash" in denied_tools or any(rule.tool in SEARCH_TOOLS for rule in allowed)

@@ -123,7 +123,7 @@ class _Reader:
         return Path(os.path.normpath(path))
 
     def _is_inside(self, path: Path) -> bool:
-        """Whether a file, with links resolved, is in the working directory or repository; no user can approve more."""
+        """Return whether a file is in the working directory or repository, with links resolved."""
         real = Path(os.path.realpath(path))
         return any(
             real.is_relative_to(os.path.realpath(folder))

@@ -152,7 +152,7 @@ def _without_empty_parts(block: Block) -> Block:
 
 
 def _is_sendable(block: object) -> bool:
-    """Whether an endpoint accepts the block: it has a type, and the fields that this type requires."""
+    """Return whether an endpoint accepts the block: it has a type, and the fields that this type requires."""
     if not isinstance(block, dict) or not isinstance(kind := block.get("type"), str):
         return False
     if kind == "text":

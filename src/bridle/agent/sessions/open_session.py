@@ -88,7 +88,7 @@ def open_session(request: SessionRequest, place: Place) -> Session:
 
 
 def is_uuid(text: str) -> bool:
-    """Whether a text has the form of a session id."""
+    """Return whether a text has the form of a session id."""
     parts = text.split("-")
     return [len(part) for part in parts] == _UUID_PARTS and all(_HEXADECIMAL.issuperset(part) for part in parts)
 

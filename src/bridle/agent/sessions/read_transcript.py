@@ -104,7 +104,7 @@ def title_of(path: Path) -> str | None:
 
 
 def holds_conversation(path: Path) -> bool:
-    """Whether a transcript has a message."""
+    """Return whether a transcript has a message."""
     for data in lines_of(path):
         line = decode(data)
         if line is not None and line.type in ("user", "assistant") and not line.isSidechain:
@@ -119,7 +119,7 @@ class LastSummary(msgspec.Struct, frozen=True):
     preserved: tuple[bytes, ...]
 
     def needs(self, data: bytes) -> bool:
-        """Whether a line before the summary still matters."""
+        """Return whether a line before the summary still matters."""
         return b'"custom-title"' in data or any(name in data for name in self.preserved)
 
 

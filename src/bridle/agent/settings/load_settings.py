@@ -238,7 +238,7 @@ class _Reader:
             )
 
     def _may_grant(self, source: str) -> bool:
-        """Whether a source may grant permissions: a project only if it is trusted."""
+        """Return whether a source may grant permissions: a project only if it is trusted."""
         return source != "project" or self._is_trusted()
 
     def _is_trusted(self) -> bool:

@@ -32,7 +32,7 @@ def read_object(path: Path) -> JsonObject | None:
 
 
 def is_trusted(register: Path, folder: str) -> bool:
-    """Whether the user has marked this folder as trusted."""
+    """Return whether the user has marked this folder as trusted."""
     try:
         projects = _parse(disk.read_bounded(register, REGISTER_LIMIT_BYTES))["projects"]
         return projects[folder]["hasTrustDialogAccepted"] is True

@@ -16,6 +16,9 @@ SEARCH_USD = 0.01
 # than never.
 STAND_IN = "claude-opus-4-8"
 
+# The counts of a `usage` that fill the context window, in the order in which clients get them.
+TOKEN_COUNTS = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens")
+
 
 class Usage(Struct, frozen=True):
     """The `usage` of one answer."""
@@ -31,14 +34,14 @@ class Usage(Struct, frozen=True):
     @classmethod
     def parse(cls, usage: Mapping[str, Any]) -> Usage:
         """Parse the `usage` of the API; anything that is not a positive integer counts as 0."""
-        written = _count(usage, "cache_creation_input_tokens")
+        written = count_of(usage, "cache_creation_input_tokens")
         return cls(
-            input_tokens=_count(usage, "input_tokens"),
-            output_tokens=_count(usage, "output_tokens"),
-            cache_read_tokens=_count(usage, "cache_read_input_tokens"),
+            input_tokens=count_of(usage, "input_tokens"),
+            output_tokens=count_of(usage, "output_tokens"),
+            cache_read_tokens=count_of(usage, "cache_read_input_tokens"),
             cache_write_tokens=written,
-            cache_write_1h_tokens=min(_count(usage.get("cache_creation"), "ephemeral_1h_input_tokens"), written),
-            searches=_count(usage.get("server_tool_use"), "web_search_requests"),
+            cache_write_1h_tokens=min(count_of(usage.get("cache_creation"), "ephemeral_1h_input_tokens"), written),
+            searches=count_of(usage.get("server_tool_use"), "web_search_requests"),
         )
 
 
@@ -119,6 +122,7 @@ def _price(model_id: str, usage: Usage) -> float | None:
     )
 
 
-def _count(usage: object, key: str) -> int:
+def count_of(usage: object, key: str) -> int:
+    """Return a count of a `usage`; anything that is not a positive integer counts as 0."""
     value = usage.get(key) if isinstance(usage, Mapping) else None
-    return value if isinstance(value, int) and value > 0 else 0
+    return value if type(value) is int and value > 0 else 0

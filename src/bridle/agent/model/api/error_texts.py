@@ -95,7 +95,7 @@ def after_blocks(error: RequestError) -> tuple[str, str]:
 
 
 def is_too_long(error: RequestError) -> bool:
-    """Whether the conversation exceeds the context window."""
+    """Return whether the conversation exceeds the context window."""
     return error.status in (400, 413) and "prompt is too long" in error.message.lower()
 
 

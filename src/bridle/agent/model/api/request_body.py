@@ -81,7 +81,7 @@ def custom_headers(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def _is_forced(tool_choice: Mapping[str, Any] | None) -> bool:
-    """Whether a tool call is forced, which the API does not allow with thinking."""
+    """Return whether a tool call is forced, which the API does not allow with thinking."""
     return tool_choice is not None and tool_choice.get("type") in ("any", "tool")
 
 

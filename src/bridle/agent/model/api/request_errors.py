@@ -96,7 +96,7 @@ def error_fields(document: Any) -> tuple[str | None, str]:
 
 
 def is_retried(error: RequestError) -> bool:
-    """Whether the same request may succeed later."""
+    """Return whether the same request may succeed later."""
     if error.retry_after_seconds is not None and error.retry_after_seconds > LONGEST_RETRY_AFTER_SECONDS:
         return False
     if error.should_retry is not None:

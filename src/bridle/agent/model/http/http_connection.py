@@ -37,7 +37,7 @@ class HttpConnection:
         return self._connection.is_open and self._http.their_state in (h11.SEND_BODY, h11.DONE)
 
     async def is_ready(self) -> bool:
-        """Whether an idle connection can be reused: it is recent, open, and its last response is complete."""
+        """Return whether an idle connection can be reused: it is recent, open, and its last response is complete."""
         if not self._connection.is_open or self._loop.time() - self._idle_since > KEEP_SECONDS:
             return False
         try:

@@ -70,7 +70,7 @@ def _is_excepted(target: Address, exceptions: str) -> bool:
 
 
 def _covers(entry: str, target: Address) -> bool:
-    """Whether an entry of NO_PROXY (name, domain, address or network, with or without port) covers the host."""
+    """Return whether an entry of NO_PROXY (name, domain, address or network, with or without port) covers the host."""
     host = target.host.lower()
     if "/" in entry:
         return _is_within(host, entry)

@@ -55,7 +55,7 @@ class _Judge:
         self._policy = policy
         self._start = policy.shell_folder or policy.cwd
         self._allow = [
-            compile_rule(rule) for rule in policy.allow if rule.what is not None and names_tool(rule, "Bash")
+            compile_rule(rule) for rule in policy.allow if rule.specifier is not None and names_tool(rule, "Bash")
         ]
         self._functions = dict(reversed(script.functions))
         self._runs_nothing = not any(command.words for command in script.commands)
@@ -132,7 +132,7 @@ class _Judge:
         return False
 
     def _is_enough(self, pattern: Pattern, words: Sequence[Word]) -> bool:
-        """Whether a matching rule is specific enough: a rule for a wrapper must name what is run."""
+        """Return whether a matching rule is specific enough: a rule for a wrapper must name what is run."""
         if not pattern.has_star:
             return True
         named, rest = words[: pattern.words_before_star], words[pattern.words_before_star :]
@@ -163,7 +163,7 @@ class _Judge:
     # Dangers that no rule allows
 
     def _is_git_elsewhere(self, words: Sequence[Word]) -> bool:
-        """Whether git would run in a folder whose settings may name programs to run."""
+        """Return whether git would run in a folder whose settings may name programs to run."""
         if self._folders != [self._start]:
             return True
         folders = [resolve(folder, self._start, self._policy.home) for folder in git_folders(words)]

@@ -21,10 +21,10 @@ _OWN_VARIABLE = re.compile(r"[a-z][a-z0-9_]*\Z")
 
 
 def is_harmless(name: str, value: Word | None) -> bool:
-    """Whether a variable may be set for a command that is allowed without it."""
+    """Return whether a variable may be set for a command that is allowed without it."""
     return name in _HARMLESS_VARIABLES and value is not None and bool(_HARMLESS_VALUE.match(value.value or "/"))
 
 
 def is_own(name: str, value: Word | None) -> bool:
-    """Whether a variable belongs to the script: programs do not read it."""
+    """Return whether a variable belongs to the script: programs do not read it."""
     return value is not None and bool(_OWN_VARIABLE.match(name)) and not name.endswith("_proxy")

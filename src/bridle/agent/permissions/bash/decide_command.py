@@ -51,13 +51,15 @@ def judge_command(command: object, policy: Policy) -> Verdict:
 
 
 def _patterns(rules: Iterable[Rule]) -> list[Pattern]:
-    return [compile_rule(rule) for rule in rules if rule.what is not None and names_tool(rule, "Bash")]
+    return [compile_rule(rule) for rule in rules if rule.specifier is not None and names_tool(rule, "Bash")]
 
 
 def _whole(rules: Iterable[Rule], command: str) -> str | None:
     """Return a rule that matches every command, or exactly this text."""
     for rule in rules:
-        if names_tool(rule, "Bash") and (rule.what is None or ("*" not in rule.what and rule.what == command.strip())):
+        if names_tool(rule, "Bash") and (
+            rule.specifier is None or ("*" not in rule.specifier and rule.specifier == command.strip())
+        ):
             return f"rule {rule}"
     return None
 
@@ -67,11 +69,11 @@ def _any_matches(patterns: Sequence[Pattern], lines: Sequence[tuple[Word, ...]])
 
 
 def _guards_files(policy: Policy) -> bool:
-    return any(rule.what is not None and rule.tool in _FILE_RULES for rule in policy.deny)
+    return any(rule.specifier is not None and rule.tool in _FILE_RULES for rule in policy.deny)
 
 
 def _touches_denied(script: Script, policy: Policy) -> bool:
-    """Whether the command names a file that a rule denies."""
+    """Return whether the command names a file that a rule denies."""
     if not _guards_files(policy):
         return False
     folders = {policy.cwd, policy.shell_folder or policy.cwd}

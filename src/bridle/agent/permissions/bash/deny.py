@@ -108,7 +108,7 @@ def _line(words: tuple[Word, ...]) -> Iterator[tuple[Word, ...]]:
 
 
 def _is_for_another_shell(words: tuple[Word, ...]) -> bool:
-    """Whether the words have code for a shell that parses it differently from bash."""
+    """Return whether the words have code for a shell that parses it differently from bash."""
     shells = {basename(word.value or "") for word in words} & SHELLS
     return any(differs(shell, text) for shell in shells for text in carries(words))
 

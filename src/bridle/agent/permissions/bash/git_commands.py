@@ -61,7 +61,7 @@ def git_folders(words: Sequence[Word]) -> list[str]:
 
 
 def runs_more(words: Sequence[Word]) -> bool:
-    """Whether the words of a git command make it run another program."""
+    """Return whether the words of a git command make it run another program."""
     return _has_running_setting(words) or any(True for _ in git_carried(words))
 
 
@@ -114,7 +114,7 @@ def _has_running_setting(words: Sequence[Word]) -> bool:
 
 
 def is_bare_repository(folder: str) -> bool:
-    """Whether git would use this folder or one above it as a bare repository.
+    """Return whether git would use this folder or one above it as a bare repository.
 
     Such a folder can be part of a checkout, and its settings name programs that git runs.
     """

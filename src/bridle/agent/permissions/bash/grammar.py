@@ -66,22 +66,22 @@ def leaves(node: Node) -> Iterator[Node]:
 
 
 def has_space(gap: str, before: bytes) -> bool:
-    """Whether a line continuation has white space beside it, so that no word spans it."""
+    """Return whether a line continuation has white space beside it, so that no word spans it."""
     return bool(gap.replace("\\\n", "")) or before in (b"", b"\n")
 
 
 def could_start_comment(data: bytes, place: int) -> bool:
-    """Whether bash takes a `#` at this place for a comment: where a word could start."""
+    """Return whether bash takes a `#` at this place for a comment: where a word could start."""
     return data[max(0, place - 1) : place] in b" \t\n;&|()"
 
 
 def is_separate_word(data: bytes, start: int, end: int) -> bool:
-    """Whether bash takes a keyword at this place for a separate word."""
+    """Return whether bash takes a keyword at this place for a separate word."""
     return data[max(0, start - 1) : start] in b" \t\n;&|()" and data[end : end + 1] in b" \t\n;&|()<>"
 
 
 def follows_number(data: bytes, place: int) -> bool:
-    """Whether a file descriptor number or `{name}` precedes a redirection at this place."""
+    """Return whether a file descriptor number or `{name}` precedes a redirection at this place."""
     return _NUMBER.search(data[max(0, place - _LOOK_BACK_BYTES) : place]) is not None
 
 
@@ -95,12 +95,12 @@ def words_of_test(node: Node) -> Iterator[Node]:
 
 
 def runs_something(node: Node) -> bool:
-    """Whether a node contains a command."""
+    """Return whether a node contains a command."""
     return any(below.type in ("command_substitution", "process_substitution", "ERROR") for below in _all(node))
 
 
 def evaluates(node: Node) -> bool:
-    """Whether a node evaluates the value of a variable as code: an index, a number, a prompt."""
+    """Return whether a node evaluates the value of a variable as code: an index, a number, a prompt."""
     for below in _all(node):
         text = below.text or b""
         if below.type in ("arithmetic_expansion", "subscript", "array") and not ARITHMETIC.match(text.decode()):

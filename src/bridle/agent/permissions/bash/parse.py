@@ -194,7 +194,7 @@ class _Reader:
             self._broken(PARSE_ERROR)
 
     def _are_apart(self, before: Node, after: Node) -> bool:
-        """Whether a line ends between two statements (a here-document ends its own line)."""
+        """Return whether a line ends between two statements (a here-document ends its own line)."""
         gap = self._bytes[before.end_byte : after.start_byte]
         if after.type in ("do_group", "elif_clause", "else_clause"):
             return True

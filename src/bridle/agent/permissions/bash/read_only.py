@@ -72,7 +72,7 @@ def _listed(program: str, kind: str, text: str, words: Sequence[Word]) -> Touche
 
 
 def _misleads(program: str, value: str) -> bool:
-    """Whether a program parses this word differently: tree reads options after one with a value."""
+    """Return whether a program parses this word differently: tree reads options after one with a value."""
     if program == "tree":
         return bool(re.match(r"-(?!-|L\d+\Z)\w*[LPI].", value))
     return program == "strings" and value.startswith("@")  # a file with more arguments
@@ -202,7 +202,7 @@ def _git(words: Sequence[Word]) -> Touches | None:
 
 
 def _are_options(words: Sequence[Word], options: str) -> bool:
-    """Whether every word that looks like an option is known, even where a value is expected.
+    """Return whether every word that looks like an option is known, even where a value is expected.
 
     Which options of git take the next word depends on the subcommand and on git's version.
     """
@@ -215,14 +215,14 @@ def _are_options(words: Sequence[Word], options: str) -> bool:
 
 
 def _is_listing(subcommand: str, parsed: Arguments) -> bool:
-    """Whether a name is a search pattern, as in `branch --list x`."""
+    """Return whether a name is a search pattern, as in `branch --list x`."""
     if subcommand in ("branch", "tag"):
         return bool({"-l", "--list"} & parsed.options)
     return subcommand == "reflog" and parsed.names[0].value == "show"
 
 
 def _is_pathlike(value: str) -> bool:
-    """Whether a word could leave the repository if git takes it for a path."""
+    """Return whether a word could leave the repository if git takes it for a path."""
     return value.startswith(("/", "~", ":")) or ".." in value.split("/")
 
 

@@ -38,7 +38,7 @@ class Pattern(msgspec.Struct, frozen=True):
 @lru_cache(maxsize=512)
 def compile_rule(rule: Rule) -> Pattern:
     """Compile the pattern of a rule."""
-    text = rule.what if rule.what is not None else "*"
+    text = rule.specifier if rule.specifier is not None else "*"
     if text.endswith(":*"):
         text = f"{text[:-2]} *"
     words = _split(text)
@@ -57,7 +57,7 @@ def compile_rule(rule: Rule) -> Pattern:
 
 
 def matches(pattern: Pattern, words: Sequence[Word]) -> bool:
-    """Whether the pattern matches this command; unknown words match no pattern."""
+    """Return whether the pattern matches this command; unknown words match no pattern."""
     if not words or any(word.value is None for word in words):
         return False
     values = [word.value or "" for word in words]
@@ -67,7 +67,7 @@ def matches(pattern: Pattern, words: Sequence[Word]) -> bool:
 
 
 def could_match(pattern: Pattern, words: Sequence[Word]) -> bool:
-    """Whether the pattern could match this command, depending on its unknown words."""
+    """Return whether the pattern could match this command, depending on its unknown words."""
     if all(word.is_plain for word in words):
         return False  # known words were compared already
     pieces = ["*" if not word.is_plain else _escape(word.value or "") for word in words]
@@ -109,7 +109,7 @@ def _tokens(glob: str) -> list[str]:
 
 
 def _meet(one: str, other: str) -> bool:
-    """Whether some text matches both globs."""
+    """Return whether some text matches both globs."""
     left, right = _tokens(one), _tokens(other)
     row = [True] + [False] * len(right)
     for place, letter in enumerate(right):

@@ -71,7 +71,7 @@ def unwrap(words: Sequence[Word]) -> Inside | None:
 
 
 def is_carrier(program: str) -> bool:
-    """Whether a program of this name runs other programs that its arguments name."""
+    """Return whether a program of this name runs other programs that its arguments name."""
     return basename(program) in CARRIERS
 
 
@@ -96,7 +96,7 @@ def named_code(words: Sequence[Word]) -> Iterator[str]:
 
 
 def reads_code(words: Sequence[Word]) -> bool:
-    """Whether this is a shell that reads commands from its input, which is unknown."""
+    """Return whether this is a shell that reads commands from its input, which is unknown."""
     if not words or words[0].value is None or basename(words[0].value) not in SHELLS | _OTHER_SHELLS:
         return False
     rest = [word.value for word in words[1:]]
@@ -107,7 +107,7 @@ def reads_code(words: Sequence[Word]) -> bool:
 
 
 def differs(shell: str | None, code: str) -> bool:
-    """Whether a shell may parse this code differently from bash."""
+    """Return whether a shell may parse this code differently from bash."""
     return shell != "bash" and _BASH_ONLY.search(code) is not None
 
 

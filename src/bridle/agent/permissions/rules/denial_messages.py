@@ -70,9 +70,9 @@ def denied_tool(tool: str) -> str:
     return f"Permission to use {tool} has been denied."
 
 
-def denied_call(tool: str, what: str | None) -> str:
+def denied_call(tool: str, specifier: str | None) -> str:
     """Return the message for a rule that denies this call."""
-    return f"Permission to use {tool} with {what} has been denied." if what else denied_tool(tool)
+    return f"Permission to use {tool} with {specifier} has been denied." if specifier else denied_tool(tool)
 
 
 def denied_agent(kind: str | None, rule: str, source: str) -> str:

@@ -36,7 +36,9 @@ def judge_file(tool: str, arguments: Mapping[str, Any], policy: Policy) -> Verdi
         )
     ask_rule = file_rule(policy.ask, resolved, policy, tool=tool)
     if ask_rule is not None:
-        reason = denial_messages.ask_tool(tool) if ask_rule.what is None else _reason(path, resolved, writes=writes)
+        reason = (
+            denial_messages.ask_tool(tool) if ask_rule.specifier is None else _reason(path, resolved, writes=writes)
+        )
         return Asks(reason, f"The rule {ask_rule} requires approval.", kind="rule")
     return _judge_write(tool, path, resolved, policy) if writes else _judge_read(tool, path, resolved, policy)
 
@@ -48,9 +50,13 @@ def file_rule(rules: tuple[Rule, ...], resolved: str, policy: Policy, *, tool: s
     """
     family = "Edit" if tool in WRITERS else "Read"
     for rule in rules:
-        if rule.what is None and names_tool(rule, tool):
+        if rule.specifier is None and names_tool(rule, tool):
             return rule
-        if rule.what is not None and rule.tool in (tool, family) and _matches_path(rule.what, resolved, policy):
+        if (
+            rule.specifier is not None
+            and rule.tool in (tool, family)
+            and _matches_path(rule.specifier, resolved, policy)
+        ):
             return rule
     return None
 
@@ -68,9 +74,9 @@ def may_change(resolved: str, policy: Policy, *, tool: str | None = None) -> str
     """
     guard = protection(resolved)
     for rule in policy.allow:
-        if rule.what is None and tool is None:
+        if rule.specifier is None and tool is None:
             continue
-        if guard is not None and guard not in (rule.what or "").lower():
+        if guard is not None and guard not in (rule.specifier or "").lower():
             continue  # the pattern itself must name what is protected
         if file_rule((rule,), resolved, policy, tool=tool or "Edit"):
             return f"rule {rule}"
@@ -80,14 +86,14 @@ def may_change(resolved: str, policy: Policy, *, tool: str | None = None) -> str
 
 
 def may_read(resolved: str, policy: Policy) -> bool:
-    """Whether a command may read a resolved path without approval."""
-    patterns = tuple(rule for rule in policy.allow if rule.what is not None)
+    """Return whether a command may read a resolved path without approval."""
+    patterns = tuple(rule for rule in policy.allow if rule.specifier is not None)
     return is_inside(resolved, policy.working_folders) or bool(file_rule(patterns, resolved, policy, tool="Read"))
 
 
 def is_hidden(path: str, policy: Policy) -> bool:
-    """Whether a rule denies reading this file, so that searches must not show it either."""
-    patterns = [rule.what for rule in policy.deny if rule.what is not None and rule.tool == "Read"]
+    """Return whether a rule denies reading this file, so that searches must not show it either."""
+    patterns = [rule.specifier for rule in policy.deny if rule.specifier is not None and rule.tool == "Read"]
     if not patterns:  # the usual case; a search can find very many files
         return False
     resolved = resolve(path, policy.cwd, policy.home)

@@ -50,12 +50,12 @@ def resolve(path: str, cwd: str, home: str) -> str | None:
 
 
 def is_inside(path: str, folders: Iterable[str]) -> bool:
-    """Whether a resolved path is one of the folders or below one."""
+    """Return whether a resolved path is one of the folders or below one."""
     return any(path == folder or path.startswith(folder.rstrip("/") + "/") for folder in folders)
 
 
 def is_protected(path: str) -> bool:
-    """Whether changing this resolved path always needs approval."""
+    """Return whether changing this resolved path always needs approval."""
     return protection(path) is not None
 
 
@@ -124,7 +124,7 @@ def _entries(folder: str, pattern: str) -> list[str] | None:
 
 
 def matches(pattern: str, path: str, *, cwd: str, home: str) -> bool:
-    """Whether the pattern of a file rule matches this path or a folder above it.
+    """Return whether the pattern of a file rule matches this path or a folder above it.
 
     `//x` starts at the root, `~/x` at home; `/x`, `./x` and every other pattern with a slash inside start at the
     working folder; a pattern without a slash matches a name at any depth of the working folder.

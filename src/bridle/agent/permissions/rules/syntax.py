@@ -23,13 +23,13 @@ class Rule(msgspec.Struct, frozen=True):
 
     tool: str
     """The tool's current name; `*` in it matches anything."""
-    what: str | None
+    specifier: str | None
     """The text in the parentheses; None: every call."""
     source: str = "flag"
     """Its source: `flag`, `user`, `project`, `local`, `settings` (the flag) or `managed`."""
 
     def __str__(self) -> str:
-        return self.tool if self.what is None else f"{self.tool}({self.what})"
+        return self.tool if self.specifier is None else f"{self.tool}({self.specifier})"
 
 
 def canonical(tool: str) -> str:
@@ -50,8 +50,8 @@ def parse_rule(text: str, source: str = "flag") -> Rule | None:
     name, opening, rest = text.partition("(")
     if not _TOOL_NAME.match(name) or (opening and not rest.endswith(")")):
         return None
-    what = rest[:-1].strip() if opening else None
-    return Rule(canonical(name), None if what in (None, "", "*") else what, source)
+    specifier = rest[:-1].strip() if opening else None
+    return Rule(canonical(name), None if specifier in (None, "", "*") else specifier, source)
 
 
 def split_list(values: Iterable[str]) -> list[str]:
@@ -60,7 +60,7 @@ def split_list(values: Iterable[str]) -> list[str]:
 
 
 def names_tool(rule: Rule, tool: str) -> bool:
-    """Whether a rule is about this tool (some or all of its calls)."""
+    """Return whether a rule is about this tool (some or all of its calls)."""
     if rule.tool == tool:
         return True
     if rule.tool.startswith("mcp__") and rule.tool.count("__") == 1:

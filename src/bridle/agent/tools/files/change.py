@@ -102,7 +102,7 @@ def encode_text(current: CurrentFile, raw: str, path: Path) -> bytes:
 
 
 def is_folder(path: Path) -> bool:
-    """Whether the path is a directory."""
+    """Return whether the path is a directory."""
     try:
         return stat.S_ISDIR(os.stat(path).st_mode)
     except OSError:

@@ -43,7 +43,7 @@ def save(path: Path, data: bytes, *, expected: os.stat_result | None, cancelled:
 
 
 def is_same_state(before: os.stat_result, other: os.stat_result) -> bool:
-    """Whether a file was neither replaced nor written between two states."""
+    """Return whether a file was neither replaced nor written between two states."""
     return (before.st_ino, before.st_dev, before.st_size, before.st_mtime_ns) == (
         other.st_ino,
         other.st_dev,

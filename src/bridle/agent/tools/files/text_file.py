@@ -67,7 +67,7 @@ def replace_surrogates(text: str) -> str:
 
 
 def is_binary(sample: bytes) -> bool:
-    """Whether the beginning of a file shows that it is not text."""
+    """Return whether the beginning of a file shows that it is not text."""
     if b"\0" not in sample:
         return False
     if sample.startswith((b"\xff\xfe", b"\xfe\xff")):

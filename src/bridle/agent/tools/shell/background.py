@@ -109,7 +109,7 @@ class BackgroundTasks:
         self._tasks.pop(task.id, None)
 
     def is_reported(self, task_id: str) -> bool:
-        """Whether the end of the task was reported to the model."""
+        """Return whether the end of the task was reported to the model."""
         return task_id in self._reported
 
     async def stop(self, task: BackgroundTask) -> None:

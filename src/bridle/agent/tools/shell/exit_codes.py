@@ -35,7 +35,7 @@ def meaning(command: str, exit_code: int) -> str | None:
 
 
 def is_silent(command: str) -> bool:
-    """Whether the line has only commands that print nothing."""
+    """Return whether the line has only commands that print nothing."""
     names = _names(command)
     return bool(names) and all(name in _SILENT for name in names)
 

@@ -64,7 +64,7 @@ def parse_url(url: str) -> WebAddress:
 
 
 def is_same_site(first: WebAddress, other: WebAddress) -> bool:
-    """Whether a redirect stays on the host (but for www.) and port, or changes from http to https."""
+    """Return whether a redirect stays on the host (but for www.) and port, or changes from http to https."""
     if first.host.removeprefix("www.") != other.host.removeprefix("www."):
         return False
     if (first.scheme, first.port) == (other.scheme, other.port):
@@ -73,7 +73,7 @@ def is_same_site(first: WebAddress, other: WebAddress) -> bool:
 
 
 def is_private_allowed(host: str, environment: Mapping[str, str]) -> bool:
-    """Whether the user allows this private host."""
+    """Return whether the user allows this private host."""
     allowed = [name.strip().lower() for name in environment.get(PRIVATE_HOSTS_VARIABLE, "").split(",")]
     return "*" in allowed or host in allowed
 
@@ -106,7 +106,7 @@ def require_public_name(address: WebAddress, environment: Mapping[str, str]) -> 
 
 
 def is_public(address: str) -> bool:
-    """Whether an IP address is public, including IPv4 addresses embedded in IPv6."""
+    """Return whether an IP address is public, including IPv4 addresses embedded in IPv6."""
     try:
         parsed = ip_address(address.partition("%")[0])
     except ValueError:
