@@ -29,7 +29,7 @@ def test_a_run_is_created_and_where_it_is_is_told(project: Path) -> None:
     run = Path(document["runDir"])
     assert run == project / ".a5c" / "runs" / document["runId"]
     assert document["entry"] == "../../../process.py#process"
-    assert FileReader(run).standing().state == "created"
+    assert FileReader(run).position().state == "created"
     assert len(str(FileReader(run).metadata()["completionProof"])) == 32
 
 
@@ -111,13 +111,13 @@ def test_the_status_of_every_sample(name: str, tmp_path: Path) -> None:
     run = sample(name, tmp_path)
     before = contents(run)
     document = bridle("run:status", run, "--json").document
-    standing = FileReader(run).standing()
-    assert document["state"] == standing.state
-    assert (document["lastEvent"]["seq"], document["lastEvent"]["ulid"]) == (standing.seq, standing.ulid)
+    position = FileReader(run).position()
+    assert document["state"] == position.state
+    assert (document["lastEvent"]["seq"], document["lastEvent"]["ulid"]) == (position.seq, position.ulid)
     assert (run / document["lastEvent"]["path"]).name == document["lastEvent"]["filename"]
-    assert document["pendingByKind"] == standing.pending_by_kind()
-    assert document["metadata"]["journalHead"] == {"seq": standing.seq, "ulid": standing.ulid}
-    assert (document["completionProof"] is not None) == (standing.state == "completed")
+    assert document["pendingByKind"] == position.pending_by_kind()
+    assert document["metadata"]["journalHead"] == {"seq": position.seq, "ulid": position.ulid}
+    assert (document["completionProof"] is not None) == (position.state == "completed")
     assert contents(run) == before
 
 
@@ -263,7 +263,7 @@ def test_a_posted_value_is_committed_and_what_was_written_is_told(tmp_path: Path
     store = FileReader(run)
     assert store.result(store.state().effects[effect_id]).value == {"b": 1}
     snapshot = json.loads((run / "state" / "state.json").read_text(encoding="utf-8"))
-    assert snapshot["journalHead"]["seq"] == store.standing().seq
+    assert snapshot["journalHead"]["seq"] == store.position().seq
 
 
 @pytest.mark.parametrize("where", ["run", "here", "absolute", "stdin"])

@@ -48,11 +48,11 @@ role, run = sys.argv[1], Path(sys.argv[2])
 store = FileStore(run)
 sys.stdin.readline()
 appends = 0
-while store.standing().end is None:
+while store.position().end is None:
     if role == "iterate":
         iterate(store, run, Hooks(repository_of(run), os.environ), wait_seconds=300)
     elif role == "post":
-        for effect_id in list(store.standing().pending):
+        for effect_id in list(store.position().pending):
             value = {"of": store.task(effect_id)["inputs"], "by": os.getpid()}
             try:
                 with store.write("storm", wait_seconds=300) as writer:
@@ -77,7 +77,7 @@ def test_a_storm_ends_as_if_one_had_done_it_all(tmp_path: Path, record_property:
     entries = list(FileReader(bench.run).entries())
     assert [entry.seq for entry in entries] == list(range(1, len(entries) + 1))
     state = fold(entries)
-    assert state.standing.end == "completed"
+    assert state.position.end == "completed"
     assert sum(entry.type == "RUN_COMPLETED" for entry in entries) == 1
     assert len(state.effects) == len(state.resolved) == chains * length
     assert sorted(acknowledged) == sorted(state.effects)

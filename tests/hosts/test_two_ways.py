@@ -138,7 +138,7 @@ def story(run: FileReader) -> dict[str, Any]:
     return {
         "effects": [_told(run, state.effects[str(effect_id)]) for effect_id in asked],
         "words": [one.data["message"] for one in run.entries() if "message" in one.data],
-        "end": state.standing.state,
+        "end": state.position.state,
         "output": run.output(),
     }
 

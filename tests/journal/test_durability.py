@@ -133,4 +133,4 @@ def test_the_model_of_a_power_cut_would_see_a_missing_sync(tmp_path: Path) -> No
     for change in unsafe:
         platter.take(change)
     restore(tmp_path, platter.after_power_cut(None), platter.moments)
-    assert FileReader(run).standing().seq == 4, "the entry should have been forgotten"
+    assert FileReader(run).position().seq == 4, "the entry should have been forgotten"

@@ -183,7 +183,7 @@ for effect_id in sys.argv[2:]:
     print(effect_id, flush=True)
     with store.write("storm", wait_seconds=60) as writer:
         writer.append("BRIDLE_STORM", {"by": sys.argv[2], "after": effect_id})
-    store.standing()
+    store.position()
     store.state()
 """
 STORMERS = 16
@@ -205,7 +205,7 @@ def test_in_a_storm_of_writers_the_sequence_has_no_gap_and_every_post_is_there_o
     assert sorted(effect.effect_id for effect in state.resolved if effect.effect_id in wanted) == sorted(wanted)
     assert len(state.notes) == len(wanted)
     assert repr(FileReader(run).state().effects) == repr(state.effects)
-    assert FileReader(run).standing().seq == len(entries)
+    assert FileReader(run).position().seq == len(entries)
     assert (run / layout.STATE / layout.PACK_FILE).exists()
     record_property("count", f"storm: {STORMERS} processes, {len(wanted)} posts, {len(entries)} entries")
 
@@ -246,7 +246,7 @@ def test_a_result_that_was_never_acknowledged_gives_way_to_the_next_one(tmp_path
     number = next(i for i, line in enumerate(points) if re.search(NAMED_POINTS["post"]["the entry is named"], line))
     killed_at("post", run, number)
     assert (run / "tasks" / "E2" / "result.json").exists()
-    assert list(FileReader(run).standing().pending) == ["E2"]
+    assert list(FileReader(run).position().pending) == ["E2"]
     with FileStore(run).write("test") as writer:
         writer.resolve("E2", ok("another value"))
     store = FileReader(run)

@@ -57,9 +57,9 @@ def test_a_sample_is_read_right_and_left_as_it_was(name: str, tmp_path: Path) ->
     run = sample(name, tmp_path)
     before = contents(run)
     store = FileReader(run)
-    state, standing = store.state(), store.standing()
+    state, position = store.state(), store.position()
     found = {effect.label: effect.status for effect in state.effects.values()}
-    assert (standing.state, standing.seq, found, standing.pending_by_kind()) == EXPECTED[name]
+    assert (position.state, position.seq, found, position.pending_by_kind()) == EXPECTED[name]
     assert [store.result(effect) for effect in state.resolved] == RESULTS[name]
     assert (store.metadata()["runId"], state.created is not None) == (name, True)
     for effect in state.effects.values():
@@ -72,11 +72,11 @@ def test_a_pending_effect_of_a_sample_takes_a_result(name: str, tmp_path: Path) 
     run = sample(name, tmp_path)
     before, store = contents(run), FileStore(run)
     with store.write("test") as writer:
-        for effect_id in list(writer.standing.pending):
+        for effect_id in list(writer.position.pending):
             writer.resolve(effect_id, ok({"approved": True}))
     after = FileReader(run).state()
     assert after.pending == []
-    assert after.standing.seq == EXPECTED[name][1] + sum(EXPECTED[name][3].values())
+    assert after.position.seq == EXPECTED[name][1] + sum(EXPECTED[name][3].values())
     kept = {path: text for path, text in contents(run).items() if path in before and not path.startswith("state/")}
     assert kept == {path: text for path, text in before.items() if not path.startswith("state/")}
 
@@ -87,7 +87,7 @@ def test_our_snapshot_says_what_theirs_says(name: str) -> None:
     state = FileReader(FOLDER / name).state()
     ours = snapshot(state, theirs["savedAt"], theirs["rebuildReason"])
     assert list(ours) == list(theirs)
-    if theirs["journalHead"]["seq"] == state.standing.seq:
+    if theirs["journalHead"]["seq"] == state.position.seq:
         assert codec.pretty(ours) == (FOLDER / name / "state" / "state.json").read_bytes()
     else:  # the other implementation does not write it after its last iteration
         assert theirs["effectsByInvocation"].items() <= json.loads(codec.pretty(ours))["effectsByInvocation"].items()

@@ -287,7 +287,7 @@ def waits(here: Loop) -> list[str]:
     """The effects in which a run waits for a moment."""
     if not any((here.folder / ".a5c/runs").glob("[!.]*")):
         return []
-    pending = FileStore(the_run(here)).standing().pending
+    pending = FileStore(the_run(here)).position().pending
     return [effect_id for effect_id, one in pending.items() if one.kind == "sleep"]
 
 

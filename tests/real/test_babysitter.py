@@ -77,7 +77,7 @@ def test_a_run_of_ours_has_the_same_status_there(run: Path, tmp_path: Path) -> N
 
 def test_a_completed_run_of_ours_is_completed_there_with_the_same_proof(run: Path, tmp_path: Path) -> None:
     with FileStore(run).write("test") as writer:
-        for effect_id in list(writer.standing.pending):
+        for effect_id in list(writer.position.pending):
             writer.resolve(effect_id, ok(None))
         writer.append("RUN_COMPLETED", {"outputRef": writer.keep_output({"done": True})})
     theirs = answer("run:status", run, home=tmp_path)
@@ -121,11 +121,11 @@ def test_its_cache_is_written_by_us_as_it_would_have_been_by_itself(run: Path, t
 
 
 def test_a_result_posted_there_is_seen_here_and_the_other_way_round(run: Path, tmp_path: Path) -> None:
-    first, second = list(FileReader(run).standing().pending)[:2]
+    first, second = list(FileReader(run).position().pending)[:2]
     value = ("--status", "ok", "--value-inline", '{"zeta": 1, "Alpha": [true, null], "beta_2": "é"}')
     times = ("--started-at", "2026-11-15T01:00:00.000Z", "--finished-at", "2026-11-15T01:00:01.000Z")
     theirs = answer("task:post", run, first, *value, *times, home=tmp_path)
-    assert first not in FileReader(run).standing().pending
+    assert first not in FileReader(run).position().pending
     ours = bridle("task:post", run, second, *value, *times, "--json").document
     assert set(theirs) == set(ours)
     assert second not in [task["effectId"] for task in answer("task:list", run, "--pending", home=tmp_path)["tasks"]]
@@ -140,10 +140,10 @@ def test_a_result_posted_there_is_seen_here_and_the_other_way_round(run: Path, t
 def test_a_long_run_of_ours_is_accepted_there(tmp_path: Path) -> None:
     made = long_run(tmp_path, "long", resolved=150, pending=3)
     with FileStore(made.run).write("test") as writer:
-        writer.resolve(next(iter(writer.standing.pending)), ok(1))
+        writer.resolve(next(iter(writer.position.pending)), ok(1))
     theirs = answer("run:status", made.run, home=tmp_path)
     assert (theirs["state"], theirs["pendingByKind"]) == ("waiting", {"node": 2})
-    assert theirs["lastEvent"]["seq"] == FileReader(made.run).standing().seq == 305
+    assert theirs["lastEvent"]["seq"] == FileReader(made.run).position().seq == 305
 
 
 def test_a_journal_that_we_repaired_is_accepted_there(run: Path, tmp_path: Path) -> None:
@@ -152,4 +152,4 @@ def test_a_journal_that_we_repaired_is_accepted_there(run: Path, tmp_path: Path)
     assert babysitter("run:status", run, "--json", home=tmp_path).returncode == 1
     assert bridle("run:repair-journal", run, "--json").document["repaired"] is True
     theirs = answer("run:status", run, home=tmp_path)
-    assert theirs["lastEvent"]["seq"] == FileReader(run).standing().seq == 10
+    assert theirs["lastEvent"]["seq"] == FileReader(run).position().seq == 10

@@ -60,7 +60,7 @@ def questions(store: Store) -> list[Question]:
     state = store.state()
     attempts = effect_attempts.read(state)
     pending: list[Question] = []
-    for effect_id in state.standing.pending:
+    for effect_id in state.position.pending:
         effect = state.effects[effect_id]
         known = attempts.get(effect_id)
         if effect.kind == BREAKPOINT:

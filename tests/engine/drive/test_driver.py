@@ -333,8 +333,8 @@ def test_a_driver_that_waits_goes_on_when_somebody_answers(tmp_path: Path) -> No
         tmp_path, "async def process(inputs, ctx): return (await ctx.breakpoint({'question': 'Ship?'}))['response']"
     )
     with driven.start("drive", "r1", "--wait") as started:
-        until(lambda: FileReader(driven.run).standing().pending)
-        (effect_id,) = FileReader(driven.run).standing().pending
+        until(lambda: FileReader(driven.run).position().pending)
+        (effect_id,) = FileReader(driven.run).position().pending
         assert driven.bridle("answer", effect_id, "yes", "r1").returncode == 0
         assert started.wait(LIMIT_SECONDS) == 0
     assert driven.output() == "yes"

@@ -395,7 +395,7 @@ def test_whoever_is_killed_before_the_binding_leaves_a_whole_run_and_no_session(
     if is_begun:
         place.put(a_session())
     assert bind_by(KILLED, place, moment).returncode == -signal.SIGKILL
-    assert FileReader(place.runs / "new").standing().state == "created"
+    assert FileReader(place.runs / "new").position().state == "created"
     assert (place.file().session.run_id if is_begun else place.path().exists()) in ("", False)
     again = bridle("session:init", "--session-id", "s2", "--state-dir", place.state, cwd=place.folder)
     assert again.code == 0
@@ -406,7 +406,7 @@ def test_whoever_is_killed_before_the_binding_leaves_a_whole_run_and_no_session(
 
 def test_whoever_is_killed_after_the_binding_leaves_both(place: Place) -> None:
     assert bind_by(KILLED, place, "bound").returncode == -signal.SIGKILL
-    assert FileReader(place.runs / "new").standing().state == "created"
+    assert FileReader(place.runs / "new").position().state == "created"
     assert place.file().session.run_id == "new"
 
 

@@ -37,7 +37,7 @@ from tests.journal.fixtures.entry_steps import MOMENT, ids, journal, request_dat
     ],
 )
 def test_the_state_goes_by_the_newest_end_unless_something_was_asked_for_since(words: str, state: str) -> None:
-    assert state_of(words).standing.state == state
+    assert state_of(words).position.state == state
 
 
 def test_effects_are_known_by_id_and_key_with_their_status_and_in_their_orders() -> None:
@@ -50,8 +50,8 @@ def test_effects_are_known_by_id_and_key_with_their_status_and_in_their_orders()
     assert state.by_key["p:b:task"].kind == "shell"
     assert [effect.effect_id for effect in state.resolved] == ["b", "a"]
     assert [effect.effect_id for effect in state.pending] == ["c"]
-    assert state.standing.pending_by_kind() == {"sleep": 1}
-    assert (state.standing.seq, state.last) == (6, journal("created ask:a ask:b/shell ask:c/sleep error:b ok:a")[-1])
+    assert state.position.pending_by_kind() == {"sleep": 1}
+    assert (state.position.seq, state.last) == (6, journal("created ask:a ask:b/shell ask:c/sleep error:b ok:a")[-1])
 
 
 def test_entries_of_our_own_are_kept_in_order_and_unknown_ones_passed_over() -> None:
@@ -65,7 +65,7 @@ def test_entries_of_our_own_are_kept_in_order_and_unknown_ones_passed_over() -> 
     ("words", "stops"), [("created", 0), ("created stop", 1), ("stop stop stop", 3), ("stop stop ask:a", 0)]
 )
 def test_stops_in_a_row_are_counted(words: str, stops: int) -> None:
-    assert state_of(words).standing.stops == stops
+    assert state_of(words).position.stops == stops
 
 
 @pytest.mark.parametrize(
@@ -130,7 +130,7 @@ def test_an_entry_that_cannot_follow_leaves_the_state_as_it_was() -> None:
     for words in ("created ask:b ok:zz", "created ask:b ask:a", "created"):
         with pytest.raises(JournalBroken):
             state.apply(journal(words)[-1])
-        assert (state.standing.seq, list(state.effects), list(state.standing.pending)) == (2, ["a"], ["a"])
+        assert (state.position.seq, list(state.effects), list(state.position.pending)) == (2, ["a"], ["a"])
 
 
 DEEDS = ("ask", "ok", "error", "completed", "failed", "halted", "stop", "created", "BRIDLE_X", "OTHER")
@@ -149,12 +149,12 @@ def test_the_small_fold_and_the_whole_one_agree(deeds: list[str]) -> None:
                 steps.append(f"{deed}:{waiting.pop(len(waiting) // 2)}")
         else:
             steps.append(deed)
-    state, standing = State(), Position()
+    state, position = State(), Position()
     for one in journal(" ".join(steps)):
         state.apply(one)
-        standing.apply(one)
-        assert [getattr(standing, name) for name in ("seq", "ulid", "end", "stops", "state")] == [
-            getattr(state.standing, name) for name in ("seq", "ulid", "end", "stops", "state")
+        position.apply(one)
+        assert [getattr(position, name) for name in ("seq", "ulid", "end", "stops", "state")] == [
+            getattr(state.position, name) for name in ("seq", "ulid", "end", "stops", "state")
         ]
-        assert list(standing.pending) == [effect.effect_id for effect in state.pending]
-        assert standing.pending_by_kind() == state.standing.pending_by_kind()
+        assert list(position.pending) == [effect.effect_id for effect in state.pending]
+        assert position.pending_by_kind() == state.position.pending_by_kind()

@@ -31,16 +31,16 @@ def truth(run: Path) -> str:
     store = FileReader(run)
     state = fold(store.entries())
     results = {effect.effect_id: store.tasks.result(effect) for effect in state.resolved}
-    return f"{state.standing.seq} {state.standing.ulid} {state.standing.state} {state.effects} {results}"
+    return f"{state.position.seq} {state.position.ulid} {state.position.state} {state.effects} {results}"
 
 
 def told(run: Path) -> str:
     """What a reader is told, who trusts the pack as far as it may."""
     store = FileReader(run)
-    state, standing = store.state(), store.standing()
-    assert list(standing.pending) == [effect.effect_id for effect in state.pending]
+    state, position = store.state(), store.position()
+    assert list(position.pending) == [effect.effect_id for effect in state.pending]
     results = {effect.effect_id: store.result(effect) for effect in state.resolved}
-    return f"{standing.seq} {standing.ulid} {standing.state} {state.effects} {results}"
+    return f"{position.seq} {position.ulid} {position.state} {state.effects} {results}"
 
 
 def goes_on(run: Path) -> None:
@@ -150,7 +150,7 @@ def test_after_a_writer_that_died_the_folder_is_listed_whatever_its_mark_says(tm
         writer.append("BRIDLE_X", {})
     journal, lock = made.run / layout.JOURNAL, made.run / layout.LOCK_FILE
     mark = journal.stat().st_mtime_ns
-    made.seq, made._ulid = made.seq + 1, FileReader(made.run).standing().ulid
+    made.seq, made._ulid = made.seq + 1, FileReader(made.run).position().ulid
     made.append("STOP_HOOK_INVOKED", {"sessionId": "s"})
     os.utime(journal, ns=(mark, mark))
     lock.write_text('{"pid": 4194305, "holder": "task:post", "since": "2026-11-15T00:00:00.000Z"}\n', encoding="utf-8")
@@ -165,7 +165,7 @@ def test_a_journal_put_back_to_an_earlier_day_is_believed(tmp_path: Path) -> Non
     append(run)
     shutil.rmtree(run / layout.JOURNAL)
     shutil.copytree(tmp_path / "backup", run / layout.JOURNAL)
-    assert FileReader(run).standing().seq == 4
+    assert FileReader(run).position().seq == 4
     goes_on(run)
 
 
@@ -174,9 +174,9 @@ def test_an_entry_that_another_program_adds_is_noticed_at_once(tmp_path: Path) -
     with FileStore(made.run).write("test") as writer:
         writer.append("BRIDLE_X", {})
     made.seq += 1
-    made._ulid = FileReader(made.run).standing().ulid
+    made._ulid = FileReader(made.run).position().ulid
     made.append("STOP_HOOK_INVOKED", {"sessionId": "s"})
-    assert FileReader(made.run).standing().stops == 1
+    assert FileReader(made.run).position().stops == 1
     with FileStore(made.run).write("test") as writer:
         assert writer.append("BRIDLE_X", {}).seq == made.seq + 1
     assert told(made.run) == truth(made.run)
@@ -186,7 +186,7 @@ def test_an_entry_that_appears_during_a_turn_is_noticed_too(tmp_path: Path) -> N
     made = long_run(tmp_path, "r", resolved=1, pending=1)
     with FileStore(made.run).write("test") as writer:
         writer.append("BRIDLE_X", {})
-        made.seq, made._ulid = writer.standing.seq, writer.standing.ulid
+        made.seq, made._ulid = writer.position.seq, writer.position.ulid
         made.append("STOP_HOOK_INVOKED", {"sessionId": "s"})
         assert writer.append("BRIDLE_X", {}).seq == made.seq + 1
     assert told(made.run) == truth(made.run)
@@ -201,7 +201,7 @@ def test_an_effect_resolved_by_another_program_during_a_turn_is_not_resolved_aga
             writer.resolve(effect.effect_id, ok("second"))
     store = FileReader(made.run)
     state = store.state()
-    assert (state.standing.seq, store.result(state.effects[effect.effect_id]).value) == (made.seq, "first")
+    assert (state.position.seq, store.result(state.effects[effect.effect_id]).value) == (made.seq, "first")
     assert told(made.run) == truth(made.run)
 
 
@@ -209,11 +209,11 @@ def test_a_removed_entry_is_noticed(tmp_path: Path) -> None:
     run = new_run(tmp_path)
     newest = max((run / layout.JOURNAL).iterdir())
     newest.unlink()
-    assert FileReader(run).standing().seq == 3
+    assert FileReader(run).position().seq == 3
     oldest = min((run / layout.JOURNAL).iterdir())
     oldest.unlink()
     with pytest.raises(JournalBroken, match=r"expected 1, found 2"):
-        FileReader(run).standing()
+        FileReader(run).position()
     with pytest.raises(JournalBroken), FileStore(run).write("test"):
         raise AssertionError("a broken journal is not written to")
 
@@ -222,7 +222,7 @@ def test_what_the_pack_vouches_for_is_not_read_again_and_a_rebuild_reads_everyth
     run = new_run(tmp_path)
     first = min((run / layout.JOURNAL).iterdir())
     first.write_bytes(first.read_bytes().replace(b"demo", b"evil"))
-    assert FileReader(run).standing().seq == 4
+    assert FileReader(run).position().seq == 4
     with pytest.raises(JournalBroken, match="checksum") as caught:
         list(FileReader(run).entries())
     assert first.name in caught.value.message
@@ -270,7 +270,7 @@ def test_results_posted_by_us_are_in_the_pack_at_once(tmp_path: Path) -> None:
 def test_a_reader_writes_a_pack_where_that_is_worth_it_and_else_changes_nothing(resolved: int, tmp_path: Path) -> None:
     made = long_run(tmp_path, "r", resolved=resolved)
     before = contents(made.run)
-    FileReader(made.run).standing()
+    FileReader(made.run).position()
     is_worth_it = 2 * resolved + 2 >= WORTH_PACKING_ENTRIES
     assert (set(contents(made.run)) - set(before) == {PACK, layout.LOCK_FILE}) == is_worth_it
     assert (contents(made.run) == before) != is_worth_it
@@ -280,7 +280,7 @@ def test_a_reader_leaves_the_pack_alone_while_somebody_writes(tmp_path: Path) ->
     made = long_run(tmp_path, "r", resolved=WORTH_PACKING_ENTRIES)
     with FileStore(made.run).write("test"):
         before = contents(made.run)
-        assert FileReader(made.run).standing().seq == made.seq
+        assert FileReader(made.run).position().seq == made.seq
         assert contents(made.run) == before
 
 
@@ -329,15 +329,15 @@ def _refuse(*arguments: object, **options: object) -> None:
     raise AssertionError("a file was opened past the counting")
 
 
-def test_standing_and_posting_read_the_same_with_few_and_with_many_effects_behind_them(
+def test_position_and_posting_read_the_same_with_few_and_with_many_effects_behind_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     readings = {}
     for resolved in (60, 600):
         made = long_run(tmp_path / str(resolved), "r", resolved=resolved, pending=40)
-        FileReader(made.run).standing()  # leaves the pack
+        FileReader(made.run).position()  # leaves the pack
         post_one(made)
-        status = reading(lambda run=made.run: FileReader(run).standing(), monkeypatch)  # type: ignore[misc]  # bound now
+        status = reading(lambda run=made.run: FileReader(run).position(), monkeypatch)  # type: ignore[misc]  # bound now
         posted = reading(lambda one=made: post_one(one), monkeypatch)  # type: ignore[misc]  # bound now
         readings[resolved] = [(one.files, one.listed) for one in (status, posted)]
         assert status.size < 2 * write_pack.CHECKPOINT_AFTER_BYTES
@@ -350,7 +350,7 @@ def post_one(made: LongRun) -> None:
     """Post the next result, as task:post does."""
     store = FileStore(made.run)
     with store.write("test") as writer:
-        writer.resolve(next(iter(writer.standing.pending)), ok({"posted": True}))
+        writer.resolve(next(iter(writer.position.pending)), ok({"posted": True}))
 
 
 def test_the_end_of_the_pack_stays_short_however_long_the_run_gets(tmp_path: Path) -> None:
@@ -361,7 +361,7 @@ def test_the_end_of_the_pack_stays_short_however_long_the_run_gets(tmp_path: Pat
             effect_id = writer.new_id()
             writer.request(a_request(effect_id, number))
             writer.resolve(effect_id, ok("x" * 500))
-        view = View.of_standing(store.place)
+        view = View.of_position(store.place)
         assert view._end is not None
         longest = max(longest, view._end.size - view._end.checkpoint)
     assert longest < 2 * write_pack.CHECKPOINT_AFTER_BYTES < (run / PACK).stat().st_size
@@ -370,7 +370,7 @@ def test_the_end_of_the_pack_stays_short_however_long_the_run_gets(tmp_path: Pat
 
 def test_many_pending_effects_do_not_make_the_pack_grow_faster_than_the_journal(tmp_path: Path) -> None:
     made = long_run(tmp_path, "r", resolved=0, pending=1500)
-    FileReader(made.run).standing()
+    FileReader(made.run).position()
     start = (made.run / PACK).stat().st_size
     for _ in range(60):
         post_one(made)

@@ -82,11 +82,11 @@ def test_the_state_is_the_fold_of_the_entries(opened: Open) -> None:
         writer.request(a_request(second, 2, kind="breakpoint"))
         writer.resolve(first, ok({"done": True}))
     store = opened()
-    folded, state, standing = fold(store.entries()), store.state(), store.standing()
+    folded, state, position = fold(store.entries()), store.state(), store.position()
     assert repr(state.effects) == repr(folded.effects)
     assert [effect.effect_id for effect in state.pending] == [second]
-    assert (standing.seq, standing.ulid, standing.state) == (4, folded.standing.ulid, "waiting")
-    assert standing.pending_by_kind() == {"breakpoint": 1}
+    assert (position.seq, position.ulid, position.state) == (4, folded.position.ulid, "waiting")
+    assert position.pending_by_kind() == {"breakpoint": 1}
 
 
 def test_an_effect_is_asked_for_and_resolved(opened: Open) -> None:
@@ -246,13 +246,13 @@ def test_epochs_rise_with_what_is_appended(opened: Open) -> None:
 
 def test_a_writer_sees_what_others_wrote_before_its_turn(opened: Open) -> None:
     store = opened()
-    assert store.standing().seq == 1
+    assert store.position().seq == 1
     with opened().write("test") as writer:
         effect_id = writer.new_id()
         writer.request(a_request(effect_id))
-    assert store.standing().seq == 2
+    assert store.position().seq == 2
     with store.write("test") as writer:
-        assert list(writer.standing.pending) == [effect_id]
+        assert list(writer.position.pending) == [effect_id]
         assert list(writer.state.effects) == [effect_id]
 
 
@@ -261,7 +261,7 @@ def test_the_output_of_a_process_is_kept(opened: Open) -> None:
         ref = writer.keep_output({"sum": 5, "note": "héllo ✓"})
         writer.append("RUN_COMPLETED", {"outputRef": ref})
     store = opened()
-    assert (ref, store.output(), store.standing().state) == (
+    assert (ref, store.output(), store.position().state) == (
         "state/output.json",
         {"sum": 5, "note": "héllo ✓"},
         "completed",
@@ -300,7 +300,7 @@ def test_a_pack_that_was_replaced_or_torn_under_a_store_that_keeps_what_it_saw_i
         with other.write("test") as writer:
             writer.append("BRIDLE_X", {})
         harm()
-        assert kept.state().standing.seq == len(list(other.entries()))
+        assert kept.state().position.seq == len(list(other.entries()))
         with kept.write("test") as writer:
             writer.append("BRIDLE_X", {})
-        assert fold(other.entries()).standing.seq == kept.state().standing.seq == other.state().standing.seq
+        assert fold(other.entries()).position.seq == kept.state().position.seq == other.state().position.seq

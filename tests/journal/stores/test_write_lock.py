@@ -132,7 +132,7 @@ def test_a_folder_that_is_no_run_is_refused_and_stays_as_it_is(tmp_path: Path) -
         FileStore(tmp_path / "nothing").write("test").__enter__()
     assert list(tmp_path.iterdir()) == []
     with pytest.raises(RunNotFound):
-        FileReader(tmp_path).standing()
+        FileReader(tmp_path).position()
 
 
 def test_ids_rise_behind_those_of_a_machine_whose_clock_is_ahead(tmp_path: Path) -> None:

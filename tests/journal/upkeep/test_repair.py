@@ -100,7 +100,7 @@ def test_a_broken_journal_is_named_and_mended_and_goes_on(harm: Harm, counts: di
     whole = made.seq
     name = harm(made)
     before = contents(made.run / layout.JOURNAL)
-    for read in (FileReader(made.run).standing, FileReader(made.run).state, FileStore(made.run).write("t").__enter__):
+    for read in (FileReader(made.run).position, FileReader(made.run).state, FileStore(made.run).write("t").__enter__):
         with pytest.raises(JournalBroken) as caught:
             read()
         assert name in caught.value.message
@@ -113,7 +113,7 @@ def test_a_broken_journal_is_named_and_mended_and_goes_on(harm: Harm, counts: di
         assert plan.count(sort) == counts.get(sort, 0), sort
     backup = repair.carry_out(made.run, plan)
     assert contents(backup) == before
-    assert FileReader(made.run).standing().seq == len(plan.kept)
+    assert FileReader(made.run).position().seq == len(plan.kept)
     texts = set(contents(made.run / layout.JOURNAL).values())
     assert texts <= set(before.values()), "what is kept keeps its text"
     append(made.run)

@@ -88,7 +88,7 @@ def find_unfinished(chosen: Path | None) -> tuple[Scene, Path | None] | None:
     runs = [path.parent for path in (scene.repository / layout.RUNS_FOLDER).glob(f"*/{layout.RUN_FILE}")]
     if not scene.agent.is_file() or not has_commit or len(runs) > 1:
         return None
-    if runs and FileStore(runs[0]).standing().end is not None:
+    if runs and FileStore(runs[0]).position().end is not None:
         return None
     return scene, runs[0] if runs else None
 

@@ -150,7 +150,7 @@ def _addresses(run: Path) -> Sequence[str]:
     """Return the addresses to notify; none for a run that has completed already."""
     store = FileStore(run)
     inputs = read_inputs(store)
-    if store.standing().end == COMPLETED:
+    if store.position().end == COMPLETED:
         return ()
     return load_settings(Path(inputs.repository), bridle_home(os.environ)).notify
 
@@ -178,6 +178,6 @@ def _working_copy(run: Path) -> AbstractAsyncContextManager[None]:
     """Lock the working copy, if the run works in it."""
     store = FileStore(run)
     inputs = read_inputs(store)
-    if store.standing().end == COMPLETED or inputs.settings.uses_worktrees:
+    if store.position().end == COMPLETED or inputs.settings.uses_worktrees:
         return nullcontext()
     return hold_working_copy(Path(inputs.repository), run.name)

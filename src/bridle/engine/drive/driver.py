@@ -317,9 +317,9 @@ class Driver:
 
     def _version(self) -> _Version:
         """Return what changes when the process has new results, or a question an answer."""
-        standing = self._store.standing()
+        position = self._store.position()
         has_questions = any(known.question for known in self._attempts.values())
-        return _Version(frozenset(standing.pending), standing.end, standing.seq if has_questions else 0)
+        return _Version(frozenset(position.pending), position.end, position.seq if has_questions else 0)
 
     async def _stop(self, report: Iteration) -> DriveResult:
         """Let running effects finish, start no more, and return or raise the cause."""

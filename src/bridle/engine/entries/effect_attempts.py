@@ -72,7 +72,7 @@ def read(state: State) -> dict[str, EffectAttempts]:
         if entry.type not in _STEPS:
             continue
         effect_id = text_field(entry, "effectId")
-        if effect_id in state.standing.pending:
+        if effect_id in state.position.pending:
             attempts[effect_id] = _STEPS[entry.type](attempts.get(effect_id, EffectAttempts()), entry)
     return attempts
 

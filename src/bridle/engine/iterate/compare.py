@@ -92,8 +92,8 @@ def compare(run: Path) -> Comparison:
         previous_digest = replay.recording.code_digest or metadata.get("processCodeHash")
         return Comparison(
             run_id=subject.run_id,
-            state=state.standing.state,
-            entries=state.standing.seq,
+            state=state.position.state,
+            entries=state.position.seq,
             effects=sum(map(replay.answers.was_requested, state.effects.values())),
             ahead=len(new),
             differences=differences,
@@ -142,7 +142,7 @@ def _differences(replay: Replay, process: Process, store: FileReader, state: Sta
         if not replay.answers.was_requested(recorded):
             message = f"the process does not request what is recorded: {_describe_request(recorded.request)}"
             yield Difference(f"{location}: {message}", _name(recorded.request))
-    if state.standing.end is not None and state.ended is not None and MANUAL_END not in state.ended.data:
+    if state.position.end is not None and state.ended is not None and MANUAL_END not in state.ended.data:
         now, then = _present_end(replay), _recorded_end(store, state.ended)
         if not _is_same_end(now, then, replay):
             error_location = load_process.location_in(replay.error, process.path.parent) if replay.error else None

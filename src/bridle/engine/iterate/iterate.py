@@ -67,13 +67,13 @@ class Engine:
 
     def iterate(self) -> Iteration:
         """Run one iteration. Must not be called on a thread whose event loop is running."""
-        if self._store.standing().end in _FINAL:
+        if self._store.position().end in _FINAL:
             return self._report_ended(self._store.state())
         hooks, started, self._requested = SyncHooks(self._hooks, self._run_id), self._now(), []
         if hooks.has(find_hooks.ON_ITERATION_START):
             state = self._store.state()
             number = iteration_report.iteration_number(state)
-            hooks.fire(find_hooks.ON_ITERATION_START, {"iteration": number, "state": state.standing.state})
+            hooks.fire(find_hooks.ON_ITERATION_START, {"iteration": number, "state": state.position.state})
         path = self._folder / LOCK_FILE
         with FileLock.hold(path, holder=OWNER, wait_seconds=self._wait_seconds):
             try:
@@ -97,7 +97,7 @@ class Engine:
         while True:
             with self._store.write(OWNER, wait_seconds=self._wait_seconds) as writer:
                 state = writer.state
-                if state.standing.end in _FINAL:
+                if state.position.end in _FINAL:
                     return self._report_ended(state)
                 number = number or iteration_report.iteration_number(state)
                 if finished is not None:
@@ -192,14 +192,14 @@ class Engine:
     ) -> Iteration:
         failure = Failure.of(error)
         previous = Failure.from_json(state.ended.data.get("error")) if state.ended is not None else None
-        if state.standing.end != iteration_report.FAILED or previous is None or not failure.is_same(previous):
+        if state.position.end != iteration_report.FAILED or previous is None or not failure.is_same(previous):
             writer.append(RUN_FAILED, {"error": failure.as_json()})
         self.close()
         return self._report(number, iteration_report.FAILED, "failed", failure=failure, warnings=warnings)
 
     def _report_ended(self, state: State) -> Iteration:
         """Return the report of a run that has completed or was halted."""
-        if state.standing.end == iteration_report.COMPLETED:
+        if state.position.end == iteration_report.COMPLETED:
             return self._report_completed(iteration_report.iteration_number(state), ())
         data = state.ended.data if state.ended is not None else {}
         halt = {"reason": iteration_report.HALTED} | {key: data[key] for key in ("reason", "payload") if key in data}

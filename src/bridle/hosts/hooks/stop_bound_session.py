@@ -49,7 +49,7 @@ class BoundStop:
         try:
             store = FileStore(find_run(run_id, call.runs_dir, self._payload.cwd, call.environ))
             # Read before locking: a run that cannot be read stays unchanged, without even a lock file.
-            store.standing()
+            store.position()
             promises = self._promises()
             with (
                 session_file.held(self._file.path, STOP_HOLDER),
@@ -141,13 +141,13 @@ def no_progress_stops(environ: Mapping[str, str]) -> int:
 
 
 def _run_facts(store: FileStore, writer: FileWriter, limit: int) -> RunFacts:
-    standing, metadata = writer.standing, store.metadata()
-    stops = standing.stops
+    position, metadata = writer.position, store.metadata()
+    stops = position.stops
     if 0 < limit <= stops + 1:
-        stops = _blocked_in_a_row(store, standing.seq, stops)
+        stops = _blocked_in_a_row(store, position.seq, stops)
     return RunFacts(
-        state=standing.state,
-        kinds=sorted(standing.pending_by_kind(), key=text_order),
+        state=position.state,
+        kinds=sorted(position.pending_by_kind(), key=text_order),
         stops=stops,
         proof=completion_proof(metadata),
         is_interactive=metadata.get("nonInteractive") is not True,

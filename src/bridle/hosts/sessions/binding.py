@@ -85,7 +85,7 @@ def state_of(runs: Path, run_id: str) -> str:
     reader = FileReader(runs / run_id)
     try:
         reader.metadata()
-        return reader.standing().state
+        return reader.position().state
     except Error:
         return UNKNOWN
 

@@ -121,11 +121,11 @@ class State:
 
     __slots__ = (
         *("by_key", "created", "effects", "ended", "last", "notes", "resolved", "resolved_before", "rounds"),
-        "standing",
+        "position",
     )
 
     def __init__(self) -> None:
-        self.standing = Position()
+        self.position = Position()
         self.effects: dict[str, Effect] = {}
         """By effect id, in the order of requests."""
         self.by_key: dict[str, Effect] = {}
@@ -148,7 +148,7 @@ class State:
     @property
     def pending(self) -> list[Effect]:
         """Return the pending effects, in the order of requests."""
-        return [self.effects[effect_id] for effect_id in self.standing.pending]
+        return [self.effects[effect_id] for effect_id in self.position.pending]
 
     def apply(self, entry: Entry) -> None:
         """Apply the next entry; an invalid one leaves the state unchanged."""
@@ -166,7 +166,7 @@ class State:
             raise broken(entry, f"requests the effect {effect_id} a second time")
         if effect.key in self.by_key:
             raise broken(entry, f"uses the invocation key {effect.key!r} a second time")
-        self.standing.request(entry, effect_id, effect.kind)
+        self.position.request(entry, effect_id, effect.kind)
         if not self.effects or len(self.resolved) > self.resolved_before:
             self.rounds, self.resolved_before = self.rounds + 1, len(self.resolved)
         self.effects[effect_id] = self.by_key[effect.key] = effect
@@ -181,14 +181,14 @@ class State:
             raise broken(entry, f"resolves the effect {effect_id} a second time")
         if status not in (OK, ERROR):
             raise broken(entry, f"has the status {status!r}, which must be ok or error")
-        self.standing.resolve(entry, effect_id)
+        self.position.resolve(entry, effect_id)
         effect.resolution, effect.status = entry, RESOLVED_OK if status == OK else RESOLVED_ERROR
         self.resolved.append(effect)
         self.last = entry
 
     def note(self, entry: Entry) -> None:
         """Apply any other entry."""
-        self.standing.note(entry)
+        self.position.note(entry)
         if entry.type.startswith(OWN_PREFIX) or entry.type == PROCESS_LOG:
             self.notes.append(entry)
         elif entry.type in _ENDS:

@@ -82,13 +82,13 @@ class FileReader:
         except codec.BadText as error:
             raise codec.bad_file(path, str(error)) from error
 
-    def standing(self) -> Position:
+    def position(self) -> Position:
         """Return the summary of the run's state, at constant cost."""
         self.metadata()
-        view = self.kept_view() or View.of_standing(self.place)
+        view = self.kept_view() or View.of_position(self.place)
         self._leave_pack(view)
         self.keep_view(view)
-        return view.standing
+        return view.position
 
     def state(self) -> State:
         """Return the full state of the run."""
@@ -139,9 +139,9 @@ class FileReader:
         """Return the output of a completed run."""
         return self.tasks.read(self.run / layout.OUTPUT_REF)
 
-    def pending_effect(self, standing: Position, effect_id: str, *, key: str | None = None) -> Effect | None:
+    def pending_effect(self, position: Position, effect_id: str, *, key: str | None = None) -> Effect | None:
         """Return a pending effect, read from the entry of its request; None if it is not pending."""
-        pending = standing.pending.get(effect_id)
+        pending = position.pending.get(effect_id)
         if pending is None:
             return None
         effect = requested_effect(self.load(pending.seq, pending.ulid))

@@ -89,8 +89,8 @@ class FileWriter:
             _clear_leftovers(store.run)
         # If the last writer died, only the folder shows whether its entry was written, not the mark.
         kept = None if is_after_a_crash else store.kept_view()
-        self._view = kept or View.of_standing(store.place, trusts_mark=not is_after_a_crash)
-        self.epoch = self._view.standing.seq + 1
+        self._view = kept or View.of_position(store.place, trusts_mark=not is_after_a_crash)
+        self.epoch = self._view.position.seq + 1
         self._last_id = ""
         self._output_digest: str | None = None
         self._last_type: str | None = None
@@ -98,9 +98,9 @@ class FileWriter:
         self._has_failed = False
 
     @property
-    def standing(self) -> Position:
+    def position(self) -> Position:
         """Return the present summary of the run."""
-        return self._view.standing
+        return self._view.position
 
     @property
     def state(self) -> State:
@@ -111,7 +111,7 @@ class FileWriter:
 
     def new_id(self) -> str:
         """Return a new ULID, greater than every id in the journal and every id of this writer."""
-        latest = max(self._last_id, self.standing.ulid)
+        latest = max(self._last_id, self.position.ulid)
         self._last_id = next_ulid(latest, now_ms=time.time_ns() // 1_000_000, random=os.urandom(RANDOM_BYTES))
         return self._last_id
 
@@ -134,7 +134,7 @@ class FileWriter:
         """Write result.json, then append EFFECT_RESOLVED."""
         documents.check_posted(posted)
         self._look_again()
-        effect = self._store.pending_effect(self.standing, effect_id, key=key)
+        effect = self._store.pending_effect(self.position, effect_id, key=key)
         if effect is None:
             effect = pending_effect(self.state, effect_id, key=key)
         kept = self._store.tasks.keep_result(effect, posted)
@@ -171,7 +171,7 @@ class FileWriter:
     def _is_worth_a_snapshot(self, last_type: str) -> bool:
         if last_type == STOP_HOOK_INVOKED:  # changes nothing in it, and a hook must be fast
             return False
-        return self.standing.end is not None or self.standing.seq <= SNAPSHOT_LIMIT_ENTRIES
+        return self.position.end is not None or self.position.seq <= SNAPSHOT_LIMIT_ENTRIES
 
     def _append(
         self,
@@ -202,7 +202,7 @@ class FileWriter:
         """Rename a written entry to its final name."""
         view, journal = self._view, self._store.place.journal
         self._look_again()
-        entry = codec.decode(view.standing.seq + 1, self.new_id(), text)
+        entry = codec.decode(view.position.seq + 1, self.new_id(), text)
         view.take(entry)
         disk.move(temporary, journal / file_name(entry.seq, entry.ulid))
         looked = folder_names.mark_of(journal)

@@ -55,8 +55,8 @@ class MemoryStore:
     def state(self) -> State:
         return fold(self.entries())
 
-    def standing(self) -> Position:
-        return self.state().standing
+    def position(self) -> Position:
+        return self.state().position
 
     def task(self, effect_id: str) -> Mapping[str, object]:
         return codec.parse_object(self._tasks[effect_id])
@@ -94,14 +94,14 @@ class MemoryWriter:
         self.state = store.state()
         self.is_over = False
         self._store = store
-        self._last_id = self.state.standing.ulid
+        self._last_id = self.state.position.ulid
 
     @property
-    def standing(self) -> Position:
-        return self.state.standing
+    def position(self) -> Position:
+        return self.state.position
 
     def new_id(self) -> str:
-        latest = max(self._last_id, self.standing.ulid)
+        latest = max(self._last_id, self.position.ulid)
         self._last_id = next_ulid(latest, now_ms=time.time_ns() // 1_000_000, random=os.urandom(RANDOM_BYTES))
         return self._last_id
 
@@ -110,7 +110,7 @@ class MemoryWriter:
             raise InternalError("a writer that has released its lock cannot append")
         ulid = self.new_id()
         text = codec.encode(entry_type, iso(time.time_ns()), data)
-        entry = codec.decode(self.standing.seq + 1, ulid, text)
+        entry = codec.decode(self.position.seq + 1, ulid, text)
         self.state.apply(entry)
         self._store._texts.append((ulid, text))
         return entry

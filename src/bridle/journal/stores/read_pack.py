@@ -30,10 +30,10 @@ _GARBAGE = (OSError, codec.BadText, JournalBroken, ValueError, TypeError, KeyErr
 class Tail:
     """The summary of a run, from the end of the pack."""
 
-    __slots__ = ("end", "seal", "standing")
+    __slots__ = ("end", "position", "seal")
 
-    def __init__(self, standing: Position, seal: Seal, end: End) -> None:
-        self.standing = standing
+    def __init__(self, position: Position, seal: Seal, end: End) -> None:
+        self.position = position
         self.seal = seal
         self.end = end
 
@@ -132,35 +132,35 @@ def _read_tail(fd: int, load: Load) -> Tail:
     seal = write_pack.seal_of(codec.parse(write_pack.text_of(end[:-1].rpartition(b"\n")[2])))
     behind = os.pread(fd, size - seal.checkpoint, seal.checkpoint)
     lines = behind.split(b"\n")
-    standing = write_pack.standing_of(codec.parse(write_pack.text_of(lines[0])))
+    position = write_pack.parse_checkpoint(codec.parse(write_pack.text_of(lines[0])))
     for line in lines[1:-1]:
         text, _, data = write_pack.text_of(line).partition(_TAB)
-        _stand(standing, codec.parse(text), data, load)
-    if standing.seq != seal.seq:
+        _apply_line(position, codec.parse(text), data, load)
+    if position.seq != seal.seq:
         raise codec.BadText("the seal is of another place")
     crc = crc32(lines[-2] + b"\n", seal.crc)
     place = End(size=size, crc=crc, checkpoint=seal.checkpoint, checkpoint_bytes=len(lines[0]) + 1)
-    return Tail(standing, seal, place)
+    return Tail(position, seal, place)
 
 
-def _stand(standing: Position, record: object, data: bytes, load: Load) -> None:
+def _apply_line(position: Position, record: object, data: bytes, load: Load) -> None:
     """Apply one line to the summary."""
     match record:
         case ["q", int(seq), str(ulid), str(at), str(effect_id), _, _, _, str(kind), _]:
-            standing.request(Entry(seq, ulid, EFFECT_REQUESTED, at, data), effect_id, kind)
+            position.request(Entry(seq, ulid, EFFECT_REQUESTED, at, data), effect_id, kind)
         case ["r", int(seq), str(ulid), str(at), str(effect_id), *_]:
-            standing.resolve(Entry(seq, ulid, EFFECT_RESOLVED, at, data), effect_id)
+            position.resolve(Entry(seq, ulid, EFFECT_RESOLVED, at, data), effect_id)
         case ["e", int(seq), str(ulid), str(at), str(entry_type)]:
-            standing.note(Entry(seq, ulid, entry_type, at, data))
+            position.note(Entry(seq, ulid, entry_type, at, data))
         case ["l", int(seq), str(ulid)]:
-            standing.apply(load(seq, ulid))
+            position.apply(load(seq, ulid))
 
 
 def _read_lines(text: bytes, packed: Packed, load: Load) -> None:
     parts = [body.partition(_TAB) for body in _sealed_texts(text, packed) or _whole_texts(text)]
     # One call for all lines, which takes half the time of parsing them one by one.
     records = codec.parse(b"[" + b",".join([part[0] for part in parts]) + b"]")
-    if not isinstance(records, list) or not records or write_pack.standing_of(records[0]).seq != 0:
+    if not isinstance(records, list) or not records or write_pack.parse_checkpoint(records[0]).seq != 0:
         raise codec.BadText("it does not begin at the beginning")
     for record, part in zip(records, parts, strict=True):
         _take(record, part[2], packed, load)

@@ -29,14 +29,14 @@ def write_snapshot(run: Path, state: State, *, saved_at: str, reason: str | None
 
 def snapshot(state: State, saved_at: str, reason: str | None) -> dict[str, object]:
     """Return the content of state.json."""
-    standing = state.standing
+    position = state.position
     return {
         "schemaVersion": layout.STATE_SCHEMA,
         "savedAt": saved_at,
-        "journalHead": {"seq": standing.seq, "ulid": standing.ulid} if standing.seq else None,
-        "stateVersion": standing.seq,
+        "journalHead": {"seq": position.seq, "ulid": position.ulid} if position.seq else None,
+        "stateVersion": position.seq,
         "effectsByInvocation": {effect.key: _effect(effect) for effect in state.effects.values()},
-        "pendingEffectsByKind": standing.pending_by_kind(),
+        "pendingEffectsByKind": position.pending_by_kind(),
         "rebuildReason": reason,
     }
 

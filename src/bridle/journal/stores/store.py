@@ -40,7 +40,7 @@ class Writer(Protocol):
         ...
 
     @property
-    def standing(self) -> Position:
+    def position(self) -> Position:
         """Return the summary of the state, at constant cost."""
         ...
 
@@ -83,7 +83,7 @@ class Store(Protocol):
         """Yield the entries after that number in order, verified."""
         ...
 
-    def standing(self) -> Position:
+    def position(self) -> Position:
         """Return the summary of the run's state, at constant cost."""
         ...
 

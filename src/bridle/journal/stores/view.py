@@ -38,7 +38,7 @@ class View:
     def __init__(self, place: Place) -> None:
         self._place = place
         self._state: State | None = None
-        self._standing = Position()
+        self._position = Position()
         self._names_crc = 0
         self._mark: folder_names.Mark | None = None
         """The mark of the folder at the last listing."""
@@ -55,13 +55,13 @@ class View:
         self._learned = Learned()
 
     @classmethod
-    def of_standing(cls, place: Place, *, trusts_mark: bool = True) -> View:
+    def of_position(cls, place: Place, *, trusts_mark: bool = True) -> View:
         """Read the summary: the end of the pack and the entries after it."""
         tail = read_pack.read_tail(place.pack, place.load)
         if tail is None:
             return cls.of_state(place)
         view = cls(place)
-        view._standing, view._names_crc, view._end = tail.standing, tail.seal.names_crc, tail.end
+        view._position, view._names_crc, view._end = tail.position, tail.seal.names_crc, tail.end
         view._mark, view._is_our_mark = tail.seal.mark, tail.seal.mark is not None
         if (trusts_mark and view.is_current()) or view.catch_up():
             return view
@@ -103,7 +103,7 @@ class View:
         if not read_pack.read_more(self._place.pack, self.packed, self._end, self._place.load):
             return False
         seal, self._end = self.packed.seal, self.packed.end
-        if seal is None or seal.seq != self._state.standing.seq:
+        if seal is None or seal.seq != self._state.position.seq:
             return False
         self._names_crc, self._mark, self._is_our_mark = seal.names_crc, seal.mark, seal.mark is not None
         return self.is_current() or self.catch_up()
@@ -114,16 +114,16 @@ class View:
         return self._state is self.packed.state and self._end is not None and not self.lacking
 
     @property
-    def standing(self) -> Position:
+    def position(self) -> Position:
         """Return the summary of the run's state."""
-        return self._standing if self._state is None else self._state.standing
+        return self._position if self._state is None else self._state.position
 
     @property
     def state(self) -> State:
         """Return the full state, read on first use."""
         if self._state is None:
-            whole, known = View.of_state(self._place), self.standing
-            if (whole.standing.seq, whole.standing.ulid) != (known.seq, known.ulid):
+            whole, known = View.of_state(self._place), self.position
+            if (whole.position.seq, whole.position.ulid) != (known.seq, known.ulid):
                 raise JournalBroken(
                     f"the journal {self._place.journal} changed during reading",
                     remedy="Another program writes to it without its lock. Run the command again.",
@@ -142,7 +142,7 @@ class View:
         # The mark is read before the names: the next reader then notices a change in between.
         self._mark, self._is_our_mark = folder_names.mark_of(self._place.journal), False
         found = folder_names.list_names(self._place.journal)
-        known = self.standing.seq
+        known = self.position.seq
         if len(found) < known or folder_names.names_crc(found[:known]) != self._names_crc:
             return False
         for seq, ulid in found[known:]:
@@ -154,7 +154,7 @@ class View:
         if self._state is not None:
             self._state.apply(entry)
         else:
-            self._standing.apply(entry)
+            self._position.apply(entry)
         self._names_crc = folder_names.names_crc([(entry.seq, entry.ulid)], self._names_crc)
         self.lacking.append(entry)
 
@@ -193,7 +193,7 @@ class View:
         if not packed.entries:
             return False
         self._state = packed.state
-        if packed.seal is not None and packed.seal.seq == self._state.standing.seq:
+        if packed.seal is not None and packed.seal.seq == self._state.position.seq:
             self._names_crc = packed.seal.names_crc
         else:
             self._names_crc = folder_names.names_crc((entry.seq, entry.ulid) for entry in packed.entries)
@@ -230,12 +230,12 @@ class View:
         checkpoint, checkpoint_bytes = end.checkpoint, end.checkpoint_bytes
         behind = end.size + len(text) - checkpoint - checkpoint_bytes
         if behind > max(write_pack.CHECKPOINT_AFTER_BYTES, checkpoint_bytes):
-            line = write_pack.checkpoint_line(self.standing)
+            line = write_pack.checkpoint_line(self.position)
             checkpoint, checkpoint_bytes = end.size + len(text), len(line)
             text += line
         crc = crc32(text, end.crc)
         mark = self._mark if self._is_our_mark else None
-        seal = write_pack.seal_line(write_pack.Seal(self.standing.seq, self._names_crc, mark, checkpoint, crc))
+        seal = write_pack.seal_line(write_pack.Seal(self.position.seq, self._names_crc, mark, checkpoint, crc))
         size = end.size + len(text) + len(seal)
         grown = write_pack.End(
             size=size, crc=crc32(seal, crc), checkpoint=checkpoint, checkpoint_bytes=checkpoint_bytes

@@ -101,10 +101,10 @@ def digest_line(effect_id: str, digest: str) -> bytes:
     return _line(["d", effect_id, digest])
 
 
-def checkpoint_line(standing: Position) -> bytes:
+def checkpoint_line(position: Position) -> bytes:
     """Return a checkpoint, the line from which a reader can start."""
-    pending = {effect_id: [item.kind, item.seq, item.ulid] for effect_id, item in standing.pending.items()}
-    return _line(["c", VERSION, standing.seq, standing.ulid, standing.end, standing.stops, pending])
+    pending = {effect_id: [item.kind, item.seq, item.ulid] for effect_id, item in position.pending.items()}
+    return _line(["c", VERSION, position.seq, position.ulid, position.end, position.stops, pending])
 
 
 def seal_line(seal: Seal) -> bytes:
@@ -121,14 +121,14 @@ def text_of(line: bytes) -> bytes:
     return text
 
 
-def standing_of(record: object) -> Position:
+def parse_checkpoint(record: object) -> Position:
     """Return the summary in a checkpoint."""
     match record:
         case ["c", 2, int(seq), str(ulid), None | str() as end, int(stops), dict(pending)]:
-            standing = Position()
-            standing.seq, standing.ulid, standing.end, standing.stops = seq, ulid, end, stops
-            standing.pending = dict(_pending(pending))
-            return standing
+            position = Position()
+            position.seq, position.ulid, position.end, position.stops = seq, ulid, end, stops
+            position.pending = dict(_pending(pending))
+            return position
         case _:
             raise codec.BadText("it is not a checkpoint of this version")
 

@@ -134,7 +134,7 @@ class _Audit:
 
     def _renumbered(self, entry: Entry) -> Entry:
         """Return the entry as if those before it were valid: their faults are already reported."""
-        last = self._state.standing
+        last = self._state.position
         ulid = entry.ulid if entry.ulid > last.ulid else next_ulid(last.ulid, now_ms=0, random=bytes(10))
         return Entry(last.seq + 1, ulid, entry.type, entry.recorded_at, entry.data)
 

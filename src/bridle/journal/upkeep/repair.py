@@ -64,7 +64,7 @@ def plan_repair(run: Path) -> Plan:
     for name in plan.files:
         try:
             text = disk.read_bounded(journal / name, ENTRY_LIMIT_BYTES)
-            entry = codec.decode(state.standing.seq + 1, _next_id(name, state), text)
+            entry = codec.decode(state.position.seq + 1, _next_id(name, state), text)
         except (DiskError, codec.BadText) as error:
             plan.dropped.append(Dropped(name, str(error), "corrupt"))
             continue
@@ -110,7 +110,7 @@ def finish_interrupted(run: Path) -> None:
 
 def _next_id(name: str, state: State) -> str:
     """Return the id of the file if it is valid, else a new one."""
-    parsed, latest = codec.parse_name(name), state.standing.ulid
+    parsed, latest = codec.parse_name(name), state.position.ulid
     if parsed is not None and parsed[1] > latest:
         return parsed[1]
     previous = latest if is_ulid(latest) else ""

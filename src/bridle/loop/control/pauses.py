@@ -50,4 +50,4 @@ def deliver_user_messages(store: FileStore) -> bool:
 
 
 def _pending(store: FileStore) -> Iterable[str]:
-    return [effect_id for effect_id, effect in store.standing().pending.items() if effect.kind == effects.PAUSE]
+    return [effect_id for effect_id, effect in store.position().pending.items() if effect.kind == effects.PAUSE]

@@ -33,7 +33,7 @@ def end(store: Store, since: datetime, now: datetime) -> None:
 
 def is_under_way(store: Store) -> bool:
     """Whether an effect is pending that only a driver can finish."""
-    return any(effect.kind in (*effects.PERFORMED, SLEEP) for effect in store.standing().pending.values())
+    return any(effect.kind in (*effects.PERFORMED, SLEEP) for effect in store.position().pending.values())
 
 
 def seconds_left(store: Store, receipt: Receipt, max_seconds: float, interrupted: InterruptedWork) -> float:

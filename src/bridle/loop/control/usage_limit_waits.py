@@ -26,7 +26,7 @@ class Wait:
 
 def current(store: Store) -> Wait | None:
     """Return the wait that is pending, if any."""
-    for effect_id, pending in store.standing().pending.items():
+    for effect_id, pending in store.position().pending.items():
         if pending.kind == SLEEP:
             task = store.task(effect_id)
             sleep = task.get("sleep")

@@ -61,7 +61,7 @@ def _readable(reader: FileReader, problems: list[str]) -> Iterator[Entry]:
 def _position(entries: list[Entry], problems: list[str]) -> Position | None:
     """Return the position of the run, or None if its journal is broken."""
     try:
-        return None if problems else fold(entries).standing
+        return None if problems else fold(entries).position
     except JournalBroken as error:
         problems.append(error.message)
         return None

@@ -24,7 +24,7 @@ def _run(args: Arguments) -> int:
     store = FileStore(find_run(args))
     entry = _halt(store, final, reason)
     if args.has("--json"):
-        seq = entry.seq if entry is not None else store.standing().seq
+        seq = entry.seq if entry is not None else store.position().seq
         document = {"runId": store.metadata().get("runId"), "status": final, "reason": reason}
         print_json({**document, "changed": entry is not None, "seq": seq}, pretty=True)
     else:
@@ -34,10 +34,10 @@ def _run(args: Arguments) -> int:
 
 def _halt(store: FileStore, final: str, reason: str) -> Entry | None:
     """Append the final entry; return None if the run has ended this way already."""
-    if _has_ended(store.standing().end, final):
+    if _has_ended(store.position().end, final):
         return None
     with store.write("run:halt") as writer:
-        if _has_ended(writer.standing.end, final):
+        if _has_ended(writer.position.end, final):
             return None
         if final == HALTED:
             return writer.append(RUN_HALTED, {"reason": reason})

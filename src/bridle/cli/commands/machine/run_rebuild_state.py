@@ -25,10 +25,10 @@ def _run(args: Arguments) -> int:
         return 0
     state = _rebuild(store)
     if args.has("--json"):
-        metadata = position_document(state.standing) | {"stateRebuilt": True, "stateRebuildReason": BY_HAND}
+        metadata = position_document(state.position) | {"stateRebuilt": True, "stateRebuildReason": BY_HAND}
         print_json({"runDir": str(store.run), "metadata": metadata}, pretty=True)
     else:
-        print(f"[run:rebuild-state] runDir={store.run} {position_line(state.standing)}")
+        print(f"[run:rebuild-state] runDir={store.run} {position_line(state.position)}")
     return 0
 
 

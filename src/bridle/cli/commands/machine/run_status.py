@@ -16,7 +16,7 @@ _AUTOMATIC = "node"
 
 def _run(args: Arguments) -> int:
     reader = FileReader(find_run(args))
-    position = reader.standing()
+    position = reader.position()
     last = reader.load(position.seq, position.ulid) if position.seq else None
     proof = completion_proof(reader.metadata()) if position.state == COMPLETED else None
     if args.has("--json"):

@@ -50,7 +50,7 @@ def _run(args: Arguments) -> int:
     _check(args)
     store, effect_id = FileStore(find_run(args)), args.positional[1]
     # Checked before the lock is taken: a refused command changes nothing, not even a lock file.
-    position, key = store.standing(), args.text("--invocation-key")
+    position, key = store.position(), args.text("--invocation-key")
     if store.pending_effect(position, effect_id, key=key) is None:
         pending_effect(store.state(), effect_id, key=key)
     posted = _posted(args, store.run)

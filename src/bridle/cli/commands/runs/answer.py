@@ -103,9 +103,9 @@ def _list(folder: Path, questions: list[Question], *, as_json: bool) -> int:
 
 def _effect_id(store: FileStore, prefix: str) -> str:
     """Return the effect's id that begins with a prefix: a pending one, else any."""
-    if prefix in store.standing().pending:
+    if prefix in store.position().pending:
         return prefix
-    for ids in (list(store.standing().pending), list(store.state().effects)):
+    for ids in (list(store.position().pending), list(store.state().effects)):
         matching = [effect_id for effect_id in ids if effect_id.startswith((prefix, prefix.upper()))]
         if len(matching) == 1:
             return matching[0]
