@@ -79,7 +79,7 @@ def test_a_completed_run_of_ours_is_completed_there_with_the_same_proof(run: Pat
     with FileStore(run).write("test") as writer:
         for effect_id in list(writer.position.pending):
             writer.resolve(effect_id, ok(None))
-        writer.append("RUN_COMPLETED", {"outputRef": writer.keep_output({"done": True})})
+        writer.append("RUN_COMPLETED", {"outputRef": writer.write_output({"done": True})})
     theirs = answer("run:status", run, home=tmp_path)
     ours = bridle("run:status", run, "--json").document
     assert (theirs["state"], theirs["completionProof"]) == ("completed", ours["completionProof"])

@@ -37,7 +37,7 @@ def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Open:
     run = create_run(tmp_path / "runs", new, proof="0" * 32, ulid=ids(1)[0], created_at=MOMENT)
     if request.param == "files":
         return lambda: FileStore(run)
-    stores = cycle([FileStore(run, keeps=True) for _ in request.param.split(" by ")])
+    stores = cycle([FileStore(run, reuses_view=True) for _ in request.param.split(" by ")])
     return lambda: next(stores)
 
 
@@ -258,7 +258,7 @@ def test_a_writer_sees_what_others_wrote_before_its_turn(opened: Open) -> None:
 
 def test_the_output_of_a_process_is_kept(opened: Open) -> None:
     with opened().write("test") as writer:
-        ref = writer.keep_output({"sum": 5, "note": "héllo ✓"})
+        ref = writer.write_output({"sum": 5, "note": "héllo ✓"})
         writer.append("RUN_COMPLETED", {"outputRef": ref})
     store = opened()
     assert (ref, store.output(), store.position().state) == (
@@ -271,7 +271,7 @@ def test_the_output_of_a_process_is_kept(opened: Open) -> None:
 def test_a_store_that_keeps_what_it_saw_reads_only_what_is_new(tmp_path: Path) -> None:
     new = NewRun(run_id="r", process_id="demo", entry=tmp_path / "p.py")
     run = create_run(tmp_path / "runs", new, proof="0" * 32, ulid=ids(1)[0], created_at=MOMENT)
-    kept, other = FileStore(run, keeps=True), FileStore(run)
+    kept, other = FileStore(run, reuses_view=True), FileStore(run)
     for number in range(50):
         with (kept, other)[number % 2].write("test") as writer:
             effect_id = writer.new_id()
@@ -291,7 +291,7 @@ def test_a_store_that_keeps_what_it_saw_reads_only_what_is_new(tmp_path: Path) -
 def test_a_pack_that_was_replaced_or_torn_under_a_store_that_keeps_what_it_saw_is_noticed(tmp_path: Path) -> None:
     new = NewRun(run_id="r", process_id="demo", entry=tmp_path / "p.py")
     run = create_run(tmp_path / "runs", new, proof="0" * 32, ulid=ids(1)[0], created_at=MOMENT)
-    kept, other = FileStore(run, keeps=True), FileStore(run)
+    kept, other = FileStore(run, reuses_view=True), FileStore(run)
     pack = run / layout.STATE / layout.PACK_FILE
     for harm in (lambda: pack.write_bytes(b""), pack.unlink, lambda: pack.write_bytes(pack.read_bytes()[:-7])):
         with kept.write("test") as writer:

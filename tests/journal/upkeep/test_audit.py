@@ -36,7 +36,7 @@ def made(folder: Path) -> Path:
         writer.resolve(effects[1], failure("ExitError", "exit 1"))
         writer.resolve(effects[2], ok("y" * 1_100_000))
         writer.resolve(effects[3], ok(None))
-        writer.append("RUN_COMPLETED", {"outputRef": writer.keep_output({"sum": 5})})
+        writer.append("RUN_COMPLETED", {"outputRef": writer.write_output({"sum": 5})})
     return run
 
 

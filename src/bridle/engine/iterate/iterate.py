@@ -30,7 +30,7 @@ from bridle.journal.format import layout
 from bridle.journal.format.documents import completion_proof
 from bridle.journal.format.entries import OK, RUN_COMPLETED, RUN_FAILED, RUN_HALTED, Effect, Posted
 from bridle.journal.format.state import State
-from bridle.journal.stores.store import TURN_WAIT_SECONDS, Store, Writer
+from bridle.journal.stores.store import LOCK_WAIT_SECONDS, Store, Writer
 
 OWNER = "run:iterate"
 LOCK_FILE = "bridle-iterate.lock"
@@ -48,7 +48,7 @@ class Engine:
         run_hooks: Hooks,
         *,
         now: Callable[[], datetime] = clock.now,
-        wait_seconds: float = TURN_WAIT_SECONDS,
+        wait_seconds: float = LOCK_WAIT_SECONDS,
         attempt_of: Callable[[Action], int | None] = lambda _action: None,
     ) -> None:
         """`attempt_of` returns the number of the attempt at an effect that its driver is about to start.
@@ -179,7 +179,7 @@ class Engine:
         self, replay: Replay, writer: Writer, state: State, number: int, warnings: tuple[str, ...]
     ) -> Iteration:
         try:
-            output_ref = writer.keep_output(replay.value)
+            output_ref = writer.write_output(replay.value)
         except (TypeError, ValueError, RecursionError) as error:
             not_json = RunError(f"{iteration_report.NOT_JSON}: {error}")
             return self._failed(not_json, writer, state, number, warnings)
@@ -244,7 +244,7 @@ def iterate(
     run_hooks: Hooks,
     *,
     now: Callable[[], datetime] = clock.now,
-    wait_seconds: float = TURN_WAIT_SECONDS,
+    wait_seconds: float = LOCK_WAIT_SECONDS,
 ) -> Iteration:
     """Run one iteration, replaying the process from its start."""
     engine = Engine(store, folder, run_hooks, now=now, wait_seconds=wait_seconds)

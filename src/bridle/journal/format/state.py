@@ -86,7 +86,7 @@ class Position:
 
     def request(self, entry: Entry, effect_id: str, kind: str) -> None:
         """Apply an entry that requests an effect."""
-        self._go_on(entry)
+        self._advance(entry)
         self.end = None  # a run with a new request continues, whatever its state before
         self.pending[effect_id] = Pending(kind, entry.seq, entry.ulid)
 
@@ -94,17 +94,17 @@ class Position:
         """Apply an entry that resolves an effect."""
         if effect_id not in self.pending:
             raise broken(entry, f"resolves the effect {effect_id}, which was not pending")
-        self._go_on(entry)
+        self._advance(entry)
         del self.pending[effect_id]
 
     def note(self, entry: Entry) -> None:
         """Apply any other entry."""
         stops = self.stops + 1 if entry.type == STOP_HOOK_INVOKED else 0
-        self._go_on(entry)
+        self._advance(entry)
         self.stops = stops
         self.end = _ENDS.get(entry.type, self.end)
 
-    def _go_on(self, entry: Entry) -> None:
+    def _advance(self, entry: Entry) -> None:
         if entry.seq != self.seq + 1:
             raise broken(entry, f"is out of sequence (expected {self.seq + 1}, found {entry.seq})")
         if entry.ulid <= self.ulid:

@@ -18,7 +18,7 @@ from bridle.journal.format.entries import ERROR, OK, Effect, Output, Posted, Req
 FILE_LIMIT_BYTES = 1024 * 1024 * 1024
 
 
-class Kept:
+class FileRefs:
     """References to the files of a task or a result, for the entry."""
 
     __slots__ = ("inputs_ref", "ref", "sha256", "stderr_ref", "stdout_ref")
@@ -46,27 +46,27 @@ class TaskFiles:
     def __init__(self, run: Path) -> None:
         self._run = run
 
-    def keep_task(self, request: Request) -> Kept:
+    def write_task(self, request: Request) -> FileRefs:
         """Write the blobs of a task, then task.json."""
         for name, text in request.blobs.items():
             self._write(request.effect_id, f"{layout.BLOBS}/{ids.check_id(name, what='the blob name')}", text)
-        inputs_ref = self._keep_blob(request.effect_id, "inputs", request.inputs)
+        inputs_ref = self._write_blob(request.effect_id, "inputs", request.inputs)
         text = codec.pretty(documents.task_document(request, inputs_ref=inputs_ref))
         ref = self._write(request.effect_id, layout.TASK_FILE, text)
-        return Kept(ref, text, inputs_ref=inputs_ref)
+        return FileRefs(ref, text, inputs_ref=inputs_ref)
 
-    def keep_result(self, effect: Effect, posted: Posted) -> Kept:
+    def write_result(self, effect: Effect, posted: Posted) -> FileRefs:
         """Write the output, a blob for a large value, and result.json."""
         effect_id = effect.effect_id
-        result_ref = self._keep_blob(effect_id, "result", posted.value) if posted.status == OK else None
-        stdout_ref = self._keep_output(effect_id, "stdout.log", posted.stdout)
-        stderr_ref = self._keep_output(effect_id, "stderr.log", posted.stderr)
+        result_ref = self._write_blob(effect_id, "result", posted.value) if posted.status == OK else None
+        stdout_ref = self._write_output(effect_id, "stdout.log", posted.stdout)
+        stderr_ref = self._write_output(effect_id, "stderr.log", posted.stderr)
         document = documents.result_document(
             effect, posted, result_ref=result_ref, stdout_ref=stdout_ref, stderr_ref=stderr_ref
         )
         text = codec.pretty(document)
         ref = self._write(effect_id, layout.RESULT_FILE, text)
-        return Kept(ref, text, stdout_ref=stdout_ref, stderr_ref=stderr_ref)
+        return FileRefs(ref, text, stdout_ref=stdout_ref, stderr_ref=stderr_ref)
 
     def task(self, effect_id: str) -> dict[str, object]:
         """Return the content of task.json, with inputs from a blob."""
@@ -114,11 +114,11 @@ class TaskFiles:
             raise _unusable(path, "it is not an object")
         return value
 
-    def _keep_blob(self, effect_id: str, name: str, value: object) -> str | None:
+    def _write_blob(self, effect_id: str, name: str, value: object) -> str | None:
         blob = documents.blob_of(name, value)
         return self._write(effect_id, f"{layout.BLOBS}/{blob.name}", blob.text) if blob else None
 
-    def _keep_output(self, effect_id: str, name: str, output: Output | None) -> str | None:
+    def _write_output(self, effect_id: str, name: str, output: Output | None) -> str | None:
         if output is None or output.text is None:
             return None if output is None else output.ref
         return self._write(effect_id, name, output.text.encode("utf-8", "surrogateescape"))

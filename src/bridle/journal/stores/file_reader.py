@@ -18,7 +18,7 @@ from bridle.journal.stores import read_pack, write_lock
 from bridle.journal.stores.effect_files import TaskFiles
 from bridle.journal.stores.post_rules import check_key
 from bridle.journal.stores.view import Place, View
-from bridle.journal.stores.write_pack import Learned
+from bridle.journal.stores.write_pack import SideValues
 
 # A reader that had to read this many entries one by one writes the pack for the next reader. Fewer are read quickly
 # enough, and a folder that is only inspected stays unchanged.
@@ -31,13 +31,13 @@ ENTRY_LIMIT_BYTES = 256 * 1024 * 1024
 class FileReader:
     """One run in its folder, read-only.
 
-    With `keeps`, the view is kept and the next call reads only what is new. It updates the same State object, so the
-    caller must not rely on an old one.
+    With `reuses_view`, the next call reads only what is new. It updates the same State object, so the caller must not
+    rely on an old one.
     """
 
-    def __init__(self, run: Path, *, keeps: bool = False) -> None:
+    def __init__(self, run: Path, *, reuses_view: bool = False) -> None:
         self.run = run
-        self._keeps = keeps
+        self._reuses_view = reuses_view
         self._kept: list[View] = []
         self._journal = str(run / layout.JOURNAL)
         self.tasks = TaskFiles(run)
@@ -46,7 +46,7 @@ class FileReader:
         self._values: dict[str, object] = {}
         self._digests: dict[str, str] = {}
         self._remembered: read_pack.Packed | None = None
-        self._learned = Learned()
+        self._side_values = SideValues()
 
     def metadata(self) -> Mapping[str, object]:
         """Return the content of run.json; raise RunNotFound if it is missing."""
@@ -85,7 +85,7 @@ class FileReader:
     def position(self) -> Position:
         """Return the summary of the run's state, at constant cost."""
         self.metadata()
-        view = self.kept_view() or View.of_position(self.place)
+        view = self.pop_view() or View.of_position(self.place)
         self._leave_pack(view)
         self.keep_view(view)
         return view.position
@@ -93,23 +93,23 @@ class FileReader:
     def state(self) -> State:
         """Return the full state of the run."""
         self.metadata()
-        view = self.kept_view() or View.of_state(self.place)
+        view = self.pop_view() or View.of_state(self.place)
         self.remember(view.packed)
         self._leave_pack(view)
         self.keep_view(view)
         return view.state
 
-    def kept_view(self) -> View | None:
+    def pop_view(self) -> View | None:
         """Return the kept view, updated, for one caller at a time; None without one."""
         try:
             view = self._kept.pop()  # removed at once: another thread must not use the same view
         except IndexError:
             return None
-        return view if view.go_on() else None
+        return view if view.refresh() else None
 
     def keep_view(self, view: View) -> None:
         """Keep a view for the next call, if enabled."""
-        if self._keeps and view.can_go_on:
+        if self._reuses_view and view.is_reusable:
             self._kept[:] = [view]
 
     def task(self, effect_id: str) -> Mapping[str, object]:
@@ -122,7 +122,7 @@ class FileReader:
         if digest is None:
             digest = documents.digest_of(self.task(effect.effect_id).get("inputs"))
             self._digests[effect.effect_id] = digest
-            self._learned.digests[effect.effect_id] = digest
+            self._side_values.digests[effect.effect_id] = digest
         return digest
 
     def result(self, effect: Effect) -> Result:
@@ -132,7 +132,7 @@ class FileReader:
         result = self.tasks.result(effect)
         if result.status == OK:
             self._values[effect.effect_id] = result.value
-            self._learned.values[effect.effect_id] = result.value
+            self._side_values.values[effect.effect_id] = result.value
         return result
 
     def output(self) -> object:
@@ -153,14 +153,14 @@ class FileReader:
         if packed is not self._remembered:
             self._remembered, self._values, self._digests = packed, packed.values, packed.digests
 
-    def take_learned(self) -> Learned:
+    def take_side_values(self) -> SideValues:
         """Return the values that were read from separate files since the last call."""
-        learned, self._learned = self._learned, Learned()
-        return learned
+        values, self._side_values = self._side_values, SideValues()
+        return values
 
     def _leave_pack(self, view: View) -> None:
         """Write the pack for the next reader, unless the run is locked."""
-        if len(view.lacking) < WORTH_PACKING_ENTRIES:
+        if len(view.unpacked) < WORTH_PACKING_ENTRIES:
             return
         try:
             lock = write_lock.take(self.run, "a reader that writes the pack", wait_seconds=0)
@@ -169,12 +169,12 @@ class FileReader:
         with lock:
             # If the last writer died, the mark is not sufficient, and its record is lost once we release the lock.
             if view.is_current() if lock.predecessor is None else view.catch_up():
-                grow_quietly(view)
+                try_extend_pack(view)
 
 
-def grow_quietly(view: View) -> None:
+def try_extend_pack(view: View) -> None:
     """Extend the pack if possible."""
     try:
-        view.grow_pack()
+        view.extend_pack()
     except (OSError, DiskError):
         pass  # the next reader works without the cache

@@ -30,12 +30,12 @@ from bridle.journal.format.entries import (
 from bridle.journal.format.state import Position, State, file_name
 from bridle.journal.format.ulid import RANDOM_BYTES, next_ulid
 from bridle.journal.stores import write_lock, write_pack
-from bridle.journal.stores.file_reader import FileReader, grow_quietly
+from bridle.journal.stores.file_reader import FileReader, try_extend_pack
 from bridle.journal.stores.post_rules import check_unused, pending_effect
 from bridle.journal.stores.view import View
 
-# The same as `store.TURN_WAIT_SECONDS`, whose module imports more than a hook can afford.
-TURN_WAIT_SECONDS = 10.0
+# The same as `store.LOCK_WAIT_SECONDS`, whose module imports more than a hook can afford.
+LOCK_WAIT_SECONDS = 10.0
 
 # The format's cache lists every effect, so its cost grows with the run. It is updated at the start of a run and written
 # again at its end; in between other implementations detect that it is outdated.
@@ -45,12 +45,12 @@ SNAPSHOT_LIMIT_ENTRIES = 100
 class FileStore(FileReader):
     """One run in its folder."""
 
-    def write(self, owner: str, *, wait_seconds: float = TURN_WAIT_SECONDS) -> FileTurn:
+    def write(self, owner: str, *, wait_seconds: float = LOCK_WAIT_SECONDS) -> LockedWriter:
         """Return a writer under the run's lock; raise LockHeld with the holder after the wait."""
-        return FileTurn(self, owner, wait_seconds)
+        return LockedWriter(self, owner, wait_seconds)
 
 
-class FileTurn:
+class LockedWriter:
     """The run's lock, held inside the `with` block."""
 
     def __init__(self, store: FileStore, owner: str, wait_seconds: float) -> None:
@@ -88,8 +88,8 @@ class FileWriter:
         if is_after_a_crash:
             _clear_leftovers(store.run)
         # If the last writer died, only the folder shows whether its entry was written, not the mark.
-        kept = None if is_after_a_crash else store.kept_view()
-        self._view = kept or View.of_position(store.place, trusts_mark=not is_after_a_crash)
+        view = None if is_after_a_crash else store.pop_view()
+        self._view = view or View.of_position(store.place, trusts_mark=not is_after_a_crash)
         self.epoch = self._view.position.seq + 1
         self._last_id = ""
         self._output_digest: str | None = None
@@ -123,28 +123,28 @@ class FileWriter:
 
     def request(self, request: Request) -> Entry:
         """Write task.json, then append EFFECT_REQUESTED."""
-        self._look_again()
+        self._catch_up()
         check_unused(self.state, request)
-        kept = self._store.tasks.keep_task(request)
-        data = documents.requested_data(request, task_ref=kept.ref, inputs_ref=kept.inputs_ref)
-        data[layout.TASK_DIGEST] = kept.sha256
+        refs = self._store.tasks.write_task(request)
+        data = documents.requested_data(request, task_ref=refs.ref, inputs_ref=refs.inputs_ref)
+        data[layout.TASK_DIGEST] = refs.sha256
         return self._append(EFFECT_REQUESTED, data, digest=documents.digest_of(request.inputs))
 
     def resolve(self, effect_id: str, posted: Posted, *, key: str | None = None) -> Entry:
         """Write result.json, then append EFFECT_RESOLVED."""
         documents.check_posted(posted)
-        self._look_again()
+        self._catch_up()
         effect = self._store.pending_effect(self.position, effect_id, key=key)
         if effect is None:
             effect = pending_effect(self.state, effect_id, key=key)
-        kept = self._store.tasks.keep_result(effect, posted)
+        refs = self._store.tasks.write_result(effect, posted)
         data = documents.resolved_data(
-            effect_id, posted, result_ref=kept.ref, stdout_ref=kept.stdout_ref, stderr_ref=kept.stderr_ref
+            effect_id, posted, result_ref=refs.ref, stdout_ref=refs.stdout_ref, stderr_ref=refs.stderr_ref
         )
-        data[layout.RESULT_DIGEST] = kept.sha256
+        data[layout.RESULT_DIGEST] = refs.sha256
         return self._append(EFFECT_RESOLVED, data, value=posted.value, has_value=posted.status == OK)
 
-    def keep_output(self, value: object) -> str:
+    def write_output(self, value: object) -> str:
         """Write the output of the process; return the reference for RUN_COMPLETED."""
         path, text = self._store.run / layout.OUTPUT_REF, codec.pretty(value)
         disk.make_private_folder(path.parent)
@@ -164,8 +164,8 @@ class FileWriter:
             return
         if self._last_type is not None and self._is_worth_a_snapshot(self._last_type):
             self._write_snapshot(self._last_type)
-        self._view.learn(self._store.take_learned())
-        grow_quietly(self._view)
+        self._view.set_side_values(self._store.take_side_values())
+        try_extend_pack(self._view)
         self._store.keep_view(self._view)
 
     def _is_worth_a_snapshot(self, last_type: str) -> bool:
@@ -201,7 +201,7 @@ class FileWriter:
     def _place(self, temporary: Path, text: bytes) -> Entry:
         """Rename a written entry to its final name."""
         view, journal = self._view, self._store.place.journal
-        self._look_again()
+        self._catch_up()
         entry = codec.decode(view.position.seq + 1, self.new_id(), text)
         view.take(entry)
         disk.move(temporary, journal / file_name(entry.seq, entry.ulid))
@@ -210,7 +210,7 @@ class FileWriter:
         view.set_mark(looked=looked)
         return entry
 
-    def _look_again(self) -> None:
+    def _catch_up(self) -> None:
         """Read entries that hooks of other implementations may have added without the lock."""
         if not self._view.is_current() and not self._view.catch_up():
             raise JournalBroken(f"the journal {self._store.place.journal} was replaced during a write")

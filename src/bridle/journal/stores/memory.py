@@ -24,7 +24,7 @@ from bridle.journal.format.entries import (
 from bridle.journal.format.state import Position, State, fold
 from bridle.journal.format.ulid import RANDOM_BYTES, next_ulid
 from bridle.journal.stores.post_rules import check_unused, pending_effect
-from bridle.journal.stores.store import TURN_WAIT_SECONDS
+from bridle.journal.stores.store import LOCK_WAIT_SECONDS
 
 
 class MemoryStore:
@@ -71,7 +71,7 @@ class MemoryStore:
         return None if self._output is None else codec.parse(self._output)
 
     @contextmanager
-    def write(self, owner: str, *, wait_seconds: float = TURN_WAIT_SECONDS) -> Iterator[MemoryWriter]:
+    def write(self, owner: str, *, wait_seconds: float = LOCK_WAIT_SECONDS) -> Iterator[MemoryWriter]:
         if not self._turn.acquire(timeout=wait_seconds):
             raise LockHeld(f"{self._owner} is writing to this run", remedy="Try again when it has finished.")
         try:
@@ -133,7 +133,7 @@ class MemoryWriter:
         data = documents.resolved_data(effect_id, posted, result_ref=result_ref, stdout_ref=stdout, stderr_ref=stderr)
         return self.append(EFFECT_RESOLVED, data)
 
-    def keep_output(self, value: object) -> str:
+    def write_output(self, value: object) -> str:
         self._store._output = codec.pretty(value)
         return "state/output.json"
 

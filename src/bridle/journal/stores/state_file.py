@@ -8,7 +8,7 @@ from bridle.journal.format import codec, layout
 from bridle.journal.format.entries import EFFECT_RESOLVED, RUN_COMPLETED, RUN_FAILED, Effect
 from bridle.journal.format.state import State
 
-BY_HAND = "cli_manual"
+MANUAL = "cli_manual"
 _REASONS = {
     EFFECT_RESOLVED: "post_effect_resolution",
     RUN_COMPLETED: "post_completion",

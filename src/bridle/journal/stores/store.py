@@ -23,7 +23,7 @@ from bridle.journal.format.state import Position, State
 
 # A writer holds the lock for one command, some seconds at most. After this long the error names the holder. The other
 # implementation of the format waits as long.
-TURN_WAIT_SECONDS = 10.0
+LOCK_WAIT_SECONDS = 10.0
 
 
 class Writer(Protocol):
@@ -63,7 +63,7 @@ class Writer(Protocol):
         """
         ...
 
-    def keep_output(self, value: object) -> str:
+    def write_output(self, value: object) -> str:
         """Store the output of the process; return the reference for RUN_COMPLETED."""
         ...
 
@@ -107,6 +107,6 @@ class Store(Protocol):
         """Return the output of a completed run."""
         ...
 
-    def write(self, owner: str, *, wait_seconds: float = TURN_WAIT_SECONDS) -> AbstractContextManager[Writer]:
+    def write(self, owner: str, *, wait_seconds: float = LOCK_WAIT_SECONDS) -> AbstractContextManager[Writer]:
         """Return a writer under the run's lock; raise LockHeld with the holder after the wait."""
         ...

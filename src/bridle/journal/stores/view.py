@@ -18,7 +18,7 @@ from bridle.journal.format import folder_names, layout
 from bridle.journal.format.entries import EFFECT_REQUESTED, EFFECT_RESOLVED, Entry
 from bridle.journal.format.state import Position, State
 from bridle.journal.stores import read_pack, write_pack
-from bridle.journal.stores.write_pack import Learned
+from bridle.journal.stores.write_pack import SideValues
 
 
 class Place:
@@ -48,11 +48,11 @@ class View:
         """The end of the pack; None if it must be rewritten."""
         self.packed = read_pack.Packed()
         """The pack's content, if all of it was read."""
-        self.lacking: list[Entry] = []
+        self.unpacked: list[Entry] = []
         """The entries that are not in the pack."""
         self._lines_of: dict[int, bytes] = {}
         """Lines with an entry's value or digest, by its number."""
-        self._learned = Learned()
+        self._side_values = SideValues()
 
     @classmethod
     def of_position(cls, place: Place, *, trusts_mark: bool = True) -> View:
@@ -91,12 +91,12 @@ class View:
         view.catch_up()
         return view
 
-    def go_on(self) -> bool:
+    def refresh(self) -> bool:
         """Read only what is new since the last use; return False if that is not possible.
 
         Only for a view with the full state and a complete pack; after a failure the view is unusable.
         """
-        if self._end is None or self._state is None or self.lacking:
+        if self._end is None or self._state is None or self.unpacked:
             return False
         if self.is_current():
             return True
@@ -109,9 +109,9 @@ class View:
         return self.is_current() or self.catch_up()
 
     @property
-    def can_go_on(self) -> bool:
+    def is_reusable(self) -> bool:
         """Return whether the view may be kept: it is complete, and so is the pack."""
-        return self._state is self.packed.state and self._end is not None and not self.lacking
+        return self._state is self.packed.state and self._end is not None and not self.unpacked
 
     @property
     def position(self) -> Position:
@@ -128,7 +128,7 @@ class View:
                     f"the journal {self._place.journal} changed during reading",
                     remedy="Another program writes to it without its lock. Run the command again.",
                 )
-            self._state, self.packed, self.lacking, self._end = whole.state, whole.packed, whole.lacking, whole._end
+            self._state, self.packed, self.unpacked, self._end = whole.state, whole.packed, whole.unpacked, whole._end
             if whole._mark != self._mark:
                 self._mark, self._is_our_mark = whole._mark, whole._is_our_mark
         return self._state
@@ -156,15 +156,15 @@ class View:
         else:
             self._position.apply(entry)
         self._names_crc = folder_names.names_crc([(entry.seq, entry.ulid)], self._names_crc)
-        self.lacking.append(entry)
+        self.unpacked.append(entry)
 
     def note(self, entry: Entry, line: bytes) -> None:
         """Add the value or digest of an entry to the pack."""
         self._lines_of[entry.seq] = line
 
-    def learn(self, learned: Learned) -> None:
+    def set_side_values(self, values: SideValues) -> None:
         """Add values and digests that were read from separate files to the pack."""
-        self._learned = learned
+        self._side_values = values
 
     def set_mark(self, *, looked: folder_names.Mark | None) -> None:
         """Set a mark on the folder, unless it has changed since the listing."""
@@ -173,20 +173,20 @@ class View:
         self._mark = folder_names.set_mark(journal, os.urandom(4)) if is_untouched else None
         self._is_our_mark = self._mark is not None
 
-    def grow_pack(self) -> None:
+    def extend_pack(self) -> None:
         """Write the pack. Only for the holder of the run's lock."""
         if not self._is_our_mark and self._mark is not None and folder_names.is_settled(self._mark):
             self.set_mark(looked=self._mark)
-        elif not self.lacking and not self._learned.count:
+        elif not self.unpacked and not self._side_values.count:
             return  # no gain for the next reader
         # Values in separate lines are slower to read than with their entries: many of them cause a rewrite.
-        new = self.lacking
-        if self._end is None or 0 < len(self.packed.entries) < 4 * self._learned.count:
+        new = self.unpacked
+        if self._end is None or 0 < len(self.packed.entries) < 4 * self._side_values.count:
             self._write_pack()
         else:
             self._append_to_pack(self._end)
         self.packed.entries.extend(new)
-        self.lacking, self._learned = [], Learned()
+        self.unpacked, self._side_values = [], SideValues()
         self._lines_of.clear()
 
     def _take_pack(self, packed: read_pack.Packed) -> bool:
@@ -208,8 +208,10 @@ class View:
         disk.make_private_folder(self._place.pack.parent)
         head = write_pack.checkpoint_line(Position())
         end = write_pack.End(size=len(head), crc=crc32(head), checkpoint=0, checkpoint_bytes=len(head))
-        self._learned = Learned(self.packed.values | self._learned.values, self.packed.digests | self._learned.digests)
-        self.lacking = self.packed.entries + self.lacking
+        self._side_values = SideValues(
+            self.packed.values | self._side_values.values, self.packed.digests | self._side_values.digests
+        )
+        self.unpacked = self.packed.entries + self.unpacked
         more, self._end = self._lines(end)
         disk.replace_cache(self._place.pack, head + more)
 
@@ -226,7 +228,7 @@ class View:
 
     def _lines(self, end: write_pack.End) -> tuple[bytes, write_pack.End]:
         """Return the next lines (missing entries, a checkpoint if due, the seal) and the new end."""
-        text = b"".join([self._line_of(entry) for entry in self.lacking] + self._learned.lines())
+        text = b"".join([self._line_of(entry) for entry in self.unpacked] + self._side_values.lines())
         checkpoint, checkpoint_bytes = end.checkpoint, end.checkpoint_bytes
         behind = end.size + len(text) - checkpoint - checkpoint_bytes
         if behind > max(write_pack.CHECKPOINT_AFTER_BYTES, checkpoint_bytes):
@@ -243,8 +245,8 @@ class View:
         return text + seal, grown
 
     def _line_of(self, entry: Entry) -> bytes:
-        """Return the line of an entry with its learned value or digest."""
+        """Return the line of an entry with its value or digest."""
         line = self._lines_of.get(entry.seq)
-        if line is None and self._learned.count and entry.type in (EFFECT_REQUESTED, EFFECT_RESOLVED):
-            return self._learned.line_of(entry)
+        if line is None and self._side_values.count and entry.type in (EFFECT_REQUESTED, EFFECT_RESOLVED):
+            return self._side_values.line_of(entry)
         return write_pack.entry_line(entry) if line is None else line

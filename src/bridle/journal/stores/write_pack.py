@@ -160,7 +160,7 @@ def _signed(text: bytes) -> bytes:
     return b"%08x %s\n" % (crc32(text), text)
 
 
-class Learned:
+class SideValues:
     """Values of results and digests of inputs that were read from separate files."""
 
     __slots__ = ("digests", "values")

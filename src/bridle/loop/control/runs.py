@@ -198,7 +198,7 @@ async def drive_run(
         since = time_used.begin(store, clock.now(), interrupted)
         try:
             driven = await drive(
-                lambda: FileStore(run, keeps=True),
+                lambda: FileStore(run, reuses_view=True),
                 run,
                 hooks,
                 DriveOptions(
@@ -209,7 +209,9 @@ async def drive_run(
                 ),
                 environment=environment,
                 say=say,
-                performers=performers(UserMessageReader(FileStore(run, keeps=True)), copies, since=clock.iso(since)),
+                performers=performers(
+                    UserMessageReader(FileStore(run, reuses_view=True)), copies, since=clock.iso(since)
+                ),
                 on_process_state=on_receipt,
             )
         except LockHeld:

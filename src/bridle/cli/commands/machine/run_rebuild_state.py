@@ -10,22 +10,22 @@ from bridle.cli.programs.run_argument import find_run
 from bridle.ground.light.moments import iso
 from bridle.journal.format.state import State
 from bridle.journal.stores.file_store import FileStore
-from bridle.journal.stores.state_file import BY_HAND, write_snapshot
+from bridle.journal.stores.state_file import MANUAL, write_snapshot
 
 
 def _run(args: Arguments) -> int:
     store = FileStore(find_run(args))
     store.metadata()
     if args.has("--dry-run"):
-        plan = {"dryRun": True, "runDir": str(store.run), "plan": "rebuild_state_cache", "reason": BY_HAND}
+        plan = {"dryRun": True, "runDir": str(store.run), "plan": "rebuild_state_cache", "reason": MANUAL}
         if args.has("--json"):
             print_json(plan, pretty=True)
         else:
-            print(f"[run:rebuild-state] dry-run runDir={store.run} plan={plan['plan']} reason={BY_HAND}")
+            print(f"[run:rebuild-state] dry-run runDir={store.run} plan={plan['plan']} reason={MANUAL}")
         return 0
     state = _rebuild(store)
     if args.has("--json"):
-        metadata = position_document(state.position) | {"stateRebuilt": True, "stateRebuildReason": BY_HAND}
+        metadata = position_document(state.position) | {"stateRebuilt": True, "stateRebuildReason": MANUAL}
         print_json({"runDir": str(store.run), "metadata": metadata}, pretty=True)
     else:
         print(f"[run:rebuild-state] runDir={store.run} {position_line(state.position)}")
@@ -36,7 +36,7 @@ def _rebuild(store: FileStore) -> State:
     """Read and verify every entry, ignoring both caches, and rewrite them."""
     with store.write("run:rebuild-state") as writer:
         state = writer.rebuild()
-        write_snapshot(store.run, state, saved_at=iso(time.time_ns()), reason=BY_HAND)
+        write_snapshot(store.run, state, saved_at=iso(time.time_ns()), reason=MANUAL)
     return state
 
 

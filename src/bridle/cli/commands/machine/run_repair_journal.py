@@ -8,7 +8,7 @@ from pathlib import Path
 from bridle.cli.programs.light_command import DRY_RUN, RUNS_DIR, Arguments, LightCommand, print_json
 from bridle.cli.programs.run_argument import find_run
 from bridle.journal.stores.file_reader import FileReader
-from bridle.journal.stores.file_store import TURN_WAIT_SECONDS
+from bridle.journal.stores.file_store import LOCK_WAIT_SECONDS
 from bridle.journal.stores.write_lock import take
 from bridle.journal.upkeep import repair
 
@@ -19,7 +19,7 @@ def _run(args: Arguments) -> int:
     if args.has("--dry-run"):
         plan, backup = repair.plan_repair(run), None
     else:
-        with take(run, "run:repair-journal", wait_seconds=TURN_WAIT_SECONDS):
+        with take(run, "run:repair-journal", wait_seconds=LOCK_WAIT_SECONDS):
             repair.finish_interrupted(run)
             plan = repair.plan_repair(run)
             backup = repair.carry_out(run, plan) if plan.is_needed else None
