@@ -284,4 +284,4 @@ def _conversation_options(options: Options, environment: Mapping[str, str]) -> C
 
 
 def _line_limit(environment: Mapping[str, str]) -> int | None:
-    return SDK_LINE_LIMIT_BYTES if environment.get("CLAUDE_CODE_ENTRYPOINT") == "sdk-py" else None
+    return SDK_LINE_LIMIT_BYTES if open_session.entrypoint(environment) == "sdk-py" else None

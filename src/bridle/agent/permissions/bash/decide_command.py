@@ -57,9 +57,9 @@ def _patterns(rules: Iterable[Rule]) -> list[Pattern]:
 def _whole(rules: Iterable[Rule], command: str) -> str | None:
     """Return a rule that matches every command, or exactly this text."""
     for rule in rules:
-        if names_tool(rule, "Bash") and (
-            rule.specifier is None or ("*" not in rule.specifier and rule.specifier == command.strip())
-        ):
+        specifier = rule.specifier
+        is_whole = specifier is None or ("*" not in specifier and specifier == command.strip())
+        if is_whole and names_tool(rule, "Bash"):
             return f"rule {rule}"
     return None
 

@@ -50,13 +50,10 @@ def file_rule(rules: tuple[Rule, ...], resolved: str, policy: Policy, *, tool: s
     """
     family = "Edit" if tool in WRITERS else "Read"
     for rule in rules:
-        if rule.specifier is None and names_tool(rule, tool):
-            return rule
-        if (
-            rule.specifier is not None
-            and rule.tool in (tool, family)
-            and _matches_path(rule.specifier, resolved, policy)
-        ):
+        if rule.specifier is None:
+            if names_tool(rule, tool):
+                return rule
+        elif rule.tool in (tool, family) and _matches_path(rule.specifier, resolved, policy):
             return rule
     return None
 

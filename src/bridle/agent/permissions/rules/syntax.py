@@ -1,4 +1,4 @@
-"""The syntax of permission rules: `Tool`, `Tool(what)`, in lists with commas or spaces."""
+"""The syntax of permission rules: `Tool`, `Tool(specifier)`, in lists with commas or spaces."""
 
 from __future__ import annotations
 
