@@ -49,10 +49,10 @@ def common_folder(git_folder: str) -> str:
 def find_common_folder(folder: Path) -> Path | None:
     """Return the common git folder of the repository that a folder is in, without links; None outside of one."""
     top = repository_top(folder)
-    own = None if top is None else git_folder(top)
-    if own is None or not os.path.isdir(own):
+    folder_of_top = None if top is None else git_folder(top)
+    if folder_of_top is None or not os.path.isdir(folder_of_top):
         return None
-    return Path(os.path.realpath(common_folder(own)))
+    return Path(os.path.realpath(common_folder(folder_of_top)))
 
 
 def _read_path(file: str) -> str | None:

@@ -241,11 +241,11 @@ async def _private_index(git: Git, *, at: Path | None = None) -> AsyncIterator[_
     real = await git.index_path()
     if at is not None:
         _remove_index(at)  # of a killed process; a lock that its git left would block ours
-    own = _PrivateIndex(git, at or private_index_path(real), real)
+    index = _PrivateIndex(git, at or private_index_path(real), real)
     try:
-        yield own
+        yield index
     finally:
-        own.remove()
+        index.remove()
 
 
 def _remove_index(path: Path) -> None:

@@ -15,7 +15,7 @@ import msgspec
 from bridle.cli import exit_codes
 from bridle.cli.people import notify
 from bridle.cli.people.run_display import display_for
-from bridle.cli.people.terminal import chosen_run, until_signalled
+from bridle.cli.people.terminal import chosen_run, is_terminal, until_signalled
 from bridle.engine.iterate.iteration_report import COMPLETED
 from bridle.ground.home import bridle_home
 from bridle.ground.threads import in_thread
@@ -117,7 +117,7 @@ def show(receipt: Receipt, reason: str, *, as_json: bool) -> None:
     if as_json:
         print(_as_json(receipt.as_json()))
         return
-    if sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb":
+    if is_terminal(sys.stdout):
         _print_coloured(receipt, reason)
         return
     for line in receipts.plain_lines(receipt, reason):

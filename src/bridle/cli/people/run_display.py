@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import sys
 from collections.abc import Mapping
 from contextlib import ExitStack, suppress
@@ -12,6 +11,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Protocol, Self
 
 from bridle.cli.people.keyboard import keys
+from bridle.cli.people.terminal import is_terminal
 from bridle.errors import Error
 from bridle.ground import clock
 from bridle.journal.stores.file_store import FileStore
@@ -63,7 +63,7 @@ def display_for(run: Path, environment: Mapping[str, str]) -> RunDisplay:
     inputs = read_inputs(FileStore(run))
     folders = (Path(inputs.repository), *(Path(folder) for folder in inputs.worktrees))
     titles = tuple(task.title for task in inputs.plan.tasks)
-    is_live = sys.stderr.isatty() and os.environ.get("TERM", "dumb") != "dumb"
+    is_live = is_terminal(sys.stderr)
     return (LiveDisplay if is_live else LineDisplay)(run, folders, titles, Mask(secret_values(environment)))
 
 

@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Coroutine
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TextIO, TypeVar
 
 import click
 
@@ -95,6 +95,11 @@ def print_document(value: object) -> None:
     from bridle.wire.mask import Mask, secret_values
 
     print_json(Mask(secret_values(os.environ)).apply_to_json(value), pretty=True)
+
+
+def is_terminal(stream: TextIO) -> bool:
+    """Return whether a stream is a terminal with colours and a cursor."""
+    return stream.isatty() and os.environ.get("TERM", "dumb") != "dumb"
 
 
 def clean(text: str) -> str:

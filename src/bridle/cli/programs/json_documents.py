@@ -23,21 +23,15 @@ def entry_document(entry: Entry) -> dict[str, object]:
 
 def effect_document(effect: Effect) -> dict[str, object]:
     """Return one effect and the paths of its files."""
-    request = effect.request.data
+    request = {"taskDefRef": f"{layout.TASKS}/{effect.effect_id}/{layout.TASK_FILE}", **effect.request.data}
     resolution = effect.resolution.data if effect.resolution is not None else {}
     return {
         "effectId": effect.effect_id,
         "taskId": effect.task_id,
         "stepId": effect.step_id,
         "status": effect.status,
-        "kind": request.get("kind"),
-        "label": request.get("label"),
-        "labels": request.get("labels"),
-        "taskDefRef": request.get("taskDefRef", f"{layout.TASKS}/{effect.effect_id}/{layout.TASK_FILE}"),
-        "inputsRef": request.get("inputsRef"),
-        "resultRef": resolution.get("resultRef"),
-        "stdoutRef": resolution.get("stdoutRef"),
-        "stderrRef": resolution.get("stderrRef"),
+        **{name: request.get(name) for name in ("kind", "label", "labels", "taskDefRef", "inputsRef")},
+        **{name: resolution.get(name) for name in ("resultRef", "stdoutRef", "stderrRef")},
         "requestedAt": effect.request.recorded_at,
         "resolvedAt": effect.resolution.recorded_at if effect.resolution is not None else None,
     }

@@ -75,9 +75,9 @@ class AgentWorktrees:
             async with self._worktree_lock:
                 at = base.head or "HEAD"
                 tree = await worktree.add(git, name, at=at, is_empty=True, is_for_an_agent=True)
-            own = Git(tree.folder, self._environment)
-            await snapshot.restore(own, base, moves_head=False)
-            disk.write_atomic(await own.git_path(_READY), b"")
+            worktree_git = Git(tree.folder, self._environment)
+            await snapshot.restore(worktree_git, base, moves_head=False)
+            disk.write_atomic(await worktree_git.git_path(_READY), b"")
         except (GitError, UsageError) as error:
             self._say(
                 f"agents run one after the other in {self._repository}: could not create a worktree: {error.message}"
@@ -88,8 +88,8 @@ class AgentWorktrees:
 
     async def take_snapshot(self, lent: LentWorktree) -> Snapshot:
         """Return a snapshot of the worktree."""
-        own = Git(lent.worktree.folder, self._environment)
-        return await snapshot.take(own, name=f"{lent.name}-work", why="the work of an agent")
+        worktree_git = Git(lent.worktree.folder, self._environment)
+        return await snapshot.take(worktree_git, name=f"{lent.name}-work", why="the work of an agent")
 
     async def find(self, job: Job) -> Snapshot:
         """Return the snapshot of work that was delivered to an earlier driver."""
@@ -173,15 +173,15 @@ class AgentWorktrees:
 
     async def _keep_interrupted(self, tree: Worktree) -> str | None:
         """Put an interrupted agent's changes on a branch; return None if there are none."""
-        own = Git(tree.folder, self._environment)
+        worktree_git = Git(tree.folder, self._environment)
         base = await snapshot.find(await self._require_git(), f"{tree.name}-base")
         try:
-            is_ready = (await own.git_path(_READY)).exists()
+            is_ready = (await worktree_git.git_path(_READY)).exists()
         except GitError:
             is_ready = False
         if base is None or not is_ready:
             return None  # no agent was started in it
-        work = await snapshot.take(own, name=f"{tree.name}-work", why="the work of an interrupted attempt")
+        work = await snapshot.take(worktree_git, name=f"{tree.name}-work", why="the work of an interrupted attempt")
         if work.tree == base.tree and work.head == base.head:
             return None
         return await self._keep(tree.name, work, "changes of an interrupted attempt")

@@ -259,10 +259,12 @@ class Answers:
         inputs = json_values.to_json(request.inputs, ("the arguments of task", request.task_id))
         key = f"{self._run.process_id}:{step_id}:{request.task_id}"
         effect_id = self.writer.new_id()
-        own = (request.label,) if request.label else ()
-        context = TaskContext(effect_id, key, request.task_id, self._run.run_id, self._run.folder, request.label, own)
+        call_labels = (request.label,) if request.label else ()
+        context = TaskContext(
+            effect_id, key, request.task_id, self._run.run_id, self._run.folder, request.label, call_labels
+        )
         definition = json_values.to_json(request.define(context), ("the definition of task", request.task_id))
-        labels = tuple(dict.fromkeys((*own, *definition.get("labels", ()))))
+        labels = tuple(dict.fromkeys((*call_labels, *definition.get("labels", ()))))
         entry = Request(
             effect_id=effect_id,
             key=key,

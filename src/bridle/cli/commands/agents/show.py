@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from bridle.cli.people import terminal
 from bridle.errors import DiskError, UsageError
 from bridle.wire.dialects.dialect_table import AGENTS, DEFAULT_AGENT, StreamDecoder, decoder_for
 
@@ -59,7 +60,7 @@ def command(
         show.read(target)
         _print_document(transcript, mask)
         return
-    is_terminal = sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb"
+    is_terminal = terminal.is_terminal(sys.stdout)
     columns = _columns() if is_terminal else 0
     look = display_options(is_terminal=is_terminal, width=width, terminal_width=columns, full=full, thinking=thinking)
     view = _view(transcript, mask, look, is_terminal=is_terminal)

@@ -115,13 +115,8 @@ def _error(error: object) -> Data:
         return {"name": "Error", "message": error if isinstance(error, str) else codec.compact(error)}
     if "name" not in error and "message" not in error:
         return {"name": "Error", "message": codec.compact(error), "data": error}
-    fields = {
-        "name": error.get("name", "Error"),
-        "message": error.get("message", "Task failed"),
-        "stack": error.get("stack"),
-        "data": error.get("data"),
-    }
-    return {name: value for name, value in fields.items() if value is not None}
+    fields = {"name": "Error", "message": "Task failed", **error}
+    return {name: fields[name] for name in ("name", "message", "stack", "data") if fields.get(name) is not None}
 
 
 def _output(args: Arguments, name: str, run: Path) -> Output | None:
