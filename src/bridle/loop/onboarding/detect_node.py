@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from typing import Any
+
+from msgspec import Struct
 
 from bridle.loop.onboarding.candidates import Candidate, DetectedCommands, read_text
+from bridle.wire.events.decode_tolerant import convert
+from bridle.wire.events.loose_json import JsonObject
 
 # Lock files, their package managers, and the commands that install exactly what is locked.
 _LOCKS = (
@@ -23,6 +26,15 @@ _RUNNERS = (("vitest", "npx vitest run"), ("jest", "npx jest"), ("mocha", "npx m
 _SCRIPTS = ("test", "test:ci", "test:run", "test:unit", "check")
 
 
+class _Package(Struct, frozen=True, rename="camel"):
+    """The fields of a package.json that are read."""
+
+    package_manager: str = ""
+    scripts: JsonObject = {}
+    dependencies: JsonObject = {}
+    dev_dependencies: JsonObject = {}
+
+
 def node(folder: Path) -> DetectedCommands:
     """Detect the commands of a package.json."""
     package = _package(folder)
@@ -33,17 +45,17 @@ def node(folder: Path) -> DetectedCommands:
     return DetectedCommands(tuple(checks), (Candidate(install, reason),) if checks else ())
 
 
-def _package(folder: Path) -> dict[str, Any] | None:
+def _package(folder: Path) -> _Package | None:
     try:
         value = json.loads(read_text(folder, "package.json"))
     except (ValueError, RecursionError):
         return None
-    return value if isinstance(value, dict) else None
+    return convert(value, _Package) if isinstance(value, dict) else None
 
 
-def _manager(folder: Path, package: dict[str, Any]) -> tuple[str, str, str]:
+def _manager(folder: Path, package: _Package) -> tuple[str, str, str]:
     """Return the package manager, its install command, and the reason."""
-    named = re.match(r"(npm|pnpm|yarn|bun)@", str(package.get("packageManager") or ""))
+    named = re.match(r"(npm|pnpm|yarn|bun)@", package.package_manager)
     for lock, manager, install in _LOCKS:
         if (folder / lock).is_file() and (named is None or named[1] == manager):
             # Yarn 2 and later has its own configuration file and another flag.
@@ -54,12 +66,10 @@ def _manager(folder: Path, package: dict[str, Any]) -> tuple[str, str, str]:
     return "npm", "npm install", "there is package.json"
 
 
-def _from_scripts(package: dict[str, Any], manager: str) -> list[Candidate]:
-    scripts = package.get("scripts")
-    commands = scripts if isinstance(scripts, dict) else {}
+def _from_scripts(package: _Package, manager: str) -> list[Candidate]:
     candidates = []
     for name in _SCRIPTS:
-        script = commands.get(name)
+        script = package.scripts.get(name)
         if isinstance(script, str) and script.strip() and "no test specified" not in script:
             command = _once(script, _call(manager, name))
             candidates += [Candidate(command, f"package.json has a script `{name}`")] if command else []
@@ -83,10 +93,6 @@ def _once(script: str, command: str) -> str | None:
     return command
 
 
-def _from_runners(package: dict[str, Any]) -> list[Candidate]:
-    dependencies = {**_table(package.get("dependencies")), **_table(package.get("devDependencies"))}
+def _from_runners(package: _Package) -> list[Candidate]:
+    dependencies = package.dependencies | package.dev_dependencies
     return [Candidate(command, f"package.json requires {name}") for name, command in _RUNNERS if name in dependencies]
-
-
-def _table(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}

@@ -83,7 +83,7 @@ class Titles:
         return None
 
     def _may_end(self, text: str, mark: tuple[int, int], marks: Sequence[tuple[int, int]]) -> bool:
-        """Whether an unknown name ends here: at a comma, at the end, or at an `and` before a title."""
+        """Return whether an unknown name ends here: at a comma, at the end, or at an `and` before a title."""
         end, after = mark
         return end == after or text[end] == "," or self._longest_at(text, after, marks) is not None
 

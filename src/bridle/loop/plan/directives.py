@@ -82,7 +82,7 @@ def take_directives(
 
 
 def is_directive(line: Line) -> bool:
-    """Whether the line is a directive."""
+    """Return whether the line is a directive."""
     return _directive(line)[0] is not None
 
 
@@ -187,7 +187,7 @@ def _plain_lines(lines: Sequence[Line], first: int, name: str) -> tuple[list[tup
 
 
 def _is_text(line: Line) -> bool:
-    """Whether the line is not a heading, a box, a list item or a directive."""
+    """Return whether the line is not a heading, a box, a list item or a directive."""
     return line.is_open and heading(line) is None and list_item(line) is None and not is_directive(line)
 
 

@@ -77,8 +77,8 @@ def refuse_controls(text: str, problems: Problems) -> None:
         control = CONTROL.search(line.rstrip("\r"))
         if control is not None:
             is_return = control[0] == "\r"
-            what = "a carriage return within the line" if is_return else f"the control character {control[0]!r}"
-            problems.add(number, f"remove {what}")
+            character = "a carriage return within the line" if is_return else f"the control character {control[0]!r}"
+            problems.add(number, f"remove {character}")
 
 
 @dataclass(slots=True)
@@ -226,7 +226,7 @@ def _resolve_needs(draft: _Draft, titles: Titles, problems: Problems) -> list[st
         known, unknown = titles.find(text)
         resolved += known
         for name in unknown:
-            near = titles.near(name) if len(problems.found) < _MOST_SUGGESTIONS else []
+            near = titles.near(name) if len(problems.errors) < _MOST_SUGGESTIONS else []
             suggestion = f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
             problems.add(line, f"`Needs:` names {name!r}, but no task has that title{suggestion}")
     return list(dict.fromkeys(resolved))

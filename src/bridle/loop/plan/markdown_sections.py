@@ -84,7 +84,7 @@ def _take_checklist(lines: Sequence[Line]) -> tuple[list[Entry], list[Line]]:
 
 
 def _continues(line: Line, item: Line) -> bool:
-    """Whether the line continues the item above it."""
+    """Return whether the line continues the item above it."""
     if not line.is_open or line.is_blank or heading(line) is not None:
         return False
     return line.indent > item.indent

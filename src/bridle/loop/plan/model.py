@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+import msgspec
+
 MARKDOWN = "markdown"
 PRD = "prd"
 GOAL = "goal"
@@ -40,25 +42,6 @@ class Task:
     """The first line in the file; 0 without a file."""
     id: str = ""
     """The id of a prd.json user story; empty otherwise."""
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the JSON for the journal."""
-        return {name: _with_lists(value) for name, value in asdict(self).items()}
-
-    @classmethod
-    def from_json(cls, value: Mapping[str, Any]) -> Task:
-        """Decode what `as_json` returned."""
-        return cls(
-            title=value["title"],
-            body=value["body"],
-            checklist=tuple(Item(**item) for item in value["checklist"]),
-            checks=tuple(value["checks"]),
-            needs=tuple(value["needs"]),
-            may_edit=tuple(value["may_edit"]),
-            priority=value["priority"],
-            line=value["line"],
-            id=value["id"],
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,19 +80,8 @@ class Plan:
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Plan:
-        """Decode what `as_json` returned."""
-        return cls(
-            title=value["title"],
-            text=value["text"],
-            tasks=tuple(Task.from_json(task) for task in value["tasks"]),
-            guard=tuple(value["guard"]),
-            setup=tuple(value["setup"]),
-            kind=value["kind"],
-            source=value["source"],
-            path=value["path"],
-            left_out=tuple(value["left_out"]),
-            warnings=tuple(value["warnings"]),
-        )
+        """Decode what `as_json` returned. Unknown keys are ignored, missing ones get their defaults."""
+        return msgspec.convert(value, cls)
 
 
 def _with_lists(value: Any) -> Any:

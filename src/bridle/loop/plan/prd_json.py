@@ -28,7 +28,7 @@ def parse_prd(
     lines = [story.line for story in story_spans(text)]
     stories = _stories(document, lines, problems)
     tasks = _tasks(stories, problems)
-    if not tasks and not problems.found:
+    if not tasks and not problems.errors:
         problems.add(0, "every story passes, so nothing is left to do" if stories else f"`{STORIES}` is empty")
     if tasks and not guard:
         problems.warn(0, "bridle.toml has no `checks`, so the results can only be unverified")

@@ -26,26 +26,26 @@ class Problems:
 
     source: str
     """The file as the user named it; empty for a goal."""
-    found: list[Problem] = field(default_factory=list)
-    warned: list[Problem] = field(default_factory=list)
+    errors: list[Problem] = field(default_factory=list)
+    cautions: list[Problem] = field(default_factory=list)
 
     def add(self, line: int, message: str) -> None:
         """Add a problem, for which the plan is refused."""
-        self.found.append(Problem(line, message))
+        self.errors.append(Problem(line, message))
 
     def warn(self, line: int, message: str) -> None:
         """Add a warning."""
-        self.warned.append(Problem(line, message))
+        self.cautions.append(Problem(line, message))
 
     def warnings(self) -> tuple[str, ...]:
         """Return the warnings in the order of the file, each with its place."""
-        return tuple(self._with_place(problem) for problem in sorted(set(self.warned)))
+        return tuple(self._with_place(problem) for problem in sorted(set(self.cautions)))
 
     def refuse(self) -> None:
         """Raise PlanError if there are problems."""
-        if not self.found:
+        if not self.errors:
             return
-        problems = sorted(set(self.found))
+        problems = sorted(set(self.errors))
         shown = [self._with_place(problem) for problem in problems[:_SHOWN_PROBLEMS]]
         if len(problems) > _SHOWN_PROBLEMS:
             shown.append(f"and {len(problems) - _SHOWN_PROBLEMS} more")

@@ -38,7 +38,7 @@ def read_plan(argument: str | None, cwd: Path, settings: Settings) -> Plan:
 
 
 def is_file_name(argument: str, cwd: Path) -> bool:
-    """Whether the argument names a file, existing or not. Raises PlanError for a folder."""
+    """Return whether the argument names a file, existing or not. Raises PlanError for a folder."""
     if "\0" in argument:
         raise refusal(["the plan's name has a NUL character"])
     if argument.strip() and os.path.isdir(cwd / argument):

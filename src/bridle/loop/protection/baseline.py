@@ -14,6 +14,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from bridle.errors import DiskError, InternalError, JournalBroken
 from bridle.ground import disk, ids
 from bridle.loop.protection import file_states
@@ -107,20 +109,20 @@ def find_protected(context: RunContext, names: list[str]) -> Protected:
     folder, plan, settings = context.folder, context.plan, context.settings
     repository = RepositoryFiles(names, lambda path: _is_file(folder, path), lambda path: _text(folder, path))
     commands = [*plan.guard, *(command for task in plan.tasks for command in task.checks)]
-    found = find_definitions(commands, repository)
-    files = dict(found.files)
+    definitions = find_definitions(commands, repository)
+    files = dict(definitions.files)
     for pattern in settings.protect:
         files |= {name: "the setting `protect` names it" for name in names if matches(pattern, name)}
     files |= {name: "it belongs to Bridle" for name in names if name.startswith(f"{OUR_FOLDER}/")}
     files |= {name: "it has Bridle's settings" for name in names if Path(name).name == FILE_NAME}
     if (own := _plan_path(context)) is not None:
         files[own] = THE_PLAN
-    absent = dict(found.absent)
+    absent = dict(definitions.absent)
     for path, why in ((FILE_NAME, "it would set Bridle's settings"), (OWN_CHECK, "it would be a check")):
         if path not in files:
             absent[path] = f"{why}, and did not exist when the run began"
-    parts = tuple(part for part in found.parts if part.path not in files)
-    return replace(found, files=dict(sorted(files.items())), parts=parts, absent=absent)
+    parts = tuple(part for part in definitions.parts if part.path not in files)
+    return replace(definitions, files=dict(sorted(files.items())), parts=parts, absent=absent)
 
 
 async def tree_without(context: RunContext, untracked: tuple[str, ...]) -> str:
@@ -221,7 +223,7 @@ def _as_json(recorded: Baseline) -> dict[str, Any]:
         "work": recorded.work,
         "untracked": list(recorded.untracked),
         "protected": recorded.protected.as_json(),
-        "kept": {path: [entry.mode, entry.object] for path, entry in recorded.kept.items()},
+        "kept": msgspec.to_builtins(recorded.kept),
     }
 
 
@@ -230,7 +232,7 @@ def _from_json(value: Mapping[str, Any]) -> Baseline:
         value["work"],
         tuple(value["untracked"]),
         Protected.from_json(value["protected"]),
-        {path: Entry(mode, object_id) for path, (mode, object_id) in value["kept"].items()},
+        msgspec.convert(value["kept"], dict[str, Entry]),
     )
 
 

@@ -10,8 +10,9 @@ import hashlib
 import os
 import shutil
 import stat
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from bridle.errors import DiskError
 from bridle.ground import disk
@@ -25,8 +26,7 @@ LIMIT_BYTES = 8 * 1024 * 1024
 MADE_EXECUTABLE = "it was made executable"
 
 
-@dataclass(frozen=True)
-class Entry:
+class Entry(msgspec.Struct, frozen=True, array_like=True):
     """The recorded state of one file."""
 
     mode: str
@@ -136,7 +136,7 @@ def _replace(temporary: Path, place: Path) -> bool:
 
 
 def exists(folder: Path, path: str) -> bool:
-    """Whether a file of exactly that name exists, on a case-insensitive disk too."""
+    """Return whether a file of exactly that name exists, on a case-insensitive disk too."""
     place = folder / path
     if not os.path.lexists(place):
         return False

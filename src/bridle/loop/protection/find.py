@@ -34,13 +34,13 @@ def find_definitions(commands: Iterable[str], repository: RepositoryFiles) -> Pr
     finder = _Finder(repository)
     for command in commands:
         finder.read_line(command, "", why=f"the check `{_short(command)}` names it")
-    return finder.found.protected()
+    return finder.findings.protected()
 
 
 class _Finder:
     def __init__(self, repository: RepositoryFiles) -> None:
         self.repository = repository
-        self.found = Findings()
+        self.findings = Findings()
         self._seen: set[tuple[str, str]] = set()
 
     def read_line(self, line: str, folder: str, *, why: str, depth: int = _DEPTH) -> None:
@@ -60,9 +60,9 @@ class _Finder:
             for candidate in candidates(word):
                 path = join(place, candidate)
                 if is_pattern(path):
-                    self.found.files |= {name: why for name in self.repository.names if matches(path, name)}
+                    self.findings.files |= {name: why for name in self.repository.names if matches(path, name)}
                 elif path and not path.startswith(("/", "../")) and self.repository.is_file(path):
-                    self.found.files.setdefault(path, why)
+                    self.findings.files.setdefault(path, why)
 
     def _program(self, word: str, rest: Simple, why: str, depth: int) -> None:
         """Add what the arguments of a known program define."""
@@ -78,7 +78,7 @@ class _Finder:
             for test in rest.words:
                 self._test_name(test, rest.folder, why)
         if name in RUNNERS:
-            find_settings(name, rest, self.repository, self.found)
+            find_settings(name, rest, self.repository, self.findings)
 
     # Makefiles
 
@@ -97,11 +97,11 @@ class _Finder:
             return
         used = makefile.uses(texts.values(), known)
         for path in texts:
-            self.found.files.pop(path, None)  # `make -f FILE` names it, but only a part of it defines the check
-            self.found.part(path, MAKE, used.names)
+            self.findings.files.pop(path, None)  # `make -f FILE` names it, but only a part of it defines the check
+            self.findings.part(path, MAKE, used.names)
         if not files:
             for name in makefile.FILE_NAMES[: _first(makefile.FILE_NAMES, paths)]:
-                self.found.absent[join(folder, name)] = f"make would read it instead of {paths[0]}"
+                self.findings.absent[join(folder, name)] = f"make would read it instead of {paths[0]}"
         for recipe in used.recipes:
             self.read_line(recipe, folder, why=why, depth=depth - 1)
 
@@ -154,7 +154,7 @@ class _Finder:
     def _script(self, path: str, name: str, why: str, depth: int) -> None:
         scripts = package_json.scripts(self.repository.text(path) or "")
         for script in [key for key in scripts if key == name or (is_pattern(name) and matches(name, key))]:
-            self.found.part(path, NPM, package_json.script_names(script))
+            self.findings.part(path, NPM, package_json.script_names(script))
             for step in (script, f"pre{script}", f"post{script}"):
                 if step in scripts:
                     self.read_line(scripts[step], posixpath.dirname(path), why=why, depth=depth - 1)
@@ -165,19 +165,19 @@ class _Finder:
         """Add the file of `python -m NAME`, or else the files that would replace the module."""
         paths = [join(folder, path) for path in module_paths(name)]
         own = [path for path in paths if self.repository.is_file(path)]
-        self.found.files |= dict.fromkeys(own[:1], why)
+        self.findings.files |= dict.fromkeys(own[:1], why)
         if not own:
             first = name.split(".")[0]
             for path in (f"{first}.py", f"{first}/__init__.py", f"{first}/__main__.py"):
-                self.found.absent[join(folder, path)] = f"python would run it instead of the module {first}"
+                self.findings.absent[join(folder, path)] = f"python would run it instead of the module {first}"
 
     def _test_name(self, word: str, folder: str, why: str) -> None:
         own = [path for candidate in module_paths(word) if self.repository.is_file(path := join(folder, candidate))]
-        self.found.files |= dict.fromkeys(own[:1], why)
+        self.findings.files |= dict.fromkeys(own[:1], why)
 
 
 def _installs(simple: Simple) -> bool:
-    """Whether a command installs what files list. Adding to such a list is ordinary work."""
+    """Return whether a command installs what files list. Adding to such a list is ordinary work."""
     return any(word in INSTALLING for word in simple.words) and any(
         posixpath.basename(word) in INSTALLERS for word in simple.words
     )

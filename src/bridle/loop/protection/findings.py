@@ -20,7 +20,7 @@ class RepositoryFiles:
     """A file's text; None if it is missing or not text."""
 
     def is_folder(self, path: str) -> bool:
-        """Whether a folder of that name has files."""
+        """Return whether a folder of that name has files."""
         return path == "" or any(name.startswith(f"{path}/") for name in self.names)
 
 

@@ -112,7 +112,7 @@ async def _ref(git: Git, before: GitMetadata, now: GitMetadata, name: str, came_
 
 
 def _is_checked_out(place: Path | None, ref: str) -> bool:
-    """Whether a working copy has the branch checked out."""
+    """Return whether a working copy has the branch checked out."""
     if place is None:
         return False
     heads = [place / "HEAD", *(place / "worktrees" / name / "HEAD" for name in _names(place / "worktrees"))]

@@ -6,6 +6,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
+
 MAKE = "make"
 NPM = "npm"
 TOML = "toml"
@@ -25,8 +27,7 @@ OF_EVERY_GOAL = frozenset(
 )
 
 
-@dataclass(frozen=True)
-class Part:
+class Part(msgspec.Struct, frozen=True, array_like=True):
     """The part of one file that defines a check."""
 
     path: str
@@ -69,22 +70,13 @@ class Protected:
 
     def as_json(self) -> dict[str, Any]:
         """Return the JSON for the baseline."""
-        return {
-            "files": dict(self.files),
-            "parts": [[part.path, part.kind, list(part.names), part.state] for part in self.parts],
-            "absent": dict(self.absent),
-            "conftest_folders": list(self.conftest_folders),
-        }
+        document: dict[str, Any] = msgspec.to_builtins(self)
+        return document
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Protected:
         """Decode what `as_json` returned."""
-        return cls(
-            dict(value["files"]),
-            tuple(Part(path, kind, tuple(names), state) for path, kind, names, state in value["parts"]),
-            dict(value["absent"]),
-            tuple(value["conftest_folders"]),
-        )
+        return msgspec.convert(value, cls)
 
 
 @dataclass(frozen=True)

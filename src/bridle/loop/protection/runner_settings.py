@@ -13,61 +13,61 @@ from bridle.loop.protection.shell_commands import Simple, candidates, is_pattern
 from bridle.loop.text.path_patterns import matches
 
 
-def find_settings(name: str, rest: Simple, repository: RepositoryFiles, found: Findings) -> None:
+def find_settings(name: str, rest: Simple, repository: RepositoryFiles, findings: Findings) -> None:
     """Add the settings that a runner reads when it is called with these arguments."""
     runner = RUNNERS[name]
     named = [join(rest.folder, path) for word in rest.words if not word.startswith("-") for path in candidates(word)]
     places = [path for path in named if repository.is_folder(path)]
     files = [posixpath.dirname(path) for path in named if repository.is_file(path)]
     folders = list(dict.fromkeys(above for place in (rest.folder, *places, *files) for above in _upwards(place)))
-    with_settings = [folder for folder in folders if _protect(name, runner, folder, repository, found)]
+    with_settings = [folder for folder in folders if _protect(name, runner, folder, repository, findings)]
     if with_settings:
-        _forbid_others(name, runner, folders, repository, found)
+        _forbid_others(name, runner, folders, repository, findings)
     elif name == PYTEST:
-        _restrict_new(runner, rest.folder, found)
+        _restrict_new(runner, rest.folder, findings)
     if name == PYTEST:
-        _conftests(folders, places or ([] if files else [rest.folder]), repository, found)
+        _conftests(folders, places or ([] if files else [rest.folder]), repository, findings)
 
 
-def _protect(name: str, runner: Runner, folder: str, repository: RepositoryFiles, found: Findings) -> bool:
+def _protect(name: str, runner: Runner, folder: str, repository: RepositoryFiles, findings: Findings) -> bool:
     """Protect a runner's settings in a folder; return whether there are any."""
     own = [path for pattern in runner.files for path in _in_folder(folder, pattern, repository)]
     for path in own:
-        found.files.setdefault(path, f"it has the settings of {name}")
+        findings.files.setdefault(path, f"it has the settings of {name}")
     shared = [(path, kind, key) for path, kind, key in _shared(runner, folder) if _has(path, kind, key, repository)]
     for path, kind, key in shared:
-        found.part(path, kind, [key])
+        findings.part(path, kind, [key])
     package = join(folder, package_json.FILE_NAME)
     has_key = runner.package_key is not None and runner.package_key in package_json.keys(repository.text(package) or "")
     if has_key:
-        found.part(package, NPM, [str(runner.package_key)])
+        findings.part(package, NPM, [str(runner.package_key)])
     return bool(own or shared or has_key)
 
 
 def _forbid_others(
-    name: str, runner: Runner, folders: Sequence[str], repository: RepositoryFiles, found: Findings
+    name: str, runner: Runner, folders: Sequence[str], repository: RepositoryFiles, findings: Findings
 ) -> None:
     """Forbid settings that would override those that exist."""
     for folder in folders:
         for pattern in runner.files:
             if not is_pattern(pattern) and not repository.is_file(path := join(folder, pattern)):
-                found.absent[path] = f"{name} would read its settings from there"
+                findings.absent[path] = f"{name} would read its settings from there"
         for path, kind, key in _shared(runner, folder):
             if not _has(path, kind, key, repository):
-                found.part(path, kind, [key], state=CLOSED)
+                findings.part(path, kind, [key], state=CLOSED)
 
 
-def _restrict_new(runner: Runner, folder: str, found: Findings) -> None:
+def _restrict_new(runner: Runner, folder: str, findings: Findings) -> None:
     """Allow new settings, but none that choose what is tested."""
     for file in runner.files:
-        found.part(join(folder, file), INI if file.endswith(".ini") else TOML, [PYTEST], state=FREE)
+        findings.part(join(folder, file), INI if file.endswith(".ini") else TOML, [PYTEST], state=FREE)
     for path, kind, key in _shared(runner, folder):
-        found.part(path, kind, [key], state=FREE)
+        findings.part(path, kind, [key], state=FREE)
 
 
-def _conftests(folders: Sequence[str], below: Sequence[str], repository: RepositoryFiles, found: Findings) -> None:
+def _conftests(folders: Sequence[str], below: Sequence[str], repository: RepositoryFiles, findings: Findings) -> None:
     """Protect the conftest.py files of the parent folders and of all tested folders."""
-    found.conftest_folders.update(below)
+    findings.conftest_folders.update(below)
     in_parents = [join(folder, conftest.FILE_NAME) for folder in folders]
     inside = [
         name
@@ -76,7 +76,7 @@ def _conftests(folders: Sequence[str], below: Sequence[str], repository: Reposit
         and any(not folder or name.startswith(f"{folder}/") for folder in below)
     ]
     for path in (*in_parents, *inside):
-        found.part(path, CONFTEST)
+        findings.part(path, CONFTEST)
 
 
 def _shared(runner: Runner, folder: str) -> Iterator[tuple[str, str, str]]:

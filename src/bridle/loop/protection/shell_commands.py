@@ -74,7 +74,7 @@ def module_paths(name: str) -> Iterator[str]:
 
 
 def is_pattern(word: str) -> bool:
-    """Whether the shell would expand the word as a glob."""
+    """Return whether the shell would expand the word as a glob."""
     return any(character in word for character in "*?[")
 
 

@@ -58,20 +58,20 @@ async def find_lost(
     return LostFiles(first, deleted, changed) if changes else None
 
 
-async def restore(context: RunContext, found: LostFiles) -> list[Report]:
+async def restore(context: RunContext, lost: LostFiles) -> list[Report]:
     """Restore the deleted files, except where a new file exists; report those that failed."""
-    gone = [name for name in found.deleted if not os.path.lexists(context.folder / name)]
+    gone = [name for name in lost.deleted if not os.path.lexists(context.folder / name)]
     if not gone:
         return []
     path = context.run_folder / f"bridle-{ids.new_token()}.index"
     own = {"GIT_INDEX_FILE": str(path)}
     try:
-        await context.git.run("read-tree", found.before.tree, variables=own)
+        await context.git.run("read-tree", lost.before.tree, variables=own)
         command = (*await snapshot.no_filters(context.git), "checkout-index", "-q", "-z", "--stdin")
         listed = b"".join(os.fsencode(name) + b"\0" for name in gone)
         await context.git.run(*command, stdin=listed, variables=own, accepts=(0, 1, 128))  # 128: a file is in the way
     finally:
         path.unlink(missing_ok=True)
     missing = [name for name in gone if not os.path.lexists(context.folder / name)]
-    message = f"your untracked file could not be restored: `git show {found.before.ref}:{{}}`"
+    message = f"your untracked file could not be restored: `git show {lost.before.ref}:{{}}`"
     return [Report(name, message.format(name)) for name in missing[:SHOWN]]

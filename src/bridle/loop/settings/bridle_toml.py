@@ -102,8 +102,8 @@ def _read_file(path: Path, *, is_repository: bool) -> tuple[Values, list[str]]:
 
 
 def _read_flag_values(flags: Mapping[str, object]) -> tuple[Values, list[str]]:
-    given = {name: value for name, value in flags.items() if value is not None}
-    return _read_values(given, lambda name: f"--{name.replace('_', '-')}", is_repository=False)
+    present = {name: value for name, value in flags.items() if value is not None}
+    return _read_values(present, lambda name: f"--{name.replace('_', '-')}", is_repository=False)
 
 
 def _read_values(

@@ -27,7 +27,7 @@ def checked_pattern(text: str) -> str:
 
 
 def matches(pattern: str, path: str) -> bool:
-    """Whether the pattern matches a path, given relative to the repository's top with slashes."""
+    """Return whether the pattern matches a path, given relative to the repository's top with slashes."""
     return _compiled(pattern).fullmatch(path) is not None
 
 

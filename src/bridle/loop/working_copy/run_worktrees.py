@@ -98,7 +98,7 @@ def in_worktree(context: RunContext, worker: int | None = None) -> RunContext:
 
 
 def is_complete(folder: Path) -> bool:
-    """Whether a worktree exists and was made completely."""
+    """Return whether a worktree exists and was made completely."""
     return read_note(folder).is_whole
 
 
@@ -175,7 +175,7 @@ def _redirect(part: str, folder: str, copy: str) -> str:
 
 
 def _is_of(name: str, run: str) -> bool:
-    """Whether a worktree of that name belongs to the run or to one of its workers."""
+    """Return whether a worktree of that name belongs to the run or to one of its workers."""
     number = name.removeprefix(f"{run}-")
     return name == run or (number != name and number.isdigit())
 

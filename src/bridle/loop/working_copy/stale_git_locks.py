@@ -56,7 +56,7 @@ def _ref_locks(top: Path, skipped: str) -> Iterator[Path]:
 
 
 def _is_git_running(folder: Path) -> bool:
-    """Whether a git process runs in that repository, or may do so."""
+    """Return whether a git process runs in that repository, or may do so."""
     top = os.path.realpath(folder)
     for entry in census.take().values():
         if entry.is_alive and entry.name == "git":

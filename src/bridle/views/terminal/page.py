@@ -36,7 +36,7 @@ class Page:
         return self._mask.apply(escape_controls(text))
 
     def labelled(self, label: str, text: str, width: int, limit: int | None, style: str) -> Iterator[Line]:
-        """Yield the text behind a label, the lines after the limit_lines aligned below it."""
+        """Yield the text behind a label, its further lines aligned below the first."""
         head = f"{truncate(label, width // 2)} › "
         body = self.clean(text).strip("\n").split("\n")
         shown, more = self.limit_lines(body, limit, 0)

@@ -80,7 +80,7 @@ def uses(texts: Iterable[str], goals: Sequence[str]) -> Goal:
 
 
 def has_goal(text: str, goal: str) -> bool:
-    """Whether a file has a rule for a goal."""
+    """Return whether a file has a rule for a goal."""
     return any(isinstance(block.names.get(goal), _Rule) for block in read(text))
 
 

@@ -70,7 +70,7 @@ def load_ini(text: str) -> dict[str, Any]:
 
 
 def has(load: Load, text: str, names: Collection[str]) -> bool:
-    """Whether a text has anything under these names; an invalid text has not."""
+    """Return whether a text has anything under these names; an invalid text has not."""
     try:
         return bool(_under(load(text), names))
     except ValueError:

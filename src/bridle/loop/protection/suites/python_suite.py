@@ -80,7 +80,7 @@ def _is_marked(decorators: list[ast.expr]) -> bool:
 
 
 def _skips(body: list[ast.stmt]) -> bool:
-    """Whether a test skips itself, at the top of its body."""
+    """Return whether a test skips itself, at the top of its body."""
     for statement in body:
         match statement:
             case ast.Expr(value=ast.Call() as call) if _last_name(call) in _PYTHON_SKIPS:
@@ -91,7 +91,7 @@ def _skips(body: list[ast.stmt]) -> bool:
 
 
 def _skips_all(statement: ast.stmt) -> bool:
-    """Whether a statement skips all tests of its module or class."""
+    """Return whether a statement skips all tests of its module or class."""
     match statement:
         case ast.Assign(targets=[ast.Name(id="__test__")], value=ast.Constant(value=False)):
             return True

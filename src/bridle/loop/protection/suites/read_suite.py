@@ -19,7 +19,7 @@ _READERS: dict[str, Callable[[str], Suite]] = {".py": python_suite, **READERS}
 
 
 def may_hold_tests(path: str) -> bool:
-    """Whether a file may have tests; in Rust any file may."""
+    """Return whether a file may have tests; in Rust any file may."""
     *folders, name = path.split("/")
     is_known = posixpath.splitext(name)[1] in _READERS
     return is_known and (bool(_NAMES.fullmatch(name)) or any(folder in _FOLDERS for folder in folders))
