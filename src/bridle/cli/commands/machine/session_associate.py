@@ -36,7 +36,7 @@ def _run(args: Arguments) -> int:
     change_session(path, change, holder="session:associate")
     warn_of_runs_dir(args, runs)
     if state_of(runs, run_id) == UNKNOWN:
-        warn(f"no readable run {run_id} in {runs}; the session is not held until there is one")
+        warn(f"no readable run {run_id} in {runs}; stops are not blocked until there is one")
     if args.has("--json"):
         print_json({"stateFile": str(path), "runId": run_id}, pretty=True)
     else:
