@@ -12,7 +12,7 @@ from pathlib import Path
 
 from bench import loop_floor
 from bench.loops import Starts, agent_script, gaps_of
-from tests.workspace.fixtures.repositories import git, repository
+from tests.workspace.fixtures.repositories import git, make_repository
 
 LIMIT_SECONDS = 30
 
@@ -57,7 +57,7 @@ def test_every_start_has_its_moment(tmp_path: Path) -> None:
 
 
 def test_a_trace_has_what_git_was_asked_and_the_floor_does_the_same(tmp_path: Path) -> None:
-    repo, log = repository(tmp_path / "repository").folder, tmp_path / "log"
+    repo, log = make_repository(tmp_path / "repository").folder, tmp_path / "log"
     base = git(repo, "rev-parse", "HEAD").strip()
     shutil.copytree(repo, tmp_path / "other")
     real = shutil.which("git")

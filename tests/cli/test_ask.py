@@ -22,13 +22,13 @@ from tests.run.fixtures.fake_agent import (
     Agent,
     Script,
     all_dead,
-    eventually,
-    happy,
     init,
     line,
     result,
     returns,
     says,
+    successful_turn,
+    wait_until,
 )
 
 # Every field that programs may rely on: those of `inspect`, and those of a live run.
@@ -77,7 +77,7 @@ def asking(agent: Agent, cwd: Path, *arguments: str) -> Iterator[subprocess.Pope
     pipe = subprocess.PIPE
     with subprocess.Popen(command, env=agent.environment(), stdout=pipe, stderr=pipe, text=True) as started:
         try:
-            eventually(lambda: agent.daemons)
+            wait_until(lambda: agent.daemons)
             yield started
         finally:
             started.kill()
@@ -105,7 +105,7 @@ def test_an_answer_that_stands_in_the_result_alone_is_shown(tmp_path: Path) -> N
 
 
 def test_the_document_has_every_promised_field(tmp_path: Path) -> None:
-    agent = happy().install(tmp_path / "bin")
+    agent = successful_turn().install(tmp_path / "bin")
     done = ask(agent, tmp_path, "--json", "hello")
     document = json.loads(done.stdout)
     assert done.returncode == 0
@@ -116,7 +116,7 @@ def test_the_document_has_every_promised_field(tmp_path: Path) -> None:
 
 
 def test_options_reach_the_agent(tmp_path: Path) -> None:
-    agent = happy().install(tmp_path / "bin")
+    agent = successful_turn().install(tmp_path / "bin")
     options = ["--system-prompt", "be brief", "--allowed-tools", "Read, Bash(git log:*,-n)", "--resume", "s-1"]
     options += ["--model", "sonnet", "--reasoning", "med", "--mode", "planner", "--task", "a/b"]
     assert ask(agent, tmp_path, *options, "--", "-prompt").returncode == 0
@@ -137,7 +137,7 @@ def test_options_reach_the_agent(tmp_path: Path) -> None:
 
 
 def test_the_prompt_may_come_from_stdin(tmp_path: Path) -> None:
-    agent = happy().install(tmp_path / "bin")
+    agent = successful_turn().install(tmp_path / "bin")
     command = [str(BRIDLE), "ask", "--cwd", str(tmp_path), "-"]
     subprocess.run(command, env=agent.environment(), input="grüße\n".encode(), capture_output=True, check=True)
     assert agent.starts[0]["argv"][-1] == "grüße\n"
@@ -188,7 +188,7 @@ def test_a_failed_outcome_is_exit_1_and_a_degraded_one_is_0(tmp_path: Path) -> N
     ],
 )
 def test_wrong_usage_is_exit_2_and_starts_nothing(tmp_path: Path, arguments: list[str], words: str) -> None:
-    agent = happy().install(tmp_path / "bin")
+    agent = successful_turn().install(tmp_path / "bin")
     done = ask(agent, tmp_path, *arguments)
     assert (done.returncode, done.stdout) == (2, "")
     assert words in done.stderr
@@ -198,7 +198,7 @@ def test_wrong_usage_is_exit_2_and_starts_nothing(tmp_path: Path, arguments: lis
 def test_a_workspace_in_use_is_exit_1_with_the_holders_name(tmp_path: Path) -> None:
     agent = Script().out(init()).daemon().sleep().install(tmp_path / "bin")
     with asking(agent, tmp_path, "--task", "first one"):
-        done = ask(happy().install(tmp_path / "bin", "other"), tmp_path, "hello")
+        done = ask(successful_turn().install(tmp_path / "bin", "other"), tmp_path, "hello")
         assert done.returncode == 1
         assert "bridle coder first-one" in done.stderr
 
@@ -215,14 +215,16 @@ def test_an_interrupted_ask_is_exit_130_leaves_no_process_and_keeps_the_log(tmp_
     assert log.read_text() == init() + says("so far")
     assert meta_of(log)["interrupted"] is True
     assert str(log) in stderr
-    assert ask(happy().install(tmp_path / "bin", "next"), tmp_path, "hello").returncode == 0, "the lock is free"
+    assert ask(successful_turn().install(tmp_path / "bin", "next"), tmp_path, "hello").returncode == 0, (
+        "the lock is free"
+    )
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupted_ask_still_prints_its_document(tmp_path: Path, number: int) -> None:
     agent = Script().out(init(), says("so far")).daemon().sleep().install(tmp_path / "bin")
     with asking(agent, tmp_path, "--json") as started:
-        eventually(lambda: "so far" in logs_of(tmp_path)[0].read_text())
+        wait_until(lambda: "so far" in logs_of(tmp_path)[0].read_text())
         started.send_signal(number)
         stdout, _ = started.communicate(timeout=HANG_SECONDS)
     assert started.returncode == 130
@@ -244,7 +246,7 @@ def test_an_agent_that_ignores_signals_dies_at_an_interrupt_too(tmp_path: Path) 
 def test_an_interrupt_is_heard_while_the_agent_never_stops_printing(tmp_path: Path) -> None:
     agent = Script().out(init()).daemon().flood().install(tmp_path / "bin")
     with asking(agent, tmp_path, "--json") as started:
-        eventually(lambda: logs_of(tmp_path)[0].stat().st_size > 1_000_000)
+        wait_until(lambda: logs_of(tmp_path)[0].stat().st_size > 1_000_000)
         started.send_signal(signal.SIGINT)
         started.communicate(timeout=HANG_SECONDS)
     assert started.returncode == 130
@@ -254,11 +256,13 @@ def test_an_interrupt_is_heard_while_the_agent_never_stops_printing(tmp_path: Pa
 def test_if_bridle_is_killed_its_agent_and_daemon_end_too(tmp_path: Path) -> None:
     agent = Script().out(init()).daemon(ignores=True).sleep().install(tmp_path / "bin")
     with asking(agent, tmp_path) as started:
-        eventually(lambda: logs_of(tmp_path)[0].read_text() == init())
+        wait_until(lambda: logs_of(tmp_path)[0].read_text() == init())
         started.kill()
-        eventually(lambda: all_dead(everyone(agent)))
+        wait_until(lambda: all_dead(everyone(agent)))
     assert logs_of(tmp_path)[0].read_text() == init()
-    assert ask(happy().install(tmp_path / "bin", "next"), tmp_path, "hello").returncode == 0, "the lock is free"
+    assert ask(successful_turn().install(tmp_path / "bin", "next"), tmp_path, "hello").returncode == 0, (
+        "the lock is free"
+    )
 
 
 def test_after_bridle_was_killed_the_next_run_waits_for_the_end_of_its_agent(tmp_path: Path) -> None:
@@ -266,7 +270,7 @@ def test_after_bridle_was_killed_the_next_run_waits_for_the_end_of_its_agent(tmp
     with asking(agent, tmp_path) as started:
         started.kill()
         started.wait(HANG_SECONDS)
-        done = ask(happy().install(tmp_path / "bin", "next"), tmp_path, "hello")
+        done = ask(successful_turn().install(tmp_path / "bin", "next"), tmp_path, "hello")
         assert all_dead(everyone(agent)), "two agents were at work in one folder"
     assert (done.returncode, done.stdout) == (0, "done\n")
     assert "waiting for the end of its agent" in done.stderr
@@ -276,7 +280,7 @@ def test_a_run_that_bridle_did_not_survive_is_counted_by_the_next_one(tmp_path: 
     script = Script().out(init("lost-session"), result("paid for", "lost-session", total_cost_usd=0.5)).daemon().sleep()
     agent = script.install(tmp_path / "bin")
     with asking(agent, tmp_path) as started:
-        eventually(lambda: "paid for" in logs_of(tmp_path)[0].read_text())
+        wait_until(lambda: "paid for" in logs_of(tmp_path)[0].read_text())
         started.kill()
     following = Script().out(init(), result("done", total_cost_usd=0.25)).install(tmp_path / "bin", "next")
     done = ask(following, tmp_path, "hello")
@@ -299,9 +303,9 @@ def test_a_killed_run_that_spent_the_budget_stops_the_next_one(tmp_path: Path) -
     budget_file(tmp_path).parent.mkdir(parents=True)
     budget_file(tmp_path).write_text('{"total_cost_usd": 0, "max_cost_usd": 1, "iterations": 0, "max_iterations": 9}')
     with asking(agent, tmp_path) as started:
-        eventually(lambda: "2.0" in logs_of(tmp_path)[0].read_text())
+        wait_until(lambda: "2.0" in logs_of(tmp_path)[0].read_text())
         started.kill()
-    following = happy().install(tmp_path / "bin", "next")
+    following = successful_turn().install(tmp_path / "bin", "next")
     code, document = ask_json(following, tmp_path, "hello")
     assert (code, document["error_category"], following.starts) == (1, "budget", [])
 
@@ -312,7 +316,7 @@ def test_a_note_that_names_no_log_of_ours_is_passed_over(tmp_path: Path, work: o
     lock = budget_file(tmp_path).with_name("workspace.lock")
     lock.parent.mkdir(parents=True)
     lock.write_text(json.dumps(note))
-    assert ask(happy().install(tmp_path / "bin"), tmp_path, "hello").returncode == 0
+    assert ask(successful_turn().install(tmp_path / "bin"), tmp_path, "hello").returncode == 0
     assert json.loads(budget_file(tmp_path).read_bytes())["iterations"] == 1
 
 
@@ -352,11 +356,11 @@ def test_a_schema_from_a_file_gives_a_structured_answer(tmp_path: Path) -> None:
 
 
 REPLAYED = {
-    "success": (happy(), []),
+    "success": (successful_turn(), []),
     "error": (Script().out(init(), result("bad", is_error=True)).exit(1), []),
     "timeout": (Script().out(init(), says("so far")).sleep(), ["--timeout", "3"]),
     "idle": (Script().out(init(), says("so far")).err("hm").sleep(), ["--idle-timeout", "3"]),
-    "killed-after-result": (happy().sleep(), ["--after-result", "0.3"]),
+    "killed-after-result": (successful_turn().sleep(), ["--after-result", "0.3"]),
     "error-and-stays": (Script().out(init(), result("bad", is_error=True)).sleep(), ["--after-result", "0.3"]),
     "degraded": (Script().out(init(), says("words")), []),
     "no-result": (Script().out(init()), []),
@@ -386,7 +390,7 @@ def test_the_log_replayed_gives_the_same_outcome_as_the_live_run(tmp_path: Path,
 
 
 def test_a_program_that_could_not_be_started_is_replayed_as_such(tmp_path: Path) -> None:
-    agent = happy().install(tmp_path / "bin")
+    agent = successful_turn().install(tmp_path / "bin")
     agent.path.write_text("#!/nonexistent\n")
     code, live = ask_json(agent, tmp_path, "hello")
     assert (code, live["error_category"], live["exit_code"]) == (5, "not_found", -1)

@@ -10,7 +10,7 @@ from bridle.run.budget import budget_file
 from bridle.run.sessions import session_file
 from tests.fixtures.bridle_program import BRIDLE, run_bridle
 from tests.run.fixtures.agent_runs import logs_of
-from tests.run.fixtures.fake_agent import Agent, Script, all_dead, eventually, happy, init, result, says
+from tests.run.fixtures.fake_agent import Agent, Script, all_dead, init, result, says, successful_turn, wait_until
 from tests.sizes import SIZES
 
 # Longer than a run of this agent takes on a loaded machine: the moments lie before, within and after it.
@@ -35,11 +35,11 @@ def test_killed_at_any_moment_it_leaves_nothing_running_and_nothing_torn(tmp_pat
     whole = init() + says("one") + says("two") + result()
     agent = script.install(tmp_path / "bin")
     codes = [run_for(point * SPAN_SECONDS / SIZES.kill_points, agent, tmp_path) for point in range(SIZES.kill_points)]
-    eventually(lambda: all_dead([*(start["pid"] for start in agent.starts), *agent.daemons]))
+    wait_until(lambda: all_dead([*(start["pid"] for start in agent.starts), *agent.daemons]))
 
     assert set(codes) <= {0, -9}, "a run after a killed one works"
     assert all(whole.startswith(log.read_text()) for log in logs_of(tmp_path))
-    environment = happy().install(tmp_path / "bin", "last").environment()
+    environment = successful_turn().install(tmp_path / "bin", "last").environment()
     finished = run_bridle("ask", "--cwd", str(tmp_path), "hello", environment=environment)
     assert (finished.returncode, finished.stdout) == (0, "done\n")
     budget = json.loads(budget_file(tmp_path).read_bytes())

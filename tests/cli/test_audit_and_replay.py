@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from tests.engine.fixtures.driven_runs import new_drive
+from tests.engine.fixtures.driven_runs import new_driven_run
 
 SHELL = "async def process(inputs, ctx): return (await ctx.task(shell, {'command': 'echo hi'}))['stdout']"
 
 
 def test_a_driven_run_agrees_and_is_in_order(tmp_path: Path) -> None:
-    driven = new_drive(tmp_path, SHELL)
+    driven = new_driven_run(tmp_path, SHELL)
     assert driven.bridle("drive").returncode == 0
     audit, replay = driven.bridle("audit"), driven.bridle("replay")
     assert (audit.returncode, replay.returncode) == (0, 0)
@@ -22,7 +22,7 @@ def test_a_driven_run_agrees_and_is_in_order(tmp_path: Path) -> None:
 
 
 def test_a_changed_byte_is_named_and_exits_1(tmp_path: Path) -> None:
-    driven = new_drive(tmp_path, SHELL)
+    driven = new_driven_run(tmp_path, SHELL)
     driven.bridle("drive")
     path = driven.run / "tasks" / driven.effect("Shell") / "result.json"
     path.write_bytes(path.read_bytes().replace(b"hi", b"ho"))
@@ -36,7 +36,7 @@ def test_a_changed_byte_is_named_and_exits_1(tmp_path: Path) -> None:
 
 
 def test_a_changed_log_of_a_command_is_named(tmp_path: Path) -> None:
-    driven = new_drive(tmp_path, SHELL)
+    driven = new_driven_run(tmp_path, SHELL)
     driven.bridle("drive")
     path = driven.run / "tasks" / driven.effect("Shell") / "stdout.log"
     path.write_bytes(b"ho\n")
@@ -44,7 +44,7 @@ def test_a_changed_log_of_a_command_is_named(tmp_path: Path) -> None:
 
 
 def test_a_process_that_decides_otherwise_is_named_and_exits_1(tmp_path: Path) -> None:
-    driven = new_drive(tmp_path, SHELL)
+    driven = new_driven_run(tmp_path, SHELL)
     driven.bridle("drive")
     process = driven.folder / ".a5c/process.py"
     process.write_text(process.read_text().replace("echo hi", "echo ho"))
@@ -56,7 +56,7 @@ def test_a_process_that_decides_otherwise_is_named_and_exits_1(tmp_path: Path) -
 
 
 def test_a_broken_journal_is_audited_and_cannot_be_replayed(tmp_path: Path) -> None:
-    driven = new_drive(tmp_path, SHELL)
+    driven = new_driven_run(tmp_path, SHELL)
     driven.bridle("drive")
     entry = sorted((driven.run / "journal").iterdir())[2]
     entry.write_bytes(entry.read_bytes()[:-10])

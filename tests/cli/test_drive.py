@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.engine.fixtures.driven_runs import LIMIT_SECONDS, Drive, new_drive, until
+from tests.engine.fixtures.driven_runs import LIMIT_SECONDS, DrivenRun, new_driven_run, wait_until
 from tests.journal.fixtures.recorded_samples import NAMES, contents, sample
 from tests.run.fixtures.fake_agent import Script, all_dead, init
 
@@ -20,7 +20,7 @@ SLOW = "async def process(inputs, ctx): return await ctx.task(agent, {'prompt': 
 
 
 def test_a_run_that_completes_exits_0_with_its_output(tmp_path: Path) -> None:
-    driven = new_drive(tmp_path, SHELL)
+    driven = new_driven_run(tmp_path, SHELL)
     done = driven.bridle("drive", "r1", "--json")
     assert done.returncode == 0
     document = json.loads(done.stdout)
@@ -38,7 +38,7 @@ def test_a_run_that_completes_exits_0_with_its_output(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("word", ["r1", "r", "last", ".a5c/runs/r1", None])
 def test_a_run_is_named_by_its_id_its_beginning_its_folder_or_as_the_last(tmp_path: Path, word: str | None) -> None:
-    driven = new_drive(tmp_path, SHELL)
+    driven = new_driven_run(tmp_path, SHELL)
     done = driven.bridle("drive", *([word] if word else []))
     assert (done.returncode, done.stdout) == (0, 'r1: completed (1 effects executed)\noutput: "hi\\n"\n')
 
@@ -54,13 +54,13 @@ def test_a_run_is_named_by_its_id_its_beginning_its_folder_or_as_the_last(tmp_pa
     ],
 )
 def test_each_end_has_its_exit_code(tmp_path: Path, source: str, code: int, status: str) -> None:
-    driven = new_drive(tmp_path, source)
+    driven = new_driven_run(tmp_path, source)
     done = driven.bridle("drive", "--json")
     assert (done.returncode, json.loads(done.stdout)["status"]) == (code, status)
 
 
 def test_a_limit_exits_3_and_a_missing_agent_5(tmp_path: Path) -> None:
-    driven = new_drive(tmp_path, SLOW, script=Script().out(init()).sleep())
+    driven = new_driven_run(tmp_path, SLOW, script=Script().out(init()).sleep())
     done = driven.bridle("drive", "--max-time", "1s", "--json")
     assert (done.returncode, json.loads(done.stdout)["status"]) == (3, "limit")
     assert all_dead([start["pid"] for start in driven.agent.starts])
@@ -72,9 +72,9 @@ def test_a_limit_exits_3_and_a_missing_agent_5(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_ends_it_cleanly_and_it_says_how_to_go_on(tmp_path: Path, number: signal.Signals) -> None:
-    driven = new_drive(tmp_path, SLOW, script=Script().out(init()).daemon().sleep())
+    driven = new_driven_run(tmp_path, SLOW, script=Script().out(init()).daemon().sleep())
     with driven.start("drive", "r1", "--json") as started:
-        until(lambda: driven.agent.daemons)
+        wait_until(lambda: driven.agent.daemons)
         started.send_signal(number)
         stdout, stderr = started.communicate(timeout=LIMIT_SECONDS)
     assert started.returncode == 130
@@ -93,9 +93,9 @@ def test_a_signal_ends_it_cleanly_and_it_says_how_to_go_on(tmp_path: Path, numbe
 
 
 def test_two_signals_do_not_hurry_it_into_leaving_something(tmp_path: Path) -> None:
-    driven = new_drive(tmp_path, SLOW, script=Script().ignore("SIGINT", "SIGTERM").out(init()).sleep())
+    driven = new_driven_run(tmp_path, SLOW, script=Script().ignore("SIGINT", "SIGTERM").out(init()).sleep())
     with driven.start("drive", "r1") as started:
-        until(lambda: driven.agent.starts)
+        wait_until(lambda: driven.agent.starts)
         started.send_signal(signal.SIGINT)
         started.send_signal(signal.SIGINT)
         started.communicate(timeout=LIMIT_SECONDS)
@@ -108,7 +108,7 @@ def test_two_signals_do_not_hurry_it_into_leaving_something(tmp_path: Path) -> N
     [(("nothing-like-it",), 2), (("--concurrency", "0"), 2), (("--max-time", "soon"), 2), (("--agent", "poet"), 2)],
 )
 def test_wrong_usage_starts_nothing(tmp_path: Path, arguments: tuple[str, ...], code: int) -> None:
-    driven = new_drive(tmp_path, SHELL)
+    driven = new_driven_run(tmp_path, SHELL)
     before = contents(driven.run)
     done = driven.bridle("drive", *arguments, "--json")
     assert (done.returncode, done.stdout) == (code, "")
@@ -117,7 +117,7 @@ def test_wrong_usage_starts_nothing(tmp_path: Path, arguments: tuple[str, ...], 
 
 
 def test_a_process_that_diverges_exits_1_with_its_code(tmp_path: Path) -> None:
-    driven = new_drive(tmp_path, ASKS)
+    driven = new_driven_run(tmp_path, ASKS)
     assert driven.bridle("drive").returncode == 4
     process = driven.folder / ".a5c/process.py"
     process.write_text(process.read_text().replace("Ship it?", "Really?"))
@@ -126,7 +126,7 @@ def test_a_process_that_diverges_exits_1_with_its_code(tmp_path: Path) -> None:
 
 
 def test_hooks_of_a_repository_run_once_it_is_trusted_and_never_with_no_hooks(tmp_path: Path) -> None:
-    driven = new_drive(tmp_path, SHELL)
+    driven = new_driven_run(tmp_path, SHELL)
     hook = driven.folder / ".a5c/hooks/on-task-start/a.sh"
     hook.parent.mkdir(parents=True)
     hook.write_text(f"touch {tmp_path}/ran\n")
@@ -144,8 +144,8 @@ def test_hooks_of_a_repository_run_once_it_is_trusted_and_never_with_no_hooks(tm
 # ---- answer
 
 
-def asked(folder: Path) -> tuple[Drive, str]:
-    driven = new_drive(folder, ASKS)
+def asked(folder: Path) -> tuple[DrivenRun, str]:
+    driven = new_driven_run(folder, ASKS)
     assert driven.bridle("drive").returncode == 4
     return driven, driven.effect("gate")
 
@@ -214,7 +214,7 @@ def test_an_option_can_be_chosen_and_only_a_yes_approves(tmp_path: Path) -> None
     payload = {"question": "?", "options": ["Yes", "Later"]}
     source = f"async def process(inputs, ctx): return await ctx.breakpoint({payload!r}, label='gate')"
     for word, approved in (("later", False), ("yes", True)):
-        driven = new_drive(tmp_path / word, source)
+        driven = new_driven_run(tmp_path / word, source)
         driven.bridle("drive")
         assert driven.bridle("answer", driven.effect("gate"), word, "--resume").returncode == 0
         assert (driven.output()["approved"], driven.output()["option"]) == (approved, word.capitalize())
@@ -225,7 +225,7 @@ def test_an_option_can_be_chosen_and_only_a_yes_approves(tmp_path: Path) -> None
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_run_of_the_other_implementation_is_listed_shown_audited_and_posted_to(tmp_path: Path, name: str) -> None:
-    driven = new_drive(tmp_path, SHELL)
+    driven = new_driven_run(tmp_path, SHELL)
     run = sample(name, tmp_path)
     assert driven.bridle("run:status", str(run), "--json").returncode == 0
     tasks = json.loads(driven.bridle("task:list", str(run), "--json").stdout)["tasks"]
@@ -246,7 +246,7 @@ def test_a_run_of_the_other_implementation_is_listed_shown_audited_and_posted_to
 
 
 def test_a_question_of_the_other_implementation_can_be_answered(tmp_path: Path) -> None:
-    driven = new_drive(tmp_path, SHELL)
+    driven = new_driven_run(tmp_path, SHELL)
     run = sample("run-breakpoint", tmp_path)
     (question,) = json.loads(driven.bridle("answer", "--list", str(run), "--json").stdout)["questions"]
     assert driven.bridle("answer", question["effectId"], "yes", str(run)).returncode == 0

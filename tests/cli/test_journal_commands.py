@@ -10,7 +10,7 @@ import pytest
 from bridle.journal.stores.file_reader import FileReader
 from bridle.journal.stores.file_store import FileStore
 from tests.cli.fixtures.machine_commands import PROCESS, bridle, create, waiting_run
-from tests.journal.fixtures.entry_steps import a_request
+from tests.journal.fixtures.entry_steps import make_request
 from tests.journal.fixtures.recorded_samples import NAMES, contents, sample
 from tests.journal.fixtures.sample_runs import long_run
 
@@ -272,7 +272,7 @@ def test_a_value_is_read_from_the_runs_folder_from_here_or_from_stdin(where: str
     run = project / ".a5c" / "runs" / "r"
     with FileStore(run).write("test") as writer:
         effect_id = writer.new_id()
-        writer.request(a_request(effect_id))
+        writer.request(make_request(effect_id))
     (run / "value.json").write_text('{"from": "the run"}\n', encoding="utf-8")
     name, stdin = "value.json", ""
     if where == "here":

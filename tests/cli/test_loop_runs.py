@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 
 from tests.fixtures.bridle_program import BRIDLE
-from tests.loop.fixtures.fake_agent import LIMIT_SECONDS, Loop, loop
-from tests.run.fixtures.fake_agent import eventually
+from tests.loop.fixtures.fake_agent import LIMIT_SECONDS, Project, make_project
+from tests.run.fixtures.fake_agent import wait_until
 
 PLAN = "# T\n\n## One\nCheck: `test -f one`\n"
 WORKS = "open(task.lower(), 'w').close()"
 
 
-def below(here: Loop, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+def below(here: Project, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     """A command in a folder below the top."""
     folder = here.folder / "deep/down"
     folder.mkdir(parents=True, exist_ok=True)
@@ -33,7 +33,7 @@ def below(here: Loop, *arguments: str, **environment: str) -> subprocess.Complet
 
 
 def test_a_run_is_found_from_every_folder_of_its_repository(tmp_path: Path) -> None:
-    here = loop(tmp_path, PLAN, WORKS)
+    here = make_project(tmp_path, PLAN, WORKS)
     run = json.loads(here.bridle("run", "--json").stdout)["run"]
     for command in ("status", "resume"):
         done = below(here, command, "--json")
@@ -44,7 +44,7 @@ def test_a_run_is_found_from_every_folder_of_its_repository(tmp_path: Path) -> N
 
 
 def test_a_folder_of_runs_that_somebody_chose_is_used_by_all_commands(tmp_path: Path) -> None:
-    here = loop(tmp_path, PLAN, WORKS)
+    here = make_project(tmp_path, PLAN, WORKS)
     chosen = {"BABYSITTER_RUNS_DIR": str(tmp_path / "runs")}
     done = here.bridle("run", "--json", **chosen)
     assert done.returncode == 0, done.stderr
@@ -55,7 +55,7 @@ def test_a_folder_of_runs_that_somebody_chose_is_used_by_all_commands(tmp_path: 
 
 @pytest.mark.parametrize("command", ["status", "resume", "retry"])
 def test_a_run_of_another_process_is_refused_with_the_commands_for_it(tmp_path: Path, command: str) -> None:
-    here = loop(tmp_path, PLAN, WORKS)
+    here = make_project(tmp_path, PLAN, WORKS)
     (here.folder / "process.py").write_text("async def process(inputs, ctx): return await ctx.breakpoint(inputs)\n")
     (here.folder / "inputs.json").write_text('{"plan": "of another process"}')
     entry = ("--entry", "process.py#process", "--inputs", "inputs.json", "--run-id", "other")
@@ -70,14 +70,14 @@ def test_a_run_of_another_process_is_refused_with_the_commands_for_it(tmp_path: 
 
 
 def test_where_there_is_no_run_the_message_says_where_it_looked(tmp_path: Path) -> None:
-    here = loop(tmp_path, PLAN, WORKS)
+    here = make_project(tmp_path, PLAN, WORKS)
     done = here.bridle("status")
     assert done.returncode == 2
     assert str(here.folder / ".a5c/runs") in done.stderr
 
 
 def test_a_missing_agent_is_said_before_anything_is_made(tmp_path: Path) -> None:
-    here = loop(tmp_path, PLAN, WORKS)
+    here = make_project(tmp_path, PLAN, WORKS)
     done = here.bridle("run", BRIDLE_CLAUDE="/nowhere/claude")
     assert done.returncode == 5, done.stderr
     assert "/nowhere/claude" in done.stderr
@@ -86,7 +86,7 @@ def test_a_missing_agent_is_said_before_anything_is_made(tmp_path: Path) -> None
 
 
 def test_who_works_who_pays_and_the_limits_are_said_before_the_start(tmp_path: Path) -> None:
-    here = loop(tmp_path, PLAN, WORKS)
+    here = make_project(tmp_path, PLAN, WORKS)
     done = here.bridle("run", "--max-cost", "3", ANTHROPIC_API_KEY="sk-forgotten-0000000000")
     assert done.returncode == 0, done.stderr
     before = done.stderr.split("[1/1]")[0]
@@ -96,7 +96,7 @@ def test_who_works_who_pays_and_the_limits_are_said_before_the_start(tmp_path: P
 
 
 def test_an_agent_of_the_list_that_is_missing_is_named_and_the_others_work(tmp_path: Path) -> None:
-    here = loop(tmp_path, PLAN, WORKS)
+    here = make_project(tmp_path, PLAN, WORKS)
     done = here.bridle("run", "--agent", "codex,claude", "--json", BRIDLE_CODEX="/nowhere/codex")
     assert done.returncode == 0, done.stderr
     assert "/nowhere/codex" in done.stderr
@@ -104,7 +104,7 @@ def test_an_agent_of_the_list_that_is_missing_is_named_and_the_others_work(tmp_p
 
 
 def test_two_runs_are_not_at_work_in_one_working_copy_and_status_says_which_one_is(tmp_path: Path) -> None:
-    here = loop(tmp_path, PLAN, "while not os.path.exists(calls + '-go'): time.sleep(0.05)\n" + WORKS)
+    here = make_project(tmp_path, PLAN, "while not os.path.exists(calls + '-go'): time.sleep(0.05)\n" + WORKS)
     first = subprocess.Popen(
         [str(BRIDLE), "run", "--json"],
         cwd=here.folder,
@@ -114,7 +114,7 @@ def test_two_runs_are_not_at_work_in_one_working_copy_and_status_says_which_one_
         stderr=subprocess.DEVNULL,
         text=True,
     )
-    eventually(here.calls)
+    wait_until(here.calls)
     branch = here.git("branch", "--show-current")
     second, again = here.bridle("run"), here.bridle("resume")
     status, document = here.bridle("status").stdout, json.loads(here.bridle("status", "--json").stdout)

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tests.fixtures.bridle_program import BRIDLE
-from tests.loop.fixtures.fake_agent import LIMIT_SECONDS, Loop, loop
+from tests.loop.fixtures.fake_agent import LIMIT_SECONDS, Project, make_project
 
 PLAN = "# Two\n\n## One\nCheck: `test -f one`\n\n## Two\nCheck: `test -f two`\n"
 WORKS = "open(task.lower(), 'w').close()"
@@ -81,7 +81,7 @@ class Terminal:
 
 @contextmanager
 def terminal(
-    here: Loop, *arguments: str, program: tuple[str, ...] | None = None, **environment: str
+    here: Project, *arguments: str, program: tuple[str, ...] | None = None, **environment: str
 ) -> Iterator[Terminal]:
     """Run a command, or any program, on a terminal of 100 columns."""
     master, slave = pty.openpty()
@@ -115,7 +115,7 @@ def plain(text: str) -> str:
 
 
 def test_on_a_terminal_the_tasks_stand_at_the_bottom_and_the_receipt_comes_last(tmp_path: Path) -> None:
-    here = loop(tmp_path, PLAN, "time.sleep(0.5)\n" + WORKS)
+    here = make_project(tmp_path, PLAN, "time.sleep(0.5)\n" + WORKS)
     with terminal(here, "run") as shown:
         assert shown.end() == 0, shown.seen
     text = plain(shown.seen)
@@ -128,7 +128,7 @@ def test_on_a_terminal_the_tasks_stand_at_the_bottom_and_the_receipt_comes_last(
 
 
 def test_a_wait_for_a_usage_limit_is_counted_down_and_ended_by_a_key(tmp_path: Path) -> None:
-    here = loop(tmp_path, PLAN, LIMITED)
+    here = make_project(tmp_path, PLAN, LIMITED)
     with terminal(here, "run") as shown:
         before = shown.modes()
         shown.until(r"waiting for usage limit: One: (1:00:0\d|59:\d\d) left, until \d\d:\d\d; press s to try now")
@@ -143,7 +143,7 @@ def test_a_wait_for_a_usage_limit_is_counted_down_and_ended_by_a_key(tmp_path: P
 
 
 def test_ctrl_c_gives_the_terminal_back_and_says_how_to_go_on(tmp_path: Path) -> None:
-    here = loop(tmp_path, PLAN, LIMITED)
+    here = make_project(tmp_path, PLAN, LIMITED)
     with terminal(here, "run") as shown:
         before = shown.modes()
         shown.until("press s to try now")
@@ -157,7 +157,7 @@ def test_ctrl_c_gives_the_terminal_back_and_says_how_to_go_on(tmp_path: Path) ->
 
 
 def test_what_an_agent_writes_neither_drives_the_terminal_nor_shows_a_secret(tmp_path: Path) -> None:
-    here = loop(tmp_path, PLAN, LOUD)
+    here = make_project(tmp_path, PLAN, LOUD)
     with terminal(here, "run", MY_TOKEN=SECRET) as shown:
         assert shown.end() == 0, shown.seen
     piped = here.bridle("status", MY_TOKEN=SECRET)
@@ -169,7 +169,7 @@ def test_what_an_agent_writes_neither_drives_the_terminal_nor_shows_a_secret(tmp
 
 
 def test_in_a_pipe_everything_is_a_line_and_stdout_holds_the_receipt_alone(tmp_path: Path) -> None:
-    here = loop(tmp_path, PLAN, LOUD)
+    here = make_project(tmp_path, PLAN, LOUD)
     done = here.bridle("run", MY_TOKEN=SECRET)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("✓ PLAN.md: 2 of 2 tasks verified\n")
@@ -181,7 +181,7 @@ def test_in_a_pipe_everything_is_a_line_and_stdout_holds_the_receipt_alone(tmp_p
 
 
 def test_in_a_pipe_a_wait_is_said_once_with_its_end(tmp_path: Path) -> None:
-    here = loop(tmp_path, PLAN, LIMITED)
+    here = make_project(tmp_path, PLAN, LIMITED)
     child = subprocess.Popen(
         [str(BRIDLE), "run"], cwd=here.folder, env=here.environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
@@ -200,7 +200,7 @@ def test_in_a_pipe_a_wait_is_said_once_with_its_end(tmp_path: Path) -> None:
 
 
 def test_a_terminal_that_cannot_be_drawn_on_gets_lines(tmp_path: Path) -> None:
-    here = loop(tmp_path, PLAN, WORKS)
+    here = make_project(tmp_path, PLAN, WORKS)
     with terminal(here, "run", TERM="dumb") as shown:
         assert shown.end() == 0
     assert "\x1b" not in shown.seen
@@ -210,7 +210,7 @@ def test_a_terminal_that_cannot_be_drawn_on_gets_lines(tmp_path: Path) -> None:
 
 def test_a_run_in_the_background_of_a_terminal_is_not_stopped_by_it(tmp_path: Path) -> None:
     """A shell's job control stops a program that sets the terminal from the background."""
-    here = loop(tmp_path, PLAN, WORKS)
+    here = make_project(tmp_path, PLAN, WORKS)
     with terminal(here, "run", program=("bash", "-ic", f"{BRIDLE} run & wait %1; exit $?")) as shown:
         assert shown.end() == 0, shown.seen
     assert "2 of 2 tasks verified" in plain(shown.seen)

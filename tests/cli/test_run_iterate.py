@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from bridle.journal.stores.file_store import FileStore
-from tests.engine.fixtures.iterated_runs import PROOF, Bench
+from tests.engine.fixtures.iterated_runs import PROOF, IteratedRun
 from tests.fixtures.bridle_program import run_bridle as bridle
 
 ONE = "async def process(inputs, ctx):\n    return await ctx.task(step, {'n': 1})\n"
@@ -23,7 +23,7 @@ def document(done: subprocess.CompletedProcess[str]) -> dict[str, Any]:
 
 
 def test_a_run_is_created_iterated_posted_to_and_completed_by_commands_alone(tmp_path: Path) -> None:
-    process = Bench(tmp_path, ONE).process
+    process = IteratedRun(tmp_path, ONE).process
     created = bridle(
         "run:create", "--process-id", "demo", "--entry", f"{process}#process", "--run-id", "r2", "--json", cwd=tmp_path
     )
@@ -53,12 +53,12 @@ def test_a_run_is_created_iterated_posted_to_and_completed_by_commands_alone(tmp
 
 
 def test_the_run_may_be_named_by_its_id(tmp_path: Path) -> None:
-    Bench(tmp_path, ONE)
+    IteratedRun(tmp_path, ONE)
     assert document(bridle("run:iterate", "r1", "--json", cwd=tmp_path))["status"] == "executed"
 
 
 def test_the_words_for_people_say_what_to_do(tmp_path: Path) -> None:
-    bench = Bench(tmp_path, ONE)
+    bench = IteratedRun(tmp_path, ONE)
     done = bridle("run:iterate", bench.run)
     assert done.stdout == (
         "[run:iterate] iteration=1 status=executed action=executed-tasks reason=auto-runnable-tasks count=1\n"
@@ -69,13 +69,13 @@ def test_the_words_for_people_say_what_to_do(tmp_path: Path) -> None:
 
 
 def test_another_number_may_be_reported(tmp_path: Path) -> None:
-    bench = Bench(tmp_path, ONE)
+    bench = IteratedRun(tmp_path, ONE)
     assert document(bridle("run:iterate", bench.run, "--iteration", "7", "--json"))["iteration"] == 7
 
 
 def test_a_sleep_says_until_when(tmp_path: Path) -> None:
     source = "async def process(inputs, ctx):\n    await ctx.sleep_until('2099-01-01T00:00:00Z')\n"
-    found = document(bridle("run:iterate", Bench(tmp_path, source).run, "--json"))
+    found = document(bridle("run:iterate", IteratedRun(tmp_path, source).run, "--json"))
     assert (found["status"], found["action"], found["reason"]) == ("waiting", "waiting", "sleep-waiting")
     assert found["until"] == 4_070_908_800_000
 
@@ -87,7 +87,7 @@ def test_a_sleep_says_until_when(tmp_path: Path) -> None:
 def test_a_run_that_failed_or_was_halted_exits_1_with_its_document_on_stdout(
     tmp_path: Path, body: str, status: str
 ) -> None:
-    bench = Bench(tmp_path, f"async def process(inputs, ctx):\n    {body}\n")
+    bench = IteratedRun(tmp_path, f"async def process(inputs, ctx):\n    {body}\n")
     for _ in range(2):
         done = bridle("run:iterate", bench.run, "--json")
         assert done.returncode == 1
@@ -98,7 +98,7 @@ def test_a_run_that_failed_or_was_halted_exits_1_with_its_document_on_stdout(
 
 
 def test_a_diverged_process_is_an_error_on_stderr(tmp_path: Path) -> None:
-    bench = Bench(tmp_path, ONE)
+    bench = IteratedRun(tmp_path, ONE)
     bridle("run:iterate", bench.run)
     bench.write(ONE.replace("'n': 1", "'n': 2"))
     done = bridle("run:iterate", bench.run, "--json")
@@ -111,7 +111,7 @@ def test_a_diverged_process_is_an_error_on_stderr(tmp_path: Path) -> None:
     assert bench.types() == ["EFFECT_REQUESTED"]
 
 
-def _rename_entry(bench: Bench, path: str) -> None:
+def _rename_entry(bench: IteratedRun, path: str) -> None:
     file = bench.run / "run.json"
     metadata = json.loads(file.read_text())
     metadata["entrypoint"]["importPath"] = path
@@ -130,7 +130,7 @@ def _rename_entry(bench: Bench, path: str) -> None:
     ],
 )
 def test_what_keeps_a_run_from_being_iterated_is_an_error_on_stderr(tmp_path: Path, break_it: Any, code: str) -> None:
-    bench = Bench(tmp_path, ONE)
+    bench = IteratedRun(tmp_path, ONE)
     break_it(bench)
     done = bridle("run:iterate", bench.run, "--json")
     assert (done.returncode, done.stdout) == (1, "")
@@ -138,14 +138,14 @@ def test_what_keeps_a_run_from_being_iterated_is_an_error_on_stderr(tmp_path: Pa
 
 
 def test_what_a_process_prints_does_not_get_between_the_data(tmp_path: Path) -> None:
-    bench = Bench(tmp_path, f"print('loaded')\n{ONE.replace('return', 'print(inputs); return')}")
+    bench = IteratedRun(tmp_path, f"print('loaded')\n{ONE.replace('return', 'print(inputs); return')}")
     done = bridle("run:iterate", bench.run, "--json")
     assert document(done)["status"] == "executed"
     assert done.stderr == "loaded\n{}\n"
 
 
 def test_no_hooks_runs_none(tmp_path: Path) -> None:
-    bench = Bench(tmp_path, ONE)
+    bench = IteratedRun(tmp_path, ONE)
     hook = Path(os.environ["XDG_CONFIG_HOME"]) / "babysitter" / "hooks" / "on-iteration-end" / "a.sh"
     hook.parent.mkdir(parents=True)
     hook.write_text(f"touch {tmp_path / 'witness'}\n")
@@ -172,6 +172,6 @@ def test_a_process_in_a_repository_elsewhere_is_found_from_the_runs_folder(tmp_p
 
 def test_a_process_may_import_what_needs_tls(tmp_path: Path) -> None:
     """asyncio is loaded without it, which nobody else is to notice."""
-    bench = Bench(tmp_path, f"import ssl, urllib.request\nCONTEXT = ssl.create_default_context()\n{ONE}")
+    bench = IteratedRun(tmp_path, f"import ssl, urllib.request\nCONTEXT = ssl.create_default_context()\n{ONE}")
     done = bridle("run:iterate", bench.run, "--json")
     assert document(done)["status"] == "executed", done.stderr

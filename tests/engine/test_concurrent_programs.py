@@ -11,7 +11,7 @@ from pathlib import Path
 from bridle.journal.format.state import fold
 from bridle.journal.stores.file_reader import FileReader
 from bridle.journal.stores.file_store import FileStore
-from tests.engine.fixtures.iterated_runs import Bench
+from tests.engine.fixtures.iterated_runs import IteratedRun
 from tests.sizes import SIZES
 
 Report = Callable[[str, object], None]
@@ -72,7 +72,7 @@ def test_a_storm_ends_as_if_one_had_done_it_all(tmp_path: Path, record_property:
     hook.parent.mkdir(parents=True)
     hook.write_text(f'echo ran >> {tmp_path / "witness"}\necho "$HOOK_PAYLOAD"\n')
     chains, length = 3, SIZES.storm_posts
-    bench = Bench(tmp_path, PROCESS, inputs={"chains": chains, "length": length})
+    bench = IteratedRun(tmp_path, PROCESS, inputs={"chains": chains, "length": length})
     acknowledged = storm(bench.run)
     entries = list(FileReader(bench.run).entries())
     assert [entry.seq for entry in entries] == list(range(1, len(entries) + 1))

@@ -7,16 +7,16 @@ from pathlib import Path
 from typing import Any
 
 from bridle.engine.iterate.iteration_report import Iteration
-from tests.engine.fixtures.iterated_runs import Bench
+from tests.engine.fixtures.iterated_runs import IteratedRun
 
 PAGE = Path(__file__).parents[2] / "docs" / "processes.md"
 NAMED_BLOCK = re.compile(r"```python\n# (\w+\.py)\n(.*?)```", re.DOTALL)
 
 
-def bench_of(folder: Path, name: str, inputs: Any) -> Bench:
+def bench_of(folder: Path, name: str, inputs: Any) -> IteratedRun:
     """A run of one of the page's processes, as it stands on the page."""
     sources = dict(NAMED_BLOCK.findall(PAGE.read_text(encoding="utf-8")))
-    bench = Bench(folder, "", inputs=inputs)
+    bench = IteratedRun(folder, "", inputs=inputs)
     bench.process.write_text(sources[name], encoding="utf-8")
     return bench
 
@@ -26,7 +26,7 @@ def waiting(found: Iteration) -> list[str]:
     return [str(action.task["title"]) for action in found.actions]
 
 
-def answer(bench: Bench, found: Iteration, *values: Any) -> Iteration:
+def answer(bench: IteratedRun, found: Iteration, *values: Any) -> Iteration:
     """Give everything that waits its result, in order, and iterate."""
     for action, value in zip(found.actions, values, strict=True):
         bench.post(action.effect.step_id, value)
@@ -40,7 +40,7 @@ def test_every_worked_process_of_the_page_is_run_here() -> None:
 
 def test_the_first_example_of_the_page(tmp_path: Path) -> None:
     source = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)[0]
-    bench = Bench(tmp_path, "", inputs={"path": "a.py"})
+    bench = IteratedRun(tmp_path, "", inputs={"path": "a.py"})
     bench.process.write_text(source, encoding="utf-8")
     found = bench.iterate()
     assert found.actions[0].task["agent"] == {"prompt": "Review a.py and list the faults."}

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from bridle.ground.git_folder import common_folder, find_common_folder, folders_up_to_top, git_folder, repository_top
-from tests.workspace.fixtures.repositories import git, repository
+from tests.workspace.fixtures.repositories import git, make_repository
 
 
 def test_a_worktree_has_its_own_git_folder_and_shares_the_common_one(tmp_path: Path) -> None:
-    main = repository(tmp_path / "main").folder
+    main = make_repository(tmp_path / "main").folder
     tree = tmp_path / "tree"
     git(main, "worktree", "add", "-q", str(tree))
     own = git_folder(tree)

@@ -12,7 +12,7 @@ from bridle.hosts import adapters
 from bridle.hosts.adapters import FLAG, Adapter
 from bridle.hosts.hooks import session_start, stop_hook
 from bridle.hosts.hooks.hook_protocol import HookCall, Payload, read_payload
-from tests.hosts.fixtures.session_folder import Place, a_session
+from tests.hosts.fixtures.session_folder import SessionFolder, make_session
 
 RECORDED = Path(__file__).parent
 HOSTS = ["claude-code", "codex"]
@@ -153,7 +153,7 @@ def test_the_plugin_is_where_the_caller_or_the_host_says(host: str, variable: st
 
 @pytest.mark.parametrize("host", HOSTS)
 def test_a_session_is_begun_bound_and_held_with_what_the_host_itself_says(host: str, tmp_path: Path) -> None:
-    place = Place(tmp_path)
+    place = SessionFolder(tmp_path)
     session_id = json.loads(recorded(host, "stop"))["session_id"]
 
     def call(name: str) -> HookCall:
@@ -164,16 +164,16 @@ def test_a_session_is_begun_bound_and_held_with_what_the_host_itself_says(host: 
     assert place.file(session_id).session.run_id == ""
     assert stop_hook.answer(call("stop")).document == {}
     place.make_run("r1", is_waiting=True)
-    place.put(a_session(run_id="r1"), name=session_id)
+    place.put(make_session(run_id="r1"), name=session_id)
     for name in ("stop", "stop-after-a-block"):
         assert stop_hook.answer(call(name)).document["decision"] == "block"
     assert place.file(session_id).session.iteration == 5
 
 
 def test_no_host_begins_nothing_and_holds_nobody(tmp_path: Path) -> None:
-    place = Place(tmp_path)
+    place = SessionFolder(tmp_path)
     place.make_run("r1", is_waiting=True)
-    place.put(a_session(run_id="r1"))
+    place.put(make_session(run_id="r1"))
     said = {"session_id": "s1", "cwd": str(tmp_path)}
     call = HookCall(adapter("none"), json.dumps(said).encode(), {}, state_dir=str(place.state))
     assert stop_hook.answer(call).document == {}

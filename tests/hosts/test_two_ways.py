@@ -15,9 +15,9 @@ import pytest
 
 from bridle.journal.format.entries import EFFECT_REQUESTED, STOP_HOOK_INVOKED, Effect
 from bridle.journal.stores.file_reader import FileReader
-from tests.engine.fixtures.driven_runs import LIMIT_SECONDS, PREAMBLE, Drive, new_drive
-from tests.hosts.fixtures.agent_in_session import Insider, Result
-from tests.workspace.fixtures.repositories import repository
+from tests.engine.fixtures.driven_runs import LIMIT_SECONDS, PREAMBLE, DrivenRun, new_driven_run
+from tests.hosts.fixtures.agent_in_session import Result, SessionAgent
+from tests.workspace.fixtures.repositories import make_repository
 
 EVERY_KIND = """
 async def process(inputs, ctx):
@@ -71,13 +71,13 @@ def test_outside_and_inside_ask_for_the_same_and_get_the_same(
 
 def from_outside(folder: Path, source: str, inputs: Any) -> FileReader:
     """Bridle's own driver performs everything; a person answers, somebody else posts what it does not know."""
-    driven = new_drive(folder, source, inputs=inputs)
+    driven = new_driven_run(folder, source, inputs=inputs)
     while driven.drive().status == "waiting":
         _answer_for_people(driven)
     return FileReader(driven.run)
 
 
-def _answer_for_people(driven: Drive) -> None:
+def _answer_for_people(driven: DrivenRun) -> None:
     for effect in FileReader(driven.run).state().effects.values():
         if effect.is_pending and effect.kind == "breakpoint":
             assert driven.bridle("answer", effect.effect_id, ANSWER).returncode == 0
@@ -88,10 +88,10 @@ def _answer_for_people(driven: Drive) -> None:
             assert driven.bridle(*words).returncode == 0
 
 
-def from_inside(folder: Path, source: str, inputs: Any) -> tuple[Insider, FileReader]:
+def from_inside(folder: Path, source: str, inputs: Any) -> tuple[SessionAgent, FileReader]:
     """An agent in a session performs everything, and the Stop hook holds it."""
-    session = Insider(folder / "repository", folder / "a plug'in")
-    repository(session.project)
+    session = SessionAgent(folder / "repository", folder / "a plug'in")
+    make_repository(session.project)
     process = session.project / ".a5c/process.py"
     process.parent.mkdir()
     process.write_text(PREAMBLE + textwrap.dedent(source))

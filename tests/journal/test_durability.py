@@ -13,9 +13,9 @@ from bridle.journal.stores.create import NewRun, create_run
 from bridle.journal.stores.file_reader import FileReader
 from tests.journal.fixtures.disk_recorder import Change, watch
 from tests.journal.fixtures.entry_steps import MOMENT, ids
-from tests.journal.fixtures.journal_checks import check, deed_again, facts
-from tests.journal.fixtures.journal_writes import DEEDS, Deed, append, ask, new_run, post
-from tests.journal.fixtures.power_loss_disk import Platter, restore
+from tests.journal.fixtures.journal_checks import assert_intact, summary, write_again
+from tests.journal.fixtures.journal_writes import WRITES, Write, append, ask, new_run, post
+from tests.journal.fixtures.power_loss_disk import PowerLossDisk, restore
 from tests.journal.fixtures.recorded_samples import contents
 from tests.sizes import SIZES
 
@@ -24,10 +24,10 @@ def nothing(change: Change) -> None:
     """A listener that only lets everything pass."""
 
 
-@pytest.mark.parametrize("deed", DEEDS.values(), ids=DEEDS)
-def test_the_recorder_sees_everything_that_is_written(deed: Deed, tmp_path: Path) -> None:
+@pytest.mark.parametrize("deed", WRITES.values(), ids=WRITES)
+def test_the_recorder_sees_everything_that_is_written(deed: Write, tmp_path: Path) -> None:
     run = new_run(tmp_path)
-    platter = Platter.of(tmp_path)
+    platter = PowerLossDisk.of(tmp_path)
     with watch(nothing) as changes:
         deed(run)
     for change in changes:
@@ -36,8 +36,8 @@ def test_the_recorder_sees_everything_that_is_written(deed: Deed, tmp_path: Path
     assert platter.as_seen() == seen
 
 
-@pytest.mark.parametrize("deed", DEEDS.values(), ids=DEEDS)
-def test_a_file_is_synced_before_its_rename_and_the_folder_after_it(deed: Deed, tmp_path: Path) -> None:
+@pytest.mark.parametrize("deed", WRITES.values(), ids=WRITES)
+def test_a_file_is_synced_before_its_rename_and_the_folder_after_it(deed: Write, tmp_path: Path) -> None:
     run = new_run(tmp_path)
     with watch(nothing) as changes:
         deed(run)
@@ -70,24 +70,24 @@ def test_an_entry_is_in_the_journal_only_after_the_files_it_names(tmp_path: Path
     assert [name == layout.JOURNAL for name in in_order] == [False, True, False, True]
 
 
-@pytest.mark.parametrize("deed", DEEDS.values(), ids=DEEDS)
-def test_a_power_cut_at_any_moment_loses_nothing_that_was_acknowledged(deed: Deed, tmp_path: Path) -> None:
+@pytest.mark.parametrize("deed", WRITES.values(), ids=WRITES)
+def test_a_power_cut_at_any_moment_loses_nothing_that_was_acknowledged(deed: Write, tmp_path: Path) -> None:
     run = new_run(tmp_path)
     before = [entry.ulid for entry in FileReader(run).entries()]
-    platter = Platter.of(tmp_path)
+    platter = PowerLossDisk.of(tmp_path)
     with watch(nothing) as changes:
         deed(run)
-    expected = facts(run)
+    expected = summary(run)
     first = next(i for i, change in enumerate(changes) if change.deed == "rename")
     cuts = 0
     for moment in range(len(changes) + 1):
         is_done = moment == len(changes)
         for chance in chances():
             restore(tmp_path, platter.after_power_cut(chance), platter.moments)
-            check(run, before, done=is_done)
+            assert_intact(run, before, done=is_done)
             if moment == first or is_done or chance is None:
-                deed_again(deed, run)
-                assert facts(run) == expected
+                write_again(deed, run)
+                assert summary(run) == expected
             cuts += 1
         if not is_done:
             platter.take(changes[moment])
@@ -104,7 +104,7 @@ def test_a_power_cut_leaves_a_new_run_whole_or_not_at_all(tmp_path: Path) -> Non
     runs = tmp_path / "runs"
     runs.mkdir()
     new = NewRun(run_id="r", process_id="demo", entry=tmp_path / "p.py", has_inputs=True, inputs={"a": 1})
-    platter = Platter.of(tmp_path)
+    platter = PowerLossDisk.of(tmp_path)
     with watch(nothing) as changes:
         create_run(runs, new, proof="0" * 32, ulid=ids(1)[0], created_at=MOMENT)
     whole = contents(runs / "r")
@@ -125,7 +125,7 @@ def test_a_power_cut_leaves_a_new_run_whole_or_not_at_all(tmp_path: Path) -> Non
 
 def test_the_model_of_a_power_cut_would_see_a_missing_sync(tmp_path: Path) -> None:
     run = new_run(tmp_path)
-    platter = Platter.of(tmp_path)
+    platter = PowerLossDisk.of(tmp_path)
     with watch(nothing) as changes:
         append(run)
     journal = str(run / layout.JOURNAL)

@@ -18,9 +18,9 @@ from bridle.journal.format import layout
 from bridle.journal.format.state import fold
 from bridle.journal.stores.file_reader import FileReader
 from bridle.journal.stores.file_store import FileStore
-from tests.journal.fixtures.entry_steps import a_request, ok
-from tests.journal.fixtures.journal_checks import check, deed_again, facts
-from tests.journal.fixtures.journal_writes import DEEDS, new_run
+from tests.journal.fixtures.entry_steps import make_request, ok
+from tests.journal.fixtures.journal_checks import assert_intact, summary, write_again
+from tests.journal.fixtures.journal_writes import WRITES, new_run
 from tests.sizes import SIZES
 
 Report = Callable[[str, object], None]
@@ -95,7 +95,7 @@ def test_killed_at_every_named_point_the_run_goes_on_and_ends_the_same(
 ) -> None:
     undisturbed = new_run(tmp_path / "undisturbed")
     points = killed_at(deed, undisturbed, None)
-    expected = facts(undisturbed)
+    expected = summary(undisturbed)
     for name, pattern in NAMED_POINTS[deed].items():
         numbers = [number for number, line in enumerate(points) if re.search(pattern, line)]
         assert numbers, f"the writer never came to the point where {name}"
@@ -103,9 +103,9 @@ def test_killed_at_every_named_point_the_run_goes_on_and_ends_the_same(
         before = [entry.ulid for entry in FileReader(run).entries()]
         reached = killed_at(deed, run, numbers[-1])
         assert re.search(pattern, reached[-1]), f"it was killed elsewhere: {reached[-1]}"
-        check(run, before, done=False)
-        deed_again(DEEDS[deed], run)
-        assert facts(run) == expected
+        assert_intact(run, before, done=False)
+        write_again(WRITES[deed], run)
+        assert summary(run) == expected
         assert not [path for path in os.listdir(run) if path.startswith(".bridle-")], "the next writer cleans up"
     record_property("count", f"{deed}: killed at {len(NAMED_POINTS[deed])} named points")
 
@@ -196,7 +196,7 @@ def test_in_a_storm_of_writers_the_sequence_has_no_gap_and_every_post_is_there_o
     with FileStore(run).write("test") as writer:
         wanted = [writer.new_id() for _ in range(STORMERS * SIZES.storm_posts)]
         for number, effect_id in enumerate(wanted, 3):
-            writer.request(a_request(effect_id, number))
+            writer.request(make_request(effect_id, number))
     shares = [wanted[number::STORMERS] for number in range(STORMERS)]
     assert sorted(storm(run, shares)) == sorted(wanted)
     entries = list(FileReader(run).entries())

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from bridle.journal.upkeep.audit import audit
-from tests.loop.fixtures.fake_agent import Loop, loop
+from tests.loop.fixtures.fake_agent import Project, make_project
 
 pytestmark = pytest.mark.xdist_group("audited")  # one run for all of them
 
@@ -24,15 +24,15 @@ else: open(task.lower(), "w").close()
 
 
 @pytest.fixture(scope="module")
-def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[Loop, Path]:
+def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[Project, Path]:
     """A run that has come to its end."""
-    here = loop(tmp_path_factory.mktemp("audited"), PLAN, AGENT, **{"check.sh": "echo looked; test -f one\n"})
+    here = make_project(tmp_path_factory.mktemp("audited"), PLAN, AGENT, **{"check.sh": "echo looked; test -f one\n"})
     done = here.bridle("run")
     assert done.returncode == 0, done.stderr
     return here, next((here.folder / ".a5c/runs").iterdir())
 
 
-def test_it_agrees_and_is_in_order_and_nobody_is_started(finished: tuple[Loop, Path]) -> None:
+def test_it_agrees_and_is_in_order_and_nobody_is_started(finished: tuple[Project, Path]) -> None:
     here, run = finished
     started = len(here.calls())
     replay, audited = (here.bridle(name, BRIDLE_CLAUDE="/nowhere") for name in ("replay", "audit"))
@@ -75,7 +75,7 @@ def first(run: Path, folder: str, ending: str) -> Path:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_changed_byte_is_found_and_named(finished: tuple[Loop, Path], kind: str, tmp_path: Path) -> None:
+def test_a_changed_byte_is_found_and_named(finished: tuple[Project, Path], kind: str, tmp_path: Path) -> None:
     here, run = finished
     find, old, new = KINDS[kind]
     path = find(run)
@@ -97,7 +97,7 @@ def test_a_changed_byte_is_found_and_named(finished: tuple[Loop, Path], kind: st
     assert audit(run).is_good
 
 
-def test_a_changed_entry_is_found_and_cannot_be_replayed(finished: tuple[Loop, Path], tmp_path: Path) -> None:
+def test_a_changed_entry_is_found_and_cannot_be_replayed(finished: tuple[Project, Path], tmp_path: Path) -> None:
     here, run = finished
     path = sorted((run / "journal").iterdir())[9]
     kept = shutil.copy2(path, tmp_path / "kept")
@@ -113,7 +113,7 @@ def test_a_changed_entry_is_found_and_cannot_be_replayed(finished: tuple[Loop, P
 
 
 def test_a_changed_result_of_a_check_makes_another_decision_and_the_replay_names_it(
-    finished: tuple[Loop, Path], tmp_path: Path
+    finished: tuple[Project, Path], tmp_path: Path
 ) -> None:
     """A red check is made green: then the next thing to do would have been another."""
     here, run = finished
@@ -133,7 +133,7 @@ def test_a_changed_result_of_a_check_makes_another_decision_and_the_replay_names
     assert "bridle.work" in done.stdout
 
 
-def test_a_log_that_was_cleaned_away_is_told_and_is_no_fault(finished: tuple[Loop, Path], tmp_path: Path) -> None:
+def test_a_log_that_was_cleaned_away_is_told_and_is_no_fault(finished: tuple[Project, Path], tmp_path: Path) -> None:
     here, run = finished
     path = first(run, ".ralph/logs/claude", ".ndjson")
     shutil.move(path, tmp_path / "kept")

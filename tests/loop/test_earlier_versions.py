@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.loop.fixtures.fake_agent import Loop, loop
+from tests.loop.fixtures.fake_agent import Project, make_project
 
 JOURNALS = Path(__file__).parents[1] / "journals"
 SAMPLES = sorted(path.relative_to(JOURNALS) for path in JOURNALS.glob("bridle-*/*.tar.gz"))
@@ -33,7 +33,7 @@ pathlib.Path("one.txt" if task == "First" else "two.txt").write_text("one" if ta
 
 
 @contextmanager
-def unpacked(sample: Path, folder: Path) -> Iterator[Loop]:
+def unpacked(sample: Path, folder: Path) -> Iterator[Project]:
     """Put the repository of a sample where it was made, with an agent that solves its tasks."""
     version, name = sample.parent.name.removeprefix("bridle-"), sample.name.removesuffix(".tar.gz")
     top = PLACE / f"bridle-runs-{version}"
@@ -41,12 +41,12 @@ def unpacked(sample: Path, folder: Path) -> Iterator[Loop]:
     try:
         with tarfile.open(JOURNALS / sample) as archive:
             archive.extractall(top / name, filter="tar")  # our own samples
-        yield replace(loop(folder, "# Nothing\n", AGENT), folder=top / name / "repository")
+        yield replace(make_project(folder, "# Nothing\n", AGENT), folder=top / name / "repository")
     finally:
         shutil.rmtree(top, ignore_errors=True)
 
 
-def receipt(run: Loop, *arguments: str) -> dict[str, object]:
+def receipt(run: Project, *arguments: str) -> dict[str, object]:
     """Run a command that prints the receipt."""
     done = run.bridle(*arguments, "--json")
     assert done.stdout, done.stderr
@@ -54,7 +54,7 @@ def receipt(run: Loop, *arguments: str) -> dict[str, object]:
     return document
 
 
-def assert_agrees(run: Loop) -> None:
+def assert_agrees(run: Project) -> None:
     """The journal is whole, and the process decides again as it did."""
     for command in ("audit", "replay"):
         done = run.bridle(command, "last", "--json")
@@ -107,7 +107,7 @@ def test_a_completed_run_of_an_earlier_version_is_not_done_again(tmp_path: Path)
 
 
 def test_a_new_run_names_the_process_by_its_id(tmp_path: Path) -> None:
-    run = loop(tmp_path, "# Small\n\n## First\nWrite one.\nCheck: `grep -q one one.txt`\n", AGENT)
+    run = make_project(tmp_path, "# Small\n\n## First\nWrite one.\nCheck: `grep -q one one.txt`\n", AGENT)
     assert run.bridle("run", "PLAN.md").returncode == 0
     metadata = json.loads(next(run.folder.glob(".a5c/runs/*/run.json")).read_text())
     assert metadata["entrypoint"] == {"importPath": "bridle/loop", "exportName": "process"}

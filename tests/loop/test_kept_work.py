@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.loop.fixtures.fake_agent import loop
-from tests.loop.fixtures.loop_commands import agrees, run, verdicts
+from tests.loop.fixtures.fake_agent import make_project
+from tests.loop.fixtures.loop_commands import assert_replays, run_plan, verdicts
 
 PLAN = "# Two\n\n## One\nCheck: `test -f one`\n\n## Two\nCheck: `test -f two`\n"
 
@@ -16,15 +16,15 @@ def test_work_that_broke_another_task_and_work_that_failed_in_the_end_are_both_k
     elif number == 2: os.rename("one", "broken")
     else: open(f"wrong{number}", "w").close()
     """
-    here = loop(tmp_path, PLAN, agent)
-    document = run(here, 1, "--tries", "2")
+    here = make_project(tmp_path, PLAN, agent)
+    document = run_plan(here, 1, "--tries", "2")
     assert verdicts(document) == {"One": "done", "Two": "failed"}
     refs = here.git("for-each-ref", "--format=%(refname)", "refs/bridle/snapshots/").splitlines()
     kept = [set(here.git("ls-tree", "--name-only", ref).split()) for ref in refs if "-undone" in ref]
     assert any("broken" in names for names in kept)
     assert any("wrong3" in names for names in kept)
     assert sorted(path.name for path in here.folder.glob("[!.]*")) == ["PLAN.md", "one"]
-    agrees(here)
+    assert_replays(here)
 
 
 def test_a_commit_that_an_agent_forged_is_not_taken_for_one_of_the_harness(tmp_path: Path) -> None:
@@ -36,10 +36,10 @@ def test_a_commit_that_an_agent_forged_is_not_taken_for_one_of_the_harness(tmp_p
     os.system("git add -A && git commit -q -F - <<'END'\\n" + said + "END")
     os.remove("smuggled")
     """
-    here = loop(tmp_path, PLAN, agent)
-    document = run(here, 0)
+    here = make_project(tmp_path, PLAN, agent)
+    document = run_plan(here, 0)
     assert verdicts(document) == {"One": "done", "Two": "done"}
     assert [len(task["folded"]) for task in document["tasks"]] == [1, 1]
     assert here.git("rev-list", "--reverse", "main..HEAD").split() == document["commits"]
     assert here.git("log", "--format=", "--name-only", "main..HEAD").split() == ["two", "one"]
-    agrees(here)
+    assert_replays(here)

@@ -16,10 +16,20 @@ import pytest
 
 from bridle.journal.stores.file_store import FileStore
 from bridle.loop.control import usage_limit_waits
-from tests.loop.fixtures.fake_agent import LIMIT_SECONDS, Loop, loop
-from tests.loop.fixtures.loop_commands import agrees, begun, napping, person, receipt, run, the_run, trailers, verdicts
-from tests.loop.fixtures.random_kills import ANY, BETWEEN, STARTING, Fire, Journal
-from tests.run.fixtures.fake_agent import eventually
+from tests.loop.fixtures.fake_agent import LIMIT_SECONDS, Project, make_project
+from tests.loop.fixtures.loop_commands import (
+    assert_replays,
+    current_wait,
+    in_background,
+    receipt_of,
+    run_folder,
+    run_plan,
+    trailers,
+    verdicts,
+    working_copy_state,
+)
+from tests.loop.fixtures.random_kills import ANY, BETWEEN, STARTING, JournalWatch, KilledRun
+from tests.run.fixtures.fake_agent import wait_until
 from tests.sizes import SIZES
 
 APART = "# Apart\n\n## One\nCheck: `test -f one`\n\n## Two\nCheck: `test -f two`\n"
@@ -42,19 +52,19 @@ def agent(*parts: str) -> str:
     return "\n".join(textwrap.dedent(part) for part in parts)
 
 
-def history(here: Loop, document: dict[str, Any]) -> list[str]:
+def history(here: Project, document: dict[str, Any]) -> list[str]:
     return here.git("log", "--reverse", "--format=%s", f"main..{document['branch']}").splitlines()
 
 
-def of(here: Loop, task: str) -> list[dict[str, Any]]:
+def of(here: Project, task: str) -> list[dict[str, Any]]:
     return [call for call in here.calls() if call["task"] == task]
 
 
 def test_two_tasks_are_worked_on_at_the_same_time_and_each_has_one_commit_on_the_others(tmp_path: Path) -> None:
-    here = loop(tmp_path, APART, agent(MEETS, "meet('One', 'Two')", WORKS))
+    here = make_project(tmp_path, APART, agent(MEETS, "meet('One', 'Two')", WORKS))
     (here.folder / "mine.txt").write_text("of the person")
-    before = person(here)
-    document = run(here, 0, "--parallel", "2")
+    before = working_copy_state(here)
+    document = run_plan(here, 0, "--parallel", "2")
     assert verdicts(document) == {"One": "done", "Two": "done"}
     assert sorted(history(here, document)) == ["One", "Two"]
     assert sorted(here.git("rev-list", f"main..{document['branch']}").split()) == sorted(document["commits"])
@@ -69,9 +79,9 @@ def test_two_tasks_are_worked_on_at_the_same_time_and_each_has_one_commit_on_the
     assert folders == {f"{document['worktree']}-{number}" for number in (1, 2)}
     assert here.git("-C", document["worktree"], "status", "--porcelain", "--branch") == f"## {document['branch']}"
     assert document["cost_usd"] == 0.02
-    assert person(here) == before
-    assert receipt(here.bridle("status", "--json"), 0) == document
-    agrees(here)
+    assert working_copy_state(here) == before
+    assert receipt_of(here.bridle("status", "--json"), 0) == document
+    assert_replays(here)
 
 
 def test_what_a_task_needs_has_landed_before_it_begins(tmp_path: Path) -> None:
@@ -82,14 +92,14 @@ def test_what_a_task_needs_has_landed_before_it_begins(tmp_path: Path) -> None:
     needs = {"Three": ["one"], "Four": ["one", "two", "three"]}.get(task, [])
     assert all(os.path.exists(name) for name in needs), os.listdir()
     """
-    here = loop(tmp_path, plan, agent(does, WORKS))
-    document = run(here, 0, "--parallel", "3")
+    here = make_project(tmp_path, plan, agent(does, WORKS))
+    document = run_plan(here, 0, "--parallel", "3")
     assert set(verdicts(document).values()) == {"done"}
     assert document["iterations"] == 4
     order = history(here, document)
     assert order.index("One") < order.index("Three") < order.index("Four")
     assert order.index("Two") < order.index("Four")
-    agrees(here)
+    assert_replays(here)
 
 
 def test_a_conflict_is_handed_back_with_what_it_conflicts_with_and_where_the_work_is(tmp_path: Path) -> None:
@@ -104,8 +114,8 @@ def test_a_conflict_is_handed_back_with_what_it_conflicts_with_and_where_the_wor
         meet("One", "Two")
         open("shared.txt", "w").write(task + "\\n")
     """
-    here = loop(tmp_path, APART, agent(MEETS, does, WORKS), **{"shared.txt": "nobody\n"})
-    document = run(here, 0, "--parallel", "2")
+    here = make_project(tmp_path, APART, agent(MEETS, does, WORKS), **{"shared.txt": "nobody\n"})
+    document = run_plan(here, 0, "--parallel", "2")
     assert verdicts(document) == {"One": "done", "Two": "done"}
     second = history(here, document)[1]
     tried = {task["title"]: (task["iterations"], task["tries"]) for task in document["tasks"]}
@@ -115,13 +125,13 @@ def test_a_conflict_is_handed_back_with_what_it_conflicts_with_and_where_the_wor
     assert repr(history(here, document)[0]) in told
     assert sorted(here.git("show", f"{document['branch']}:shared.txt").split()) == ["One", "Two"]
     assert len(document["commits"]) == 2
-    agrees(here)
+    assert_replays(here)
 
 
 def test_a_conflict_counts_as_a_try(tmp_path: Path) -> None:
     does = "meet('One', 'Two')\nopen('shared.txt', 'w').write(task + '\\n')"
-    here = loop(tmp_path, APART, agent(MEETS, does, WORKS), **{"shared.txt": "nobody\n"})
-    document = run(here, 1, "--parallel", "2", "--tries", "1")
+    here = make_project(tmp_path, APART, agent(MEETS, does, WORKS), **{"shared.txt": "nobody\n"})
+    document = run_plan(here, 1, "--parallel", "2", "--tries", "1")
     (landed,) = history(here, document)
     (lost,) = (task for task in document["tasks"] if task["title"] != landed)
     assert (lost["verdict"], lost["tries"], lost["commit"]) == ("failed", 1, None)
@@ -129,7 +139,7 @@ def test_a_conflict_counts_as_a_try(tmp_path: Path) -> None:
     assert here.git("show", f"{document['branch']}:shared.txt") == landed
     kept = here.git("for-each-ref", "--format=%(refname)", f"refs/bridle/kept/{document['run'].lower()}").splitlines()
     assert here.git("show", f"{next(ref for ref in kept if lost['title'].lower() in ref)}:shared.txt") == lost["title"]
-    agrees(here)
+    assert_replays(here)
 
 
 def test_work_that_is_red_together_with_that_of_others_is_handed_back_and_never_lands(tmp_path: Path) -> None:
@@ -142,8 +152,8 @@ def test_work_that_is_red_together_with_that_of_others_is_handed_back_and_never_
         meet("One", "Two")
         open(task.lower(), "w").close()
     """
-    here = loop(tmp_path, APART.replace("# Apart\n\n", "# Apart\n\n" + guard), agent(MEETS, does))
-    document = run(here, 0, "--parallel", "2")
+    here = make_project(tmp_path, APART.replace("# Apart\n\n", "# Apart\n\n" + guard), agent(MEETS, does))
+    document = run_plan(here, 0, "--parallel", "2")
     first, second = history(here, document)
     tried = {task["title"]: (task["iterations"], task["tries"]) for task in document["tasks"]}
     assert tried == {first: (1, 0), second: (2, 1)}
@@ -153,7 +163,7 @@ def test_work_that_is_red_together_with_that_of_others_is_handed_back_and_never_
     for commit in here.git("rev-list", document["branch"]).split():
         there = here.git("ls-tree", "--name-only", commit).split()
         assert not {"one", "two"} <= set(there) or "both" in there, "what is red never landed"
-    agrees(here)
+    assert_replays(here)
 
 
 def test_the_checks_of_a_task_that_landed_meanwhile_judge_the_next(tmp_path: Path) -> None:
@@ -170,12 +180,12 @@ def test_the_checks_of_a_task_that_landed_meanwhile_judge_the_next(tmp_path: Pat
         open("base", "w").close()
     open(task.lower(), "w").close()
     """
-    here = loop(tmp_path, plan, agent(MEETS, does), base="")
-    document = run(here, 0, "--parallel", "2")
+    here = make_project(tmp_path, plan, agent(MEETS, does), base="")
+    document = run_plan(here, 0, "--parallel", "2")
     assert history(here, document) == ["One", "Two"]
     assert document["tasks"][1]["tries"] == 1
     assert here.git("ls-tree", "--name-only", document["branch"]).split() == ["PLAN.md", "base", "one", "two"]
-    agrees(here)
+    assert_replays(here)
 
 
 def test_a_question_frees_its_worker_and_the_answer_goes_on_where_the_work_and_the_session_are(tmp_path: Path) -> None:
@@ -187,17 +197,17 @@ def test_a_question_frees_its_worker_and_the_answer_goes_on_where_the_work_and_t
         end(structured_output={"summary": "", "done": False, "question": "Which colour?", "patterns": []})
     assert (task == "One") == os.path.exists("half"), "work of one task is in no other's"
     """
-    here = loop(tmp_path, plan, agent(does, WORKS))
-    document = run(here, 4, "--parallel", "2")
+    here = make_project(tmp_path, plan, agent(does, WORKS))
+    document = run_plan(here, 4, "--parallel", "2")
     assert verdicts(document) == {"One": "needs you", "Two": "done", "Three": "done"}
     assert "half" not in here.git("ls-tree", "--name-only", document["branch"])
-    document = receipt(here.bridle("answer", document["tasks"][0]["effect"], "blue", "--resume", "--json"), 0)
+    document = receipt_of(here.bridle("answer", document["tasks"][0]["effect"], "blue", "--resume", "--json"), 0)
     assert verdicts(document)["One"] == "done"
     assert here.git("show", "--name-only", "--format=", document["branch"]).split() == ["half", "one"]
     first, second = (here.beside / "where-One").read_text().split()
     assert first == second
     assert any(word.startswith("--resume=") for word in of(here, "One")[1]["argv"])
-    agrees(here)
+    assert_replays(here)
 
 
 def test_the_cost_of_what_is_under_way_counts_before_the_next_begins(tmp_path: Path) -> None:
@@ -211,12 +221,12 @@ def test_the_cost_of_what_is_under_way_counts_before_the_next_begins(tmp_path: P
             time.sleep(0.05)
         time.sleep(1)  # room for a third that must not begin
     """
-    here = loop(tmp_path, plan, agent(does, WORKS))
-    document = run(here, 3, "--parallel", "2", "--max-cost", "0.025")
+    here = make_project(tmp_path, plan, agent(does, WORKS))
+    document = run_plan(here, 3, "--parallel", "2", "--max-cost", "0.025")
     assert verdicts(document) == {"One": "done", "Two": "done", "Three": "pending"}
     assert document["cost_usd"] == 0.02
-    assert verdicts(receipt(here.bridle("resume", "--json", "--max-cost", "1"), 0))["Three"] == "done"
-    agrees(here)
+    assert verdicts(receipt_of(here.bridle("resume", "--json", "--max-cost", "1"), 0))["Three"] == "done"
+    assert_replays(here)
 
 
 def test_a_hint_is_heard_by_one_worker_and_what_was_learned_by_all(tmp_path: Path) -> None:
@@ -225,12 +235,12 @@ def test_a_hint_is_heard_by_one_worker_and_what_was_learned_by_all(tmp_path: Pat
     if task != "Three": meet("One", "Two")
     answer["patterns"] = ["LEARNED " + task]
     """
-    here = loop(
+    here = make_project(
         tmp_path, plan, agent(MEETS, "if 'HEARD' in prompt: open(calls + '-' + task, 'w').close()", does, WORKS)
     )
-    run(here, 3, "--parallel", "2", "--max-time", "0.001")
+    run_plan(here, 3, "--parallel", "2", "--max-time", "0.001")
     assert here.bridle("hint", "HEARD").returncode == 0
-    document = receipt(here.bridle("resume", "--json", "--max-time", "1h"), 0)
+    document = receipt_of(here.bridle("resume", "--json", "--max-time", "1h"), 0)
     assert len(list(here.beside.glob("calls-*"))) == 1
     assert {"LEARNED One", "LEARNED Two"} <= {
         line.removeprefix("- ") for line in of(here, "Three")[0]["prompt"].splitlines()
@@ -251,16 +261,16 @@ if not os.path.exists(first):
 
 
 def test_a_usage_limit_is_waited_for_by_all_workers_and_a_kill_in_the_midst_changes_nothing(tmp_path: Path) -> None:
-    here = loop(tmp_path, APART, agent(MEETS, LIMITED, WORKS))
-    with begun(here, "run", "PLAN.md", "--parallel", "2") as first:
-        eventually(lambda: len(waits(here)) == 2)
+    here = make_project(tmp_path, APART, agent(MEETS, LIMITED, WORKS))
+    with in_background(here, "run", "PLAN.md", "--parallel", "2") as first:
+        wait_until(lambda: len(waits(here)) == 2)
         os.killpg(first.pid, signal.SIGKILL)
     assert len(here.calls()) == 2
-    with begun(here, "resume", "--json") as second:
-        eventually(lambda: str(second.pid) in (the_run(here) / "bridle-drive.lock").read_text())
+    with in_background(here, "resume", "--json") as second:
+        wait_until(lambda: str(second.pid) in (run_folder(here) / "bridle-drive.lock").read_text())
         assert len(waits(here)) == 2
-        while (nap := napping(here)) is not None:
-            assert usage_limit_waits.end(FileStore(the_run(here)), nap)
+        while (nap := current_wait(here)) is not None:
+            assert usage_limit_waits.end(FileStore(run_folder(here)), nap)
         said, _ = second.communicate(timeout=LIMIT_SECONDS)
     assert second.returncode == 0, said
     document = json.loads(said)
@@ -269,25 +279,25 @@ def test_a_usage_limit_is_waited_for_by_all_workers_and_a_kill_in_the_midst_chan
         "Two": ("done", 2, 0),
     }
     assert len(here.calls()) == 4
-    agrees(here)
+    assert_replays(here)
 
 
 def test_another_agent_takes_over_for_all_workers_where_one_is_at_its_limit(tmp_path: Path) -> None:
-    here = loop(tmp_path, APART, agent(MEETS, LIMITED, WORKS))
+    here = make_project(tmp_path, APART, agent(MEETS, LIMITED, WORKS))
     other = shutil.copy(here.beside / "claude", here.beside / "other")
     words = ("run", "PLAN.md", "--json", "--parallel", "2", "--agent", "claude,bridle-agent")
-    document = receipt(here.bridle(*words, BRIDLE_BRIDLE_AGENT=str(other)), 0)
+    document = receipt_of(here.bridle(*words, BRIDLE_BRIDLE_AGENT=str(other)), 0)
     assert verdicts(document) == {"One": "done", "Two": "done"}
     assert [task["tries"] for task in document["tasks"]] == [0, 0]
     assert len(here.calls()) == 4
-    agrees(here)
+    assert_replays(here)
 
 
-def waits(here: Loop) -> list[str]:
+def waits(here: Project) -> list[str]:
     """The effects in which a run waits for a moment."""
     if not any((here.folder / ".a5c/runs").glob("[!.]*")):
         return []
-    pending = FileStore(the_run(here)).position().pending
+    pending = FileStore(run_folder(here)).position().pending
     return [effect_id for effect_id, one in pending.items() if one.kind == "sleep"]
 
 
@@ -300,14 +310,14 @@ def test_a_failed_task_leaves_nothing_to_the_next_one_of_its_worker(tmp_path: Pa
         os.system("git add left && git commit -q -m own && git checkout -q -b elsewhere")
         end(structured_output=answer)
     """
-    here = loop(tmp_path, plan, agent(does, WORKS))
-    document = run(here, 1, "--parallel", "2", "--tries", "2")
+    here = make_project(tmp_path, plan, agent(does, WORKS))
+    document = run_plan(here, 1, "--parallel", "2", "--tries", "2")
     assert verdicts(document) == {"One": "failed", "Two": "done", "Three": "done"}
     assert here.git("ls-tree", "--name-only", document["branch"]).split() == ["PLAN.md", "three", "two"]
     assert here.git("branch", "--show-current") == "main"
-    document = receipt(here.bridle("retry", "One", "--resume", "--json"), 1)
+    document = receipt_of(here.bridle("retry", "One", "--resume", "--json"), 1)
     assert document["tasks"][0]["iterations"] == 4
-    agrees(here)
+    assert_replays(here)
 
 
 TITLES = [f"Task {n}" for n in range(1, SIZES.parallel_tasks + 1)]
@@ -340,22 +350,22 @@ def test_two_workers_of_which_everything_is_killed_again_and_again_do_every_task
     seed = int(os.environ.get("LOOP_SEED") or random.SystemRandom().randrange(10**6))
     chance = random.Random(seed)  # noqa: S311  # moments of kills are no secret
     settings = "summarize_every = 100000\nmax_iterations = 100000\nparallel = 2\ntries = 9\n"
-    here = loop(tmp_path, MANY, "", **{"bridle.toml": settings, "shared": ""})
+    here = make_project(tmp_path, MANY, "", **{"bridle.toml": settings, "shared": ""})
     (here.beside / "claude").write_text(MANY_AGENT)
     (here.folder / "mine.txt").write_text("of the person")
-    before = person(here)
-    fire = Fire(here, chance, Journal(here.folder / ".a5c/runs"))
+    before = working_copy_state(here)
+    fire = KilledRun(here, chance, JournalWatch(here.folder / ".a5c/runs"))
     kinds = ("take", "check", "work", "protect", "commit", "merge", "land")
     targets = [*(f"bridle.{kind}" for kind in kinds), BETWEEN, STARTING, ANY]
     for n in range(SIZES.parallel_kills):
         if not fire.strike(chance.choice(targets) if n % 2 else ANY):
-            ended = receipt(here.bridle("status", "--json"), 0)
+            ended = receipt_of(here.bridle("status", "--json"), 0)
             assert set(verdicts(ended).values()) == {"done"}, f"a Bridle ended before its run: LOOP_SEED={seed}"
             break
     last = fire.start()
     assert last.wait(LIMIT_SECONDS + 10 * len(TITLES)) == 0, f"LOOP_SEED={seed}"
     record_property("count", f"{len(fire.struck)} effects under way in kills of two workers, LOOP_SEED={seed}")
-    document = receipt(here.bridle("status", "--json"), 0)
+    document = receipt_of(here.bridle("status", "--json"), 0)
     assert set(verdicts(document).values()) == {"done"}, seed
     order = history(here, document)
     assert sorted(order) == sorted(TITLES), seed
@@ -364,12 +374,12 @@ def test_two_workers_of_which_everything_is_killed_again_and_again_do_every_task
         if n % 5 == 0:
             assert order.index(TITLES[n - 2]) < order.index(title), seed
     assert sorted(here.git("show", f"{document['branch']}:shared").splitlines()) == TITLES[:3], seed
-    assert person(here) == before, seed
+    assert working_copy_state(here) == before, seed
     judge_costs(here, document, seed)
-    agrees(here)
+    assert_replays(here)
 
 
-def judge_costs(here: Loop, document: dict[str, Any], seed: int) -> None:
+def judge_costs(here: Project, document: dict[str, Any], seed: int) -> None:
     """Whatever an agent said that it cost is counted once."""
     paid = dict.fromkeys(TITLES, 0.0)
     for log in (here.folder / ".ralph/worktrees").glob("*/.ralph/logs/claude/*.ndjson"):

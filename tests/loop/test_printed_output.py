@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.loop.fixtures.fake_agent import Loop, loop
+from tests.loop.fixtures.fake_agent import Project, make_project
 
 pytestmark = pytest.mark.xdist_group("people")  # one rough day for all of them
 
@@ -63,7 +63,7 @@ TOML = 'idle_timeout = "1s"\nsummarize_every = 1000\n'
 class Seen:
     """What was printed, with what differs from time to time put into one form."""
 
-    here: Loop
+    here: Project
     done: subprocess.CompletedProcess[str]
 
     def lines(self, task: str) -> list[str]:
@@ -96,7 +96,7 @@ def _same(text: str) -> str:
 def rough(tmp_path_factory: pytest.TempPathFactory) -> Seen:
     """One run in which agents of every bad kind are at work."""
     files = {"editor.sh": "test -f editor\n", "deleter.sh": "test -f deleter\n", "bridle.toml": TOML}
-    here = loop(tmp_path_factory.mktemp("rough"), PLAN, AGENT, **files)
+    here = make_project(tmp_path_factory.mktemp("rough"), PLAN, AGENT, **files)
     (here.folder / "mine.txt").write_text("mine")
     other = shutil.copy(here.beside / "claude", here.beside / "other")
     return Seen(here, here.bridle("run", "--agent", "claude,bridle-agent", BRIDLE_BRIDLE_AGENT=str(other)))
@@ -260,7 +260,7 @@ def test_an_agent_that_breaks_another_tasks_check_is_told_of_and_its_work_taken_
 
 def worked(folder: Path, plan: str, agent: str, **files: str) -> Seen:
     """A run in a repository, to its good end."""
-    here = loop(folder, plan, agent, **files)
+    here = make_project(folder, plan, agent, **files)
     seen = Seen(here, here.bridle("run"))
     assert seen.done.returncode == 0, (seen.done.stdout, seen.done.stderr)
     return seen
@@ -287,7 +287,7 @@ def test_an_npm_repository_whose_checks_need_its_modules(tmp_path: Path) -> None
     """Its modules are ignored, and are there for the checks all the same; a forgotten one is named by what npm says."""
     package = {"name": "a", "version": "1.0.0", "scripts": {"test": "node test.js"}}
     test = "const dep = require('dep');\nif (dep() !== require('./one.js')) { throw new Error('they differ'); }\n"
-    here = loop(
+    here = make_project(
         tmp_path,
         "# Work\n\n## One\nCheck: `npm test --silent`\n",
         "open('one.js', 'w').write(f'module.exports = {number};\\n')",

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.loop.fixtures.fake_agent import LIMIT_SECONDS, Loop, loop
-from tests.loop.fixtures.random_kills import ANY, OFTEN, SELDOM, Fire, Journal
+from tests.loop.fixtures.fake_agent import LIMIT_SECONDS, Project, make_project
+from tests.loop.fixtures.random_kills import ANY, OFTEN, SELDOM, JournalWatch, KilledRun
 from tests.sizes import SIZES
 
 # The same moments again, as far as the machine allows: LOOP_SEED=123 make test ARGS=tests/loop/test_run_killed.py
@@ -53,7 +53,7 @@ def test_a_run_that_is_killed_again_and_again_does_every_task_once(
     print(f"{SEED}={seed}")  # noqa: T201  # pytest shows it with whatever goes wrong
     chance = random.Random(seed)  # noqa: S311  # moments of kills are no secret
     here = _place(tmp_path)
-    fire = Fire(here, chance, Journal(here.folder / ".a5c/runs"))
+    fire = KilledRun(here, chance, JournalWatch(here.folder / ".a5c/runs"))
     targets = [OFTEN[n % len(OFTEN)] for n in range(SIZES.loop_kills)]
     chance.shuffle(targets)
     for n, target in enumerate(targets):
@@ -70,14 +70,14 @@ def test_a_run_that_is_killed_again_and_again_does_every_task_once(
     assert set(counted) == {*OFTEN, *SELDOM}, f"{SEED}={seed}: {counted}"
 
 
-def _place(folder: Path) -> Loop:
-    here = loop(folder, PLAN, "", **{"bridle.toml": "summarize_every = 100000\nmax_iterations = 100000\n"})
+def _place(folder: Path) -> Project:
+    here = make_project(folder, PLAN, "", **{"bridle.toml": "summarize_every = 100000\nmax_iterations = 100000\n"})
     (here.beside / "claude").write_text(AGENT.replace("BESIDE", str(here.beside)))
     (here.folder / "mine.txt").write_text("of the person")
     return here
 
 
-def _judge(here: Loop, seed: str) -> None:
+def _judge(here: Project, seed: str) -> None:
     """Every task is done, by one commit of its own, and what is recorded agrees with what is there."""
     done = here.bridle("status", "--json")
     assert done.returncode == 0, (seed, done.stdout[-3000:], done.stderr[-3000:])
@@ -96,7 +96,7 @@ def _judge(here: Loop, seed: str) -> None:
         assert said.returncode == 0, (seed, command, said.stdout, said.stderr)
 
 
-def _judge_costs(here: Loop, document: dict[str, object], seed: str) -> None:
+def _judge_costs(here: Project, document: dict[str, object], seed: str) -> None:
     """Whatever an agent said that it cost is counted once: also that of agents whose Bridle did not survive them."""
     paid: dict[str, float] = dict.fromkeys(TITLES, 0.0)
     for log in (here.folder / ".ralph/logs/claude").glob("*.ndjson"):

@@ -16,9 +16,18 @@ from pathlib import Path
 from bridle.journal.stores.file_store import FileStore
 from bridle.loop.control import usage_limit_waits
 from tests.fixtures.bridle_program import BRIDLE
-from tests.loop.fixtures.fake_agent import LIMIT_SECONDS, loop
-from tests.loop.fixtures.loop_commands import ONE, agrees, begun, napping, receipt, run, the_run, verdicts
-from tests.run.fixtures.fake_agent import eventually
+from tests.loop.fixtures.fake_agent import LIMIT_SECONDS, make_project
+from tests.loop.fixtures.loop_commands import (
+    ONE_TASK,
+    assert_replays,
+    current_wait,
+    in_background,
+    receipt_of,
+    run_folder,
+    run_plan,
+    verdicts,
+)
+from tests.run.fixtures.fake_agent import wait_until
 
 LIMITED = """
 if number == 1:
@@ -33,9 +42,9 @@ def test_a_run_whose_time_is_over_goes_on_only_with_more_of_it(tmp_path: Path) -
     if not os.path.exists(os.path.join(os.path.dirname(calls), "quick")): time.sleep(600)
     open("one", "w").close()
     """
-    here = loop(tmp_path, ONE, agent)
+    here = make_project(tmp_path, ONE_TASK, agent)
     done = here.bridle("run", "PLAN.md", "--json", "--max-time", "3")
-    assert receipt(done, 3)["tasks"][0]["verdict"] == "pending"
+    assert receipt_of(done, 3)["tasks"][0]["verdict"] == "pending"
     (here.beside / "quick").touch()
     before = len(here.calls())
     again = here.bridle("resume")
@@ -43,14 +52,14 @@ def test_a_run_whose_time_is_over_goes_on_only_with_more_of_it(tmp_path: Path) -
     assert "the time limit is reached" in again.stdout
     assert "--max-time" in again.stdout
     assert len(here.calls()) == before  # nobody is started who could not finish
-    document = receipt(here.bridle("resume", "--json", "--max-time", "1h"), 0)
+    document = receipt_of(here.bridle("resume", "--json", "--max-time", "1h"), 0)
     assert verdicts(document) == {"One": "done"}
     assert document["limits"]["max_seconds"] == 3600
-    agrees(here)
+    assert_replays(here)
 
 
 def test_a_usage_limit_that_outlasts_the_run_is_not_waited_for(tmp_path: Path) -> None:
-    here = loop(tmp_path, ONE, LIMITED)
+    here = make_project(tmp_path, ONE_TASK, LIMITED)
     began = time.time()
     done = here.bridle("run", "PLAN.md", "--max-time", "10m")
     assert done.returncode == 3
@@ -65,26 +74,26 @@ def test_a_usage_limit_that_outlasts_the_run_is_not_waited_for(tmp_path: Path) -
         assert "the usage limit resets at" in here.bridle(*words).stdout
     assert json.loads(here.bridle("status", "--json").stdout)["stopped"] in done.stdout
     assert len(here.calls()) == 1
-    agrees(here)
+    assert_replays(here)
     assert here.bridle("resume").returncode == 0  # at once, as somebody wants it: more may have been paid for
     assert len(here.calls()) == 2
-    agrees(here)
+    assert_replays(here)
 
 
 def test_with_more_time_a_usage_limit_is_waited_for_after_all(tmp_path: Path) -> None:
-    here = loop(tmp_path, ONE, LIMITED.replace("number == 1", "number < 3"))
+    here = make_project(tmp_path, ONE_TASK, LIMITED.replace("number == 1", "number < 3"))
     assert here.bridle("run", "PLAN.md", "--max-time", "10m").returncode == 3
-    with begun(here, "resume", "--max-time", "2h"):
-        eventually(lambda: napping(here) is not None)
+    with in_background(here, "resume", "--max-time", "2h"):
+        wait_until(lambda: current_wait(here) is not None)
     assert len(here.calls()) == 2
-    agrees(here)
+    assert_replays(here)
 
 
 def test_a_wait_for_a_usage_limit_survives_a_kill_and_can_be_cut_short(tmp_path: Path) -> None:
-    here = loop(tmp_path, ONE, LIMITED)
-    with begun(here, "run", "PLAN.md", "--json") as first:
-        eventually(lambda: napping(here) is not None)
-        nap = napping(here)
+    here = make_project(tmp_path, ONE_TASK, LIMITED)
+    with in_background(here, "run", "PLAN.md", "--json") as first:
+        wait_until(lambda: current_wait(here) is not None)
+        nap = current_wait(here)
         assert nap is not None
         assert 3000 < nap.until_seconds - time.time() <= 3610
         os.killpg(first.pid, signal.SIGKILL)
@@ -94,23 +103,23 @@ def test_a_wait_for_a_usage_limit_survives_a_kill_and_can_be_cut_short(tmp_path:
     moment = datetime.fromisoformat(waiting["waiting"]["until"])
     assert moment.timestamp() == nap.until_seconds
     assert f"waiting    usage limit: One, until {waiting['waiting']['until']}" in here.bridle("status").stdout
-    with begun(here, "resume", "--json") as second:
-        eventually(lambda: str(second.pid) in (the_run(here) / "bridle-drive.lock").read_text())
-        assert napping(here) == nap
-        assert usage_limit_waits.end(FileStore(the_run(here)), nap)
+    with in_background(here, "resume", "--json") as second:
+        wait_until(lambda: str(second.pid) in (run_folder(here) / "bridle-drive.lock").read_text())
+        assert current_wait(here) == nap
+        assert usage_limit_waits.end(FileStore(run_folder(here)), nap)
         said, _ = second.communicate(timeout=LIMIT_SECONDS)
     assert second.returncode == 0
     (task,) = json.loads(said)["tasks"]
     assert (task["verdict"], task["iterations"], task["tries"]) == ("done", 2, 0)
     assert len(here.calls()) == 2
-    agrees(here)
+    assert_replays(here)
 
 
 def test_status_tells_of_a_run_that_is_at_work(tmp_path: Path) -> None:
-    here = loop(tmp_path, ONE, "time.sleep(600)")
-    with begun(here, "run", "PLAN.md") as child:
-        eventually(here.calls)
-        document = receipt(here.bridle("status", "--json"), 0)
+    here = make_project(tmp_path, ONE_TASK, "time.sleep(600)")
+    with in_background(here, "run", "PLAN.md") as child:
+        wait_until(here.calls)
+        document = receipt_of(here.bridle("status", "--json"), 0)
         assert verdicts(document) == {"One": "pending"}
         assert document["tasks"][0]["iterations"] == 1
         assert here.bridle("stop").returncode == 0
@@ -124,10 +133,10 @@ def test_a_text_alone_says_until_when(tmp_path: Path) -> None:
     if number == 1: end("success", True, "Claude AI usage limit reached|{moment}")
     open("one", "w").close()
     """
-    here = loop(tmp_path, ONE, agent)
-    with begun(here, "run", "PLAN.md") as child:
-        eventually(lambda: napping(here) is not None)
-        nap = napping(here)
+    here = make_project(tmp_path, ONE_TASK, agent)
+    with in_background(here, "run", "PLAN.md") as child:
+        wait_until(lambda: current_wait(here) is not None)
+        nap = current_wait(here)
         assert nap is not None
         assert nap.until_seconds == moment + 10
         child.send_signal(signal.SIGINT)
@@ -136,8 +145,8 @@ def test_a_text_alone_says_until_when(tmp_path: Path) -> None:
 
 
 def test_iterations_that_cost_and_led_nowhere_are_told_apart_from_those_that_were_verified(tmp_path: Path) -> None:
-    here = loop(tmp_path, ONE, "open('one' if number == 3 else f'wrong{number}', 'w').close()")
-    document = run(here, 0)
+    here = make_project(tmp_path, ONE_TASK, "open('one' if number == 3 else f'wrong{number}', 'w').close()")
+    document = run_plan(here, 0)
     assert (document["verified_usd"], document["wasted_usd"]) == (0.01, 0.02)
     shown = here.bridle("status").stdout
     assert "0.0100 USD for verified iterations, 0.0200 USD wasted" in shown
@@ -145,7 +154,7 @@ def test_iterations_that_cost_and_led_nowhere_are_told_apart_from_those_that_wer
 
 
 def test_on_a_terminal_the_wait_is_counted_down_and_a_key_ends_it(tmp_path: Path) -> None:
-    here = loop(tmp_path, ONE, LIMITED)
+    here = make_project(tmp_path, ONE_TASK, LIMITED)
     ours, theirs = pty.openpty()
     # A shell that leads its session and opens a terminal has it as its own, and so has what takes its place.
     words = ["sh", "-c", 'exec "$1" run PLAN.md < "$0" 2> "$0"', os.ttyname(theirs), str(BRIDLE)]
@@ -163,7 +172,7 @@ def test_on_a_terminal_the_wait_is_counted_down_and_a_key_ends_it(tmp_path: Path
             os.write(ours, b"s")
             read_until(ours, rb"wait skipped")
             read_until(ours, rb"committed")
-            eventually(lambda: drained(ours) and child.poll() is not None)
+            wait_until(lambda: drained(ours) and child.poll() is not None)
             assert child.returncode == 0
         finally:
             child.kill()
@@ -203,20 +212,20 @@ def test_a_question_sets_its_work_aside_and_the_answer_brings_it_back(tmp_path: 
     else:
         open("two", "w").close()
     """
-    here = loop(tmp_path, plan, agent)
-    document = run(here, 4)
+    here = make_project(tmp_path, plan, agent)
+    document = run_plan(here, 4)
     assert verdicts(document) == {"One": "needs you", "Two": "done"}
     assert here.git("show", "--name-only", "--format=", "HEAD") == "two"
     assert not (here.folder / "half").exists()
     done = here.bridle("answer", document["tasks"][0]["effect"], "green", "--resume", "--json")
-    assert verdicts(receipt(done, 0)) == {"One": "done", "Two": "done"}
+    assert verdicts(receipt_of(done, 0)) == {"One": "done", "Two": "done"}
     assert here.git("show", "--name-only", "--format=", "HEAD").split() == ["half", "one"]
-    agrees(here)
+    assert_replays(here)
 
 
 def test_a_bound_that_bounds_nothing_is_refused(tmp_path: Path) -> None:
-    here = loop(tmp_path, ONE, "")
-    run(here, 3, "--max-iterations", "1")
+    here = make_project(tmp_path, ONE_TASK, "")
+    run_plan(here, 3, "--max-iterations", "1")
     wrong = {"--max-cost": ("nan", "-1"), "--max-iterations": ("0",), "--tries": ("0",), "--max-time": ("-3", "never")}
     for name, values in wrong.items():
         for value in values:
@@ -227,15 +236,15 @@ def test_a_bound_that_bounds_nothing_is_refused(tmp_path: Path) -> None:
 
 
 def test_the_budget_of_the_workspace_stops_the_run_and_fails_no_task(tmp_path: Path) -> None:
-    here = loop(tmp_path, ONE, "if number == 2: open('one', 'w').close()")
+    here = make_project(tmp_path, ONE_TASK, "if number == 2: open('one', 'w').close()")
     budget = here.folder / ".ralph/state/budget.json"
     budget.parent.mkdir(parents=True)
     budget.write_text(json.dumps({"max_cost_usd": 0.01}))
     done = here.bridle("run", "PLAN.md", "--json")
-    (task,) = receipt(done, 3)["tasks"]
+    (task,) = receipt_of(done, 3)["tasks"]
     assert (task["verdict"], task["tries"]) == ("pending", 1)
     assert len(here.calls()) == 1
     assert "the budget is spent" in here.bridle("resume").stdout
     budget.write_text(json.dumps({"max_cost_usd": 1.0}))
-    assert verdicts(receipt(here.bridle("resume", "--json"), 0)) == {"One": "done"}
-    agrees(here)
+    assert verdicts(receipt_of(here.bridle("resume", "--json"), 0)) == {"One": "done"}
+    assert_replays(here)

@@ -13,7 +13,7 @@ import pytest
 from bridle.journal.stores.file_reader import FileReader
 from bridle.journal.stores.file_store import FileStore
 from tests.cli.fixtures.machine_commands import bridle, create
-from tests.journal.fixtures.entry_steps import a_request, failure, ok
+from tests.journal.fixtures.entry_steps import failure, make_request, ok
 from tests.journal.fixtures.sample_runs import long_run
 from tests.real.fixtures.installed_programs import babysitter_program
 
@@ -58,7 +58,7 @@ def run(tmp_path: Path) -> Path:
             zip(effects, ["agent", "shell", "breakpoint", "node", "sleep", "agent"], strict=True), 1
         ):
             inputs = {"n": number, "large": "x" * 1_100_000} if number == 6 else {"n": number}
-            writer.request(a_request(effect_id, number, kind=kind, inputs=inputs))
+            writer.request(make_request(effect_id, number, kind=kind, inputs=inputs))
         writer.append("BRIDLE_CODE_CHANGED", {"from": "a", "to": "b"})
     with store.write("test") as writer:
         writer.resolve(effects[0], ok({"b": 1, "a": "é"}))

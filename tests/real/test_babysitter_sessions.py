@@ -14,7 +14,7 @@ import pytest
 
 from bridle.hosts.sessions import session_file
 from tests.cli.fixtures.machine_commands import bridle
-from tests.hosts.fixtures.session_folder import SINCE, Place, a_session
+from tests.hosts.fixtures.session_folder import SINCE, SessionFolder, make_session
 from tests.real.fixtures.installed_programs import babysitter_program
 from tests.real.test_babysitter import babysitter
 
@@ -62,7 +62,7 @@ class Case:
     """One command line in a folder of its own, and what stands there before."""
 
     words: tuple[str, ...]
-    prepare: Callable[[Place], None] = lambda place: None
+    prepare: Callable[[SessionFolder], None] = lambda place: None
     error: str | None = None
     """The error code of both."""
 
@@ -73,22 +73,22 @@ def _shape(value: object) -> Shape:
     return type(value).__name__
 
 
-def _runs(place: Place) -> None:
+def _runs(place: SessionFolder) -> None:
     place.make_run("waiting", is_waiting=True)
     place.make_run("completed", end="RUN_COMPLETED")
     place.make_run("failed", end="RUN_FAILED")
 
 
-def _with(run_id: str = "", **fields: Any) -> Callable[[Place], None]:
-    def prepare(place: Place) -> None:
+def _with(run_id: str = "", **fields: Any) -> Callable[[SessionFolder], None]:
+    def prepare(place: SessionFolder) -> None:
         _runs(place)
-        place.put(a_session(run_id=run_id, **fields), "Build the thing")
+        place.put(make_session(run_id=run_id, **fields), "Build the thing")
 
     return prepare
 
 
-def _transcript(*texts: str) -> Callable[[Place], None]:
-    def prepare(place: Place) -> None:
+def _transcript(*texts: str) -> Callable[[SessionFolder], None]:
+    def prepare(place: SessionFolder) -> None:
         lines = [{"type": "assistant", "message": {"content": [{"type": "text", "text": text}]}} for text in texts]
         (place.folder / "t.jsonl").write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
 
@@ -136,11 +136,11 @@ SAME = {
 }
 
 
-def _folder(place: Place) -> None:
+def _folder(place: SessionFolder) -> None:
     place.path().mkdir(parents=True)
 
 
-def _quick(place: Place) -> None:
+def _quick(place: SessionFolder) -> None:
     place.state.mkdir()
     place.path().write_text(
         f'---\nactive: true\niteration: 20\nmax_iterations: 0\nrun_id: "r"\nstarted_at: "{SINCE}"\n'
@@ -243,7 +243,7 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Answer,
     for places in folders.values():
         for name, folder in places.items():
             folder.mkdir(parents=True)
-            cases[name].prepare(Place(folder))
+            cases[name].prepare(SessionFolder(folder))
     other = _theirs(folders["theirs"], cases, base)
     return {name: (other[name], _ours(folders["ours"][name], case)) for name, case in cases.items()}
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from bridle.hosts.sessions import session_file
-from tests.hosts.fixtures.hook_project import Project, session_of, stops
-from tests.hosts.fixtures.stop_hook_cases import CASES, Case, here, prepared
+from tests.hosts.fixtures.hook_project import Project, session_of, stop_entries
+from tests.hosts.fixtures.stop_hook_cases import CASES, Case, fill_in_folder, prepare_case
 from tests.real.fixtures.installed_programs import babysitter_program
 
 pytestmark = pytest.mark.real
@@ -43,7 +43,7 @@ TOLD = ("sessionId", "iteration", "decision", "reason", "runState", "pendingKind
 def told(project: Project, answer: bytes, path: Path) -> dict[str, Any]:
     """What can be compared of a stop: the decision, the entry, and how far the session is."""
     run = project.runs / "r"
-    entry = stops(run)[-1] if stops(run) else {}
+    entry = stop_entries(run)[-1] if stop_entries(run) else {}
     session = session_of(path) if path.exists() else None
     return {
         "decision": json.loads(answer).get("decision"),
@@ -64,10 +64,10 @@ def test_both_decide_the_same(name: str, tmp_path: Path) -> None:
     found = {}
     for side in ("ours", "theirs"):
         project = Project(tmp_path / side)
-        path = prepared(case, project)
+        path = prepare_case(case, project)
         payload = case.payload if isinstance(case.payload, bytes) else project.payload(**case.payload)
         data = payload if isinstance(payload, bytes) else json.dumps(payload).encode()
-        environment = here(case.environment, project.folder)
+        environment = fill_in_folder(case.environment, project.folder)
         if side == "ours":
             answer = project.hook(data, environment=environment).stdout
         else:

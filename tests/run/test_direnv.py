@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.run.fixtures.agent_runs import Run, run_agent
-from tests.run.fixtures.fake_agent import happy
+from tests.run.fixtures.fake_agent import successful_turn
 
 CONTINUES = ". The run continues without the variables of .envrc."
 
@@ -30,7 +30,7 @@ def run_with(tmp_path: Path, code: str, **variables: str) -> tuple[dict[str, str
     work = tmp_path / "work/below"
     work.mkdir(parents=True)
     (tmp_path / "work/.envrc").touch()
-    agent = happy().install(tmp_path / "bin")
+    agent = successful_turn().install(tmp_path / "bin")
     path = direnv(tmp_path / "direnv", code)
     done = run_agent(agent, work, environment=agent.environment(PATH=path, **variables))
     return agent.starts[0]["environment"], done
@@ -78,7 +78,7 @@ def test_a_direnv_that_cannot_be_started_is_said(tmp_path: Path) -> None:
     (tmp_path / ".envrc").touch()
     path = direnv(tmp_path / "direnv", "")
     (tmp_path / "direnv/direnv").write_text("#!/nonexistent\n")
-    agent = happy().install(tmp_path / "bin")
+    agent = successful_turn().install(tmp_path / "bin")
     done = run_agent(agent, tmp_path, environment=agent.environment(PATH=path))
     assert any(words.startswith("direnv: ") and words.endswith(CONTINUES) for words in done.said)
     assert done.finished.outcome.succeeded_cleanly
@@ -86,13 +86,13 @@ def test_a_direnv_that_cannot_be_started_is_said(tmp_path: Path) -> None:
 
 def test_a_folder_without_an_envrc_does_not_start_direnv(tmp_path: Path) -> None:
     path = direnv(tmp_path / "direnv", "print(json.dumps({'NEW': '1'}))")
-    agent = happy().install(tmp_path / "bin")
+    agent = successful_turn().install(tmp_path / "bin")
     run_agent(agent, tmp_path, environment=agent.environment(PATH=path))
     assert "NEW" not in agent.starts[0]["environment"]
 
 
 def test_an_envrc_decides_which_agent_is_found(tmp_path: Path) -> None:
-    agent = happy().install(tmp_path / "own")
+    agent = successful_turn().install(tmp_path / "own")
     (tmp_path / ".envrc").touch()
     path = direnv(tmp_path / "direnv", f"print(json.dumps({{'BRIDLE_CLAUDE': {str(agent.path)!r}}}))")
     done = run_agent(agent, tmp_path, environment={**os.environ, "PATH": path})

@@ -10,17 +10,17 @@ from tests.run.fixtures.fake_agent import (
     HANG_SECONDS,
     Script,
     all_dead,
-    eventually,
-    happy,
     init,
     is_alive,
     result,
     says,
+    successful_turn,
+    wait_until,
 )
 
 
 def test_it_prints_its_lines_verbatim_notes_its_start_and_exits(tmp_path: Path) -> None:
-    agent = happy().err("a word").exit(3).install(tmp_path)
+    agent = successful_turn().err("a word").exit(3).install(tmp_path)
     done = subprocess.run([agent.path, "-p", "hi"], capture_output=True, timeout=HANG_SECONDS, check=False, cwd="/")
     assert done.stdout.decode() == init() + says("done") + result("done")
     assert (done.stderr, done.returncode) == (b"a word", 3)
@@ -41,11 +41,11 @@ def test_it_reads_a_line_and_then_all(tmp_path: Path) -> None:
 def test_its_daemon_outlives_it_in_a_session_of_its_own(tmp_path: Path) -> None:
     agent = Script().daemon().install(tmp_path)
     subprocess.run([agent.path], timeout=HANG_SECONDS, check=True)
-    eventually(lambda: agent.daemons)
+    wait_until(lambda: agent.daemons)
     (daemon,) = agent.daemons
     assert is_alive(daemon)
     subprocess.run(["kill", "-KILL", str(daemon)], check=True)
-    eventually(lambda: all_dead([daemon]))
+    wait_until(lambda: all_dead([daemon]))
 
 
 def test_it_ignores_signals_answers_signals_and_kills_itself(tmp_path: Path) -> None:

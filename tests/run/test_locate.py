@@ -12,7 +12,7 @@ from bridle.errors import AgentNotFound, AgentNotReady
 from bridle.run.locate import Program, locate
 from bridle.wire.record.error_category import Category
 from tests.run.fixtures.agent_runs import run_agent
-from tests.run.fixtures.fake_agent import Agent, happy
+from tests.run.fixtures.fake_agent import Agent, successful_turn
 
 
 def program(path: Path, *, executable: bool = True) -> Path:
@@ -93,7 +93,7 @@ def test_a_run_with_a_missing_program_starts_nothing_and_names_it(tmp_path: Path
 
 
 def test_a_program_whose_interpreter_is_missing_cannot_be_used(tmp_path: Path) -> None:
-    agent = happy().install(tmp_path / "bin")
+    agent = successful_turn().install(tmp_path / "bin")
     agent.path.write_text("#!/nonexistent/python\n")
     finished = run_agent(agent, tmp_path).finished
     assert isinstance(finished.unusable, AgentNotReady)

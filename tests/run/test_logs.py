@@ -19,7 +19,7 @@ from bridle.run.request import Request
 from bridle.run.runner import run
 from bridle.run.sessions import session_file
 from tests.run.fixtures.agent_runs import logs_of, run_agent
-from tests.run.fixtures.fake_agent import Script, happy, init, result, says
+from tests.run.fixtures.fake_agent import Script, init, result, says, successful_turn
 
 MOMENT = datetime(2026, 11, 15, 2, 46, 55, 123_000, tzinfo=UTC)
 
@@ -59,7 +59,7 @@ def test_runs_that_begin_in_the_same_millisecond_have_logs_of_their_own(tmp_path
 
 
 def test_logs_are_for_their_owner_alone(tmp_path: Path) -> None:
-    run_agent(happy().install(tmp_path / "bin"), tmp_path)
+    run_agent(successful_turn().install(tmp_path / "bin"), tmp_path)
     files = list((tmp_path / FOLDER).iterdir())
     endings = {path.name.partition("-ask.")[2] for path in files}
     assert (endings, len(files)) == ({"ndjson", "stderr", "times", "meta.json"}, 4)
@@ -82,7 +82,7 @@ def test_the_times_lead_through_the_whole_log(tmp_path: Path) -> None:
 
 
 def test_the_sidecar_says_what_was_run_and_how_it_ended(tmp_path: Path) -> None:
-    agent = happy().exit(0).install(tmp_path / "bin")
+    agent = successful_turn().exit(0).install(tmp_path / "bin")
     done = run_agent(agent, tmp_path, task="t/1", purpose="for the first of May", resume="abc")
     meta = done.meta
     assert meta["argv"] == agent.starts[0]["argv"]
@@ -126,7 +126,7 @@ def test_a_link_that_would_lead_our_files_away_is_refused(tmp_path: Path, part: 
     outside.mkdir()
     (work / part).parent.mkdir(parents=True)
     (work / part).symlink_to(outside)
-    agent = happy().install(tmp_path / "bin")
+    agent = successful_turn().install(tmp_path / "bin")
     with pytest.raises(DiskError, match=f"{part} is a link"):
         run_agent(agent, work)
     assert not agent.starts
@@ -138,7 +138,7 @@ def test_our_folder_stays_out_of_commits_and_the_users_own_list_is_kept(tmp_path
     exclude = tmp_path / ".git/info/exclude"
     exclude.parent.mkdir(exist_ok=True)
     exclude.write_text("*.own")
-    agent = happy().install(tmp_path / ".git/agents")
+    agent = successful_turn().install(tmp_path / ".git/agents")
     run_agent(agent, tmp_path)
     run_agent(agent, tmp_path)
     assert exclude.read_text() == "*.own\n.ralph/\n.a5c/\n"
@@ -154,7 +154,7 @@ def test_a_worktree_and_a_folder_below_are_kept_clean_too(tmp_path: Path) -> Non
     git("worktree", "add", "-q", str(tree), cwd=repository)
     below = tree / "src"
     below.mkdir()
-    agent = happy().install(tmp_path / "bin")
+    agent = successful_turn().install(tmp_path / "bin")
     run_agent(agent, tree)
     run_agent(agent, below)
     assert logs_of(below)
@@ -174,14 +174,14 @@ def test_a_repository_whose_list_cannot_be_written_is_said_and_the_run_goes_on(t
     path = tmp_path / ".git" / broken
     path.parent.mkdir(parents=True)
     path.mkdir() if broken.endswith("exclude") else path.write_text("not a folder")
-    done = run_agent(happy().install(tmp_path / "bin"), tmp_path)
+    done = run_agent(successful_turn().install(tmp_path / "bin"), tmp_path)
     assert done.finished.outcome.succeeded_cleanly
     (line,) = (line for line in done.said if "git will show .ralph/" in line)
     assert str(tmp_path / ".git/info/exclude") in line
 
 
 def test_a_second_run_in_a_workspace_is_refused_with_the_holders_name(tmp_path: Path) -> None:
-    agent = happy().install(tmp_path / "bin")
+    agent = successful_turn().install(tmp_path / "bin")
     folder = tmp_path / ".ralph/state"
     folder.mkdir(parents=True)
     with FileLock.hold(folder / "workspace.lock", holder="bridle coder first"):

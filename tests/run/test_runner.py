@@ -28,13 +28,13 @@ from tests.run.fixtures.fake_agent import (
     Script,
     all_dead,
     calls,
-    happy,
     init,
     is_alive,
     line,
     result,
     returns,
     says,
+    successful_turn,
 )
 from tests.sizes import SIZES
 
@@ -45,7 +45,7 @@ OTHER_SESSION = "10f6d3c2-0000-4000-8000-000000000002"
 
 
 def test_happy_path(tmp_path: Path) -> None:
-    agent = happy("hello back").install(tmp_path / "bin")
+    agent = successful_turn("hello back").install(tmp_path / "bin")
     done = run_agent(agent, tmp_path)
     finished = done.finished
     assert (finished.record.session_id, finished.record.model, finished.record.version) == (SESSION, MODEL, "2.1.197")
@@ -134,7 +134,7 @@ def test_a_killed_agent_is_a_process_failure_with_its_words_kept(tmp_path: Path)
 
 
 def test_an_agent_that_closes_its_output_and_lives_on_after_its_result_is_a_success(tmp_path: Path) -> None:
-    agent = happy().close(1).sleep().install(tmp_path / "bin")
+    agent = successful_turn().close(1).sleep().install(tmp_path / "bin")
     done = run_agent(agent, tmp_path, limits=limits(after_result=0.3))
     assert not done.finished.outcome.failed
     assert (done.finished.killed_after_result, done.finished.limit) == (True, Watchdog.AFTER_RESULT)
@@ -159,7 +159,7 @@ def test_200_kilobytes_of_stderr_are_kept_whole_and_its_end_explains_the_failure
 
 
 def test_an_agent_that_stays_after_its_result_is_ended_and_the_run_is_a_success(tmp_path: Path) -> None:
-    agent = happy().sleep().install(tmp_path / "bin")
+    agent = successful_turn().sleep().install(tmp_path / "bin")
     done = run_agent(agent, tmp_path, limits=limits(after_result=0.3))
     assert done.finished.outcome.succeeded_cleanly
     assert (done.finished.killed_after_result, done.finished.outcome.exit_code) == (True, 0)
@@ -175,7 +175,7 @@ def test_an_agent_that_stays_after_an_error_is_ended_and_the_error_stands(tmp_pa
 
 
 def test_a_whole_run_limit_that_strikes_after_the_result_changes_nothing(tmp_path: Path) -> None:
-    done = run_agent(happy().sleep().install(tmp_path / "bin"), tmp_path, limits=limits(run=START_SECONDS))
+    done = run_agent(successful_turn().sleep().install(tmp_path / "bin"), tmp_path, limits=limits(run=START_SECONDS))
     assert done.finished.outcome.succeeded_cleanly
     assert (done.finished.killed_after_result, done.finished.limit) == (True, Watchdog.RUN)
 
@@ -198,7 +198,7 @@ def test_an_agent_that_ignores_every_polite_signal_is_killed(tmp_path: Path) -> 
 
 
 def test_a_grandchild_that_holds_the_output_does_not_hang_the_run_and_dies_with_it(tmp_path: Path) -> None:
-    agent = happy().daemon(holds_output=True, ignores=True).install(tmp_path / "bin")
+    agent = successful_turn().daemon(holds_output=True, ignores=True).install(tmp_path / "bin")
     done = run_agent(agent, tmp_path)
     assert done.finished.outcome.succeeded_cleanly
     assert not done.finished.killed_after_result
@@ -211,7 +211,7 @@ def test_only_the_daemons_of_the_run_that_ended_die_among_twenty_others(tmp_path
         Script().out(init()).daemon().until(gate).out(result()).install(tmp_path / f"{number}/bin")
         for number in range(20)
     ]
-    ours = happy().daemon(ignores=True).install(tmp_path / "ours/bin")
+    ours = successful_turn().daemon(ignores=True).install(tmp_path / "ours/bin")
 
     async def one(number: int) -> Any:
         cwd = tmp_path / str(number)
@@ -391,7 +391,7 @@ def test_a_consumer_that_stops_ends_the_agent_and_frees_the_workspace(tmp_path: 
     asyncio.run(main())
     assert all_dead([agent.starts[0]["pid"], *agent.daemons])
     assert meta_of(logs_of(tmp_path)[0])["interrupted"] is True
-    again = happy().install(tmp_path / "bin", "again")
+    again = successful_turn().install(tmp_path / "bin", "again")
     assert run_agent(again, tmp_path).finished.outcome.succeeded_cleanly
 
 
@@ -440,7 +440,7 @@ def test_another_folder_than_the_given_one_is_reported(tmp_path: Path) -> None:
 
 
 def test_bypassed_permissions_are_said_and_written_down_with_the_sandbox(tmp_path: Path) -> None:
-    agent = happy().install(tmp_path / "bin")
+    agent = successful_turn().install(tmp_path / "bin")
     plain = run_agent(agent, tmp_path)
     assert (plain.meta["permissions_bypassed"], plain.meta["permission_mode"]) == (False, "default")
     assert not any("permissions are bypassed" in words for words in plain.said)
@@ -451,7 +451,7 @@ def test_bypassed_permissions_are_said_and_written_down_with_the_sandbox(tmp_pat
 
 
 def test_one_line_says_which_program_mode_task_and_auth(tmp_path: Path) -> None:
-    agent = happy().install(tmp_path / "bin")
+    agent = successful_turn().install(tmp_path / "bin")
     done = run_agent(agent, tmp_path, task="two\nlines \x1b[2J")
     assert done.said[0] == f"claude ({agent.path}): coder two-lines-2J, auth: login"
 
@@ -469,7 +469,7 @@ def test_one_line_says_which_program_mode_task_and_auth(tmp_path: Path) -> None:
 def test_what_the_caller_got_wrong_is_a_usage_error_and_spends_nothing(
     tmp_path: Path, fields: dict[str, Any], words: str
 ) -> None:
-    agent = happy().install(tmp_path / "bin")
+    agent = successful_turn().install(tmp_path / "bin")
     with pytest.raises(UsageError, match=re.escape(words)):
         run_agent(agent, tmp_path, environment=agent.environment(BRIDLE_NOBODY=str(agent.path)), **fields)
     assert not agent.starts
@@ -479,7 +479,7 @@ def test_what_the_caller_got_wrong_is_a_usage_error_and_spends_nothing(
 @pytest.mark.parametrize("name", ["missing", "x" * 300])
 def test_a_folder_that_is_not_there_is_a_usage_error(tmp_path: Path, name: str) -> None:
     with pytest.raises(UsageError, match="is not a folder"):
-        run_agent(happy().install(tmp_path / "bin"), tmp_path / name)
+        run_agent(successful_turn().install(tmp_path / "bin"), tmp_path / name)
 
 
 def test_an_agent_whose_key_is_refused_cannot_be_used(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from bridle.run.runner import run
 from bridle.wire.record.error_category import Category
 from bridle.wire.record.record import Record, Tally
 from tests.run.fixtures.agent_runs import run_agent
-from tests.run.fixtures.fake_agent import SESSION, Script, happy, init, result
+from tests.run.fixtures.fake_agent import SESSION, Script, init, result, successful_turn
 
 MOMENT = datetime(2026, 11, 15, 2, 46, 55, 123_000, tzinfo=UTC)
 STATE = ".ralph/state"
@@ -57,7 +57,7 @@ def test_the_budget_file_has_exactly_the_fields_of_its_format(tmp_path: Path) ->
         "budget.json",
         '{"total_cost_usd": 1.5, "max_cost_usd": 10.0, "iterations": 17, "max_iterations": 50}',
     )
-    run_agent(happy().install(tmp_path / "bin"), tmp_path)
+    run_agent(successful_turn().install(tmp_path / "bin"), tmp_path)
     assert json.loads(path.read_bytes()) == {
         "total_cost_usd": 1.75,
         "max_cost_usd": 10.0,
@@ -67,7 +67,7 @@ def test_the_budget_file_has_exactly_the_fields_of_its_format(tmp_path: Path) ->
 
 
 def test_a_run_remembers_its_session_by_mode_and_its_cost(tmp_path: Path) -> None:
-    agent = happy().install(tmp_path / "bin")
+    agent = successful_turn().install(tmp_path / "bin")
     run_agent(agent, tmp_path, mode=Mode.PLANNER)
     run_agent(agent, tmp_path, mode=Mode.SUMMARIZER)
     known = state(tmp_path, "claude-session.json")
@@ -76,7 +76,7 @@ def test_a_run_remembers_its_session_by_mode_and_its_cost(tmp_path: Path) -> Non
 
 
 def test_state_is_private_and_replaced_as_a_whole(tmp_path: Path) -> None:
-    run_agent(happy().install(tmp_path / "bin"), tmp_path)
+    run_agent(successful_turn().install(tmp_path / "bin"), tmp_path)
     folder = tmp_path / STATE
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
     assert {path.name for path in folder.iterdir()} == {
@@ -87,7 +87,7 @@ def test_state_is_private_and_replaced_as_a_whole(tmp_path: Path) -> None:
     }
     assert {stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()} == {0o600}
     before = (folder / "budget.json").stat().st_ino
-    run_agent(happy().install(tmp_path / "bin"), tmp_path)
+    run_agent(successful_turn().install(tmp_path / "bin"), tmp_path)
     assert (folder / "budget.json").stat().st_ino != before
 
 
@@ -100,7 +100,7 @@ def test_state_is_private_and_replaced_as_a_whole(tmp_path: Path) -> None:
 )
 def test_a_spent_budget_stops_the_next_run_before_it_starts(tmp_path: Path, spent: object, words: str) -> None:
     path = write(tmp_path, "budget.json", json.dumps(spent))
-    agent = happy().install(tmp_path / "bin")
+    agent = successful_turn().install(tmp_path / "bin")
     finished = run_agent(agent, tmp_path).finished
     assert (finished.outcome.failed, finished.outcome.category) == (True, Category.BUDGET)
     assert finished.outcome.reason == f"the budget is spent: {words}"
@@ -127,7 +127,7 @@ def test_every_attempt_counts(tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", ["", '{"total_cost_usd": 1', "[]", "17", '"x"', "\x00\x01"])
 def test_a_state_file_that_cannot_be_read_is_named_and_nothing_is_started(tmp_path: Path, name: str, text: str) -> None:
     path = write(tmp_path, name, text)
-    agent = happy().install(tmp_path / "bin")
+    agent = successful_turn().install(tmp_path / "bin")
     with pytest.raises(DiskError) as refused:
         run_agent(agent, tmp_path)
     assert str(path) in refused.value.message
@@ -149,7 +149,7 @@ def test_a_state_file_that_cannot_be_read_is_named_and_nothing_is_started(tmp_pa
 def test_a_state_file_with_a_wrong_value_is_named(tmp_path: Path, name: str, value: object) -> None:
     path = write(tmp_path, name, json.dumps(value))
     with pytest.raises(DiskError, match=str(path)):
-        run_agent(happy().install(tmp_path / "bin"), tmp_path)
+        run_agent(successful_turn().install(tmp_path / "bin"), tmp_path)
 
 
 def test_state_that_cannot_be_written_is_a_fault_of_the_run_and_not_a_lost_answer(tmp_path: Path) -> None:

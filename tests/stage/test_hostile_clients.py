@@ -12,21 +12,21 @@ from hypothesis import strategies as st
 from bridle.stage.http import Limits
 from bridle.stage.script import load_script
 from bridle.stage.thread import running
-from tests.stage.fixtures.raw_client import ask, asking, opened, rest
+from tests.stage.fixtures.raw_client import ask, open_socket, read_to_end, request_body
 
 HELLO = load_script({"answers": [{"blocks": ["hello"], "times": "forever"}]})
 
 
 def answer_to(data: bytes, limits: Limits | None = None) -> bytes:
     """What the stage says to these bytes; a good client must be served before and after."""
-    with running(HELLO, limits=limits) as stage, opened(stage.port) as sock:
+    with running(HELLO, limits=limits) as stage, open_socket(stage.port) as sock:
         assert ask(stage.port).status == 200
         try:
             sock.sendall(data)
             sock.shutdown(1)
         except (BrokenPipeError, ConnectionResetError):
             pass
-        answer = rest(sock)
+        answer = read_to_end(sock)
         assert ask(stage.port).status == 200
     return answer
 
@@ -57,16 +57,16 @@ def test_garbage_is_refused_in_the_shape_of_the_api(data: bytes) -> None:
 
 
 def test_garbage_is_a_problem_that_can_be_read() -> None:
-    with running(HELLO) as stage, opened(stage.port) as sock:
+    with running(HELLO) as stage, open_socket(stage.port) as sock:
         sock.sendall(b"hello?\r\n\r\n")
-        rest(sock)
+        read_to_end(sock)
         assert "not an HTTP request" in stage.problems[0]
 
 
 def test_a_client_that_leaves_during_a_refusal_is_no_error_of_the_stage() -> None:
     with running(HELLO) as stage:
         for _ in range(30):  # it may leave before or after our last step
-            with opened(stage.port) as sock:
+            with open_socket(stage.port) as sock:
                 sock.sendall(b"hello?\r\n\r\n")
                 sock.recv(300)
         assert ask(stage.port).status == 200
@@ -103,7 +103,7 @@ def test_a_huge_body_is_refused_while_it_arrives() -> None:
 
 
 def test_a_body_at_the_limit_is_taken() -> None:
-    body = asking("x")
+    body = request_body("x")
     body += b" " * (200_000 - len(body))
     head = b"POST /v1/messages HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: %d\r\n\r\n" % len(body)
     assert b"hello" in answer_to(head + body, Limits(body_bytes=len(body)))
@@ -111,7 +111,7 @@ def test_a_body_at_the_limit_is_taken() -> None:
 
 def test_half_requests_do_not_keep_others_waiting() -> None:
     with running(HELLO) as stage:
-        half = [opened(stage.port) for _ in range(100)]
+        half = [open_socket(stage.port) for _ in range(100)]
         for sock in half:
             sock.sendall(b"POST /v1/messages HTTP/1.1\r\nHost: x\r\nContent-Le")
         assert ask(stage.port).texts() == ["hello"]
@@ -121,23 +121,23 @@ def test_half_requests_do_not_keep_others_waiting() -> None:
 
 
 def test_a_half_request_is_ended_when_its_time_is_over() -> None:
-    with running(HELLO, limits=Limits(request_seconds=0.05)) as stage, opened(stage.port) as sock:
+    with running(HELLO, limits=Limits(request_seconds=0.05)) as stage, open_socket(stage.port) as sock:
         sock.sendall(b"POST /v1/messages HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nabc")
-        assert error_in(rest(sock)) == (408, "timeout_error")
+        assert error_in(read_to_end(sock)) == (408, "timeout_error")
 
 
 def test_an_idle_connection_is_closed_without_a_response() -> None:
-    with running(HELLO, limits=Limits(idle_seconds=0.05)) as stage, opened(stage.port) as sock:
-        assert rest(sock) == b""
+    with running(HELLO, limits=Limits(idle_seconds=0.05)) as stage, open_socket(stage.port) as sock:
+        assert read_to_end(sock) == b""
         assert stage.problems == ()
 
 
 def test_a_client_that_disconnects_during_an_answer_does_not_affect_others() -> None:
     script = load_script({"answers": [{"blocks": ["x" * 2_000_000], "times": "forever"}]})
     with running(script) as stage:
-        body = asking(stream=True)
+        body = request_body(stream=True)
         for _ in range(5):
-            with opened(stage.port) as sock:
+            with open_socket(stage.port) as sock:
                 sock.sendall(b"POST /v1/messages HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
                 sock.recv(1000)
         assert ask(stage.port).status == 200
@@ -149,10 +149,10 @@ def test_a_client_that_disconnects_during_an_answer_does_not_affect_others() -> 
 def test_arbitrary_bytes_never_reach_an_error_of_our_own(data: bytes) -> None:
     with running(HELLO) as stage:
         for prefix in (b"", b"POST /v1/messages HTTP/1.1\r\nHost: x\r\n", b"GET /"):
-            with opened(stage.port) as sock:
+            with open_socket(stage.port) as sock:
                 sock.sendall(prefix + data)
                 sock.shutdown(1)
-                rest(sock)
+                read_to_end(sock)
         assert not [problem for problem in stage.problems if "stage itself" in problem]
         assert ask(stage.port).status == 200
 

@@ -16,7 +16,7 @@ from bridle.errors import DiskError, InternalError, UsageError
 from bridle.stage.script import load_script
 from bridle.stage.server import Stage, loopback
 from bridle.stage.thread import running
-from tests.stage.fixtures.raw_client import PATIENCE_SECONDS, ask, asking, call, opened, read, rest
+from tests.stage.fixtures.raw_client import PATIENCE_SECONDS, ask, call, open_socket, read, read_to_end, request_body
 
 HELLO = load_script({"answers": [{"blocks": ["hello"], "times": "forever"}]})
 
@@ -45,7 +45,7 @@ def test_a_message_is_one_json_document_without_stream(path: str) -> None:
         {"type": "raw", "block": {"type": "redacted_thinking", "data": "xx"}},
     ]
     with playing({"blocks": blocks, "usage": usage, "id": "msg_1"}) as stage:
-        document = call(stage.port, "POST", path, asking("hi")).json()
+        document = call(stage.port, "POST", path, request_body("hi")).json()
     assert document == {
         "id": "msg_1",
         "type": "message",
@@ -132,7 +132,7 @@ def test_slow_tokens_arrive_whole() -> None:
 def test_lone_surrogates_of_a_client_are_sent_back_unchanged() -> None:
     capture = {"it": {"from": "last_user", "pattern": "(.+)"}}
     with playing({"blocks": ["é ${it}"], "capture": capture}) as stage:
-        body = asking().replace(b'"hi"', b'"\\ud83d"')
+        body = request_body().replace(b'"hi"', b'"\\ud83d"')
         assert call(stage.port, "POST", "/v1/messages", body).texts() == ["é \ud83d"]
 
 
@@ -182,15 +182,15 @@ def test_anything_else_is_not_found_in_the_shape_of_the_api(method: str, path: s
         (b'{"model": "m", "max_tokens": 1}', "messages: Field required"),
         (b'{"messages": [], "max_tokens": 1}', "model: Field required"),
         (b'{"model": "m", "messages": []}', "max_tokens: Field required"),
-        (asking(max_tokens=True), "max_tokens"),
-        (asking(model=5), "model"),
-        (asking(stream="yes"), "stream"),
-        (asking(system=5), "system"),
-        (asking(tools=[1]), "tools"),
-        (asking(messages=[]), "messages: "),
-        (asking(messages=[5]), "messages.0: "),
-        (asking({"role": "robot", "content": ""}), "messages.0.role"),
-        (asking("a", {"role": "user"}), "messages.1.content"),
+        (request_body(max_tokens=True), "max_tokens"),
+        (request_body(model=5), "model"),
+        (request_body(stream="yes"), "stream"),
+        (request_body(system=5), "system"),
+        (request_body(tools=[1]), "tools"),
+        (request_body(messages=[]), "messages: "),
+        (request_body(messages=[5]), "messages.0: "),
+        (request_body({"role": "robot", "content": ""}), "messages.0.role"),
+        (request_body("a", {"role": "user"}), "messages.1.content"),
         (b'{"a":' * 5000 + b"1" + b"}" * 5000, "nested too deeply"),
         (b'{"a":' * 200 + b"1" + b"}" * 200, "nested too deeply"),
     ],
@@ -258,25 +258,25 @@ def test_silence_ends_when_its_time_is_over() -> None:
 
 
 def test_silence_in_the_middle_of_a_stream_follows_the_events() -> None:
-    with playing({"kind": "hang", "blocks": ["abc"], "after_events": 1}) as stage, opened(stage.port) as sock:
-        body = asking(stream=True)
+    with playing({"kind": "hang", "blocks": ["abc"], "after_events": 1}) as stage, open_socket(stage.port) as sock:
+        body = request_body(stream=True)
         sock.sendall(b"POST /v1/messages HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
         data = b""
         while b"message_start" not in data or not data.endswith(b"\r\n"):
             data += sock.recv(65536)
         assert b"content_block_start" not in data
         sock.shutdown(1)
-        assert rest(sock) == b""
+        assert read_to_end(sock) == b""
 
 
 def test_a_stage_ends_while_a_client_still_hangs() -> None:
     with playing({"kind": "hang"}) as stage:
-        sock = opened(stage.port)
-        body = asking()
+        sock = open_socket(stage.port)
+        body = request_body()
         sock.sendall(b"POST /v1/messages HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
         wait_for_requests(stage, 1)
     with sock:
-        assert rest(sock) == b""
+        assert read_to_end(sock) == b""
 
 
 def wait_for_requests(stage: Stage, count: int) -> None:
@@ -323,7 +323,7 @@ def test_several_requests_go_over_one_connection_even_after_errors() -> None:
         connection.request("HEAD", "/")
         sock, statuses = connection.sock, [read(connection).status]
         for stream in (False, True, False):
-            connection.request("POST", "/v1/messages", asking(stream=stream))
+            connection.request("POST", "/v1/messages", request_body(stream=stream))
             statuses.append(read(connection).status)
             assert connection.sock is sock
         connection.close()
@@ -331,31 +331,31 @@ def test_several_requests_go_over_one_connection_even_after_errors() -> None:
 
 
 def test_pipelined_requests_are_answered_in_order() -> None:
-    with playing({"blocks": ["first"]}, {"blocks": ["second"]}) as stage, opened(stage.port) as sock:
-        item = asking()
+    with playing({"blocks": ["first"]}, {"blocks": ["second"]}) as stage, open_socket(stage.port) as sock:
+        item = request_body()
         head = b"POST /v1/messages HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n" % len(item)
         sock.sendall(head + b"\r\n" + item + head + b"Connection: close\r\n\r\n" + item)
-        data = rest(sock)
+        data = read_to_end(sock)
     assert data.index(b"first") < data.index(b"second")
 
 
 def test_a_client_that_expects_100_continue_gets_it() -> None:
-    with running(HELLO) as stage, opened(stage.port) as sock:
-        body = asking()
+    with running(HELLO) as stage, open_socket(stage.port) as sock:
+        body = request_body()
         sock.sendall(
             b"POST /v1/messages HTTP/1.1\r\nHost: x\r\nConnection: close\r\nExpect: 100-continue\r\n"
             b"Content-Length: %d\r\n\r\n" % len(body)
         )
         assert sock.recv(65536).startswith(b"HTTP/1.1 100")
         sock.sendall(body)
-        assert b"hello" in rest(sock)
+        assert b"hello" in read_to_end(sock)
 
 
 def test_every_request_is_recorded_with_its_answer_and_without_its_key(tmp_path: Path) -> None:
     file = tmp_path / "requests.ndjson"
     with running(HELLO, record=file) as stage:
         call(stage.port, "HEAD", "/")
-        call(stage.port, "POST", "/v1/messages?beta=true", asking("hi"), authorization="Bearer sk-secret")
+        call(stage.port, "POST", "/v1/messages?beta=true", request_body("hi"), authorization="Bearer sk-secret")
         call(stage.port, "POST", "/v1/messages", b"{")
         requests = stage.requests
     assert [(item.method, item.path, item.query, item.answer) for item in requests] == [
@@ -363,7 +363,7 @@ def test_every_request_is_recorded_with_its_answer_and_without_its_key(tmp_path:
         ("POST", "/v1/messages", "beta=true", "answers[0]"),
         ("POST", "/v1/messages", "", None),
     ]
-    assert requests[1].body == json.loads(asking("hi"))
+    assert requests[1].body == json.loads(request_body("hi"))
     assert (requests[1].headers["x-api-key"], requests[1].headers["authorization"]) == ("[masked]", "[masked]")
     assert requests[2].problem is not None
     text = file.read_text()

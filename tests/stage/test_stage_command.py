@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from tests.stage.fixtures.raw_client import PATIENCE_SECONDS, ask, asking
+from tests.stage.fixtures.raw_client import PATIENCE_SECONDS, ask, request_body
 
 PROGRAM = [sys.executable, "-W", "error", "-c", "from bridle.cli.main import main; main()", "stage"]
 
@@ -82,7 +82,7 @@ def test_a_signal_ends_it_while_a_client_hangs(tmp_path: Path) -> None:
     path = written(tmp_path, {"answers": [{"kind": "hang", "blocks": ["a"], "after_events": 1}]})
     with started(str(path)) as (process, line):
         connection = http.client.HTTPConnection(line.strip().removeprefix("http://"), timeout=PATIENCE_SECONDS)
-        connection.request("POST", "/v1/messages", asking(stream=True))
+        connection.request("POST", "/v1/messages", request_body(stream=True))
         response = connection.getresponse()
         process.send_signal(signal.SIGTERM)
         assert process.wait(PATIENCE_SECONDS) == 0

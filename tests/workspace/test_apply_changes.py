@@ -12,7 +12,7 @@ from bridle.workspace import apply_changes, snapshot, worktree
 from bridle.workspace.apply_changes import PlannedMerge, Resumed
 from bridle.workspace.git import Git
 from bridle.workspace.merge import Conflicts
-from tests.workspace.fixtures.repositories import git, index, picture, repository, write
+from tests.workspace.fixtures.repositories import git, index, make_repository, read_tree, write
 
 MANY: dict[str, str | bytes] = {f"many/{number:02d}.txt": f"{number}\n" * 50 for number in range(12)}
 
@@ -47,7 +47,7 @@ def joined(repo: Git, other: Git, base: snapshot.Snapshot) -> PlannedMerge:
 
 def dirty(folder: Path) -> Git:
     """A repository with changes of every kind that nobody has committed."""
-    repo = repository(folder)
+    repo = make_repository(folder)
     write(folder, {"a.txt": "one, changed\n", "staged.txt": "s\n", "new.txt": "n\n", "ignored/x": "i"})
     git(folder, "add", "staged.txt")
     (folder / "sub/b.txt").unlink()
@@ -57,8 +57,8 @@ def dirty(folder: Path) -> Git:
 def test_a_lent_copy_has_what_is_changed_and_not_committed(tmp_path: Path) -> None:
     repo = dirty(tmp_path / "r")
     other, _ = lent(repo)
-    mine = {name: value for name, value in picture(repo.folder).items() if not name.startswith("ignored/")}
-    assert picture(other.folder) == mine
+    mine = {name: value for name, value in read_tree(repo.folder).items() if not name.startswith("ignored/")}
+    assert read_tree(other.folder) == mine
     assert git(other.folder, "status", "--porcelain") == git(repo.folder, "status", "--porcelain")
 
 
@@ -70,7 +70,7 @@ def test_their_changes_come_in_beside_ours_and_nothing_is_committed(tmp_path: Pa
     write(repo.folder, {"ours.txt": "meanwhile\n"})
     head, staged = git(repo.folder, "rev-parse", "HEAD"), index(repo.folder)
     joined(repo, other, base)
-    now = picture(repo.folder)
+    now = read_tree(repo.folder)
     assert now["theirs.txt"][1] == b"t\n"
     assert now["staged.txt"][1] == b"s, by them\n"
     assert now["bin"][1] == bytes(range(256))
@@ -82,7 +82,7 @@ def test_their_changes_come_in_beside_ours_and_nothing_is_committed(tmp_path: Pa
 
 
 def test_both_may_change_one_file_in_different_places(tmp_path: Path) -> None:
-    repo = repository(tmp_path / "r")
+    repo = make_repository(tmp_path / "r")
     write(repo.folder, {"both": "".join(f"{number}\n" for number in range(30))})
     other, base = lent(repo)
     text = (repo.folder / "both").read_text()
@@ -97,57 +97,57 @@ def test_conflicts_are_named_and_nothing_is_touched(tmp_path: Path) -> None:
     other, base = lent(repo)
     write(repo.folder, {"a.txt": "ours\n"})
     write(other.folder, {"a.txt": "theirs\n", "fine.txt": "f\n"})
-    before = picture(repo.folder)
+    before = read_tree(repo.folder)
     found = planned(repo, other, base)
     assert isinstance(found, Conflicts)
     assert found.paths == ("a.txt",)
-    assert picture(repo.folder) == before
+    assert read_tree(repo.folder) == before
 
 
 def test_a_working_copy_that_changed_since_is_left_alone(tmp_path: Path) -> None:
-    repo = repository(tmp_path / "r")
+    repo = make_repository(tmp_path / "r")
     other, base = lent(repo)
     write(other.folder, {"theirs": "t"})
     found = planned(repo, other, base)
     assert isinstance(found, PlannedMerge)
     write(repo.folder, {"a.txt": "meanwhile"})
     assert not asyncio.run(apply_changes.apply(repo, found))
-    assert "theirs" not in picture(repo.folder)
+    assert "theirs" not in read_tree(repo.folder)
 
 
 @pytest.mark.parametrize("name", ["x.tmp", "x.tmp/below"])
 def test_an_ignored_file_in_the_way_is_not_overwritten(tmp_path: Path, name: str) -> None:
-    repo = repository(tmp_path / "r")
+    repo = make_repository(tmp_path / "r")
     other, base = lent(repo)
     write(other.folder, {".gitignore": "", name: "theirs"})
     write(repo.folder, {"x.tmp": "mine"})
-    before = picture(repo.folder)
+    before = read_tree(repo.folder)
     found = planned(repo, other, base)
     assert isinstance(found, Conflicts)
     assert found.paths == ("x.tmp",)
-    assert picture(repo.folder) == before
+    assert read_tree(repo.folder) == before
 
 
 def test_files_and_folders_may_take_each_others_names(tmp_path: Path) -> None:
-    repo = repository(tmp_path / "r")
+    repo = make_repository(tmp_path / "r")
     write(repo.folder, {"file": "f", "folder/one": "1", "folder/two": "2"})
     other, base = lent(repo)
     (other.folder / "file").unlink()
     shutil.rmtree(other.folder / "folder")
     write(other.folder, {"file/inside": "i", "folder": "now a file"})
     joined(repo, other, base)
-    assert picture(repo.folder) == picture(other.folder)
+    assert read_tree(repo.folder) == read_tree(other.folder)
 
 
 def test_own_commits_of_the_other_side_count(tmp_path: Path) -> None:
-    repo = repository(tmp_path / "r")
+    repo = make_repository(tmp_path / "r")
     other, base = lent(repo)
     write(other.folder, {"committed": "c"})
     git(other.folder, "add", "-A")
     git(other.folder, "commit", "-q", "-m", "their own")
     write(other.folder, {"later": "l"})
     joined(repo, other, base)
-    assert {"committed", "later"} <= set(picture(repo.folder))
+    assert {"committed", "later"} <= set(read_tree(repo.folder))
 
 
 @pytest.mark.parametrize("done", [0, 1, 5, 12])
@@ -162,7 +162,7 @@ def test_a_join_that_was_killed_half_way_is_finished(tmp_path: Path, done: int) 
     (other.folder / "new.txt").unlink()
     found = planned(repo, other, base)
     assert isinstance(found, PlannedMerge)
-    whole = picture(other.folder)
+    whole = read_tree(other.folder)
     # What a kill leaves: some files written, one in the midst of it, one taken away and not yet written.
     for name in sorted(MANY)[:done]:
         if (other.folder / name).is_file():
@@ -171,30 +171,30 @@ def test_a_join_that_was_killed_half_way_is_finished(tmp_path: Path, done: int) 
     (repo.folder / "many/11.txt").unlink()
     write(repo.folder, {"elsewhere.txt": "written by a person since\n"})
     finished = asyncio.run(apply_changes.resume(repo, found))
-    now = picture(repo.folder)
+    now = read_tree(repo.folder)
     assert now.pop("elsewhere.txt")[1] == b"written by a person since\n"
     assert {name: value for name, value in now.items() if not name.startswith("ignored/")} == whole
     assert finished is not None
     assert finished.before is not None
     assert git(repo.folder, "show", f"{finished.before.ref}:many/10.txt") == str(changes["many/10.txt"])[:17]
     assert asyncio.run(apply_changes.resume(repo, found)) == Resumed(None), "doing it twice is fine"
-    assert picture(repo.folder)["many/00.txt"][1] == str(changes["many/00.txt"]).encode()
+    assert read_tree(repo.folder)["many/00.txt"][1] == str(changes["many/00.txt"]).encode()
 
 
 def test_a_join_is_not_finished_over_what_a_person_wrote_since(tmp_path: Path) -> None:
-    repo = repository(tmp_path / "r")
+    repo = make_repository(tmp_path / "r")
     other, base = lent(repo)
     write(other.folder, {"a.txt": "theirs\n", "b.txt": "new\n"})
     found = planned(repo, other, base)
     assert isinstance(found, PlannedMerge)
     write(repo.folder, {"a.txt": "theirs\nand a person's\n"})
-    before = picture(repo.folder)
+    before = read_tree(repo.folder)
     assert asyncio.run(apply_changes.resume(repo, found)) is None
-    assert picture(repo.folder) == before
+    assert read_tree(repo.folder) == before
 
 
 def test_a_join_is_not_finished_on_another_commit(tmp_path: Path) -> None:
-    repo = repository(tmp_path / "r")
+    repo = make_repository(tmp_path / "r")
     other, base = lent(repo)
     write(other.folder, {"a.txt": "theirs\n"})
     found = planned(repo, other, base)
@@ -205,7 +205,7 @@ def test_a_join_is_not_finished_on_another_commit(tmp_path: Path) -> None:
 
 
 def test_what_a_snapshot_holds_can_be_put_on_a_branch(tmp_path: Path) -> None:
-    repo = repository(tmp_path / "r")
+    repo = make_repository(tmp_path / "r")
     write(repo.folder, {"a.txt": "changed\n", "new": "n"})
     taken = asyncio.run(snapshot.take(repo))
     commit = asyncio.run(snapshot.keep_as_branch(repo, taken, "bridle/kept/x", "kept"))

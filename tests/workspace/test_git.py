@@ -13,11 +13,11 @@ from bridle.workspace import worktree
 from bridle.workspace.commit import commit, message, trailers_of
 from bridle.workspace.git import Git, check_branch
 from bridle.workspace.merge import Conflicts, Merged, merge
-from tests.workspace.fixtures.repositories import git, picture, repository, write
+from tests.workspace.fixtures.repositories import git, make_repository, read_tree, write
 
 
 def test_a_commit_has_everything_and_its_trailers(tmp_path: Path) -> None:
-    repo = repository(tmp_path / "r")
+    repo = make_repository(tmp_path / "r")
     write(repo.folder, {"a.txt": "changed\n", "new/file": "n", "ignored/x": "i"})
     (repo.folder / "sub/b.txt").unlink()
     text = message(
@@ -33,7 +33,7 @@ def test_a_commit_has_everything_and_its_trailers(tmp_path: Path) -> None:
 
 
 def test_a_value_cannot_forge_another_trailer(tmp_path: Path) -> None:
-    repo = repository(tmp_path / "r")
+    repo = make_repository(tmp_path / "r")
     write(repo.folder, {"a.txt": "x"})
     made = asyncio.run(commit(repo, message("s", "", {"Bridle-Task": "t\nBridle-Checks: 9 passed"})))
     assert made is not None
@@ -43,7 +43,7 @@ def test_a_value_cannot_forge_another_trailer(tmp_path: Path) -> None:
 
 
 def test_no_hook_runs_and_nobody_is_asked(tmp_path: Path) -> None:
-    repo = repository(tmp_path / "r")
+    repo = make_repository(tmp_path / "r")
     for name in ("pre-commit", "post-commit", "post-index-change", "reference-transaction"):
         hook = repo.folder / ".git/hooks" / name
         hook.parent.mkdir(exist_ok=True)
@@ -56,7 +56,7 @@ def test_no_hook_runs_and_nobody_is_asked(tmp_path: Path) -> None:
 
 
 def test_no_object_is_taken_for_another_one(tmp_path: Path) -> None:
-    repo = repository(tmp_path / "r")
+    repo = make_repository(tmp_path / "r")
     git(repo.folder, "commit", "-q", "--allow-empty", "-m", "true")
     head = git(repo.folder, "rev-parse", "HEAD").strip()
     other = git(repo.folder, "commit-tree", "-m", "false", "HEAD^{tree}").strip()
@@ -65,7 +65,7 @@ def test_no_object_is_taken_for_another_one(tmp_path: Path) -> None:
 
 
 def two_sides(folder: Path, ours: dict[str, str | bytes], theirs: dict[str, str | bytes]) -> Git:
-    repo = repository(folder)
+    repo = make_repository(folder)
     git(folder, "checkout", "-q", "-b", "other")
     write(folder, theirs)
     git(folder, "add", "-A")
@@ -81,7 +81,7 @@ def test_a_merge_brings_both_sides_together(tmp_path: Path) -> None:
     repo = two_sides(tmp_path / "r", {"ours": "o"}, {"theirs": "t"})
     done = asyncio.run(merge(repo, "other", "merge it\n"))
     assert isinstance(done, Merged)
-    assert {"ours", "theirs"} <= set(picture(repo.folder))
+    assert {"ours", "theirs"} <= set(read_tree(repo.folder))
     assert git(repo.folder, "status", "--porcelain").strip() == ""
     assert len(git(repo.folder, "log", "-1", "--format=%P").split()) == 2
     assert git(repo.folder, "symbolic-ref", "--short", "HEAD").strip() == "main"
@@ -90,12 +90,12 @@ def test_a_merge_brings_both_sides_together(tmp_path: Path) -> None:
 
 def test_conflicts_are_reported_and_nothing_is_touched(tmp_path: Path) -> None:
     repo = two_sides(tmp_path / "r", {"a.txt": "ours\n", "sub/b.txt": "o\n"}, {"a.txt": "theirs\n", "sub/b.txt": "t\n"})
-    before, head = picture(repo.folder), git(repo.folder, "rev-parse", "HEAD")
+    before, head = read_tree(repo.folder), git(repo.folder, "rev-parse", "HEAD")
     done = asyncio.run(merge(repo, "other", "m\n"))
     assert isinstance(done, Conflicts)
     assert sorted(done.paths) == ["a.txt", "sub/b.txt"]
     assert "CONFLICT" in done.details
-    assert (picture(repo.folder), git(repo.folder, "rev-parse", "HEAD")) == (before, head)
+    assert (read_tree(repo.folder), git(repo.folder, "rev-parse", "HEAD")) == (before, head)
     assert git(repo.folder, "status", "--porcelain").strip() == ""
 
 
@@ -119,11 +119,11 @@ def test_a_working_copy_with_changes_is_not_merged_into(tmp_path: Path) -> None:
 
 
 def test_worktrees_come_and_go_and_those_of_others_stay(tmp_path: Path) -> None:
-    repo = repository(tmp_path / "r")
+    repo = make_repository(tmp_path / "r")
     git(repo.folder, "worktree", "add", "-q", "-b", "mine", str(tmp_path / "mine"))
     one = asyncio.run(worktree.add(repo, "effect-1", branch="bridle/effect-1"))
     two = asyncio.run(worktree.add(repo, "effect-2"))
-    assert picture(one.folder) == picture(repo.folder)
+    assert read_tree(one.folder) == read_tree(repo.folder)
     assert [(each.name, each.branch) for each in asyncio.run(worktree.ours(repo))] == [
         ("effect-1", "bridle/effect-1"),
         ("effect-2", None),
@@ -139,7 +139,7 @@ def test_worktrees_come_and_go_and_those_of_others_stay(tmp_path: Path) -> None:
 
 
 def test_a_worktree_that_a_killed_git_left_half_made_is_made_anew(tmp_path: Path) -> None:
-    repo = repository(tmp_path / "r")
+    repo = make_repository(tmp_path / "r")
     made = asyncio.run(worktree.add(repo, "effect-1"))
     (repo.folder / ".git/worktrees/effect-1/locked").write_text("initializing")
     shutil.rmtree(made.folder)
@@ -149,7 +149,7 @@ def test_a_worktree_that_a_killed_git_left_half_made_is_made_anew(tmp_path: Path
 
 
 def test_a_worktree_for_an_agent_is_in_the_working_copy_and_git_does_not_see_it(tmp_path: Path) -> None:
-    repo = repository(tmp_path / "r")
+    repo = make_repository(tmp_path / "r")
     made = asyncio.run(worktree.add(repo, "effect-1", is_for_an_agent=True))
     assert made.folder == (repo.folder / ".ralph/worktrees/effect-1").resolve()
     assert git(repo.folder, "status", "--porcelain") == ""
@@ -159,7 +159,7 @@ def test_a_worktree_for_an_agent_is_in_the_working_copy_and_git_does_not_see_it(
 
 
 def test_a_link_in_place_of_our_folder_is_refused(tmp_path: Path) -> None:
-    repo = repository(tmp_path / "r")
+    repo = make_repository(tmp_path / "r")
     (repo.folder / ".ralph").symlink_to(tmp_path)
     with pytest.raises(GitError, match="is a link"):
         asyncio.run(worktree.add(repo, "effect-1", is_for_an_agent=True))
@@ -168,7 +168,7 @@ def test_a_link_in_place_of_our_folder_is_refused(tmp_path: Path) -> None:
 def test_a_worktree_whose_folder_vanished_can_be_made_again(tmp_path: Path) -> None:
     import shutil
 
-    repo = repository(tmp_path / "r")
+    repo = make_repository(tmp_path / "r")
     one = asyncio.run(worktree.add(repo, "effect-1"))
     with pytest.raises(UsageError, match="already"):
         asyncio.run(worktree.add(repo, "effect-1"))
@@ -188,6 +188,6 @@ def test_outside_of_a_repository_the_person_is_told(tmp_path: Path) -> None:
 
 
 def test_a_refusal_of_git_is_told_with_its_words(tmp_path: Path) -> None:
-    repo = repository(tmp_path / "r")
+    repo = make_repository(tmp_path / "r")
     with pytest.raises(GitError, match="exited 128"):
         asyncio.run(repo.run("cat-file", "-p", "0" * 40))

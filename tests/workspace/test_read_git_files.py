@@ -11,7 +11,7 @@ import pytest
 from bridle.workspace import read_git_files, ref_lock, snapshot
 from bridle.workspace.commit import commit, first_parents, list_commits, message
 from bridle.workspace.git import Git
-from tests.workspace.fixtures.repositories import git, repository, write
+from tests.workspace.fixtures.repositories import git, make_repository, write
 
 
 def _says(folder: Path, *words: str) -> str:
@@ -19,7 +19,7 @@ def _says(folder: Path, *words: str) -> str:
 
 
 def test_the_commit_the_branch_and_its_tree_are_what_git_says(tmp_path: Path) -> None:
-    repo = repository(tmp_path / "r")
+    repo = make_repository(tmp_path / "r")
     commit_id = _says(repo.folder, "rev-parse", "HEAD")
     assert read_git_files.head(repo.folder) == commit_id
     assert read_git_files.read_head(repo.folder) == "refs/heads/main"
@@ -27,7 +27,7 @@ def test_the_commit_the_branch_and_its_tree_are_what_git_says(tmp_path: Path) ->
 
 
 def test_a_commit_by_itself_is_on_no_branch(tmp_path: Path) -> None:
-    repo = repository(tmp_path / "r")
+    repo = make_repository(tmp_path / "r")
     git(repo.folder, "checkout", "-q", "--detach")
     assert asyncio.run(repo.branch()) is None
     assert asyncio.run(repo.head()) == _says(repo.folder, "rev-parse", "HEAD")
@@ -41,7 +41,7 @@ def test_a_branch_without_a_commit_has_no_head(tmp_path: Path) -> None:
 
 
 def test_packed_refs_are_found_and_a_loose_one_goes_before_them(tmp_path: Path) -> None:
-    repo = repository(tmp_path / "r")
+    repo = make_repository(tmp_path / "r")
     first = _says(repo.folder, "rev-parse", "HEAD")
     git(repo.folder, "branch", "other")
     git(repo.folder, "pack-refs", "--all")
@@ -54,7 +54,7 @@ def test_packed_refs_are_found_and_a_loose_one_goes_before_them(tmp_path: Path) 
 
 
 def test_packed_commits_and_odd_places_are_left_to_git(tmp_path: Path) -> None:
-    repo = repository(tmp_path / "r")
+    repo = make_repository(tmp_path / "r")
     commit_id, tree = _says(repo.folder, "rev-parse", "HEAD"), _says(repo.folder, "rev-parse", "HEAD^{tree}")
     git(repo.folder, "gc", "-q")
     with pytest.raises(read_git_files.NeedsGit):
@@ -68,7 +68,7 @@ def test_packed_commits_and_odd_places_are_left_to_git(tmp_path: Path) -> None:
 
 
 def test_a_worktree_has_a_head_of_its_own_and_shares_its_refs(tmp_path: Path) -> None:
-    repo = repository(tmp_path / "r")
+    repo = make_repository(tmp_path / "r")
     git(repo.folder, "worktree", "add", "-q", "-b", "other", str(tmp_path / "w"))
     other = Git(tmp_path / "w")
     assert asyncio.run(other.branch()) == "other"
@@ -104,7 +104,7 @@ def test_a_commit_and_a_ref_that_were_written_are_those_that_git_would_have_writ
 
 
 def test_a_ref_that_somebody_holds_and_names_that_lead_elsewhere_are_left_to_git(tmp_path: Path) -> None:
-    repo = repository(tmp_path / "r")
+    repo = make_repository(tmp_path / "r")
     commit_id = _says(repo.folder, "rev-parse", "HEAD")
     place = repo.folder / ".git" / "refs" / "bridle" / "snapshots"
     place.mkdir(parents=True)
@@ -116,7 +116,7 @@ def test_a_ref_that_somebody_holds_and_names_that_lead_elsewhere_are_left_to_git
 
 
 def test_the_lock_that_a_killed_one_left_on_a_snapshot_is_removed(tmp_path: Path) -> None:
-    repo = repository(tmp_path / "r")
+    repo = make_repository(tmp_path / "r")
     place = repo.folder / ".git" / "refs" / "bridle" / "snapshots"
     place.mkdir(parents=True)
     (place / "work.lock").touch()
@@ -128,7 +128,7 @@ def test_the_lock_that_a_killed_one_left_on_a_snapshot_is_removed(tmp_path: Path
 
 
 def test_a_lock_that_changes_hands_is_waited_for_and_left_alone(tmp_path: Path) -> None:
-    repo = repository(tmp_path / "r")
+    repo = make_repository(tmp_path / "r")
     lock = repo.folder / ".git" / "refs" / "bridle" / "snapshots" / "work.lock"
     lock.parent.mkdir(parents=True)
     lock.touch()
@@ -145,7 +145,7 @@ def test_a_lock_that_changes_hands_is_waited_for_and_left_alone(tmp_path: Path) 
 
 
 def test_in_a_repository_that_several_people_share_git_writes_everything(tmp_path: Path) -> None:
-    repo = repository(tmp_path / "r")
+    repo = make_repository(tmp_path / "r")
     git(repo.folder, "config", "core.sharedRepository", "group")
     assert not asyncio.run(repo.is_plain())
     taken = asyncio.run(snapshot.take(repo, name="one"))
@@ -156,7 +156,7 @@ def test_in_a_repository_that_several_people_share_git_writes_everything(tmp_pat
 def test_a_setting_is_asked_for_again_once_a_file_of_settings_has_changed(tmp_path: Path) -> None:
     home = tmp_path / "home"
     home.mkdir()
-    folder = repository(tmp_path / "r").folder
+    folder = make_repository(tmp_path / "r").folder
     repo = Git(folder, {"PATH": os.environ["PATH"], "HOME": str(home), "GIT_CONFIG_NOSYSTEM": "1"})
     assert "user.email" not in asyncio.run(repo.settings())
     assert asyncio.run(repo.identity())
@@ -172,7 +172,7 @@ def test_a_setting_is_asked_for_again_once_a_file_of_settings_has_changed(tmp_pa
 
 
 def test_an_index_that_was_seen_before_is_known_and_every_change_is_seen(tmp_path: Path) -> None:
-    repo = repository(tmp_path / "r")
+    repo = make_repository(tmp_path / "r")
     clean = asyncio.run(snapshot.tree_of_all(repo))
     assert clean == asyncio.run(snapshot.tree_of_all(repo)) == _says(repo.folder, "rev-parse", "HEAD^{tree}")
     seen = {clean}
@@ -187,7 +187,7 @@ def test_an_index_that_was_seen_before_is_known_and_every_change_is_seen(tmp_pat
 
 
 def test_a_file_that_is_only_meant_to_be_added_is_in_the_tree_of_all(tmp_path: Path) -> None:
-    repo = repository(tmp_path / "r")
+    repo = make_repository(tmp_path / "r")
     staged = asyncio.run(snapshot.staged_tree(repo))
     write(repo.folder, {"empty.txt": ""})
     git(repo.folder, "add", "-N", "empty.txt")
@@ -197,7 +197,7 @@ def test_a_file_that_is_only_meant_to_be_added_is_in_the_tree_of_all(tmp_path: P
 
 
 def test_a_file_that_is_hidden_from_git_after_the_first_look_is_looked_at_all_the_same(tmp_path: Path) -> None:
-    repo = repository(tmp_path / "r")
+    repo = make_repository(tmp_path / "r")
     before = asyncio.run(snapshot.tree_of_all(repo))
     git(repo.folder, "update-index", "--assume-unchanged", "a.txt")
     write(repo.folder, {"a.txt": "changed\n"})
@@ -205,7 +205,7 @@ def test_a_file_that_is_hidden_from_git_after_the_first_look_is_looked_at_all_th
 
 
 def test_a_snapshot_of_what_has_not_changed_is_the_one_before(tmp_path: Path) -> None:
-    repo = repository(tmp_path / "r")
+    repo = make_repository(tmp_path / "r")
     first = asyncio.run(snapshot.take(repo, name="first"))
     assert asyncio.run(snapshot.take(repo, name="second", since=first)) == first
     assert asyncio.run(snapshot.find(repo, "second")) is None
@@ -216,7 +216,7 @@ def test_a_snapshot_of_what_has_not_changed_is_the_one_before(tmp_path: Path) ->
 
 
 def test_commits_are_listed_with_their_trailers_and_merges_are_passed_over(tmp_path: Path) -> None:
-    repo = repository(tmp_path / "r")
+    repo = make_repository(tmp_path / "r")
     base = _says(repo.folder, "rev-parse", "HEAD")
     assert asyncio.run(list_commits(repo, base)) == []
     write(repo.folder, {"one.txt": "1\n"})

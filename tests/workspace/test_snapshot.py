@@ -15,22 +15,22 @@ from hypothesis import strategies as st
 from bridle.errors import GitError, UsageError
 from bridle.workspace import snapshot
 from bridle.workspace.git import Git
-from tests.workspace.fixtures.repositories import git, index, picture, repository, write
+from tests.workspace.fixtures.repositories import git, index, make_repository, read_tree, write
 
 
 def test_taking_one_changes_neither_files_nor_index_nor_branches(tmp_path: Path) -> None:
-    repo = repository(tmp_path / "r")
+    repo = make_repository(tmp_path / "r")
     write(repo.folder, {"a.txt": "changed\n", "new.txt": "new\n", "staged.txt": "s\n"})
     git(repo.folder, "add", "staged.txt")
     before = (
-        picture(repo.folder),
+        read_tree(repo.folder),
         index(repo.folder),
         git(repo.folder, "branch", "-a"),
         git(repo.folder, "stash", "list"),
     )
     taken = asyncio.run(snapshot.take(repo))
     after = (
-        picture(repo.folder),
+        read_tree(repo.folder),
         index(repo.folder),
         git(repo.folder, "branch", "-a"),
         git(repo.folder, "stash", "list"),
@@ -41,7 +41,7 @@ def test_taking_one_changes_neither_files_nor_index_nor_branches(tmp_path: Path)
 
 
 def test_everything_comes_back_and_what_is_ignored_stays(tmp_path: Path) -> None:
-    repo = repository(tmp_path / "r")
+    repo = make_repository(tmp_path / "r")
     write(repo.folder, {"a.txt": "mine\n", "deep/er/new.bin": bytes(range(256)), "run.sh": "#!/bin/sh\n"})
     os.chmod(repo.folder / "run.sh", 0o700)
     os.symlink("a.txt", repo.folder / "link")
@@ -49,7 +49,7 @@ def test_everything_comes_back_and_what_is_ignored_stays(tmp_path: Path) -> None
     write(repo.folder, {"staged.txt": "staged\n"})
     git(repo.folder, "add", "staged.txt")
     write(repo.folder, {"staged.txt": "staged, then changed\n", "ignored/cache": "1", "x.tmp": "t"})
-    before, staged = picture(repo.folder), index(repo.folder)
+    before, staged = read_tree(repo.folder), index(repo.folder)
 
     taken = asyncio.run(snapshot.take(repo))
     shutil.rmtree(repo.folder / "deep")
@@ -63,14 +63,14 @@ def test_everything_comes_back_and_what_is_ignored_stays(tmp_path: Path) -> None
     asyncio.run(snapshot.restore(repo, taken))
 
     expected = {**before, "ignored/cache": ("file", b"2"), "ignored/more": ("file", b"3")}
-    assert picture(repo.folder) == expected
+    assert read_tree(repo.folder) == expected
     assert index(repo.folder) == staged
     assert git(repo.folder, "log", "--format=%s").split("\n")[0] == "first"
     assert git(repo.folder, "symbolic-ref", "HEAD").strip() == "refs/heads/main"
 
 
 def test_a_restore_can_leave_the_branch_where_it_is(tmp_path: Path) -> None:
-    repo = repository(tmp_path / "r")
+    repo = make_repository(tmp_path / "r")
     taken = asyncio.run(snapshot.take(repo))
     write(repo.folder, {"a.txt": "two\n"})
     git(repo.folder, "commit", "-q", "-a", "-m", "second")
@@ -80,7 +80,7 @@ def test_a_restore_can_leave_the_branch_where_it_is(tmp_path: Path) -> None:
 
 
 def test_a_snapshot_is_found_by_its_name_by_another_process(tmp_path: Path) -> None:
-    repo = repository(tmp_path / "r")
+    repo = make_repository(tmp_path / "r")
     write(repo.folder, {"new.txt": "n"})
     taken = asyncio.run(snapshot.take(repo, name="run-1"))
     found = asyncio.run(snapshot.find(Git(repo.folder), "run-1"))
@@ -105,39 +105,39 @@ def test_a_repository_without_a_commit_has_snapshots_too(tmp_path: Path) -> None
     taken = asyncio.run(snapshot.take(repo))
     write(folder, {"a.txt": "b", "b.txt": "b"})
     asyncio.run(snapshot.restore(repo, taken))
-    assert picture(folder) == {"a.txt": ("file", b"a")}
+    assert read_tree(folder) == {"a.txt": ("file", b"a")}
 
 
 def test_line_ends_and_filters_change_no_byte(tmp_path: Path) -> None:
-    repo = repository(tmp_path / "r")
+    repo = make_repository(tmp_path / "r")
     git(repo.folder, "config", "core.autocrlf", "true")
     git(repo.folder, "config", "filter.upper.clean", "tr a-z A-Z")
     git(repo.folder, "config", "filter.upper.smudge", "tr A-Z a-z")
     git(repo.folder, "config", "filter.upper.required", "true")
     write(repo.folder, {".gitattributes": "*.up filter=upper\n", "mixed.txt": b"a\r\nb\nc\r\n", "x.up": "MiXeD\n"})
-    before = picture(repo.folder)
+    before = read_tree(repo.folder)
     taken = asyncio.run(snapshot.take(repo))
     write(repo.folder, {"mixed.txt": "gone", "x.up": "gone"})
     asyncio.run(snapshot.restore(repo, taken))
-    assert picture(repo.folder) == before
+    assert read_tree(repo.folder) == before
 
 
 def test_names_that_nobody_expects_survive(tmp_path: Path) -> None:
-    repo = repository(tmp_path / "r")
+    repo = make_repository(tmp_path / "r")
     names = ["-n", "--flag", "a\nb", "tab\there", "quote\"'", "ünï", "sp ace/ in"]
     for name in names:
         write(repo.folder, {name: name})
     write(repo.folder, {os.fsdecode(b"bad\xff"): "x"})
-    before = picture(repo.folder)
+    before = read_tree(repo.folder)
     taken = asyncio.run(snapshot.take(repo))
     for name in names:
         (repo.folder / name).unlink()
     asyncio.run(snapshot.restore(repo, taken))
-    assert picture(repo.folder) == before
+    assert read_tree(repo.folder) == before
 
 
 def test_a_merge_under_way_is_refused_with_words(tmp_path: Path) -> None:
-    repo = repository(tmp_path / "r")
+    repo = make_repository(tmp_path / "r")
     git(repo.folder, "checkout", "-q", "-b", "other")
     write(repo.folder, {"a.txt": "theirs\n"})
     git(repo.folder, "commit", "-q", "-a", "-m", "theirs")
@@ -151,14 +151,14 @@ def test_a_merge_under_way_is_refused_with_words(tmp_path: Path) -> None:
 
 
 def test_a_name_that_is_no_name_is_refused(tmp_path: Path) -> None:
-    repo = repository(tmp_path / "r")
+    repo = make_repository(tmp_path / "r")
     for name in ("../x", "a/b", "", "-x", "a\0b"):
         with pytest.raises(UsageError):
             asyncio.run(snapshot.take(repo, name=name))
 
 
 def test_the_variables_of_another_repository_lead_nowhere(tmp_path: Path) -> None:
-    repo, other = repository(tmp_path / "r"), repository(tmp_path / "o")
+    repo, other = make_repository(tmp_path / "r"), make_repository(tmp_path / "o")
     misled = Git(repo.folder, {**os.environ, "GIT_DIR": str(other.folder / ".git"), "GIT_INDEX_FILE": "/nowhere"})
     taken = asyncio.run(snapshot.take(misled))
     assert git(repo.folder, "rev-parse", taken.ref).strip() == taken.commit
@@ -175,13 +175,13 @@ def test_whatever_happens_in_between_everything_comes_back(
     tmp_path: Path, first: list[tuple[str, bytes | None]], second: list[tuple[str, bytes | None]]
 ) -> None:
     shutil.rmtree(tmp_path / "r", ignore_errors=True)
-    repo = repository(tmp_path / "r")
+    repo = make_repository(tmp_path / "r")
     _apply(repo.folder, first)
-    before, staged = picture(repo.folder), index(repo.folder)
+    before, staged = read_tree(repo.folder), index(repo.folder)
     taken = asyncio.run(snapshot.take(repo))
     _apply(repo.folder, second)
     asyncio.run(snapshot.restore(repo, taken))
-    assert (picture(repo.folder), index(repo.folder)) == (before, staged)
+    assert (read_tree(repo.folder), index(repo.folder)) == (before, staged)
 
 
 def _apply(folder: Path, changes: list[tuple[str, bytes | None]]) -> None:
@@ -198,7 +198,7 @@ def _apply(folder: Path, changes: list[tuple[str, bytes | None]]) -> None:
 
 
 def test_a_change_in_the_second_of_the_last_commit_is_seen(tmp_path: Path) -> None:
-    repo = repository(tmp_path / "r")
+    repo = make_repository(tmp_path / "r")
     an_hour_ago = (1_700_000_000, 1_700_000_000)
     os.utime(repo.folder / "a.txt", an_hour_ago)
     git(repo.folder, "update-index", "--refresh")
@@ -210,7 +210,7 @@ def test_a_change_in_the_second_of_the_last_commit_is_seen(tmp_path: Path) -> No
 
 
 def test_files_that_the_index_was_told_not_to_look_at_are_looked_at(tmp_path: Path) -> None:
-    repo = repository(tmp_path / "r")
+    repo = make_repository(tmp_path / "r")
     git(repo.folder, "update-index", "--assume-unchanged", "a.txt")
     git(repo.folder, "update-index", "--skip-worktree", "sub/b.txt")
     write(repo.folder, {"a.txt": "hidden\n", "sub/b.txt": "hidden too\n"})
@@ -220,7 +220,7 @@ def test_files_that_the_index_was_told_not_to_look_at_are_looked_at(tmp_path: Pa
 
 
 def test_what_a_sparse_checkout_leaves_out_is_not_taken_for_deleted(tmp_path: Path) -> None:
-    repo = repository(tmp_path / "r")
+    repo = make_repository(tmp_path / "r")
     git(repo.folder, "sparse-checkout", "set", "--no-cone", "/a.txt", "/.gitignore")
     assert not (repo.folder / "sub/b.txt").exists()
     taken = asyncio.run(snapshot.take(repo))
@@ -228,7 +228,7 @@ def test_what_a_sparse_checkout_leaves_out_is_not_taken_for_deleted(tmp_path: Pa
 
 
 def test_a_repository_without_a_commit_inside_the_working_copy_is_passed_over(tmp_path: Path) -> None:
-    repo = repository(tmp_path / "r")
+    repo = make_repository(tmp_path / "r")
     write(repo.folder, {"new.txt": "new\n", "one (1)/x": "x", "two/x": "x"})
     git(repo.folder / "one (1)", "init", "-q")
     git(repo.folder / "two", "init", "-q")
@@ -246,7 +246,7 @@ def test_a_repository_without_a_commit_inside_the_working_copy_is_passed_over(tm
 
 
 def test_an_index_as_committed_makes_the_tree_of_a_commit(tmp_path: Path) -> None:
-    repo = repository(tmp_path / "r")
+    repo = make_repository(tmp_path / "r")
     git(repo.folder, "config", "filter.shout.clean", "tr a-z A-Z")
     write(repo.folder, {".gitattributes": "*.txt filter=shout\n", "a.txt": "changed\n"})
 
@@ -264,7 +264,7 @@ def test_an_index_as_committed_makes_the_tree_of_a_commit(tmp_path: Path) -> Non
 
 
 def test_what_a_killed_git_left_at_the_place_of_an_index_is_not_in_the_way(tmp_path: Path) -> None:
-    repo = repository(tmp_path / "r")
+    repo = make_repository(tmp_path / "r")
     write(tmp_path, {"own.index": "torn", "own.index.lock": "torn"})
 
     async def tree() -> str:
@@ -276,7 +276,7 @@ def test_what_a_killed_git_left_at_the_place_of_an_index_is_not_in_the_way(tmp_p
 
 
 def test_an_index_whose_tree_is_known_is_not_copied(tmp_path: Path) -> None:
-    repo = repository(tmp_path / "r")
+    repo = make_repository(tmp_path / "r")
     first = asyncio.run(snapshot.staged_tree(repo))
     calls: list[tuple[str, ...]] = []
 
@@ -292,7 +292,7 @@ def test_an_index_whose_tree_is_known_is_not_copied(tmp_path: Path) -> None:
 
 
 def test_an_index_that_a_killed_program_left_is_removed_and_that_of_a_living_one_stays(tmp_path: Path) -> None:
-    repo = repository(tmp_path / "r")
+    repo = make_repository(tmp_path / "r")
     gone = subprocess.Popen(["true"])
     gone.wait()
     names = [f"bridle-{gone.pid}-{'0' * 32}.index", f"bridle-{gone.pid}-{'0' * 32}.index.lock"]

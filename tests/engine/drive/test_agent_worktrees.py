@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.engine.fixtures.driven_runs import Drive, new_drive, refs, worktrees
+from tests.engine.fixtures.driven_runs import DrivenRun, new_driven_run, refs, worktrees
 from tests.run.fixtures.agent_runs import logs_of
 from tests.run.fixtures.fake_agent import Script
-from tests.workspace.fixtures.repositories import git, picture, write
+from tests.workspace.fixtures.repositories import git, read_tree, write
 
 TWO = """
     async def process(inputs, ctx):
@@ -22,11 +22,11 @@ TWO = """
 """
 
 
-def two(folder: Path, *prompts: str, script: Script | None = None, has_git: bool = True) -> Drive:
+def two(folder: Path, *prompts: str, script: Script | None = None, has_git: bool = True) -> DrivenRun:
     """A run of agents that are all asked for at once; each waits until all have started."""
     meet = f"$ touch {folder}/met-$$; until [ $(ls {folder} | grep -c met-) -ge {len(prompts)} ]; do sleep 0.02; done"
     inputs = [f"{meet}\n{prompt}" for prompt in prompts] if has_git else list(prompts)
-    return new_drive(folder, TWO, inputs=inputs, script=script, has_git=has_git)
+    return new_driven_run(folder, TWO, inputs=inputs, script=script, has_git=has_git)
 
 
 def test_two_agents_work_apart_and_both_their_changes_are_there(tmp_path: Path) -> None:
@@ -39,7 +39,7 @@ def test_two_agents_work_apart_and_both_their_changes_are_there(tmp_path: Path) 
     head, branches = git(driven.folder, "rev-parse", "HEAD"), git(driven.folder, "branch", "-a")
     assert driven.drive().status == "completed"
     assert driven.output() == ["done as told", "done as told"]
-    now = picture(driven.folder)
+    now = read_tree(driven.folder)
     assert {name: now[name][1] for name in ("new-1.txt", "new-2.txt", "a.txt", "seen.txt")} == {
         "new-1.txt": b"one\n",
         "new-2.txt": b"two\n",
@@ -90,7 +90,7 @@ def test_an_agents_own_commits_are_kept_on_a_branch(tmp_path: Path) -> None:
     commit = "git add -A && git -c user.name=a -c user.email=a@a commit -q -m 'my own'"
     driven = two(tmp_path, f"$ echo one > one; {commit}; echo more > more # first", "$ true # second")
     assert driven.drive().status == "completed"
-    assert {"one", "more"} <= set(picture(driven.folder))
+    assert {"one", "more"} <= set(read_tree(driven.folder))
     branch = driven.result("first")["metadata"]["workspace"]["branch"]
     assert "my own" in git(driven.folder, "log", "--format=%s", branch)
     assert git(driven.folder, "show", f"{branch}:more") == "more\n"
@@ -101,7 +101,7 @@ def test_what_a_failed_agent_changed_is_not_joined_and_not_lost(tmp_path: Path) 
     assert driven.drive().status == "completed"
     (name, data), other = driven.output()
     assert (name, other) == ("AgentFailed", "done as told")
-    assert "half.txt" not in picture(driven.folder)
+    assert "half.txt" not in read_tree(driven.folder)
     assert git(driven.folder, "show", f"{data['workspace']['branch']}:half.txt") == "half\n"
 
 
@@ -126,7 +126,7 @@ def test_where_no_copy_can_be_made_or_is_needed_agents_take_turns(tmp_path: Path
 def test_an_agent_in_the_repository_is_not_disturbed_by_a_join(tmp_path: Path) -> None:
     waits = f"until [ -e {tmp_path}/second ]; do sleep 0.02; done"
     # The first is alone when it begins and works in the repository; the second comes while it is at work.
-    driven = new_drive(
+    driven = new_driven_run(
         tmp_path,
         """
         async def process(inputs, ctx):

@@ -21,10 +21,10 @@ from bridle.engine.entries.effect_attempts import JOINING, STARTED
 from bridle.engine.iterate.compare import compare
 from bridle.journal.stores.file_reader import FileReader
 from bridle.journal.upkeep.audit import audit
-from tests.engine.fixtures.driven_runs import LIMIT_SECONDS, Drive, new_drive, refs, until, worktrees
+from tests.engine.fixtures.driven_runs import LIMIT_SECONDS, DrivenRun, new_driven_run, refs, wait_until, worktrees
 from tests.run.fixtures.fake_agent import all_dead
 from tests.sizes import SIZES
-from tests.workspace.fixtures.repositories import git, picture
+from tests.workspace.fixtures.repositories import git, read_tree
 
 Report = Callable[[str, object], None]
 
@@ -81,7 +81,7 @@ POINTS = {
 }
 
 
-def made(folder: Path, name: str) -> Drive:
+def made(folder: Path, name: str) -> DrivenRun:
     """A run whose effects leave a line in a file of witnesses each time that they are done."""
     witness = folder / "witness"
     if name == "one by one":
@@ -89,15 +89,15 @@ def made(folder: Path, name: str) -> Drive:
             "command": f"echo command >> {witness}; echo begun; echo ended",
             "prompt": f"$ echo agent >> {witness}\n$ echo by the agent > made.txt",
         }
-        return new_drive(folder, ONE_BY_ONE, inputs=inputs)
+        return new_driven_run(folder, ONE_BY_ONE, inputs=inputs)
     inputs = {
         "first": f"$ echo first >> {witness}; echo 1 > first.txt; seq 500 > long.txt; rm sub/b.txt",
         "second": f"$ echo second >> {witness}; echo 2 > second.txt; echo more >> a.txt",
     }
-    return new_drive(folder, TWO_AT_ONCE, inputs=inputs)
+    return new_driven_run(folder, TWO_AT_ONCE, inputs=inputs)
 
 
-def killed_at(driven: Drive, pattern: str) -> str:
+def killed_at(driven: DrivenRun, pattern: str) -> str:
     """Drive until a change that matches, and kill the driver before it; gives the line that it was killed at."""
     command = [sys.executable, "-m", "tests.engine.fixtures.drive_kill_points", str(driven.run)]
     pipe = subprocess.PIPE
@@ -115,15 +115,15 @@ def killed_at(driven: Drive, pattern: str) -> str:
     return line
 
 
-def facts(driven: Drive) -> Any:
+def facts(driven: DrivenRun) -> Any:
     """How the run ended, for the process and in the repository."""
     state = FileReader(driven.run).state()
     steps = sorted((effect.label, effect.status) for effect in state.effects.values())
-    files = {name: value for name, value in picture(driven.folder).items() if not name.startswith((".a5c", ".ralph"))}
+    files = {name: value for name, value in read_tree(driven.folder).items() if not name.startswith((".a5c", ".ralph"))}
     return [driven.output(), steps, files, git(driven.folder, "rev-parse", "HEAD") != ""]
 
 
-def check_order(driven: Drive) -> None:
+def check_order(driven: DrivenRun) -> None:
     """Nothing is left behind, everything is in order, and nothing was done without a note."""
     assert worktrees(driven.folder) == []
     assert [ref for ref in refs(driven.folder) if not ref.startswith("refs/heads/bridle/kept/")] == []
@@ -174,7 +174,7 @@ def test_a_command_that_may_not_be_repeated_becomes_a_question_when_it_was_under
     pattern: str, asks: bool, tmp_path: Path
 ) -> None:
     witness = tmp_path / "witness"
-    driven = new_drive(
+    driven = new_driven_run(
         tmp_path,
         "async def process(inputs, ctx): return (await ctx.task(shell, {'command': inputs}, label='it'))['stdout']",
         inputs=f"echo it >> {witness}; echo said",
@@ -205,7 +205,7 @@ def test_a_join_that_was_cut_off_in_the_midst_of_a_file_is_finished(tmp_path: Pa
         else:
             path.write_text(git(driven.folder, "show", f"{joining.data['tree']}:{name}")[:1])
     assert driven.drive().status == "completed"
-    now = picture(driven.folder)
+    now = read_tree(driven.folder)
     assert (now["first.txt"][1], now["second.txt"][1], now["a.txt"][1]) == (b"1\n", b"2\n", b"one\nmore\n")
     assert now["long.txt"][1].endswith(b"500\n")
     assert "sub/b.txt" not in now
@@ -216,7 +216,7 @@ def test_a_join_that_was_cut_off_in_the_midst_of_a_file_is_finished(tmp_path: Pa
 
 def test_what_a_killed_driver_had_started_is_ended_before_the_next_one_begins(tmp_path: Path) -> None:
     busy = f"trap '' TERM; echo $$ >> {tmp_path}/pids; while :; do sleep 0.05; done"
-    driven = new_drive(
+    driven = new_driven_run(
         tmp_path,
         "async def process(inputs, ctx): return await ctx.task(again, {'command': inputs}, label='it')",
         inputs=f"[ -e {tmp_path}/enough ] || {{ {busy}; }}",
@@ -226,7 +226,7 @@ def test_what_a_killed_driver_had_started_is_ended_before_the_next_one_begins(tm
         with driven.start("drive", "r1") as started:
             before = len(pids)
             while len(pids) == before:
-                until((tmp_path / "pids").exists)
+                wait_until((tmp_path / "pids").exists)
                 pids = [int(pid) for pid in (tmp_path / "pids").read_text().split()]
             assert len(pids) == 1 or all_dead(pids[:-1]), "the one before is gone"
             started.kill()
@@ -237,7 +237,7 @@ def test_what_a_killed_driver_had_started_is_ended_before_the_next_one_begins(tm
 
 
 def test_a_working_copy_of_a_dead_attempt_is_cleared_and_its_changes_are_kept(tmp_path: Path) -> None:
-    driven = new_drive(
+    driven = new_driven_run(
         tmp_path,
         TWO_AT_ONCE,
         inputs={
@@ -246,7 +246,7 @@ def test_a_working_copy_of_a_dead_attempt_is_cleared_and_its_changes_are_kept(tm
         },
     )
     with driven.start("drive", "r1") as started:
-        until(lambda: (tmp_path / "begun").exists())
+        wait_until(lambda: (tmp_path / "begun").exists())
         started.kill()
     (tmp_path / "enough").touch()
     assert driven.drive().status == "completed"
@@ -292,7 +292,7 @@ def test_killed_at_any_moment_again_and_again_the_run_ends_as_if_nothing_had_hap
     while kills < SIZES.random_kills:
         runs += 1
         folder = tmp_path / str(runs)
-        driven = new_drive(
+        driven = new_driven_run(
             folder, MANY, inputs={"rounds": SIZES.rounds_between_kills, "witness": str(folder / "witness")}
         )
         while kills < SIZES.random_kills and killed_while_busy(driven, chance):
@@ -306,7 +306,7 @@ def test_killed_at_any_moment_again_and_again_the_run_ends_as_if_nothing_had_hap
     record_property("count", f"drive: {kills} random kills in {runs} runs")
 
 
-def killed_while_busy(driven: Drive, chance: Random) -> bool:
+def killed_while_busy(driven: DrivenRun, chance: Random) -> bool:
     """Kill a driver at some moment of its work; False where it was done before."""
     command = [sys.executable, "-c", BUSY, str(driven.run)]
     with subprocess.Popen(command, env=driven.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:

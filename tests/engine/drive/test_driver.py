@@ -22,15 +22,15 @@ from bridle.ground.lock import FileLock
 from bridle.journal.format.entries import OK, Posted
 from bridle.journal.stores.file_reader import FileReader
 from bridle.journal.stores.file_store import FileStore
-from tests.engine.fixtures.driven_runs import LIMIT_SECONDS, Drive, new_drive, until
+from tests.engine.fixtures.driven_runs import LIMIT_SECONDS, DrivenRun, new_driven_run, wait_until
 from tests.fixtures.bridle_program import BRIDLE
 from tests.run.fixtures.agent_runs import logs_of
-from tests.run.fixtures.fake_agent import Script, all_dead, happy, init, result, says
+from tests.run.fixtures.fake_agent import Script, all_dead, init, result, says, successful_turn
 
 
 def test_commands_agents_and_pauses_are_performed_and_the_run_completes(tmp_path: Path) -> None:
     soon = datetime.now(UTC) + timedelta(seconds=1)
-    driven = new_drive(
+    driven = new_driven_run(
         tmp_path,
         """
         async def process(inputs, ctx):
@@ -57,7 +57,9 @@ def test_commands_agents_and_pauses_are_performed_and_the_run_completes(tmp_path
 
 
 def test_driving_a_completed_run_does_nothing_and_says_the_same(tmp_path: Path) -> None:
-    driven = new_drive(tmp_path, "async def process(inputs, ctx): return (await ctx.task(shell, {'command': 'true'}))")
+    driven = new_driven_run(
+        tmp_path, "async def process(inputs, ctx): return (await ctx.task(shell, {'command': 'true'}))"
+    )
     first, before = driven.drive(), driven.types()
     second = driven.drive()
     assert (second.status, second.performed, second.iteration.output) == ("completed", 0, first.iteration.output)
@@ -65,7 +67,7 @@ def test_driving_a_completed_run_does_nothing_and_says_the_same(tmp_path: Path) 
 
 
 def test_what_commands_print_is_kept_whole_in_private_files(tmp_path: Path) -> None:
-    driven = new_drive(
+    driven = new_driven_run(
         tmp_path,
         """
         async def process(inputs, ctx):
@@ -84,7 +86,7 @@ def test_what_commands_print_is_kept_whole_in_private_files(tmp_path: Path) -> N
 
 
 def test_python_and_node_give_the_document_that_they_print(tmp_path: Path) -> None:
-    driven = new_drive(
+    driven = new_driven_run(
         tmp_path,
         """
         async def process(inputs, ctx):
@@ -112,7 +114,7 @@ def test_python_and_node_give_the_document_that_they_print(tmp_path: Path) -> No
 
 
 def test_a_command_that_takes_too_long_is_ended_and_told_as_such(tmp_path: Path) -> None:
-    driven = new_drive(
+    driven = new_driven_run(
         tmp_path,
         """
         async def process(inputs, ctx):
@@ -142,7 +144,7 @@ def test_a_command_that_takes_too_long_is_ended_and_told_as_such(tmp_path: Path)
 def test_a_task_that_cannot_be_done_is_an_error_that_its_process_can_catch(
     tmp_path: Path, definition: dict[str, object], words: str
 ) -> None:
-    driven = new_drive(
+    driven = new_driven_run(
         tmp_path,
         """
         async def process(inputs, ctx):
@@ -158,7 +160,7 @@ def test_a_task_that_cannot_be_done_is_an_error_that_its_process_can_catch(
 
 
 def test_an_agents_value_is_its_structured_answer_where_there_is_a_schema(tmp_path: Path) -> None:
-    driven = new_drive(
+    driven = new_driven_run(
         tmp_path,
         """
         async def process(inputs, ctx):
@@ -180,7 +182,7 @@ def test_an_agents_value_is_its_structured_answer_where_there_is_a_schema(tmp_pa
 
 
 def test_a_task_may_say_which_agent_and_which_model(tmp_path: Path) -> None:
-    driven = new_drive(
+    driven = new_driven_run(
         tmp_path,
         """
         async def process(inputs, ctx):
@@ -195,7 +197,7 @@ def test_a_task_may_say_which_agent_and_which_model(tmp_path: Path) -> None:
 
 
 def test_an_agent_that_fails_is_an_error_with_its_category(tmp_path: Path) -> None:
-    driven = new_drive(
+    driven = new_driven_run(
         tmp_path,
         """
         async def process(inputs, ctx):
@@ -211,7 +213,7 @@ def test_an_agent_that_fails_is_an_error_with_its_category(tmp_path: Path) -> No
 
 
 def test_a_skill_is_an_agent_that_is_told_to_use_it(tmp_path: Path) -> None:
-    driven = new_drive(
+    driven = new_driven_run(
         tmp_path,
         """
         async def process(inputs, ctx):
@@ -224,7 +226,7 @@ def test_a_skill_is_an_agent_that_is_told_to_use_it(tmp_path: Path) -> None:
 
 
 def test_a_missing_agent_ends_the_driver_and_leaves_the_effect_waiting(tmp_path: Path) -> None:
-    driven = new_drive(tmp_path, "async def process(inputs, ctx): return await ctx.task(agent, {'prompt': 'x'})")
+    driven = new_driven_run(tmp_path, "async def process(inputs, ctx): return await ctx.task(agent, {'prompt': 'x'})")
     driven.variables["BRIDLE_CLAUDE"] = str(tmp_path / "gone")
     done = driven.drive()
     assert done.status == "unusable"
@@ -238,10 +240,10 @@ def test_a_missing_agent_ends_the_driver_and_leaves_the_effect_waiting(tmp_path:
 def test_a_limit_ends_the_driver_and_leaves_the_effect_waiting(tmp_path: Path, why: str) -> None:
     words = "Claude usage limit reached"
     limited = Script().out(init(), result(words, subtype="error_during_execution", is_error=True)).exit(1)
-    driven = new_drive(
+    driven = new_driven_run(
         tmp_path,
         "async def process(inputs, ctx): return await ctx.task(agent, {'prompt': 'x'})",
-        script=limited if why == "usage" else happy(),
+        script=limited if why == "usage" else successful_turn(),
     )
     budget = driven.folder / ".ralph/state/budget.json"
     if why == "budget":
@@ -253,12 +255,12 @@ def test_a_limit_ends_the_driver_and_leaves_the_effect_waiting(tmp_path: Path, w
     assert (words if why == "usage" else "budget is spent") in done.error.message
     assert driven.types()[-1] == "STARTED"
     budget.unlink(missing_ok=True)
-    happy().install(tmp_path / "bin")
+    successful_turn().install(tmp_path / "bin")
     assert driven.drive().status == "completed"
 
 
 def test_kinds_that_nobody_here_knows_are_left_visible(tmp_path: Path) -> None:
-    driven = new_drive(
+    driven = new_driven_run(
         tmp_path,
         """
         async def process(inputs, ctx):
@@ -288,7 +290,7 @@ def test_a_performer_can_be_given_for_any_kind(tmp_path: Path) -> None:
         async def clear(self, job: Job) -> None:
             (job.folder() / "cleared").touch()
 
-    driven = new_drive(
+    driven = new_driven_run(
         tmp_path,
         "async def process(inputs, ctx): return await ctx.task(free, {'kind': 'telegram', 'words': 'stop'}, label='t')",
     )
@@ -300,7 +302,7 @@ def test_a_performer_can_be_given_for_any_kind(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("policy", "approved"), [("approve", True), ("reject", False)])
 def test_a_policy_answers_breakpoints_and_the_journal_says_so(tmp_path: Path, policy: str, approved: bool) -> None:
-    driven = new_drive(
+    driven = new_driven_run(
         tmp_path,
         """
         async def process(inputs, ctx):
@@ -314,7 +316,7 @@ def test_a_policy_answers_breakpoints_and_the_journal_says_so(tmp_path: Path, po
 
 
 def test_without_a_policy_a_breakpoint_waits_for_a_person(tmp_path: Path) -> None:
-    driven = new_drive(
+    driven = new_driven_run(
         tmp_path,
         """
         async def process(inputs, ctx):
@@ -329,11 +331,11 @@ def test_without_a_policy_a_breakpoint_waits_for_a_person(tmp_path: Path) -> Non
 
 
 def test_a_driver_that_waits_goes_on_when_somebody_answers(tmp_path: Path) -> None:
-    driven = new_drive(
+    driven = new_driven_run(
         tmp_path, "async def process(inputs, ctx): return (await ctx.breakpoint({'question': 'Ship?'}))['response']"
     )
     with driven.start("drive", "r1", "--wait") as started:
-        until(lambda: FileReader(driven.run).position().pending)
+        wait_until(lambda: FileReader(driven.run).position().pending)
         (effect_id,) = FileReader(driven.run).position().pending
         assert driven.bridle("answer", effect_id, "yes", "r1").returncode == 0
         assert started.wait(LIMIT_SECONDS) == 0
@@ -341,14 +343,16 @@ def test_a_driver_that_waits_goes_on_when_somebody_answers(tmp_path: Path) -> No
 
 
 def test_a_driver_that_waits_ends_at_its_limit(tmp_path: Path) -> None:
-    driven = new_drive(tmp_path, "async def process(inputs, ctx): return await ctx.breakpoint({'question': 'Ship?'})")
+    driven = new_driven_run(
+        tmp_path, "async def process(inputs, ctx): return await ctx.breakpoint({'question': 'Ship?'})"
+    )
     done = driven.drive(waits=True, limit_seconds=0.5)
     assert done.status == "limit"
     assert [question.text for question in done.questions] == ["Ship?"]
 
 
 def test_a_hook_may_answer_the_breakpoint_it_is_told_of(tmp_path: Path) -> None:
-    driven = new_drive(
+    driven = new_driven_run(
         tmp_path, "async def process(inputs, ctx): return (await ctx.breakpoint({'question': 'Ship?'}))['by']"
     )
     hook = Path(os.environ["XDG_CONFIG_HOME"]) / "babysitter/hooks/on-breakpoint/a.sh"
@@ -362,7 +366,7 @@ def test_a_hook_may_answer_the_breakpoint_it_is_told_of(tmp_path: Path) -> None:
 
 def test_a_hook_gets_the_payload_of_a_breakpoint_that_is_a_task(tmp_path: Path) -> None:
     task = "{'kind': 'breakpoint', 'breakpoint': {'payload': {'question': 'Ship?'}}}"
-    driven = new_drive(tmp_path, f"async def process(inputs, ctx): return await ctx.task(free, {task})")
+    driven = new_driven_run(tmp_path, f"async def process(inputs, ctx): return await ctx.task(free, {task})")
     hook = Path(os.environ["XDG_CONFIG_HOME"]) / "babysitter/hooks/on-breakpoint/a.sh"
     hook.parent.mkdir(parents=True)
     hook.write_text(f"cat > {tmp_path}/payload\n")
@@ -371,7 +375,7 @@ def test_a_hook_gets_the_payload_of_a_breakpoint_that_is_a_task(tmp_path: Path) 
 
 
 def test_hooks_are_told_of_each_beginning_and_each_end(tmp_path: Path) -> None:
-    driven = new_drive(
+    driven = new_driven_run(
         tmp_path, "async def process(inputs, ctx): return await ctx.task(shell, {'command': 'true'}, label='it')"
     )
     for hook_type in ("on-task-start", "on-task-complete"):
@@ -396,7 +400,7 @@ def test_secrets_stay_out_of_everything_but_the_raw_output(tmp_path: Path) -> No
     prints = (
         f"print('x' * {SHOWN_CHARACTERS - 5} + token + 'y' * 90_000 + token + 'z' * {SHOWN_CHARACTERS - 5}, end='')"
     )
-    driven = new_drive(
+    driven = new_driven_run(
         tmp_path,
         """
         async def process(inputs, ctx):
@@ -421,7 +425,7 @@ def test_secrets_stay_out_of_everything_but_the_raw_output(tmp_path: Path) -> No
 
 
 def test_no_more_effects_at_once_than_were_allowed(tmp_path: Path) -> None:
-    driven = new_drive(
+    driven = new_driven_run(
         tmp_path,
         """
         async def process(inputs, ctx):
@@ -453,7 +457,7 @@ def test_an_effect_is_noted_once_before_it_is_begun_and_not_while_it_waits_for_i
         async def clear(self, job: Job) -> None:
             pass
 
-    driven = new_drive(
+    driven = new_driven_run(
         tmp_path,
         """
         async def process(inputs, ctx):
@@ -473,7 +477,7 @@ def test_an_effect_is_noted_once_before_it_is_begun_and_not_while_it_waits_for_i
 
 
 def test_an_effect_that_nobody_waits_for_any_more_is_ended(tmp_path: Path) -> None:
-    driven = new_drive(
+    driven = new_driven_run(
         tmp_path,
         """
         async def process(inputs, ctx):
@@ -491,13 +495,13 @@ def test_an_effect_that_nobody_waits_for_any_more_is_ended(tmp_path: Path) -> No
 
 
 def test_a_result_that_somebody_else_posts_stands_and_our_agent_is_ended(tmp_path: Path) -> None:
-    driven = new_drive(
+    driven = new_driven_run(
         tmp_path,
         "async def process(inputs, ctx): return await ctx.task(agent, {'prompt': 'x'}, label='it')",
         script=Script().out(init()).sleep(),
     )
     with driven.start("drive", "r1") as started:
-        until(lambda: driven.agent.starts)
+        wait_until(lambda: driven.agent.starts)
         posted = driven.bridle("task:post", "r1", driven.effect("it"), "--status", "ok", "--value-inline", '"theirs"')
         assert posted.returncode == 0
         assert started.wait(LIMIT_SECONDS) == 0
@@ -506,20 +510,20 @@ def test_a_result_that_somebody_else_posts_stands_and_our_agent_is_ended(tmp_pat
 
 
 def test_a_run_that_is_halted_from_outside_stops_what_is_under_way(tmp_path: Path) -> None:
-    driven = new_drive(
+    driven = new_driven_run(
         tmp_path,
         "async def process(inputs, ctx): return await ctx.task(agent, {'prompt': 'x'}, label='it')",
         script=Script().out(init()).sleep(),
     )
     with driven.start("drive", "r1") as started:
-        until(lambda: driven.agent.starts)
+        wait_until(lambda: driven.agent.starts)
         assert driven.bridle("run:halt", "r1", "--reason", "enough").returncode == 0
         assert started.wait(LIMIT_SECONDS) == 1
     assert all_dead([start["pid"] for start in driven.agent.starts])
 
 
 def test_a_second_driver_is_refused_and_told_who_the_first_is(tmp_path: Path) -> None:
-    driven = new_drive(tmp_path, "async def process(inputs, ctx): return 1")
+    driven = new_driven_run(tmp_path, "async def process(inputs, ctx): return 1")
     first = FileLock.hold(driven.run / "bridle-drive.lock", holder="bridle drive")
     with first, pytest.raises(LockHeld, match=f"another driver runs r1.*process {os.getpid()}"):
         driven.drive()
@@ -527,7 +531,7 @@ def test_a_second_driver_is_refused_and_told_who_the_first_is(tmp_path: Path) ->
 
 
 def test_a_folder_that_is_no_run_is_refused_and_nothing_is_made_in_it(tmp_path: Path) -> None:
-    driven = new_drive(tmp_path, "async def process(inputs, ctx): return 1")
+    driven = new_driven_run(tmp_path, "async def process(inputs, ctx): return 1")
     driven.run = tmp_path / "repository/.a5c/runs/none"
     with pytest.raises(RunNotFound):
         driven.drive()
@@ -535,7 +539,7 @@ def test_a_folder_that_is_no_run_is_refused_and_nothing_is_made_in_it(tmp_path: 
 
 
 def test_a_process_that_is_changed_under_way_stops_the_driver_after_what_it_had_begun(tmp_path: Path) -> None:
-    driven = new_drive(
+    driven = new_driven_run(
         tmp_path,
         """
         async def process(inputs, ctx):
@@ -557,7 +561,7 @@ def test_a_process_that_is_changed_under_way_stops_the_driver_after_what_it_had_
     assert driven.result("slow")["value"]["stdout"] == "slow\n"
 
 
-def begun(driven: Drive, label: str) -> None:
+def begun(driven: DrivenRun, label: str) -> None:
     """What a driver that was killed in the midst of an effect leaves in the journal."""
     with FileStore(driven.run).write("the test") as writer:
         writer.append(effect_attempts.STARTED, {"effectId": driven.effect(label), "attempt": 1, "kind": "shell"})
@@ -568,12 +572,12 @@ ONE_COMMAND = (
 )
 
 
-def iterated(driven: Drive) -> None:
+def iterated(driven: DrivenRun) -> None:
     assert driven.bridle("run:iterate", "r1").returncode == 0
 
 
 def test_a_command_that_was_under_way_becomes_a_question_and_is_done_again_on_a_word(tmp_path: Path) -> None:
-    driven = new_drive(tmp_path, ONE_COMMAND % "shell")
+    driven = new_driven_run(tmp_path, ONE_COMMAND % "shell")
     iterated(driven)
     begun(driven, "it")
     done = driven.drive()
@@ -592,7 +596,7 @@ def test_a_command_that_was_under_way_becomes_a_question_and_is_done_again_on_a_
 
 
 def test_a_question_about_a_command_can_be_settled_by_posting_its_result(tmp_path: Path) -> None:
-    driven = new_drive(tmp_path, ONE_COMMAND % "shell")
+    driven = new_driven_run(tmp_path, ONE_COMMAND % "shell")
     iterated(driven)
     begun(driven, "it")
     driven.drive()
@@ -604,7 +608,7 @@ def test_a_question_about_a_command_can_be_settled_by_posting_its_result(tmp_pat
 
 
 def test_a_command_that_says_it_may_be_repeated_is(tmp_path: Path) -> None:
-    driven = new_drive(tmp_path, ONE_COMMAND % "again")
+    driven = new_driven_run(tmp_path, ONE_COMMAND % "again")
     iterated(driven)
     begun(driven, "it")
     assert driven.drive().status == "completed"
@@ -612,7 +616,7 @@ def test_a_command_that_says_it_may_be_repeated_is(tmp_path: Path) -> None:
 
 
 def test_an_agent_that_was_under_way_starts_afresh(tmp_path: Path) -> None:
-    driven = new_drive(
+    driven = new_driven_run(
         tmp_path, "async def process(inputs, ctx): return await ctx.task(agent, {'prompt': 'x'}, label='it')"
     )
     iterated(driven)
@@ -622,7 +626,7 @@ def test_an_agent_that_was_under_way_starts_afresh(tmp_path: Path) -> None:
 
 
 def test_a_disk_that_refuses_ends_the_driver_and_the_effect_is_no_failure(tmp_path: Path) -> None:
-    driven = new_drive(tmp_path, ONE_COMMAND % "again")
+    driven = new_driven_run(tmp_path, ONE_COMMAND % "again")
     iterated(driven)
     blocked = driven.run / "tasks" / driven.effect("it") / "stdout.log"
     blocked.mkdir()
@@ -633,7 +637,7 @@ def test_a_disk_that_refuses_ends_the_driver_and_the_effect_is_no_failure(tmp_pa
 
 
 def test_wrong_options_are_refused(tmp_path: Path) -> None:
-    driven = new_drive(tmp_path, "async def process(inputs, ctx): return 1")
+    driven = new_driven_run(tmp_path, "async def process(inputs, ctx): return 1")
     with pytest.raises(UsageError, match="breakpoints must be"):
         driven.drive(breakpoints="maybe")
     with pytest.raises(UsageError, match="concurrency must be"):
@@ -648,7 +652,7 @@ def test_the_first_worked_process_of_the_docs_is_driven_to_its_end(tmp_path: Pat
     script = Script()
     for number, part in enumerate((planned, done, reviewed[0], done, reviewed[1]), 1):
         script.on_start(number, part)
-    driven = new_drive(tmp_path, "", script=script, inputs={"goal": "a goal"})
+    driven = new_driven_run(tmp_path, "", script=script, inputs={"goal": "a goal"})
     page = (Path(__file__).parents[3] / "docs/processes.md").read_text("utf-8")
     source = re.search(r"```python\n(# gate\.py\n.*?)```", page, re.DOTALL)
     assert source is not None
@@ -659,7 +663,7 @@ def test_the_first_worked_process_of_the_docs_is_driven_to_its_end(tmp_path: Pat
 
 
 def test_a_process_that_reports_its_state_is_not_replayed_for_it(tmp_path: Path) -> None:
-    driven = new_drive(
+    driven = new_driven_run(
         tmp_path,
         """
         async def process(inputs, ctx):
@@ -699,7 +703,7 @@ def test_a_state_is_not_returned_once_the_process_has_results_that_it_has_not_re
         if len(states) == 2:
             Line.was_iterated.set()
 
-    driven = new_drive(
+    driven = new_driven_run(
         tmp_path,
         """
         async def process(inputs, ctx):

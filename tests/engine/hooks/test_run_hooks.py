@@ -31,7 +31,7 @@ from bridle.engine.hooks.run_hooks import VARIABLE_LIMIT_BYTES, HookResults, Hoo
 from bridle.engine.hooks.trust import is_trusted, trust
 from bridle.errors import DiskError, UsageError
 from bridle.ground.home import bridle_home
-from tests.engine.fixtures.iterated_runs import Bench
+from tests.engine.fixtures.iterated_runs import IteratedRun
 
 # A hook that is to be ended by its limit would take this long.
 FOR_EVER_SECONDS = 1000
@@ -265,11 +265,11 @@ async def process(inputs, ctx):
 """
 
 
-def listening(folder: Path, *types: str) -> Bench:
+def listening(folder: Path, *types: str) -> IteratedRun:
     for hook_type in types:
         put(repository_hooks(folder), hook_type, "a.sh")
     trust(folder, home())
-    return Bench(folder, GATE)
+    return IteratedRun(folder, GATE)
 
 
 def test_on_run_start_is_told_by_run_create(tmp_path: Path, witness: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -379,7 +379,7 @@ def test_whoever_performs_an_effect_can_tell_of_it(tmp_path: Path, witness: Path
 
 def test_hooks_of_an_untrusted_repository_are_remarked_on(tmp_path: Path, witness: Path) -> None:
     put(repository_hooks(tmp_path), ON_ITERATION_START, "a.sh")
-    bench = Bench(tmp_path, GATE)
+    bench = IteratedRun(tmp_path, GATE)
     found = bench.iterate()
     (warning,) = found.warnings
     assert warning.startswith(f"the hooks in {tmp_path}/.a5c/hooks did not run")
@@ -392,7 +392,7 @@ def test_failing_hooks_change_nothing_about_the_run(tmp_path: Path, witness: Pat
     for hook_type in (ON_ITERATION_START, ON_ITERATION_END, ON_STEP_DISPATCH, ON_BREAKPOINT, ON_RUN_COMPLETE):
         put(repository_hooks(tmp_path), hook_type, "a.sh", "#!/bin/sh\nexit 1\n")
     trust(tmp_path, home())
-    bench = Bench(tmp_path, GATE)
+    bench = IteratedRun(tmp_path, GATE)
     bench.iterate()
     bench.post("1", "built")
     bench.iterate()
@@ -425,7 +425,7 @@ def runs_of(witness: Path) -> int:
 
 def test_a_hook_of_the_process_runs_once_however_often_it_is_replayed(tmp_path: Path, witness: Path) -> None:
     put(user_hooks(), "custom", "a.sh", COUNTER)
-    bench = Bench(tmp_path, ASKS)
+    bench = IteratedRun(tmp_path, ASKS)
     for _ in range(3):
         bench.iterate()
     assert runs_of(witness) == 1
@@ -437,7 +437,7 @@ def test_a_hook_of_the_process_runs_once_however_often_it_is_replayed(tmp_path: 
 
 
 def test_a_hook_that_nobody_has_is_recorded_as_such(tmp_path: Path) -> None:
-    bench = Bench(tmp_path, "async def process(inputs, ctx):\n    return await ctx.hook('custom')\n")
+    bench = IteratedRun(tmp_path, "async def process(inputs, ctx):\n    return await ctx.hook('custom')\n")
     assert bench.iterate().output == {
         "hookType": "custom",
         "status": "no-hooks-configured",
@@ -448,7 +448,7 @@ def test_a_hook_that_nobody_has_is_recorded_as_such(tmp_path: Path) -> None:
 
 def test_another_hook_than_recorded_has_diverged(tmp_path: Path, witness: Path) -> None:
     put(user_hooks(), "custom", "a.sh", COUNTER)
-    bench = Bench(tmp_path, ASKS)
+    bench = IteratedRun(tmp_path, ASKS)
     bench.iterate()
     count = len(bench.entries())
     for wrong in (ASKS.replace('"n": 1', '"n": 7'), ASKS.replace('"custom", {"n": 1}', '"other", {"n": 1}')):
@@ -464,7 +464,7 @@ def test_a_hook_that_an_edit_moved_back_is_not_run_again(tmp_path: Path, witness
     """Its result is recorded before the new step that the process now waits for first."""
     put(user_hooks(), "custom", "a.sh", COUNTER)
     source = "async def process(inputs, ctx):\n    return (await ctx.hook('custom'))['output']['count']\n"
-    bench = Bench(tmp_path, source.replace("return", "await ctx.task(step, 1, key='last'); return"))
+    bench = IteratedRun(tmp_path, source.replace("return", "await ctx.task(step, 1, key='last'); return"))
     bench.iterate()
     bench.post("last")
     bench.write(
@@ -489,7 +489,7 @@ def test_a_hook_that_an_edit_moved_back_is_not_run_again(tmp_path: Path, witness
 
 @pytest.mark.parametrize("hook_type", ["../x", "", 7])
 def test_a_type_that_is_no_name_is_refused_where_the_process_asks(tmp_path: Path, hook_type: object) -> None:
-    bench = Bench(tmp_path, f"async def process(inputs, ctx):\n    await ctx.hook({hook_type!r})\n")
+    bench = IteratedRun(tmp_path, f"async def process(inputs, ctx):\n    await ctx.hook({hook_type!r})\n")
     found = bench.iterate()
     assert found.status == "failed"
     assert found.failure is not None
@@ -512,7 +512,7 @@ def test_results_that_come_in_while_a_hook_runs_are_delivered_before_its_own(tmp
             await asyncio.gather(first(ctx), second(ctx))
             return "both"
         """
-    bench = Bench(tmp_path, source)
+    bench = IteratedRun(tmp_path, source)
     post = f"bridle task:post {bench.run} $(ls {bench.run}/tasks) --status ok --value-inline 1"
     put(user_hooks(), "custom", "a.sh", f"#!/bin/bash\n{post}\n")
     os.environ["PATH"] = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
@@ -527,7 +527,7 @@ def test_results_that_come_in_while_a_hook_runs_are_delivered_before_its_own(tmp
 
 def test_a_hook_that_was_under_way_when_bridle_died_runs_again(tmp_path: Path, witness: Path) -> None:
     put(user_hooks(), "custom", "a.sh", COUNTER)
-    bench = Bench(tmp_path, ASKS)
+    bench = IteratedRun(tmp_path, ASKS)
     bench.iterate()
     for path in sorted((bench.run / "journal").iterdir())[2:]:
         path.unlink()  # as if it had died before the result was written

@@ -11,7 +11,7 @@ import pytest
 
 from bridle.engine.hooks.score_payload import score_payload
 from bridle.journal.format.entries import ERROR, OK, Posted
-from tests.engine.fixtures.driven_runs import LIMIT_SECONDS, new_drive
+from tests.engine.fixtures.driven_runs import LIMIT_SECONDS, new_driven_run
 from tests.fixtures.bridle_program import BRIDLE
 
 RESOLVED = {"effectId": "E1", "status": "ok", "resultRef": "tasks/E1/result.json"}
@@ -52,7 +52,7 @@ def heard(folder: Path) -> Path:
 
 
 def test_a_score_that_the_driver_gets_is_told(tmp_path: Path) -> None:
-    driven = new_drive(
+    driven = new_driven_run(
         tmp_path,
         """
         async def process(inputs, ctx):
@@ -67,7 +67,7 @@ def test_a_score_that_the_driver_gets_is_told(tmp_path: Path) -> None:
 
 
 def test_a_score_that_somebody_posts_is_told_and_another_result_is_not(tmp_path: Path) -> None:
-    driven = new_drive(
+    driven = new_driven_run(
         tmp_path,
         """
         async def process(inputs, ctx):

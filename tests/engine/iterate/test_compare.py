@@ -11,7 +11,7 @@ import pytest
 
 from bridle.engine.iterate.compare import Comparison, compare
 from bridle.journal.stores.file_store import FileStore
-from tests.engine.fixtures.iterated_runs import Bench
+from tests.engine.fixtures.iterated_runs import IteratedRun
 from tests.journal.fixtures.recorded_samples import contents
 
 CHAINS = """
@@ -30,9 +30,9 @@ async def process(inputs, ctx):
 RETURNS = "return [both, gate, told['status']]"
 
 
-def made(folder: Path, last: str = RETURNS, *, until: str = "end") -> Bench:
+def made(folder: Path, last: str = RETURNS, *, until: str = "end") -> IteratedRun:
     """A run of two chains, up to where it waits for `first`, `gate`, or to its end."""
-    bench = Bench(folder, CHAINS % last)
+    bench = IteratedRun(folder, CHAINS % last)
     bench.iterate()
     if until == "first":
         return bench
@@ -47,7 +47,7 @@ def made(folder: Path, last: str = RETURNS, *, until: str = "end") -> Bench:
     return bench
 
 
-def compared(bench: Bench) -> Comparison:
+def compared(bench: IteratedRun) -> Comparison:
     """Compare, and see that nothing at all was written."""
     before = contents(bench.run)
     found = compare(bench.run)
@@ -148,7 +148,7 @@ def test_a_long_run_is_compared_without_a_trace(tmp_path: Path) -> None:
 async def process(inputs, ctx):
     return [await ctx.task(step, {"n": n}) for n in range(60)]
 """
-    bench = Bench(tmp_path, source)
+    bench = IteratedRun(tmp_path, source)
     for number in range(1, 61):
         bench.iterate()
         bench.post(str(number), number)

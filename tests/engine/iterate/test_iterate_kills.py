@@ -15,7 +15,7 @@ import pytest
 
 from bridle.journal.stores.file_reader import FileReader
 from bridle.journal.stores.file_store import FileStore
-from tests.engine.fixtures.iterated_runs import Bench
+from tests.engine.fixtures.iterated_runs import IteratedRun
 from tests.fixtures.bridle_program import BRIDLE
 from tests.sizes import SIZES
 
@@ -82,10 +82,10 @@ def _hook(tmp_path: Path) -> None:
     os.environ["WITNESS"] = str(tmp_path / "witness")
 
 
-def run_before(folder: Path, name: str) -> Bench:
+def run_before(folder: Path, name: str) -> IteratedRun:
     """A run just before the iteration of that name."""
     folder.mkdir(parents=True, exist_ok=True)
-    bench = Bench(folder, PROCESS)
+    bench = IteratedRun(folder, PROCESS)
     if name != "that asks":
         bench.iterate()
         post(bench, ("2", "1", "3"))
@@ -95,7 +95,7 @@ def run_before(folder: Path, name: str) -> Bench:
     return bench
 
 
-def post(bench: Bench, steps: tuple[str, ...]) -> None:
+def post(bench: IteratedRun, steps: tuple[str, ...]) -> None:
     """Give steps their results, unless they have them."""
     for name in steps:
         effect = bench.effect({"1": "S000002", "2": "S000003", "3": "S000004"}.get(name, name))
@@ -103,7 +103,7 @@ def post(bench: Bench, steps: tuple[str, ...]) -> None:
             bench.post(effect.step_id, {"of": name})
 
 
-def finish(bench: Bench) -> None:
+def finish(bench: IteratedRun) -> None:
     """Do what is left to do, as somebody would who comes back to the run."""
     bench.store = FileStore(bench.run)
     bench.iterate()

@@ -13,7 +13,7 @@ import bridle
 from bridle.engine.process.define_task import DefinedTask, TaskContext, define_task
 from bridle.engine.process.task_templates import breakpoint_task, node_task, orchestrator_task, sleep_task
 from bridle.errors import BadTask
-from tests.engine.fixtures.iterated_runs import Bench
+from tests.engine.fixtures.iterated_runs import IteratedRun
 
 CONTEXT = TaskContext("E1", "demo:S000001:t", "t", "r1", "/runs/r1", "label", ("label",))
 
@@ -60,7 +60,7 @@ def test_a_task_without_an_id_or_a_function_is_refused_with_its_place(task_id: A
 
 
 def test_an_id_is_defined_once_in_a_process(tmp_path: Path) -> None:
-    bench = Bench(tmp_path, "again = define_task('step', lambda args, task: {})\n", in_memory=True)
+    bench = IteratedRun(tmp_path, "again = define_task('step', lambda args, task: {})\n", in_memory=True)
     with pytest.raises(Exception, match=r"'step' is defined twice: at .*process\.py:6 and at .*process\.py:9"):
         bench.iterate()
 
@@ -68,7 +68,7 @@ def test_an_id_is_defined_once_in_a_process(tmp_path: Path) -> None:
 def test_an_id_may_be_used_again_by_another_process(tmp_path: Path) -> None:
     for name in ("one", "two"):
         (tmp_path / name).mkdir()
-        bench = Bench(tmp_path / name, "async def process(inputs, ctx): ...\n", in_memory=True)
+        bench = IteratedRun(tmp_path / name, "async def process(inputs, ctx): ...\n", in_memory=True)
         assert bench.iterate().status == "completed"
 
 
@@ -85,7 +85,7 @@ def test_a_path_that_leaves_the_folder_of_the_task_is_refused(name: str) -> None
 
 
 def test_a_blob_is_kept_beside_the_task(tmp_path: Path) -> None:
-    bench = Bench(
+    bench = IteratedRun(
         tmp_path,
         """
         def define(args, task):

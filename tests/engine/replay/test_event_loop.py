@@ -14,7 +14,7 @@ import pytest
 
 from bridle.engine.replay.event_loop import Promise, ReplayLoop
 from bridle.errors import InternalError
-from tests.engine.fixtures.iterated_runs import Bench
+from tests.engine.fixtures.iterated_runs import IteratedRun
 
 # A hang is a failure; a cold start on a busy machine takes a few seconds.
 LIMIT_SECONDS = 60
@@ -23,7 +23,7 @@ LIMIT_SECONDS = 60
 def outcome_of(folder: Path, body: str) -> object:
     """What a process with this body returns; it asks for nothing."""
     lines = "\n".join(f"    {line}" for line in body.strip().splitlines())
-    bench = Bench(folder, f"async def process(inputs, ctx):\n{lines}\n", in_memory=True)
+    bench = IteratedRun(folder, f"async def process(inputs, ctx):\n{lines}\n", in_memory=True)
     found = bench.iterate()
     assert found.status == "completed", found.failure
     return found.output
@@ -74,7 +74,7 @@ async def process(inputs, ctx):
             error = error.__cause__ or error.__context__ or getattr(error, "reason", None)
         return str(error)
 """
-    bench = Bench(tmp_path, source, in_memory=True)
+    bench = IteratedRun(tmp_path, source, in_memory=True)
     found = bench.iterate()
     if found.actions:  # the task that the process gave up on
         bench.post("1")
@@ -202,7 +202,7 @@ def test_what_asyncio_offers_for_waiting_on_each_other_works(tmp_path: Path, nam
 
 
 def test_a_promise_can_be_given_to_whatever_takes_a_coroutine(tmp_path: Path) -> None:
-    bench = Bench(
+    bench = IteratedRun(
         tmp_path,
         """
         async def process(inputs, ctx):
@@ -231,7 +231,7 @@ def test_the_set_that_wait_returns_has_the_same_order_in_every_replay(tmp_path: 
         folder = tmp_path / name
         folder.mkdir()
         padding = [Promise(loop=ReplayLoop()) for _ in range(len(orders) * 1000 + 1)]  # other addresses in memory
-        bench = Bench(folder, source, in_memory=True)
+        bench = IteratedRun(folder, source, in_memory=True)
         bench.iterate()
         for number in range(1, 21):
             bench.post(str(number))
@@ -242,7 +242,7 @@ def test_the_set_that_wait_returns_has_the_same_order_in_every_replay(tmp_path: 
 
 def test_a_process_that_never_rests_is_stopped(tmp_path: Path) -> None:
     source = "async def process(inputs, ctx):\n    while True:\n        await asyncio.sleep(0)\n"
-    bench = Bench(tmp_path, source, in_memory=True)
+    bench = IteratedRun(tmp_path, source, in_memory=True)
     with pytest.raises(Exception, match="without waiting for a result"):
         bench.iterate()
     assert bench.types() == []
@@ -384,7 +384,7 @@ def test_nothing_of_a_suspended_process_runs_because_the_iteration_ended(
 ) -> None:
     witness = tmp_path / "witness"
     note = f"def note(word):\n    with open({str(witness)!r}, 'a') as file:\n        file.write(word)\n"
-    bench = Bench(tmp_path, note)
+    bench = IteratedRun(tmp_path, note)
     bench.process.write_text(bench.process.read_text() + textwrap.dedent(SUSPENDED[name]))
     ends = {
         "exit": "",
@@ -420,7 +420,7 @@ except KeyboardInterrupt:
 
 def test_what_was_suspended_runs_on_when_its_result_comes(tmp_path: Path) -> None:
     witness = tmp_path / "witness"
-    bench = Bench(
+    bench = IteratedRun(
         tmp_path,
         f"""
         async def process(inputs, ctx):

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from bridle.engine.iterate.iteration_report import Iteration
 from bridle.errors import ProcessDiverged
 from bridle.journal.stores.store import Store
-from tests.engine.fixtures.iterated_runs import Bench
+from tests.engine.fixtures.iterated_runs import IteratedRun
 
 CHAINS = """
 async def chain(ctx, name):
@@ -41,11 +41,11 @@ def asked(store: Store) -> list[tuple[str, str]]:
     return [(effect.step_id, json.dumps(store.task(effect.effect_id)["inputs"])) for effect in effects]
 
 
-def words(bench: Bench) -> list[object]:
+def words(bench: IteratedRun) -> list[object]:
     return [entry.data["message"] for entry in bench.entries() if entry.type == "PROCESS_LOG"]
 
 
-def post_next_of(bench: Bench, chain: str) -> None:
+def post_next_of(bench: IteratedRun, chain: str) -> None:
     """Give the effect of that chain that waits its result."""
     for effect in bench.store.state().pending:
         inputs: Any = bench.store.task(effect.effect_id)["inputs"]
@@ -57,7 +57,7 @@ def post_next_of(bench: Bench, chain: str) -> None:
 
 @pytest.mark.parametrize("order", ORDERS, ids="".join)
 def test_two_chains_replay_alike_whatever_order_their_results_came_in(tmp_path: Path, order: tuple[str, ...]) -> None:
-    bench = Bench(tmp_path, CHAINS, in_memory=True)
+    bench = IteratedRun(tmp_path, CHAINS, in_memory=True)
     bench.iterate()
     for chain in order:
         post_next_of(bench, chain)
@@ -77,7 +77,7 @@ def test_results_that_came_in_while_nobody_iterated_are_delivered_one_by_one(
     for name in ("each", "kept", "late"):
         folder = tmp_path / name
         folder.mkdir()
-        bench = Bench(folder, CHAINS, in_memory=True)
+        bench = IteratedRun(folder, CHAINS, in_memory=True)
         engine = bench.engine()
         engine.iterate()
         for place, chain in enumerate(order):
@@ -97,7 +97,7 @@ def test_results_that_came_in_while_nobody_iterated_are_delivered_one_by_one(
     assert journals[0][1] == journals[2][1]
 
 
-def _chain_of(bench: Bench, effect: Any) -> str:
+def _chain_of(bench: IteratedRun, effect: Any) -> str:
     inputs: Any = bench.store.task(effect.effect_id)["inputs"]
     return str(inputs["chain"])
 
@@ -133,7 +133,7 @@ def test_any_run_ends_the_same_when_it_is_replayed_from_its_journal(
     tmp_path_factory: pytest.TempPathFactory, moves: list[tuple[int, int, bool]]
 ) -> None:
     """Random results in random order, some of several at once: a replay from the start never diverges."""
-    bench = Bench(tmp_path_factory.mktemp("tree"), TREE, in_memory=True)
+    bench = IteratedRun(tmp_path_factory.mktemp("tree"), TREE, in_memory=True)
     engine = bench.engine()
     found = engine.iterate()
     for which, value, iterates in moves:
@@ -157,7 +157,7 @@ def _standing(found: Iteration) -> tuple[object, ...]:
 
 
 def test_a_process_that_rolls_dice_is_found_out(tmp_path: Path) -> None:
-    bench = Bench(
+    bench = IteratedRun(
         tmp_path,
         f"""
         async def process(inputs, ctx):
@@ -177,7 +177,7 @@ def test_a_process_that_rolls_dice_is_found_out(tmp_path: Path) -> None:
 
 def test_an_engine_that_is_kept_takes_in_what_others_did(tmp_path: Path) -> None:
     """Another program iterates and posts between two iterations of a driver."""
-    bench = Bench(tmp_path, CHAINS)
+    bench = IteratedRun(tmp_path, CHAINS)
     engine = bench.engine()
     engine.iterate()
     for chain in "abba":
@@ -191,7 +191,7 @@ def test_an_engine_that_is_kept_takes_in_what_others_did(tmp_path: Path) -> None
 
 
 def test_an_engine_that_is_kept_starts_anew_when_the_process_changes(tmp_path: Path) -> None:
-    bench = Bench(tmp_path, "async def process(inputs, ctx):\n    return await ctx.task(step, 1)\n")
+    bench = IteratedRun(tmp_path, "async def process(inputs, ctx):\n    return await ctx.task(step, 1)\n")
     engine = bench.engine()
     engine.iterate()
     bench.write("async def process(inputs, ctx):\n    return [await ctx.task(step, 1), 'changed']\n")
@@ -202,7 +202,7 @@ def test_an_engine_that_is_kept_starts_anew_when_the_process_changes(tmp_path: P
 
 def test_an_engine_that_is_kept_runs_nothing_twice(tmp_path: Path) -> None:
     witness = tmp_path / "witness"
-    bench = Bench(
+    bench = IteratedRun(
         tmp_path,
         f"""
         async def process(inputs, ctx):
@@ -222,7 +222,7 @@ def test_an_engine_that_is_kept_runs_nothing_twice(tmp_path: Path) -> None:
 
 def test_a_diverged_engine_goes_on_once_the_code_is_restored(tmp_path: Path) -> None:
     good = "async def process(inputs, ctx):\n    return await ctx.task(step, 1)\n"
-    bench = Bench(tmp_path, good)
+    bench = IteratedRun(tmp_path, good)
     engine = bench.engine()
     engine.iterate()
     bench.write(good.replace("step", "other"))
@@ -238,7 +238,7 @@ def test_a_diverged_engine_goes_on_once_the_code_is_restored(tmp_path: Path) -> 
 
 def test_a_module_beside_the_process_has_no_memory_of_the_last_iteration(tmp_path: Path) -> None:
     (tmp_path / "beside.py").write_text("seen = []\n")
-    bench = Bench(
+    bench = IteratedRun(
         tmp_path,
         """
         async def process(inputs, ctx):
@@ -258,7 +258,7 @@ def numbered() -> Iterator[str]:
 
 
 def test_steps_are_numbered_when_they_are_called_and_not_when_they_are_awaited(tmp_path: Path) -> None:
-    bench = Bench(
+    bench = IteratedRun(
         tmp_path,
         """
         async def process(inputs, ctx):
@@ -285,9 +285,9 @@ def test_processes_on_several_threads_do_not_see_each_other(tmp_path: Path) -> N
                     await ctx.task(step, {"word": beside.WORD, "number": number})
                 return beside.WORD
             """
-        benches.append(Bench(folder, source, in_memory=True))
+        benches.append(IteratedRun(folder, source, in_memory=True))
 
-    def work(bench: Bench) -> object:
+    def work(bench: IteratedRun) -> object:
         for number in range(1, 21):
             bench.iterate()
             bench.post(str(number))

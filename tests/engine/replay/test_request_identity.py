@@ -9,7 +9,7 @@ import pytest
 from bridle.engine.iterate.compare import compare
 from bridle.engine.iterate.iteration_report import WAITING
 from bridle.errors import ProcessDiverged
-from tests.engine.fixtures.iterated_runs import Bench
+from tests.engine.fixtures.iterated_runs import IteratedRun
 
 PROCESS = """
 def decisions(args):
@@ -24,9 +24,9 @@ async def process(inputs, ctx):
 """
 
 
-def waiting(folder: Path) -> Bench:
+def waiting(folder: Path) -> IteratedRun:
     """Make a run whose first request has its result."""
-    run = Bench(folder, PROCESS)
+    run = IteratedRun(folder, PROCESS)
     run.iterate()
     run.post("1", {"ok": True})
     run.iterate()

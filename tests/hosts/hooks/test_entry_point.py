@@ -15,7 +15,7 @@ from bridle.hosts.adapters import NO_HOST
 from bridle.hosts.hooks import entry_point, hook_log
 from bridle.hosts.hooks.hook_protocol import Answer, HookCall
 from tests.fixtures.bridle_program import BRIDLE
-from tests.hosts.fixtures.hook_project import HOOK, LIMIT_SECONDS, SOURCE, Project, contents, session_of, stops
+from tests.hosts.fixtures.hook_project import HOOK, LIMIT_SECONDS, SOURCE, Project, contents, session_of, stop_entries
 
 COMMAND = (str(BRIDLE), "hook:run")
 PROGRAMS = {"the plugin's way": HOOK, "the command": COMMAND}
@@ -90,7 +90,7 @@ def test_another_host_is_held_by_the_same_rules_but_its_transcript_is_not_read(p
     project.say("<promise>x</promise>")
     done = project.stop("--harness", "codex")
     assert done.document["decision"] == "block"
-    assert stops(project.runs / "r")[-1]["hasPromise"] is False
+    assert stop_entries(project.runs / "r")[-1]["hasPromise"] is False
 
 
 @pytest.mark.parametrize("stream", ["stdin", "stdout", "stderr"])

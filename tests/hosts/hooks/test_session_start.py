@@ -9,18 +9,20 @@ from pathlib import Path
 import pytest
 
 from bridle.hosts.sessions import session_file
-from tests.hosts.fixtures.hook_project import LIMIT_SECONDS, Done, Project, contents, session_of
+from tests.hosts.fixtures.hook_project import LIMIT_SECONDS, HookResult, Project, contents, session_of
 
 HOSTILE = ["a'b", 'a"b', "a$HOME", "a`id`", "a;id", "a b", "a\u00e9", "a&&b", "a#b", "a!b", "a*", "~a", "a(b)", "$(id)"]
 
 
-def begin(project: Project, session_id: object = "s", exports: Path | str | None = None, **fields: object) -> Done:
+def begin(
+    project: Project, session_id: object = "s", exports: Path | str | None = None, **fields: object
+) -> HookResult:
     environment = {"CLAUDE_ENV_FILE": str(exports)} if exports is not None else {}
     payload = project.payload(session_id, hook_event_name="SessionStart", source="startup") | fields
     return project.hook(payload, hook_type="session-start", environment=environment)
 
 
-def quiet(done: Done) -> None:
+def quiet(done: HookResult) -> None:
     assert (done.code, done.stdout, done.stderr) == (0, b"{}\n", "")
 
 

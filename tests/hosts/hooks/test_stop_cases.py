@@ -13,7 +13,7 @@ import pytest
 
 from bridle.hosts.sessions import session_file
 from bridle.journal.format import layout
-from tests.hosts.fixtures.hook_project import Project, entries, session_of, stops
+from tests.hosts.fixtures.hook_project import Project, entries, session_of, stop_entries
 from tests.journal.fixtures.recorded_samples import sample
 
 FOLDER = Path(__file__).parents[1] / "stop-hook-cases"
@@ -79,7 +79,7 @@ def check_entry(expected: dict[str, Any], run: Path, count: int) -> None:
     assert (last.seq, last.type) == (count + 1, expected["type"])
     assert list(last.data) == list(expected["data"]), "the same fields in the same order"
     without = {"timestamp": None}
-    assert stops(run)[-1] | without == expected["data"] | without
+    assert stop_entries(run)[-1] | without == expected["data"] | without
 
 
 def check_words(name: str, document: dict[str, Any], iteration: int, project: Project) -> None:

@@ -15,11 +15,11 @@ from bridle.journal.format import layout
 from tests.hosts.fixtures.hook_project import (
     PROMPT,
     Project,
+    append_entries,
     contents,
     entries,
-    extend,
     session_of,
-    stops,
+    stop_entries,
 )
 from tests.hosts.fixtures.stop_hook_cases import (
     AGENT,
@@ -30,10 +30,10 @@ from tests.hosts.fixtures.stop_hook_cases import (
     PROMISE,
     SAME,
     Case,
+    fill_in_folder,
     frontmatter,
-    here,
     last_entry,
-    prepared,
+    prepare_case,
     spoil,
     without_pack,
 )
@@ -47,19 +47,19 @@ def test_the_table_is_as_long_as_it_should_be() -> None:
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name.replace(" ", "-"))
 def test_a_stop_ends_as_the_table_says(case: Case, tmp_path: Path) -> None:
     project = Project(tmp_path)
-    path = prepared(case, project)
+    path = prepare_case(case, project)
     run = project.runs / "r"
     before = contents(tmp_path)
     payload = (
-        here(case.payload, tmp_path)
+        fill_in_folder(case.payload, tmp_path)
         if isinstance(case.payload, bytes)
-        else project.payload(**here(case.payload, tmp_path))
+        else project.payload(**fill_in_folder(case.payload, tmp_path))
     )
 
-    done = project.hook(payload, environment=here(case.environment, tmp_path))
+    done = project.hook(payload, environment=fill_in_folder(case.environment, tmp_path))
 
     assert done.code == 0
-    assert here(case.stderr, tmp_path) in done.stderr
+    assert fill_in_folder(case.stderr, tmp_path) in done.stderr
     assert bool(done.stderr) == bool(case.stderr), "a person is told of trouble, and of nothing else"
     assert ("decision" in done.document) == (case.reason == "continue_loop")
     after = contents(tmp_path)
@@ -67,7 +67,7 @@ def test_a_stop_ends_as_the_table_says(case: Case, tmp_path: Path) -> None:
     check_journal(case, run, before, after)
     check_words(case, done.document, run)
     if case.stderr:
-        assert here(case.stderr, tmp_path) in project.log.read_text(encoding="utf-8")
+        assert fill_in_folder(case.stderr, tmp_path) in project.log.read_text(encoding="utf-8")
 
 
 def check_session(case: Case, path: Path, before: dict[str, bytes], after: dict[str, bytes]) -> None:
@@ -93,7 +93,7 @@ def check_journal(case: Case, run: Path, before: dict[str, bytes], after: dict[s
         assert [name for name in before if name.startswith(".a5c/runs/") and before[name] != after.get(name)] == []
         return
     assert [name.rpartition("/")[0] for name in new] == [".a5c/runs/r/journal"]
-    entry = stops(run)[-1]
+    entry = stop_entries(run)[-1]
     assert entries(run)[-1].data == entry
     assert entry["sessionId"] == "s"
     assert entry["reason"] == case.reason
@@ -115,7 +115,7 @@ def check_words(case: Case, document: dict[str, Any], run: Path) -> None:
     assert str(run) in document["reason"]
     assert document["reason"].endswith(f"\n\n{PROMPT}")
     assert [words for words in case.words if words not in document["reason"]] == []
-    iteration, state = stops(run)[-1]["iteration"] + 1, stops(run)[-1]["runState"]
+    iteration, state = stop_entries(run)[-1]["iteration"] + 1, stop_entries(run)[-1]["runState"]
     assert document["reason"].startswith(f"Bridle iteration {iteration} | ")
     assert document["systemMessage"].startswith(f"Bridle iteration {iteration}/")
     assert document["systemMessage"].endswith(f" [{state}]")
@@ -133,7 +133,7 @@ def test_the_harness_of_the_run_stands_in_front_of_the_entry(tmp_path: Path) -> 
     run = project.run(AGENT, harness="claude-code")
     project.session()
     project.stop()
-    assert next(iter(stops(run)[-1].items())) == ("harness", "claude-code")
+    assert next(iter(stop_entries(run)[-1].items())) == ("harness", "claude-code")
 
 
 def test_a_body_that_is_no_text_is_kept_and_can_be_said(tmp_path: Path) -> None:
@@ -164,7 +164,7 @@ def test_after_a_session_was_let_go_the_stops_are_counted_anew(tmp_path: Path) -
     for _ in range(3):
         for _ in range(3):
             project.stop(environment=limit)
-        seen += [entry["reason"] for entry in stops(run)[-3:]]
+        seen += [entry["reason"] for entry in stop_entries(run)[-3:]]
         file = session_file.read(path)
         assert file is not None
         session_file.write(file.with_session(file.session.changed(active=True)))
@@ -176,7 +176,7 @@ def test_an_agent_that_makes_progress_is_never_let_go(tmp_path: Path) -> None:
     run = project.run()
     path = project.session()
     for number in range(6):
-        extend(run, f"ask:e{number}/agent" if number % 2 == 0 else f"ok:e{number - 1}")
+        append_entries(run, f"ask:e{number}/agent" if number % 2 == 0 else f"ok:e{number - 1}")
         assert "decision" in project.stop(environment={"BRIDLE_NO_PROGRESS_STOPS": "2"}).document
     assert session_of(path).iteration == 9
 
@@ -190,7 +190,7 @@ def test_where_nothing_can_be_written_the_session_may_end(tmp_path: Path) -> Non
     assert (done.code, done.document) == (0, {})
     assert "ulimit -f" in done.stderr
     assert path.read_bytes() == before
-    assert stops(run) == []
+    assert stop_entries(run) == []
 
 
 def test_an_entry_that_lies_ahead_of_the_clock_is_followed(tmp_path: Path) -> None:
@@ -240,7 +240,7 @@ def test_where_the_journal_takes_no_entry_the_session_stays_as_it_was(tmp_path: 
     assert done.document == {}
     assert "no id can follow" in done.stderr
     assert path.read_bytes() == before
-    assert stops(run) == []
+    assert stop_entries(run) == []
 
 
 def test_a_session_that_was_bound_without_knowing_the_plugin_is_held(tmp_path: Path) -> None:
@@ -252,7 +252,7 @@ def test_a_session_that_was_bound_without_knowing_the_plugin_is_held(tmp_path: P
     baseline = plugin / session_file.PLUGIN_STATE / "s.md"
     before = baseline.read_bytes()
     assert project.stop("--plugin-root", str(plugin)).document["decision"] == "block"
-    assert (session_of(bound).iteration, baseline.read_bytes(), len(stops(run))) == (4, before, 1)
+    assert (session_of(bound).iteration, baseline.read_bytes(), len(stop_entries(run))) == (4, before, 1)
 
 
 def test_stops_in_the_row_of_another_session_do_not_hide_the_proof(tmp_path: Path) -> None:
@@ -263,7 +263,7 @@ def test_stops_in_the_row_of_another_session_do_not_hide_the_proof(tmp_path: Pat
     for _ in range(3):
         project.hook(project.payload("other"))
     assert project.hook(project.payload(last_assistant_message=PROMISE)).document == {}
-    assert [entry["sessionId"] for entry in stops(run)] == ["other", "other", "other", "s"]
+    assert [entry["sessionId"] for entry in stop_entries(run)] == ["other", "other", "other", "s"]
     assert session_of(project.state / "other.md").active
 
 

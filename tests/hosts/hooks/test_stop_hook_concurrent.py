@@ -25,11 +25,11 @@ from tests.hosts.fixtures.hook_project import (
     LIMIT_SECONDS,
     PROOF,
     Project,
+    append_entries,
     entries,
-    extend,
-    feed,
     session_of,
-    stops,
+    stop_entries,
+    write_payload,
 )
 
 Report = Callable[[str, object], None]
@@ -90,18 +90,18 @@ def test_killed_at_every_named_point_the_session_is_held_by_the_next_hook(
         assert any(re.search(pattern, line) for line in points), f"the hook never came to the point where {name}"
         project, run, path = bound(tmp_path / str(number))
         killed_at(project, pattern)
-        counted, told = session_of(path).iteration - 3, len(stops(run))
+        counted, told = session_of(path).iteration - 3, len(stop_entries(run))
         assert (counted, told) in ((0, 0), (1, 0), (1, 1)), name
 
         done = project.stop()
 
         assert (done.document["decision"], done.stderr) == ("block", ""), name
-        assert (session_of(path).iteration - 3, len(stops(run))) == (counted + 1, told + 1), name
+        assert (session_of(path).iteration - 3, len(stop_entries(run))) == (counted + 1, told + 1), name
         assert [file for file in os.listdir(run) if file.startswith(".bridle-")] == [], "the next writer cleans up"
-        extend(run, "ok:a completed")
+        append_entries(run, "ok:a completed")
         project.say(f"<promise>{PROOF}</promise>")
         assert project.stop().document == {}
-        assert (stops(run)[-1]["reason"], session_of(path).active) == ("completion_proof_matched", False)
+        assert (stop_entries(run)[-1]["reason"], session_of(path).active) == ("completion_proof_matched", False)
     record_property("count", f"Stop hook: killed at {len(NAMED_POINTS)} named points")
 
 
@@ -120,7 +120,7 @@ def test_sixteen_hooks_beside_those_who_post_lose_nothing(tmp_path: Path, record
                 subprocess.Popen(post, env=project.environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
             )
     for hook in hooks:
-        feed(hook, payload)
+        write_payload(hook, payload)
     for hook in hooks:
         stdout, stderr = hook.communicate(timeout=LIMIT_SECONDS)
         assert (json.loads(stdout)["decision"], stderr) == ("block", b"")
@@ -130,7 +130,7 @@ def test_sixteen_hooks_beside_those_who_post_lose_nothing(tmp_path: Path, record
     written = entries(run)
     assert [entry.seq for entry in written] == list(range(1, before + HOOKS + POSTS + 1))
     assert len(fold(written).resolved) == POSTS
-    assert sorted(entry["iteration"] for entry in stops(run)) == list(range(3, 3 + HOOKS)), "each counted once"
+    assert sorted(entry["iteration"] for entry in stop_entries(run)) == list(range(3, 3 + HOOKS)), "each counted once"
     assert session_of(path).iteration == 3 + HOOKS
     record_property("count", f"Stop hook: {HOOKS} at once beside {POSTS} posts, {len(written)} entries")
 
@@ -144,7 +144,7 @@ def test_sessions_of_one_project_do_not_know_of_each_other(tmp_path: Path) -> No
         stdout, stderr = hook.communicate(json.dumps(project.payload(name)).encode(), timeout=LIMIT_SECONDS)
         assert ("decision" in json.loads(stdout), stderr) == (name in "xyz", b"")
     for name, run in runs.items():
-        assert [entry["sessionId"] for entry in stops(run)] == [name]
+        assert [entry["sessionId"] for entry in stop_entries(run)] == [name]
         assert session_of(paths[name]).iteration == 4
     assert sorted(path.name for path in project.state.glob("*.md")) == ["x.md", "y.md", "z.md"]
 
@@ -162,8 +162,8 @@ def test_who_keeps_a_hook_waiting_is_waited_for_no_longer_than_the_limit(tmp_pat
         assert waiting.stdin is not None
         waiting.stdin.write(json.dumps(silent.payload()).encode())
         waiting.stdin.flush()  # and never closed
-        feed(hooks["ours"], ours.payload())
-        feed(hooks["theirs"], theirs.payload())
+        write_payload(hooks["ours"], ours.payload())
+        write_payload(hooks["theirs"], theirs.payload())
         for name in ("ours", "theirs"):
             stdout, stderr = hooks[name].communicate(timeout=LIMIT_SECONDS)
             assert json.loads(stdout) == {}
@@ -174,7 +174,7 @@ def test_who_keeps_a_hook_waiting_is_waited_for_no_longer_than_the_limit(tmp_pat
     assert json.loads(waiting.stdout.read())["decision"] == "block", "what was said by then is answered"
     waiting.communicate(timeout=LIMIT_SECONDS)
     assert our_path.read_bytes() == their_path.read_bytes() == before
-    assert (stops(our_run), stops(their_run), len(stops(silent_run))) == ([], [], 1)
+    assert (stop_entries(our_run), stop_entries(their_run), len(stop_entries(silent_run))) == ([], [], 1)
     assert session_of(silent_path).iteration == 4
 
 
@@ -198,14 +198,14 @@ def test_a_session_that_is_bound_anew_meanwhile_is_let_through(tmp_path: Path) -
     project.run("ask:a/agent", run_id="other")
     with FileLock.hold(run / layout.LOCK_FILE, holder="somebody at work"):
         hook = project.start()
-        feed(hook, project.payload())
+        write_payload(hook, project.payload())
         until(lambda: b"hook:run stop" in (path.parent / ".s.lock").read_bytes(), "the hook has the session's lock")
         file = session_file.read(path)
         assert file is not None
         session_file.write(file.with_session(file.session.changed(run_id="other")))
     stdout, stderr = hook.communicate(timeout=LIMIT_SECONDS)
     assert (json.loads(stdout), b"another run" in stderr) == ({}, True)
-    assert stops(run) == stops(project.runs / "other") == []
+    assert stop_entries(run) == stop_entries(project.runs / "other") == []
     assert (session_of(path).run_id, session_of(path).iteration) == ("other", 3)
 
 
@@ -226,8 +226,11 @@ def test_a_run_that_completes_while_its_hook_waits_is_seen_as_completed(tmp_path
     project, run, _ = bound(tmp_path)
     with FileStore(run).write("the last iteration") as writer:
         hook = project.start()
-        feed(hook, project.payload(last_assistant_message=f"<promise>{PROOF}</promise>"))
+        write_payload(hook, project.payload(last_assistant_message=f"<promise>{PROOF}</promise>"))
         writer.append("RUN_COMPLETED", {})
     stdout, stderr = hook.communicate(timeout=LIMIT_SECONDS)
     assert (json.loads(stdout), stderr) == ({}, b"")
-    assert (stops(run)[-1]["reason"], stops(run)[-1]["runState"]) == ("completion_proof_matched", COMPLETED)
+    assert (stop_entries(run)[-1]["reason"], stop_entries(run)[-1]["runState"]) == (
+        "completion_proof_matched",
+        COMPLETED,
+    )

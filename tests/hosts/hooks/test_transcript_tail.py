@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from bridle.errors import DiskError
 from bridle.hosts.hooks.stop_rules import promise_in
 from bridle.hosts.hooks.transcript_tail import FIRST_BLOCK_BYTES, LOOK_BACK_BYTES, last_message, last_text
-from tests.hosts.fixtures.hook_project import said
+from tests.hosts.fixtures.hook_project import assistant_line
 
 USER = json.dumps({"type": "user", "message": {"role": "user", "content": 'they said {"role": "assistant"}'}})
 
@@ -27,7 +27,7 @@ def transcript(path: Path, *lines: str | bytes, end: bytes = b"\n") -> str:
 
 
 def words(text: str) -> str:
-    return json.dumps(said(text), ensure_ascii=False)
+    return json.dumps(assistant_line(text), ensure_ascii=False)
 
 
 # Each is what comes behind the words that must be found.
@@ -42,7 +42,7 @@ BEHIND: dict[str, list[str | bytes]] = {
     ],
     "a thought": [json.dumps({"type": "assistant", "message": {"content": [{"type": "thinking", "thinking": "hm"}]}})],
     "an empty text": [words(" \n")],
-    "a sub-agent's words": [json.dumps(said("from below", isSidechain=True))],
+    "a sub-agent's words": [json.dumps(assistant_line("from below", isSidechain=True))],
     "blocks that are none": [json.dumps({"type": "assistant", "message": {"content": [1, None, {"type": "text"}]}})],
     "a message that is none": [json.dumps({"type": "assistant", "message": "x"}), '["assistant"]', '"assistant"'],
 }

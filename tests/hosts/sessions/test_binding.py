@@ -19,7 +19,7 @@ from bridle.hosts.sessions.session import Session, SessionFile, new_file, new_se
 from bridle.journal.stores.file_reader import FileReader
 from tests.cli.fixtures.machine_commands import CommandResult, bridle
 from tests.fixtures.bridle_program import BRIDLE
-from tests.hosts.fixtures.session_folder import SINCE, Place, a_session, refusal
+from tests.hosts.fixtures.session_folder import SINCE, SessionFolder, make_session, refusal
 
 # A hang is a failure; a cold start on a busy machine takes a few seconds.
 LIMIT_SECONDS = 60
@@ -28,23 +28,23 @@ PROCESS = "async def process(inputs, ctx):\n    return None\n"
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Place:
+def place(tmp_path: Path) -> SessionFolder:
     (tmp_path / "process.py").write_text(PROCESS, encoding="utf-8")
-    return Place(tmp_path)
+    return SessionFolder(tmp_path)
 
 
-def create(place: Place, *words: object, **environment: str) -> CommandResult:
+def create(place: SessionFolder, *words: object, **environment: str) -> CommandResult:
     base = ("run:create", "--process-id", "demo", "--entry", "./process.py#process", "--run-id", "new", "--json")
     return bridle(*base, *words, cwd=place.folder, **environment)
 
 
-def bind(place: Place, *words: object, **environment: str) -> CommandResult:
+def bind(place: SessionFolder, *words: object, **environment: str) -> CommandResult:
     """Create the run `new` with the session s1."""
     flags = ("--harness", "claude-code", "--session-id", "s1", "--state-dir", place.state)
     return create(place, *flags, *words, **environment)
 
 
-def runs_of(place: Place) -> list[str]:
+def runs_of(place: SessionFolder) -> list[str]:
     """Everything in the folder of runs, hidden things too."""
     return sorted(os.listdir(place.runs)) if place.runs.exists() else []
 
@@ -64,7 +64,7 @@ def request(**fields: Any) -> BindRequest:
 
 
 def there(prompt: str = "Earlier words", **fields: Any) -> SessionFile:
-    return new_file(Path("s1.md"), a_session(iteration_times=(45,), **fields), prompt)
+    return new_file(Path("s1.md"), make_session(iteration_times=(45,), **fields), prompt)
 
 
 def fields(session: Session) -> dict[str, object]:
@@ -109,7 +109,7 @@ def test_a_session_whose_run_goes_on_is_refused(state: str | None) -> None:
 # by the command
 
 
-def test_a_run_is_created_as_in_the_formats_own_example(place: Place) -> None:
+def test_a_run_is_created_as_in_the_formats_own_example(place: SessionFolder) -> None:
     (place.folder / "inputs.json").write_text('{"a": 1}', encoding="utf-8")
     done = bridle(
         *("run:create", "--process-id", "my-process", "--entry", "./process.py#process", "--runs-dir", ".a5c/runs"),
@@ -145,27 +145,27 @@ def test_a_run_is_created_as_in_the_formats_own_example(place: Place) -> None:
     ]
 
 
-def test_a_dry_run_says_what_would_be_bound_and_makes_nothing(place: Place) -> None:
+def test_a_dry_run_says_what_would_be_bound_and_makes_nothing(place: SessionFolder) -> None:
     before = sorted(place.folder.rglob("*"))
     session = bind(place, "--dry-run").document["session"]
     assert (session["sessionId"], session["stateFile"], session["bound"]) == ("s1", str(place.path()), False)
     assert sorted(place.folder.rglob("*")) == before
     place.make_run("old", is_waiting=True)
-    place.put(a_session(run_id="old"))
+    place.put(make_session(run_id="old"))
     assert refusal(bind(place, "--dry-run"))["error"] == "RUN_ALREADY_ASSOCIATED"
 
 
-def test_a_session_that_began_keeps_its_count_and_its_words(place: Place) -> None:
-    place.put(a_session(iteration_times=(45,)), "Words of the session")
+def test_a_session_that_began_keeps_its_count_and_its_words(place: SessionFolder) -> None:
+    place.put(make_session(iteration_times=(45,)), "Words of the session")
     body = place.file().body
     assert bind(place, "--prompt", "Build the API", "--max-iterations", "12").code == 0
-    expected = a_session(iteration_times=(45,), run_id="new", max_iterations=12)
+    expected = make_session(iteration_times=(45,), run_id="new", max_iterations=12)
     assert (fields(place.file().session), place.file().body) == (fields(expected), body)
 
 
-def test_a_second_run_is_refused_while_the_first_goes_on_and_nothing_is_made(place: Place) -> None:
+def test_a_second_run_is_refused_while_the_first_goes_on_and_nothing_is_made(place: SessionFolder) -> None:
     place.make_run("old", is_waiting=True)
-    place.put(a_session(run_id="old"))
+    place.put(make_session(run_id="old"))
     before = place.path().read_bytes()
     refused = refusal(bind(place))
     assert (refused["error"], refused["message"]) == (
@@ -179,24 +179,24 @@ def test_a_second_run_is_refused_while_the_first_goes_on_and_nothing_is_made(pla
 
 
 @pytest.mark.parametrize("is_there", [False, True])
-def test_a_run_that_cannot_be_read_is_not_taken_for_one_that_ended(is_there: bool, place: Place) -> None:
+def test_a_run_that_cannot_be_read_is_not_taken_for_one_that_ended(is_there: bool, place: SessionFolder) -> None:
     if is_there:
         (place.make_run("old", end="RUN_COMPLETED") / "run.json").write_text("{", encoding="utf-8")
-    place.put(a_session(run_id="old"))
+    place.put(make_session(run_id="old"))
     assert refusal(bind(place))["runState"] == "unknown"
 
 
 @pytest.mark.parametrize("end", ["RUN_COMPLETED", "RUN_FAILED", "RUN_HALTED"])
-def test_a_run_that_ended_is_replaced(end: str, place: Place) -> None:
+def test_a_run_that_ended_is_replaced(end: str, place: SessionFolder) -> None:
     place.make_run("old", end=end)
-    place.put(a_session(run_id="old", active=False), "Earlier words")
+    place.put(make_session(run_id="old", active=False), "Earlier words")
     assert bind(place, "--prompt", "Next").document["session"]["bound"] is True
     session = place.file().session
     assert (session.run_id, session.active, session.iteration, place.file().prompt) == ("new", True, 1, "Next")
 
 
 @pytest.mark.parametrize("garbage", [b"", b"\0\xff", b"---\nactive: maybe\nrun_id: ../x\n---\n", b"---\nrun_id: old\n"])
-def test_a_corrupted_session_file_is_written_anew_and_that_is_told(garbage: bytes, place: Place) -> None:
+def test_a_corrupted_session_file_is_written_anew_and_that_is_told(garbage: bytes, place: SessionFolder) -> None:
     place.state.mkdir()
     place.path().write_bytes(garbage)
     done = bind(place)
@@ -206,7 +206,7 @@ def test_a_corrupted_session_file_is_written_anew_and_that_is_told(garbage: byte
 
 
 @pytest.mark.parametrize("what", ["folder", "link", "pipe"])
-def test_what_is_no_session_file_refuses_the_binding_before_the_run_is_made(what: str, place: Place) -> None:
+def test_what_is_no_session_file_refuses_the_binding_before_the_run_is_made(what: str, place: SessionFolder) -> None:
     place.state.mkdir()
     if what == "folder":
         place.path().mkdir()
@@ -218,28 +218,28 @@ def test_what_is_no_session_file_refuses_the_binding_before_the_run_is_made(what
     assert runs_of(place) == []
 
 
-def test_a_folder_of_session_files_that_is_a_file_refuses_the_binding(place: Place) -> None:
+def test_a_folder_of_session_files_that_is_a_file_refuses_the_binding(place: SessionFolder) -> None:
     place.state.write_text("", encoding="utf-8")
     assert refusal(bind(place))["error"] == "FS_ERROR"
     assert runs_of(place) == []
 
 
-def test_a_process_that_cannot_run_binds_nothing(place: Place) -> None:
+def test_a_process_that_cannot_run_binds_nothing(place: SessionFolder) -> None:
     (place.folder / "process.py").write_text("nonsense(", encoding="utf-8")
     assert refusal(bind(place))["error"] == "PROCESS_NOT_LOADED"
     assert (runs_of(place), place.path().exists()) == ([], False)
 
 
-def test_a_run_id_that_is_taken_binds_nothing(place: Place) -> None:
+def test_a_run_id_that_is_taken_binds_nothing(place: SessionFolder) -> None:
     place.make_run("new")
-    place.put(a_session())
+    place.put(make_session())
     before = place.path().read_bytes()
     assert refusal(bind(place))["error"] == "RUN_EXISTS"
     assert place.path().read_bytes() == before
 
 
 @pytest.mark.parametrize("session", ["../x", ".", "a/b", "x" * 300, "a\nb"], ids=ascii)
-def test_a_session_id_that_could_lead_elsewhere_is_refused(session: str, place: Place) -> None:
+def test_a_session_id_that_could_lead_elsewhere_is_refused(session: str, place: SessionFolder) -> None:
     before = sorted(place.folder.rglob("*"))
     for harness in (("--harness", "claude-code"), ("--harness", "nobody-knows-it"), ()):
         refused = refusal(create(place, f"--session-id={session}", *harness))
@@ -247,7 +247,7 @@ def test_a_session_id_that_could_lead_elsewhere_is_refused(session: str, place: 
     assert sorted(place.folder.rglob("*")) == before
 
 
-def test_a_session_id_that_is_an_unexpanded_variable_is_refused(place: Place) -> None:
+def test_a_session_id_that_is_an_unexpanded_variable_is_refused(place: SessionFolder) -> None:
     refused = refusal(create(place, "--harness", "claude-code", "--session-id", "${AGENT_SESSION_ID}"))
     assert (refused["error"], "unexpanded variable" in refused["message"]) == ("USAGE", True)
     assert runs_of(place) == []
@@ -256,12 +256,12 @@ def test_a_session_id_that_is_an_unexpanded_variable_is_refused(place: Place) ->
 # which session
 
 
-def test_the_flag_counts_and_not_what_was_inherited(place: Place) -> None:
+def test_the_flag_counts_and_not_what_was_inherited(place: SessionFolder) -> None:
     done = bind(place, AGENT_SESSION_ID="stale", BABYSITTER_SESSION_ID="older")
     assert (done.document["session"]["sessionId"], done.stderr) == ("s1", "")
 
 
-def test_a_flag_that_contradicts_the_host_counts_and_is_told(place: Place) -> None:
+def test_a_flag_that_contradicts_the_host_counts_and_is_told(place: SessionFolder) -> None:
     done = bind(place, CLAUDE_CODE_SESSION_ID="s2")
     assert done.document["session"]["sessionId"] == "s1"
     assert "'s2'" in done.document["session"]["warnings"][0]
@@ -279,7 +279,7 @@ def test_a_flag_that_contradicts_the_host_counts_and_is_told(place: Place) -> No
 )
 @pytest.mark.parametrize("flags", [(), ("--session-id", "")], ids=["no flag", "empty flag"])
 def test_an_inherited_id_is_the_last_resort_and_is_told(
-    environment: dict[str, str], expected: tuple[str, str], flags: tuple[str, ...], place: Place
+    environment: dict[str, str], expected: tuple[str, str], flags: tuple[str, ...], place: SessionFolder
 ) -> None:
     done = create(place, "--harness", "claude-code", "--state-dir", place.state, *flags, **environment)
     session = done.document["session"]
@@ -289,7 +289,7 @@ def test_an_inherited_id_is_the_last_resort_and_is_told(
     assert place.file(expected[0]).session.run_id == "new"
 
 
-def test_a_run_that_is_bound_to_no_session_says_so_loudly(place: Place) -> None:
+def test_a_run_that_is_bound_to_no_session_says_so_loudly(place: SessionFolder) -> None:
     done = create(place, "--harness", "claude-code")
     session = done.document["session"]
     assert (done.code, session["bound"], session["sessionId"]) == (0, False, "")
@@ -308,7 +308,7 @@ def test_a_run_that_is_bound_to_no_session_says_so_loudly(place: Place) -> None:
     ids=["unknown host", "no host", "the null host"],
 )
 def test_a_session_of_no_known_host_is_not_bound_and_that_is_told(
-    words: tuple[str, ...], reason: str, place: Place
+    words: tuple[str, ...], reason: str, place: SessionFolder
 ) -> None:
     done = create(place, *words)
     assert (done.code, done.document["session"]["bound"]) == (0, False)
@@ -316,25 +316,25 @@ def test_a_session_of_no_known_host_is_not_bound_and_that_is_told(
     assert "NOT BOUND" in done.stderr
 
 
-def test_a_run_of_nobodys_session_says_nothing_about_one(place: Place) -> None:
+def test_a_run_of_nobodys_session_says_nothing_about_one(place: SessionFolder) -> None:
     done = create(place)
     assert ("session" in done.document, done.stderr) == (False, "")
 
 
-def test_a_run_that_was_created_inside_a_host_without_its_session_says_so(place: Place) -> None:
+def test_a_run_that_was_created_inside_a_host_without_its_session_says_so(place: SessionFolder) -> None:
     done = create(place, AGENT_SESSION_ID="s1")
     assert (done.code, "session" in done.document) == (0, False)
     assert "not bound to a session" in done.stderr
     assert not place.state.exists()
 
 
-def test_the_host_is_found_by_its_variables(place: Place) -> None:
+def test_the_host_is_found_by_its_variables(place: SessionFolder) -> None:
     done = create(place, "--session-id", "t1", "--state-dir", place.state, CODEX_THREAD_ID="t1")
     assert (done.document["session"]["harness"], place.file("t1").session.run_id) == ("codex", "new")
     assert FileReader(place.runs / "new").metadata()["harness"] == "codex"
 
 
-def test_a_run_where_the_hooks_would_not_look_for_it_is_told(place: Place) -> None:
+def test_a_run_where_the_hooks_would_not_look_for_it_is_told(place: SessionFolder) -> None:
     done = bind(place, "--runs-dir", "elsewhere")
     assert "BABYSITTER_RUNS_DIR" in done.document["session"]["warnings"][0]
     assert (place.folder / "elsewhere" / "new" / "run.json").exists()
@@ -373,7 +373,7 @@ sys.exit(main.run(sys.argv[1:]))
 """
 
 
-def bind_by(code: str, place: Place, *words: str) -> subprocess.CompletedProcess[str]:
+def bind_by(code: str, place: SessionFolder, *words: str) -> subprocess.CompletedProcess[str]:
     """Create the run `new` with the session s1, in a process to which something happens."""
     command = ("run:create", "--process-id", "demo", "--entry", "./process.py#process", "--run-id", "new", "--json")
     flags = ("--harness", "claude-code", "--session-id", "s1", "--state-dir", str(place.state))
@@ -390,10 +390,10 @@ def bind_by(code: str, place: Place, *words: str) -> subprocess.CompletedProcess
 @pytest.mark.parametrize("moment", ["made", "about to bind"])
 @pytest.mark.parametrize("is_begun", [False, True], ids=["new session", "session that began"])
 def test_whoever_is_killed_before_the_binding_leaves_a_whole_run_and_no_session(
-    moment: str, is_begun: bool, place: Place
+    moment: str, is_begun: bool, place: SessionFolder
 ) -> None:
     if is_begun:
-        place.put(a_session())
+        place.put(make_session())
     assert bind_by(KILLED, place, moment).returncode == -signal.SIGKILL
     assert FileReader(place.runs / "new").position().state == "created"
     assert (place.file().session.run_id if is_begun else place.path().exists()) in ("", False)
@@ -404,14 +404,14 @@ def test_whoever_is_killed_before_the_binding_leaves_a_whole_run_and_no_session(
     assert (bound.code, place.file().session.run_id) == (0, "newer")
 
 
-def test_whoever_is_killed_after_the_binding_leaves_both(place: Place) -> None:
+def test_whoever_is_killed_after_the_binding_leaves_both(place: SessionFolder) -> None:
     assert bind_by(KILLED, place, "bound").returncode == -signal.SIGKILL
     assert FileReader(place.runs / "new").position().state == "created"
     assert place.file().session.run_id == "new"
 
 
-def test_a_binding_that_cannot_be_written_takes_the_run_back(place: Place) -> None:
-    place.put(a_session(), "x" * 5000)
+def test_a_binding_that_cannot_be_written_takes_the_run_back(place: SessionFolder) -> None:
+    place.put(make_session(), "x" * 5000)
     before = place.path().read_bytes()
     done = bind_by(SMALL_FILES, place)
     assert (done.returncode, done.stdout) == (1, "")
@@ -421,7 +421,7 @@ def test_a_binding_that_cannot_be_written_takes_the_run_back(place: Place) -> No
     assert bind(place).code == 0
 
 
-def test_of_several_runs_for_one_session_one_is_made(place: Place) -> None:
+def test_of_several_runs_for_one_session_one_is_made(place: SessionFolder) -> None:
     words = ("run:create", "--process-id", "demo", "--entry", "./process.py#process", "--json")
     flags = ("--harness", "claude-code", "--session-id", "s1", "--state-dir", str(place.state))
     children = [
@@ -440,15 +440,15 @@ def test_of_several_runs_for_one_session_one_is_made(place: Place) -> None:
     assert refused == ["RUN_ALREADY_ASSOCIATED"] * 4
 
 
-def test_the_session_of_another_agent_is_left_alone(place: Place) -> None:
-    place.put(a_session(), name="other")
+def test_the_session_of_another_agent_is_left_alone(place: SessionFolder) -> None:
+    place.put(make_session(), name="other")
     before = place.path("other").read_bytes()
     assert bind(place).code == 0
     assert place.path("other").read_bytes() == before
     assert place.file("other").session.started_at == SINCE
 
 
-def test_who_answers_elsewhere_is_told_how_the_session_goes_on(place: Place) -> None:
+def test_who_answers_elsewhere_is_told_how_the_session_goes_on(place: SessionFolder) -> None:
     asks = "async def process(inputs, ctx):\n    return await ctx.breakpoint({'question': 'Ship?'}, label='ship')\n"
     (place.folder / "process.py").write_text(asks, encoding="utf-8")
     bind(place)

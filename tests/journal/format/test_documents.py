@@ -12,7 +12,7 @@ from bridle.errors import UsageError
 from bridle.journal.format import codec, documents
 from bridle.journal.format.entries import Entry, Posted, Request
 from bridle.journal.format.state import requested_effect
-from tests.journal.fixtures.entry_steps import MOMENT, a_request, failure, ok
+from tests.journal.fixtures.entry_steps import MOMENT, failure, make_request, ok
 from tests.journal.fixtures.recorded_samples import FOLDER
 
 OWN = {"schemaVersion", "effectId", "taskId", "invocationKey", "stepId", "inputs", "inputsRef"}
@@ -91,11 +91,11 @@ def test_a_result_has_its_fields_in_the_formats_order() -> None:
 
 
 def documents_data() -> dict[str, object]:
-    return documents.requested_data(a_request("e"), task_ref="t", inputs_ref=None)
+    return documents.requested_data(make_request("e"), task_ref="t", inputs_ref=None)
 
 
 def test_a_definition_keeps_what_the_format_keeps_and_sorts_it() -> None:
-    request = a_request("e", inputs={"b": 1, "a": 2})
+    request = make_request("e", inputs={"b": 1, "a": 2})
     definition = {
         "zeta": {"b": 1, "a": [{"d": 1, "c": 2}]},
         "labels": [" second ", "first", "first", "", 3],

@@ -18,7 +18,7 @@ from bridle.journal.stores import read_pack, write_pack
 from bridle.journal.stores.file_reader import WORTH_PACKING_ENTRIES, FileReader
 from bridle.journal.stores.file_store import FileStore
 from bridle.journal.stores.view import View
-from tests.journal.fixtures.entry_steps import a_request, ok
+from tests.journal.fixtures.entry_steps import make_request, ok
 from tests.journal.fixtures.journal_writes import append, new_run, post
 from tests.journal.fixtures.recorded_samples import contents
 from tests.journal.fixtures.sample_runs import LongRun, long_run
@@ -359,7 +359,7 @@ def test_the_end_of_the_pack_stays_short_however_long_the_run_gets(tmp_path: Pat
     for number in range(3, 150):
         with store.write("test") as writer:
             effect_id = writer.new_id()
-            writer.request(a_request(effect_id, number))
+            writer.request(make_request(effect_id, number))
             writer.resolve(effect_id, ok("x" * 500))
         view = View.of_position(store.place)
         assert view._end is not None

@@ -17,7 +17,7 @@ from bridle.journal.stores.create import NewRun, create_run
 from bridle.journal.stores.file_store import FileStore
 from bridle.journal.stores.memory import MemoryStore
 from bridle.journal.stores.store import Store
-from tests.journal.fixtures.entry_steps import MOMENT, a_request, failure, ids, ok
+from tests.journal.fixtures.entry_steps import MOMENT, failure, ids, make_request, ok
 
 # A thread that does not get its turn within this is hanging.
 LIMIT_SECONDS = 30
@@ -78,8 +78,8 @@ def test_an_appended_entry_is_given_back_as_readers_see_it(opened: Open) -> None
 def test_the_state_is_the_fold_of_the_entries(opened: Open) -> None:
     with opened().write("test") as writer:
         first, second = writer.new_id(), writer.new_id()
-        writer.request(a_request(first, 1))
-        writer.request(a_request(second, 2, kind="breakpoint"))
+        writer.request(make_request(first, 1))
+        writer.request(make_request(second, 2, kind="breakpoint"))
         writer.resolve(first, ok({"done": True}))
     store = opened()
     folded, state, position = fold(store.entries()), store.state(), store.position()
@@ -92,7 +92,7 @@ def test_the_state_is_the_fold_of_the_entries(opened: Open) -> None:
 def test_an_effect_is_asked_for_and_resolved(opened: Open) -> None:
     with opened().write("test") as writer:
         effect_id = writer.new_id()
-        entry = writer.request(a_request(effect_id, inputs={"path": "a.py"}))
+        entry = writer.request(make_request(effect_id, inputs={"path": "a.py"}))
     assert (entry.type, entry.data["effectId"]) == ("EFFECT_REQUESTED", effect_id)
     task = opened().task(effect_id)
     assert (task["kind"], task["title"], task["inputs"]) == ("agent", "A title", {"path": "a.py"})
@@ -107,7 +107,7 @@ def test_an_effect_is_asked_for_and_resolved(opened: Open) -> None:
 def test_an_error_comes_back_as_it_was_posted(opened: Open) -> None:
     with opened().write("test") as writer:
         effect_id = writer.new_id()
-        writer.request(a_request(effect_id))
+        writer.request(make_request(effect_id))
         writer.resolve(effect_id, failure("ExitError", "exit 1"))
     store = opened()
     result = store.result(store.state().effects[effect_id])
@@ -118,7 +118,7 @@ def test_an_error_comes_back_as_it_was_posted(opened: Open) -> None:
 def test_any_json_is_a_value(opened: Open, value: object) -> None:
     with opened().write("test") as writer:
         effect_id = writer.new_id()
-        writer.request(a_request(effect_id, inputs={"given": value}))
+        writer.request(make_request(effect_id, inputs={"given": value}))
         writer.resolve(effect_id, ok(value))
     store = opened()
     effect = store.state().effects[effect_id]
@@ -131,7 +131,7 @@ def test_the_digest_of_the_inputs_is_known(opened: Open) -> None:
 
     with opened().write("test") as writer:
         effect_id = writer.new_id()
-        writer.request(a_request(effect_id, inputs={"b": 1, "a": 2}))
+        writer.request(make_request(effect_id, inputs={"b": 1, "a": 2}))
     store = opened()
     assert store.inputs_digest(store.state().effects[effect_id]) == digest_of({"a": 2, "b": 1})
 
@@ -139,7 +139,7 @@ def test_the_digest_of_the_inputs_is_known(opened: Open) -> None:
 def test_what_an_effect_printed_is_named_in_its_resolution(opened: Open) -> None:
     with opened().write("test") as writer:
         effect_id = writer.new_id()
-        writer.request(a_request(effect_id))
+        writer.request(make_request(effect_id))
         said, kept = Output(text="said\n"), Output(ref="elsewhere.log")
         posted = Posted("ok", value=1, started_at="s", finished_at="f", stdout=said, stderr=kept)
         entry = writer.resolve(effect_id, posted)
@@ -151,8 +151,8 @@ def test_a_second_result_and_one_for_nobody_and_one_for_another_key_are_refused_
 ) -> None:
     with opened().write("test") as writer:
         done, waiting = writer.new_id(), writer.new_id()
-        writer.request(a_request(done, 1))
-        writer.request(a_request(waiting, 2))
+        writer.request(make_request(done, 1))
+        writer.request(make_request(waiting, 2))
         writer.resolve(done, ok("first"))
     before = list(opened().entries())
     with opened().write("test") as writer:
@@ -174,11 +174,11 @@ def test_a_second_result_and_one_for_nobody_and_one_for_another_key_are_refused_
 def test_a_step_cannot_be_asked_for_twice(opened: Open) -> None:
     with opened().write("test") as writer:
         effect_id = writer.new_id()
-        writer.request(a_request(effect_id, 1))
+        writer.request(make_request(effect_id, 1))
         with pytest.raises(InternalError, match="in use"):
-            writer.request(a_request(writer.new_id(), 1))
+            writer.request(make_request(writer.new_id(), 1))
         with pytest.raises(InternalError, match="in use"):
-            writer.request(a_request(effect_id, 2))
+            writer.request(make_request(effect_id, 2))
         writer.append("BRIDLE_X", {})
     assert [entry.type for entry in opened().entries()] == ["RUN_CREATED", "EFFECT_REQUESTED", "BRIDLE_X"]
 
@@ -249,7 +249,7 @@ def test_a_writer_sees_what_others_wrote_before_its_turn(opened: Open) -> None:
     assert store.position().seq == 1
     with opened().write("test") as writer:
         effect_id = writer.new_id()
-        writer.request(a_request(effect_id))
+        writer.request(make_request(effect_id))
     assert store.position().seq == 2
     with store.write("test") as writer:
         assert list(writer.position.pending) == [effect_id]
@@ -275,12 +275,12 @@ def test_a_store_that_keeps_what_it_saw_reads_only_what_is_new(tmp_path: Path) -
     for number in range(50):
         with (kept, other)[number % 2].write("test") as writer:
             effect_id = writer.new_id()
-            writer.request(a_request(effect_id, number))
+            writer.request(make_request(effect_id, number))
             writer.resolve(effect_id, ok({"number": number}))
     state = kept.state()
     with other.write("test") as writer:
         effect_id = writer.new_id()
-        writer.request(a_request(effect_id, 50))
+        writer.request(make_request(effect_id, 50))
         writer.resolve(effect_id, ok({"number": 50}))
     again = kept.state()
     assert again is state, "what was read once was read again"

@@ -16,7 +16,7 @@ from bridle.journal.format.entries import Output, Posted
 from bridle.journal.stores.create import NewRun, create_run
 from bridle.journal.stores.file_store import FileStore
 from bridle.journal.upkeep.audit import Report, audit
-from tests.journal.fixtures.entry_steps import MOMENT, a_request, failure, ids, ok
+from tests.journal.fixtures.entry_steps import MOMENT, failure, ids, make_request, ok
 from tests.journal.fixtures.recorded_samples import NAMES, contents, sample
 from tests.sizes import SIZES
 
@@ -28,7 +28,7 @@ def made(folder: Path) -> Path:
     with FileStore(run).write("test") as writer:
         effects = [writer.new_id() for _ in range(4)]
         for number, effect_id in enumerate(effects, 1):
-            writer.request(a_request(effect_id, number, inputs={"big": "x" * 1_100_000} if number == 4 else None))
+            writer.request(make_request(effect_id, number, inputs={"big": "x" * 1_100_000} if number == 4 else None))
         printed = Output(text="printed\n")
         writer.resolve(
             effects[0], Posted("ok", value={"n": 1.5}, started_at=MOMENT, finished_at=MOMENT, stdout=printed)
@@ -164,7 +164,7 @@ def test_what_was_left_behind_is_named_and_is_no_fault(tmp_path: Path) -> None:
     (run / "tasks/ORPHAN").mkdir()
     with FileStore(run).write("test") as writer:
         effect_id = writer.new_id()
-        writer.request(a_request(effect_id, 9))
+        writer.request(make_request(effect_id, 9))
     (run / "tasks" / effect_id / layout.RESULT_FILE).write_text("{}")
     report = audited(run)
     assert faults(report) == {}

@@ -12,8 +12,8 @@ import pytest
 from bridle.loop.checks import fresh_checkout
 from bridle.loop.checks.setup_commands import setup_key
 from bridle.workspace.git import Git
-from tests.loop.fixtures.repositories import Scene, scene
-from tests.workspace.fixtures.repositories import picture
+from tests.loop.fixtures.repositories import Repository, make_repository
+from tests.workspace.fixtures.repositories import read_tree
 
 FILES: dict[str, str | bytes] = {
     "app.txt": "one\n",
@@ -25,13 +25,13 @@ SETUP = ("mkdir -p deps && cp uv.lock deps/installed && echo run >> ../setup-cou
 
 
 @pytest.fixture
-def here(tmp_path: Path) -> Scene:
-    made = scene(tmp_path / "r", FILES, setup=SETUP, untracked={"mine.txt": "mine\n"}, clean="checkout")
+def here(tmp_path: Path) -> Repository:
+    made = make_repository(tmp_path / "r", FILES, setup=SETUP, untracked={"mine.txt": "mine\n"}, clean="checkout")
     made.start()
     return made
 
 
-def setups(here: Scene) -> int:
+def setups(here: Repository) -> int:
     count = asyncio.run(Git(here.folder).common_folder()) / "bridle-worktrees" / "setup-count.txt"
     return len(count.read_text().split()) if count.exists() else 0
 
@@ -42,7 +42,7 @@ def outputs(told: dict[str, object]) -> list[str]:
     return [item["output"] for item in results]
 
 
-def test_a_checkout_has_only_the_work_and_what_the_setup_made(here: Scene) -> None:
+def test_a_checkout_has_only_the_work_and_what_the_setup_made(here: Repository) -> None:
     here.write({"app.txt": "two\n", "new.txt": "new\n", "deps/of-the-working-copy": "x", "x.log": "x"})
     (here.folder / "old.txt").unlink()
     result = here.check(
@@ -57,7 +57,7 @@ def test_a_checkout_has_only_the_work_and_what_the_setup_made(here: Scene) -> No
     assert result["tree"] == here.git("write-tree").strip()
 
 
-def test_the_setup_is_run_again_only_when_a_lock_file_changes(here: Scene) -> None:
+def test_the_setup_is_run_again_only_when_a_lock_file_changes(here: Repository) -> None:
     assert here.check("cat deps/installed")["passed"]
     here.write({"app.txt": "two\n"})
     assert outputs(here.check("cat app.txt deps/installed")) == ["two\nv1\n"]
@@ -88,7 +88,7 @@ def test_what_a_setup_depends_on(files: dict[str, str], changed: str, counts: bo
     assert setup_key(("x",), before) != setup_key(("y",), before)
 
 
-def test_files_left_by_checks_are_removed_before_the_next_use(here: Scene) -> None:
+def test_files_left_by_checks_are_removed_before_the_next_use(here: Repository) -> None:
     leave = (
         "echo x > junk.txt; mkdir -p build; echo y > build/y.log; echo z > deps/z; echo spoiled > app.txt; rm old.txt"
     )
@@ -97,10 +97,10 @@ def test_files_left_by_checks_are_removed_before_the_next_use(here: Scene) -> No
     seen = outputs(here.check("ls; ls deps; cat app.txt old.txt"))[0].split()
     assert seen == ["app.txt", "deps", "old.txt", "uv.lock", "installed", "one", "old"]
     assert setups(here) == 1
-    assert picture(here.folder)["app.txt"] == ("file", b"one\n")
+    assert read_tree(here.folder)["app.txt"] == ("file", b"one\n")
 
 
-def test_a_check_that_hides_its_change_from_git_does_not_spoil_the_next(here: Scene) -> None:
+def test_a_check_that_hides_its_change_from_git_does_not_spoil_the_next(here: Repository) -> None:
     for flag in ("--assume-unchanged", "--skip-worktree"):
         assert here.check(f"git update-index {flag} app.txt old.txt; echo spoiled > app.txt; rm old.txt")["passed"]
         assert outputs(here.check("cat app.txt old.txt")) == ["one\nold\n"]
@@ -110,7 +110,7 @@ def test_a_check_that_hides_its_change_from_git_does_not_spoil_the_next(here: Sc
     assert outputs(here.check("cat app.txt")) == ["one\n"]
 
 
-def test_a_checkout_whose_installed_files_were_changed_is_created_again(here: Scene) -> None:
+def test_a_checkout_whose_installed_files_were_changed_is_created_again(here: Repository) -> None:
     assert here.check("echo spoiled > deps/installed")["passed"]
     assert outputs(here.check("cat deps/installed")) == ["v1\n"]
     assert setups(here) == 2
@@ -119,7 +119,7 @@ def test_a_checkout_whose_installed_files_were_changed_is_created_again(here: Sc
 
 def test_a_failed_setup_is_a_failed_check_and_is_retried(tmp_path: Path) -> None:
     setup = "test -e ../../../may && echo fine || { echo broken; exit 7; }"
-    here = scene(tmp_path / "r", FILES, setup=(setup,), clean="checkout")
+    here = make_repository(tmp_path / "r", FILES, setup=(setup,), clean="checkout")
     here.start()
     result = here.check("true")
     assert result["passed"] is False
@@ -131,7 +131,7 @@ def test_a_failed_setup_is_a_failed_check_and_is_retried(tmp_path: Path) -> None
     assert here.check("true")["passed"] is True
 
 
-def test_an_interrupted_setup_is_run_again(here: Scene) -> None:
+def test_an_interrupted_setup_is_run_again(here: Repository) -> None:
     assert here.check("true")["passed"]
     for note in (here.folder / ".git/bridle-worktrees").glob("checks-*.json"):
         note.unlink()  # it is written when the setup is over
@@ -140,25 +140,27 @@ def test_an_interrupted_setup_is_run_again(here: Scene) -> None:
 
 
 def test_a_setup_that_writes_to_tracked_files_does_not_change_what_is_checked(tmp_path: Path) -> None:
-    here = scene(tmp_path / "r", FILES, setup=("echo changed > uv.lock; echo made > made.txt",), clean="checkout")
+    here = make_repository(
+        tmp_path / "r", FILES, setup=("echo changed > uv.lock; echo made > made.txt",), clean="checkout"
+    )
     here.start()
     assert outputs(here.check("cat uv.lock made.txt")) == ["v1\nmade\n"]
     assert outputs(here.check("cat uv.lock made.txt")) == ["v1\nmade\n"]
     assert here.check("true")["changed"] == []
 
 
-def test_variables_that_lead_into_the_working_copy_lead_into_the_checkout(here: Scene) -> None:
+def test_variables_that_lead_into_the_working_copy_lead_into_the_checkout(here: Repository) -> None:
     variables = {
         "PATH": f"{here.folder}/deps{os.pathsep}{os.environ['PATH']}",
         "VIRTUAL_ENV": f"{here.folder}/.venv",
         "ELSEWHERE": f"{here.folder}-not/x",
     }
-    result = Scene(here.context.with_variables(variables)).check('echo "${PATH%%:*} $VIRTUAL_ENV $ELSEWHERE $PWD"')
+    result = Repository(here.context.with_variables(variables)).check('echo "${PATH%%:*} $VIRTUAL_ENV $ELSEWHERE $PWD"')
     path, venv, elsewhere, pwd = outputs(result)[0].split()
     assert (path, venv, elsewhere) == (f"{pwd}/deps", f"{pwd}/.venv", f"{here.folder}-not/x")
 
 
-def test_two_checks_at_once_have_a_checkout_each(here: Scene) -> None:
+def test_two_checks_at_once_have_a_checkout_each(here: Repository) -> None:
     other = replace(here.context, run_folder=here.folder / ".a5c/runs/other")
 
     async def story() -> list[str]:
@@ -179,7 +181,7 @@ def test_two_checks_at_once_have_a_checkout_each(here: Scene) -> None:
     assert setups(here) == 2
 
 
-def test_only_the_last_few_checkouts_are_kept(here: Scene) -> None:
+def test_only_the_last_few_checkouts_are_kept(here: Repository) -> None:
     for version in range(fresh_checkout.KEPT_CHECKOUTS + 2):
         here.write({"uv.lock": f"{version}\n"})
         assert here.check("true")["passed"]

@@ -18,21 +18,23 @@ from bridle.loop.checks import fixed_tree
 from bridle.loop.checks.run_check import HEAD_CHARACTERS, LOG_LIMIT_BYTES, TAIL_CHARACTERS, create_output
 from bridle.loop.effects import CheckArgs
 from bridle.wire.mask import MASKED, Mask
-from tests.loop.fixtures.repositories import Scene, scene
+from tests.loop.fixtures.repositories import Repository, make_repository
 from tests.sizes import SIZES
-from tests.workspace.fixtures.repositories import index, picture
+from tests.workspace.fixtures.repositories import index, read_tree
 
 FILES: dict[str, str | bytes] = {"a.txt": "one\n", "sub/b.txt": "two\n", ".gitignore": "ignored/\n"}
 
 
 @pytest.fixture
-def here(tmp_path: Path) -> Scene:
-    made = scene(tmp_path / "r", FILES, untracked={"mine.txt": "mine\n"}, environment={"MY_API_KEY": "hunter2hunter2"})
+def here(tmp_path: Path) -> Repository:
+    made = make_repository(
+        tmp_path / "r", FILES, untracked={"mine.txt": "mine\n"}, environment={"MY_API_KEY": "hunter2hunter2"}
+    )
     made.start()
     return made
 
 
-def test_each_check_has_its_result(here: Scene) -> None:
+def test_each_check_has_its_result(here: Repository) -> None:
     result = here.check("echo out; echo err >&2; exit 3", "true")
     assert result["passed"] is False
     first, second = result["results"]
@@ -44,7 +46,7 @@ def test_each_check_has_its_result(here: Scene) -> None:
     assert here.check("true", "true")["passed"] is True
 
 
-def test_no_check_at_all_is_not_a_pass(here: Scene) -> None:
+def test_no_check_at_all_is_not_a_pass(here: Repository) -> None:
     assert here.check()["passed"] is False
 
 
@@ -53,7 +55,7 @@ def test_a_check_without_an_owner_is_refused() -> None:
         CheckArgs.from_json({"checks": [{"command": "true"}]})
 
 
-def test_the_log_is_raw_and_private_and_everything_else_is_masked(here: Scene) -> None:
+def test_the_log_is_raw_and_private_and_everything_else_is_masked(here: Repository) -> None:
     result = here.check('printf "%s\\n" "$MY_API_KEY"')["results"][0]
     log = here.folder / result["log"]
     assert log.parent == here.folder / ".ralph/logs/checks"
@@ -63,22 +65,22 @@ def test_the_log_is_raw_and_private_and_everything_else_is_masked(here: Scene) -
     assert result["output"] == f"{MASKED}\n"
 
 
-def test_a_check_runs_in_its_folder_with_the_users_environment_and_no_input(here: Scene) -> None:
+def test_a_check_runs_in_its_folder_with_the_users_environment_and_no_input(here: Repository) -> None:
     result = here.check('echo "$PWD"; pwd; cat; echo "${GIT_DIR-none}" "$MARK"; git rev-parse --show-toplevel')
     assert result["results"][0]["output"].splitlines()[:2] == [str(here.folder)] * 2
     context = here.context.with_variables({"GIT_DIR": "/nowhere", "MARK": "yes"})
-    result = Scene(context).check('echo "${GIT_DIR-none}" "$MARK"; git rev-parse --show-toplevel')
+    result = Repository(context).check('echo "${GIT_DIR-none}" "$MARK"; git rev-parse --show-toplevel')
     assert result["results"][0]["output"].splitlines() == ["none yes", str(here.folder)]
 
 
-def test_a_folder_keeps_its_logical_name(here: Scene) -> None:
+def test_a_folder_keeps_its_logical_name(here: Repository) -> None:
     (here.folder.parent / "link").symlink_to(here.folder)
-    result = Scene(here.context.in_working_copy(here.folder.parent / "link")).check("echo $PWD")
+    result = Repository(here.context.in_working_copy(here.folder.parent / "link")).check("echo $PWD")
     assert result["results"][0]["output"] == f"{here.folder.parent / 'link'}\n"
 
 
 def test_a_check_that_hangs_is_ended_with_all_that_it_started(tmp_path: Path) -> None:
-    here = scene(tmp_path / "r", FILES, check_seconds=0.5)
+    here = make_repository(tmp_path / "r", FILES, check_seconds=0.5)
     here.start()
     result = here.check("sleep 1234 & trap '' INT TERM; echo begun; while :; do sleep 1; done")["results"][0]
     assert (result["exit_code"], result["timed_out"]) == (-1, True)
@@ -87,7 +89,7 @@ def test_a_check_that_hangs_is_ended_with_all_that_it_started(tmp_path: Path) ->
     assert running("sleep", "1234") == []
 
 
-def test_a_daemon_that_a_check_leaves_behind_is_ended(here: Scene) -> None:
+def test_a_daemon_that_a_check_leaves_behind_is_ended(here: Repository) -> None:
     result = here.check("setsid sleep 4321 </dev/null >/dev/null 2>&1 & (sleep 4322 &) ; echo gone")["results"][0]
     assert (result["exit_code"], result["output"]) == (0, "gone\n")
     assert running("sleep", "4321") == running("sleep", "4322") == []
@@ -104,13 +106,13 @@ def running(*argv: str) -> list[int]:
     return result
 
 
-def test_a_check_that_kills_its_parent_does_not_kill_the_run(here: Scene) -> None:
+def test_a_check_that_kills_its_parent_does_not_kill_the_run(here: Repository) -> None:
     result = here.check("kill -9 $PPID; sleep 4323", "kill -9 $$", "kill -1 $$", "true")
     assert [item["exit_code"] for item in result["results"]] == [137, 137, 129, 0]
     assert running("sleep", "4323") == []
 
 
-def test_a_check_that_prints_without_end_fills_neither_memory_nor_value(here: Scene) -> None:
+def test_a_check_that_prints_without_end_fills_neither_memory_nor_value(here: Repository) -> None:
     size = SIZES.loud_child_bytes
     before = psutil.Process().memory_info().rss
     result = here.check(f"echo begin; head -c {size} /dev/zero | tr '\\0' x; echo; echo end")["results"][0]
@@ -123,13 +125,13 @@ def test_a_check_that_prints_without_end_fills_neither_memory_nor_value(here: Sc
     assert (here.folder / result["log"]).stat().st_size <= LOG_LIMIT_BYTES + 1_000_000
 
 
-def test_colours_and_control_characters_are_only_in_the_log(here: Scene) -> None:
+def test_colours_and_control_characters_are_only_in_the_log(here: Repository) -> None:
     result = here.check(r"printf '\033[31mred\033[0m\r\nx\000y\rz \033]8;;http://a\007link'")["results"][0]
     assert result["output"] == "red\nxy\nz link"
     assert b"\x1b[31m" in (here.folder / result["log"]).read_bytes()
 
 
-def test_a_log_that_cannot_be_written_is_an_error_at_once(here: Scene) -> None:
+def test_a_log_that_cannot_be_written_is_an_error_at_once(here: Repository) -> None:
     (here.folder / ".ralph/logs").mkdir(parents=True, exist_ok=True)
     (here.folder / ".ralph/logs/checks").symlink_to("/tmp")
     with pytest.raises(DiskError, match="is a link"):
@@ -151,7 +153,7 @@ def test_logs_of_one_second_have_different_names(tmp_path: Path) -> None:
 # The tree that checks ran on
 
 
-def test_the_checked_tree_is_that_of_the_commit(here: Scene) -> None:
+def test_the_checked_tree_is_that_of_the_commit(here: Repository) -> None:
     here.write({"a.txt": "changed\n", "new/c.txt": "new\n", "ignored/x": "i\n"})
     (here.folder / "sub/b.txt").unlink()
     result = here.check("true")
@@ -163,16 +165,16 @@ def test_the_checked_tree_is_that_of_the_commit(here: Scene) -> None:
     assert here.check("true")["tree"] == result["tree"]
 
 
-def test_changes_by_a_check_are_reported_and_reverted(here: Scene) -> None:
+def test_changes_by_a_check_are_reported_and_reverted(here: Repository) -> None:
     here.write({"a.txt": "work\n", "staged.txt": "s\n"})
     here.git("add", "staged.txt")
-    before, staged = picture(here.folder), index(here.folder)
+    before, staged = read_tree(here.folder), index(here.folder)
     spoils = "echo x > a.txt; rm -r sub mine.txt; mkdir made ignored; echo y > made/y; chmod +x .gitignore"
     result = here.check(f"{spoils}; echo z > ignored/z")
     assert sorted(result["changed"]) == [".gitignore", "a.txt", "made/y", "mine.txt", "sub/b.txt"]
     assert result["changed_count"] == 5
     assert result["passed"] is True
-    after = picture(here.folder)
+    after = read_tree(here.folder)
     assert after.pop("ignored/z") == ("file", b"z\n")
     assert {name: item for name, item in after.items() if not name.startswith((".ralph", ".a5c"))} == before_files(
         before
@@ -186,14 +188,14 @@ def before_files(found: dict[str, tuple[str, bytes]]) -> dict[str, tuple[str, by
     return {name: item for name, item in found.items() if not name.startswith((".ralph", ".a5c"))}
 
 
-def test_reverted_changes_are_kept_under_a_ref(here: Scene) -> None:
+def test_reverted_changes_are_kept_under_a_ref(here: Repository) -> None:
     here.check("echo precious > note.txt")
     assert not (here.folder / "note.txt").exists()
     kept = here.git("for-each-ref", "--format=%(refname)", "refs/bridle/taken-back").split()
     assert [here.git("show", f"{ref}:note.txt") for ref in kept] == ["precious\n"]
 
 
-def test_a_check_that_deletes_the_repositorys_files_destroys_nothing(here: Scene) -> None:
+def test_a_check_that_deletes_the_repositorys_files_destroys_nothing(here: Repository) -> None:
     here.write({"work.txt": "unsaved\n"})
     result = here.check("rm -rf ./* ; ls", "cat a.txt work.txt")
     assert [item["exit_code"] for item in result["results"]] == [0, 1]
@@ -201,7 +203,7 @@ def test_a_check_that_deletes_the_repositorys_files_destroys_nothing(here: Scene
     assert here.read("mine.txt") == "mine\n"
 
 
-def test_a_check_that_checks_out_another_branch_does_not_lead_the_next_commit_there(here: Scene) -> None:
+def test_a_check_that_checks_out_another_branch_does_not_lead_the_next_commit_there(here: Repository) -> None:
     here.write({"work.txt": "unsaved\n"})
     result = here.check(
         "git add -A && git -c user.name=x -c user.email=x@x commit -qm x && git checkout -q -b other HEAD~1"
@@ -216,7 +218,7 @@ def test_a_check_that_checks_out_another_branch_does_not_lead_the_next_commit_th
     assert here.git("rev-parse", "--abbrev-ref", "HEAD") == "HEAD\n"
 
 
-def test_a_change_hidden_from_the_index_is_still_in_the_tree(here: Scene) -> None:
+def test_a_change_hidden_from_the_index_is_still_in_the_tree(here: Repository) -> None:
     clean = here.check("true")["tree"]
     here.git("update-index", "--assume-unchanged", "a.txt")
     here.write({"a.txt": "two\n"})
@@ -228,7 +230,7 @@ def test_a_change_hidden_from_the_index_is_still_in_the_tree(here: Scene) -> Non
 ROOT = Path(__file__).parents[3]
 
 
-def _killed_by_its_check(here: Scene, command: str) -> None:
+def _killed_by_its_check(here: Repository, command: str) -> None:
     """A Bridle of its own that runs a check, which kills it and goes on."""
     args = {"task": "T", "iteration": 1, "checks": [{"command": command, "of": "task"}]}
     code = (
@@ -242,7 +244,7 @@ def _killed_by_its_check(here: Scene, command: str) -> None:
     assert done.returncode == -9, done.stderr.decode()
 
 
-def test_the_tree_before_an_interrupted_check_is_restored(here: Scene) -> None:
+def test_the_tree_before_an_interrupted_check_is_restored(here: Repository) -> None:
     here.write({"work.txt": "unsaved\n"})
     _killed_by_its_check(here, "rm a.txt work.txt; echo junk > junk.txt; kill -9 $BRIDLE_TO_KILL; sleep 4324")
     result = here.check("cat a.txt work.txt; ls")
@@ -253,7 +255,7 @@ def test_the_tree_before_an_interrupted_check_is_restored(here: Scene) -> None:
     assert "junk\n" in [here.git("show", f"{ref}:junk.txt") for ref in refs]
 
 
-def test_checks_wait_for_those_of_a_killed_bridle(here: Scene) -> None:
+def test_checks_wait_for_those_of_a_killed_bridle(here: Repository) -> None:
     stubborn = "trap '' TERM INT; kill -9 $BRIDLE_TO_KILL; while :; do echo junk > junk.txt; sleep 0.01; done"
     _killed_by_its_check(here, stubborn)
     result = here.check("sleep 0.3; ls")
@@ -261,9 +263,9 @@ def test_checks_wait_for_those_of_a_killed_bridle(here: Scene) -> None:
     assert result["changed"] == []
 
 
-def test_the_log_of_a_check_in_a_worktree_is_in_the_repository(here: Scene) -> None:
+def test_the_log_of_a_check_in_a_worktree_is_in_the_repository(here: Repository) -> None:
     here.git("worktree", "add", "-q", "--detach", str(here.folder.parent / "copy"))
-    copy = Scene(here.context.in_working_copy(here.folder.parent / "copy"))
+    copy = Repository(here.context.in_working_copy(here.folder.parent / "copy"))
     result = copy.check("pwd; git checkout -q -b inside")
     assert result["results"][0]["output"] == f"{copy.folder}\n"
     assert result["changed"] == [".git/HEAD"]

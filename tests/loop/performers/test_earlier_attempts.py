@@ -14,7 +14,7 @@ from bridle.ground import prices
 from bridle.journal.stores.file_store import FileStore
 from bridle.loop.performers.earlier_attempts import interrupted_work, spent_before
 from bridle.run.request import Request
-from tests.loop.fixtures.fake_agent import loop
+from tests.loop.fixtures.fake_agent import make_project
 
 PLAN = "# One\n\n## One\nCheck: `test -f one`\n"
 # It says what it has used so far, and dies; the retry ends well.
@@ -28,7 +28,7 @@ open("one", "w").close()
 
 
 def test_an_agent_that_died_and_was_tried_again_is_counted(tmp_path: Path) -> None:
-    here = loop(tmp_path, PLAN, DIES)
+    here = make_project(tmp_path, PLAN, DIES)
     done = here.bridle("run", "--json")
     assert done.returncode == 0, done.stderr
     document = json.loads(done.stdout)
@@ -85,7 +85,7 @@ time.sleep(600)
 
 
 def test_who_is_killed_again_and_again_in_one_iteration_comes_to_the_limit_of_its_cost(tmp_path: Path) -> None:
-    here = loop(tmp_path, PLAN, KILLS)
+    here = make_project(tmp_path, PLAN, KILLS)
     assert here.bridle("run", "--max-cost", "5").returncode == -9
     assert here.bridle("resume").returncode == -9
     done = here.bridle("resume")
@@ -104,7 +104,7 @@ def test_an_agent_that_puts_odd_things_among_the_logs_does_not_stop_the_run(tmp_
     os.mkdir(os.path.join(folder, "20990101T000002.000Z-coder-One.ndjson"))
     open("one", "w").close()
     """
-    done = loop(tmp_path, PLAN, odd).bridle("run", "--json")
+    done = make_project(tmp_path, PLAN, odd).bridle("run", "--json")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["cost_usd"] == 0.01
 
@@ -113,7 +113,7 @@ def test_agents_of_another_run_and_of_other_tasks_are_not_counted(tmp_path: Path
     """Titles in other scripts all have the same name in a folder."""
     plan = "# Two\n\n## Раз\nCheck: `test -f 1`\n\n## Два\nCheck: `test -f 2`\n"
     kills = "if task == 'Раз': open('1', 'w').close()\nelse:\n" + textwrap.indent(KILLS, "    ")
-    here = loop(tmp_path, plan, kills)
+    here = make_project(tmp_path, plan, kills)
     runs: list[str] = []
     for _ in range(2):
         assert here.bridle("run", "PLAN.md", "--max-cost", "5").returncode == -9
@@ -124,7 +124,7 @@ def test_agents_of_another_run_and_of_other_tasks_are_not_counted(tmp_path: Path
 
 
 def test_nobody_was_at_work_later_than_now(tmp_path: Path) -> None:
-    here = loop(tmp_path, PLAN, KILLS)
+    here = make_project(tmp_path, PLAN, KILLS)
     assert here.bridle("run").returncode == -9
     (run,) = (here.folder / ".a5c/runs").glob("0*")
     (log,) = (here.folder / ".ralph/logs/claude").glob("*.ndjson")
@@ -134,7 +134,7 @@ def test_nobody_was_at_work_later_than_now(tmp_path: Path) -> None:
 
 
 def test_files_that_are_no_logs_are_not_taken_for_agents(tmp_path: Path) -> None:
-    here = loop(tmp_path, PLAN, KILLS)
+    here = make_project(tmp_path, PLAN, KILLS)
     assert here.bridle("run", "--max-cost", "2").returncode == -9
     folder = here.folder / ".ralph/logs/claude"
     for name in ("zzz.ndjson", "2099.ndjson", "20991399T999999.999Z-coder-One.ndjson"):

@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 
-from tests.loop.fixtures.repositories import Scene, scene
+from tests.loop.fixtures.repositories import Repository, make_repository
 from tests.sizes import SIZES
 
 ROOT = Path(__file__).parents[3]
 LIMIT_SECONDS = 1200.0
 
 
-def killed(here: Scene, kind: str, args: dict[str, Any], points: int) -> dict[str, Any]:
+def killed(here: Repository, kind: str, args: dict[str, Any], points: int) -> dict[str, Any]:
     done = subprocess.run(
         [
             sys.executable,
@@ -39,19 +39,19 @@ def killed(here: Scene, kind: str, args: dict[str, Any], points: int) -> dict[st
 
 
 @pytest.fixture
-def here(tmp_path: Path) -> Scene:
+def here(tmp_path: Path) -> Repository:
     files = {
         "Makefile": "test:\n\tsh tests/run.sh\n",
         "tests/run.sh": "true\n",
         "tests/test_other.py": "def test_a():\n    assert 1 == 1\n",
         "app.py": "x = 1\n",
     }
-    made = scene(tmp_path / "r", files, checks=["make test"], untracked={"mine.txt": "mine\n"})
+    made = make_repository(tmp_path / "r", files, checks=["make test"], untracked={"mine.txt": "mine\n"})
     made.start()
     return made
 
 
-def test_protect_killed_at_any_moment_ends_the_same(here: Scene, record_property: Any) -> None:
+def test_protect_killed_at_any_moment_ends_the_same(here: Repository, record_property: Any) -> None:
     here.write({"app.py": "x = 2\n", "Makefile": "test:\n\ttrue\nnew:\n\ttrue\n", "GNUmakefile": "test:\n"})
     here.git("rm", "-q", "-r", "tests")
     here.write({"tests": "a file now\n"})
@@ -65,7 +65,7 @@ def test_protect_killed_at_any_moment_ends_the_same(here: Scene, record_property
     record_property("count", f"{len(told['killed'])} of {told['moments']} moments at which protecting was killed")
 
 
-def test_checks_killed_at_any_moment_end_the_same(here: Scene, record_property: Any) -> None:
+def test_checks_killed_at_any_moment_end_the_same(here: Repository, record_property: Any) -> None:
     here.write({"app.py": "x = 2\n", "new.py": "y = 1\n"})
     command = "cat app.py new.py mine.txt; ls; rm app.py new.py mine.txt; echo junk > junk.txt"
     checks = [{"command": command, "of": "task"}, {"command": "test ! -e app.py", "of": "guard"}]
@@ -85,7 +85,7 @@ def test_checks_killed_at_any_moment_end_the_same(here: Scene, record_property: 
 
 def test_checks_in_a_checkout_killed_at_any_moment_end_the_same(tmp_path: Path, record_property: Any) -> None:
     files = {"a.txt": "1\n", "uv.lock": "1\n", ".gitignore": "deps/\n"}
-    here = scene(tmp_path / "r", files, setup=["mkdir deps; echo made > deps/x"], clean="checkout")
+    here = make_repository(tmp_path / "r", files, setup=["mkdir deps; echo made > deps/x"], clean="checkout")
     here.start()
     here.write({"a.txt": "2\n"})
     command = "cat a.txt deps/x; ls . deps; echo spoiled > a.txt; echo spoiled > deps/y"

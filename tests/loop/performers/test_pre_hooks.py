@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from tests.loop.fixtures.fake_agent import loop
-from tests.loop.fixtures.loop_commands import ONE, WORKS, agrees, receipt, run, verdicts
+from tests.loop.fixtures.fake_agent import make_project
+from tests.loop.fixtures.loop_commands import MAKES_FILE, ONE_TASK, assert_replays, receipt_of, run_plan, verdicts
 
 
 def hook(folder: Path, kind: str, text: str, name: str = "one.sh") -> Path:
@@ -30,13 +30,13 @@ def heard(path: Path) -> list[dict[str, Any]]:
 
 
 def test_both_are_told_what_is_about_to_be_made(tmp_path: Path) -> None:
-    here = loop(tmp_path, ONE, WORKS)
+    here = make_project(tmp_path, ONE_TASK, MAKES_FILE)
     for kind in ("pre-branch", "pre-commit"):
         users_hook(
             kind,
             f'cat >> "{tmp_path}/{kind}"; echo >> "{tmp_path}/{kind}"; git branch --show-current > "{tmp_path}/at"\n',
         )
-    document = run(here, 0)
+    document = run_plan(here, 0)
     (branch,) = heard(tmp_path / "pre-branch")
     assert branch.pop("timestamp")
     assert branch == {
@@ -63,25 +63,25 @@ def test_both_are_told_what_is_about_to_be_made(tmp_path: Path) -> None:
         "costUsd": 0.01,
         "files": ["one"],
     }
-    agrees(here)
+    assert_replays(here)
 
 
 def test_a_refused_commit_is_a_failed_try_and_the_next_prompt_says_why(tmp_path: Path) -> None:
-    here = loop(tmp_path, ONE, "open('one', 'w').write('x' * number)")
+    here = make_project(tmp_path, ONE_TASK, "open('one', 'w').write('x' * number)")
     users_hook("pre-commit", "echo NOT-LONG-ENOUGH; test $(wc -c < one) -gt 1\n")
-    (task,) = run(here, 0)["tasks"]
+    (task,) = run_plan(here, 0)["tasks"]
     assert (task["verdict"], task["iterations"], task["tries"]) == ("done", 2, 1)
     first, second = here.calls()
     assert "NOT-LONG-ENOUGH" not in first["prompt"]
     assert "NOT-LONG-ENOUGH" in second["prompt"]
     assert here.git("rev-list", "--count", "main..HEAD") == "1"
-    agrees(here)
+    assert_replays(here)
 
 
 def test_a_hook_that_always_refuses_leaves_no_commit(tmp_path: Path) -> None:
-    here = loop(tmp_path, ONE, "open('one', 'w').write('x' * number)")
+    here = make_project(tmp_path, ONE_TASK, "open('one', 'w').write('x' * number)")
     users_hook("pre-commit", "echo no; exit 3\n")
-    document = run(here, 1, "--tries", "2")
+    document = run_plan(here, 1, "--tries", "2")
     assert verdicts(document) == {"One": "failed"}
     assert "pre-commit" in document["tasks"][0]["reason"]
     assert document["commits"] == []
@@ -89,24 +89,28 @@ def test_a_hook_that_always_refuses_leaves_no_commit(tmp_path: Path) -> None:
 
 
 def test_what_a_hook_changes_is_checked_before_it_is_committed(tmp_path: Path) -> None:
-    here = loop(tmp_path, "# One\n\n## One\nCheck: `test -s one && ! grep -q bad one`\n", "open('one', 'w').write('a')")
+    here = make_project(
+        tmp_path, "# One\n\n## One\nCheck: `test -s one && ! grep -q bad one`\n", "open('one', 'w').write('a')"
+    )
     users_hook("pre-commit", "echo formatted > one\n")
-    (task,) = run(here, 0)["tasks"]
+    (task,) = run_plan(here, 0)["tasks"]
     assert task["verdict"] == "done"
     assert here.git("show", "HEAD:one") == "formatted"
-    agrees(here)
+    assert_replays(here)
 
 
 def test_what_a_hook_breaks_is_not_committed(tmp_path: Path) -> None:
-    here = loop(tmp_path, "# One\n\n## One\nCheck: `test -s one && ! grep -q bad one`\n", "open('one', 'w').write('a')")
+    here = make_project(
+        tmp_path, "# One\n\n## One\nCheck: `test -s one && ! grep -q bad one`\n", "open('one', 'w').write('a')"
+    )
     users_hook("pre-commit", "echo bad > one\n")
-    document = run(here, 1, "--tries", "1")
+    document = run_plan(here, 1, "--tries", "1")
     assert verdicts(document) == {"One": "failed"}
     assert here.git("rev-parse", "HEAD") == here.git("rev-parse", "main")
 
 
 def test_a_refused_branch_stops_the_run_before_any_agent_and_resume_asks_again(tmp_path: Path) -> None:
-    here = loop(tmp_path, ONE, WORKS)
+    here = make_project(tmp_path, ONE_TASK, MAKES_FILE)
     path = users_hook("pre-branch", "echo FROZEN-ON-FRIDAYS; exit 1\n")
     done = here.bridle("run", "PLAN.md")
     assert done.returncode == 1
@@ -115,26 +119,26 @@ def test_a_refused_branch_stops_the_run_before_any_agent_and_resume_asks_again(t
     assert here.git("branch", "--list", "bridle/*") == ""
     assert here.calls() == []
     path.unlink()
-    assert verdicts(receipt(here.bridle("resume", "--json"), 0)) == {"One": "done"}
+    assert verdicts(receipt_of(here.bridle("resume", "--json"), 0)) == {"One": "done"}
 
 
 @pytest.mark.parametrize("is_trusted", [True, False])
 def test_hooks_of_a_repository_run_only_once_it_is_trusted(tmp_path: Path, is_trusted: bool) -> None:
-    here = loop(tmp_path, ONE, WORKS)
+    here = make_project(tmp_path, ONE_TASK, MAKES_FILE)
     hook(here.folder / ".a5c/hooks", "pre-commit", f"touch {tmp_path}/ran\n")
     if is_trusted:
         assert here.bridle("doctor", "--trust").returncode in (0, 1, 5)
     done = here.bridle("run", "PLAN.md", "--json")
-    assert verdicts(receipt(done, 0)) == {"One": "done"}
+    assert verdicts(receipt_of(done, 0)) == {"One": "done"}
     assert (tmp_path / "ran").exists() == is_trusted
     assert ("bridle doctor --trust" in done.stderr) != is_trusted
 
 
 def test_no_hooks_means_none(tmp_path: Path) -> None:
-    here = loop(tmp_path, ONE, WORKS)
+    here = make_project(tmp_path, ONE_TASK, MAKES_FILE)
     users_hook("pre-commit", "exit 1\n")
     users_hook("pre-branch", "exit 1\n")
-    assert verdicts(run(here, 0, "--no-hooks")) == {"One": "done"}
+    assert verdicts(run_plan(here, 0, "--no-hooks")) == {"One": "done"}
 
 
 def test_an_agent_that_writes_hooks_of_its_own_does_not_have_them_run(tmp_path: Path) -> None:
@@ -145,19 +149,19 @@ def test_an_agent_that_writes_hooks_of_its_own_does_not_have_them_run(tmp_path: 
     os.remove(".a5c/hooks/pre-commit/theirs.sh")
     open("one", "w").write("x" * number)
     """
-    here = loop(tmp_path, ONE, agent)
+    here = make_project(tmp_path, ONE_TASK, agent)
     hook(here.folder / ".a5c/hooks", "pre-commit", "test $(wc -c < one) -gt 1\n", "theirs.sh")
     here.bridle("doctor", "--trust")
-    (task,) = run(here, 0)["tasks"]
+    (task,) = run_plan(here, 0)["tasks"]
     assert (task["verdict"], task["iterations"]) == ("done", 2)  # the person's own hook still refuses
     assert not (tmp_path / "ran").exists()
     assert ".a5c/hooks/pre-commit/theirs.sh" in {one["path"] for one in task["reported"]}
 
 
 def test_hooks_are_asked_in_a_worktree_too(tmp_path: Path) -> None:
-    here = loop(tmp_path, ONE, WORKS)
+    here = make_project(tmp_path, ONE_TASK, MAKES_FILE)
     users_hook("pre-commit", f"pwd > {tmp_path}/at; test -f one\n")
     users_hook("pre-branch", f"cat > {tmp_path}/branch\n")
-    document = run(here, 0, "--worktree")
+    document = run_plan(here, 0, "--worktree")
     assert (tmp_path / "at").read_text().strip() != str(here.folder)
     assert json.loads((tmp_path / "branch").read_text())["branch"] == document["branch"]

@@ -9,9 +9,9 @@ import pytest
 
 from bridle.loop import effect_results
 from bridle.loop.performers import progress_file
-from tests.loop.fixtures.fake_agent import Loop, loop
-from tests.loop.fixtures.loop_commands import ONE, agrees, run, verdicts
-from tests.loop.fixtures.run_on_engine import RED, Played
+from tests.loop.fixtures.fake_agent import Project, make_project
+from tests.loop.fixtures.loop_commands import ONE_TASK, assert_replays, run_plan, verdicts
+from tests.loop.fixtures.run_on_engine import RED, RunOnEngine
 
 # A summarizer's prompt has no task: the agent of the tests must be told.
 AGENT = """
@@ -28,9 +28,9 @@ ANSWER = (
 )
 
 
-def summarizing(tmp_path: Path, body: str) -> Loop:
+def summarizing(tmp_path: Path, body: str) -> Project:
     """A repository whose progress is folded every other time, by a shell that ends so."""
-    here = loop(tmp_path, ONE, AGENT, **{"bridle.toml": "summarize_every = 2\n"})
+    here = make_project(tmp_path, ONE_TASK, AGENT, **{"bridle.toml": "summarize_every = 2\n"})
     claude = here.beside / "claude"
     claude.rename(here.beside / "worker")
     claude.write_text(SUMMARIZER.format(folder=here.beside, claude=here.beside / "worker", body=body))
@@ -40,7 +40,7 @@ def summarizing(tmp_path: Path, body: str) -> Loop:
 
 def test_progress_is_folded_and_the_cost_is_counted(tmp_path: Path) -> None:
     here = summarizing(tmp_path, f"echo '{ANSWER}'; exit 0")
-    document = run(here, 0)
+    document = run_plan(here, 0)
     assert verdicts(document) == {"One": "done"}
     (asked,) = (here.beside / "summaries").read_text().splitlines()
     assert "--model=haiku" in asked
@@ -50,20 +50,20 @@ def test_progress_is_folded_and_the_cost_is_counted(tmp_path: Path) -> None:
     prompt = here.calls()[2]["prompt"]
     assert "IN-SHORT" in prompt
     assert "TOLD1" not in prompt
-    agrees(here)
+    assert_replays(here)
 
 
 @pytest.mark.parametrize("body", ["exit 7", "echo nonsense; exit 0", "kill -9 $$"])
 def test_a_summarizer_that_fails_folds_nothing_and_harms_nobody(tmp_path: Path, body: str) -> None:
     here = summarizing(tmp_path, body)
-    document = run(here, 0)
+    document = run_plan(here, 0)
     (task,) = document["tasks"]
     assert (task["verdict"], task["tries"]) == ("done", 2)
     assert "TOLD1" in here.calls()[2]["prompt"]
 
 
 def test_no_summary_is_asked_of_an_agent_at_its_limit(tmp_path: Path) -> None:
-    played = Played(tmp_path, ONE, summarize_every=1)
+    played = RunOnEngine(tmp_path, ONE_TASK, summarize_every=1)
     played.look(RED)
     played.work(effect_results.LIMIT, resets_at="2026-11-14T12:00:00.000Z", changed=False)
     (action,) = played.waits()
@@ -95,6 +95,6 @@ def test_an_agent_that_says_too_much_does_not_fill_the_prompts(tmp_path: Path) -
     answer |= {"summary": "s" * 5_000_000, "patterns": ["p" * 100_000] * 500, "done": False}
     if number == 2: open("one", "w").close()
     """
-    here = loop(tmp_path, ONE, agent)
-    assert verdicts(run(here, 0)) == {"One": "done"}
+    here = make_project(tmp_path, ONE_TASK, agent)
+    assert verdicts(run_plan(here, 0)) == {"One": "done"}
     assert (here.folder / progress_file.FILE).stat().st_size < 100_000

@@ -15,7 +15,7 @@ from bridle.loop.effect_results import Clock
 from bridle.loop.performers.earlier_attempts import InterruptedWork
 from bridle.loop.process.active_time import ActiveTime
 from bridle.loop.process.receipt import Receipt
-from tests.loop.fixtures.run_on_engine import Played
+from tests.loop.fixtures.run_on_engine import RunOnEngine
 
 
 def effect(since: str, until: str) -> Clock:
@@ -56,7 +56,7 @@ def test_no_time_is_counted_twice(pairs: list[tuple[int, int]]) -> None:
 
 
 def test_a_driver_that_ends_in_the_midst_of_an_effect_has_used_its_time(tmp_path: Path) -> None:
-    run = Played(tmp_path, "# One\n\n## One\nCheck: `false`\n", max_seconds=3600.0)
+    run = RunOnEngine(tmp_path, "# One\n\n## One\nCheck: `false`\n", max_seconds=3600.0)
     began = run.now
     assert run.asked(effects_module.CHECK)
     run.now += timedelta(minutes=30)
@@ -78,7 +78,7 @@ def test_a_driver_that_ends_in_the_midst_of_an_effect_has_used_its_time(tmp_path
 
 
 def test_a_driver_that_was_killed_has_used_the_time_up_to_its_agents_last_sign_of_life(tmp_path: Path) -> None:
-    run = Played(tmp_path, "# One\n\n## One\nCheck: `false`\n", max_seconds=3600.0)
+    run = RunOnEngine(tmp_path, "# One\n\n## One\nCheck: `false`\n", max_seconds=3600.0)
     began, minute = run.now, timedelta(minutes=1)
     assert run.asked(effects_module.CHECK)
 

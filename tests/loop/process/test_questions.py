@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from tests.loop.fixtures.fake_agent import loop
+from tests.loop.fixtures.fake_agent import make_project
 
 PLAN = "# T\n\n" + "\n".join(f"## {title}\nCheck: `test -f {title.lower()}`\n" for title in ("One", "Two", "Three"))
 ASKS = """
@@ -16,7 +16,7 @@ open(task.lower(), 'w').close()
 
 
 def test_a_question_parks_its_task_and_the_others_go_on(tmp_path: Path) -> None:
-    here = loop(tmp_path, PLAN, ASKS)
+    here = make_project(tmp_path, PLAN, ASKS)
     done = here.bridle("run", "--json")
     assert done.returncode == 4, done.stderr
     receipt = json.loads(done.stdout)
@@ -29,7 +29,7 @@ def test_a_question_parks_its_task_and_the_others_go_on(tmp_path: Path) -> None:
 
 
 def test_any_words_answer_it_and_the_same_session_hears_them(tmp_path: Path) -> None:
-    here = loop(tmp_path, PLAN, ASKS)
+    here = make_project(tmp_path, PLAN, ASKS)
     effect = json.loads(here.bridle("run", "--json").stdout)["tasks"][0]["effect"]
     said = here.bridle("answer", effect, "blue, as the sky is")
     assert said.returncode == 0, said.stderr
@@ -47,7 +47,7 @@ def test_any_words_answer_it_and_the_same_session_hears_them(tmp_path: Path) -> 
 
 
 def test_an_answer_can_go_on_at_once(tmp_path: Path) -> None:
-    here = loop(tmp_path, PLAN, ASKS)
+    here = make_project(tmp_path, PLAN, ASKS)
     effect = json.loads(here.bridle("run", "--json").stdout)["tasks"][0]["effect"]
     done = here.bridle("answer", effect, "blue", "--resume", "--json")
     assert done.returncode == 0, done.stderr
@@ -55,21 +55,21 @@ def test_an_answer_can_go_on_at_once(tmp_path: Path) -> None:
 
 
 def test_an_empty_answer_is_none(tmp_path: Path) -> None:
-    here = loop(tmp_path, PLAN, ASKS)
+    here = make_project(tmp_path, PLAN, ASKS)
     effect = json.loads(here.bridle("run", "--json").stdout)["tasks"][0]["effect"]
     assert here.bridle("answer", effect, "  ").returncode == 2
     assert json.loads(here.bridle("status", "--json").stdout)["tasks"][0]["verdict"] == "needs you"
 
 
 def test_where_a_policy_answers_the_agent_is_told_to_decide(tmp_path: Path) -> None:
-    here = loop(tmp_path, PLAN, ASKS)
+    here = make_project(tmp_path, PLAN, ASKS)
     done = here.bridle("run", "--breakpoints", "approve", "--json")
     assert done.returncode == 0, done.stderr
     assert "Decide it yourself" in [call["prompt"] for call in here.calls() if call["task"] == "One"][1]
 
 
 def test_a_run_of_the_loop_is_not_driven_as_any_other(tmp_path: Path) -> None:
-    here = loop(tmp_path, PLAN, ASKS)
+    here = make_project(tmp_path, PLAN, ASKS)
     here.bridle("run")
     done = here.bridle("drive")
     assert done.returncode == 2

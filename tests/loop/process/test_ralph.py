@@ -9,27 +9,27 @@ from typing import Any
 from bridle.ground import clock
 from bridle.loop import effect_results, effects, user_messages
 from bridle.loop.control.pauses import deliver_user_messages
-from tests.loop.fixtures.run_on_engine import GREEN, RED, Played
+from tests.loop.fixtures.run_on_engine import GREEN, RED, RunOnEngine
 
 ONE = "# One\n\n## One\nCheck: `test -f one`\n"
 TWO = "# Two\n\n## One\nCheck: `test -f one`\n\n## Two\nCheck: `test -f two`\n"
 HOUR = timedelta(hours=1)
 
 
-def sleeping(run: Played) -> datetime:
+def sleeping(run: RunOnEngine) -> datetime:
     (action,) = run.waits()
     assert action.effect.kind == "sleep", action.effect.kind
     sleep: Any = action.task["sleep"]
     return datetime.fromisoformat(sleep["iso"])
 
 
-def skip(run: Played) -> None:
+def skip(run: RunOnEngine) -> None:
     """As the key does."""
     run.post("sleep", None)
 
 
 def test_a_night_in_which_nobody_drove_the_run_uses_up_none_of_its_time(tmp_path: Path) -> None:
-    run = Played(tmp_path, TWO, max_seconds=3600.0)
+    run = RunOnEngine(tmp_path, TWO, max_seconds=3600.0)
     run.now += timedelta(minutes=10)
     run.look(RED)
     run.work()
@@ -43,7 +43,7 @@ def test_a_night_in_which_nobody_drove_the_run_uses_up_none_of_its_time(tmp_path
 
 
 def test_time_that_was_driven_is_used_up(tmp_path: Path) -> None:
-    run = Played(tmp_path, TWO, max_seconds=3600.0)
+    run = RunOnEngine(tmp_path, TWO, max_seconds=3600.0)
     run.look(RED)
     run.now += HOUR
     run.work()
@@ -54,7 +54,7 @@ def test_time_that_was_driven_is_used_up(tmp_path: Path) -> None:
 
 
 def test_what_red_iterations_cost_is_wasted_also_where_the_task_is_done_in_the_end(tmp_path: Path) -> None:
-    run = Played(tmp_path, ONE)
+    run = RunOnEngine(tmp_path, ONE)
     run.look(RED)
     run.work()
     run.judged(RED)
@@ -67,7 +67,7 @@ def test_what_red_iterations_cost_is_wasted_also_where_the_task_is_done_in_the_e
 
 
 def test_unverified_work_is_no_verified_work(tmp_path: Path) -> None:
-    run = Played(tmp_path, "# One\n\n## One\nMake it.\n")
+    run = RunOnEngine(tmp_path, "# One\n\n## One\nMake it.\n")
     run.work()
     run.post(effects.PROTECT, {"changed": True})
     run.post(effects.COMMIT, {"commit": "c" * 40, "tree": "t"})
@@ -75,12 +75,12 @@ def test_unverified_work_is_no_verified_work(tmp_path: Path) -> None:
     assert (document["verified_usd"], document["wasted_usd"]) == (0.0, 0.25)
 
 
-def limit(run: Played, after: timedelta) -> dict[str, Any]:
+def limit(run: RunOnEngine, after: timedelta) -> dict[str, Any]:
     return {"resets_at": clock.iso(run.now + after), "changed": False}
 
 
 def test_the_second_agent_works_until_the_first_one_is_free_again(tmp_path: Path) -> None:
-    run = Played(tmp_path, TWO, agents=("claude", "codex"), tries=9)
+    run = RunOnEngine(tmp_path, TWO, agents=("claude", "codex"), tries=9)
     run.look(RED)
     run.work(effect_results.LIMIT, agent="claude", **limit(run, HOUR))
     run.work(agent="codex")
@@ -95,7 +95,7 @@ def test_the_second_agent_works_until_the_first_one_is_free_again(tmp_path: Path
 
 
 def test_where_both_are_at_their_limit_the_earlier_reset_is_waited_for(tmp_path: Path) -> None:
-    run = Played(tmp_path, ONE, agents=("claude", "codex"))
+    run = RunOnEngine(tmp_path, ONE, agents=("claude", "codex"))
     run.look(RED)
     run.work(effect_results.LIMIT, agent="claude", **limit(run, 5 * HOUR))
     run.work(effect_results.LIMIT, agent="codex", **limit(run, HOUR))
@@ -106,7 +106,7 @@ def test_where_both_are_at_their_limit_the_earlier_reset_is_waited_for(tmp_path:
 
 
 def test_a_wait_that_is_cut_short_asks_the_agent_at_once(tmp_path: Path) -> None:
-    run = Played(tmp_path, ONE)
+    run = RunOnEngine(tmp_path, ONE)
     run.look(RED)
     run.work(effect_results.LIMIT, **limit(run, 5 * HOUR))
     sleeping(run)
@@ -115,7 +115,7 @@ def test_a_wait_that_is_cut_short_asks_the_agent_at_once(tmp_path: Path) -> None
 
 
 def test_a_wait_keeps_its_end_whoever_goes_on_with_the_run_and_whenever(tmp_path: Path) -> None:
-    run = Played(tmp_path, ONE)
+    run = RunOnEngine(tmp_path, ONE)
     run.look(RED)
     run.work(effect_results.LIMIT, **limit(run, 5 * HOUR))
     until = sleeping(run)
@@ -124,7 +124,7 @@ def test_a_wait_keeps_its_end_whoever_goes_on_with_the_run_and_whenever(tmp_path
 
 
 def test_a_limit_that_outlasts_the_run_pauses_it_and_later_it_goes_on_with_the_time_it_has_left(tmp_path: Path) -> None:
-    run = Played(tmp_path, ONE, max_seconds=3600.0)
+    run = RunOnEngine(tmp_path, ONE, max_seconds=3600.0)
     run.now += timedelta(minutes=10)
     run.look(RED)
     run.work(effect_results.LIMIT, **limit(run, HOUR))
@@ -139,7 +139,7 @@ def test_a_limit_that_outlasts_the_run_pauses_it_and_later_it_goes_on_with_the_t
 
 
 def test_who_goes_on_before_the_limit_is_lifted_is_believed_and_with_more_time_it_is_waited_for(tmp_path: Path) -> None:
-    run = Played(tmp_path, ONE, max_seconds=3600.0)
+    run = RunOnEngine(tmp_path, ONE, max_seconds=3600.0)
     run.look(RED)
     run.work(effect_results.LIMIT, **limit(run, HOUR))
     run.asked(effects.PAUSE)
@@ -154,7 +154,7 @@ def test_who_goes_on_before_the_limit_is_lifted_is_believed_and_with_more_time_i
 def test_an_agent_that_cannot_be_used_leaves_the_work_to_the_next_and_pauses_where_it_is_the_last(
     tmp_path: Path,
 ) -> None:
-    run = Played(tmp_path, ONE, agents=("claude", "codex"))
+    run = RunOnEngine(tmp_path, ONE, agents=("claude", "codex"))
     run.look(RED)
     run.work(effect_results.UNUSABLE, agent="claude", said="not logged in; run claude once", changed=False)
     run.work(effect_results.UNUSABLE, agent="codex", said="no key; set one", changed=False)
@@ -168,7 +168,7 @@ def test_an_agent_that_cannot_be_used_leaves_the_work_to_the_next_and_pauses_whe
 
 
 def test_an_overloaded_endpoint_is_waited_for_longer_each_time(tmp_path: Path) -> None:
-    run = Played(tmp_path, ONE)
+    run = RunOnEngine(tmp_path, ONE)
     run.look(RED)
     seconds = []
     for _ in range(4):
@@ -183,7 +183,7 @@ def test_an_overloaded_endpoint_is_waited_for_longer_each_time(tmp_path: Path) -
 def test_a_bound_that_was_given_in_the_midst_of_the_last_iteration_is_heard_where_it_would_pause(
     tmp_path: Path,
 ) -> None:
-    run = Played(tmp_path, TWO, max_iterations=1)
+    run = RunOnEngine(tmp_path, TWO, max_iterations=1)
     run.look(RED)
     run.waits()
     user_messages.send(run.store, user_messages.HINT, {"text": "MIND"})
@@ -199,7 +199,7 @@ def test_a_bound_that_was_given_in_the_midst_of_the_last_iteration_is_heard_wher
 
 
 def test_a_task_to_be_tried_again_is_heard_of_where_no_other_is_left(tmp_path: Path) -> None:
-    run = Played(tmp_path, ONE, tries=1)
+    run = RunOnEngine(tmp_path, ONE, tries=1)
     run.look(RED)
     run.work()
     run.judged(RED)
@@ -210,7 +210,7 @@ def test_a_task_to_be_tried_again_is_heard_of_where_no_other_is_left(tmp_path: P
 
 
 def test_the_work_of_a_task_that_asks_is_set_aside_while_others_go_on(tmp_path: Path) -> None:
-    run = Played(tmp_path, TWO)
+    run = RunOnEngine(tmp_path, TWO)
     run.look(RED)
     run.work(effect_results.QUESTION, question="Which?", session_id="s1", snapshot="snap-1")
     run.post(effects.PROTECT, {"changed": True})
@@ -220,7 +220,7 @@ def test_the_work_of_a_task_that_asks_is_set_aside_while_others_go_on(tmp_path: 
 
 
 def test_the_work_of_the_last_task_stays_where_it_is_while_it_asks(tmp_path: Path) -> None:
-    run = Played(tmp_path, ONE)
+    run = RunOnEngine(tmp_path, ONE)
     run.look(RED)
     run.work(effect_results.QUESTION, question="Which?", session_id="s1", snapshot="snap-1")
     run.post(effects.PROTECT, {"changed": True})
@@ -228,7 +228,7 @@ def test_the_work_of_the_last_task_stays_where_it_is_while_it_asks(tmp_path: Pat
 
 
 def test_a_conversation_is_gone_on_with_by_nobody_but_its_own_agent(tmp_path: Path) -> None:
-    run = Played(tmp_path, ONE, agents=("claude", "codex"))
+    run = RunOnEngine(tmp_path, ONE, agents=("claude", "codex"))
     run.look(RED)
     run.work(effect_results.LIMIT, agent="claude", **limit(run, HOUR))
     run.work(effect_results.QUESTION, agent="codex", question="Which?", session_id="s1", changed=False)
@@ -239,7 +239,7 @@ def test_a_conversation_is_gone_on_with_by_nobody_but_its_own_agent(tmp_path: Pa
 
 
 def test_what_an_agent_at_its_limit_was_told_is_told_to_the_next_one(tmp_path: Path) -> None:
-    run = Played(tmp_path, ONE, agents=("claude", "codex"))
+    run = RunOnEngine(tmp_path, ONE, agents=("claude", "codex"))
     run.look(RED)
     run.work(effect_results.QUESTION, question="Which?", session_id="s1", changed=False)
     run.post("breakpoint", {"response": "green", "approved": True})
@@ -260,7 +260,7 @@ def test_what_an_agent_at_its_limit_was_told_is_told_to_the_next_one(tmp_path: P
 
 
 def test_a_refused_tool_call_is_told_to_the_next_agent_and_in_the_receipt(tmp_path: Path) -> None:
-    run = Played(tmp_path, ONE)
+    run = RunOnEngine(tmp_path, ONE)
     run.look(RED)
     run.work(denials=["Bash: curl"])
     run.judged(RED)

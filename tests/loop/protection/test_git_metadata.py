@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from bridle.loop.protection import git_metadata
-from tests.loop.fixtures.fake_agent import loop
-from tests.loop.fixtures.loop_commands import ONE, WORKS, agrees, run
+from tests.loop.fixtures.fake_agent import make_project
+from tests.loop.fixtures.loop_commands import MAKES_FILE, ONE_TASK, assert_replays, run_plan
 
 
 def reports(document: dict[str, object], number: int = 0) -> dict[str, str]:
@@ -18,7 +18,7 @@ def reports(document: dict[str, object], number: int = 0) -> dict[str, str]:
 
 
 def shell(command: str, *, when: int = 1) -> str:
-    return f"if number == {when}: os.system({command!r})\n{WORKS}"
+    return f"if number == {when}: os.system({command!r})\n{MAKES_FILE}"
 
 
 @pytest.mark.parametrize(
@@ -31,24 +31,24 @@ def shell(command: str, *, when: int = 1) -> str:
     ],
 )
 def test_the_branch_that_the_run_started_from_is_restored(tmp_path: Path, moves: str) -> None:
-    here = loop(tmp_path, ONE, shell(moves))
+    here = make_project(tmp_path, ONE_TASK, shell(moves))
     start = here.git("rev-parse", "main")
-    document = run(here, 0)
+    document = run_plan(here, 0)
     assert here.git("rev-parse", "main") == start
     assert "restored" in reports(document)["main"]
     assert here.git("rev-list", "main..HEAD").split() == document["commits"]
-    agrees(here)
+    assert_replays(here)
 
 
 def test_other_branches_and_tags_are_reported_and_deleted_ones_restored(tmp_path: Path) -> None:
     moves = (
         "git tag mine; git branch new; git branch -q -D theirs; git branch -f other $(git commit-tree -m x HEAD^{tree})"
     )
-    here = loop(tmp_path, ONE, shell(moves))
+    here = make_project(tmp_path, ONE_TASK, shell(moves))
     for name in ("theirs", "other"):
         here.git("branch", name)
     start = here.git("rev-parse", "theirs")
-    result = reports(run(here, 0))
+    result = reports(run_plan(here, 0))
     assert set(result) == {"refs/tags/mine", "new", "theirs", "other"}
     assert here.git("rev-parse", "theirs") == start
     assert start in result["other"]
@@ -60,12 +60,12 @@ def test_settings_hooks_and_ignore_rules_of_git_are_restored(tmp_path: Path) -> 
         " echo '*.hidden' >> .git/info/exclude; touch x.hidden; ln -s /bin/true .git/hooks/pre-push;"
         " echo changed > .git/hooks/pre-commit"
     )
-    here = loop(tmp_path, ONE, shell(moves))
+    here = make_project(tmp_path, ONE_TASK, shell(moves))
     hook = here.folder / ".git/hooks/pre-commit"
     hook.write_text("#!/bin/sh\nexit 0\n")
     hook.chmod(0o755)
     before = (here.folder / ".git/config").read_bytes()
-    document = run(here, 0)
+    document = run_plan(here, 0)
     assert set(reports(document)) == {
         ".git/config",
         ".git/info/exclude",
@@ -85,16 +85,16 @@ def test_settings_hooks_and_ignore_rules_of_git_are_restored(tmp_path: Path) -> 
 @pytest.mark.parametrize("moves", ["git reset -q --hard main", "git commit -q --amend -m mine"])
 def test_the_commit_of_an_earlier_task_stays(tmp_path: Path, moves: str) -> None:
     plan = "# Two\n\nChecks: `true`\n\n## One\nMake one.\n\n## Two\nMake two.\n"
-    here = loop(tmp_path, plan, shell(moves, when=2))
-    document = run(here, 0)
+    here = make_project(tmp_path, plan, shell(moves, when=2))
+    document = run_plan(here, 0)
     assert here.git("rev-list", "--reverse", "main..HEAD").split() == document["commits"]
     assert here.git("log", "--reverse", "--format=%s", "main..HEAD").split() == ["One", "Two"]
-    agrees(here)
+    assert_replays(here)
 
 
 def test_without_changes_nothing_is_reported(tmp_path: Path) -> None:
-    here = loop(tmp_path, ONE, WORKS)
-    assert reports(run(here, 0)) == {}
+    here = make_project(tmp_path, ONE_TASK, MAKES_FILE)
+    assert reports(run_plan(here, 0)) == {}
     assert git_metadata.read_metadata(here.folder) == git_metadata.read_metadata(here.folder)
 
 

@@ -15,8 +15,8 @@ import pytest
 from bridle.errors import InternalError, JournalBroken
 from bridle.loop.protection import baseline
 from bridle.workspace import snapshot
-from tests.loop.fixtures.repositories import Scene, reopen, scene
-from tests.workspace.fixtures.repositories import picture
+from tests.loop.fixtures.repositories import Repository, make_repository, reopen
+from tests.workspace.fixtures.repositories import read_tree
 
 MAKEFILE = """PY = python3
 .PHONY: test lint
@@ -105,9 +105,9 @@ CHECKS = (
 
 
 @pytest.fixture(scope="module")
-def began(tmp_path_factory: pytest.TempPathFactory) -> Scene:
+def began(tmp_path_factory: pytest.TempPathFactory) -> Repository:
     """A run that has begun, and nothing has been done in it; every test works in a copy."""
-    made = scene(
+    made = make_repository(
         tmp_path_factory.mktemp("began") / "r",
         FILES,
         checks=CHECKS,
@@ -121,7 +121,7 @@ def began(tmp_path_factory: pytest.TempPathFactory) -> Scene:
 
 
 @pytest.fixture
-def here(began: Scene, tmp_path: Path) -> Scene:
+def here(began: Repository, tmp_path: Path) -> Repository:
     folder = tmp_path / "r"
     shutil.copytree(began.folder, folder, symlinks=True)
     return reopen(folder)
@@ -132,93 +132,93 @@ class Edit:
     """Something that an agent does, and what becomes of it."""
 
     name: str
-    do: Callable[[Scene], object]
+    do: Callable[[Repository], object]
     undone: frozenset[str] = frozenset()
     reported: frozenset[str] = frozenset()
     holds: dict[str, str | None] = field(default_factory=dict)
     """What some files hold afterwards; None: they are not there."""
 
 
-def write(**files: str) -> Callable[[Scene], None]:
+def write(**files: str) -> Callable[[Repository], None]:
     named = {name.replace("__", "/").replace("_DOT_", "."): text for name, text in files.items()}
     return lambda here: here.write(named)
 
 
-def put(name: str, text: str | bytes) -> Callable[[Scene], None]:
+def put(name: str, text: str | bytes) -> Callable[[Repository], None]:
     return lambda here: here.write({name: text})
 
 
-def swap(name: str, old: str, new: str) -> Callable[[Scene], None]:
-    def do(here: Scene) -> None:
+def swap(name: str, old: str, new: str) -> Callable[[Repository], None]:
+    def do(here: Repository) -> None:
         assert old in here.read(name)
         here.write({name: here.read(name).replace(old, new)})
 
     return do
 
 
-def drop(name: str) -> Callable[[Scene], None]:
+def drop(name: str) -> Callable[[Repository], None]:
     return lambda here: (here.folder / name).unlink()
 
 
-def both(*deeds: Callable[[Scene], object]) -> Callable[[Scene], None]:
-    def do(here: Scene) -> None:
+def both(*deeds: Callable[[Repository], object]) -> Callable[[Repository], None]:
+    def do(here: Repository) -> None:
         for deed in deeds:
             deed(here)
 
     return do
 
 
-def link(name: str, target: str) -> Callable[[Scene], None]:
-    def do(here: Scene) -> None:
+def link(name: str, target: str) -> Callable[[Repository], None]:
+    def do(here: Repository) -> None:
         (here.folder / name).unlink(missing_ok=True)
         (here.folder / name).symlink_to(target)
 
     return do
 
 
-def move(old: str, new: str) -> Callable[[Scene], object]:
+def move(old: str, new: str) -> Callable[[Repository], object]:
     return lambda here: (here.folder / old).rename(here.folder / new)
 
 
-def command(*words: str) -> Callable[[Scene], object]:
+def command(*words: str) -> Callable[[Repository], object]:
     return lambda here: here.git(*words)
 
 
-def _folder_to_link(here: Scene) -> None:
+def _folder_to_link(here: Repository) -> None:
     elsewhere = here.folder.parent / "elsewhere"
     shutil.move(here.folder / "tools", elsewhere)
     (elsewhere / "check.py").write_text("raise SystemExit(0)\n")
     (here.folder / "tools").symlink_to(elsewhere)
 
 
-def _folder_to_file(here: Scene) -> None:
+def _folder_to_file(here: Repository) -> None:
     shutil.rmtree(here.folder / "tools")
     here.write({"tools": "a file now\n"})
 
 
-def _file_to_folder(here: Scene) -> None:
+def _file_to_folder(here: Repository) -> None:
     (here.folder / "run.sh").unlink()
     here.write({"run.sh/inside": "x\n"})
 
 
-def _hide_from_git(here: Scene) -> None:
+def _hide_from_git(here: Repository) -> None:
     here.git("rm", "-q", "--cached", "tests/test_named.py")
     here.write({".gitignore": "*.log\ntests/test_named.py\n"})
 
 
-def _take_out_of_git(here: Scene) -> None:
+def _take_out_of_git(here: Repository) -> None:
     here.git("rm", "-q", "--cached", "app.py")
     here.write({".gitignore": "*.log\napp.py\n"})
 
 
-def _a_repository(here: Scene) -> None:
+def _a_repository(here: Repository) -> None:
     here.write({"inner/x.py": "x = 1\n"})
     here.git("-C", "inner", "init", "-q")
     here.git("-C", "inner", "add", "-A")
     here.git("-C", "inner", "commit", "-q", "-m", "inner")
 
 
-def _hard_link(here: Scene) -> None:
+def _hard_link(here: Repository) -> None:
     os.link(here.folder / "run.sh", here.folder / "copy.sh")
     with open(here.folder / "copy.sh", "w") as file:  # the same file under another name
         file.write("#!/bin/sh\nexit 1\n")
@@ -545,20 +545,20 @@ EDITS = [
 
 
 @pytest.mark.parametrize("edit", EDITS, ids=lambda edit: edit.name)
-def test_an_edit_is_reverted_reported_or_allowed(here: Scene, edit: Edit) -> None:
-    before = picture(here.folder)
+def test_an_edit_is_reverted_reported_or_allowed(here: Repository, edit: Edit) -> None:
+    before = read_tree(here.folder)
     edit.do(here)
     first = here.protect()
     assert {item["path"] for item in first["undone"]} == edit.undone
     assert {item["path"] for item in first["reported"]} == edit.reported
     assert all(item["what"] for item in (*first["undone"], *first["reported"]))
-    after = picture(here.folder)
+    after = read_tree(here.folder)
     for name in baseline.read(here.context).protected.files:
         assert after[name] == before[name]
     for name, text in edit.holds.items():
         assert after.get(name, ("", None))[1] == (None if text is None else text.encode()), name
     assert here.protect() == first  # done again after a crash, it says the same and changes nothing
-    assert picture(here.folder) == after
+    assert read_tree(here.folder) == after
     assert here.protect(iteration=2)["undone"] == []
 
 
@@ -567,7 +567,7 @@ def test_the_table_is_long_enough() -> None:
     assert len({edit.name for edit in EDITS}) == len(EDITS)
 
 
-def test_a_task_may_edit_what_its_plan_names(here: Scene) -> None:
+def test_a_task_may_edit_what_its_plan_names(here: Repository) -> None:
     here.write({"tests/test_named.py": "", "bridle.toml": "tries = 9\n", "Makefile": "test:\n\ttrue\n"})
     result = here.protect(may_edit=["tests/*.py", "Makefile"])
     assert [item["path"] for item in result["undone"]] == ["bridle.toml"]
@@ -578,7 +578,7 @@ def test_a_task_may_edit_what_its_plan_names(here: Scene) -> None:
     }
 
 
-def test_a_file_that_a_task_may_edit_is_then_protected_in_its_new_state(here: Scene) -> None:
+def test_a_file_that_a_task_may_edit_is_then_protected_in_its_new_state(here: Repository) -> None:
     allowed = NAMED.replace("f() != 2", "f() != 3")
     here.write({"tests/test_named.py": allowed})
     assert here.protect(may_edit=["tests/test_named.py"])["undone"] == []
@@ -589,14 +589,14 @@ def test_a_file_that_a_task_may_edit_is_then_protected_in_its_new_state(here: Sc
     assert here.read("tests/test_named.py") == allowed
 
 
-def test_a_commit_by_the_agent_does_not_allow_an_edit(here: Scene) -> None:
+def test_a_commit_by_the_agent_does_not_allow_an_edit(here: Repository) -> None:
     here.write({"tests/test_named.py": ""})
     here.git("commit", "-q", "-am", "the agent's own\n\nBridle-Run: another")
     assert [item["path"] for item in here.protect()["undone"]] == ["tests/test_named.py"]
     assert here.read("tests/test_named.py") == NAMED
 
 
-def test_changes_are_reported_against_the_last_commit_of_the_run(here: Scene) -> None:
+def test_changes_are_reported_against_the_last_commit_of_the_run(here: Repository) -> None:
     assert here.protect()["changed"] is False
     here.write({"app.py": "x = 2\n"})
     first = here.protect(iteration=2)
@@ -610,7 +610,7 @@ def test_changes_are_reported_against_the_last_commit_of_the_run(here: Scene) ->
     assert here.protect(iteration=5)["changed"] is False
 
 
-def test_a_changed_baseline_is_refused(here: Scene) -> None:
+def test_a_changed_baseline_is_refused(here: Repository) -> None:
     start = baseline.read(here.context)
     assert here.protect(origin=start.digest)["undone"] == []
     path = here.context.run_folder / baseline.FILE
@@ -626,22 +626,22 @@ def test_a_changed_baseline_is_refused(here: Scene) -> None:
         here.protect()
 
 
-def test_protected_files_survive_git_gc(here: Scene) -> None:
+def test_protected_files_survive_git_gc(here: Repository) -> None:
     here.write({"tests/test_accept.py": "", ".ralph/check": ""})
     here.git("gc", "-q", "--prune=now")
     assert {item["path"] for item in here.protect()["undone"]} == {"tests/test_accept.py", ".ralph/check"}
 
 
-def test_ticks_by_bridle_do_not_change_the_plan(here: Scene) -> None:
+def test_ticks_by_bridle_do_not_change_the_plan(here: Repository) -> None:
     here.write({"PLAN.md": "# Plan\n- [x] done\n"})
     asyncio.run(snapshot.take(here.context.git, name="before"))
     here.write({"PLAN.md": "# Plan\n- [x] done\n- [x] and this\n"})
-    ticking = Scene(replace(here.context, settings=replace(here.context.settings, tick=True)))
+    ticking = Repository(replace(here.context, settings=replace(here.context.settings, tick=True)))
     assert [item["path"] for item in ticking.protect(snapshot="before")["undone"]] == ["PLAN.md"]
     assert here.read("PLAN.md") == "# Plan\n- [x] done\n"
 
 
-def test_a_link_that_replaces_a_folder_of_bridle_is_removed(here: Scene, tmp_path: Path) -> None:
+def test_a_link_that_replaces_a_folder_of_bridle_is_removed(here: Repository, tmp_path: Path) -> None:
     (tmp_path / "lure").mkdir()
     shutil.rmtree(here.folder / ".ralph")
     (here.folder / ".ralph").symlink_to(tmp_path / "lure")
@@ -652,7 +652,7 @@ def test_a_link_that_replaces_a_folder_of_bridle_is_removed(here: Scene, tmp_pat
 
 
 def test_links_are_protected_as_links(tmp_path: Path) -> None:
-    made = scene(tmp_path / "r", {"real.sh": "#!/bin/sh\n"}, checks=["./check.sh"])
+    made = make_repository(tmp_path / "r", {"real.sh": "#!/bin/sh\n"}, checks=["./check.sh"])
     (made.folder / "check.sh").symlink_to("real.sh")
     made.start()
     (made.folder / "check.sh").unlink()
@@ -662,7 +662,7 @@ def test_links_are_protected_as_links(tmp_path: Path) -> None:
 
 
 def test_line_endings_that_git_converts_are_not_a_change(tmp_path: Path) -> None:
-    made = scene(
+    made = make_repository(
         tmp_path / "r", {".gitattributes": "* text=auto\n", "check.bat": b"one\r\ntwo\r\n"}, checks=["cat check.bat"]
     )
     made.start()
@@ -673,7 +673,7 @@ def test_line_endings_that_git_converts_are_not_a_change(tmp_path: Path) -> None
 
 
 def test_names_that_are_not_utf_8_are_protected_too(tmp_path: Path) -> None:
-    made = scene(tmp_path / "r", {"a b\nc.sh": "1\n"}, checks=["true"], protect=("*",))
+    made = make_repository(tmp_path / "r", {"a b\nc.sh": "1\n"}, checks=["true"], protect=("*",))
     odd = os.fsdecode(b"\xff.sh")
     made.write({odd: "2\n"})
     made.start()
@@ -683,7 +683,7 @@ def test_names_that_are_not_utf_8_are_protected_too(tmp_path: Path) -> None:
 
 
 def test_a_runner_without_settings_may_get_some_but_none_that_choose_tests(tmp_path: Path) -> None:
-    made = scene(tmp_path / "r", {"tests/test_a.py": OTHER}, checks=["pytest"])
+    made = make_repository(tmp_path / "r", {"tests/test_a.py": OTHER}, checks=["pytest"])
     made.start()
     made.write({"pyproject.toml": '[tool.pytest.ini_options]\npythonpath = ["src"]\n'})
     assert made.protect()["undone"] == []
@@ -696,7 +696,9 @@ def test_a_runner_without_settings_may_get_some_but_none_that_choose_tests(tmp_p
 
 
 def test_a_missing_file_that_a_check_names_may_be_created(tmp_path: Path) -> None:
-    made = scene(tmp_path / "r", {"a.py": ""}, checks=["make test", "npm test", "pytest tests/test_new.py", "./new.sh"])
+    made = make_repository(
+        tmp_path / "r", {"a.py": ""}, checks=["make test", "npm test", "pytest tests/test_new.py", "./new.sh"]
+    )
     made.start()
     work = {
         "Makefile": "test:\n\ttrue\n",
@@ -709,7 +711,7 @@ def test_a_missing_file_that_a_check_names_may_be_created(tmp_path: Path) -> Non
     assert (result["undone"], result["reported"], result["changed"]) == ([], [], True)
 
 
-def test_the_list_for_users_names_files_and_parts(here: Scene) -> None:
+def test_the_list_for_users_names_files_and_parts(here: Repository) -> None:
     assert baseline.read(here.context).lines() == [
         ".ralph/check",
         ".ralph/kept",

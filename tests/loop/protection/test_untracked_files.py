@@ -13,16 +13,16 @@ import pytest
 
 from bridle.loop.protection import untracked_files
 from bridle.workspace import snapshot
-from tests.loop.fixtures.repositories import Scene, scene
+from tests.loop.fixtures.repositories import Repository, make_repository
 
 MINE: dict[str, str | bytes] = {"notes.txt": "mine\r\n", "drafts/one.md": b"\xff\x00", "drafts/two words.md": "two"}
 
 
 def worked(
     folder: Path, work: Callable[[Path], object], *, may_edit: Sequence[str] = ()
-) -> tuple[Scene, dict[str, Any]]:
+) -> tuple[Repository, dict[str, Any]]:
     """A repository in which an agent did something, and what is made of it."""
-    here = scene(folder, {"app.py": "1"}, untracked=MINE)
+    here = make_repository(folder, {"app.py": "1"}, untracked=MINE)
     here.start()
     asyncio.run(snapshot.take(here.context.git, name="before"))
     work(here.folder)
@@ -80,7 +80,7 @@ def test_a_file_that_cannot_be_restored_is_reported_with_a_command(tmp_path: Pat
 
 
 def test_thousands_of_deleted_files_are_reported_briefly(tmp_path: Path) -> None:
-    here = scene(tmp_path / "r", {"app.py": "1"}, untracked={f"data/{n}": str(n) for n in range(300)})
+    here = make_repository(tmp_path / "r", {"app.py": "1"}, untracked={f"data/{n}": str(n) for n in range(300)})
     here.start()
     asyncio.run(snapshot.take(here.context.git, name="before"))
     shutil.rmtree(here.folder / "data")

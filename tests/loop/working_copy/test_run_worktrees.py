@@ -11,19 +11,29 @@ from pathlib import Path
 import pytest
 
 from tests.fixtures.bridle_program import BRIDLE
-from tests.loop.fixtures.fake_agent import LIMIT_SECONDS, loop
-from tests.loop.fixtures.loop_commands import ONE, TWO, WORKS, agrees, person, receipt, run, trailers, verdicts
-from tests.run.fixtures.fake_agent import all_dead, eventually
+from tests.loop.fixtures.fake_agent import LIMIT_SECONDS, make_project
+from tests.loop.fixtures.loop_commands import (
+    MAKES_FILE,
+    ONE_TASK,
+    TWO_TASKS,
+    assert_replays,
+    receipt_of,
+    run_plan,
+    trailers,
+    verdicts,
+    working_copy_state,
+)
+from tests.run.fixtures.fake_agent import all_dead, wait_until
 
 
 def test_the_persons_working_copy_is_not_touched(tmp_path: Path) -> None:
-    here = loop(tmp_path, TWO, WORKS, **{".gitignore": "*.cache\n"})
+    here = make_project(tmp_path, TWO_TASKS, MAKES_FILE, **{".gitignore": "*.cache\n"})
     (here.folder / "mine.txt").write_text("of the person")
     (here.folder / "one").write_text("of the person, and of the name of what a task makes")
     (here.folder / "big.cache").write_text("ignored")
-    before = person(here)
-    document = run(here, 0, "--worktree")
-    assert person(here) == before
+    before = working_copy_state(here)
+    document = run_plan(here, 0, "--worktree")
+    assert working_copy_state(here) == before
     assert verdicts(document) == {"One": "done", "Two": "done"}
     worktree = Path(document["worktree"])
     assert worktree == here.folder.resolve() / ".ralph/worktrees" / document["run"].lower()
@@ -33,12 +43,12 @@ def test_the_persons_working_copy_is_not_touched(tmp_path: Path) -> None:
         assert here.git("show", "--name-only", "--format=", commit) == name
         assert trailers(here, commit)["Bridle-Run"] == document["run"]
     assert list((worktree / ".ralph/logs/claude").glob("*.ndjson"))
-    agrees(here)
+    assert_replays(here)
 
 
 def test_the_receipt_tells_where_it_is_and_its_commands_take_it_over_or_undo_it(tmp_path: Path) -> None:
-    here = loop(tmp_path, ONE, WORKS)
-    first, second = run(here, 0, "--worktree"), run(here, 0, "--parallel", "3")
+    here = make_project(tmp_path, ONE_TASK, MAKES_FILE)
+    first, second = run_plan(here, 0, "--worktree"), run_plan(here, 0, "--parallel", "3")
     shown = here.bridle("status", second["run"]).stdout
     assert f"worktree   {second['worktree']}" in shown
     assert second["undo"] in shown
@@ -60,17 +70,19 @@ def test_the_setup_makes_what_git_does_not_keep_and_none_of_it_is_committed(
         "# One\n\nSetup: `mkdir -p deps && cp package-lock.json deps/ && touch made-by-setup && echo x >> tracked`\n\n"
         "## One\nCheck: `test -f deps/package-lock.json && test -f one && test -f made-by-setup && test ! -s tracked`\n"
     )
-    here = loop(tmp_path, plan, WORKS, **{".gitignore": "deps\n", "package-lock.json": "{}", "tracked": ""})
-    document = run(here, 0, *options)
+    here = make_project(
+        tmp_path, plan, MAKES_FILE, **{".gitignore": "deps\n", "package-lock.json": "{}", "tracked": ""}
+    )
+    document = run_plan(here, 0, *options)
     assert verdicts(document) == {"One": "done"}
     assert here.git("show", "--name-only", "--format=", document["branch"]) == "one"
     assert not (here.folder / "deps").exists()
-    agrees(here)
+    assert_replays(here)
 
 
 def test_a_setup_that_fails_stops_the_run_before_any_agent_and_resume_tries_again(tmp_path: Path) -> None:
     plan = f"# One\n\nSetup: `cat {tmp_path}/there`\n\n## One\nCheck: `test -f one`\n"
-    here = loop(tmp_path, plan, WORKS)
+    here = make_project(tmp_path, plan, MAKES_FILE)
     done = here.bridle("run", "PLAN.md", "--worktree")
     assert done.returncode == 1, done.stderr
     assert "the setup" in done.stdout
@@ -82,9 +94,9 @@ def test_a_setup_that_fails_stops_the_run_before_any_agent_and_resume_tries_agai
     ref.parent.mkdir(parents=True, exist_ok=True)
     for lock in (index, ref):
         lock.touch()  # as a git leaves it that was killed
-    assert verdicts(receipt(here.bridle("resume", "--json"), 0)) == {"One": "done"}
+    assert verdicts(receipt_of(here.bridle("resume", "--json"), 0)) == {"One": "done"}
     assert not ref.exists()
-    agrees(here)
+    assert_replays(here)
 
 
 def test_programs_of_the_working_copy_come_from_the_worktree_instead(tmp_path: Path) -> None:
@@ -92,30 +104,30 @@ def test_programs_of_the_working_copy_come_from_the_worktree_instead(tmp_path: P
     plan = (
         "# One\n\nSetup: `mkdir -p env && echo 'cat which' > env/tool && chmod +x env/tool`\n\n## One\nCheck: `tool`\n"
     )
-    here = loop(tmp_path, plan, "open('which', 'w').close()", **{".gitignore": "env\n"})
+    here = make_project(tmp_path, plan, "open('which', 'w').close()", **{".gitignore": "env\n"})
     (here.folder / "env").mkdir()
     (here.folder / "env/tool").write_text("#!/bin/sh\nfalse\n")
     (here.folder / "env/tool").chmod(0o755)
     path = f"{here.folder}/env:{os.environ['PATH']}"
-    document = receipt(here.bridle("run", "PLAN.md", "--worktree", "--json", PATH=path), 0)
+    document = receipt_of(here.bridle("run", "PLAN.md", "--worktree", "--json", PATH=path), 0)
     assert verdicts(document) == {"One": "done"}
 
 
 def test_protected_parts_are_put_back_in_the_worktree(tmp_path: Path) -> None:
     plan = "# One\n\n## One\nCheck: `sh check.sh`\n"
     agent = "open('check.sh', 'w').write('true\\n'); open('PLAN.md', 'w').close(); open('one', 'w').close()"
-    here = loop(tmp_path, plan, agent, **{"check.sh": "test -f one\n"})
-    document = run(here, 0, "--worktree")
+    here = make_project(tmp_path, plan, agent, **{"check.sh": "test -f one\n"})
+    document = run_plan(here, 0, "--worktree")
     assert set(document["tasks"][0]["undone"]) == {"check.sh", "PLAN.md"}
     assert here.git("show", "--name-only", "--format=", document["branch"]) == "one"
 
 
 def test_the_check_of_ones_own_is_run_in_a_worktree_too(tmp_path: Path) -> None:
-    here = loop(tmp_path, ONE, "open('one', 'w').write('x' * (number > 1))")
+    here = make_project(tmp_path, ONE_TASK, "open('one', 'w').write('x' * (number > 1))")
     (here.folder / ".ralph").mkdir()
     (here.folder / ".ralph/check").write_text("#!/bin/sh\ntest -s one\n")
     (here.folder / ".ralph/check").chmod(0o755)
-    (task,) = run(here, 0, "--worktree")["tasks"]
+    (task,) = run_plan(here, 0, "--worktree")["tasks"]
     assert (task["verdict"], task["iterations"]) == ("done", 2)
 
 
@@ -131,8 +143,10 @@ def test_a_worktree_that_was_deleted_by_hand_is_made_anew(tmp_path: Path, option
     if number == 2: time.sleep(600)
     open("whole", "w").close()
     """
-    here = loop(tmp_path, plan, agent, **{"check.sh": "test -f whole && test -f ready\n", ".gitignore": "ready\n"})
-    before = person(here)
+    here = make_project(
+        tmp_path, plan, agent, **{"check.sh": "test -f whole && test -f ready\n", ".gitignore": "ready\n"}
+    )
+    before = working_copy_state(here)
     child = subprocess.Popen(
         [str(BRIDLE), "run", "PLAN.md", *options],
         cwd=here.folder,
@@ -142,22 +156,22 @@ def test_a_worktree_that_was_deleted_by_hand_is_made_anew(tmp_path: Path, option
         stderr=subprocess.DEVNULL,
     )
     noted = here.beside / "pid2"
-    eventually(lambda: noted.exists() and noted.read_text())
+    wait_until(lambda: noted.exists() and noted.read_text())
     child.terminate()
     assert child.wait(LIMIT_SECONDS) == 130
-    eventually(lambda: all_dead([int(noted.read_text())]))
+    wait_until(lambda: all_dead([int(noted.read_text())]))
     worktrees = sorted((here.folder / ".ralph/worktrees").glob("*/"))
     assert len(worktrees) == (1 if len(options) == 1 else 2)
     for folder in worktrees:
         shutil.rmtree(folder)
-    document = receipt(here.bridle("resume", "--json"), 0)
+    document = receipt_of(here.bridle("resume", "--json"), 0)
     assert verdicts(document) == {"One": "done"}
     files = here.git("show", "--name-only", "--format=", document["branch"]).split()
     assert files == ["half", "whole"]
     assert here.git("show", f"{document['branch']}:half") == "xx"
     assert here.git("show", f"{document['branch']}:check.sh") == "test -f whole && test -f ready"
-    assert person(here) == before
-    agrees(here)
+    assert working_copy_state(here) == before
+    assert_replays(here)
 
 
 def test_two_runs_in_one_repository_at_once(tmp_path: Path) -> None:
@@ -172,8 +186,8 @@ def test_two_runs_in_one_repository_at_once(tmp_path: Path) -> None:
     open("one", "w").write(os.getcwd())
     answer["patterns"] = ["LEARNED in " + os.path.basename(os.getcwd())]
     """
-    here = loop(tmp_path, ONE, agent)
-    before = person(here)
+    here = make_project(tmp_path, ONE_TASK, agent)
+    before = working_copy_state(here)
     children = [
         subprocess.Popen(
             [str(BRIDLE), "run", "PLAN.md", "--worktree", "--json"],
@@ -192,14 +206,14 @@ def test_two_runs_in_one_repository_at_once(tmp_path: Path) -> None:
     for document in documents:
         assert here.git("show", f"{document['branch']}:one") == document["worktree"]
         assert here.bridle("replay", document["run"]).returncode == 0
-    assert person(here) == before
+    assert working_copy_state(here) == before
     learned = (here.folder / ".ralph/progress.md").read_text()
     assert learned.count("- LEARNED in ") == 2
 
 
 def test_clean_removes_the_worktrees_of_old_runs_and_no_branch(tmp_path: Path) -> None:
-    here = loop(tmp_path, ONE, WORKS)
-    document = run(here, 0, "--parallel", "2")
+    here = make_project(tmp_path, ONE_TASK, MAKES_FILE)
+    document = run_plan(here, 0, "--parallel", "2")
     assert here.git("worktree", "list").count("\n") == 2
     done = here.bridle("clean", "--keep", "0.001", "--yes")
     assert done.returncode == 0, done.stderr
@@ -209,10 +223,10 @@ def test_clean_removes_the_worktrees_of_old_runs_and_no_branch(tmp_path: Path) -
 
 
 def test_uncommitted_changes_refuse_the_start_here_too_and_are_no_part_of_the_run_where_allowed(tmp_path: Path) -> None:
-    here = loop(tmp_path, ONE, WORKS, mine="a\n")
+    here = make_project(tmp_path, ONE_TASK, MAKES_FILE, mine="a\n")
     (here.folder / "mine").write_text("b\n")
     assert here.bridle("run", "PLAN.md", "--worktree").returncode == 2
-    document = run(here, 0, "--worktree", "--allow-dirty")
+    document = run_plan(here, 0, "--worktree", "--allow-dirty")
     assert (here.folder / "mine").read_text() == "b\n"
     assert here.git("show", f"{document['branch']}:mine") == "a"
 
@@ -220,14 +234,14 @@ def test_uncommitted_changes_refuse_the_start_here_too_and_are_no_part_of_the_ru
 def test_the_budget_of_the_workspace_bounds_and_counts_what_is_done_in_its_worktrees(tmp_path: Path) -> None:
     """Each run of the agent costs 0.01; the third would be above what the person allows for this workspace."""
     plan = "# P\n\n" + "\n".join(f"## {name}\nCheck: `test -f {name.lower()}`\n" for name in ("One", "Two", "Three"))
-    here = loop(tmp_path, plan, WORKS)
+    here = make_project(tmp_path, plan, MAKES_FILE)
     budget = here.folder / ".ralph/state/budget.json"
     budget.parent.mkdir(parents=True)
     budget.write_text(json.dumps({"total_cost_usd": 1.0, "max_cost_usd": 1.02, "iterations": 7}))
-    document = run(here, 3, "--worktree")
+    document = run_plan(here, 3, "--worktree")
     assert verdicts(document) == {"One": "done", "Two": "done", "Three": "pending"}
     spent = json.loads(budget.read_text())
     assert (spent["total_cost_usd"], spent["max_cost_usd"], spent["iterations"]) == (1.02, 1.02, 9)
     budget.write_text(json.dumps(spent | {"max_cost_usd": 5}))
-    assert verdicts(receipt(here.bridle("resume", "--json"), 0))["Three"] == "done"
+    assert verdicts(receipt_of(here.bridle("resume", "--json"), 0))["Three"] == "done"
     assert json.loads(budget.read_text())["total_cost_usd"] == 1.03
