@@ -90,7 +90,9 @@ def test_who_works_who_pays_and_the_limits_are_said_before_the_start(tmp_path: P
     done = here.bridle("run", "--max-cost", "3", ANTHROPIC_API_KEY="sk-forgotten-0000000000")
     assert done.returncode == 0, done.stderr
     before = done.stderr.split("[1/1]")[0]
-    assert f"agent claude ({here.beside / 'claude'}), auth: login (ANTHROPIC_API_KEY is set but not used" in before
+    assert (
+        f"agent claude ({here.agent_folder / 'claude'}), auth: login (ANTHROPIC_API_KEY is set but not used" in before
+    )
     assert "at most 50 iterations, 5 tries a task, 8 hours, 3 USD" in before
     assert "sk-forgotten" not in done.stderr
 
@@ -118,7 +120,7 @@ def test_two_runs_are_not_at_work_in_one_working_copy_and_status_says_which_one_
     branch = here.git("branch", "--show-current")
     second, again = here.bridle("run"), here.bridle("resume")
     status, document = here.bridle("status").stdout, json.loads(here.bridle("status", "--json").stdout)
-    (here.beside / "calls-go").touch()
+    (here.agent_folder / "calls-go").touch()
     said, _ = first.communicate(timeout=LIMIT_SECONDS)
     run = json.loads(said)["run"]
     assert first.returncode == 0

@@ -58,19 +58,19 @@ def test_the_run_may_be_named_by_its_id(tmp_path: Path) -> None:
 
 
 def test_the_words_for_people_say_what_to_do(tmp_path: Path) -> None:
-    bench = IteratedRun(tmp_path, ONE)
-    done = bridle("run:iterate", bench.run)
+    iterated = IteratedRun(tmp_path, ONE)
+    done = bridle("run:iterate", iterated.run)
     assert done.stdout == (
         "[run:iterate] iteration=1 status=executed action=executed-tasks reason=auto-runnable-tasks count=1\n"
-        f"- {bench.effect('1').effect_id} [agent] Step\n"
+        f"- {iterated.effect('1').effect_id} [agent] Step\n"
     )
-    bench.post("1", 1)
-    assert f"completionProof={PROOF}" in bridle("run:iterate", bench.run).stdout
+    iterated.post("1", 1)
+    assert f"completionProof={PROOF}" in bridle("run:iterate", iterated.run).stdout
 
 
 def test_another_number_may_be_reported(tmp_path: Path) -> None:
-    bench = IteratedRun(tmp_path, ONE)
-    assert document(bridle("run:iterate", bench.run, "--iteration", "7", "--json"))["iteration"] == 7
+    iterated = IteratedRun(tmp_path, ONE)
+    assert document(bridle("run:iterate", iterated.run, "--iteration", "7", "--json"))["iteration"] == 7
 
 
 def test_a_sleep_says_until_when(tmp_path: Path) -> None:
@@ -87,32 +87,32 @@ def test_a_sleep_says_until_when(tmp_path: Path) -> None:
 def test_a_run_that_failed_or_was_halted_exits_1_with_its_document_on_stdout(
     tmp_path: Path, body: str, status: str
 ) -> None:
-    bench = IteratedRun(tmp_path, f"async def process(inputs, ctx):\n    {body}\n")
+    iterated = IteratedRun(tmp_path, f"async def process(inputs, ctx):\n    {body}\n")
     for _ in range(2):
-        done = bridle("run:iterate", bench.run, "--json")
+        done = bridle("run:iterate", iterated.run, "--json")
         assert done.returncode == 1
         assert document(done)["status"] == status
         assert "completionProof" not in document(done)
         assert done.stderr == ""
-    assert len(bench.types()) == 1
+    assert len(iterated.types()) == 1
 
 
 def test_a_diverged_process_is_an_error_on_stderr(tmp_path: Path) -> None:
-    bench = IteratedRun(tmp_path, ONE)
-    bridle("run:iterate", bench.run)
-    bench.write(ONE.replace("'n': 1", "'n': 2"))
-    done = bridle("run:iterate", bench.run, "--json")
+    iterated = IteratedRun(tmp_path, ONE)
+    bridle("run:iterate", iterated.run)
+    iterated.write(ONE.replace("'n': 1", "'n': 2"))
+    done = bridle("run:iterate", iterated.run, "--json")
     assert (done.returncode, done.stdout) == (1, "")
     error = json.loads(done.stderr)
     assert error["error"] == "PROCESS_DIVERGED"
-    assert f"{bench.process}:10: step S000001" in error["message"]
+    assert f"{iterated.process}:10: step S000001" in error["message"]
     assert '{"n": 2}' in error["message"]
     assert '{"n": 1}' in error["message"]
-    assert bench.types() == ["EFFECT_REQUESTED"]
+    assert iterated.types() == ["EFFECT_REQUESTED"]
 
 
-def _rename_entry(bench: IteratedRun, path: str) -> None:
-    file = bench.run / "run.json"
+def _rename_entry(iterated: IteratedRun, path: str) -> None:
+    file = iterated.run / "run.json"
     metadata = json.loads(file.read_text())
     metadata["entrypoint"]["importPath"] = path
     file.write_text(json.dumps(metadata))
@@ -121,38 +121,38 @@ def _rename_entry(bench: IteratedRun, path: str) -> None:
 @pytest.mark.parametrize(
     ("break_it", "code"),
     [
-        (lambda bench: bench.process.unlink(), "PROCESS_NOT_LOADED"),
-        (lambda bench: bench.process.write_text("def process("), "PROCESS_NOT_LOADED"),
-        (lambda bench: _rename_entry(bench, "../../../process.mjs"), "PROCESS_NOT_LOADED"),
-        (lambda bench: next((bench.run / "journal").iterdir()).write_text(""), "JOURNAL_BROKEN"),
-        (lambda bench: (bench.run / "run.json").unlink(), "RUN_NOT_FOUND"),
-        (lambda bench: (bench.run / "run.json").write_text('{"layoutVersion": "1"}'), "JOURNAL_BROKEN"),
+        (lambda iterated: iterated.process.unlink(), "PROCESS_NOT_LOADED"),
+        (lambda iterated: iterated.process.write_text("def process("), "PROCESS_NOT_LOADED"),
+        (lambda iterated: _rename_entry(iterated, "../../../process.mjs"), "PROCESS_NOT_LOADED"),
+        (lambda iterated: next((iterated.run / "journal").iterdir()).write_text(""), "JOURNAL_BROKEN"),
+        (lambda iterated: (iterated.run / "run.json").unlink(), "RUN_NOT_FOUND"),
+        (lambda iterated: (iterated.run / "run.json").write_text('{"layoutVersion": "1"}'), "JOURNAL_BROKEN"),
     ],
 )
 def test_what_keeps_a_run_from_being_iterated_is_an_error_on_stderr(tmp_path: Path, break_it: Any, code: str) -> None:
-    bench = IteratedRun(tmp_path, ONE)
-    break_it(bench)
-    done = bridle("run:iterate", bench.run, "--json")
+    iterated = IteratedRun(tmp_path, ONE)
+    break_it(iterated)
+    done = bridle("run:iterate", iterated.run, "--json")
     assert (done.returncode, done.stdout) == (1, "")
     assert json.loads(done.stderr)["error"] == code
 
 
 def test_what_a_process_prints_does_not_get_between_the_data(tmp_path: Path) -> None:
-    bench = IteratedRun(tmp_path, f"print('loaded')\n{ONE.replace('return', 'print(inputs); return')}")
-    done = bridle("run:iterate", bench.run, "--json")
+    iterated = IteratedRun(tmp_path, f"print('loaded')\n{ONE.replace('return', 'print(inputs); return')}")
+    done = bridle("run:iterate", iterated.run, "--json")
     assert document(done)["status"] == "executed"
     assert done.stderr == "loaded\n{}\n"
 
 
 def test_no_hooks_runs_none(tmp_path: Path) -> None:
-    bench = IteratedRun(tmp_path, ONE)
+    iterated = IteratedRun(tmp_path, ONE)
     hook = Path(os.environ["XDG_CONFIG_HOME"]) / "babysitter" / "hooks" / "on-iteration-end" / "a.sh"
     hook.parent.mkdir(parents=True)
     hook.write_text(f"touch {tmp_path / 'witness'}\n")
-    done = document(bridle("run:iterate", bench.run, "--no-hooks", "--json"))
+    done = document(bridle("run:iterate", iterated.run, "--no-hooks", "--json"))
     assert done["metadata"]["hookStatus"] == "skipped"
     assert not (tmp_path / "witness").exists()
-    assert document(bridle("run:iterate", bench.run, "--json"))["metadata"]["hookStatus"] == "executed"
+    assert document(bridle("run:iterate", iterated.run, "--json"))["metadata"]["hookStatus"] == "executed"
     assert (tmp_path / "witness").exists()
 
 
@@ -172,6 +172,6 @@ def test_a_process_in_a_repository_elsewhere_is_found_from_the_runs_folder(tmp_p
 
 def test_a_process_may_import_what_needs_tls(tmp_path: Path) -> None:
     """asyncio is loaded without it, which nobody else is to notice."""
-    bench = IteratedRun(tmp_path, f"import ssl, urllib.request\nCONTEXT = ssl.create_default_context()\n{ONE}")
-    done = bridle("run:iterate", bench.run, "--json")
+    iterated = IteratedRun(tmp_path, f"import ssl, urllib.request\nCONTEXT = ssl.create_default_context()\n{ONE}")
+    done = bridle("run:iterate", iterated.run, "--json")
     assert document(done)["status"] == "executed", done.stderr

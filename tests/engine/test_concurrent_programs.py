@@ -72,9 +72,9 @@ def test_a_storm_ends_as_if_one_had_done_it_all(tmp_path: Path, record_property:
     hook.parent.mkdir(parents=True)
     hook.write_text(f'echo ran >> {tmp_path / "witness"}\necho "$HOOK_PAYLOAD"\n')
     chains, length = 3, SIZES.storm_posts
-    bench = IteratedRun(tmp_path, PROCESS, inputs={"chains": chains, "length": length})
-    acknowledged = storm(bench.run)
-    entries = list(FileReader(bench.run).entries())
+    iterated = IteratedRun(tmp_path, PROCESS, inputs={"chains": chains, "length": length})
+    acknowledged = storm(iterated.run)
+    entries = list(FileReader(iterated.run).entries())
     assert [entry.seq for entry in entries] == list(range(1, len(entries) + 1))
     state = fold(entries)
     assert state.position.end == "completed"
@@ -82,13 +82,13 @@ def test_a_storm_ends_as_if_one_had_done_it_all(tmp_path: Path, record_property:
     assert len(state.effects) == len(state.resolved) == chains * length
     assert sorted(acknowledged) == sorted(state.effects)
     for effect_id, pid in acknowledged.items():
-        value = FileStore(bench.run).result(state.effects[effect_id]).value
+        value = FileStore(iterated.run).result(state.effects[effect_id]).value
         assert isinstance(value, dict)
         assert value["by"] == pid
     assert (tmp_path / "witness").read_text().splitlines() == ["ran"] * chains
     count = len(entries)
-    assert bench.iterate().status == "completed"
-    assert len(bench.entries()) == count
+    assert iterated.iterate().status == "completed"
+    assert len(iterated.entries()) == count
     record_property("count", f"storm of iterations: {ITERATING + POSTING + APPENDING} programs, {count} entries")
 
 

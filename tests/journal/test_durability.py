@@ -24,39 +24,41 @@ def nothing(change: Change) -> None:
     """A listener that only lets everything pass."""
 
 
-@pytest.mark.parametrize("deed", WRITES.values(), ids=WRITES)
-def test_the_recorder_sees_everything_that_is_written(deed: Write, tmp_path: Path) -> None:
+@pytest.mark.parametrize("write", WRITES.values(), ids=WRITES)
+def test_the_recorder_sees_everything_that_is_written(write: Write, tmp_path: Path) -> None:
     run = new_run(tmp_path)
-    platter = PowerLossDisk.of(tmp_path)
+    disk = PowerLossDisk.of(tmp_path)
     with watch(nothing) as changes:
-        deed(run)
+        write(run)
     for change in changes:
-        platter.take(change)
+        disk.take(change)
     seen = {str(path): None if path.is_dir() else path.read_bytes() for path in tmp_path.rglob("*")}
-    assert platter.as_seen() == seen
+    assert disk.as_seen() == seen
 
 
-@pytest.mark.parametrize("deed", WRITES.values(), ids=WRITES)
-def test_a_file_is_synced_before_its_rename_and_the_folder_after_it(deed: Write, tmp_path: Path) -> None:
+@pytest.mark.parametrize("write", WRITES.values(), ids=WRITES)
+def test_a_file_is_synced_before_its_rename_and_the_folder_after_it(write: Write, tmp_path: Path) -> None:
     run = new_run(tmp_path)
     with watch(nothing) as changes:
-        deed(run)
+        write(run)
     state = str(run / layout.STATE)
-    renames = [index for index, change in enumerate(changes) if change.deed == "rename"]
+    renames = [index for index, change in enumerate(changes) if change.operation == "rename"]
     durable = [
         i for i in renames if not changes[i].target.startswith(state) or changes[i].target.endswith("output.json")
     ]
     assert durable
     for index in durable:
         change = changes[index]
-        written = max(i for i, one in enumerate(changes[:index]) if one.deed == "write" and one.path == change.path)
+        written = max(
+            i for i, one in enumerate(changes[:index]) if one.operation == "write" and one.path == change.path
+        )
         assert Change("sync", change.path) in changes[written:index], f"{change} came before its content was safe"
         later = changes[index + 1 :]
         folder = Change("sync", os.path.dirname(change.target))
         assert folder in later, f"the folder was not synced after {change}"
         # Nothing else becomes visible before this name is safe.
-        assert not [one for one in later[: later.index(folder)] if one.deed == "rename"]
-    made = [change.path for change in changes if change.deed == "mkdir"]
+        assert not [one for one in later[: later.index(folder)] if one.operation == "rename"]
+    made = [change.path for change in changes if change.operation == "mkdir"]
     assert all(Change("sync", os.path.dirname(path)) in changes for path in made if not path.startswith(state))
 
 
@@ -65,32 +67,32 @@ def test_an_entry_is_in_the_journal_only_after_the_files_it_names(tmp_path: Path
     with watch(nothing) as changes:
         post(run)
         ask(run)
-    order = [Path(change.target).parent.name for change in changes if change.deed == "rename"]
+    order = [Path(change.target).parent.name for change in changes if change.operation == "rename"]
     in_order = [name for name in order if name != layout.STATE]
     assert [name == layout.JOURNAL for name in in_order] == [False, True, False, True]
 
 
-@pytest.mark.parametrize("deed", WRITES.values(), ids=WRITES)
-def test_a_power_cut_at_any_moment_loses_nothing_that_was_acknowledged(deed: Write, tmp_path: Path) -> None:
+@pytest.mark.parametrize("write", WRITES.values(), ids=WRITES)
+def test_a_power_cut_at_any_moment_loses_nothing_that_was_acknowledged(write: Write, tmp_path: Path) -> None:
     run = new_run(tmp_path)
     before = [entry.ulid for entry in FileReader(run).entries()]
-    platter = PowerLossDisk.of(tmp_path)
+    disk = PowerLossDisk.of(tmp_path)
     with watch(nothing) as changes:
-        deed(run)
+        write(run)
     expected = summary(run)
-    first = next(i for i, change in enumerate(changes) if change.deed == "rename")
+    first = next(i for i, change in enumerate(changes) if change.operation == "rename")
     cuts = 0
     for moment in range(len(changes) + 1):
         is_done = moment == len(changes)
         for chance in chances():
-            restore(tmp_path, platter.after_power_cut(chance), platter.moments)
+            restore(tmp_path, disk.after_power_cut(chance), disk.moments)
             assert_intact(run, before, done=is_done)
             if moment == first or is_done or chance is None:
-                write_again(deed, run)
+                write_again(write, run)
                 assert summary(run) == expected
             cuts += 1
         if not is_done:
-            platter.take(changes[moment])
+            disk.take(changes[moment])
     assert cuts == (len(changes) + 1) * (SIZES.power_cuts_at_each_moment + 1)
 
 
@@ -104,33 +106,33 @@ def test_a_power_cut_leaves_a_new_run_whole_or_not_at_all(tmp_path: Path) -> Non
     runs = tmp_path / "runs"
     runs.mkdir()
     new = NewRun(run_id="r", process_id="demo", entry=tmp_path / "p.py", has_inputs=True, inputs={"a": 1})
-    platter = PowerLossDisk.of(tmp_path)
+    disk = PowerLossDisk.of(tmp_path)
     with watch(nothing) as changes:
         create_run(runs, new, proof="0" * 32, ulid=ids(1)[0], created_at=MOMENT)
     whole = contents(runs / "r")
     found = set()
     for moment in range(len(changes) + 1):
         for chance in chances():
-            tree = platter.after_power_cut(chance)
-            restore(tmp_path, tree, platter.moments)
+            tree = disk.after_power_cut(chance)
+            restore(tmp_path, tree, disk.moments)
             exists = os.path.lexists(runs / "r")
             assert not exists or contents(runs / "r") == whole
             found.add(exists)
             if moment == len(changes):
                 assert exists
         if moment < len(changes):
-            platter.take(changes[moment])
+            disk.take(changes[moment])
     assert found == {False, True}
 
 
 def test_the_model_of_a_power_cut_would_see_a_missing_sync(tmp_path: Path) -> None:
     run = new_run(tmp_path)
-    platter = PowerLossDisk.of(tmp_path)
+    disk = PowerLossDisk.of(tmp_path)
     with watch(nothing) as changes:
         append(run)
     journal = str(run / layout.JOURNAL)
     unsafe = [change for change in changes if change != Change("sync", journal)]
     for change in unsafe:
-        platter.take(change)
-    restore(tmp_path, platter.after_power_cut(None), platter.moments)
+        disk.take(change)
+    restore(tmp_path, disk.after_power_cut(None), disk.moments)
     assert FileReader(run).position().seq == 4, "the entry should have been forgotten"

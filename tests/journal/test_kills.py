@@ -65,16 +65,16 @@ NAMED_POINTS = {
 }
 
 
-def gated(deed: str, run: Path) -> subprocess.Popen[str]:
+def gated(write: str, run: Path) -> subprocess.Popen[str]:
     """A writer of its own that waits before each change."""
-    command = [sys.executable, "-m", "tests.journal.fixtures.kill_points", deed, str(run)]
+    command = [sys.executable, "-m", "tests.journal.fixtures.kill_points", write, str(run)]
     return subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
 
-def killed_at(deed: str, run: Path, point: int | None) -> list[str]:
+def killed_at(write: str, run: Path, point: int | None) -> list[str]:
     """Kill the writer before its change of that number, if it has so many; gives the points that it came to."""
     reached: list[str] = []
-    with gated(deed, run) as process:
+    with gated(write, run) as process:
         assert process.stdin is not None
         assert process.stdout is not None
         while (line := process.stdout.readline().strip()) not in ("done", ""):
@@ -89,25 +89,25 @@ def killed_at(deed: str, run: Path, point: int | None) -> list[str]:
     return reached
 
 
-@pytest.mark.parametrize("deed", NAMED_POINTS)
+@pytest.mark.parametrize("write", NAMED_POINTS)
 def test_killed_at_every_named_point_the_run_goes_on_and_ends_the_same(
-    deed: str, tmp_path: Path, record_property: Report
+    write: str, tmp_path: Path, record_property: Report
 ) -> None:
     undisturbed = new_run(tmp_path / "undisturbed")
-    points = killed_at(deed, undisturbed, None)
+    points = killed_at(write, undisturbed, None)
     expected = summary(undisturbed)
-    for name, pattern in NAMED_POINTS[deed].items():
+    for name, pattern in NAMED_POINTS[write].items():
         numbers = [number for number, line in enumerate(points) if re.search(pattern, line)]
         assert numbers, f"the writer never came to the point where {name}"
         run = new_run(tmp_path / name.replace(" ", "-"))
         before = [entry.ulid for entry in FileReader(run).entries()]
-        reached = killed_at(deed, run, numbers[-1])
+        reached = killed_at(write, run, numbers[-1])
         assert re.search(pattern, reached[-1]), f"it was killed elsewhere: {reached[-1]}"
         assert_intact(run, before, done=False)
-        write_again(WRITES[deed], run)
+        write_again(WRITES[write], run)
         assert summary(run) == expected
         assert not [path for path in os.listdir(run) if path.startswith(".bridle-")], "the next writer cleans up"
-    record_property("count", f"{deed}: killed at {len(NAMED_POINTS[deed])} named points")
+    record_property("count", f"{write}: killed at {len(NAMED_POINTS[write])} named points")
 
 
 # Appends and posts as fast as it can, and says what was acknowledged.
@@ -142,15 +142,15 @@ def test_killed_at_any_moment_again_and_again_nothing_acknowledged_is_lost(
         entries = list(FileReader(run).entries())
         state = FileReader(run).state()
         assert repr(state.effects) == repr(fold(entries).effects)
-    deeds = [line.split() for line in acknowledged]
-    for deed, effect_id in deeds:
+    acknowledged_writes = [line.split() for line in acknowledged]
+    for kind, effect_id in acknowledged_writes:
         effect = state.effects[effect_id]
-        if deed == "posted":
+        if kind == "posted":
             assert FileReader(run).result(effect).value == {"of": effect_id}
-    assert sum(deed == "posted" for deed, _ in deeds) > 0
+    assert sum(kind == "posted" for kind, _ in acknowledged_writes) > 0
     resolved = [effect.effect_id for effect in state.resolved]
     assert len(resolved) == len(set(resolved))
-    record_property("count", f"random kills: {SIZES.random_kills}, {len(deeds)} acknowledged writes")
+    record_property("count", f"random kills: {SIZES.random_kills}, {len(acknowledged_writes)} acknowledged writes")
 
 
 def killed_while_busy(run: Path, chance: Random) -> list[str]:

@@ -68,7 +68,7 @@ def test_a_repository_without_files_and_one_without_a_commit_are_refused_in_word
 def test_a_run_begins_in_a_worktree_and_on_no_branch(tmp_path: Path) -> None:
     here = make_project(tmp_path, ONE_TASK, MAKES_FILE)
     here.git("worktree", "add", "-q", "-b", "feature", "../beside/tree")
-    there = Project(tmp_path / "beside/tree", here.beside)
+    there = Project(tmp_path / "beside/tree", here.agent_folder)
     document = run_plan(there, 0)
     assert there.git("branch", "--show-current") == document["branch"]
     assert here.git("branch", "--show-current") == "main"

@@ -75,7 +75,7 @@ def test_two_tasks_are_worked_on_at_the_same_time_and_each_has_one_commit_on_the
         assert here.git("show", "--name-only", "--format=", task["commit"]) == task["title"].lower()
     last = max(document["tasks"], key=lambda task: len(task["checks"]))
     assert trailers(here, last["commit"])["Bridle-Checks"] == "2 passed"
-    folders = {(here.beside / f"here-{name}").read_text() for name in ("One", "Two")}
+    folders = {(here.agent_folder / f"here-{name}").read_text() for name in ("One", "Two")}
     assert folders == {f"{document['worktree']}-{number}" for number in (1, 2)}
     assert here.git("-C", document["worktree"], "status", "--porcelain", "--branch") == f"## {document['branch']}"
     assert document["cost_usd"] == 0.02
@@ -204,7 +204,7 @@ def test_a_question_frees_its_worker_and_the_answer_goes_on_where_the_work_and_t
     document = receipt_of(here.bridle("answer", document["tasks"][0]["effect"], "blue", "--resume", "--json"), 0)
     assert verdicts(document)["One"] == "done"
     assert here.git("show", "--name-only", "--format=", document["branch"]).split() == ["half", "one"]
-    first, second = (here.beside / "where-One").read_text().split()
+    first, second = (here.agent_folder / "where-One").read_text().split()
     assert first == second
     assert any(word.startswith("--resume=") for word in of(here, "One")[1]["argv"])
     assert_replays(here)
@@ -241,7 +241,7 @@ def test_a_hint_is_heard_by_one_worker_and_what_was_learned_by_all(tmp_path: Pat
     run_plan(here, 3, "--parallel", "2", "--max-time", "0.001")
     assert here.bridle("hint", "HEARD").returncode == 0
     document = receipt_of(here.bridle("resume", "--json", "--max-time", "1h"), 0)
-    assert len(list(here.beside.glob("calls-*"))) == 1
+    assert len(list(here.agent_folder.glob("calls-*"))) == 1
     assert {"LEARNED One", "LEARNED Two"} <= {
         line.removeprefix("- ") for line in of(here, "Three")[0]["prompt"].splitlines()
     }
@@ -284,7 +284,7 @@ def test_a_usage_limit_is_waited_for_by_all_workers_and_a_kill_in_the_midst_chan
 
 def test_another_agent_takes_over_for_all_workers_where_one_is_at_its_limit(tmp_path: Path) -> None:
     here = make_project(tmp_path, APART, agent(MEETS, LIMITED, WORKS))
-    other = shutil.copy(here.beside / "claude", here.beside / "other")
+    other = shutil.copy(here.agent_folder / "claude", here.agent_folder / "other")
     words = ("run", "PLAN.md", "--json", "--parallel", "2", "--agent", "claude,bridle-agent")
     document = receipt_of(here.bridle(*words, BRIDLE_BRIDLE_AGENT=str(other)), 0)
     assert verdicts(document) == {"One": "done", "Two": "done"}
@@ -351,20 +351,20 @@ def test_two_workers_of_which_everything_is_killed_again_and_again_do_every_task
     chance = random.Random(seed)  # noqa: S311  # moments of kills are no secret
     settings = "summarize_every = 100000\nmax_iterations = 100000\nparallel = 2\ntries = 9\n"
     here = make_project(tmp_path, MANY, "", **{"bridle.toml": settings, "shared": ""})
-    (here.beside / "claude").write_text(MANY_AGENT)
+    (here.agent_folder / "claude").write_text(MANY_AGENT)
     (here.folder / "mine.txt").write_text("of the person")
     before = working_copy_state(here)
-    fire = KilledRun(here, chance, JournalWatch(here.folder / ".a5c/runs"))
+    killed = KilledRun(here, chance, JournalWatch(here.folder / ".a5c/runs"))
     kinds = ("take", "check", "work", "protect", "commit", "merge", "land")
     targets = [*(f"bridle.{kind}" for kind in kinds), BETWEEN, STARTING, ANY]
     for n in range(SIZES.parallel_kills):
-        if not fire.strike(chance.choice(targets) if n % 2 else ANY):
+        if not killed.kill_during(chance.choice(targets) if n % 2 else ANY):
             ended = receipt_of(here.bridle("status", "--json"), 0)
             assert set(verdicts(ended).values()) == {"done"}, f"a Bridle ended before its run: LOOP_SEED={seed}"
             break
-    last = fire.start()
+    last = killed.start()
     assert last.wait(LIMIT_SECONDS + 10 * len(TITLES)) == 0, f"LOOP_SEED={seed}"
-    record_property("count", f"{len(fire.struck)} effects under way in kills of two workers, LOOP_SEED={seed}")
+    record_property("count", f"{len(killed.killed_during)} effects under way in kills of two workers, LOOP_SEED={seed}")
     document = receipt_of(here.bridle("status", "--json"), 0)
     assert set(verdicts(document).values()) == {"done"}, seed
     order = history(here, document)

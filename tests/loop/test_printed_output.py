@@ -98,7 +98,7 @@ def rough(tmp_path_factory: pytest.TempPathFactory) -> Seen:
     files = {"editor.sh": "test -f editor\n", "deleter.sh": "test -f deleter\n", "bridle.toml": TOML}
     here = make_project(tmp_path_factory.mktemp("rough"), PLAN, AGENT, **files)
     (here.folder / "mine.txt").write_text("mine")
-    other = shutil.copy(here.beside / "claude", here.beside / "other")
+    other = shutil.copy(here.agent_folder / "claude", here.agent_folder / "other")
     return Seen(here, here.bridle("run", "--agent", "claude,bridle-agent", BRIDLE_BRIDLE_AGENT=str(other)))
 
 

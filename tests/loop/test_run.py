@@ -281,8 +281,8 @@ def test_a_bad_plan_is_refused_with_line_numbers(tmp_path: Path) -> None:
 
 def test_an_agent_that_is_not_there_is_named(tmp_path: Path) -> None:
     here = make_project(tmp_path, ONE_TASK, MAKES_FILE)
-    (here.beside / "claude").unlink()
-    assert str(here.beside / "claude") in assert_refused(here, 5)
+    (here.agent_folder / "claude").unlink()
+    assert str(here.agent_folder / "claude") in assert_refused(here, 5)
 
 
 def test_an_agent_that_is_not_logged_in_ends_the_run_and_resume_tries_again(tmp_path: Path) -> None:
@@ -310,7 +310,7 @@ def test_a_dry_run_shows_the_prompt_and_the_command_and_writes_nothing(tmp_path:
     assert "**One**" in document["prompt"].split("## Task")[1]
     command = shlex.split(done.stdout.splitlines()[-1])
     assert command == document["command"]
-    assert command[:2] == [str(here.beside / "claude"), "-p"]
+    assert command[:2] == [str(here.agent_folder / "claude"), "-p"]
     assert document["task"] == "One", "Two needs it"
     assert sorted(str(path) for path in here.folder.rglob("*")) == before
     assert here.calls() == []

@@ -134,7 +134,7 @@ def test_an_interrupted_run_leaves_no_process_and_resume_goes_on(tmp_path: Path,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
     )
-    noted = here.beside / "pid"
+    noted = here.agent_folder / "pid"
     wait_until(lambda: noted.exists() and noted.read_text())
     for number in numbers:
         child.send_signal(number)
@@ -194,7 +194,7 @@ def test_at_a_usage_limit_the_next_agent_takes_over_and_no_try_is_counted(tmp_pa
     open("one", "w").close()
     """
     here = make_project(tmp_path, ONE_TASK, agent)
-    other = shutil.copy(here.beside / "claude", here.beside / "other")
+    other = shutil.copy(here.agent_folder / "claude", here.agent_folder / "other")
     agents = ("--agent", "claude,bridle-agent")
     done = here.bridle("run", "PLAN.md", "--json", *agents, BRIDLE_BRIDLE_AGENT=str(other))
     (task,) = receipt_of(done, 0)["tasks"]

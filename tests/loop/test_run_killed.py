@@ -53,26 +53,28 @@ def test_a_run_that_is_killed_again_and_again_does_every_task_once(
     print(f"{SEED}={seed}")  # noqa: T201  # pytest shows it with whatever goes wrong
     chance = random.Random(seed)  # noqa: S311  # moments of kills are no secret
     here = _place(tmp_path)
-    fire = KilledRun(here, chance, JournalWatch(here.folder / ".a5c/runs"))
+    killed = KilledRun(here, chance, JournalWatch(here.folder / ".a5c/runs"))
     targets = [OFTEN[n % len(OFTEN)] for n in range(SIZES.loop_kills)]
     chance.shuffle(targets)
     for n, target in enumerate(targets):
-        is_hurried = len(TITLES) - fire.journal.commits < (len(targets) - n) / 2
-        is_struck = fire.strike(ANY if is_hurried else target)
-        assert is_struck, f"the run ended after {n} kills, {SEED}={seed}:\n{fire.said()}"
-    last = fire.start()
-    assert last.wait(LIMIT_SECONDS + 10 * len(TITLES)) == 0, f"{SEED}={seed}:\n{fire.said()}"
-    counted = Counter(fire.struck)
+        is_hurried = len(TITLES) - killed.journal.commits < (len(targets) - n) / 2
+        is_struck = killed.kill_during(ANY if is_hurried else target)
+        assert is_struck, f"the run ended after {n} kills, {SEED}={seed}:\n{killed.last_output()}"
+    last = killed.start()
+    assert last.wait(LIMIT_SECONDS + 10 * len(TITLES)) == 0, f"{SEED}={seed}:\n{killed.last_output()}"
+    counted = Counter(killed.killed_during)
     shown = ", ".join(f"{kind.removeprefix('bridle.')} {number}" for kind, number in counted.most_common())
-    record_property("count", f"{len(fire.struck)} kills of a run of {len(TITLES)} tasks ({shown}), {SEED}={seed}")
+    record_property(
+        "count", f"{len(killed.killed_during)} kills of a run of {len(TITLES)} tasks ({shown}), {SEED}={seed}"
+    )
     _judge(here, f"{SEED}={seed}")
-    assert len(fire.struck) == SIZES.loop_kills, f"{SEED}={seed}"
+    assert len(killed.killed_during) == SIZES.loop_kills, f"{SEED}={seed}"
     assert set(counted) == {*OFTEN, *SELDOM}, f"{SEED}={seed}: {counted}"
 
 
 def _place(folder: Path) -> Project:
     here = make_project(folder, PLAN, "", **{"bridle.toml": "summarize_every = 100000\nmax_iterations = 100000\n"})
-    (here.beside / "claude").write_text(AGENT.replace("BESIDE", str(here.beside)))
+    (here.agent_folder / "claude").write_text(AGENT.replace("BESIDE", str(here.agent_folder)))
     (here.folder / "mine.txt").write_text("of the person")
     return here
 

@@ -42,13 +42,13 @@ def test_what_direnv_sets_and_unsets_reaches_the_agent(tmp_path: Path) -> None:
     assert environment["NEW"] == str(tmp_path / "work/below")
     assert environment["KEPT"] == "1"
     assert "GONE" not in environment
-    assert not any("direnv" in words for words in done.said[1:])
+    assert not any("direnv" in words for words in done.messages[1:])
 
 
 def test_an_empty_answer_changes_nothing(tmp_path: Path) -> None:
     environment, done = run_with(tmp_path, "", KEPT="1")
     assert environment["KEPT"] == "1"
-    assert not any(CONTINUES in words for words in done.said)
+    assert not any(CONTINUES in words for words in done.messages)
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_an_empty_answer_changes_nothing(tmp_path: Path) -> None:
 )
 def test_an_answer_that_cannot_be_used_is_said_and_the_run_goes_on(tmp_path: Path, code: str, words: str) -> None:
     environment, done = run_with(tmp_path, code)
-    assert f"direnv: {words}{CONTINUES}" in done.said
+    assert f"direnv: {words}{CONTINUES}" in done.messages
     assert "A" not in environment
     assert done.finished.outcome.succeeded_cleanly
 
@@ -80,7 +80,7 @@ def test_a_direnv_that_cannot_be_started_is_said(tmp_path: Path) -> None:
     (tmp_path / "direnv/direnv").write_text("#!/nonexistent\n")
     agent = successful_turn().install(tmp_path / "bin")
     done = run_agent(agent, tmp_path, environment=agent.environment(PATH=path))
-    assert any(words.startswith("direnv: ") and words.endswith(CONTINUES) for words in done.said)
+    assert any(words.startswith("direnv: ") and words.endswith(CONTINUES) for words in done.messages)
     assert done.finished.outcome.succeeded_cleanly
 
 

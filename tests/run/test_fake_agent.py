@@ -35,7 +35,7 @@ def test_it_can_print_any_byte(tmp_path: Path) -> None:
 def test_it_reads_a_line_and_then_all(tmp_path: Path) -> None:
     agent = Script().listen().read_all().listen().install(tmp_path)
     subprocess.run([agent.path], input=b'{"a":1}\nthe rest', timeout=HANG_SECONDS, check=True)
-    assert agent.heard == [{"a": 1}, "the rest", None]
+    assert agent.stdin_lines == [{"a": 1}, "the rest", None]
 
 
 def test_its_daemon_outlives_it_in_a_session_of_its_own(tmp_path: Path) -> None:

@@ -176,7 +176,7 @@ def test_a_repository_whose_list_cannot_be_written_is_said_and_the_run_goes_on(t
     path.mkdir() if broken.endswith("exclude") else path.write_text("not a folder")
     done = run_agent(successful_turn().install(tmp_path / "bin"), tmp_path)
     assert done.finished.outcome.succeeded_cleanly
-    (line,) = (line for line in done.said if "git will show .ralph/" in line)
+    (line,) = (line for line in done.messages if "git will show .ralph/" in line)
     assert str(tmp_path / ".git/info/exclude") in line
 
 

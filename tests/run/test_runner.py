@@ -330,7 +330,7 @@ def test_a_crash_or_a_missing_result_is_tried_once_more_and_nothing_else_is(
     assert [meta_of(log)["attempt"] for log in logs_of(tmp_path)] == list(range(1, starts + 1))
     if starts == 2:
         assert done.finished.outcome.succeeded_cleanly
-        assert any("; retrying" in words for words in done.said)
+        assert any("; retrying" in words for words in done.messages)
 
 
 def test_a_timeout_is_not_tried_again(tmp_path: Path) -> None:
@@ -443,17 +443,17 @@ def test_bypassed_permissions_are_said_and_written_down_with_the_sandbox(tmp_pat
     agent = successful_turn().install(tmp_path / "bin")
     plain = run_agent(agent, tmp_path)
     assert (plain.meta["permissions_bypassed"], plain.meta["permission_mode"]) == (False, "default")
-    assert not any("permissions are bypassed" in words for words in plain.said)
+    assert not any("permissions are bypassed" in words for words in plain.messages)
     done = run_agent(agent, tmp_path, permission=Permission.BYPASS, environment=agent.environment(IS_SANDBOX="1"))
     assert (done.meta["permissions_bypassed"], done.meta["sandbox"]) == (True, "IS_SANDBOX")
-    assert "permissions are bypassed; sandbox: IS_SANDBOX" in done.said
+    assert "permissions are bypassed; sandbox: IS_SANDBOX" in done.messages
     assert "--dangerously-skip-permissions" in agent.starts[1]["argv"]
 
 
 def test_one_line_says_which_program_mode_task_and_auth(tmp_path: Path) -> None:
     agent = successful_turn().install(tmp_path / "bin")
     done = run_agent(agent, tmp_path, task="two\nlines \x1b[2J")
-    assert done.said[0] == f"claude ({agent.path}): coder two-lines-2J, auth: login"
+    assert done.messages[0] == f"claude ({agent.path}): coder two-lines-2J, auth: login"
 
 
 @pytest.mark.parametrize(

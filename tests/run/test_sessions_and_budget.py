@@ -114,7 +114,7 @@ def test_a_budget_that_a_crash_has_used_up_stops_the_second_try(tmp_path: Path) 
     agent = Script().kill().install(tmp_path / "bin")
     done = run_agent(agent, tmp_path)
     assert (done.finished.attempts, len(agent.starts)) == (1, 1)
-    assert any(words.startswith("not retried: the budget is spent") for words in done.said)
+    assert any(words.startswith("not retried: the budget is spent") for words in done.messages)
 
 
 def test_every_attempt_counts(tmp_path: Path) -> None:

@@ -35,7 +35,7 @@ def test_a_good_answer_needs_no_correction_and_ends_the_input(tmp_path: Path) ->
     done = run_agent(agent, tmp_path, prompt="do it", json_schema=SCHEMA)
     assert done.finished.outcome.succeeded_cleanly
     assert (done.finished.record.structured_output, done.finished.corrections) == (GOOD, 0)
-    assert agent.heard == [
+    assert agent.stdin_lines == [
         {
             "type": "user",
             "message": {"role": "user", "content": [{"type": "text", "text": "do it"}]},
@@ -52,11 +52,11 @@ def test_wrong_answers_are_corrected_in_the_same_conversation(tmp_path: Path, co
     done = run_agent(agent, tmp_path, json_schema=SCHEMA)
     assert done.finished.outcome.succeeded_cleanly
     assert (done.finished.corrections, done.finished.attempts, len(agent.starts)) == (count, 1, 1)
-    first, *corrections = texts(agent.heard)
+    first, *corrections = texts(agent.stdin_lines)
     assert (first, len(corrections)) == ("hello", count)
     assert "no structured output" in corrections[0]
     assert all("StructuredOutput" in text and '"required": ["summary"]' in text for text in corrections)
-    assert agent.heard[-1] is None
+    assert agent.stdin_lines[-1] is None
     assert done.meta["corrections"] == count
 
 
@@ -74,7 +74,7 @@ def test_after_three_corrections_it_is_a_clear_failure(tmp_path: Path, outputs: 
     assert (outcome.failed, outcome.category) == (True, Category.PARSE)
     assert (outcome.error or "").startswith(words)
     assert (done.finished.corrections, len(agent.starts)) == (3, 1)
-    assert len(texts(agent.heard)) == 4
+    assert len(texts(agent.stdin_lines)) == 4
     assert (done.meta["fault"], done.meta["fault_category"]) == (outcome.error, "parse")
 
 
@@ -82,7 +82,7 @@ def test_an_error_is_not_corrected(tmp_path: Path) -> None:
     agent = Script().listen().out(init(), result("overloaded", is_error=True)).listen().install(tmp_path / "bin")
     done = run_agent(agent, tmp_path, json_schema=SCHEMA)
     assert (done.finished.corrections, done.finished.outcome.category) == (0, Category.API)
-    assert agent.heard[-1] is None
+    assert agent.stdin_lines[-1] is None
 
 
 def test_an_agent_that_closes_its_input_after_a_wrong_answer_fails_for_the_answer(tmp_path: Path) -> None:
@@ -105,7 +105,7 @@ def test_a_question_of_the_agent_is_refused_and_the_conversation_goes_on(tmp_pat
     script = Script().listen().out(init(), asked).listen().out(result(structured_output=GOOD)).listen()
     agent = script.install(tmp_path / "bin")
     assert run_agent(agent, tmp_path, json_schema=SCHEMA).finished.outcome.succeeded_cleanly
-    answer = agent.heard[1]["response"]
+    answer = agent.stdin_lines[1]["response"]
     assert (answer["subtype"], answer["request_id"]) == ("error", "r-1")
     assert "can_use_tool" in answer["error"]
 
@@ -115,7 +115,7 @@ def test_a_long_prompt_goes_through_stdin_whole(tmp_path: Path) -> None:
     agent = Script().listen().out(init(), result()).listen().install(tmp_path / "bin")
     done = run_agent(agent, tmp_path, prompt=prompt)
     assert done.finished.outcome.succeeded_cleanly
-    assert texts(agent.heard) == [prompt]
+    assert texts(agent.stdin_lines) == [prompt]
     assert all(prompt not in argument for argument in agent.starts[0]["argv"])
 
 

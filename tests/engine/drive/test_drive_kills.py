@@ -210,7 +210,7 @@ def test_a_join_that_was_cut_off_in_the_midst_of_a_file_is_finished(tmp_path: Pa
     assert now["long.txt"][1].endswith(b"500\n")
     assert "sub/b.txt" not in now
     (branch,) = [ref for ref in refs(driven.folder) if ref.endswith("-before")]
-    assert any(branch.removeprefix("refs/heads/") in line for line in driven.said)
+    assert any(branch.removeprefix("refs/heads/") in line for line in driven.messages)
     check_order(driven)
 
 
@@ -233,7 +233,7 @@ def test_what_a_killed_driver_had_started_is_ended_before_the_next_one_begins(tm
     (tmp_path / "enough").touch()
     assert driven.drive().status == "completed"
     assert all_dead(pids)
-    assert "was killed; continuing" in driven.said[0]
+    assert "was killed; continuing" in driven.messages[0]
 
 
 def test_a_working_copy_of_a_dead_attempt_is_cleared_and_its_changes_are_kept(tmp_path: Path) -> None:
@@ -253,7 +253,7 @@ def test_a_working_copy_of_a_dead_attempt_is_cleared_and_its_changes_are_kept(tm
     assert not (driven.folder / "half.txt").exists()
     (branch,) = [ref for ref in refs(driven.folder) if ref.startswith("refs/heads/bridle/kept/")]
     assert git(driven.folder, "show", f"{branch}:half.txt") == "half\n"
-    assert any(branch.removeprefix("refs/heads/") in line for line in driven.said)
+    assert any(branch.removeprefix("refs/heads/") in line for line in driven.messages)
     assert worktrees(driven.folder) == []
 
 

@@ -419,7 +419,7 @@ def test_secrets_stay_out_of_everything_but_the_raw_output(tmp_path: Path) -> No
     assert shown.endswith("zzz")
     for path in [path for path in driven.run.rglob("*") if path.is_file() and path.suffix == ".json"]:
         assert not re.search("hun|ter2", path.read_text()), path
-    assert "hunter2" not in "\n".join(driven.said)
+    assert "hunter2" not in "\n".join(driven.messages)
     assert driven.output()[1] == "it is ***"
     assert driven.output()[2]["stderr"] == "***\n"
 

@@ -273,11 +273,11 @@ def listening(folder: Path, *types: str) -> IteratedRun:
 
 
 def test_on_run_start_is_told_by_run_create(tmp_path: Path, witness: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    bench = listening(tmp_path, ON_RUN_START)
+    iterated = listening(tmp_path, ON_RUN_START)
     inputs = tmp_path / "inputs.json"
     inputs.write_text('{"x": 1}')
     monkeypatch.chdir(tmp_path)
-    words = ["--process-id", "demo", "--entry", f"{bench.process}#process", "--run-id", "r2"]
+    words = ["--process-id", "demo", "--entry", f"{iterated.process}#process", "--run-id", "r2"]
     assert dispatcher.run(["run:create", *words, "--inputs", str(inputs), "--no-hooks"]) == 0
     assert order(witness) == []
     words[-1] = "r3"
@@ -294,8 +294,8 @@ def test_on_run_start_is_told_by_run_create(tmp_path: Path, witness: Path, monke
 
 
 def test_on_iteration_start_and_end_are_told_once_each(tmp_path: Path, witness: Path) -> None:
-    bench = listening(tmp_path, ON_ITERATION_START, ON_ITERATION_END)
-    found = bench.iterate()
+    iterated = listening(tmp_path, ON_ITERATION_START, ON_ITERATION_END)
+    found = iterated.iterate()
     assert [line.split()[0] for line in order(witness)] == [ON_ITERATION_START, ON_ITERATION_END]
     start, end = told(witness, ON_ITERATION_START), told(witness, ON_ITERATION_END)
     assert (start["runId"], start["iteration"], start["state"]) == ("r1", 1, "created")
@@ -305,82 +305,82 @@ def test_on_iteration_start_and_end_are_told_once_each(tmp_path: Path, witness: 
 
 
 def test_on_step_dispatch_is_told_for_each_new_effect_and_never_again(tmp_path: Path, witness: Path) -> None:
-    bench = listening(tmp_path, ON_STEP_DISPATCH)
-    bench.iterate()
+    iterated = listening(tmp_path, ON_STEP_DISPATCH)
+    iterated.iterate()
     payload = told(witness, ON_STEP_DISPATCH)
-    assert payload["effectId"] == bench.effect("1").effect_id
+    assert payload["effectId"] == iterated.effect("1").effect_id
     assert (payload["stepId"], payload["taskId"], payload["kind"]) == ("S000001", "step", "agent")
     assert (payload["label"], payload["runId"]) == ("the build", "r1")
-    bench.iterate()
+    iterated.iterate()
     assert len(order(witness)) == 1
-    bench.post("1", "built")
-    bench.iterate()
+    iterated.post("1", "built")
+    iterated.iterate()
     assert len(order(witness)) == 2
 
 
 def test_on_breakpoint_is_told_with_the_question(tmp_path: Path, witness: Path) -> None:
-    bench = listening(tmp_path, ON_BREAKPOINT)
-    bench.iterate()
+    iterated = listening(tmp_path, ON_BREAKPOINT)
+    iterated.iterate()
     assert order(witness) == []
-    bench.post("1", "built")
-    bench.iterate()
+    iterated.post("1", "built")
+    iterated.iterate()
     payload = told(witness, ON_BREAKPOINT)
     assert payload["payload"] == {"question": "Ship it?"}
-    assert (payload["label"], payload["effectId"]) == ("gate", bench.effect("2").effect_id)
+    assert (payload["label"], payload["effectId"]) == ("gate", iterated.effect("2").effect_id)
     assert json.loads((witness / f"{ON_BREAKPOINT}.a.sh.breakpoint").read_text()) == payload
 
 
 def test_on_run_complete_is_told_with_the_output(tmp_path: Path, witness: Path) -> None:
-    bench = listening(tmp_path, ON_RUN_COMPLETE, ON_RUN_FAIL)
-    bench.iterate()
-    bench.post("1", "built")
-    bench.iterate()
-    bench.post("2", {"approved": True})
-    bench.iterate()
+    iterated = listening(tmp_path, ON_RUN_COMPLETE, ON_RUN_FAIL)
+    iterated.iterate()
+    iterated.post("1", "built")
+    iterated.iterate()
+    iterated.post("2", {"approved": True})
+    iterated.iterate()
     assert [line.split()[0] for line in order(witness)] == [ON_RUN_COMPLETE]
     payload = told(witness, ON_RUN_COMPLETE)
     assert (payload["status"], payload["output"]) == ("completed", {"built": "built"})
     assert payload["duration"] >= 0
-    bench.iterate()
+    iterated.iterate()
     assert len(order(witness)) == 1
 
 
 def test_on_run_fail_is_told_with_the_error(tmp_path: Path, witness: Path) -> None:
-    bench = listening(tmp_path, ON_RUN_COMPLETE, ON_RUN_FAIL)
-    bench.iterate()
-    bench.post("1", "built")
-    bench.iterate()
-    bench.post("2", {"approved": False})
-    bench.iterate()
+    iterated = listening(tmp_path, ON_RUN_COMPLETE, ON_RUN_FAIL)
+    iterated.iterate()
+    iterated.post("1", "built")
+    iterated.iterate()
+    iterated.post("2", {"approved": False})
+    iterated.iterate()
     assert [line.split()[0] for line in order(witness)] == [ON_RUN_FAIL]
     assert told(witness, ON_RUN_FAIL)["error"] == "not approved"
 
 
 def test_on_task_complete_is_told_by_task_post(tmp_path: Path, witness: Path) -> None:
-    bench = listening(tmp_path, ON_TASK_COMPLETE)
-    bench.iterate()
-    words = ["task:post", str(bench.run), bench.effect("1").effect_id, "--status", "ok", "--value-inline", "1"]
+    iterated = listening(tmp_path, ON_TASK_COMPLETE)
+    iterated.iterate()
+    words = ["task:post", str(iterated.run), iterated.effect("1").effect_id, "--status", "ok", "--value-inline", "1"]
     assert dispatcher.run([*words, "--dry-run"]) == 0
     assert order(witness) == []
     assert dispatcher.run(words) == 0
     payload = told(witness, ON_TASK_COMPLETE)
-    assert (payload["effectId"], payload["status"]) == (bench.effect("1").effect_id, "ok")
+    assert (payload["effectId"], payload["status"]) == (iterated.effect("1").effect_id, "ok")
 
 
 @pytest.mark.parametrize("hook_type", [ON_TASK_START, ON_TASK_COMPLETE])
 def test_whoever_performs_an_effect_can_tell_of_it(tmp_path: Path, witness: Path, hook_type: str) -> None:
-    bench = listening(tmp_path, hook_type)
-    bench.iterate()
-    effect = bench.effect("1")
-    fired = fire(bench.hooks, hook_type, {**effect.request.data, "runId": "r1"})
+    iterated = listening(tmp_path, hook_type)
+    iterated.iterate()
+    effect = iterated.effect("1")
+    fired = fire(iterated.hooks, hook_type, {**effect.request.data, "runId": "r1"})
     assert fired.status == "executed"
     assert told(witness, hook_type)["effectId"] == effect.effect_id
 
 
 def test_hooks_of_an_untrusted_repository_are_remarked_on(tmp_path: Path, witness: Path) -> None:
     put(repository_hooks(tmp_path), ON_ITERATION_START, "a.sh")
-    bench = IteratedRun(tmp_path, GATE)
-    found = bench.iterate()
+    iterated = IteratedRun(tmp_path, GATE)
+    found = iterated.iterate()
     (warning,) = found.warnings
     assert warning.startswith(f"the hooks in {tmp_path}/.a5c/hooks did not run")
     assert warning.endswith("run `bridle doctor --trust`.")
@@ -392,12 +392,12 @@ def test_failing_hooks_change_nothing_about_the_run(tmp_path: Path, witness: Pat
     for hook_type in (ON_ITERATION_START, ON_ITERATION_END, ON_STEP_DISPATCH, ON_BREAKPOINT, ON_RUN_COMPLETE):
         put(repository_hooks(tmp_path), hook_type, "a.sh", "#!/bin/sh\nexit 1\n")
     trust(tmp_path, home())
-    bench = IteratedRun(tmp_path, GATE)
-    bench.iterate()
-    bench.post("1", "built")
-    bench.iterate()
-    bench.post("2", {"approved": True})
-    found = bench.iterate()
+    iterated = IteratedRun(tmp_path, GATE)
+    iterated.iterate()
+    iterated.post("1", "built")
+    iterated.iterate()
+    iterated.post("2", {"approved": True})
+    found = iterated.iterate()
     assert found.status == "completed"
     assert found.hook_status == "error"
     assert len(found.warnings) == 3
@@ -425,20 +425,20 @@ def runs_of(witness: Path) -> int:
 
 def test_a_hook_of_the_process_runs_once_however_often_it_is_replayed(tmp_path: Path, witness: Path) -> None:
     put(user_hooks(), "custom", "a.sh", COUNTER)
-    bench = IteratedRun(tmp_path, ASKS)
+    iterated = IteratedRun(tmp_path, ASKS)
     for _ in range(3):
-        bench.iterate()
+        iterated.iterate()
     assert runs_of(witness) == 1
-    assert bench.types() == ["BRIDLE_HOOK_REQUESTED", "BRIDLE_HOOK_RESOLVED", "EFFECT_REQUESTED"]
-    bench.post("1", "work")
-    output: Any = bench.iterate().output
+    assert iterated.types() == ["BRIDLE_HOOK_REQUESTED", "BRIDLE_HOOK_RESOLVED", "EFFECT_REQUESTED"]
+    iterated.post("1", "work")
+    output: Any = iterated.iterate().output
     assert output[:2] == ["executed", "work"]
     assert (output[2]["count"], output[2]["told"]["n"], output[2]["told"]["runId"]) == (2, 2, "r1")
 
 
 def test_a_hook_that_nobody_has_is_recorded_as_such(tmp_path: Path) -> None:
-    bench = IteratedRun(tmp_path, "async def process(inputs, ctx):\n    return await ctx.hook('custom')\n")
-    assert bench.iterate().output == {
+    iterated = IteratedRun(tmp_path, "async def process(inputs, ctx):\n    return await ctx.hook('custom')\n")
+    assert iterated.iterate().output == {
         "hookType": "custom",
         "status": "no-hooks-configured",
         "hooks": [],
@@ -448,30 +448,30 @@ def test_a_hook_that_nobody_has_is_recorded_as_such(tmp_path: Path) -> None:
 
 def test_another_hook_than_recorded_has_diverged(tmp_path: Path, witness: Path) -> None:
     put(user_hooks(), "custom", "a.sh", COUNTER)
-    bench = IteratedRun(tmp_path, ASKS)
-    bench.iterate()
-    count = len(bench.entries())
+    iterated = IteratedRun(tmp_path, ASKS)
+    iterated.iterate()
+    count = len(iterated.entries())
     for wrong in (ASKS.replace('"n": 1', '"n": 7'), ASKS.replace('"custom", {"n": 1}', '"other", {"n": 1}')):
-        bench.write(wrong)
+        iterated.write(wrong)
         with pytest.raises(
             Exception, match=r"process\.py:\d+: hook call H000001 .* the journal has one of type 'custom'"
         ):
-            bench.iterate()
-    assert len(bench.entries()) == count
+            iterated.iterate()
+    assert len(iterated.entries()) == count
 
 
 def test_a_hook_that_an_edit_moved_back_is_not_run_again(tmp_path: Path, witness: Path) -> None:
     """Its result is recorded before the new step that the process now waits for first."""
     put(user_hooks(), "custom", "a.sh", COUNTER)
     source = "async def process(inputs, ctx):\n    return (await ctx.hook('custom'))['output']['count']\n"
-    bench = IteratedRun(tmp_path, source.replace("return", "await ctx.task(step, 1, key='last'); return"))
-    bench.iterate()
-    bench.post("last")
-    bench.write(
+    iterated = IteratedRun(tmp_path, source.replace("return", "await ctx.task(step, 1, key='last'); return"))
+    iterated.iterate()
+    iterated.post("last")
+    iterated.write(
         source.replace("return", "count =") + "    await ctx.task(step, 1, key='last')\n    await ctx.task(step, 2)\n"
     )
-    bench.iterate()
-    bench.write(
+    iterated.iterate()
+    iterated.write(
         "async def process(inputs, ctx):\n"
         "    await ctx.task(step, 0, key='first')\n"
         "    found = await ctx.hook('custom')\n"
@@ -479,22 +479,22 @@ def test_a_hook_that_an_edit_moved_back_is_not_run_again(tmp_path: Path, witness
         "    await ctx.task(step, 2)\n"
         "    return found['output']['count']\n"
     )
-    assert [action.effect.step_id for action in bench.iterate().actions] == ["first"]
-    bench.post("first")
-    assert [action.effect.step_id for action in bench.iterate().actions] == ["S000001"]
-    bench.post("1")
-    assert bench.iterate().output == 1
+    assert [action.effect.step_id for action in iterated.iterate().actions] == ["first"]
+    iterated.post("first")
+    assert [action.effect.step_id for action in iterated.iterate().actions] == ["S000001"]
+    iterated.post("1")
+    assert iterated.iterate().output == 1
     assert runs_of(witness) == 1
 
 
 @pytest.mark.parametrize("hook_type", ["../x", "", 7])
 def test_a_type_that_is_no_name_is_refused_where_the_process_asks(tmp_path: Path, hook_type: object) -> None:
-    bench = IteratedRun(tmp_path, f"async def process(inputs, ctx):\n    await ctx.hook({hook_type!r})\n")
-    found = bench.iterate()
+    iterated = IteratedRun(tmp_path, f"async def process(inputs, ctx):\n    await ctx.hook({hook_type!r})\n")
+    found = iterated.iterate()
     assert found.status == "failed"
     assert found.failure is not None
     assert re.search(r"the hook type .* \(at .*process\.py:10\)", found.failure.message)
-    assert bench.types() == ["RUN_FAILED"]
+    assert iterated.types() == ["RUN_FAILED"]
 
 
 def test_results_that_come_in_while_a_hook_runs_are_delivered_before_its_own(tmp_path: Path, witness: Path) -> None:
@@ -512,28 +512,28 @@ def test_results_that_come_in_while_a_hook_runs_are_delivered_before_its_own(tmp
             await asyncio.gather(first(ctx), second(ctx))
             return "both"
         """
-    bench = IteratedRun(tmp_path, source)
-    post = f"bridle task:post {bench.run} $(ls {bench.run}/tasks) --status ok --value-inline 1"
+    iterated = IteratedRun(tmp_path, source)
+    post = f"bridle task:post {iterated.run} $(ls {iterated.run}/tasks) --status ok --value-inline 1"
     put(user_hooks(), "custom", "a.sh", f"#!/bin/bash\n{post}\n")
     os.environ["PATH"] = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
-    bench.hooks = Hooks(tmp_path, dict(os.environ))
-    found = bench.iterate()
+    iterated.hooks = Hooks(tmp_path, dict(os.environ))
+    found = iterated.iterate()
     assert found.output == "both"
-    words = [entry.data["message"] for entry in bench.entries() if entry.type == "PROCESS_LOG"]
+    words = [entry.data["message"] for entry in iterated.entries() if entry.type == "PROCESS_LOG"]
     assert words == ["task", "hook"]
-    resolved = [entry.type for entry in bench.entries() if entry.type.endswith("_RESOLVED")]
+    resolved = [entry.type for entry in iterated.entries() if entry.type.endswith("_RESOLVED")]
     assert resolved == ["EFFECT_RESOLVED", "BRIDLE_HOOK_RESOLVED"]
 
 
 def test_a_hook_that_was_under_way_when_bridle_died_runs_again(tmp_path: Path, witness: Path) -> None:
     put(user_hooks(), "custom", "a.sh", COUNTER)
-    bench = IteratedRun(tmp_path, ASKS)
-    bench.iterate()
-    for path in sorted((bench.run / "journal").iterdir())[2:]:
+    iterated = IteratedRun(tmp_path, ASKS)
+    iterated.iterate()
+    for path in sorted((iterated.run / "journal").iterdir())[2:]:
         path.unlink()  # as if it had died before the result was written
-    for path in (bench.run / "state").iterdir():
+    for path in (iterated.run / "state").iterdir():
         path.unlink()
-    assert [entry.type for entry in bench.entries()][1:] == ["BRIDLE_HOOK_REQUESTED"]
-    found = bench.iterate()
+    assert [entry.type for entry in iterated.entries()][1:] == ["BRIDLE_HOOK_REQUESTED"]
+    found = iterated.iterate()
     assert runs_of(witness) == 2
     assert found.actions[0].task["inputs"]["count"] == 2

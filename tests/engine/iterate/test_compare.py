@@ -32,26 +32,26 @@ RETURNS = "return [both, gate, told['status']]"
 
 def made(folder: Path, last: str = RETURNS, *, until: str = "end") -> IteratedRun:
     """A run of two chains, up to where it waits for `first`, `gate`, or to its end."""
-    bench = IteratedRun(folder, CHAINS % last)
-    bench.iterate()
+    iterated = IteratedRun(folder, CHAINS % last)
+    iterated.iterate()
     if until == "first":
-        return bench
+        return iterated
     for order in (("3", "2"), ("4", "5")):
         for number in order:
-            bench.post(number, {"of": number})
-        bench.iterate()
+            iterated.post(number, {"of": number})
+        iterated.iterate()
     if until == "gate":
-        return bench
-    bench.post("gate", {"approved": True})
-    bench.iterate()
-    return bench
+        return iterated
+    iterated.post("gate", {"approved": True})
+    iterated.iterate()
+    return iterated
 
 
-def compared(bench: IteratedRun) -> Comparison:
+def compared(iterated: IteratedRun) -> Comparison:
     """Compare, and see that nothing at all was written."""
-    before = contents(bench.run)
-    found = compare(bench.run)
-    assert contents(bench.run) == before
+    before = contents(iterated.run)
+    found = compare(iterated.run)
+    assert contents(iterated.run) == before
     return found
 
 
@@ -67,29 +67,29 @@ def compared(bench: IteratedRun) -> Comparison:
     ],
 )
 def test_a_run_agrees_with_itself_however_it_stands(tmp_path: Path, last: str, until: str, state: str) -> None:
-    bench = made(tmp_path, last, until=until)
-    found = compared(bench)
+    iterated = made(tmp_path, last, until=until)
+    found = compared(iterated)
     assert found.differences == ()
     assert found.state == state
-    assert found.effects == len(bench.store.state().effects)
+    assert found.effects == len(iterated.store.state().effects)
     assert (found.ahead, found.code_changed) == (0, False)
 
 
 @pytest.mark.parametrize("final", ["halted", "failed"])
 def test_a_run_that_was_ended_by_hand_agrees(tmp_path: Path, final: str) -> None:
-    bench = made(tmp_path, until="gate")
-    with FileStore(bench.run).write("the test") as writer:
+    iterated = made(tmp_path, until="gate")
+    with FileStore(iterated.run).write("the test") as writer:
         if final == "halted":
             writer.append("RUN_HALTED", {"reason": "by hand"})
         else:
             writer.append("RUN_FAILED", {"manual_seal_reason": "x", "error": {"name": "ManualHalt", "message": "x"}})
-    assert compared(bench).agrees
+    assert compared(iterated).agrees
 
 
 def test_results_that_nobody_has_iterated_yet_are_no_difference(tmp_path: Path) -> None:
-    bench = made(tmp_path, until="first")
-    bench.post("2", {"of": "2"})
-    found = compared(bench)
+    iterated = made(tmp_path, until="first")
+    iterated.post("2", {"of": "2"})
+    found = compared(iterated)
     assert found.agrees
     assert found.ahead == 1
 
@@ -98,8 +98,8 @@ def test_no_hook_runs_again(tmp_path: Path) -> None:
     hook = Path(os.environ["XDG_CONFIG_HOME"]) / "babysitter/hooks/custom/a.sh"
     hook.parent.mkdir(parents=True)
     hook.write_text(f"echo ran >> {tmp_path}/ran\n")
-    bench = made(tmp_path)
-    assert compared(bench).agrees
+    iterated = made(tmp_path)
+    assert compared(iterated).agrees
     assert (tmp_path / "ran").read_text() == "ran\n"
 
 
@@ -120,27 +120,27 @@ def test_no_hook_runs_again(tmp_path: Path) -> None:
 def test_a_decision_that_differs_is_named_with_its_entry_and_its_line(
     tmp_path: Path, old: str, new: str, entry_type: str, words: str
 ) -> None:
-    bench = made(tmp_path)
-    source = bench.process.read_text()
+    iterated = made(tmp_path)
+    source = iterated.process.read_text()
     assert old in source
-    bench.process.write_text(source.replace(old, new))
-    found = compared(bench)
+    iterated.process.write_text(source.replace(old, new))
+    found = compared(iterated)
     assert not found.agrees
     assert found.code_changed
     first = found.differences[0]
     assert first.entry is not None
-    entry = json.loads((bench.run / "journal" / first.entry).read_text())
+    entry = json.loads((iterated.run / "journal" / first.entry).read_text())
     assert entry["type"] == entry_type
-    assert f"{bench.process}:" in first.message
+    assert f"{iterated.process}:" in first.message
     assert re.search(words, first.message), first.message
 
 
 def test_a_changed_output_is_a_difference(tmp_path: Path) -> None:
-    bench = made(tmp_path)
-    output = bench.run / "state/output.json"
+    iterated = made(tmp_path)
+    output = iterated.run / "state/output.json"
     output.write_text(output.read_text().replace("true", "false"))
-    (difference,) = compared(bench).differences
-    assert "RUN_COMPLETED" in (bench.run / "journal" / str(difference.entry)).read_text()
+    (difference,) = compared(iterated).differences
+    assert "RUN_COMPLETED" in (iterated.run / "journal" / str(difference.entry)).read_text()
 
 
 def test_a_long_run_is_compared_without_a_trace(tmp_path: Path) -> None:
@@ -148,10 +148,10 @@ def test_a_long_run_is_compared_without_a_trace(tmp_path: Path) -> None:
 async def process(inputs, ctx):
     return [await ctx.task(step, {"n": n}) for n in range(60)]
 """
-    bench = IteratedRun(tmp_path, source)
+    iterated = IteratedRun(tmp_path, source)
     for number in range(1, 61):
-        bench.iterate()
-        bench.post(str(number), number)
-    bench.iterate()
-    (bench.run / "state/bridle.pack").unlink()
-    assert compared(bench).agrees
+        iterated.iterate()
+        iterated.post(str(number), number)
+    iterated.iterate()
+    (iterated.run / "state/bridle.pack").unlink()
+    assert compared(iterated).agrees

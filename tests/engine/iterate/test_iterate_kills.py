@@ -85,32 +85,32 @@ def _hook(tmp_path: Path) -> None:
 def run_before(folder: Path, name: str) -> IteratedRun:
     """A run just before the iteration of that name."""
     folder.mkdir(parents=True, exist_ok=True)
-    bench = IteratedRun(folder, PROCESS)
+    iterated = IteratedRun(folder, PROCESS)
     if name != "that asks":
-        bench.iterate()
-        post(bench, ("2", "1", "3"))
+        iterated.iterate()
+        post(iterated, ("2", "1", "3"))
     if name == "that completes":
-        bench.iterate()
-        post(bench, ("gate",))
-    return bench
+        iterated.iterate()
+        post(iterated, ("gate",))
+    return iterated
 
 
-def post(bench: IteratedRun, steps: tuple[str, ...]) -> None:
+def post(iterated: IteratedRun, steps: tuple[str, ...]) -> None:
     """Give steps their results, unless they have them."""
     for name in steps:
-        effect = bench.effect({"1": "S000002", "2": "S000003", "3": "S000004"}.get(name, name))
+        effect = iterated.effect({"1": "S000002", "2": "S000003", "3": "S000004"}.get(name, name))
         if effect.is_pending:
-            bench.post(effect.step_id, {"of": name})
+            iterated.post(effect.step_id, {"of": name})
 
 
-def finish(bench: IteratedRun) -> None:
+def finish(iterated: IteratedRun) -> None:
     """Do what is left to do, as somebody would who comes back to the run."""
-    bench.store = FileStore(bench.run)
-    bench.iterate()
-    post(bench, ("2", "1", "3"))
-    bench.iterate()
-    post(bench, ("gate",))
-    assert bench.iterate().status == "completed"
+    iterated.store = FileStore(iterated.run)
+    iterated.iterate()
+    post(iterated, ("2", "1", "3"))
+    iterated.iterate()
+    post(iterated, ("gate",))
+    assert iterated.iterate().status == "completed"
 
 
 def facts(run: Path) -> list[Any]:
@@ -143,10 +143,10 @@ def killed_at(run: Path, point: int | None) -> list[str]:
 
 def undisturbed(folder: Path, name: str) -> tuple[list[str], list[Any]]:
     """The points of an iteration that nobody kills, and how its run ends."""
-    bench = run_before(folder / "undisturbed", name)
-    points = killed_at(bench.run, None)
-    finish(bench)
-    return points, facts(bench.run)
+    iterated = run_before(folder / "undisturbed", name)
+    points = killed_at(iterated.run, None)
+    finish(iterated)
+    return points, facts(iterated.run)
 
 
 @pytest.mark.parametrize("name", ITERATIONS)
@@ -157,11 +157,11 @@ def test_killed_at_every_named_point_the_run_goes_on_and_ends_the_same(
     for place, (what, pattern) in enumerate(ITERATIONS[name].items()):
         numbers = [number for number, line in enumerate(points) if re.search(pattern, line)]
         assert numbers, f"the iteration never came to the point where {what}"
-        bench = run_before(tmp_path / str(place), name)
-        reached = killed_at(bench.run, numbers[-1])
+        iterated = run_before(tmp_path / str(place), name)
+        reached = killed_at(iterated.run, numbers[-1])
         assert re.search(pattern, reached[-1]), f"it was killed elsewhere: {reached[-1]}"
-        finish(bench)
-        assert facts(bench.run) == expected, what
+        finish(iterated)
+        assert facts(iterated.run) == expected, what
     record_property("count", f"iteration {name}: killed at {len(ITERATIONS[name])} named points")
 
 
@@ -170,24 +170,24 @@ def test_killed_anywhere_the_run_goes_on_and_ends_the_same(name: str, tmp_path: 
     points, expected = undisturbed(tmp_path, name)
     step = max(1, len(points) * len(ITERATIONS) // SIZES.kill_points)
     for point in range(step - 1, len(points), step):
-        bench = run_before(tmp_path / str(point), name)
-        killed_at(bench.run, point)
-        finish(bench)
-        assert facts(bench.run) == expected, points[point]
+        iterated = run_before(tmp_path / str(point), name)
+        killed_at(iterated.run, point)
+        finish(iterated)
+        assert facts(iterated.run) == expected, points[point]
     record_property("count", f"iteration {name}: killed at {len(points) // step} of {len(points)} changes")
 
 
 def test_killed_while_a_hook_of_the_process_runs_the_hook_runs_again(tmp_path: Path) -> None:
-    bench = run_before(tmp_path / "run", "with a hook")
+    iterated = run_before(tmp_path / "run", "with a hook")
     hook = Path(os.environ["XDG_CONFIG_HOME"]) / "babysitter" / "hooks" / "custom" / "a.sh"
     hook.write_text(f"{HOOK}kill -9 $PPID\n")
     done = subprocess.run(
-        [str(BRIDLE), "run:iterate", str(bench.run)],
+        [str(BRIDLE), "run:iterate", str(iterated.run)],
         capture_output=True,
         timeout=LIMIT_SECONDS,
         check=False,
     )
     assert done.returncode == -signal.SIGKILL
     hook.write_text(HOOK)
-    finish(bench)
+    finish(iterated)
     assert Path(os.environ["WITNESS"]).read_text().splitlines() == ["ran", "ran"]

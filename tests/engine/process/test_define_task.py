@@ -60,16 +60,16 @@ def test_a_task_without_an_id_or_a_function_is_refused_with_its_place(task_id: A
 
 
 def test_an_id_is_defined_once_in_a_process(tmp_path: Path) -> None:
-    bench = IteratedRun(tmp_path, "again = define_task('step', lambda args, task: {})\n", in_memory=True)
+    iterated = IteratedRun(tmp_path, "again = define_task('step', lambda args, task: {})\n", in_memory=True)
     with pytest.raises(Exception, match=r"'step' is defined twice: at .*process\.py:6 and at .*process\.py:9"):
-        bench.iterate()
+        iterated.iterate()
 
 
 def test_an_id_may_be_used_again_by_another_process(tmp_path: Path) -> None:
     for name in ("one", "two"):
         (tmp_path / name).mkdir()
-        bench = IteratedRun(tmp_path / name, "async def process(inputs, ctx): ...\n", in_memory=True)
-        assert bench.iterate().status == "completed"
+        iterated = IteratedRun(tmp_path / name, "async def process(inputs, ctx): ...\n", in_memory=True)
+        assert iterated.iterate().status == "completed"
 
 
 def test_the_paths_of_a_task() -> None:
@@ -85,7 +85,7 @@ def test_a_path_that_leaves_the_folder_of_the_task_is_refused(name: str) -> None
 
 
 def test_a_blob_is_kept_beside_the_task(tmp_path: Path) -> None:
-    bench = IteratedRun(
+    iterated = IteratedRun(
         tmp_path,
         """
         def define(args, task):
@@ -97,10 +97,10 @@ def test_a_blob_is_kept_beside_the_task(tmp_path: Path) -> None:
             return await ctx.task(big, [1, 2, 3])
         """,
     )
-    (action,) = bench.iterate().actions
+    (action,) = iterated.iterate().actions
     ref = action.task["metadata"]["ref"]
     assert ref.startswith(f"tasks/{action.effect.effect_id}/blobs/rows-")
-    assert (bench.run / ref).read_text() == "[\n  1,\n  2,\n  3\n]\n"
+    assert (iterated.run / ref).read_text() == "[\n  1,\n  2,\n  3\n]\n"
 
 
 def test_a_node_task_leaves_secrets_out() -> None:

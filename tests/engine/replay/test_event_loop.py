@@ -23,8 +23,8 @@ LIMIT_SECONDS = 60
 def outcome_of(folder: Path, body: str) -> object:
     """What a process with this body returns; it asks for nothing."""
     lines = "\n".join(f"    {line}" for line in body.strip().splitlines())
-    bench = IteratedRun(folder, f"async def process(inputs, ctx):\n{lines}\n", in_memory=True)
-    found = bench.iterate()
+    iterated = IteratedRun(folder, f"async def process(inputs, ctx):\n{lines}\n", in_memory=True)
+    found = iterated.iterate()
     assert found.status == "completed", found.failure
     return found.output
 
@@ -74,11 +74,11 @@ async def process(inputs, ctx):
             error = error.__cause__ or error.__context__ or getattr(error, "reason", None)
         return str(error)
 """
-    bench = IteratedRun(tmp_path, source, in_memory=True)
-    found = bench.iterate()
+    iterated = IteratedRun(tmp_path, source, in_memory=True)
+    found = iterated.iterate()
     if found.actions:  # the task that the process gave up on
-        bench.post("1")
-        found = bench.iterate()
+        iterated.post("1")
+        found = iterated.iterate()
     assert "inside a process" in str(found.output)
     assert way in str(found.output)
 
@@ -202,7 +202,7 @@ def test_what_asyncio_offers_for_waiting_on_each_other_works(tmp_path: Path, nam
 
 
 def test_a_promise_can_be_given_to_whatever_takes_a_coroutine(tmp_path: Path) -> None:
-    bench = IteratedRun(
+    iterated = IteratedRun(
         tmp_path,
         """
         async def process(inputs, ctx):
@@ -213,10 +213,10 @@ def test_a_promise_can_be_given_to_whatever_takes_a_coroutine(tmp_path: Path) ->
         """,
         in_memory=True,
     )
-    bench.iterate()
-    bench.post("1", "a")
-    bench.post("2", "b")
-    assert bench.iterate().output == ["a", "b"]
+    iterated.iterate()
+    iterated.post("1", "a")
+    iterated.post("2", "b")
+    assert iterated.iterate().output == ["a", "b"]
 
 
 def test_the_set_that_wait_returns_has_the_same_order_in_every_replay(tmp_path: Path) -> None:
@@ -231,21 +231,21 @@ def test_the_set_that_wait_returns_has_the_same_order_in_every_replay(tmp_path: 
         folder = tmp_path / name
         folder.mkdir()
         padding = [Promise(loop=ReplayLoop()) for _ in range(len(orders) * 1000 + 1)]  # other addresses in memory
-        bench = IteratedRun(folder, source, in_memory=True)
-        bench.iterate()
+        iterated = IteratedRun(folder, source, in_memory=True)
+        iterated.iterate()
         for number in range(1, 21):
-            bench.post(str(number))
-        orders.append(bench.iterate().output)
+            iterated.post(str(number))
+        orders.append(iterated.iterate().output)
         assert padding
     assert orders[0] == orders[1]
 
 
 def test_a_process_that_never_rests_is_stopped(tmp_path: Path) -> None:
     source = "async def process(inputs, ctx):\n    while True:\n        await asyncio.sleep(0)\n"
-    bench = IteratedRun(tmp_path, source, in_memory=True)
+    iterated = IteratedRun(tmp_path, source, in_memory=True)
     with pytest.raises(Exception, match="without waiting for a result"):
-        bench.iterate()
-    assert bench.types() == []
+        iterated.iterate()
+    assert iterated.types() == []
 
 
 def test_other_threads_are_not_fenced_in() -> None:
@@ -384,8 +384,8 @@ def test_nothing_of_a_suspended_process_runs_because_the_iteration_ended(
 ) -> None:
     witness = tmp_path / "witness"
     note = f"def note(word):\n    with open({str(witness)!r}, 'a') as file:\n        file.write(word)\n"
-    bench = IteratedRun(tmp_path, note)
-    bench.process.write_text(bench.process.read_text() + textwrap.dedent(SUSPENDED[name]))
+    iterated = IteratedRun(tmp_path, note)
+    iterated.process.write_text(iterated.process.read_text() + textwrap.dedent(SUSPENDED[name]))
     ends = {
         "exit": "",
         "collect": "import gc; found = None; gc.collect()",
@@ -399,7 +399,7 @@ from bridle.engine.hooks.run_hooks import Hooks
 from bridle.engine.iterate.iterate import Engine
 from bridle.journal.stores.file_store import FileStore
 
-run = Path({str(bench.run)!r})
+run = Path({str(iterated.run)!r})
 engine = Engine(FileStore(run), run, Hooks(run, {{}}))
 found = engine.iterate()
 assert found.status == "executed", found
@@ -420,7 +420,7 @@ except KeyboardInterrupt:
 
 def test_what_was_suspended_runs_on_when_its_result_comes(tmp_path: Path) -> None:
     witness = tmp_path / "witness"
-    bench = IteratedRun(
+    iterated = IteratedRun(
         tmp_path,
         f"""
         async def process(inputs, ctx):
@@ -431,9 +431,9 @@ def test_what_was_suspended_runs_on_when_its_result_comes(tmp_path: Path) -> Non
                     file.write("finally")
         """,
     )
-    bench.iterate()
-    bench.iterate()
+    iterated.iterate()
+    iterated.iterate()
     assert not witness.exists()
-    bench.post("1", "done")
-    assert bench.iterate().output == "done"
+    iterated.post("1", "done")
+    assert iterated.iterate().output == "done"
     assert witness.read_text() == "finally"

@@ -41,31 +41,31 @@ def asked(store: Store) -> list[tuple[str, str]]:
     return [(effect.step_id, json.dumps(store.task(effect.effect_id)["inputs"])) for effect in effects]
 
 
-def words(bench: IteratedRun) -> list[object]:
-    return [entry.data["message"] for entry in bench.entries() if entry.type == "PROCESS_LOG"]
+def words(iterated: IteratedRun) -> list[object]:
+    return [entry.data["message"] for entry in iterated.entries() if entry.type == "PROCESS_LOG"]
 
 
-def post_next_of(bench: IteratedRun, chain: str) -> None:
+def post_next_of(iterated: IteratedRun, chain: str) -> None:
     """Give the effect of that chain that waits its result."""
-    for effect in bench.store.state().pending:
-        inputs: Any = bench.store.task(effect.effect_id)["inputs"]
+    for effect in iterated.store.state().pending:
+        inputs: Any = iterated.store.task(effect.effect_id)["inputs"]
         if inputs["chain"] == chain:
-            bench.post(effect.step_id, f"{chain}{inputs['number']}")
+            iterated.post(effect.step_id, f"{chain}{inputs['number']}")
             return
     raise AssertionError(f"nothing of chain {chain} waits")
 
 
 @pytest.mark.parametrize("order", ORDERS, ids="".join)
 def test_two_chains_replay_alike_whatever_order_their_results_came_in(tmp_path: Path, order: tuple[str, ...]) -> None:
-    bench = IteratedRun(tmp_path, CHAINS, in_memory=True)
-    bench.iterate()
+    iterated = IteratedRun(tmp_path, CHAINS, in_memory=True)
+    iterated.iterate()
     for chain in order:
-        post_next_of(bench, chain)
-        before = asked(bench.store)
-        found = bench.iterate()
-        assert asked(bench.store)[: len(before)] == before
+        post_next_of(iterated, chain)
+        before = asked(iterated.store)
+        found = iterated.iterate()
+        assert asked(iterated.store)[: len(before)] == before
     assert found.output == [["a0", "a1", "a2"], ["b0", "b1", "b2"]]
-    assert words(bench) == [f"{chain}{order[:place].count(chain)}" for place, chain in enumerate(order)]
+    assert words(iterated) == [f"{chain}{order[:place].count(chain)}" for place, chain in enumerate(order)]
 
 
 @pytest.mark.parametrize("order", ORDERS, ids="".join)
@@ -77,28 +77,30 @@ def test_results_that_came_in_while_nobody_iterated_are_delivered_one_by_one(
     for name in ("each", "kept", "late"):
         folder = tmp_path / name
         folder.mkdir()
-        bench = IteratedRun(folder, CHAINS, in_memory=True)
-        engine = bench.engine()
+        iterated = IteratedRun(folder, CHAINS, in_memory=True)
+        engine = iterated.engine()
         engine.iterate()
         for place, chain in enumerate(order):
-            if name == "late" and not any(_chain_of(bench, effect) == chain for effect in bench.store.state().pending):
-                bench.iterate()
-            post_next_of(bench, chain)
+            if name == "late" and not any(
+                _chain_of(iterated, effect) == chain for effect in iterated.store.state().pending
+            ):
+                iterated.iterate()
+            post_next_of(iterated, chain)
             if name == "each":
-                bench.iterate()
+                iterated.iterate()
             elif name == "kept":
                 engine.iterate()
             assert place >= 0
-        final = bench.iterate()
+        final = iterated.iterate()
         engine.close()
         assert final.status == "completed"
-        journals.append((sorted(asked(bench.store)), final.output))
+        journals.append((sorted(asked(iterated.store)), final.output))
     assert journals[0] == journals[1]
     assert journals[0][1] == journals[2][1]
 
 
-def _chain_of(bench: IteratedRun, effect: Any) -> str:
-    inputs: Any = bench.store.task(effect.effect_id)["inputs"]
+def _chain_of(iterated: IteratedRun, effect: Any) -> str:
+    inputs: Any = iterated.store.task(effect.effect_id)["inputs"]
     return str(inputs["chain"])
 
 
@@ -133,22 +135,22 @@ def test_any_run_ends_the_same_when_it_is_replayed_from_its_journal(
     tmp_path_factory: pytest.TempPathFactory, moves: list[tuple[int, int, bool]]
 ) -> None:
     """Random results in random order, some of several at once: a replay from the start never diverges."""
-    bench = IteratedRun(tmp_path_factory.mktemp("tree"), TREE, in_memory=True)
-    engine = bench.engine()
+    iterated = IteratedRun(tmp_path_factory.mktemp("tree"), TREE, in_memory=True)
+    engine = iterated.engine()
     found = engine.iterate()
     for which, value, iterates in moves:
-        pending = bench.store.state().pending
+        pending = iterated.store.state().pending
         if not pending or found.status == "completed":
             break
-        bench.post(pending[which % len(pending)].step_id, value)
-        bench.clock.move(seconds=1)
+        iterated.post(pending[which % len(pending)].step_id, value)
+        iterated.clock.move(seconds=1)
         if iterates:
             found = engine.iterate()
     found = engine.iterate()
-    count = len(bench.entries())
-    again = bench.iterate()
+    count = len(iterated.entries())
+    again = iterated.iterate()
     assert _standing(again) == _standing(found)
-    assert len(bench.entries()) == count
+    assert len(iterated.entries()) == count
     engine.close()
 
 
@@ -157,7 +159,7 @@ def _standing(found: Iteration) -> tuple[object, ...]:
 
 
 def test_a_process_that_rolls_dice_is_found_out(tmp_path: Path) -> None:
-    bench = IteratedRun(
+    iterated = IteratedRun(
         tmp_path,
         f"""
         async def process(inputs, ctx):
@@ -167,42 +169,42 @@ def test_a_process_that_rolls_dice_is_found_out(tmp_path: Path) -> None:
         in_memory=True,
     )
     (tmp_path / "dice").write_text("one")
-    bench.iterate()
-    count = len(bench.entries())
+    iterated.iterate()
+    count = len(iterated.entries())
     (tmp_path / "dice").write_text("two")
     with pytest.raises(ProcessDiverged, match=r'process\.py:12: step S000001 .*"two".*"one"'):
-        bench.iterate()
-    assert len(bench.entries()) == count
+        iterated.iterate()
+    assert len(iterated.entries()) == count
 
 
 def test_an_engine_that_is_kept_takes_in_what_others_did(tmp_path: Path) -> None:
     """Another program iterates and posts between two iterations of a driver."""
-    bench = IteratedRun(tmp_path, CHAINS)
-    engine = bench.engine()
+    iterated = IteratedRun(tmp_path, CHAINS)
+    engine = iterated.engine()
     engine.iterate()
     for chain in "abba":
-        post_next_of(bench, chain)
-        bench.iterate()
+        post_next_of(iterated, chain)
+        iterated.iterate()
     found = engine.iterate()
     assert [action.effect.step_id for action in found.actions] == ["S000005", "S000006"]
     for chain in "ab":
-        post_next_of(bench, chain)
+        post_next_of(iterated, chain)
     assert engine.iterate().output == [["a0", "a1", "a2"], ["b0", "b1", "b2"]]
 
 
 def test_an_engine_that_is_kept_starts_anew_when_the_process_changes(tmp_path: Path) -> None:
-    bench = IteratedRun(tmp_path, "async def process(inputs, ctx):\n    return await ctx.task(step, 1)\n")
-    engine = bench.engine()
+    iterated = IteratedRun(tmp_path, "async def process(inputs, ctx):\n    return await ctx.task(step, 1)\n")
+    engine = iterated.engine()
     engine.iterate()
-    bench.write("async def process(inputs, ctx):\n    return [await ctx.task(step, 1), 'changed']\n")
-    bench.post("1", "value")
+    iterated.write("async def process(inputs, ctx):\n    return [await ctx.task(step, 1), 'changed']\n")
+    iterated.post("1", "value")
     assert engine.iterate().output == ["value", "changed"]
-    assert "BRIDLE_PROCESS_CODE" in bench.types()
+    assert "BRIDLE_PROCESS_CODE" in iterated.types()
 
 
 def test_an_engine_that_is_kept_runs_nothing_twice(tmp_path: Path) -> None:
     witness = tmp_path / "witness"
-    bench = IteratedRun(
+    iterated = IteratedRun(
         tmp_path,
         f"""
         async def process(inputs, ctx):
@@ -212,33 +214,33 @@ def test_an_engine_that_is_kept_runs_nothing_twice(tmp_path: Path) -> None:
                 await ctx.task(step, number)
         """,
     )
-    engine = bench.engine()
+    engine = iterated.engine()
     for number in range(1, 6):
         engine.iterate()
-        bench.post(str(number))
+        iterated.post(str(number))
     assert engine.iterate().status == "completed"
     assert witness.read_text() == "01234"
 
 
 def test_a_diverged_engine_goes_on_once_the_code_is_restored(tmp_path: Path) -> None:
     good = "async def process(inputs, ctx):\n    return await ctx.task(step, 1)\n"
-    bench = IteratedRun(tmp_path, good)
-    engine = bench.engine()
+    iterated = IteratedRun(tmp_path, good)
+    engine = iterated.engine()
     engine.iterate()
-    bench.write(good.replace("step", "other"))
+    iterated.write(good.replace("step", "other"))
     with pytest.raises(ProcessDiverged):
         engine.iterate()
     with pytest.raises(ProcessDiverged):
         engine.iterate()
-    bench.write(good)
-    bench.post("1", "value")
+    iterated.write(good)
+    iterated.post("1", "value")
     assert engine.iterate().output == "value"
-    assert bench.types() == ["EFFECT_REQUESTED", "EFFECT_RESOLVED", "RUN_COMPLETED"]
+    assert iterated.types() == ["EFFECT_REQUESTED", "EFFECT_RESOLVED", "RUN_COMPLETED"]
 
 
 def test_a_module_beside_the_process_has_no_memory_of_the_last_iteration(tmp_path: Path) -> None:
     (tmp_path / "beside.py").write_text("seen = []\n")
-    bench = IteratedRun(
+    iterated = IteratedRun(
         tmp_path,
         """
         async def process(inputs, ctx):
@@ -247,10 +249,10 @@ def test_a_module_beside_the_process_has_no_memory_of_the_last_iteration(tmp_pat
             return [await ctx.task(step, len(beside.seen)), len(beside.seen)]
         """,
     )
-    bench.iterate()
-    bench.iterate()
-    bench.post("1", "value")
-    assert bench.iterate().output == ["value", 1]
+    iterated.iterate()
+    iterated.iterate()
+    iterated.post("1", "value")
+    assert iterated.iterate().output == ["value", 1]
 
 
 def numbered() -> Iterator[str]:
@@ -258,7 +260,7 @@ def numbered() -> Iterator[str]:
 
 
 def test_steps_are_numbered_when_they_are_called_and_not_when_they_are_awaited(tmp_path: Path) -> None:
-    bench = IteratedRun(
+    iterated = IteratedRun(
         tmp_path,
         """
         async def process(inputs, ctx):
@@ -267,7 +269,7 @@ def test_steps_are_numbered_when_they_are_called_and_not_when_they_are_awaited(t
         """,
         in_memory=True,
     )
-    found = bench.iterate()
+    found = iterated.iterate()
     assert [action.effect.step_id for action in found.actions] == list(itertools.islice(numbered(), 3))
     assert [action.task["inputs"] for action in found.actions] == [1, 2, 3]
 
@@ -287,11 +289,11 @@ def test_processes_on_several_threads_do_not_see_each_other(tmp_path: Path) -> N
             """
         benches.append(IteratedRun(folder, source, in_memory=True))
 
-    def work(bench: IteratedRun) -> object:
+    def work(iterated: IteratedRun) -> object:
         for number in range(1, 21):
-            bench.iterate()
-            bench.post(str(number))
-        return bench.iterate().output
+            iterated.iterate()
+            iterated.post(str(number))
+        return iterated.iterate().output
 
     with ThreadPoolExecutor(len(benches)) as pool:
         assert list(pool.map(work, benches)) == ["one", "two", "three"]

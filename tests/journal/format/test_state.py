@@ -133,22 +133,22 @@ def test_an_entry_that_cannot_follow_leaves_the_state_as_it_was() -> None:
         assert (state.position.seq, list(state.effects), list(state.position.pending)) == (2, ["a"], ["a"])
 
 
-DEEDS = ("ask", "ok", "error", "completed", "failed", "halted", "stop", "created", "BRIDLE_X", "OTHER")
+STEPS = ("ask", "ok", "error", "completed", "failed", "halted", "stop", "created", "BRIDLE_X", "OTHER")
 
 
-@given(st.lists(st.sampled_from(DEEDS), max_size=40))
-def test_the_small_fold_and_the_whole_one_agree(deeds: list[str]) -> None:
+@given(st.lists(st.sampled_from(STEPS), max_size=40))
+def test_the_small_fold_and_the_whole_one_agree(words: list[str]) -> None:
     asked, waiting, steps = 0, [], []
-    for deed in deeds:
-        if deed == "ask":
+    for word in words:
+        if word == "ask":
             steps.append(f"ask:e{asked}/{'agent' if asked % 2 else 'sleep'}")
             waiting.append(f"e{asked}")
             asked += 1
-        elif deed in ("ok", "error"):
+        elif word in ("ok", "error"):
             if waiting:
-                steps.append(f"{deed}:{waiting.pop(len(waiting) // 2)}")
+                steps.append(f"{word}:{waiting.pop(len(waiting) // 2)}")
         else:
-            steps.append(deed)
+            steps.append(word)
     state, position = State(), Position()
     for one in journal(" ".join(steps)):
         state.apply(one)

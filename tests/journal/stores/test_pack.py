@@ -60,8 +60,8 @@ def test_the_pack_is_made_by_writers_and_tells_the_truth(tmp_path: Path) -> None
 
 def test_after_every_turn_the_pack_knows_the_folder(tmp_path: Path) -> None:
     run = new_run(tmp_path)
-    for deed in (append, post, append):
-        deed(run)
+    for write in (append, post, append):
+        write(run)
         tail = read_pack.read_tail(run / PACK, FileReader(run).load)
         assert tail is not None
         assert tail.seal.mark == folder_names.mark_of(run / layout.JOURNAL) is not None
@@ -293,7 +293,7 @@ class Reading:
         self.size = 0
 
 
-def reading(deed: Callable[[], object], patch: pytest.MonkeyPatch) -> Reading:
+def reading(read_journal: Callable[[], object], patch: pytest.MonkeyPatch) -> Reading:
     """Count what is read at the edge of the operating system."""
     found = Reading()
     real_open, real_read, real_pread, real_list = os.open, os.read, os.pread, os.listdir
@@ -321,7 +321,7 @@ def reading(deed: Callable[[], object], patch: pytest.MonkeyPatch) -> Reading:
         for name, function in {"open": open_, "read": read, "pread": pread, "listdir": listdir}.items():
             watched.setattr(os, name, function)
         watched.setattr(builtins, "open", _refuse)  # nothing may slip past the counting
-        deed()
+        read_journal()
     return found
 
 

@@ -31,9 +31,9 @@ ANSWER = (
 def summarizing(tmp_path: Path, body: str) -> Project:
     """A repository whose progress is folded every other time, by a shell that ends so."""
     here = make_project(tmp_path, ONE_TASK, AGENT, **{"bridle.toml": "summarize_every = 2\n"})
-    claude = here.beside / "claude"
-    claude.rename(here.beside / "worker")
-    claude.write_text(SUMMARIZER.format(folder=here.beside, claude=here.beside / "worker", body=body))
+    claude = here.agent_folder / "claude"
+    claude.rename(here.agent_folder / "worker")
+    claude.write_text(SUMMARIZER.format(folder=here.agent_folder, claude=here.agent_folder / "worker", body=body))
     claude.chmod(0o755)
     return here
 
@@ -42,7 +42,7 @@ def test_progress_is_folded_and_the_cost_is_counted(tmp_path: Path) -> None:
     here = summarizing(tmp_path, f"echo '{ANSWER}'; exit 0")
     document = run_plan(here, 0)
     assert verdicts(document) == {"One": "done"}
-    (asked,) = (here.beside / "summaries").read_text().splitlines()
+    (asked,) = (here.agent_folder / "summaries").read_text().splitlines()
     assert "--model=haiku" in asked
     assert "Write" not in asked
     assert (document["cost_usd"], document["verified_usd"]) == (0.53, 0.01)
@@ -64,9 +64,9 @@ def test_a_summarizer_that_fails_folds_nothing_and_harms_nobody(tmp_path: Path, 
 
 def test_no_summary_is_asked_of_an_agent_at_its_limit(tmp_path: Path) -> None:
     played = RunOnEngine(tmp_path, ONE_TASK, summarize_every=1)
-    played.look(RED)
+    played.post_checks(RED)
     played.work(effect_results.LIMIT, resets_at="2026-11-14T12:00:00.000Z", changed=False)
-    (action,) = played.waits()
+    (action,) = played.pending()
     assert action.effect.kind == "sleep"
 
 

@@ -58,7 +58,7 @@ def test_no_time_is_counted_twice(pairs: list[tuple[int, int]]) -> None:
 def test_a_driver_that_ends_in_the_midst_of_an_effect_has_used_its_time(tmp_path: Path) -> None:
     run = RunOnEngine(tmp_path, "# One\n\n## One\nCheck: `false`\n", max_seconds=3600.0)
     began = run.now
-    assert run.asked(effects_module.CHECK)
+    assert run.arguments_of(effects_module.CHECK)
     run.now += timedelta(minutes=30)
     time_used.end(run.store, began, run.now)  # interrupted at the first check
     run.now += timedelta(hours=9)
@@ -71,7 +71,7 @@ def test_a_driver_that_ends_in_the_midst_of_an_effect_has_used_its_time(tmp_path
     assert time_used.seconds_left(run.store, Receipt.from_json(run.receipt()), 3600.0, InterruptedWork()) == 1200
     run.driver = clock.iso(time_used.begin(run.store, run.now, InterruptedWork()))
     run.now += timedelta(minutes=5)
-    run.look(1)
+    run.post_checks(1)
     assert run.receipt()["seconds"] == 45 * 60
     assert time_used.begin(run.store, run.now, InterruptedWork()) == run.now
     assert time_used.seconds_left(run.store, Receipt.from_json(run.receipt()), 3600.0, InterruptedWork()) == 15 * 60
@@ -80,7 +80,7 @@ def test_a_driver_that_ends_in_the_midst_of_an_effect_has_used_its_time(tmp_path
 def test_a_driver_that_was_killed_has_used_the_time_up_to_its_agents_last_sign_of_life(tmp_path: Path) -> None:
     run = RunOnEngine(tmp_path, "# One\n\n## One\nCheck: `false`\n", max_seconds=3600.0)
     began, minute = run.now, timedelta(minutes=1)
-    assert run.asked(effects_module.CHECK)
+    assert run.arguments_of(effects_module.CHECK)
 
     def killed(*spans: tuple[int, int]) -> InterruptedWork:
         return InterruptedWork(0.0, [(began + first * minute, began + last * minute) for first, last in spans])
@@ -98,6 +98,6 @@ def test_a_driver_that_was_killed_has_used_the_time_up_to_its_agents_last_sign_o
     assert left(killed((1, 6), (100, 110), (201, 204))) == 40
     assert left(killed((1, 6), (100, 110), (201, 204), (300, 310))) == 30
     run.driver = clock.iso(time_used.begin(run.store, run.now, killed((1, 6), (100, 110))))
-    run.look(1)
+    run.post_checks(1)
     assert run.receipt()["seconds"] == 20 * 60
     assert left(killed()) == 40

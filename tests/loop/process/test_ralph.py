@@ -17,7 +17,7 @@ HOUR = timedelta(hours=1)
 
 
 def sleeping(run: RunOnEngine) -> datetime:
-    (action,) = run.waits()
+    (action,) = run.pending()
     assert action.effect.kind == "sleep", action.effect.kind
     sleep: Any = action.task["sleep"]
     return datetime.fromisoformat(sleep["iso"])
@@ -31,35 +31,35 @@ def skip(run: RunOnEngine) -> None:
 def test_a_night_in_which_nobody_drove_the_run_uses_up_none_of_its_time(tmp_path: Path) -> None:
     run = RunOnEngine(tmp_path, TWO, max_seconds=3600.0)
     run.now += timedelta(minutes=10)
-    run.look(RED)
+    run.post_checks(RED)
     run.work()
-    run.judged(GREEN)
+    run.finish_iteration(GREEN)
     run.now += 12 * HOUR
     run.driver = clock.iso(run.now)
     run.now += timedelta(minutes=5)
-    run.look(RED)
-    assert run.asked(effects.WORK)["task"] == "Two"
+    run.post_checks(RED)
+    assert run.arguments_of(effects.WORK)["task"] == "Two"
     assert run.receipt()["seconds"] == 900
 
 
 def test_time_that_was_driven_is_used_up(tmp_path: Path) -> None:
     run = RunOnEngine(tmp_path, TWO, max_seconds=3600.0)
-    run.look(RED)
+    run.post_checks(RED)
     run.now += HOUR
     run.work()
-    run.judged(GREEN)
-    paused = run.asked(effects.PAUSE)
+    run.finish_iteration(GREEN)
+    paused = run.arguments_of(effects.PAUSE)
     assert (paused["why"], paused["exit_code"]) == (effects.WHY_LIMIT, 3)
     assert paused["receipt"]["seconds"] == 3600
 
 
 def test_what_red_iterations_cost_is_wasted_also_where_the_task_is_done_in_the_end(tmp_path: Path) -> None:
     run = RunOnEngine(tmp_path, ONE)
-    run.look(RED)
+    run.post_checks(RED)
     run.work()
-    run.judged(RED)
+    run.finish_iteration(RED)
     run.work(cost_usd=0.5, tree="u")
-    run.judged(GREEN)
+    run.finish_iteration(GREEN)
     document = run.receipt()
     assert (document["cost_usd"], document["verified_usd"], document["wasted_usd"]) == (0.75, 0.5, 0.25)
     (task,) = document["tasks"]
@@ -81,42 +81,42 @@ def limit(run: RunOnEngine, after: timedelta) -> dict[str, Any]:
 
 def test_the_second_agent_works_until_the_first_one_is_free_again(tmp_path: Path) -> None:
     run = RunOnEngine(tmp_path, TWO, agents=("claude", "codex"), tries=9)
-    run.look(RED)
+    run.post_checks(RED)
     run.work(effect_results.LIMIT, agent="claude", **limit(run, HOUR))
     run.work(agent="codex")
-    run.judged(RED)
-    run.waits()
+    run.finish_iteration(RED)
+    run.pending()
     run.now += HOUR + timedelta(minutes=1)
     run.work(agent="codex", tree="u")  # asked for before the hour was over
-    run.judged(RED)
-    assert run.asked(effects.WORK)["agent"] == "claude"
+    run.finish_iteration(RED)
+    assert run.arguments_of(effects.WORK)["agent"] == "claude"
     (task, _) = run.receipt()["tasks"]
     assert task["tries"] == 2
 
 
 def test_where_both_are_at_their_limit_the_earlier_reset_is_waited_for(tmp_path: Path) -> None:
     run = RunOnEngine(tmp_path, ONE, agents=("claude", "codex"))
-    run.look(RED)
+    run.post_checks(RED)
     run.work(effect_results.LIMIT, agent="claude", **limit(run, 5 * HOUR))
     run.work(effect_results.LIMIT, agent="codex", **limit(run, HOUR))
     until = sleeping(run)
     assert until == run.now + HOUR + timedelta(seconds=10)
     run.now = until
-    assert run.asked(effects.WORK)["agent"] == "codex"
+    assert run.arguments_of(effects.WORK)["agent"] == "codex"
 
 
 def test_a_wait_that_is_cut_short_asks_the_agent_at_once(tmp_path: Path) -> None:
     run = RunOnEngine(tmp_path, ONE)
-    run.look(RED)
+    run.post_checks(RED)
     run.work(effect_results.LIMIT, **limit(run, 5 * HOUR))
     sleeping(run)
     skip(run)
-    assert run.asked(effects.WORK)["iteration"] == 2
+    assert run.arguments_of(effects.WORK)["iteration"] == 2
 
 
 def test_a_wait_keeps_its_end_whoever_goes_on_with_the_run_and_whenever(tmp_path: Path) -> None:
     run = RunOnEngine(tmp_path, ONE)
-    run.look(RED)
+    run.post_checks(RED)
     run.work(effect_results.LIMIT, **limit(run, 5 * HOUR))
     until = sleeping(run)
     run.now += 3 * HOUR
@@ -126,26 +126,26 @@ def test_a_wait_keeps_its_end_whoever_goes_on_with_the_run_and_whenever(tmp_path
 def test_a_limit_that_outlasts_the_run_pauses_it_and_later_it_goes_on_with_the_time_it_has_left(tmp_path: Path) -> None:
     run = RunOnEngine(tmp_path, ONE, max_seconds=3600.0)
     run.now += timedelta(minutes=10)
-    run.look(RED)
+    run.post_checks(RED)
     run.work(effect_results.LIMIT, **limit(run, HOUR))
-    paused = run.asked(effects.PAUSE)
+    paused = run.arguments_of(effects.PAUSE)
     assert (paused["why"], paused["exit_code"]) == (effects.WHY_USAGE, 3)
     assert paused["reason"].endswith("in 1:00:10, but the run has only 0:50:00 left; resume it after that")
     run.now += 2 * HOUR
     run.driver = clock.iso(run.now)
     run.post(effects.PAUSE, {})
-    assert run.asked(effects.WORK)["iteration"] == 2
+    assert run.arguments_of(effects.WORK)["iteration"] == 2
     assert run.receipt()["seconds"] == 600
 
 
 def test_who_goes_on_before_the_limit_is_lifted_is_believed_and_with_more_time_it_is_waited_for(tmp_path: Path) -> None:
     run = RunOnEngine(tmp_path, ONE, max_seconds=3600.0)
-    run.look(RED)
+    run.post_checks(RED)
     run.work(effect_results.LIMIT, **limit(run, HOUR))
-    run.asked(effects.PAUSE)
+    run.arguments_of(effects.PAUSE)
     run.post(effects.PAUSE, {})
     run.work(effect_results.LIMIT, iteration=2, **limit(run, HOUR))
-    run.asked(effects.PAUSE)
+    run.arguments_of(effects.PAUSE)
     run.post(effects.PAUSE, {"limits": {"max_seconds": 7200.0}})
     run.work(effect_results.LIMIT, iteration=3, **limit(run, HOUR))
     assert sleeping(run) == run.now + HOUR + timedelta(seconds=10)
@@ -155,21 +155,21 @@ def test_an_agent_that_cannot_be_used_leaves_the_work_to_the_next_and_pauses_whe
     tmp_path: Path,
 ) -> None:
     run = RunOnEngine(tmp_path, ONE, agents=("claude", "codex"))
-    run.look(RED)
+    run.post_checks(RED)
     run.work(effect_results.UNUSABLE, agent="claude", said="not logged in; run claude once", changed=False)
     run.work(effect_results.UNUSABLE, agent="codex", said="no key; set one", changed=False)
-    paused = run.asked(effects.PAUSE)
+    paused = run.arguments_of(effects.PAUSE)
     assert (paused["why"], paused["exit_code"]) == (effects.WHY_UNUSABLE, 5)
     assert "not logged in; run claude once" in paused["reason"]
     assert "no key; set one" in paused["reason"]
     run.post(effects.PAUSE, {})
-    assert run.asked(effects.WORK)["agent"] == "claude"
+    assert run.arguments_of(effects.WORK)["agent"] == "claude"
     assert run.receipt()["tasks"][0]["tries"] == 0
 
 
 def test_an_overloaded_endpoint_is_waited_for_longer_each_time(tmp_path: Path) -> None:
     run = RunOnEngine(tmp_path, ONE)
-    run.look(RED)
+    run.post_checks(RED)
     seconds = []
     for _ in range(4):
         run.work(effect_results.TRANSIENT, changed=False)
@@ -184,88 +184,88 @@ def test_a_bound_that_was_given_in_the_midst_of_the_last_iteration_is_heard_wher
     tmp_path: Path,
 ) -> None:
     run = RunOnEngine(tmp_path, TWO, max_iterations=1)
-    run.look(RED)
-    run.waits()
+    run.post_checks(RED)
+    run.pending()
     user_messages.send(run.store, user_messages.HINT, {"text": "MIND"})
     run.work()  # has not heard of it: whoever performed it had begun before
-    run.judged(GREEN)
-    assert run.asked(effects.PAUSE)["why"] == effects.WHY_LIMIT
+    run.finish_iteration(GREEN)
+    assert run.arguments_of(effects.PAUSE)["why"] == effects.WHY_LIMIT
     assert deliver_user_messages(run.store) is False
     user_messages.send(run.store, user_messages.LIMITS, {"max_iterations": 2})
     assert deliver_user_messages(run.store) is True
-    run.look(RED)
-    asked = run.asked(effects.WORK)
+    run.post_checks(RED)
+    asked = run.arguments_of(effects.WORK)
     assert (asked["task"], asked["hints"]) == ("Two", ["MIND"])
 
 
 def test_a_task_to_be_tried_again_is_heard_of_where_no_other_is_left(tmp_path: Path) -> None:
     run = RunOnEngine(tmp_path, ONE, tries=1)
-    run.look(RED)
+    run.post_checks(RED)
     run.work()
-    run.judged(RED)
-    assert run.asked(effects.PAUSE)["why"] == effects.WHY_ENDED
+    run.finish_iteration(RED)
+    assert run.arguments_of(effects.PAUSE)["why"] == effects.WHY_ENDED
     user_messages.send(run.store, user_messages.RETRY, {"task": "One"})
     assert deliver_user_messages(run.store) is True
-    assert run.asked(effects.WORK)["iteration"] == 2
+    assert run.arguments_of(effects.WORK)["iteration"] == 2
 
 
 def test_the_work_of_a_task_that_asks_is_set_aside_while_others_go_on(tmp_path: Path) -> None:
     run = RunOnEngine(tmp_path, TWO)
-    run.look(RED)
+    run.post_checks(RED)
     run.work(effect_results.QUESTION, question="Which?", session_id="s1", snapshot="snap-1")
     run.post(effects.PROTECT, {"changed": True})
-    actions = {action.effect.kind: action for action in run.waits()}
+    actions = {action.effect.kind: action for action in run.pending()}
     assert set(actions) == {"breakpoint", effects.ROLLBACK}
     assert actions[effects.ROLLBACK].task["inputs"]["snapshot"] == "snap-1"
 
 
 def test_the_work_of_the_last_task_stays_where_it_is_while_it_asks(tmp_path: Path) -> None:
     run = RunOnEngine(tmp_path, ONE)
-    run.look(RED)
+    run.post_checks(RED)
     run.work(effect_results.QUESTION, question="Which?", session_id="s1", snapshot="snap-1")
     run.post(effects.PROTECT, {"changed": True})
-    assert [action.effect.kind for action in run.waits()] == ["breakpoint"]
+    assert [action.effect.kind for action in run.pending()] == ["breakpoint"]
 
 
 def test_a_conversation_is_gone_on_with_by_nobody_but_its_own_agent(tmp_path: Path) -> None:
     run = RunOnEngine(tmp_path, ONE, agents=("claude", "codex"))
-    run.look(RED)
+    run.post_checks(RED)
     run.work(effect_results.LIMIT, agent="claude", **limit(run, HOUR))
     run.work(effect_results.QUESTION, agent="codex", question="Which?", session_id="s1", changed=False)
     run.now += 2 * HOUR
     run.post("breakpoint", {"response": "green", "approved": True})
-    asked = run.asked(effects.WORK)
+    asked = run.arguments_of(effects.WORK)
     assert (asked["agent"], asked["session_id"], asked["asked"], asked["answer"]) == ("claude", None, "Which?", "green")
 
 
 def test_what_an_agent_at_its_limit_was_told_is_told_to_the_next_one(tmp_path: Path) -> None:
     run = RunOnEngine(tmp_path, ONE, agents=("claude", "codex"))
-    run.look(RED)
+    run.post_checks(RED)
     run.work(effect_results.QUESTION, question="Which?", session_id="s1", changed=False)
     run.post("breakpoint", {"response": "green", "approved": True})
-    assert run.asked(effects.WORK)["answer"] == "green"
+    assert run.arguments_of(effects.WORK)["answer"] == "green"
     run.work(
         effect_results.LIMIT, **limit(run, HOUR), news={"after": 9, "hints": ["MIND"], "retries": [], "limits": {}}
     )
-    asked = run.asked(effects.WORK)
+    asked = run.arguments_of(effects.WORK)
     assert (asked["agent"], asked["answer"], asked["hints"]) == ("codex", "green", ["MIND"])
     run.work(effect_results.TRANSIENT, changed=False)
     run.now = sleeping(run)
-    asked = run.asked(effects.WORK)
+    asked = run.arguments_of(effects.WORK)
     assert (asked["answer"], asked["hints"]) == ("green", ["MIND"])
     run.work()
-    run.judged(RED)
-    asked = run.asked(effects.WORK)
+    run.finish_iteration(RED)
+    asked = run.arguments_of(effects.WORK)
     assert (asked["answer"], asked.get("hints")) == (None, None)
 
 
 def test_a_refused_tool_call_is_told_to_the_next_agent_and_in_the_receipt(tmp_path: Path) -> None:
     run = RunOnEngine(tmp_path, ONE)
-    run.look(RED)
+    run.post_checks(RED)
     run.work(denials=["Bash: curl"])
-    run.judged(RED)
-    assert run.asked(effects.WORK)["notes"] == ["A tool call was denied: Bash: curl"]
+    run.finish_iteration(RED)
+    assert run.arguments_of(effects.WORK)["notes"] == ["A tool call was denied: Bash: curl"]
     run.work(tree="u", denials=["Bash: curl"])
-    run.judged(GREEN)  # a denial alone fails nothing
+    run.finish_iteration(GREEN)  # a denial alone fails nothing
     (task,) = run.receipt()["tasks"]
     assert (task["verdict"], task["denials"]) == ("done", ["Bash: curl"])

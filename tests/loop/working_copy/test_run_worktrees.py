@@ -155,7 +155,7 @@ def test_a_worktree_that_was_deleted_by_hand_is_made_anew(tmp_path: Path, option
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
-    noted = here.beside / "pid2"
+    noted = here.agent_folder / "pid2"
     wait_until(lambda: noted.exists() and noted.read_text())
     child.terminate()
     assert child.wait(LIMIT_SECONDS) == 130
