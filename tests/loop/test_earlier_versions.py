@@ -6,6 +6,7 @@ named it by id.
 
 from __future__ import annotations
 
+import fcntl
 import json
 import shutil
 import tarfile
@@ -37,6 +38,12 @@ def unpacked(sample: Path, folder: Path) -> Iterator[Project]:
     """Put the repository of a sample where it was made, with an agent that solves its tasks."""
     version, name = sample.parent.name.removeprefix("bridle-"), sample.name.removesuffix(".tar.gz")
     top = PLACE / f"bridle-runs-{version}"
+    with PLACE.joinpath(f"{top.name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # other checkouts may run these tests too
+        yield from _unpacked_alone(sample, top, name, folder)
+
+
+def _unpacked_alone(sample: Path, top: Path, name: str, folder: Path) -> Iterator[Project]:
     shutil.rmtree(top, ignore_errors=True)
     try:
         with tarfile.open(JOURNALS / sample) as archive:
