@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -15,26 +13,9 @@ from bridle.journal.stores.file_store import FileStore
 from tests.cli.fixtures.machine_commands import bridle, create
 from tests.journal.fixtures.entry_steps import failure, make_request, ok
 from tests.journal.fixtures.sample_runs import long_run
-from tests.real.fixtures.installed_programs import babysitter_program
+from tests.real.fixtures.babysitter import babysitter
 
 pytestmark = pytest.mark.real
-
-# It starts in about a second; a busy machine may take a minute.
-LIMIT_SECONDS = 120
-
-
-def babysitter(*arguments: object, home: Path) -> subprocess.CompletedProcess[str]:
-    """Run the other program to its end, in a home of its own."""
-    environment = {"PATH": os.environ["PATH"], "HOME": str(home), "NO_COLOR": "1"}
-    return subprocess.run(
-        [str(babysitter_program()), *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        timeout=LIMIT_SECONDS,
-        cwd=home,
-        env=environment,
-        check=False,
-    )
 
 
 def answer(*arguments: object, home: Path) -> dict[str, Any]:

@@ -15,8 +15,8 @@ import pytest
 from bridle.hosts.sessions import session_file
 from tests.cli.fixtures.machine_commands import bridle
 from tests.hosts.fixtures.session_folder import SINCE, SessionFolder, make_session
+from tests.real.fixtures.babysitter import babysitter
 from tests.real.fixtures.installed_programs import babysitter_program
-from tests.real.test_babysitter import babysitter
 
 pytestmark = [pytest.mark.real, pytest.mark.xdist_group("babysitter sessions")]  # its answers are made once
 

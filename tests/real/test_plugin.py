@@ -19,7 +19,9 @@ from tests.real.fixtures.installed_programs import claude_program
 from tests.real.fixtures.plugin_session import (
     EFFECT,
     FIRST,
+    NOTES,
     PLUGIN,
+    SEEN,
     SESSION,
     STATE_PLUGIN,
     STATE_SESSION,
@@ -32,13 +34,12 @@ from tests.real.fixtures.plugin_session import (
     posts,
     shell,
     shows_status,
+    worked_to_the_breakpoint,
 )
 from tests.real.fixtures.terminal_session import ENTER, terminal
 
 pytestmark = pytest.mark.real
 
-NOTES = "some notes\n"
-SEEN = {"success": True, "exitCode": 0, "stdout": NOTES, "stderr": ""}
 OTHER = "I am another session."
 QUIET = {"when": {"contains": OTHER, "in": "messages"}, "answers": [{**says("Good day."), "times": "forever"}]}
 
@@ -53,26 +54,6 @@ SUB_AGENT = {
     "when": {"contains": ORDER, "in": "messages"},
     "answers": [calls("Write", file_path="notes.txt", content=NOTES), says(REPORT)],
 }
-
-
-def worked_to_the_breakpoint() -> list[dict[str, Any]]:
-    """Three effects, each in an iteration of its own; the fourth iteration asks a person."""
-    return [
-        *begins(),
-        iterates(),
-        calls("Write", file_path="notes.txt", content=NOTES),
-        posts("It is written."),
-        says("The first effect has its result."),
-        iterates(),
-        calls("Bash", command="cat notes.txt"),
-        posts(SEEN),
-        says("The second too."),
-        iterates(),
-        calls("Skill", skill="bridle:score", args="the notes"),
-        posts({"score": 85, "summary": "good notes", "lacks": []}),
-        says("And the score."),
-        iterates(),
-    ]
 
 
 def worked_to_the_end() -> list[dict[str, Any]]:

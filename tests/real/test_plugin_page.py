@@ -13,8 +13,7 @@ import pytest
 from tests.fixtures.bridle_program import BRIDLE
 from tests.real.fixtures.claude_on_stage import LIMIT_SECONDS, says, scene
 from tests.real.fixtures.installed_programs import claude_program
-from tests.real.fixtures.plugin_session import Plugged
-from tests.real.test_plugin import worked_to_the_breakpoint
+from tests.real.fixtures.plugin_session import Plugged, worked_to_the_breakpoint
 
 pytestmark = pytest.mark.real
 
