@@ -261,14 +261,14 @@ def test_a_working_copy_of_a_dead_attempt_is_cleared_and_its_changes_are_kept(tm
 BUSY = """
 import asyncio, os, sys
 from pathlib import Path
-from bridle.engine.drive.driver import DriveOptions, drive
+from bridle.engine.drive.driver import Driver, DriveOptions
 from bridle.engine.hooks.find_hooks import repository_of
 from bridle.engine.hooks.run_hooks import Hooks
 from bridle.journal.stores.file_store import FileStore
 run = Path(sys.argv[1])
 hooks = Hooks(repository_of(run), os.environ)
 print("begun", flush=True)
-asyncio.run(drive(lambda: FileStore(run), run, hooks, DriveOptions(concurrency=2)))
+asyncio.run(Driver(lambda: FileStore(run), run, hooks, DriveOptions(concurrency=2)).drive())
 print("done", flush=True)
 """
 MANY = """

@@ -40,7 +40,7 @@ class CommandOptions:
 def drive_run(run: Path, drive_options: DriveOptions, options: CommandOptions) -> int:
     """Drive a run, print its progress on stderr and its end on stdout, and return the exit code."""
     hooks = Hooks(repository_of(run), os.environ, options.plugin_root, enabled=options.hooks)
-    driven = run_interruptible(driver.drive(lambda: FileStore(run), run, hooks, drive_options, say=say))
+    driven = run_interruptible(driver.Driver(lambda: FileStore(run), run, hooks, drive_options, say=say).drive())
     resume = f"bridle drive {shown_run(run)}"
     if driven is None:
         say(f"interrupted; finished work is saved. Continue with: {resume}")

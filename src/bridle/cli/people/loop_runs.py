@@ -6,7 +6,7 @@ import json
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, nullcontext
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -47,12 +47,12 @@ def find_run(argument: str | None) -> Path:
 
 
 RESUME = "bridle resume"
-INTERRUPTED_REASON = "interrupted; nothing is lost"
 EXIT_CODES = {
     RunStatus.DONE: exit_codes.SUCCESS,
     RunStatus.FAILED: exit_codes.FAILED,
     RunStatus.LIMIT_REACHED: exit_codes.LIMIT_REACHED,
     RunStatus.NEEDS_YOU: exit_codes.WAITING,
+    RunStatus.INTERRUPTED: exit_codes.INTERRUPTED,
     RunStatus.AGENT_UNUSABLE: exit_codes.AGENT_UNUSABLE,
 }
 
@@ -83,7 +83,7 @@ async def create_run(
     return run
 
 
-async def drive(
+async def drive_to_receipt(
     run: Path,
     *,
     as_json: bool,
@@ -96,19 +96,35 @@ async def drive(
 
     `resume` is the command that continues this run, if it is not `bridle resume`.
     """
-    variables = dict(os.environ) if environment is None else environment
-    notified = _addresses(run) if addresses is None else addresses
-    end = await until_signalled(_drive_with_display(run, variables, with_hooks=with_hooks))
+    store, variables = FileStore(run), dict(os.environ) if environment is None else environment
+    inputs, was_completed = read_inputs(store), store.position().end == COMPLETED
+    repository, settings = Path(inputs.repository), inputs.settings
+    if addresses is None:  # they are not in the journal, since they contain tokens
+        addresses = () if was_completed else load_settings(repository, bridle_home(os.environ)).notify
+
+    async def drive() -> RunEnd:
+        is_elsewhere = was_completed or settings.uses_worktrees
+        working_copy = nullcontext() if is_elsewhere else hold_working_copy(repository, run.name)
+        async with working_copy, display_for(run, inputs, variables) as display:
+            return await drive_run(
+                run,
+                variables,
+                display.say,
+                with_hooks=with_hooks,
+                watch=display.watch,
+                on_receipt=display.show_receipt,
+            )
+
+    end = await until_signalled(drive())
     if end is None:
-        receipt, reason = await in_thread(lambda: read_receipt(run), name="reading the receipt"), INTERRUPTED_REASON
-    else:
-        receipt, reason = end.receipt, end.reason
-    _tick(run, receipt)
-    show(receipt if resume is None else msgspec.structs.replace(receipt, resume=resume), reason, as_json=as_json)
-    if end is None:
-        return exit_codes.INTERRUPTED
-    if notified:
-        await notify.send(notified, receipt, reason, say)
+        receipt = await in_thread(lambda: read_receipt(run), name="reading the receipt")
+        end = RunEnd(receipt, RunStatus.INTERRUPTED, "interrupted; nothing is lost")
+    receipt = end.receipt
+    if settings.tick and inputs.plan.path is not None:
+        tick(Path(inputs.plan.path), [task.title for task in receipt.tasks if task.verdict in VERIFIED])
+    show(receipt if resume is None else msgspec.structs.replace(receipt, resume=resume), end.reason, as_json=as_json)
+    if addresses and end.status is not RunStatus.INTERRUPTED:
+        await notify.send(addresses, receipt, end.reason, say)
     return EXIT_CODES[end.status]
 
 
@@ -122,13 +138,6 @@ def show(receipt: Receipt, reason: str, *, as_json: bool) -> None:
         return
     for line in receipts.plain_lines(receipt, reason):
         print(line)
-
-
-def _tick(run: Path, receipt: Receipt) -> None:
-    """Tick the verified tasks in the plan's file if the settings say so."""
-    inputs = read_inputs(FileStore(run))
-    if inputs.settings.tick and inputs.plan.path is not None:
-        tick(Path(inputs.plan.path), [task.title for task in receipt.tasks if task.verdict in VERIFIED])
 
 
 def _as_json(document: dict[str, Any]) -> str:
@@ -146,15 +155,6 @@ def _runs_of(repository: Path, environment: Mapping[str, str]) -> Path:
     return runs_folder(None, {layout.RUNS_FOLDER_VARIABLE: str(repository / layout.RUNS_FOLDER), **environment})
 
 
-def _addresses(run: Path) -> Sequence[str]:
-    """Return the addresses to notify; none for a run that has completed already."""
-    store = FileStore(run)
-    inputs = read_inputs(store)
-    if store.position().end == COMPLETED:
-        return ()
-    return load_settings(Path(inputs.repository), bridle_home(os.environ)).notify
-
-
 def _print_coloured(receipt: Receipt, reason: str) -> None:
     from rich.console import Console
 
@@ -164,20 +164,3 @@ def _print_coloured(receipt: Receipt, reason: str) -> None:
     console = Console(highlight=False, markup=False, emoji=False)
     # Let the terminal wrap long lines, so that a command in them can be copied.
     console.print(to_rich_text([BLANK, *receipts.styled_lines(receipt, reason, width=console.width)]), soft_wrap=True)
-
-
-async def _drive_with_display(run: Path, environment: Mapping[str, str], *, with_hooks: bool) -> RunEnd:
-    """Drive the run and show its progress."""
-    async with _working_copy(run), display_for(run, environment) as display:
-        return await drive_run(
-            run, environment, display.say, with_hooks=with_hooks, watch=display.watch, on_receipt=display.show_receipt
-        )
-
-
-def _working_copy(run: Path) -> AbstractAsyncContextManager[None]:
-    """Lock the working copy, if the run works in it."""
-    store = FileStore(run)
-    inputs = read_inputs(store)
-    if store.position().end == COMPLETED or inputs.settings.uses_worktrees:
-        return nullcontext()
-    return hold_working_copy(Path(inputs.repository), run.name)

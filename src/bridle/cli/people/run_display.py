@@ -18,7 +18,7 @@ from bridle.journal.stores.file_store import FileStore
 from bridle.loop.control import usage_limit_waits
 from bridle.loop.process.receipt import Receipt
 from bridle.loop.progress_events import AgentPrinted, Progress
-from bridle.loop.run_inputs import read_inputs
+from bridle.loop.run_inputs import RunInputs
 from bridle.views.terminal.escape_controls import escape_unprintable
 from bridle.views.terminal.run_lines import RunPrinter, format_wait
 from bridle.views.terminal.run_screen import SPINS, RunScreen
@@ -58,9 +58,8 @@ class RunDisplay(Protocol):
     ) -> None: ...
 
 
-def display_for(run: Path, environment: Mapping[str, str]) -> RunDisplay:
+def display_for(run: Path, inputs: RunInputs, environment: Mapping[str, str]) -> RunDisplay:
     """Return a live display if stderr is a terminal, else one that prints lines."""
-    inputs = read_inputs(FileStore(run))
     folders = (Path(inputs.repository), *(Path(folder) for folder in inputs.worktrees))
     titles = tuple(task.title for task in inputs.plan.tasks)
     is_live = is_terminal(sys.stderr)

@@ -104,7 +104,11 @@ class DriveResult:
 
 
 class Driver:
-    """Drives one run."""
+    """Drives one run.
+
+    `performers` adds or replaces kinds of effects. `on_process_state` is called with what the process reports about
+    itself after each iteration.
+    """
 
     def __init__(
         self,
@@ -113,7 +117,7 @@ class Driver:
         hooks: Hooks,
         options: DriveOptions,
         *,
-        environment: Mapping[str, str],
+        environment: Mapping[str, str] = os.environ,
         say: Say = lambda _line: None,
         performers: Mapping[str, Performer] | None = None,
         on_process_state: Callable[[Any], None] = lambda _state: None,
@@ -348,35 +352,6 @@ class _Version:
     pending: frozenset[str]
     end: str | None
     seq: int
-
-
-async def drive(
-    open_store: Callable[[], Store],
-    folder: Path,
-    hooks: Hooks,
-    options: DriveOptions | None = None,
-    *,
-    environment: Mapping[str, str] | None = None,
-    say: Say = lambda _line: None,
-    performers: Mapping[str, Performer] | None = None,
-    on_process_state: Callable[[Any], None] = lambda _state: None,
-) -> DriveResult:
-    """Drive a run; `performers` adds or replaces kinds of effects.
-
-    `on_process_state` is called with what the process reports about itself after each iteration.
-    """
-    variables = os.environ if environment is None else environment
-    driver = Driver(
-        open_store,
-        folder,
-        hooks,
-        options or DriveOptions(),
-        environment=variables,
-        say=say,
-        performers=performers,
-        on_process_state=on_process_state,
-    )
-    return await driver.drive()
 
 
 def find_driver(folder: Path) -> Holder | None:

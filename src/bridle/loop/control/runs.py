@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from bridle.engine.drive.driver import LIMIT, UNUSABLE, DriveOptions, DriveResult, drive, find_driver
+from bridle.engine.drive.driver import LIMIT, UNUSABLE, DriveOptions, Driver, DriveResult, find_driver
 from bridle.engine.hooks.run_hooks import Hooks
 from bridle.errors import LockHeld, UsageError
 from bridle.ground import clock, ids
@@ -32,7 +32,7 @@ from bridle.loop.settings.model import Settings
 from bridle.loop.user_messages import UserMessageReader
 from bridle.loop.working_copy import stale_git_locks
 from bridle.loop.working_copy.refs import run_branch
-from bridle.loop.working_copy.run_context import RunContext, run_context, with_direnv
+from bridle.loop.working_copy.run_context import run_context, with_direnv
 from bridle.loop.working_copy.run_worktrees import worktree_folder
 from bridle.workspace import snapshot
 from bridle.workspace.git import Git
@@ -60,6 +60,7 @@ class RunStatus(StrEnum):
     FAILED = "failed"
     LIMIT_REACHED = "limit reached"
     NEEDS_YOU = "needs you"
+    INTERRUPTED = "interrupted"
     AGENT_UNUSABLE = "agent unusable"
 
 
@@ -179,8 +180,21 @@ async def drive_run(
     store = FileStore(run)
     inputs = read_inputs(store)
     settings = inputs.settings
-    hooks = Hooks(Path(inputs.repository), environment, enabled=with_hooks)
-    context = replace(await _context(run, inputs, environment, say), watch=watch, hooks=hooks)
+    repository = Path(inputs.repository)
+    hooks = Hooks(repository, environment, enabled=with_hooks)
+    context = run_context(
+        repository,
+        environment=environment,
+        settings=settings,
+        plan=inputs.plan,
+        base=inputs.base,
+        came_from=inputs.came_from,
+        run_folder=run,
+        hooks=hooks,
+        say=say,
+        watch=watch,
+    )
+    context = await with_direnv(context)
     folders = (context.folder, *(Path(folder) for folder in inputs.worktrees))
     for folder in folders:
         for name in await stale_git_locks.clear(folder, among_snapshots=True):
@@ -197,7 +211,7 @@ async def drive_run(
             return RunEnd(receipt, RunStatus.LIMIT_REACHED, overspent or TIME_IS_OVER)
         since = time_used.begin(store, clock.now(), interrupted)
         try:
-            driven = await drive(
+            driven = await Driver(
                 lambda: FileStore(run, reuses_view=True),
                 run,
                 hooks,
@@ -213,7 +227,7 @@ async def drive_run(
                     UserMessageReader(FileStore(run, reuses_view=True)), copies, since=clock.iso(since)
                 ),
                 on_process_state=on_receipt,
-            )
+            ).drive()
         except LockHeld:
             raise  # another driver runs: the time is its own
         except BaseException:
@@ -226,19 +240,6 @@ async def drive_run(
 
 async def _replayed_receipt(store: FileStore) -> Receipt:
     return await wait_uncancelled(in_thread(lambda: current_state.replay_receipt(store), name="replaying the run"))
-
-
-async def _context(run: Path, inputs: RunInputs, environment: Mapping[str, str], say: Say) -> RunContext:
-    context = run_context(
-        Path(inputs.repository),
-        environment=environment,
-        settings=inputs.settings,
-        plan=inputs.plan,
-        base=inputs.base,
-        run_folder=run,
-        say=say,
-    )
-    return replace(await with_direnv(context), came_from=inputs.came_from)
 
 
 async def _end(store: FileStore, driven: DriveResult) -> RunEnd:

@@ -91,13 +91,26 @@ def run_context(
     plan: Plan,
     base: str,
     run_folder: Path,
+    came_from: str | None = None,
+    hooks: Hooks | None = None,
     say: Say = _ignore,
     watch: Listener = unwatched,
 ) -> RunContext:
     """Return the context of the working copy whose top is `folder`."""
-    mask = Mask(secret_values(environment))
-    git = Git(folder, environment)
-    return RunContext(git, folder, environment, settings, plan, base, run_folder, mask, say=say, watch=watch)
+    return RunContext(
+        Git(folder, environment),
+        folder,
+        environment,
+        settings,
+        plan,
+        base,
+        run_folder,
+        Mask(secret_values(environment)),
+        came_from=came_from,
+        hooks=hooks,
+        say=say,
+        watch=watch,
+    )
 
 
 async def with_direnv(context: RunContext) -> RunContext:

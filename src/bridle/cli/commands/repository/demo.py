@@ -64,7 +64,9 @@ def _play(scene: Scene, run: Path | None, *, as_json: bool, keep: bool) -> int:
 
         async def create_and_drive() -> int:
             folder = run or await _create_run(scene, environment, resume=again if keep else None)
-            return await loop_runs.drive(folder, as_json=as_json, environment=environment, addresses=(), resume=again)
+            return await loop_runs.drive_to_receipt(
+                folder, as_json=as_json, environment=environment, addresses=(), resume=again
+            )
 
         code = asyncio.run(create_and_drive())
         problems = _stage_problems(stage)

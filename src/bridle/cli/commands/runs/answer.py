@@ -62,13 +62,13 @@ def command(
 def _continue(store: FileStore, effect_id: str, value: dict[str, object], *, resume: bool, as_json: bool) -> int:
     import asyncio
 
-    from bridle.cli.people.loop_runs import drive
+    from bridle.cli.people.loop_runs import drive_to_receipt
     from bridle.loop.run_inputs import is_loop_run
 
     folder, is_loop = store.run, is_loop_run(store)
     next_command = f"bridle {'resume' if is_loop else 'drive'} {shown_run(folder)}"
     if resume and is_loop:
-        return asyncio.run(drive(folder, as_json=as_json))
+        return asyncio.run(drive_to_receipt(folder, as_json=as_json))
     if resume:
         from bridle.cli.people.drive_run import CommandOptions, drive_run
         from bridle.engine.drive.driver import DriveOptions

@@ -32,7 +32,7 @@ def command(*, run: str | None, no_hooks: bool, as_json: bool, **flags: Any) -> 
         user_messages.send(store, user_messages.LIMITS, limits)
     if _may_continue(store, has_new_limits=bool(limits)):
         end_pause(store, PauseResult(limits=limits))
-    return asyncio.run(loop_runs.drive(folder, as_json=as_json, with_hooks=not no_hooks))
+    return asyncio.run(loop_runs.drive_to_receipt(folder, as_json=as_json, with_hooks=not no_hooks))
 
 
 def _may_continue(store: Any, *, has_new_limits: bool) -> bool:

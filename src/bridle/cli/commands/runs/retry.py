@@ -40,7 +40,7 @@ def command(*, task: str, run: str | None, resume: bool, as_json: bool) -> int:
     if not end_pause(store, PauseResult(retries=(title,))):
         user_messages.send(store, user_messages.RETRY, {"task": title})
     if resume:
-        return asyncio.run(loop_runs.drive(folder, as_json=as_json))
+        return asyncio.run(loop_runs.drive_to_receipt(folder, as_json=as_json))
     if as_json:
         click.echo(json.dumps({"run": folder.name, "retry": title}))
     loop_runs.say(f"{title!r} will be tried again; continue with: bridle resume {folder.name}")

@@ -63,15 +63,15 @@ def command(*, plan: str | None, dry_run: bool, no_hooks: bool, as_json: bool, *
     for warning in task_plan.warnings:
         loop_runs.say(str(warning))
 
-    async def check_create_drive() -> int:
+    async def check_create_and_drive() -> int:
         environment = dict(os.environ)
         request = await runs.check_start(Path.cwd(), task_plan, settings, environment)
         if dry_run:
             return _show_first_iteration(request, as_json=as_json)
         run = await loop_runs.create_run(request, environment)
-        return await loop_runs.drive(run, as_json=as_json, with_hooks=not no_hooks)
+        return await loop_runs.drive_to_receipt(run, as_json=as_json, with_hooks=not no_hooks)
 
-    return asyncio.run(check_create_drive())
+    return asyncio.run(check_create_and_drive())
 
 
 def _show_first_iteration(run_request: RunRequest, *, as_json: bool) -> int:
