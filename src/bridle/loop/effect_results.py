@@ -77,7 +77,7 @@ class CheckResult(msgspec.Struct, frozen=True, kw_only=True):
         return self.exit_code == 0
 
 
-class FileReport(msgspec.Struct, frozen=True, kw_only=True):
+class FileReport(msgspec.Struct, frozen=True):
     """A fact about a file that the user or the next prompt should know."""
 
     path: str

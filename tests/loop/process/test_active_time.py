@@ -15,7 +15,10 @@ from bridle.loop.effect_results import Clock
 from bridle.loop.performers.earlier_attempts import InterruptedWork
 from bridle.loop.process.active_time import ActiveTime
 from bridle.loop.process.receipt import Receipt
+from bridle.loop.settings.limits import Limits
 from tests.loop.fixtures.run_on_engine import RunOnEngine
+
+HOUR = Limits(max_seconds=3600.0)
 
 
 def effect(since: str, until: str) -> Clock:
@@ -62,19 +65,19 @@ def test_a_driver_that_ends_in_the_midst_of_an_effect_has_used_its_time(tmp_path
     run.now += timedelta(minutes=30)
     time_used.end(run.store, began, run.now)  # interrupted at the first check
     run.now += timedelta(hours=9)
-    assert time_used.seconds_left(run.store, Receipt.from_json(run.receipt()), 3600.0, InterruptedWork()) == 1800
+    assert time_used.seconds_left(run.store, Receipt.from_json(run.receipt()), HOUR, InterruptedWork()) == 1800
     since = time_used.begin(run.store, run.now, InterruptedWork())
     assert run.now - since == timedelta(minutes=30)
     run.now += timedelta(minutes=10)
     time_used.end(run.store, since, run.now)  # and once more
     run.now += timedelta(hours=9)
-    assert time_used.seconds_left(run.store, Receipt.from_json(run.receipt()), 3600.0, InterruptedWork()) == 1200
+    assert time_used.seconds_left(run.store, Receipt.from_json(run.receipt()), HOUR, InterruptedWork()) == 1200
     run.driver = clock.iso(time_used.begin(run.store, run.now, InterruptedWork()))
     run.now += timedelta(minutes=5)
     run.post_checks(1)
     assert run.receipt()["seconds"] == 45 * 60
     assert time_used.begin(run.store, run.now, InterruptedWork()) == run.now
-    assert time_used.seconds_left(run.store, Receipt.from_json(run.receipt()), 3600.0, InterruptedWork()) == 15 * 60
+    assert time_used.seconds_left(run.store, Receipt.from_json(run.receipt()), HOUR, InterruptedWork()) == 15 * 60
 
 
 def test_a_driver_that_was_killed_has_used_the_time_up_to_its_agents_last_sign_of_life(tmp_path: Path) -> None:
@@ -86,7 +89,7 @@ def test_a_driver_that_was_killed_has_used_the_time_up_to_its_agents_last_sign_o
         return InterruptedWork(0.0, [(began + first * minute, began + last * minute) for first, last in spans])
 
     def left(cut_off: InterruptedWork) -> float:
-        return time_used.seconds_left(run.store, Receipt.from_json(run.receipt()), 3600.0, cut_off) / 60
+        return time_used.seconds_left(run.store, Receipt.from_json(run.receipt()), HOUR, cut_off) / 60
 
     assert left(killed((1, 6), (100, 110))) == 45
     assert left(killed((1, 6), (2, 8))) == 53  # two workers at once

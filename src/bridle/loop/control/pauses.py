@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+import msgspec
+
 from bridle.ground import clock
 from bridle.journal.format.entries import OK, Posted
 from bridle.journal.stores.file_store import FileStore
@@ -38,15 +40,7 @@ def deliver_user_messages(store: FileStore) -> bool:
     received = UserMessageReader(store).since(paused.after)
     if not received.retries and not received.limits:
         return False
-    result = PauseResult(
-        after=received.after,
-        hints=received.hints,
-        retries=received.retries,
-        retries_at=received.retries_at,
-        limits=received.limits,
-        kept_hints=received.hints,
-    )
-    return end_pause(store, result)
+    return end_pause(store, PauseResult(**msgspec.structs.asdict(received), kept_hints=received.hints))
 
 
 def _pending(store: FileStore) -> Iterable[str]:

@@ -203,8 +203,9 @@ async def drive_run(
     while True:
         receipt = await _replayed_receipt(store) if store.state().effects else Receipt()
         interrupted = interrupted_work(store, folders)
-        left_seconds = time_used.seconds_left(store, receipt, settings.max_seconds, interrupted)
-        overspent = time_used.cost_limit_reached(store, receipt, settings.max_cost_usd, interrupted)
+        limits = settings.limits.changed(UserMessageReader(store).since(0).limits)  # the newest that the user sent
+        left_seconds = time_used.seconds_left(store, receipt, limits, interrupted)
+        overspent = time_used.cost_limit_reached(receipt, limits, interrupted)
         is_over = (left_seconds <= 0 or overspent) and time_used.is_under_way(store)
         if is_over and find_driver(run) is None:  # else the lock's error names the driver that runs already
             receipt = current_state.complete_receipt(receipt, store)

@@ -16,6 +16,7 @@ from bridle.journal.stores.store import Store
 from bridle.loop import effects, user_messages
 from bridle.loop.performers.earlier_attempts import InterruptedWork
 from bridle.loop.process.receipt import Receipt
+from bridle.loop.settings.limits import Limits
 
 DRIVEN = "BRIDLE_LOOP_DRIVEN"
 
@@ -36,16 +37,14 @@ def is_under_way(store: Store) -> bool:
     return any(effect.kind in (*effects.PERFORMED, SLEEP) for effect in store.position().pending.values())
 
 
-def seconds_left(store: Store, receipt: Receipt, max_seconds: float, interrupted: InterruptedWork) -> float:
-    """Return how much longer a run may be driven, by the newest limit that the user sent."""
-    limit = user_messages.UserMessageReader(store).since(0).limits.get("max_seconds")
-    used = receipt.seconds + unrecorded_time(store.state(), interrupted).total_seconds()
-    return float(limit or max_seconds) - used
+def seconds_left(store: Store, receipt: Receipt, limits: Limits, interrupted: InterruptedWork) -> float:
+    """Return how much longer a run may be driven."""
+    return limits.max_seconds - receipt.seconds - unrecorded_time(store.state(), interrupted).total_seconds()
 
 
-def cost_limit_reached(store: Store, receipt: Receipt, max_cost_usd: float, interrupted: InterruptedWork) -> str | None:
+def cost_limit_reached(receipt: Receipt, limits: Limits, interrupted: InterruptedWork) -> str | None:
     """Return why an interrupted iteration must not start again; None where it may."""
-    limit = float(user_messages.UserMessageReader(store).since(0).limits.get("max_cost_usd") or max_cost_usd)
+    limit = limits.max_cost_usd
     spent = receipt.cost_usd + interrupted.cost_usd
     if not interrupted.cost_usd or spent < limit:
         return None

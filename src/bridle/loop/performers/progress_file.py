@@ -25,9 +25,11 @@ def read(workspace: Path) -> str:
     return "" if data is None else data.decode("utf-8", "replace")
 
 
-def _write(workspace: Path, text: str) -> None:
+def _write(workspace: Path, learned: Sequence[str], entries: str) -> None:
     """Write the file, and replace whatever an agent has put there."""
     path = workspace / FILE
+    facts = "\n".join(f"- {line}" for line in learned)
+    text = f"# Progress\n\n{PATTERNS}\n\n{facts}\n\n{ENTRIES}\n{entries}"
     disk.make_private_folder(path.parent)
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path)
@@ -36,14 +38,28 @@ def _write(workspace: Path, text: str) -> None:
 
 def add(workspace: Path, *, key: str, title: str, summary: str, patterns: Sequence[str]) -> None:
     """Add the entry of an iteration, once, and the facts that are new."""
+    mark = f"<!-- {key} -->"
     with _lock(workspace):
-        _add(workspace, key, title, summary, patterns)
+        text = read(workspace)
+        if mark in text:
+            return
+        learned, entries = _parts(text)
+        new = dict.fromkeys(" ".join(fact.split()) for fact in patterns)
+        learned += [line for line in new if line and line not in learned]
+        _write(workspace, learned, f"{entries}\n### {title} {mark}\n\n{_plain_lines(summary)}\n")
 
 
 def fold(workspace: Path, *, key: str, summary: str, of: str | None = None) -> None:
     """Replace the entries that a summary covers; newer entries and the facts stay."""
+    mark = f"<!-- {key} -->"
     with _lock(workspace):
-        _fold(workspace, key, summary, of)
+        text = read(workspace)
+        if mark in text:
+            return
+        learned, entries = _parts(text)
+        covered = entries if of is None else _parts(of)[1]
+        since = entries.removeprefix(covered) if entries.startswith(covered) else ""
+        _write(workspace, learned, f"\n### Summary so far {mark}\n\n{_plain_lines(summary)}\n{since}")
 
 
 def _lock(workspace: Path) -> FileLock:
@@ -52,44 +68,12 @@ def _lock(workspace: Path) -> FileLock:
     return FileLock.hold(workspace / LOCK, holder="progress", wait_seconds=LOCK_SECONDS)
 
 
-def _add(workspace: Path, key: str, title: str, summary: str, patterns: Sequence[str]) -> None:
-    text = read(workspace)
-    mark = f"<!-- {key} -->"
-    if mark in text:
-        return
-    learned, entries = _parts(text)
-    known = set(learned)
-    learned += [line for line in dict.fromkeys(_one_line(fact) for fact in patterns) if line and line not in known]
-    entries += f"\n### {title} {mark}\n\n{_plain_lines(summary)}\n"
-    body = "\n".join(f"- {line}" for line in learned)
-    whole = f"# Progress\n\n{PATTERNS}\n\n{body}\n\n{ENTRIES}\n{entries}"
-    _write(workspace, whole)
-
-
-def _fold(workspace: Path, key: str, summary: str, of: str | None) -> None:
-    text = read(workspace)
-    mark = f"<!-- {key} -->"
-    if mark in text:
-        return
-    learned, entries = _parts(text)
-    _, covered = _parts(text if of is None else of)
-    since = entries.removeprefix(covered) if entries.startswith(covered) else ""
-    body = "\n".join(f"- {line}" for line in learned)
-    summed = f"### Summary so far {mark}\n\n{_plain_lines(summary)}\n{since}"
-    whole = f"# Progress\n\n{PATTERNS}\n\n{body}\n\n{ENTRIES}\n\n{summed}"
-    _write(workspace, whole)
-
-
 def _parts(text: str) -> tuple[list[str], str]:
     """Return the facts, and the entries."""
     _, _, after = text.partition(PATTERNS)
     learned, _, entries = after.partition(ENTRIES)
     lines = [line[2:].strip() for line in learned.splitlines() if line.startswith("- ")]
     return lines, entries.lstrip("\n") and "\n" + entries.lstrip("\n")
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split())
 
 
 def _plain_lines(text: str) -> str:

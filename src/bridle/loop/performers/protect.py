@@ -18,7 +18,6 @@ from bridle.loop.protection.baseline import Baseline
 from bridle.loop.protection.file_states import Entry
 from bridle.loop.protection.newly_ignored import newly_ignored_files
 from bridle.loop.protection.repairs import ExpectedFile, Repair, apply, repairs
-from bridle.loop.protection.reports import Report
 from bridle.loop.protection.suites.read_suite import may_hold_tests
 from bridle.loop.protection.tree_changes import Change, changes_since, texts_of
 from bridle.loop.protection.weakened_tests import find_weakened
@@ -69,7 +68,7 @@ async def protect(args: ProtectArgs, context: RunContext) -> ProtectResult:
         tree=tree,
         changed=bool(changes),
         undone=undone,
-        reported=tuple(FileReport(path=report.path, what=report.what) for report in reported),
+        reported=tuple(reported),
     )
 
 
@@ -152,19 +151,19 @@ def _is_left(context: RunContext, path: str) -> bool:
     return os.path.lexists(context.folder / path)
 
 
-async def _submodules(context: RunContext) -> list[Report]:
+async def _submodules(context: RunContext) -> list[FileReport]:
     """Report submodules with uncommitted changes."""
     if not os.path.lexists(context.folder / ".gitmodules"):
         return []
     arguments = ("status", "--porcelain=v2", "-z", "--untracked-files=no", "--ignore-submodules=none")
     dirty = [line.split(" ", 8)[8] for line in await context.git.names(*arguments) if _DIRTY_SUBMODULE.match(line)]
     return [
-        Report(name, "files of this submodule were changed: checks see that, but no commit contains it")
+        FileReport(name, "files of this submodule were changed: checks see that, but no commit contains it")
         for name in dirty
     ]
 
 
-async def _tests(context: RunContext, changes: Sequence[Change]) -> list[Report]:
+async def _tests(context: RunContext, changes: Sequence[Change]) -> list[FileReport]:
     """Report tests that were deleted, skipped, emptied or weakened in the changed files."""
     chosen = [change for change in changes if may_hold_tests(change.path)][:TEST_FILES]
     texts = await texts_of(context, {blob for change in chosen for blob in (change.before, change.after)})
@@ -173,15 +172,17 @@ async def _tests(context: RunContext, changes: Sequence[Change]) -> list[Report]
     return find_weakened(before, after)
 
 
-async def _others(context: RunContext, changes: Sequence[Change]) -> list[Report]:
+async def _others(context: RunContext, changes: Sequence[Change]) -> list[FileReport]:
     """Report files that checks see but the commit does not contain."""
     reports = [
-        Report(change.path, "it is a nested git repository: checks see its files, but the commit does not contain them")
+        FileReport(
+            change.path, "it is a nested git repository: checks see its files, but the commit does not contain them"
+        )
         for change in changes
         if change.mode == REPOSITORY and change.is_new
     ]
     reports += [
-        Report(
+        FileReport(
             change.path, "it was removed from git but not deleted: checks see it, but the commit does not contain it"
         )
         for change in changes

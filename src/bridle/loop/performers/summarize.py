@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 
 from bridle.loop.effect_results import SummarizeResult
 from bridle.loop.effects import SummarizeArgs
@@ -47,14 +48,7 @@ async def summarize(args: SummarizeArgs, context: RunContext) -> SummarizeResult
         )
     else:
         context.say(f"progress was not summarized: {finished.outcome.reason or 'the agent returned no summary'}")
-    usage = usage_of(finished)
-    return SummarizeResult(
-        cost_usd=usage.cost_usd,
-        input_tokens=usage.input_tokens,
-        output_tokens=usage.output_tokens,
-        seconds=usage.seconds,
-        attempts=finished.attempts,
-    )
+    return SummarizeResult(**asdict(usage_of(finished)), attempts=finished.attempts)
 
 
 SUMMARY_SCHEMA = {"type": "object", "properties": {"summary": {"type": "string"}}, "required": ["summary"]}

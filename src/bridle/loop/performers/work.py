@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,6 @@ from bridle.loop.process.task_state import Usage
 from bridle.loop.progress_events import AgentPrinted
 from bridle.loop.protection import git_metadata
 from bridle.loop.protection.repairs import OUR_FOLDERS
-from bridle.loop.protection.reports import Report
 from bridle.loop.user_messages import UserMessageReader
 from bridle.loop.working_copy import stale_git_locks
 from bridle.loop.working_copy.refs import task_slug
@@ -96,10 +95,7 @@ async def work(args: WorkArgs, context: RunContext, messages: UserMessageReader)
         question=answer.question,
         patterns=answer.patterns,
         session_id=finished.record.session_id,
-        cost_usd=usage.cost_usd,
-        input_tokens=usage.input_tokens,
-        output_tokens=usage.output_tokens,
-        seconds=usage.seconds,
+        **asdict(usage),
         attempts=finished.attempts,
         changed=after.tree != before.tree or after.head != before.head,
         tree=after.tree,
@@ -110,20 +106,20 @@ async def work(args: WorkArgs, context: RunContext, messages: UserMessageReader)
         cut=prompt.cut,
         user_messages=received,
         left_branch=has_left,
-        git_changes=tuple(FileReport(path=report.path, what=report.what) for report in git_changes),
+        git_changes=tuple(git_changes),
     )
     _add_progress(context, args, result)
     return result
 
 
-def _restore_folders(context: RunContext) -> list[Report]:
+def _restore_folders(context: RunContext) -> list[FileReport]:
     """Remove what an agent has put where Bridle's own folders belong."""
     reports = []
     for name in OUR_FOLDERS:
         path = context.workspace / name
         if os.path.lexists(path) and (path.is_symlink() or not path.is_dir()):
             path.unlink()
-            reports.append(Report(name, "this folder of Bridle had been replaced by a file, which was removed"))
+            reports.append(FileReport(name, "this folder of Bridle had been replaced by a file, which was removed"))
     return reports
 
 

@@ -184,16 +184,7 @@ def _task(task: TaskState) -> TaskReceipt:
         reason=task.reason,
         iterations=task.iterations,
         tries=task.tries,
-        checks=tuple(
-            CheckReceipt(
-                command=check.command,
-                owner=check.owner,
-                exit_code=check.exit_code,
-                seconds=check.seconds,
-                output=check.output,
-            )
-            for check in task.checks
-        ),
+        checks=tuple(msgspec.convert(check, CheckReceipt, from_attributes=True) for check in task.checks),
         commit=task.commit,
         cost_usd=round(task.usage.cost_usd, 6),
         verified_usd=round(task.verified_usd, 6),

@@ -17,7 +17,7 @@ from pathlib import Path
 from bridle.errors import DiskError
 from bridle.ground import disk
 from bridle.ground.git_folder import find_common_folder
-from bridle.loop.protection.reports import Report
+from bridle.loop.effect_results import FileReport
 from bridle.workspace.git import Git
 
 # Settings, ignore rules and hooks have a few kilobytes.
@@ -65,25 +65,25 @@ def _native(repository: Path) -> list[str]:
     return [f"{top}/{kind}/{name}" for kind in _names(Path(top)) for name in _names(Path(top, kind))][:HOOKS_LIMIT]
 
 
-def restore_files(before: GitMetadata, now: GitMetadata) -> list[Report]:
+def restore_files(before: GitMetadata, now: GitMetadata) -> list[FileReport]:
     """Restore settings, ignore rules and hooks; report what was changed."""
-    reports: list[Report] = []
+    reports: list[FileReport] = []
     for name in sorted({*before.files, *now.files}) if before.folder is not None else ():
         was = before.files.get(name)
         if before.folder is not None and was != now.files.get(name):
             _write(before.folder / name, was)
             change = "added" if was is None else "changed" if name in now.files else "deleted"
             shown = f"{NATIVE_HOOKS}{name.partition(NATIVE_HOOKS)[2]}" if os.path.isabs(name) else f".git/{name}"
-            reports.append(Report(shown, f"it was {change}, and was restored, because no commit contains it"))
+            reports.append(FileReport(shown, f"it was {change}, and was restored, because no commit contains it"))
     return reports
 
 
-async def restore_refs(git: Git, before: GitMetadata, now: GitMetadata, came_from: str | None) -> list[Report]:
+async def restore_refs(git: Git, before: GitMetadata, now: GitMetadata, came_from: str | None) -> list[FileReport]:
     """Restore branches and tags where allowed; report all that changed."""
     changed = [name for name in sorted({*before.refs, *now.refs}) if before.refs.get(name) != now.refs.get(name)]
     reports = [await _ref(git, before, now, name, came_from) for name in changed[:SHOWN]]
     if len(changed) > SHOWN:
-        reports.append(Report(".git", f"{len(changed) - SHOWN} more branches and tags were changed"))
+        reports.append(FileReport(".git", f"{len(changed) - SHOWN} more branches and tags were changed"))
     return reports
 
 
@@ -98,17 +98,17 @@ def _write(path: Path, was: tuple[int, bytes] | None) -> None:
         disk.write_atomic(path, was[1], mode=stat.S_IMODE(was[0]))
 
 
-async def _ref(git: Git, before: GitMetadata, now: GitMetadata, name: str, came_from: str | None) -> Report:
+async def _ref(git: Git, before: GitMetadata, now: GitMetadata, name: str, came_from: str | None) -> FileReport:
     was, is_now = before.refs.get(name), now.refs.get(name)
     short = name.removeprefix(HEADS)
     if was is None:
-        return Report(short, f"it was created at {is_now}")
+        return FileReport(short, f"it was created at {is_now}")
     is_ours = is_now is None or name == f"{HEADS}{came_from}"
     if not is_ours or (is_now is not None and _is_checked_out(before.folder, name)):
-        return Report(short, f"it was moved from {was} to {is_now}")
+        return FileReport(short, f"it was moved from {was} to {is_now}")
     code, _ = await git.run("update-ref", "-m", "bridle: an agent had moved it", name, was, accepts=(0, 1, 128))
     outcome = "it was restored" if code == 0 else f"restoring it to {was} failed"
-    return Report(short, f"it was {'deleted' if is_now is None else f'moved to {is_now}'}; {outcome}")
+    return FileReport(short, f"it was {'deleted' if is_now is None else f'moved to {is_now}'}; {outcome}")
 
 
 def _is_checked_out(place: Path | None, ref: str) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from bridle.loop.protection.reports import Report
+from bridle.loop.effect_results import FileReport
 from bridle.loop.working_copy.run_context import RunContext
 
 # Files that tools generate, which ignore rules are for.
@@ -17,7 +17,7 @@ _GENERATED = re.compile(
 _SHOWN = 5
 
 
-async def newly_ignored_files(context: RunContext, rules: Mapping[str, str]) -> list[Report]:
+async def newly_ignored_files(context: RunContext, rules: Mapping[str, str]) -> list[FileReport]:
     """Report what each of these .gitignore files hides that its earlier text, given here, did not."""
     listed = await context.git.names("ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory")
     names = [name for name in listed if not _GENERATED.search(name)]
@@ -31,7 +31,7 @@ async def newly_ignored_files(context: RunContext, rules: Mapping[str, str]) -> 
         earlier = rules.get(source)
         if earlier is not None and pattern not in (line.strip() for line in earlier.splitlines()):
             hidden.setdefault(source, []).append(name)
-    return [Report(source, _describe(names)) for source, names in sorted(hidden.items())]
+    return [FileReport(source, _describe(names)) for source, names in sorted(hidden.items())]
 
 
 def _describe(names: list[str]) -> str:

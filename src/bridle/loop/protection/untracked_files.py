@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bridle.ground import ids
-from bridle.loop.protection.reports import Report
+from bridle.loop.effect_results import FileReport
 from bridle.loop.protection.tree_changes import changes_since
 from bridle.loop.text.path_patterns import matches
 from bridle.loop.working_copy.run_context import RunContext
@@ -35,10 +35,10 @@ class LostFiles:
         more = len(self.deleted) - SHOWN
         return [*self.deleted[:SHOWN], *([f"{more} more of your files"] if more > 0 else [])]
 
-    def reports(self) -> list[Report]:
+    def reports(self) -> list[FileReport]:
         """Report the changed files."""
         message = "your untracked file was changed; the earlier version: `git show {}:{}`"
-        return [Report(name, message.format(self.before.ref, name)) for name in self.changed[:SHOWN]]
+        return [FileReport(name, message.format(self.before.ref, name)) for name in self.changed[:SHOWN]]
 
 
 async def find_lost(
@@ -58,7 +58,7 @@ async def find_lost(
     return LostFiles(first, deleted, changed) if changes else None
 
 
-async def restore(context: RunContext, lost: LostFiles) -> list[Report]:
+async def restore(context: RunContext, lost: LostFiles) -> list[FileReport]:
     """Restore the deleted files, except where a new file exists; report those that failed."""
     gone = [name for name in lost.deleted if not os.path.lexists(context.folder / name)]
     if not gone:
@@ -74,4 +74,4 @@ async def restore(context: RunContext, lost: LostFiles) -> list[Report]:
         path.unlink(missing_ok=True)
     missing = [name for name in gone if not os.path.lexists(context.folder / name)]
     message = f"your untracked file could not be restored: `git show {lost.before.ref}:{{}}`"
-    return [Report(name, message.format(name)) for name in missing[:SHOWN]]
+    return [FileReport(name, message.format(name)) for name in missing[:SHOWN]]

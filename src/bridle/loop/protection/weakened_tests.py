@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from bridle.loop.protection.reports import Report
+from bridle.loop.effect_results import FileReport
 from bridle.loop.protection.suites.read_suite import suite_of
 from bridle.loop.protection.suites.suite import Suite
 
@@ -12,19 +12,19 @@ from bridle.loop.protection.suites.suite import Suite
 _SHOWN = 5
 
 
-def find_weakened(before: Mapping[str, str], after: Mapping[str, str]) -> list[Report]:
+def find_weakened(before: Mapping[str, str], after: Mapping[str, str]) -> list[FileReport]:
     """Report tests that were weakened between two states of files. A moved test is not reported."""
     now = {path: suite_of(path, text) for path, text in after.items()}
     everywhere = {_plain(name) for suite in now.values() for name in suite.by_name}
-    reports: list[Report] = []
+    reports: list[FileReport] = []
     for path in sorted(before):
         was = suite_of(path, before[path])
         if path not in after:
             lost = [name for name in was.by_name if _plain(name) not in everywhere]
             if lost:
-                reports.append(Report(path, f"it was deleted with {_listed('test', lost)}"))
+                reports.append(FileReport(path, f"it was deleted with {_listed('test', lost)}"))
         elif was.by_name:
-            reports += [Report(path, change) for change in _compare(was, now[path], after[path], everywhere)]
+            reports += [FileReport(path, change) for change in _compare(was, now[path], after[path], everywhere)]
     return reports
 
 
