@@ -3,11 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeVar
 
 import msgspec
 
 from bridle.errors import InternalError
+
+T = TypeVar("T")
+
+
+def to_json(record: object) -> Any:
+    """Return a record as JSON values, with lists as they are read from a journal."""
+    return _with_lists(msgspec.to_builtins(record))
+
+
+def decode(document: object, kind: type[T]) -> T:
+    """Decode JSON values as a record; raise InternalError if they have another form."""
+    try:
+        return msgspec.convert(document, kind)
+    except msgspec.ValidationError as error:
+        raise InternalError(f"{kind.__name__} cannot be decoded: {error}", payload=document) from error
 
 
 class JsonRecord(msgspec.Struct, frozen=True, kw_only=True):
@@ -18,23 +33,16 @@ class JsonRecord(msgspec.Struct, frozen=True, kw_only=True):
 
     def as_json(self) -> dict[str, Any]:
         """Return the record as JSON values."""
-        document = _json_values(msgspec.to_builtins(self))
-        return {key: value for key, value in document.items() if value or key not in self.omitted_if_empty}
+        return {key: value for key, value in to_json(self).items() if value or key not in self.omitted_if_empty}
 
     @classmethod
     def from_json(cls, document: object) -> Self:
         """Decode a JSON object; null counts as missing, and so does anything but an object."""
         fields = document if isinstance(document, Mapping) else {}
-        try:
-            return msgspec.convert({key: value for key, value in fields.items() if value is not None}, cls)
-        except msgspec.ValidationError as error:
-            raise InternalError(f"{cls.__name__} cannot be decoded: {error}", payload=document) from error
+        return decode({key: value for key, value in fields.items() if value is not None}, cls)
 
 
-def _json_values(value: Any) -> Any:
-    """Replace tuples by lists, as they are read from a journal."""
+def _with_lists(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: _json_values(member) for key, member in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_json_values(member) for member in value]
-    return value
+        return {key: _with_lists(member) for key, member in value.items()}
+    return [_with_lists(member) for member in value] if isinstance(value, (list, tuple)) else value

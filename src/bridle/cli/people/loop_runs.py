@@ -17,12 +17,12 @@ from bridle.cli.people import notify
 from bridle.cli.people.run_display import display_for
 from bridle.cli.people.terminal import chosen_run, is_terminal, until_signalled
 from bridle.engine.iterate.iteration_report import COMPLETED
+from bridle.errors import AgentError
 from bridle.ground.home import bridle_home
 from bridle.ground.threads import in_thread
 from bridle.journal.format import layout
 from bridle.journal.stores.file_store import FileStore
 from bridle.journal.stores.find_run import LAST, runs_folder
-from bridle.loop.control.announce_agents import describe_agents
 from bridle.loop.control.current_state import read_receipt
 from bridle.loop.control.runs import RunEnd, RunRequest, RunStatus, create, drive_run
 from bridle.loop.plan.tick_boxes import tick
@@ -30,8 +30,13 @@ from bridle.loop.process.receipt import Receipt
 from bridle.loop.process.task_state import VERIFIED
 from bridle.loop.run_inputs import read_inputs
 from bridle.loop.settings.bridle_toml import load_settings
+from bridle.loop.settings.model import Settings
 from bridle.loop.working_copy.run_lock import check_unlocked, hold_working_copy
 from bridle.loop.working_copy.run_worktrees import worktree_folder
+from bridle.run.command import build
+from bridle.run.locate import locate
+from bridle.run.request import Auth, Permission, Request
+from bridle.run.sandbox import detect
 from bridle.views.terminal import receipt as receipts
 from bridle.views.terminal.escape_controls import escape_unprintable
 
@@ -68,7 +73,7 @@ async def create_run(
     settings, tasks = request.settings, len(request.plan.tasks)
     if settings.notify:
         notify.check_addresses(settings.notify)
-    agents = describe_agents(settings, request.repository, environment)
+    agents = _describe_agents(settings, request.repository, environment)
     for line in agents if introduction is None else introduction:
         say(line)
     if not settings.uses_worktrees:
@@ -81,6 +86,26 @@ async def create_run(
     if resume is not None:
         say(f"Ctrl-C is safe: `{resume}` continues the run")
     return run
+
+
+def _describe_agents(settings: Settings, folder: Path, environment: Mapping[str, str]) -> list[str]:
+    """Return a line for each listed agent; raise AgentError where none of them is installed."""
+    lines: list[str] = []
+    missing: list[AgentError] = []
+    for name in settings.agents:
+        try:
+            program = locate(name, environment).path
+        except AgentError as error:
+            missing.append(error)
+            lines.append(f"{error.message}. {error.remedy}")
+            continue
+        request = Request(prompt="-", cwd=folder, agent=name, auth=Auth(settings.auth))
+        lines.append(f"agent {name} ({program}), auth: {build(request, program, environment).auth}")
+    if len(missing) == len(settings.agents):
+        raise missing[0]
+    if settings.permission == Permission.BYPASS:
+        lines.append(f"permissions are bypassed; sandbox: {detect(environment) or 'none detected'}")
+    return lines
 
 
 async def drive_to_receipt(

@@ -12,7 +12,7 @@ import msgspec
 
 from bridle.engine.drive.driver import LIMIT, UNUSABLE, DriveOptions, Driver, DriveResult, find_driver
 from bridle.engine.hooks.run_hooks import Hooks
-from bridle.errors import LockHeld, UsageError
+from bridle.errors import UsageError
 from bridle.ground import clock, ids
 from bridle.ground.threads import in_thread, wait_uncancelled
 from bridle.journal.stores.create import NewRun, create_run
@@ -210,18 +210,18 @@ async def drive_run(
         if is_over and find_driver(run) is None:  # else the lock's error names the driver that runs already
             receipt = current_state.complete_receipt(receipt, store)
             return RunEnd(receipt, RunStatus.LIMIT_REACHED, overspent or TIME_IS_OVER)
-        since = time_used.begin(store, clock.now(), interrupted)
-        try:
+        options = DriveOptions(
+            breakpoints=settings.breakpoints,
+            concurrency=settings.parallel,
+            limit_seconds=max(0.0, left_seconds),
+            quiet=frozenset(effects.PERFORMED),
+        )
+        with time_used.counted(store, interrupted) as since:
             driven = await Driver(
                 lambda: FileStore(run, reuses_view=True),
                 run,
                 hooks,
-                DriveOptions(
-                    breakpoints=settings.breakpoints,
-                    concurrency=settings.parallel,
-                    limit_seconds=max(0.0, left_seconds),
-                    quiet=frozenset(effects.PERFORMED),
-                ),
+                options,
                 environment=environment,
                 say=say,
                 performers=performers(
@@ -229,12 +229,6 @@ async def drive_run(
                 ),
                 on_process_state=on_receipt,
             ).drive()
-        except LockHeld:
-            raise  # another driver runs: the time is its own
-        except BaseException:
-            time_used.end(store, since, clock.now())
-            raise
-        time_used.end(store, since, clock.now())
         if not deliver_user_messages(store):
             return await _end(store, driven)
 
@@ -245,11 +239,10 @@ async def _replayed_receipt(store: FileStore) -> Receipt:
 
 async def _end(store: FileStore, driven: DriveResult) -> RunEnd:
     receipt = driven.process_state or await _replayed_receipt(store)
+    receipt = current_state.with_effect_ids(receipt, store.state().pending)
     paused = pending_pause(store)
     if paused is not None:
         receipt = msgspec.structs.replace(receipt, stopped=paused.reason)
-    receipt = current_state.with_effect_ids(receipt, store.state().pending)
-    if paused is not None:
         return RunEnd(receipt, _PAUSED.get(paused.why, RunStatus.FAILED), paused.reason)
     if driven.status == LIMIT:
         return RunEnd(receipt, RunStatus.LIMIT_REACHED, TIME_IS_OVER)

@@ -7,9 +7,12 @@ show how long they ran.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import datetime, timedelta
 
 from bridle.engine.process.effects import SLEEP
+from bridle.errors import LockHeld
 from bridle.ground import clock
 from bridle.journal.format.state import State
 from bridle.journal.stores.store import Store
@@ -19,6 +22,20 @@ from bridle.loop.process.receipt import Receipt
 from bridle.loop.settings.limits import Limits
 
 DRIVEN = "BRIDLE_LOOP_DRIVEN"
+
+
+@contextmanager
+def counted(store: Store, interrupted: InterruptedWork) -> Iterator[datetime]:
+    """Count the time of a driver, which is given the moment from which it counts."""
+    since, is_counted = begin(store, clock.now(), interrupted), True
+    try:
+        yield since
+    except LockHeld:  # another driver runs: the time is its own
+        is_counted = False
+        raise
+    finally:
+        if is_counted:
+            end(store, since, clock.now())
 
 
 def begin(store: Store, now: datetime, interrupted: InterruptedWork) -> datetime:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
-import msgspec
+from bridle.loop.json_record import decode, to_json
 
 MARKDOWN = "markdown"
 PRD = "prd"
@@ -76,16 +75,10 @@ class Plan:
 
     def as_json(self) -> dict[str, Any]:
         """Return the JSON for the journal."""
-        return {name: _with_lists(value) for name, value in asdict(self).items()}
+        document: dict[str, Any] = to_json(self)
+        return document
 
     @classmethod
-    def from_json(cls, value: Mapping[str, Any]) -> Plan:
+    def from_json(cls, document: object) -> Plan:
         """Decode what `as_json` returned. Unknown keys are ignored, missing ones get their defaults."""
-        return msgspec.convert(value, cls)
-
-
-def _with_lists(value: Any) -> Any:
-    """Return the value with lists for tuples, as JSON decodes it."""
-    if isinstance(value, dict):
-        return {name: _with_lists(member) for name, member in value.items()}
-    return [_with_lists(element) for element in value] if isinstance(value, (tuple, list)) else value
+        return decode(document, cls)
