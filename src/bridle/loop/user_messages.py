@@ -58,7 +58,9 @@ class UserMessageReader:
 
     def requested_at(self, label: str) -> str | None:
         """Return when the pending effect with this label was requested; None where there is none."""
-        return next((one.request.recorded_at for one in self.store.state().pending if one.label == label), None)
+        return next(
+            (effect.request.recorded_at for effect in self.store.state().pending if effect.label == label), None
+        )
 
 
 def send(store: Store, entry_type: str, data: dict[str, Any]) -> None:

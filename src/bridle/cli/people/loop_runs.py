@@ -15,7 +15,7 @@ import msgspec
 from bridle.cli import exit_codes
 from bridle.cli.people import notify
 from bridle.cli.people.run_display import display_for
-from bridle.cli.people.terminal import chosen_run, is_terminal, until_signalled
+from bridle.cli.people.terminal import chosen_run, is_terminal, say, until_signalled
 from bridle.engine.iterate.iteration_report import COMPLETED
 from bridle.errors import AgentError
 from bridle.ground.home import bridle_home
@@ -38,12 +38,6 @@ from bridle.run.locate import locate
 from bridle.run.request import Auth, Permission, Request
 from bridle.run.sandbox import detect
 from bridle.views.terminal import receipt as receipts
-from bridle.views.terminal.escape_controls import escape_unprintable
-
-
-def say(line: str) -> None:
-    """Print a message on stderr."""
-    print(f"bridle: {escape_unprintable(line)}", file=sys.stderr, flush=True)
 
 
 def find_run(argument: str | None) -> Path:

@@ -133,9 +133,9 @@ async def make_commit(args: CommitArgs, context: RunContext) -> CommitResult:
     """Make one commit for a task, with trailers by which a second attempt finds it."""
     git = context.git
     await keep_branch(context, head=args.copy_state.head or None if args.copy_state is not None else None)
-    found = await _find(git, context, args)
-    if found is not None and args.tree in (None, found_tree := await git.tree_of(found)):
-        return CommitResult(commit=found, head=found, tree=found_tree, found=True)
+    existing = await _find(git, context, args)
+    if existing is not None and args.tree in (None, existing_tree := await git.tree_of(existing)):
+        return CommitResult(commit=existing, head=existing, tree=existing_tree, found=True)
     message = commit_message(args, context)
     refused = await pre_hooks.before_commit(args, context, run_branch(context.run), message)
     if refused is not None:

@@ -147,8 +147,8 @@ def first_request(task: Task, context: RunContext) -> tuple[iteration_prompt.Pro
 async def _snapshot(context: RunContext, args: WorkArgs) -> Snapshot:
     """Take a snapshot before the iteration, or find the one of an interrupted attempt."""
     name = f"{context.run.lower()}-{task_slug(args.task)}-{args.iteration}"
-    found = await snapshot.find(context.git, name)
-    return found or await snapshot.take(context.git, name=name, why="before an iteration")
+    existing = await snapshot.find(context.git, name)
+    return existing or await snapshot.take(context.git, name=name, why="before an iteration")
 
 
 def _prompt(task: Task, args: WorkArgs, context: RunContext, hints: tuple[str, ...]) -> iteration_prompt.Prompt:

@@ -14,6 +14,7 @@ import click
 def command(*, text: str, run: str | None, as_json: bool) -> int:
     """Add TEXT to the prompt of the next iteration of RUN (default: the last run)."""
     from bridle.cli.people import loop_runs
+    from bridle.cli.people.terminal import say
     from bridle.errors import UsageError
     from bridle.journal.stores.file_store import FileStore
     from bridle.loop import user_messages
@@ -24,5 +25,5 @@ def command(*, text: str, run: str | None, as_json: bool) -> int:
     user_messages.send(FileStore(folder), user_messages.HINT, {"text": text})
     if as_json:
         click.echo(json.dumps({"run": folder.name, "hint": text}))
-    loop_runs.say(f"saved for the next iteration of {folder.name}; if it is not running: bridle resume {folder.name}")
+    say(f"saved for the next iteration of {folder.name}; if it is not running: bridle resume {folder.name}")
     return 0

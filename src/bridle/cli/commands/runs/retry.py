@@ -17,6 +17,7 @@ def command(*, task: str, run: str | None, resume: bool, as_json: bool) -> int:
     import asyncio
 
     from bridle.cli.people import loop_runs
+    from bridle.cli.people.terminal import say
     from bridle.errors import UsageError
     from bridle.journal.stores.file_store import FileStore
     from bridle.loop import user_messages
@@ -43,5 +44,5 @@ def command(*, task: str, run: str | None, resume: bool, as_json: bool) -> int:
         return asyncio.run(loop_runs.drive_to_receipt(folder, as_json=as_json))
     if as_json:
         click.echo(json.dumps({"run": folder.name, "retry": title}))
-    loop_runs.say(f"{title!r} will be tried again; continue with: bridle resume {folder.name}")
+    say(f"{title!r} will be tried again; continue with: bridle resume {folder.name}")
     return 0

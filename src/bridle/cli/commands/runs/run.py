@@ -50,6 +50,7 @@ def command(*, plan: str | None, dry_run: bool, no_hooks: bool, as_json: bool, *
     after their checks pass again, and a task that conflicts is tried again.
     """
     from bridle.cli.people import loop_runs
+    from bridle.cli.people.terminal import say
     from bridle.ground.home import bridle_home
     from bridle.loop.control import runs
     from bridle.loop.plan.read_plan import read_plan
@@ -61,7 +62,7 @@ def command(*, plan: str | None, dry_run: bool, no_hooks: bool, as_json: bool, *
     settings = load_settings(Path.cwd(), bridle_home(os.environ), overrides)
     task_plan = read_plan(plan, Path.cwd(), settings)
     for warning in task_plan.warnings:
-        loop_runs.say(str(warning))
+        say(str(warning))
 
     async def check_create_and_drive() -> int:
         environment = dict(os.environ)

@@ -16,6 +16,7 @@ WAIT_SECONDS = 30.0
 def command(*, run: str | None, as_json: bool) -> int:
     """Stop RUN (default: the last run). Its state is saved; `bridle resume` continues it."""
     from bridle.cli.people import loop_runs
+    from bridle.cli.people.terminal import say
     from bridle.engine.drive.driver import LOCK_FILE, find_driver
     from bridle.ground.lock import FileLock
 
@@ -26,7 +27,7 @@ def command(*, run: str | None, as_json: bool) -> int:
         FileLock.hold(folder / LOCK_FILE, holder="bridle stop", wait_seconds=WAIT_SECONDS).release()
     if as_json:
         click.echo(json.dumps({"run": folder.name, "was_at_work": driver is not None}))
-    loop_runs.say(f"{folder.name}: {'not running' if driver is None else 'stopped'}")
+    say(f"{folder.name}: {'not running' if driver is None else 'stopped'}")
     return 0
 
 
