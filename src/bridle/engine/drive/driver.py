@@ -354,6 +354,13 @@ class _Version:
     seq: int
 
 
+async def drive(
+    open_store: Callable[[], Store], folder: Path, hooks: Hooks, options: DriveOptions | None = None, **more: Any
+) -> DriveResult:
+    """Drive a run, for programs that use Bridle as a library; `more` are the other arguments of `Driver`."""
+    return await Driver(open_store, folder, hooks, options or DriveOptions(), **more).drive()
+
+
 def find_driver(folder: Path) -> Holder | None:
     """Return the process that drives a run; None without one, or while the children of a killed one are stopped."""
     holder = FileLock.holder_of(folder / LOCK_FILE)
